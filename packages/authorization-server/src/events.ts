@@ -1,0 +1,33 @@
+/** What happens in an authorization server, as one typed list: the only place where private reasons go. */
+
+/** Members that every event may have. Never a token, code, secret or cookie. */
+interface About {
+  readonly clientId?: string;
+  readonly accountId?: string;
+  readonly grantId?: string;
+  readonly resource?: string;
+  readonly scopes?: readonly string[];
+  /** The reference that the person saw on a page. */
+  readonly reference?: string;
+}
+
+export type AuthorizationEvent = About &
+  (
+    | { readonly type: 'client.registered' }
+    | { readonly type: 'account.created' | 'account.signed-in' | 'account.sign-in-refused' }
+    | { readonly type: 'consent.allowed' | 'consent.denied' }
+    | { readonly type: 'code.issued' | 'code.replayed' }
+    | { readonly type: 'token.issued'; readonly grantType: string }
+    | { readonly type: 'token.refreshed' | 'token.replayed' | 'token.reused' | 'token.revoked' }
+    | { readonly type: 'key.created' }
+    | {
+        readonly type: 'request.refused';
+        readonly endpoint: string;
+        readonly error: string;
+        readonly reason: string;
+      }
+    | { readonly type: 'request.failed'; readonly endpoint: string; readonly reason: string }
+  );
+
+/** Takes events as they happen. It must not throw. */
+export type EventSink = (event: AuthorizationEvent) => void;

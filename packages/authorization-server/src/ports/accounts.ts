@@ -1,0 +1,47 @@
+/** What a store must do for the accounts of people, their browser sessions, and the link that makes the first account. */
+
+/** A person's account. Times in epoch seconds. */
+export interface AccountRecord {
+  /** Starts with `user_`, which no client identifier does. */
+  readonly id: string;
+  /** As its owner wrote it. */
+  readonly email: string;
+  /** Trimmed, NFKC, lowercase: unique. */
+  readonly emailKey: string;
+  /** PHC string of argon2id. */
+  readonly passwordHash: string;
+  readonly createdAt: number;
+  readonly disabledAt: number | null;
+}
+
+/** A signed-in browser. The cookie's value is stored as its hash only. */
+export interface SessionRecord {
+  /** Base64url SHA-256 of the cookie's value. */
+  readonly hash: string;
+  readonly accountId: string;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+}
+
+export interface AccountStore {
+  hasAccounts(): Promise<boolean>;
+  findAccount(id: string): Promise<AccountRecord | null>;
+  findAccountByEmail(emailKey: string): Promise<AccountRecord | null>;
+
+  /** Remembers the hash of a setup link. Several may be valid until an account exists. */
+  saveSetupLink(hash: string, createdAt: number): Promise<void>;
+  /** Whether the link may still make the first account: it is known, and there is no account. */
+  isSetupLink(hash: string): Promise<boolean>;
+  /**
+   * Makes the first account, by a setup link or (hash `null`) by the operator's configuration. One fact: of any number of
+   * racing calls exactly one answers `created`, and with it every setup link is spent.
+   */
+  createFirstAccount(account: AccountRecord, setupHash: string | null): Promise<'created' | 'refused'>;
+  /** Replaces the password hash if it is still the old one. */
+  replacePasswordHash(accountId: string, oldHash: string, newHash: string): Promise<void>;
+
+  saveSession(session: SessionRecord): Promise<void>;
+  /** The session, unless it has expired or its account is disabled or gone. */
+  findSession(hash: string, now: number): Promise<SessionRecord | null>;
+  endSession(hash: string): Promise<void>;
+}

@@ -1,0 +1,99 @@
+/** What a store must do for authorization codes, grants and refresh tokens: each method is one fact, atomic and durable. */
+import type { Scopes } from '@portcullis/protocol';
+
+/** An issued authorization code. Times in epoch seconds. */
+export interface CodeRecord {
+  /** Base64url SHA-256 of the code. */
+  readonly hash: string;
+  /** The grant that redeeming it makes. */
+  readonly grantId: string;
+  readonly clientId: string;
+  readonly accountId: string;
+  /** `null` when the authorization request carried none: then the token request need not either. */
+  readonly redirectUri: string | null;
+  readonly codeChallenge: string;
+  readonly scopes: Scopes;
+  readonly resources: readonly string[];
+  readonly issuedAt: number;
+  readonly expiresAt: number;
+}
+
+/** What a person allowed one client, from redemption of a code to revocation: a family of tokens. */
+export interface GrantRecord {
+  readonly id: string;
+  readonly clientId: string;
+  readonly accountId: string;
+  readonly scopes: Scopes;
+  readonly resources: readonly string[];
+  readonly createdAt: number;
+  /** However often it is refreshed, it ends here. */
+  readonly expiresAt: number;
+}
+
+/** A refresh token of a grant. */
+export interface RefreshTokenRecord {
+  /** Base64url SHA-256 of the token. */
+  readonly hash: string;
+  readonly grantId: string;
+  readonly issuedAt: number;
+  /** Unused until then, it dies. */
+  readonly expiresAt: number;
+}
+
+/** A code as found: whether it was used, and for how long it may live, is for the caller to judge. */
+export interface FoundCode extends CodeRecord {
+  readonly spentAt: number | null;
+}
+
+/** A refresh token as found, with its grant. Revocation, expiry and reuse are for the caller to judge. */
+export interface FoundRefreshToken {
+  readonly token: RefreshTokenRecord & { readonly rotatedAt: number | null };
+  readonly grant: GrantRecord & { readonly revokedAt: number | null };
+}
+
+/** What became of a presented refresh token. */
+export type Rotation =
+  /** The successor is stored and takes its place. */
+  | 'rotated'
+  /** It was rotated within the grace window: the same successor is given once more. */
+  | 'replayed'
+  /** It was rotated before that: its grant is revoked now. */
+  | 'reused'
+  /** It is unknown or expired, or its grant is revoked or expired. */
+  | 'gone';
+
+export interface GrantStore {
+  findCode(hash: string): Promise<FoundCode | null>;
+  /**
+   * Spends the code and makes its grant and first refresh token (`null`: the client gets none). One fact: of any number of
+   * racing calls exactly one answers `redeemed`; a crash leaves all of it or nothing.
+   */
+  redeemCode(
+    codeHash: string,
+    grant: GrantRecord,
+    refreshToken: RefreshTokenRecord | null,
+    at: number,
+  ): Promise<'redeemed' | 'spent'>;
+  /** Spends a code that must not be used any more. */
+  burnCode(hash: string, at: number): Promise<void>;
+
+  findRefreshToken(hash: string): Promise<FoundRefreshToken | null>;
+  /**
+   * Rotates a refresh token. One fact. Racing calls with one presented token name the same successor (it is derived from
+   * the presented one), so one answers `rotated` and the others `replayed`.
+   * @param grace seconds after its rotation in which the presented token still answers `replayed`
+   */
+  rotateRefreshToken(
+    presentedHash: string,
+    successor: RefreshTokenRecord,
+    at: number,
+    grace: number,
+  ): Promise<Rotation>;
+
+  /** Revokes a grant and all tokens of it. Revoking twice changes nothing. */
+  revokeGrant(grantId: string, at: number): Promise<void>;
+  /** Revokes one access token by its `jti`; forgotten after it has expired. */
+  revokeAccessToken(tokenId: string, expiresAt: number): Promise<void>;
+  /** Whether an access token still stands: itself not revoked, its grant (if it has one) neither revoked nor unknown. */
+  isAccessTokenLive(tokenId: string, grantId: string | null): Promise<boolean>;
+}

@@ -1,0 +1,22 @@
+/** Secrets of this server: made from random bytes, stored as hashes, compared in constant time. */
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+
+/** A new secret of 256 bits: 43 characters of A-Z a-z 0-9 - _. */
+export function newSecret(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+/** A new identifier of 128 bits, with a prefix that says of what. */
+export function newIdentifier(prefix: 'user' | 'client' | 'grant' | 'key' | 'flow'): string {
+  return `${prefix}_${randomBytes(16).toString('base64url')}`;
+}
+
+/** Base64url SHA-256: for secrets of high entropy only, never for passwords. */
+export function hashSecret(secret: string): string {
+  return hash('sha256', secret, 'base64url');
+}
+
+/** Whether a secret is the one that was hashed. Both sides have the same length, whatever was presented. */
+export function matchesSecret(presented: string, expectedHash: string): boolean {
+  return timingSafeEqual(Buffer.from(hashSecret(presented)), Buffer.from(expectedHash));
+}

@@ -1,0 +1,80 @@
+/** The authorization response: sent to a proven target by the server, believed or not by the client. */
+import { type OAuthError, type OAuthErrorCode, errorDocument, errorText } from './errors.ts';
+import type { RedirectTarget } from './redirect-uri.ts';
+
+/** What stands in every response beside its code or error. */
+export interface ResponseContext {
+  readonly state: string | undefined;
+  /** The issuer, byte for byte; `null` when the server does not speak RFC 9207. */
+  readonly issuer: string | null;
+}
+
+/** Where the browser goes with a code. @see OAuth 2.1 draft 13 §4.1.2, RFC 9207 §2 */
+export function successResponse(target: RedirectTarget, code: string, context: ResponseContext): string {
+  return responseUrl(target, { code }, context);
+}
+
+/** Where the browser goes with an error. @see OAuth 2.1 draft 13 §4.1.2.1 */
+export function errorResponse(target: RedirectTarget, error: OAuthError, context: ResponseContext): string {
+  return responseUrl(target, { ...errorDocument(error) }, context);
+}
+
+/** The query that the target was registered with is kept as it stands. */
+function responseUrl(
+  target: RedirectTarget,
+  parameters: Readonly<Record<string, string>>,
+  context: ResponseContext,
+): string {
+  const query = new URLSearchParams(parameters);
+  if (context.state !== undefined) query.set('state', context.state);
+  if (context.issuer !== null) query.set('iss', context.issuer);
+  return `${target.uri}${target.uri.includes('?') ? '&' : '?'}${query}`;
+}
+
+/** What the client remembered when it sent the person away. */
+export interface ExpectedResponse {
+  readonly state: string;
+  /** The validated issuer; `null` for a server without metadata. */
+  readonly issuer: string | null;
+  /** What the metadata's `authorization_response_iss_parameter_supported` says. */
+  readonly issuerAdvertised: boolean;
+  /** `ignore` before RFC 9207 was part of the protocol. */
+  readonly issuerRule: 'ignore' | 'rfc9207';
+}
+
+/** What a callback means. A `rejected` response is not to be acted on, and nothing in it shown. */
+export type AuthorizationResponse =
+  | { readonly kind: 'code'; readonly code: string }
+  | { readonly kind: 'error'; readonly error: OAuthErrorCode | (string & {}); readonly description: string }
+  | { readonly kind: 'rejected'; readonly reason: string };
+
+/**
+ * Understands the query of a callback. `state` first, then `iss` by simple string comparison, and only then the rest.
+ * @see seed 2.4 row 3, RFC 9207 §2.4
+ */
+export function readAuthorizationResponse(query: URLSearchParams, expected: ExpectedResponse): AuthorizationResponse {
+  for (const name of ['code', 'state', 'iss', 'error']) {
+    if (query.getAll(name).length > 1) return rejected(`the parameter ${name} is repeated`);
+  }
+  if (query.get('state') !== expected.state) return rejected('the state is missing or not the one that was sent');
+  const issuerFault = issuerMismatch(query.get('iss'), expected);
+  if (issuerFault !== null) return rejected(issuerFault);
+
+  const error = query.get('error');
+  const code = query.get('code');
+  if (error !== null && error !== '') {
+    return { kind: 'error', error: errorText(error), description: errorText(query.get('error_description') ?? '') };
+  }
+  return code === null || code === '' ? rejected('it holds neither a code nor an error') : { kind: 'code', code };
+}
+
+function issuerMismatch(issuer: string | null, expected: ExpectedResponse): string | null {
+  if (expected.issuerRule === 'ignore' || expected.issuer === null) return null;
+  if (issuer === null) return expected.issuerAdvertised ? 'the issuer is missing although it was promised' : null;
+  // No normalization: case, default port, slash and percent-encoding all count.
+  return issuer === expected.issuer ? null : 'it comes from another issuer than the one that was asked';
+}
+
+function rejected(reason: string): AuthorizationResponse {
+  return { kind: 'rejected', reason };
+}

@@ -1,0 +1,64 @@
+/** Authorization server metadata: the document of RFC 8414 and of OpenID Connect Discovery, read by the client. */
+import * as z from 'zod';
+import { type Reading, readDocument, secureUrl, strings } from './document.ts';
+
+/** The members that this protocol uses; names are those of the wire. @see RFC 8414 §2 */
+export interface AuthorizationServerMetadata {
+  readonly issuer: string;
+  readonly authorization_endpoint?: string;
+  readonly token_endpoint?: string;
+  readonly registration_endpoint?: string;
+  readonly revocation_endpoint?: string;
+  readonly introspection_endpoint?: string;
+  readonly device_authorization_endpoint?: string;
+  readonly jwks_uri?: string;
+  readonly scopes_supported?: readonly string[];
+  readonly response_types_supported?: readonly string[];
+  readonly response_modes_supported?: readonly string[];
+  readonly grant_types_supported?: readonly string[];
+  readonly token_endpoint_auth_methods_supported?: readonly string[];
+  readonly token_endpoint_auth_signing_alg_values_supported?: readonly string[];
+  readonly revocation_endpoint_auth_methods_supported?: readonly string[];
+  readonly introspection_endpoint_auth_methods_supported?: readonly string[];
+  readonly code_challenge_methods_supported?: readonly string[];
+  readonly authorization_response_iss_parameter_supported?: boolean;
+  readonly client_id_metadata_document_supported?: boolean;
+  readonly dpop_signing_alg_values_supported?: readonly string[];
+  readonly service_documentation?: string;
+  readonly subject_types_supported?: readonly string[];
+  readonly id_token_signing_alg_values_supported?: readonly string[];
+}
+
+const schema = z.object({
+  issuer: z.string(),
+  authorization_endpoint: z.exactOptional(secureUrl),
+  token_endpoint: z.exactOptional(secureUrl),
+  registration_endpoint: z.exactOptional(secureUrl),
+  revocation_endpoint: z.exactOptional(secureUrl),
+  introspection_endpoint: z.exactOptional(secureUrl),
+  device_authorization_endpoint: z.exactOptional(secureUrl),
+  jwks_uri: z.exactOptional(secureUrl),
+  scopes_supported: z.exactOptional(strings),
+  response_types_supported: z.exactOptional(strings),
+  response_modes_supported: z.exactOptional(strings),
+  grant_types_supported: z.exactOptional(strings),
+  token_endpoint_auth_methods_supported: z.exactOptional(strings),
+  token_endpoint_auth_signing_alg_values_supported: z.exactOptional(strings),
+  revocation_endpoint_auth_methods_supported: z.exactOptional(strings),
+  introspection_endpoint_auth_methods_supported: z.exactOptional(strings),
+  code_challenge_methods_supported: z.exactOptional(strings),
+  authorization_response_iss_parameter_supported: z.exactOptional(z.boolean()),
+  client_id_metadata_document_supported: z.exactOptional(z.boolean()),
+  dpop_signing_alg_values_supported: z.exactOptional(strings),
+  service_documentation: z.exactOptional(z.string()),
+  subject_types_supported: z.exactOptional(strings),
+  id_token_signing_alg_values_supported: z.exactOptional(strings),
+});
+
+/**
+ * Reads a metadata document. Its issuer is not judged here: only whoever asked knows which one was meant.
+ * @see RFC 8414 §3.2
+ */
+export function readAuthorizationServerMetadata(json: unknown): Reading<AuthorizationServerMetadata> {
+  return readDocument<AuthorizationServerMetadata>(schema, json);
+}

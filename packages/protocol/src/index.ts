@@ -1,0 +1,22 @@
+/** Words and laws of authorization for protected context-protocol servers: no I/O, no clock, no randomness. */
+export * from './access-token.ts';
+export * from './authorization-request.ts';
+export * from './authorization-response.ts';
+export * from './authorization-server-metadata.ts';
+export * from './challenge.ts';
+export * from './client-metadata.ts';
+export * from './credentials.ts';
+export type { Reading } from './document.ts';
+export * from './errors.ts';
+export * from './issuer.ts';
+export * from './parameters.ts';
+export * from './pkce.ts';
+export * from './profiles.ts';
+export * from './protected-resource-metadata.ts';
+export * from './protocol-version.ts';
+export * from './redirect-uri.ts';
+export * from './resource.ts';
+export * from './scopes.ts';
+export * from './token-request.ts';
+export * from './token-response.ts';
+export * from './web-url.ts';

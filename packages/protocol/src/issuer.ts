@@ -1,0 +1,78 @@
+/** Issuer identifiers, the authorization base URL, and where each metadata document stands. */
+import { isSecureUrl, readWebUrl } from './web-url.ts';
+
+/** Why a text cannot be an issuer identifier; `null` when it can. MUST be https, without query or fragment. @see RFC 8414 §2 */
+export function issuerFault(text: string): string | null {
+  const url = readWebUrl(text);
+  if (url === null) return 'must be an absolute https URL';
+  if (!isSecureUrl(url)) return 'must use https (http is for loopback hosts only)';
+  if (text.includes('?') || text.includes('#')) return 'must have no query and no fragment';
+  return null;
+}
+
+/**
+ * The authorization base URL of a Profile A server: its URL without path, query and fragment.
+ * @throws TypeError when the text is not an http(s) URL.
+ * @see seed 4.2(1)
+ */
+export function authorizationBaseUrl(serverUrl: string): string {
+  return webUrl(serverUrl).origin;
+}
+
+/** The three endpoints of a server without metadata. */
+export interface DefaultEndpoints {
+  readonly authorization_endpoint: string;
+  readonly token_endpoint: string;
+  readonly registration_endpoint: string;
+}
+
+/** The default endpoints at the root of the base URL's host. @see seed 2.3 and 4.2(3) */
+export function defaultEndpoints(baseUrl: string): DefaultEndpoints {
+  return {
+    authorization_endpoint: `${baseUrl}/authorize`,
+    token_endpoint: `${baseUrl}/token`,
+    registration_endpoint: `${baseUrl}/register`,
+  };
+}
+
+/** The two kinds of authorization server metadata document. */
+export type ServerMetadataKind = 'oauth' | 'oidc';
+
+/**
+ * Where the metadata of an issuer is looked for, in order: RFC 8414 by path insertion, OpenID Connect Discovery by path
+ * insertion, OpenID Connect Discovery by appending. An issuer without a path has one place a kind.
+ * @see RFC 8414 §3.1, OpenID Connect Discovery 1.0 §4
+ */
+export function serverMetadataUrls(issuer: string, kinds: readonly ServerMetadataKind[]): readonly string[] {
+  const { origin, path } = placeOf(issuer);
+  const urls: string[] = [];
+  if (kinds.includes('oauth')) urls.push(`${origin}/.well-known/oauth-authorization-server${path}`);
+  if (kinds.includes('oidc')) {
+    urls.push(`${origin}/.well-known/openid-configuration${path}`);
+    if (path !== '') urls.push(`${origin}${path}/.well-known/openid-configuration`);
+  }
+  return urls;
+}
+
+/**
+ * Where the protected resource metadata of a server is looked for, in order: path form, then root form.
+ * @see RFC 9728 §3.1
+ */
+export function resourceMetadataUrls(resource: string): readonly string[] {
+  const { origin, path } = placeOf(resource);
+  const root = `${origin}/.well-known/oauth-protected-resource`;
+  return path === '' ? [root] : [`${root}${path}`, root];
+}
+
+/** Origin and path of a URL, the slash after a bare host dropped; a query goes with the path. */
+function placeOf(text: string): { origin: string; path: string } {
+  const url = webUrl(text);
+  const path = url.pathname.endsWith('/') ? url.pathname.slice(0, -1) : url.pathname;
+  return { origin: url.origin, path: `${path}${url.search}` };
+}
+
+function webUrl(text: string): URL {
+  const url = readWebUrl(text);
+  if (url === null) throw new TypeError(`Not an absolute http(s) URL: ${JSON.stringify(text)}`);
+  return url;
+}

@@ -1,0 +1,15 @@
+/** The header in which a client says which revision of the protocol it speaks. */
+
+/** The seed's spelling and the deployed one: both are read; which one is sent is a setting. */
+export const PROTOCOL_VERSION_HEADERS = ['MCP-Protocol-Version', 'Ctx-Protocol-Version'] as const;
+
+export type ProtocolVersionHeader = (typeof PROTOCOL_VERSION_HEADERS)[number];
+
+/** The revision that a request names, in either spelling; `null` when it names none. @see seed 9(2) */
+export function readProtocolVersion(headers: Headers): string | null {
+  for (const name of PROTOCOL_VERSION_HEADERS) {
+    const value = headers.get(name);
+    if (value !== null && /^\d{4}-\d{2}-\d{2}$/.test(value)) return value;
+  }
+  return null;
+}

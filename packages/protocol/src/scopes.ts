@@ -1,0 +1,75 @@
+/** Scopes: read from and written to the wire, compared, united, and widened by what a broad one implies. */
+import { OAuthError } from './errors.ts';
+
+/** Scope tokens, each once, in the order of their first appearance. */
+export type Scopes = readonly string[];
+
+/** Which narrow scopes a broad one implies, directly: `{ 'notes:admin': ['notes:write'], 'notes:write': ['notes:read'] }`. */
+export type ScopeHierarchy = Readonly<Record<string, Scopes>>;
+
+/** scope-token = 1*( %x21 / %x23-5B / %x5D-7E ) */
+const SCOPE_TOKEN = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
+
+/** More than any honest request carries; keeps the cost of a hostile one small. */
+const MOST_SCOPES = 100;
+
+/** Whether the text is one well-formed scope. @see RFC 6749 §3.3 */
+export function isScope(text: string): boolean {
+  return SCOPE_TOKEN.test(text);
+}
+
+/**
+ * Reads a space-separated `scope` value.
+ * @throws OAuthError `invalid_scope` when a token is malformed or there are more than 100.
+ * @see RFC 6749 §3.3
+ */
+export function readScopes(text: string): Scopes {
+  const scopes = text.split(' ').filter((part) => part !== '');
+  if (scopes.length > MOST_SCOPES) {
+    throw new OAuthError('invalid_scope', `Ask for at most ${MOST_SCOPES} scopes at once.`);
+  }
+  if (!scopes.every(isScope)) {
+    throw new OAuthError('invalid_scope', 'A scope holds a character that is not allowed in it.');
+  }
+  return unique(scopes);
+}
+
+/** Reads a `scope` value that somebody else wrote, leaving out what is not a scope. */
+export function salvageScopes(text: string): Scopes {
+  return unique(text.split(/\s+/).filter(isScope).slice(0, MOST_SCOPES));
+}
+
+/** Writes scopes as a `scope` value. */
+export function formatScopes(scopes: Scopes): string {
+  return scopes.join(' ');
+}
+
+/** All scopes of both, the first's first. */
+export function unionScopes(first: Scopes, second: Scopes): Scopes {
+  return unique([...first, ...second]);
+}
+
+/** The scopes of the first that the second holds too. */
+export function intersectScopes(first: Scopes, second: Scopes): Scopes {
+  return first.filter((scope) => second.includes(scope));
+}
+
+/** The needed scopes that are not granted, the hierarchy considered. Empty: all are there. */
+export function missingScopes(needed: Scopes, granted: Scopes, hierarchy: ScopeHierarchy = {}): Scopes {
+  const held = impliedScopes(granted, hierarchy);
+  return needed.filter((scope) => !held.has(scope));
+}
+
+/** The granted scopes and all that they imply, to any depth; circles in the hierarchy do no harm. */
+export function impliedScopes(granted: Scopes, hierarchy: ScopeHierarchy): ReadonlySet<string> {
+  const held = new Set<string>(granted);
+  for (const scope of held) {
+    // A set grows while it is walked, and the walk reaches what was added.
+    for (const implied of Object.hasOwn(hierarchy, scope) ? (hierarchy[scope] ?? []) : []) held.add(implied);
+  }
+  return held;
+}
+
+function unique(scopes: Scopes): Scopes {
+  return [...new Set(scopes)];
+}

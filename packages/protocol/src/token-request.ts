@@ -1,0 +1,113 @@
+/** The parameters of each grant at the token endpoint: read by the server, written by the client. */
+import { OAuthError } from './errors.ts';
+import type { Parameters } from './parameters.ts';
+import { isCodeVerifier } from './pkce.ts';
+import { readScopes, type Scopes } from './scopes.ts';
+
+/** Grant types by the names of the wire. */
+export type GrantType = 'authorization_code' | 'refresh_token' | 'client_credentials';
+
+/** What every grant may carry. */
+interface Narrowing {
+  /** Every `resource`, as sent. */
+  readonly resources: readonly string[];
+}
+
+export interface AuthorizationCodeRequest extends Narrowing {
+  readonly code: string;
+  readonly codeVerifier: string;
+  /** OAuth 2.0 clients repeat it, OAuth 2.1 clients leave it out. */
+  readonly redirectUri: string | undefined;
+}
+
+export interface RefreshRequest extends Narrowing {
+  readonly refreshToken: string;
+  /** `null`: all that was granted. */
+  readonly scopes: Scopes | null;
+}
+
+export interface ClientCredentialsRequest extends Narrowing {
+  /** `null`: the server's default for this client. */
+  readonly scopes: Scopes | null;
+}
+
+/**
+ * @throws OAuthError `invalid_request` when code or verifier is missing, `invalid_grant` when the verifier cannot be one.
+ * @see OAuth 2.1 draft 13 §4.1.3
+ */
+export function readAuthorizationCodeRequest(parameters: Parameters): AuthorizationCodeRequest {
+  const code = parameters.required('code');
+  const codeVerifier = parameters.required('code_verifier');
+  if (!isCodeVerifier(codeVerifier)) {
+    throw new OAuthError('invalid_grant', 'The code_verifier must be 43 to 128 unreserved characters.');
+  }
+  return {
+    code,
+    codeVerifier,
+    redirectUri: parameters.one('redirect_uri'),
+    resources: parameters.all('resource'),
+  };
+}
+
+/** @see OAuth 2.1 draft 13 §4.3.1 */
+export function readRefreshRequest(parameters: Parameters): RefreshRequest {
+  return {
+    refreshToken: parameters.required('refresh_token'),
+    scopes: readOptionalScopes(parameters),
+    resources: parameters.all('resource'),
+  };
+}
+
+/** @see OAuth 2.1 draft 13 §4.2.1 */
+export function readClientCredentialsRequest(parameters: Parameters): ClientCredentialsRequest {
+  return { scopes: readOptionalScopes(parameters), resources: parameters.all('resource') };
+}
+
+function readOptionalScopes(parameters: Parameters): Scopes | null {
+  const scope = parameters.one('scope');
+  return scope === undefined ? null : readScopes(scope);
+}
+
+/** The form that redeems a code. `resource` is left out when `null`, as Profile A does. */
+export function authorizationCodeForm(request: {
+  readonly code: string;
+  readonly codeVerifier: string;
+  readonly redirectUri: string;
+  readonly resource: string | null;
+}): URLSearchParams {
+  const form = new URLSearchParams({
+    grant_type: 'authorization_code',
+    code: request.code,
+    code_verifier: request.codeVerifier,
+    redirect_uri: request.redirectUri,
+  });
+  if (request.resource !== null) form.set('resource', request.resource);
+  return form;
+}
+
+/** The form that refreshes. */
+export function refreshForm(request: {
+  readonly refreshToken: string;
+  readonly resource: string | null;
+  readonly scopes?: Scopes;
+}): URLSearchParams {
+  const form = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: request.refreshToken });
+  return narrow(form, request);
+}
+
+/** The form of an application that acts for itself. */
+export function clientCredentialsForm(request: {
+  readonly resource: string | null;
+  readonly scopes?: Scopes;
+}): URLSearchParams {
+  return narrow(new URLSearchParams({ grant_type: 'client_credentials' }), request);
+}
+
+function narrow(
+  form: URLSearchParams,
+  request: { readonly resource: string | null; readonly scopes?: Scopes },
+): URLSearchParams {
+  if (request.scopes !== undefined && request.scopes.length > 0) form.set('scope', request.scopes.join(' '));
+  if (request.resource !== null) form.set('resource', request.resource);
+  return form;
+}
