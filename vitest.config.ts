@@ -1,0 +1,17 @@
+/** How tests are found and run: from the sources, with one PostgreSQL and one Chromium shared by all of them. */
+import { defineConfig, type ViteUserConfig } from 'vitest/config';
+
+const conditions = ['source', 'module', 'node', 'development'];
+
+const config: ViteUserConfig = defineConfig({
+  resolve: { conditions },
+  ssr: { resolve: { conditions } },
+  test: {
+    include: ['packages/*/test/**/*.test.ts', 'examples/*/test/**/*.test.ts', 'tests/**/*.test.ts'],
+    globalSetup: ['tests/support/global-setup.ts'],
+    testTimeout: 20_000,
+    hookTimeout: 60_000,
+  },
+});
+
+export default config;
