@@ -1,7 +1,7 @@
 /** A real, headless Chromium for tests, from the binary of `@sparticuz/chromium`: no system package. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -33,6 +33,7 @@ async function extract(): Promise<string> {
     cwd: fileURLToPath(new URL('.', import.meta.url)),
     env: { ...process.env, TMPDIR: draft },
   });
+  for (const path of [draft, join(draft, 'chromium')]) await chmod(path, 0o755);
   await rename(draft, cache).catch(() => rm(draft, { recursive: true }));
   return cache;
 }

@@ -1,0 +1,50 @@
+/** Builds every package into its dist folder, lower ones first, and checks that each can be published. `npm run build` */
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, globSync, readFileSync, rmSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+
+interface Manifest {
+  readonly name: string;
+  readonly dependencies?: Readonly<Record<string, string>>;
+}
+
+const packages = new Map<string, { folder: string; needs: readonly string[] }>();
+for (const file of globSync('packages/*/package.json').toSorted()) {
+  const { name, dependencies = {} }: Manifest = JSON.parse(readFileSync(file, 'utf8'));
+  packages.set(name, { folder: dirname(file), needs: Object.keys(dependencies) });
+}
+
+/** Names in an order in which each stands after what it needs. */
+function inOrder(names: Iterable<string>, done: Set<string> = new Set()): Set<string> {
+  for (const name of names) {
+    const found = packages.get(name);
+    if (found === undefined || done.has(name)) continue;
+    inOrder(found.needs, done);
+    done.add(name);
+  }
+  return done;
+}
+
+function run(command: string, ...args: string[]): boolean {
+  return spawnSync(command, args, { stdio: 'inherit' }).status === 0;
+}
+
+function build(folder: string): boolean {
+  rmSync(join(folder, 'dist'), { recursive: true, force: true });
+  copyFileSync('LICENSE', join(folder, 'LICENSE'));
+  return run('tsc', '--project', join(folder, 'tsconfig.build.json'));
+}
+
+function publishable(folder: string): boolean {
+  // Built for ESM alone: what CommonJS resolvers would say is no fault.
+  const types = () => run('attw', '--pack', folder, '--profile', 'esm-only', '--format', 'ascii', '--quiet');
+  return run('publint', folder, '--strict') && types();
+}
+
+const folders = [...inOrder(packages.keys())].flatMap(name => packages.get(name)?.folder ?? []);
+const broken = folders.filter(folder => !build(folder));
+const unpublishable = broken.length > 0 ? [] : folders.filter(folder => !publishable(folder));
+const bad = [...broken, ...unpublishable];
+for (const folder of bad) console.error(`not publishable: ${basename(folder)}`);
+console.log(`${folders.length - bad.length} passed, ${bad.length} failed`);
+process.exitCode = bad.length === 0 ? 0 : 1;

@@ -1,0 +1,33 @@
+/** The gates that need no running server: format and lint, types, layers, unused code. `npm run check` */
+import { spawn } from 'node:child_process';
+
+const steps = {
+  'format and lint': 'biome check --error-on-warnings',
+  types: 'tsc --project tsconfig.json',
+  layers: 'vitest run tests/architecture',
+  'unused code': 'knip --treat-config-hints-as-errors',
+};
+
+function run(command: string): Promise<{ passed: boolean; output: string }> {
+  return new Promise(resolve => {
+    const child = spawn(command, { shell: true, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    const collect = (chunk: Buffer) => {
+      output += chunk.toString();
+    };
+    child.stdout.on('data', collect);
+    child.stderr.on('data', collect);
+    child.on('close', code => resolve({ passed: code === 0, output }));
+  });
+}
+
+const results = await Promise.all(
+  Object.entries(steps).map(async ([name, command]) => ({ name, command, ...(await run(command)) })),
+);
+for (const { name, command, passed, output } of results) {
+  console.log(`${passed ? 'ok  ' : 'FAIL'} ${name} (${command})`);
+  if (!passed) console.log(output.trimEnd().replaceAll(/^/gm, '     '));
+}
+const failed = results.filter(result => !result.passed).length;
+console.log(`${results.length - failed} passed, ${failed} failed`);
+process.exitCode = failed === 0 ? 0 : 1;
