@@ -1,0 +1,28 @@
+/** Cross-origin resource sharing: for scripts of any origin, never with cookies. */
+
+/** What a script may read of an answer besides its body. */
+const EXPOSED = 'WWW-Authenticate, Retry-After, Location';
+
+/** Lets scripts of any origin read a response; a `Vary` for it is not needed, since the answer is the same for all. */
+export function shareAcrossOrigins(response: Response): Response {
+  response.headers.set('access-control-allow-origin', '*');
+  response.headers.set('access-control-expose-headers', EXPOSED);
+  return response;
+}
+
+/** Whether a request is a browser's question before the real one. */
+export function isPreflight(request: Request): boolean {
+  return request.method === 'OPTIONS' && request.headers.has('access-control-request-method');
+}
+
+/** Answers a preflight: the methods, and whichever headers the script wants to send. */
+export function respondPreflight(request: Request, methods: readonly string[]): Response {
+  const asked = request.headers.get('access-control-request-headers');
+  const headers = new Headers({
+    'access-control-allow-methods': methods.join(', '),
+    'access-control-max-age': '86400',
+    vary: 'Access-Control-Request-Headers',
+  });
+  if (asked !== null) headers.set('access-control-allow-headers', asked);
+  return shareAcrossOrigins(new Response(null, { status: 204, headers }));
+}

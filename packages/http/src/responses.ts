@@ -1,0 +1,46 @@
+/** The JSON edge: documents and OAuth errors as responses. */
+import { errorDocument, type OAuthError } from '@portcullis/protocol';
+
+const NO_STORE = { 'cache-control': 'no-store', pragma: 'no-cache' } as const;
+
+/** How a document is answered. */
+export interface JsonOptions {
+  /** 200 when left out. */
+  readonly status?: number;
+  /** Seconds for which anybody may keep the answer; nobody may when left out. */
+  readonly maxAge?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Answers with a JSON document. */
+export function respondJson(document: unknown, options: JsonOptions = {}): Response {
+  const caching =
+    options.maxAge === undefined ? NO_STORE : { 'cache-control': `public, max-age=${options.maxAge}` };
+  return new Response(JSON.stringify(document), {
+    status: options.status ?? 200,
+    headers: {
+      'content-type': 'application/json',
+      'x-content-type-options': 'nosniff',
+      ...caching,
+      ...options.headers,
+    },
+  });
+}
+
+/**
+ * Answers with an OAuth error. When the client authenticated (or tried to) by the `Authorization` header, a 401
+ * MUST carry `WWW-Authenticate` with the scheme that it used.
+ * @param request the request that failed; its scheme is answered
+ * @see OAuth 2.1 draft 13 §3.2.4
+ */
+export function respondError(error: OAuthError, request?: Request): Response {
+  const headers: Record<string, string> = {};
+  if (error.retryAfter !== undefined) headers['retry-after'] = String(error.retryAfter);
+  if (error.status === 401 && isBasic(request))
+    headers['www-authenticate'] = 'Basic realm="token", charset="UTF-8"';
+  return respondJson(errorDocument(error), { status: error.status, headers });
+}
+
+function isBasic(request: Request | undefined): boolean {
+  return /^basic(?:\s|$)/i.test(request?.headers.get('authorization') ?? '');
+}
