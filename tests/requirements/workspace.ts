@@ -1,0 +1,25 @@
+/** The list of requirements and the tests of this workspace, as they lie on disk. */
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Citation, readCitations } from './citations.ts';
+import type { Requirement } from './coverage.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** The store contract is a suite that every store's tests run, so what it names counts too. */
+const testFiles = [
+  'packages/*/test/**/*.test.ts',
+  'packages/store/src/contract.ts',
+  'examples/*/test/**/*.test.ts',
+  'tests/**/*.test.ts',
+];
+
+export function readRequirements(): readonly Requirement[] {
+  return JSON.parse(readFileSync(join(root, 'docs/requirements/requirements.json'), 'utf8'));
+}
+
+export function readAllCitations(): readonly Citation[] {
+  const files = globSync(testFiles, { cwd: root }).filter(file => !file.startsWith('tests/requirements/'));
+  return files.toSorted().flatMap(file => readCitations(file, readFileSync(join(root, file), 'utf8')));
+}
