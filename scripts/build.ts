@@ -41,9 +41,9 @@ function publishable(folder: string): boolean {
   return run('publint', folder, '--strict') && types();
 }
 
-const folders = [...inOrder(packages.keys())].flatMap(name => packages.get(name)?.folder ?? []);
-const broken = folders.filter(folder => !build(folder));
-const unpublishable = broken.length > 0 ? [] : folders.filter(folder => !publishable(folder));
+const folders = [...inOrder(packages.keys())].flatMap((name) => packages.get(name)?.folder ?? []);
+const broken = folders.filter((folder) => !build(folder));
+const unpublishable = broken.length > 0 ? [] : folders.filter((folder) => !publishable(folder));
 const bad = [...broken, ...unpublishable];
 for (const folder of bad) console.error(`not publishable: ${basename(folder)}`);
 console.log(`${folders.length - bad.length} passed, ${bad.length} failed`);

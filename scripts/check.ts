@@ -9,7 +9,7 @@ const steps = {
 };
 
 function run(command: string): Promise<{ passed: boolean; output: string }> {
-  return new Promise(resolve => {
+  return new Promise((resolve) => {
     const child = spawn(command, { shell: true, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
     const collect = (chunk: Buffer) => {
@@ -17,7 +17,7 @@ function run(command: string): Promise<{ passed: boolean; output: string }> {
     };
     child.stdout.on('data', collect);
     child.stderr.on('data', collect);
-    child.on('close', code => resolve({ passed: code === 0, output }));
+    child.on('close', (code) => resolve({ passed: code === 0, output }));
   });
 }
 
@@ -28,6 +28,6 @@ for (const { name, command, passed, output } of results) {
   console.log(`${passed ? 'ok  ' : 'FAIL'} ${name} (${command})`);
   if (!passed) console.log(output.trimEnd().replaceAll(/^/gm, '     '));
 }
-const failed = results.filter(result => !result.passed).length;
+const failed = results.filter((result) => !result.passed).length;
 console.log(`${results.length - failed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;

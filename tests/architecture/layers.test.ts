@@ -51,7 +51,10 @@ function judge(files: Readonly<Record<string, string>>): readonly string[] {
 }
 
 describe('the workspace', () => {
-  const files = globSync('packages/*/src/**/*.ts').map(path => ({ path, text: readFileSync(path, 'utf8') }));
+  const files = globSync('packages/*/src/**/*.ts').map((path) => ({
+    path,
+    text: readFileSync(path, 'utf8'),
+  }));
   const ours: Record<string, Manifest> = {};
   for (const path of globSync('packages/*/package.json'))
     ours[dirname(path).slice('packages/'.length)] = JSON.parse(readFileSync(path, 'utf8'));
@@ -195,7 +198,7 @@ describe('circles between files', () => {
       'http/src/b.ts': `export * from './c.ts';`,
       'http/src/c.ts': `import { a } from './a.ts';`,
     });
-    const [a, b, c] = ['a', 'b', 'c'].map(name => `packages/http/src/${name}.ts`);
+    const [a, b, c] = ['a', 'b', 'c'].map((name) => `packages/http/src/${name}.ts`);
     expect(violations).toEqual([`circle: ${a} → ${b} → ${c} → ${a}`]);
   });
 

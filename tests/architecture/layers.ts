@@ -64,15 +64,15 @@ interface Link {
 
 /** Answers one line for each violation, none when the house stands. */
 export function findViolations(files: readonly SourceFile[], manifests: Manifests): readonly string[] {
-  const paths = new Set(files.map(file => file.path));
-  const links = files.flatMap(file => readLinks(file, paths, manifests));
+  const paths = new Set(files.map((file) => file.path));
+  const links = files.flatMap((file) => readLinks(file, paths, manifests));
   return [
-    ...links.flatMap(link => wrongTarget(link)),
-    ...links.flatMap(link => wrongArrow(link)),
-    ...links.flatMap(link => unlisted(link, manifests)),
-    ...links.flatMap(link => platformBelow(link)),
+    ...links.flatMap((link) => wrongTarget(link)),
+    ...links.flatMap((link) => wrongArrow(link)),
+    ...links.flatMap((link) => unlisted(link, manifests)),
+    ...links.flatMap((link) => platformBelow(link)),
     ...circles(links),
-    ...browserSafe.flatMap(entry => unsafeReach(entry, links, manifests)),
+    ...browserSafe.flatMap((entry) => unsafeReach(entry, links, manifests)),
   ];
 }
 

@@ -18,17 +18,17 @@ export function readCitations(file: string, text: string): readonly Citation[] {
   const cite = (value: string) => {
     if (idle > 0) return;
     for (const [, ids = ''] of value.matchAll(bracketed))
-      found.push(...ids.split(/[ ,]+/).map(id => ({ id, file })));
+      found.push(...ids.split(/[ ,]+/).map((id) => ({ id, file })));
   };
   new Visitor({
     Literal: ({ value }) => {
       if (typeof value === 'string') cite(value);
     },
     TemplateElement: ({ value }) => cite(value.cooked ?? ''),
-    CallExpression: call => {
+    CallExpression: (call) => {
       if (neverRuns(call)) idle += 1;
     },
-    'CallExpression:exit': call => {
+    'CallExpression:exit': (call) => {
       if (neverRuns(call)) idle -= 1;
     },
   }).visit(program);

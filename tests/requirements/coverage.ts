@@ -34,7 +34,7 @@ export function compare(list: readonly Requirement[], citations: readonly Citati
 function faultsOf(requirement: Requirement, before: readonly Requirement[]): readonly string[] {
   const { id, level, status, reason = '' } = requirement;
   const faults: string[] = [];
-  if (before.some(other => other.id === id)) faults.push(`${id} stands twice in the list`);
+  if (before.some((other) => other.id === id)) faults.push(`${id} stands twice in the list`);
   if (!['covered', 'deferred', 'planned', 'note'].includes(status))
     faults.push(`${id} has no such status: ${status}`);
   if (status === 'deferred' && reason.trim() === '') faults.push(`${id} is deferred without a reason`);
@@ -49,9 +49,9 @@ export function summarize(
 ): Readonly<Record<string, Readonly<Record<string, number>>>> {
   const named = new Set(citations.map(({ id }) => id));
   const count = (part: string, matches: (requirement: Requirement) => boolean) =>
-    list.filter(requirement => requirement.part === part && matches(requirement)).length;
+    list.filter((requirement) => requirement.part === part && matches(requirement)).length;
   return Object.fromEntries(
-    [...new Set(list.map(({ part }) => part))].map(part => [
+    [...new Set(list.map(({ part }) => part))].map((part) => [
       part,
       {
         promised: count(part, ({ status }) => status === 'covered'),

@@ -20,6 +20,6 @@ export function readRequirements(): readonly Requirement[] {
 }
 
 export function readAllCitations(): readonly Citation[] {
-  const files = globSync(testFiles, { cwd: root }).filter(file => !file.startsWith('tests/requirements/'));
-  return files.toSorted().flatMap(file => readCitations(file, readFileSync(join(root, file), 'utf8')));
+  const files = globSync(testFiles, { cwd: root }).filter((file) => !file.startsWith('tests/requirements/'));
+  return files.toSorted().flatMap((file) => readCitations(file, readFileSync(join(root, file), 'utf8')));
 }

@@ -7,11 +7,11 @@ export async function setup(): Promise<() => Promise<void>> {
   const lender = createServer((_request, response) => {
     postgres ??= startServer();
     postgres.then(
-      server => response.end(server.url),
+      (server) => response.end(server.url),
       (error: unknown) => response.writeHead(500).end(String(error)),
     );
   });
-  await new Promise<void>(resolve => lender.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => lender.listen(0, '127.0.0.1', resolve));
   const address = lender.address();
   if (address === null || typeof address === 'string') throw new Error('the lender has no address');
   process.env[SHARED_POSTGRES] = `http://127.0.0.1:${address.port}`;
@@ -20,7 +20,7 @@ export async function setup(): Promise<() => Promise<void>> {
     lender.close();
     lender.closeAllConnections();
     await postgres?.then(
-      server => server.stop(),
+      (server) => server.stop(),
       () => {},
     );
   };

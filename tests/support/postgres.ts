@@ -113,7 +113,7 @@ async function startIn(folder: string, settings: Readonly<Record<string, string>
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let log = '';
-  server.stderr.on('data', chunk => {
+  server.stderr.on('data', (chunk) => {
     log = (log + String(chunk)).slice(-10_000);
   });
   const killWithUs = () => {
@@ -151,7 +151,7 @@ async function untilReady(server: ChildProcess, url: string): Promise<void> {
 /** SIGINT is PostgreSQL's fast shutdown: open transactions are rolled back and connections closed. */
 async function end(server: ChildProcess): Promise<void> {
   if (server.exitCode !== null || server.signalCode !== null) return;
-  const gone = new Promise(resolve => server.once('exit', resolve));
+  const gone = new Promise((resolve) => server.once('exit', resolve));
   server.kill('SIGINT');
   const last = setTimeout(() => server.kill('SIGKILL'), 10_000);
   await gone;
@@ -197,9 +197,9 @@ async function exists(path: string): Promise<boolean> {
 
 async function freePort(): Promise<number> {
   const probe = createServer();
-  await new Promise<void>(resolve => probe.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
   const address = probe.address();
-  await new Promise(resolve => probe.close(resolve));
+  await new Promise((resolve) => probe.close(resolve));
   if (address === null || typeof address === 'string') throw new Error('no free port');
   return address.port;
 }

@@ -23,7 +23,7 @@ it('opens a page in Chromium, with web security on', async () => {
     response.setHeader('content-security-policy', "script-src 'none'");
     response.end('<title>before</title><h1>Gate</h1><script>document.title = "after"</script>');
   });
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   const port = address !== null && typeof address === 'object' ? address.port : 0;
   const browser = await launchChromium();
