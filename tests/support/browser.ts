@@ -10,6 +10,8 @@ import { type Browser, chromium } from 'playwright-core';
 const run = promisify(execFile);
 const cache = fileURLToPath(new URL('../../node_modules/.cache/chromium', import.meta.url));
 
+const extraction = fileURLToPath(new URL('./extract-chromium.ts', import.meta.url));
+
 /**
  * The caller closes it. The binary's own recommended flags switch web security off; only those that a
  * container needs are used here, so that cookies, CORS and content security policies act as in real life.
@@ -28,11 +30,7 @@ async function extract(): Promise<string> {
   if (existsSync(cache)) return cache;
   await mkdir(join(cache, '..'), { recursive: true });
   const draft = await mkdtemp(`${cache}-`);
-  const script = `import('@sparticuz/chromium').then(({ default: chromium }) => chromium.executablePath())`;
-  await run(process.execPath, ['--eval', script], {
-    cwd: fileURLToPath(new URL('.', import.meta.url)),
-    env: { ...process.env, TMPDIR: draft },
-  });
+  await run(process.execPath, [extraction], { env: { ...process.env, TMPDIR: draft } });
   for (const path of [draft, join(draft, 'chromium')]) await chmod(path, 0o755);
   await rename(draft, cache).catch(() => rm(draft, { recursive: true }));
   return cache;
