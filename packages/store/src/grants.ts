@@ -1,0 +1,236 @@
+/** Authorization codes, grants and refresh tokens as facts of a database. */
+import type {
+  FoundCode,
+  FoundRefreshToken,
+  GrantRecord,
+  GrantStore,
+  RefreshTokenRecord,
+  Rotation,
+} from '@portcullis/authorization-server/ports';
+import type { Database, Steps } from './database.ts';
+import { readList } from './lists.ts';
+import { type Query, sql } from './sql.ts';
+
+interface CodeRow {
+  readonly hash: string;
+  readonly grant_id: string;
+  readonly client_id: string;
+  readonly account_id: string;
+  readonly redirect_uri: string | null;
+  readonly code_challenge: string;
+  readonly scopes: string;
+  readonly resources: string;
+  readonly issued_at: number;
+  readonly expires_at: number;
+  readonly spent_at: number | null;
+}
+
+/** A refresh token joined with its grant. */
+interface RefreshTokenRow {
+  readonly hash: string;
+  readonly grant_id: string;
+  readonly issued_at: number;
+  readonly expires_at: number;
+  readonly rotated_at: number | null;
+  readonly client_id: string;
+  readonly account_id: string;
+  readonly scopes: string;
+  readonly resources: string;
+  readonly created_at: number;
+  readonly ends_at: number;
+  readonly revoked_at: number | null;
+}
+
+interface PresentedRow {
+  readonly grant_id: string;
+  readonly rotated_at: number | null;
+}
+
+export function createGrantStore(database: Database): GrantStore {
+  return {
+    async findCode(hash) {
+      return readCode(await database.read<CodeRow>(sql`SELECT * FROM codes WHERE hash = ${hash}`));
+    },
+    redeemCode: (codeHash, grant, refreshToken, at) =>
+      database.fact({
+        steps: () => redeem(codeHash, grant, refreshToken, at),
+        postgres: {
+          query: redeemAtOnce(codeHash, grant, refreshToken, at),
+          read: (spent) => (spent.length > 0 ? 'redeemed' : 'spent'),
+        },
+      }),
+    async burnCode(hash, at) {
+      await database.change(sql`UPDATE codes SET spent_at = ${at} WHERE hash = ${hash} AND spent_at IS NULL`);
+    },
+    async findRefreshToken(hash) {
+      return readRefreshToken(
+        await database.read<RefreshTokenRow>(
+          sql`SELECT t.hash, t.grant_id, t.issued_at, t.expires_at, t.rotated_at, g.client_id, g.account_id, g.scopes,
+              g.resources, g.created_at, g.expires_at AS ends_at, g.revoked_at
+            FROM refresh_tokens t JOIN grants g ON g.id = t.grant_id WHERE t.hash = ${hash}`,
+        ),
+      );
+    },
+    rotateRefreshToken: (presentedHash, successor, at, grace) =>
+      database.fact({
+        steps: () => rotate(presentedHash, successor, at, grace),
+        postgres: { query: rotateAtOnce(presentedHash, successor, at, grace), read: readRotation },
+      }),
+    async revokeGrant(grantId, at) {
+      await database.change(
+        sql`UPDATE grants SET revoked_at = ${at} WHERE id = ${grantId} AND revoked_at IS NULL`,
+      );
+    },
+    async revokeAccessToken(tokenId, expiresAt) {
+      await database.change(
+        sql`INSERT INTO revoked_access_tokens (id, expires_at) VALUES (${tokenId}, ${expiresAt})
+          ON CONFLICT (id) DO NOTHING`,
+      );
+    },
+    async isAccessTokenLive(tokenId, grantId) {
+      const live =
+        grantId === null
+          ? sql`SELECT 1 AS one WHERE NOT EXISTS (SELECT 1 FROM revoked_access_tokens WHERE id = ${tokenId})`
+          : sql`SELECT 1 AS one FROM grants WHERE id = ${grantId} AND revoked_at IS NULL
+              AND NOT EXISTS (SELECT 1 FROM revoked_access_tokens WHERE id = ${tokenId})`;
+      return (await database.read(live)).length > 0;
+    },
+  };
+}
+
+function* redeem(
+  codeHash: string,
+  grant: GrantRecord,
+  refreshToken: RefreshTokenRecord | null,
+  at: number,
+): Steps<'redeemed' | 'spent'> {
+  // Point of no return: of all who come, one finds the code unspent.
+  const spent =
+    yield sql`UPDATE codes SET spent_at = ${at} WHERE hash = ${codeHash} AND spent_at IS NULL RETURNING hash`;
+  if (spent.length === 0) return 'spent';
+  yield sql`INSERT INTO grants (id, client_id, account_id, scopes, resources, created_at, expires_at)
+    VALUES (${grant.id}, ${grant.clientId}, ${grant.accountId}, ${JSON.stringify(grant.scopes)},
+      ${JSON.stringify(grant.resources)}, ${grant.createdAt}, ${grant.expiresAt})`;
+  if (refreshToken !== null) yield insertRefreshToken(refreshToken, grant.id);
+  return 'redeemed';
+}
+
+function redeemAtOnce(
+  codeHash: string,
+  grant: GrantRecord,
+  refreshToken: RefreshTokenRecord | null,
+  at: number,
+): Query {
+  return sql`WITH spent AS (
+      UPDATE codes SET spent_at = ${at} WHERE hash = ${codeHash} AND spent_at IS NULL RETURNING hash
+    ), granted AS (
+      INSERT INTO grants (id, client_id, account_id, scopes, resources, created_at, expires_at)
+      SELECT ${grant.id}, ${grant.clientId}, ${grant.accountId}, ${JSON.stringify(grant.scopes)},
+        ${JSON.stringify(grant.resources)}, ${grant.createdAt}::bigint, ${grant.expiresAt}::bigint
+      FROM spent
+    ), stored AS (
+      INSERT INTO refresh_tokens (hash, grant_id, issued_at, expires_at)
+      SELECT ${refreshToken?.hash ?? null}::text, ${grant.id}, ${refreshToken?.issuedAt ?? 0}::bigint,
+        ${refreshToken?.expiresAt ?? 0}::bigint
+      FROM spent WHERE ${Number(refreshToken !== null)}::bigint = 1
+    ) SELECT hash FROM spent`;
+}
+
+function* rotate(
+  presentedHash: string,
+  successor: RefreshTokenRecord,
+  at: number,
+  grace: number,
+): Steps<Rotation> {
+  const [presented] =
+    (yield sql`SELECT t.grant_id, t.rotated_at FROM refresh_tokens t JOIN grants g ON g.id = t.grant_id
+    WHERE t.hash = ${presentedHash} AND t.expires_at > ${at} AND g.expires_at > ${at} AND g.revoked_at IS NULL`) as readonly PresentedRow[];
+  if (presented === undefined) return 'gone';
+  if (presented.rotated_at === null) {
+    // Point of no return: from here on the presented token is the past.
+    yield sql`UPDATE refresh_tokens SET rotated_at = ${at} WHERE hash = ${presentedHash}`;
+    yield insertRefreshToken(successor, presented.grant_id);
+    return 'rotated';
+  }
+  if (at <= presented.rotated_at + grace) return 'replayed';
+  yield sql`UPDATE grants SET revoked_at = ${at} WHERE id = ${presented.grant_id}`;
+  return 'reused';
+}
+
+/** Whoever comes second waits for the row that the first has locked, and then reads what the first has made of it. */
+function rotateAtOnce(
+  presentedHash: string,
+  successor: RefreshTokenRecord,
+  at: number,
+  grace: number,
+): Query {
+  return sql`WITH presented AS (
+      SELECT t.hash, t.grant_id, t.rotated_at FROM refresh_tokens t JOIN grants g ON g.id = t.grant_id
+      WHERE t.hash = ${presentedHash} AND t.expires_at > ${at} AND g.expires_at > ${at} AND g.revoked_at IS NULL
+      FOR UPDATE OF t
+    ), verdict AS (
+      SELECT hash, grant_id, CASE
+        WHEN rotated_at IS NULL THEN 'rotated'
+        WHEN ${at}::bigint <= rotated_at + ${grace}::bigint THEN 'replayed'
+        ELSE 'reused' END AS rotation
+      FROM presented
+    ), rotated AS (
+      UPDATE refresh_tokens t SET rotated_at = ${at} FROM verdict v WHERE t.hash = v.hash AND v.rotation = 'rotated'
+    ), stored AS (
+      INSERT INTO refresh_tokens (hash, grant_id, issued_at, expires_at)
+      SELECT ${successor.hash}, grant_id, ${successor.issuedAt}::bigint, ${successor.expiresAt}::bigint
+      FROM verdict WHERE rotation = 'rotated'
+    ), revoked AS (
+      UPDATE grants g SET revoked_at = ${at} FROM verdict v
+      WHERE g.id = v.grant_id AND v.rotation = 'reused' AND g.revoked_at IS NULL
+    ) SELECT rotation FROM verdict`;
+}
+
+function readRotation([verdict]: readonly unknown[]): Rotation {
+  return verdict === undefined ? 'gone' : (verdict as { readonly rotation: Rotation }).rotation;
+}
+
+function insertRefreshToken({ hash, issuedAt, expiresAt }: RefreshTokenRecord, grantId: string): Query {
+  return sql`INSERT INTO refresh_tokens (hash, grant_id, issued_at, expires_at)
+    VALUES (${hash}, ${grantId}, ${issuedAt}, ${expiresAt})`;
+}
+
+function readCode([row]: readonly CodeRow[]): FoundCode | null {
+  if (row === undefined) return null;
+  return {
+    hash: row.hash,
+    grantId: row.grant_id,
+    clientId: row.client_id,
+    accountId: row.account_id,
+    redirectUri: row.redirect_uri,
+    codeChallenge: row.code_challenge,
+    scopes: readList(row.scopes),
+    resources: readList(row.resources),
+    issuedAt: row.issued_at,
+    expiresAt: row.expires_at,
+    spentAt: row.spent_at,
+  };
+}
+
+function readRefreshToken([row]: readonly RefreshTokenRow[]): FoundRefreshToken | null {
+  if (row === undefined) return null;
+  return {
+    token: {
+      hash: row.hash,
+      grantId: row.grant_id,
+      issuedAt: row.issued_at,
+      expiresAt: row.expires_at,
+      rotatedAt: row.rotated_at,
+    },
+    grant: {
+      id: row.grant_id,
+      clientId: row.client_id,
+      accountId: row.account_id,
+      scopes: readList(row.scopes),
+      resources: readList(row.resources),
+      createdAt: row.created_at,
+      expiresAt: row.ends_at,
+      revokedAt: row.revoked_at,
+    },
+  };
+}

@@ -1,0 +1,5 @@
+/** Why a store cannot be opened: one sentence that tells the operator what to do. */
+
+export class StoreError extends Error {
+  override readonly name: string = 'StoreError';
+}

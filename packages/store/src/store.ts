@@ -1,0 +1,25 @@
+/** The store of an authorization server on any database: all its facts under one roof. */
+import type { AuthorizationStore } from '@portcullis/authorization-server/ports';
+import { createAccountStore } from './accounts.ts';
+import { createClientStore } from './clients.ts';
+import type { Database } from './database.ts';
+import { createGrantStore } from './grants.ts';
+import { createKeyStore } from './keys.ts';
+import { sql } from './sql.ts';
+import { sweep } from './sweeping.ts';
+import { createTransactionStore } from './transactions.ts';
+
+export function createStore(database: Database): AuthorizationStore {
+  return {
+    ...createAccountStore(database),
+    ...createClientStore(database),
+    ...createGrantStore(database),
+    ...createKeyStore(database),
+    ...createTransactionStore(database),
+    async ping() {
+      await database.read(sql`SELECT 1 AS one`);
+    },
+    sweep: (now, limit) => sweep(database, now, limit),
+    close: () => database.close(),
+  };
+}

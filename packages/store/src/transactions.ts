@@ -1,0 +1,101 @@
+/** Authorization transactions as facts of a database. */
+import type { CodeRecord, TransactionRecord, TransactionStore } from '@portcullis/authorization-server/ports';
+import type { Database, Steps } from './database.ts';
+import { readList } from './lists.ts';
+import { type Query, sql } from './sql.ts';
+
+interface TransactionRow {
+  readonly id: string;
+  readonly browser_hash: string;
+  readonly client_id: string;
+  readonly redirect_uri: string;
+  readonly redirect_uri_sent: number;
+  readonly state: string | null;
+  readonly code_challenge: string;
+  readonly scopes: string;
+  readonly resources: string;
+  readonly account_id: string | null;
+  readonly approved: string | null;
+  readonly fresh_login: number;
+  readonly created_at: number;
+  readonly expires_at: number;
+}
+
+export function createTransactionStore(database: Database): TransactionStore {
+  return {
+    async openTransaction(transaction) {
+      await database.change(insertTransaction(transaction));
+    },
+    async findTransaction(id, now) {
+      return readTransaction(
+        await database.read<TransactionRow>(
+          sql`SELECT * FROM transactions WHERE id = ${id} AND expires_at > ${now}`,
+        ),
+      );
+    },
+    async signInTransaction(id, accountId) {
+      await database.change(sql`UPDATE transactions SET account_id = ${accountId} WHERE id = ${id}`);
+    },
+    endTransaction: (id, code) =>
+      database.fact({
+        steps: () => end(id, code),
+        postgres: { query: endAtOnce(id, code), read: (ended) => ended.length > 0 },
+      }),
+  };
+}
+
+function* end(id: string, code: CodeRecord | null): Steps<boolean> {
+  const ended = yield sql`DELETE FROM transactions WHERE id = ${id} RETURNING id`;
+  if (ended.length === 0) return false;
+  if (code !== null) {
+    yield sql`INSERT INTO codes (hash, grant_id, client_id, account_id, redirect_uri, code_challenge, scopes, resources,
+        issued_at, expires_at)
+      VALUES (${code.hash}, ${code.grantId}, ${code.clientId}, ${code.accountId}, ${code.redirectUri}, ${code.codeChallenge},
+        ${JSON.stringify(code.scopes)}, ${JSON.stringify(code.resources)}, ${code.issuedAt}, ${code.expiresAt})`;
+  }
+  return true;
+}
+
+/** Of two that delete one row, PostgreSQL lets one wait for the other and find nothing. */
+function endAtOnce(id: string, code: CodeRecord | null): Query {
+  if (code === null) return sql`DELETE FROM transactions WHERE id = ${id} RETURNING id`;
+  return sql`WITH ended AS (
+      DELETE FROM transactions WHERE id = ${id} RETURNING id
+    ), issued AS (
+      INSERT INTO codes (hash, grant_id, client_id, account_id, redirect_uri, code_challenge, scopes, resources,
+        issued_at, expires_at)
+      SELECT ${code.hash}, ${code.grantId}, ${code.clientId}, ${code.accountId}, ${code.redirectUri}, ${code.codeChallenge},
+        ${JSON.stringify(code.scopes)}, ${JSON.stringify(code.resources)}, ${code.issuedAt}::bigint, ${code.expiresAt}::bigint
+      FROM ended
+    ) SELECT id FROM ended`;
+}
+
+function insertTransaction(transaction: TransactionRecord): Query {
+  const { id, browserHash, clientId, redirectUri, state, codeChallenge, accountId, approved } = transaction;
+  return sql`INSERT INTO transactions (id, browser_hash, client_id, redirect_uri, redirect_uri_sent, state, code_challenge,
+      scopes, resources, account_id, approved, fresh_login, created_at, expires_at)
+    VALUES (${id}, ${browserHash}, ${clientId}, ${redirectUri}, ${Number(transaction.redirectUriSent)}, ${state},
+      ${codeChallenge}, ${JSON.stringify(transaction.scopes)}, ${JSON.stringify(transaction.resources)}, ${accountId},
+      ${approved === null ? null : JSON.stringify(approved)}, ${Number(transaction.freshLogin)}, ${transaction.createdAt},
+      ${transaction.expiresAt})`;
+}
+
+function readTransaction([row]: readonly TransactionRow[]): TransactionRecord | null {
+  if (row === undefined) return null;
+  return {
+    id: row.id,
+    browserHash: row.browser_hash,
+    clientId: row.client_id,
+    redirectUri: row.redirect_uri,
+    redirectUriSent: row.redirect_uri_sent === 1,
+    state: row.state,
+    codeChallenge: row.code_challenge,
+    scopes: readList(row.scopes),
+    resources: readList(row.resources),
+    accountId: row.account_id,
+    approved: row.approved === null ? null : readList(row.approved),
+    freshLogin: row.fresh_login === 1,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+  };
+}
