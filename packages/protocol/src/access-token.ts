@@ -66,13 +66,18 @@ export interface ExpectedToken {
  * @throws OAuthError `invalid_token`, the fault only in its private reason.
  * @see RFC 9068 §4, seed 5.2(3)
  */
-export function checkAccessToken(claims: Readonly<Record<string, unknown>>, expected: ExpectedToken): AccessTokenClaims {
+export function checkAccessToken(
+  claims: Readonly<Record<string, unknown>>,
+  expected: ExpectedToken,
+): AccessTokenClaims {
   const { iss, sub, aud, client_id: clientId, exp, iat, jti, nbf, scope, grant_id: grantId } = claims;
   if (typeof iss !== 'string' || !expected.issuers.includes(iss)) throw invalid('issuer is not trusted');
   if (!isFor(aud, expected.resource)) throw invalid('audience is not this resource');
   if (!isTime(exp)) throw invalid('exp is missing');
-  if (exp + expected.skew <= expected.now) throw invalid('token has expired', 'The access token has expired.');
-  if (nbf !== undefined && (!isTime(nbf) || nbf - expected.skew > expected.now)) throw invalid('token is not valid yet');
+  if (exp + expected.skew <= expected.now)
+    throw invalid('token has expired', 'The access token has expired.');
+  if (nbf !== undefined && (!isTime(nbf) || nbf - expected.skew > expected.now))
+    throw invalid('token is not valid yet');
   if (!isTime(iat) || iat - expected.skew > expected.now) throw invalid('iat is missing or in the future');
   if (typeof sub !== 'string' || sub === '') throw invalid('sub is missing');
   if (typeof clientId !== 'string' || clientId === '') throw invalid('client_id is missing');

@@ -71,13 +71,19 @@ function checkUnsupported(parameters: Parameters): void {
 function checkChallenge(parameters: Parameters): string {
   const challenge = parameters.one('code_challenge');
   if (challenge === undefined) {
-    throw new OAuthError('invalid_request', 'PKCE is required: send code_challenge with code_challenge_method=S256.');
+    throw new OAuthError(
+      'invalid_request',
+      'PKCE is required: send code_challenge with code_challenge_method=S256.',
+    );
   }
   if (parameters.one('code_challenge_method') !== CODE_CHALLENGE_METHOD) {
     throw new OAuthError('invalid_request', 'The code_challenge_method must be S256.');
   }
   if (!isCodeChallenge(challenge)) {
-    throw new OAuthError('invalid_request', 'The code_challenge must be 32 bytes in base64url: 43 characters.');
+    throw new OAuthError(
+      'invalid_request',
+      'The code_challenge must be 32 bytes in base64url: 43 characters.',
+    );
   }
   return challenge;
 }

@@ -1,5 +1,5 @@
 /** The authorization response: sent to a proven target by the server, believed or not by the client. */
-import { type OAuthError, type OAuthErrorCode, errorDocument, errorText } from './errors.ts';
+import { errorDocument, errorText, type OAuthError, type OAuthErrorCode } from './errors.ts';
 import type { RedirectTarget } from './redirect-uri.ts';
 
 /** What stands in every response beside its code or error. */
@@ -52,25 +52,36 @@ export type AuthorizationResponse =
  * Understands the query of a callback. `state` first, then `iss` by simple string comparison, and only then the rest.
  * @see seed 2.4 row 3, RFC 9207 §2.4
  */
-export function readAuthorizationResponse(query: URLSearchParams, expected: ExpectedResponse): AuthorizationResponse {
+export function readAuthorizationResponse(
+  query: URLSearchParams,
+  expected: ExpectedResponse,
+): AuthorizationResponse {
   for (const name of ['code', 'state', 'iss', 'error']) {
     if (query.getAll(name).length > 1) return rejected(`the parameter ${name} is repeated`);
   }
-  if (query.get('state') !== expected.state) return rejected('the state is missing or not the one that was sent');
+  if (query.get('state') !== expected.state)
+    return rejected('the state is missing or not the one that was sent');
   const issuerFault = issuerMismatch(query.get('iss'), expected);
   if (issuerFault !== null) return rejected(issuerFault);
 
   const error = query.get('error');
   const code = query.get('code');
   if (error !== null && error !== '') {
-    return { kind: 'error', error: errorText(error), description: errorText(query.get('error_description') ?? '') };
+    return {
+      kind: 'error',
+      error: errorText(error),
+      description: errorText(query.get('error_description') ?? ''),
+    };
   }
-  return code === null || code === '' ? rejected('it holds neither a code nor an error') : { kind: 'code', code };
+  return code === null || code === ''
+    ? rejected('it holds neither a code nor an error')
+    : { kind: 'code', code };
 }
 
 function issuerMismatch(issuer: string | null, expected: ExpectedResponse): string | null {
   if (expected.issuerRule === 'ignore' || expected.issuer === null) return null;
-  if (issuer === null) return expected.issuerAdvertised ? 'the issuer is missing although it was promised' : null;
+  if (issuer === null)
+    return expected.issuerAdvertised ? 'the issuer is missing although it was promised' : null;
   // No normalization: case, default port, slash and percent-encoding all count.
   return issuer === expected.issuer ? null : 'it comes from another issuer than the one that was asked';
 }

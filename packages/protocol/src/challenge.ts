@@ -124,7 +124,10 @@ export interface BearerChallenge {
  * @throws TypeError when a value holds a character outside printable ASCII: nothing can be injected.
  * @see RFC 9110 §11.6.1, RFC 6750 §3, RFC 9728 §5.1
  */
-export function formatChallenge(scheme: string, parameters: Readonly<Record<string, string | undefined>>): string {
+export function formatChallenge(
+  scheme: string,
+  parameters: Readonly<Record<string, string | undefined>>,
+): string {
   const written = Object.entries(parameters).flatMap(([name, value]) =>
     value === undefined ? [] : [`${name}=${quote(value)}`],
   );

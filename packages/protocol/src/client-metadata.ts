@@ -6,7 +6,11 @@ import { judgeRedirectUri, type RedirectPolicy, strictRedirectPolicy } from './r
 import { formatScopes, readScopes } from './scopes.ts';
 
 /** Client authentication methods by the names of the wire. */
-export type ClientAuthenticationMethod = 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt';
+export type ClientAuthenticationMethod =
+  | 'none'
+  | 'client_secret_basic'
+  | 'client_secret_post'
+  | 'private_key_jwt';
 
 export type ApplicationType = 'web' | 'native';
 
@@ -136,7 +140,10 @@ function checkRedirectUris(
   const kept = judged.filter(({ judgement }) => !('reason' in judgement)).map(({ uri }) => uri);
   const needed = grantTypes.includes('authorization_code');
   if (judged.some(({ judgement }) => judgement.kind === 'dangerous') || (needed && kept.length === 0)) {
-    throw new OAuthError('invalid_redirect_uri', faults.slice(0, 3).join('; ') || 'redirect_uris: name at least one');
+    throw new OAuthError(
+      'invalid_redirect_uri',
+      faults.slice(0, 3).join('; ') || 'redirect_uris: name at least one',
+    );
   }
   return kept;
 }
@@ -145,7 +152,10 @@ function checkResponseTypes(requested: Requested, grantTypes: readonly string[])
   const expected = grantTypes.includes('authorization_code') ? ['code'] : [];
   const asked = requested.response_types;
   if (asked !== undefined && expected.length > 0 && !asked.includes('code')) {
-    throw new OAuthError('invalid_client_metadata', 'response_types: the grant authorization_code goes with code');
+    throw new OAuthError(
+      'invalid_client_metadata',
+      'response_types: the grant authorization_code goes with code',
+    );
   }
   return expected;
 }

@@ -91,7 +91,10 @@ export function errorDocument(error: OAuthError): ErrorDocument {
  * @see OAuth 2.1 draft 13 §3.2.4
  */
 export function errorText(text: string): string {
-  return text.replaceAll('"', "'").replaceAll('\\', '/').replace(/[^\x20-\x7e]/gu, '?');
+  return text
+    .replaceAll('"', "'")
+    .replaceAll('\\', '/')
+    .replace(/[^\x20-\x7e]/gu, '?');
 }
 
 /** The dependency that a request needs cannot be had now: 503, to be tried again after `retryAfter` seconds. */

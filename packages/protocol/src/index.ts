@@ -1,5 +1,6 @@
 /** Words and laws of authorization for protected context-protocol servers: no I/O, no clock, no randomness. */
 export * from './access-token.ts';
+export * from './address.ts';
 export * from './authorization-request.ts';
 export * from './authorization-response.ts';
 export * from './authorization-server-metadata.ts';

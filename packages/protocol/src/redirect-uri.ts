@@ -12,10 +12,11 @@ export interface RedirectPolicy {
 export const strictRedirectPolicy: RedirectPolicy = { privateUseSchemes: [] };
 
 /** Schemes that run, embed or read something; no policy can allow them. */
+// biome-ignore format: one list
 const DANGEROUS_SCHEMES: ReadonlySet<string> = new Set([
   'javascript', 'data', 'vbscript', 'blob', 'file', 'filesystem', 'view-source', 'about', 'ws', 'wss', 'ftp',
   'mailto', 'tel', 'sms', 'intent', 'chrome', 'chrome-extension', 'moz-extension', 'ms-appx', 'jar', 'resource',
-]); // biome-ignore format: one list
+]);
 
 /** How a redirect URI was judged. `refused` may be left out beside good ones; `dangerous` condemns its whole request. */
 export type RedirectJudgement =
@@ -27,19 +28,26 @@ export type RedirectJudgement =
  * operator's exception.
  * @see seed 5.3(5), OAuth 2.1 draft 13 §2.3
  */
-export function judgeRedirectUri(uri: string, policy: RedirectPolicy = strictRedirectPolicy): RedirectJudgement {
+export function judgeRedirectUri(
+  uri: string,
+  policy: RedirectPolicy = strictRedirectPolicy,
+): RedirectJudgement {
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(uri.replace(/[^\x21-\x7e]/g, ''))?.[1]?.toLowerCase();
   if (scheme === undefined) return dangerous('must be an absolute URI');
   if (DANGEROUS_SCHEMES.has(scheme)) return dangerous(`must not use the scheme ${scheme}`);
   if (uri.length > 2000) return dangerous('must be at most 2000 characters long');
   const url = readUrl(uri);
-  if (url === null) return dangerous('must be a well-formed URI without spaces, backslashes or user information');
+  if (url === null)
+    return dangerous('must be a well-formed URI without spaces, backslashes or user information');
   if (uri.includes('#')) return dangerous('must have no fragment');
   if (uri.includes('*')) return dangerous('must have no wildcard');
   if (scheme === 'https') return readWebUrl(uri) === null ? dangerous('must have a host') : { kind: 'https' };
   if (scheme === 'http') return judgePlain(uri, url);
   if (policy.privateUseSchemes.includes(scheme)) return { kind: 'private-use' };
-  return { kind: 'refused', reason: `uses the private-use scheme ${scheme}, which this server does not allow` };
+  return {
+    kind: 'refused',
+    reason: `uses the private-use scheme ${scheme}, which this server does not allow`,
+  };
 }
 
 function judgePlain(uri: string, url: URL): RedirectJudgement {
@@ -96,7 +104,10 @@ export function admitRedirect(
 ): RedirectTarget {
   const uri = requested ?? (registered.length === 1 ? registered[0] : undefined);
   if (uri === undefined) {
-    throw new OAuthError('invalid_request', 'Send the redirect_uri: this client has not registered exactly one.');
+    throw new OAuthError(
+      'invalid_request',
+      'Send the redirect_uri: this client has not registered exactly one.',
+    );
   }
   if (!registered.some((known) => matchesRedirectUri(known, uri))) {
     throw new OAuthError('invalid_request', 'The redirect_uri is not registered for this client.');

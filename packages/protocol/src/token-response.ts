@@ -14,7 +14,10 @@ export interface TokenResponse {
 const seconds = z.union([
   z.number(),
   // Some servers write the number as a string.
-  z.string().regex(/^\d{1,10}$/).transform(Number),
+  z
+    .string()
+    .regex(/^\d{1,10}$/)
+    .transform(Number),
 ]);
 
 const schema = z.object({

@@ -1,0 +1,96 @@
+/** IP addresses and hosts: which of them anybody on the Internet can mean, and which lead back inside. */
+
+/** IPv4 blocks that are not globally reachable, as first address and prefix length. @see IANA IPv4 special-purpose registry */
+const INNER_IPV4: readonly (readonly [string, number])[] = [
+  ['0.0.0.0', 8], // this network
+  ['10.0.0.0', 8], // private use
+  ['100.64.0.0', 10], // shared address space
+  ['127.0.0.0', 8], // loopback
+  ['169.254.0.0', 16], // link-local, where clouds answer with credentials
+  ['172.16.0.0', 12], // private use
+  ['192.0.0.0', 24], // protocol assignments
+  ['192.0.2.0', 24], // documentation
+  ['192.88.99.0', 24], // 6to4 relays
+  ['192.168.0.0', 16], // private use
+  ['198.18.0.0', 15], // benchmarking
+  ['198.51.100.0', 24], // documentation
+  ['203.0.113.0', 24], // documentation
+  ['224.0.0.0', 4], // multicast
+  ['240.0.0.0', 4], // reserved and broadcast
+];
+
+/** Blocks of 2000::/3 that are not globally reachable; nothing outside of it is. @see IANA IPv6 special-purpose registry */
+const INNER_IPV6: readonly (readonly [string, number])[] = [
+  ['2001::', 23], // protocol assignments, Teredo among them
+  ['2001:db8::', 32], // documentation
+  ['2002::', 16], // 6to4, which hides an IPv4 address
+  ['3fff::', 20], // documentation
+];
+
+/** Prefixes of 96 bits behind which an IPv4 address stands: mapped, and translated by NAT64. */
+const EMBEDDING_IPV6 = ['::ffff:0:0', '64:ff9b::'];
+
+/** Names that never leave a machine or a network. @see RFC 6761, RFC 6762, RFC 8375, ICANN's reservation of .internal */
+const INNER_NAMES = ['localhost', 'local', 'internal', 'home.arpa'];
+
+/**
+ * Whether an IP address is globally reachable. Anything that is not an address in its usual spelling (dotted IPv4,
+ * IPv6 without brackets and zone) is not.
+ * @see RFC 6890
+ */
+export function isPublicAddress(address: string): boolean {
+  const ipv4 = readIpv4(address);
+  if (ipv4 !== null) return !INNER_IPV4.some(([block, length]) => begins(ipv4, readIpv4(block), length));
+  const ipv6 = readIpv6(address);
+  if (ipv6 === null) return false;
+  if (EMBEDDING_IPV6.some((block) => begins(ipv6, readIpv6(block), 96))) {
+    return isPublicAddress(ipv6.slice(12).join('.'));
+  }
+  return (
+    begins(ipv6, readIpv6('2000::'), 3) &&
+    !INNER_IPV6.some(([block, length]) => begins(ipv6, readIpv6(block), length))
+  );
+}
+
+/**
+ * Whether a URL's `hostname` may mean a host on the Internet: a public address, or a name that is not reserved for this
+ * machine or network. What a name resolves to is for the one who resolves it to judge.
+ */
+export function isPublicHost(hostname: string): boolean {
+  if (hostname.startsWith('[')) return isPublicAddress(hostname.slice(1, -1));
+  if (/^[\d.]+$/.test(hostname)) return isPublicAddress(hostname);
+  const name = hostname.toLowerCase().replace(/\.$/, '');
+  return name.includes('.') && !INNER_NAMES.some((inner) => name.endsWith(`.${inner}`));
+}
+
+/** The bytes of an address; `null` when the text is none. */
+type Bytes = readonly number[];
+
+function readIpv4(text: string): Bytes | null {
+  if (!/^(?:(?:0|[1-9]\d{0,2})(?:\.|$)){4}$/.test(text) || text.endsWith('.')) return null;
+  const bytes = text.split('.').map(Number);
+  return bytes.every((byte) => byte < 256) ? bytes : null;
+}
+
+/** The URL parser knows every spelling of an IPv6 address, and writes the one of RFC 5952. */
+function readIpv6(text: string): Bytes | null {
+  if (!/^[0-9a-f:.]+$/i.test(text)) return null;
+  const canonical = URL.parse(`http://[${text}]/`)?.hostname.slice(1, -1);
+  if (canonical === undefined) return null;
+  const [head = [], tail = []] = canonical.split('::').map(readGroups);
+  const zeros = new Array<number>(16 - head.length - tail.length).fill(0);
+  return [...head, ...zeros, ...tail];
+}
+
+function readGroups(text: string): Bytes {
+  const groups = text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16));
+  return groups.flatMap((group) => [group >> 8, group & 0xff]);
+}
+
+/** Whether the first bits of an address are those of a block of the same family. */
+function begins(address: Bytes, block: Bytes | null, length: number): boolean {
+  return (block ?? []).every((byte, index) => {
+    const bits = Math.min(Math.max(length - index * 8, 0), 8);
+    return byte >> (8 - bits) === (address[index] ?? 0) >> (8 - bits);
+  });
+}

@@ -1,0 +1,127 @@
+/** Which addresses and hosts lead to the Internet, and which lead back inside. */
+import { isPublicAddress, isPublicHost } from '@portcullis/protocol';
+import { describe, expect, it } from 'vitest';
+
+describe('isPublicAddress', () => {
+  const cases: readonly { description: string; expect: boolean; given: readonly string[] }[] = [
+    {
+      description: 'IPv4 of the Internet',
+      given: ['1.1.1.1', '93.184.216.34', '172.32.0.1', '192.169.0.1'],
+      expect: true,
+    },
+    { description: 'this network', given: ['0.0.0.0', '0.1.2.3'], expect: false },
+    {
+      description: 'private use',
+      given: ['10.0.0.1', '172.16.0.1', '172.31.255.255', '192.168.1.1'],
+      expect: false,
+    },
+    { description: 'shared address space', given: ['100.64.0.1', '100.127.255.255'], expect: false },
+    {
+      description: 'beside the shared address space',
+      given: ['100.63.255.255', '100.128.0.0'],
+      expect: true,
+    },
+    { description: 'loopback', given: ['127.0.0.1', '127.255.255.254', '::1'], expect: false },
+    { description: 'link-local', given: ['169.254.169.254', 'fe80::1', 'febf::1'], expect: false },
+    {
+      description: 'protocol assignments and relays',
+      given: ['192.0.0.1', '192.88.99.1', '2001::1'],
+      expect: false,
+    },
+    {
+      description: 'documentation and benchmarking',
+      given: [
+        '192.0.2.1',
+        '198.51.100.1',
+        '203.0.113.1',
+        '198.18.0.1',
+        '198.19.255.255',
+        '2001:db8::1',
+        '3fff::1',
+      ],
+      expect: false,
+    },
+    {
+      description: 'multicast, reserved, broadcast',
+      given: ['224.0.0.1', '240.0.0.1', '255.255.255.255', 'ff02::1'],
+      expect: false,
+    },
+    {
+      description: 'IPv6 of the Internet',
+      given: ['2606:4700::1111', '2A00:1450:4001:0800::200E'],
+      expect: true,
+    },
+    { description: 'unique local and unspecified', given: ['fc00::1', 'fd12:3456::1', '::'], expect: false },
+    { description: 'outside of what is given out', given: ['4000::1', '100::1', '5f00::1'], expect: false },
+    {
+      description: 'IPv4 within IPv6 that leads inside',
+      given: [
+        '::ffff:169.254.169.254',
+        '::ffff:a9fe:a9fe',
+        '64:ff9b::a9fe:a9fe',
+        '2002:7f00:1::',
+        '::ffff:127.0.0.1',
+        '::127.0.0.1',
+      ],
+      expect: false,
+    },
+    {
+      description: 'IPv4 of the Internet within IPv6',
+      given: ['::ffff:1.1.1.1', '64:ff9b::101:101'],
+      expect: true,
+    },
+    {
+      description: 'no address in its usual spelling',
+      given: [
+        '',
+        '127.1',
+        '0x7f.1',
+        '0x7f000001',
+        '2130706433',
+        '0177.0.0.1',
+        '01.1.1.1',
+        '1.1.1',
+        '1.1.1.1.',
+        '1.1.1.256',
+        '[::1]',
+        'fe80::1%eth0',
+        '1::2::3',
+        'example.com',
+        '1.1.1.1 ',
+      ],
+      expect: false,
+    },
+  ];
+  it.each(cases)('T048 $description: $given', ({ given, expect: expected }) => {
+    for (const address of given) expect([address, isPublicAddress(address)]).toEqual([address, expected]);
+  });
+});
+
+describe('isPublicHost', () => {
+  const cases: readonly { description: string; expect: boolean; given: readonly string[] }[] = [
+    {
+      description: 'names of the Internet',
+      given: ['example.com', 'a.b.example', 'xn--e1awd7f.com', 'localhost.example.com', 'mylocal.example'],
+      expect: true,
+    },
+    { description: 'addresses of the Internet', given: ['1.1.1.1', '[2606:4700::1111]'], expect: true },
+    {
+      description: 'this machine',
+      given: ['localhost', 'LOCALHOST', 'localhost.', 'x.localhost', 'x.localhost.'],
+      expect: false,
+    },
+    {
+      description: 'this network',
+      given: ['printer.local', 'metadata.google.internal', 'nas.home.arpa', 'intranet', 'intranet.', ''],
+      expect: false,
+    },
+    {
+      description: 'inner addresses',
+      given: ['127.0.0.1', '10.0.0.1', '[::1]', '[::ffff:7f00:1]', '127.1', '1.1.1.1.'],
+      expect: false,
+    },
+  ];
+  it.each(cases)('T048 $description: $given', ({ given, expect: expected }) => {
+    for (const host of given) expect([host, isPublicHost(host)]).toEqual([host, expected]);
+  });
+});
