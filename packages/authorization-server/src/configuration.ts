@@ -1,12 +1,12 @@
 /** Configuration of an authorization server: judged once, at birth, every fault reported together, and frozen. */
 import {
+  profiles as allProfiles,
   type ClientMetadata,
   canonicalResource,
   isScope,
   issuerFault,
   OAuthError,
   type Profile,
-  profiles as allProfiles,
   type RedirectPolicy,
   readClientMetadata,
   type ScopeHierarchy,
@@ -27,6 +27,8 @@ export interface ResourceDefinition {
   /** What a request gets that names no scope; all scopes when left out. */
   readonly defaultScopes?: Scopes;
   readonly hierarchy?: ScopeHierarchy;
+  /** Identifiers of the confidential clients that may introspect its access tokens: the resource itself, as a client. */
+  readonly introspectedBy?: readonly string[];
 }
 
 /** Seconds. */
@@ -62,7 +64,7 @@ export interface AuthorizationServerOptions {
   readonly store: AuthorizationStore;
   /** 32 bytes that seal private keys and from which refresh tokens are derived. They stand nowhere in the store. */
   readonly sealingKey: Uint8Array;
-  /** At least one. A request without `resource` means the only one. */
+  /** At least one. A request without `resource` means the first. */
   readonly resources: readonly ResourceDefinition[];
   /** RFC 7591 metadata with `client_id` and, for confidential clients, `client_secret`. */
   readonly clients?: readonly unknown[];
@@ -109,7 +111,9 @@ export class ConfigurationError extends Error {
   readonly faults: readonly string[];
 
   constructor(faults: readonly string[]) {
-    super(`The configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}: ${faults.join('; ')}`);
+    super(
+      `The configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}: ${faults.join('; ')}`,
+    );
     this.faults = faults;
   }
 }
@@ -194,7 +198,8 @@ function judgeClients(
 /** @throws OAuthError `invalid_client_metadata` or `invalid_redirect_uri` */
 function readConfiguredClient(document: unknown, redirects: RedirectPolicy): ConfiguredClient {
   const { client_id: id, client_secret: secret } = (document ?? {}) as Record<string, unknown>;
-  if (typeof id !== 'string' || id === '') throw new OAuthError('invalid_client_metadata', 'client_id is missing');
+  if (typeof id !== 'string' || id === '')
+    throw new OAuthError('invalid_client_metadata', 'client_id is missing');
   const metadata = readClientMetadata(document, {
     grantTypes: ['authorization_code', 'refresh_token', 'client_credentials'],
     authenticationMethods: ['none', 'client_secret_basic', 'client_secret_post'],

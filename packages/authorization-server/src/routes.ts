@@ -1,4 +1,7 @@
-/** The routes of the authorization server: which hand answers which path and method. */
+/** The routes of the authorization server: which hand answers which path and method, and what becomes of errors. */
+import { isPreflight, respondError, respondPreflight, shareAcrossOrigins } from '@portcullis/http';
+import { OAuthError } from '@portcullis/protocol';
+import type { EventSink } from './events.ts';
 
 /** Who is at the other end of the connection, as far as the host of this server knows. */
 export interface Peer {
@@ -16,4 +19,88 @@ export interface Route {
   readonly crossOrigin?: true;
   /** Answers. An `OAuthError` that it throws becomes a JSON error response, anything else a 500. */
   handle(request: Request, peer: Peer): Promise<Response>;
+}
+
+/** All routes as one hand. */
+export interface Router {
+  /** Answers every request; 404 for a path that is not its own. Never rejects. */
+  handle(request: Request, peer: Peer): Promise<Response>;
+  owns(path: string): boolean;
+}
+
+/** The routes of one path. */
+type Place = readonly Route[];
+
+/** Paths at which clients look for metadata: 404 when there is none, never somebody else's answer. */
+const WELL_KNOWN = /^\/\.well-known\/(?:oauth-authorization-server|openid-configuration)(?:\/|$)/;
+
+export function createRouter(routes: readonly Route[], events: EventSink): Router {
+  const whole = new Map<string, Place>();
+  for (const route of routes) whole.set(route.path, [...(whole.get(route.path) ?? []), route]);
+  const below = [...whole].filter(([path]) => path.endsWith('/*'));
+  const find = (path: string): Place | undefined =>
+    whole.get(path) ?? below.find(([pattern]) => path.startsWith(pattern.slice(0, -1)))?.[1];
+
+  return {
+    owns: (path) => find(path) !== undefined || WELL_KNOWN.test(path),
+    async handle(request, peer) {
+      const path = new URL(request.url).pathname;
+      const place = find(path);
+      if (place === undefined) return refusePath(path);
+      const response = await respondAt(place, request, peer, (error) => refuse(error, request, path, events));
+      return place.some((route) => route.crossOrigin) ? shareAcrossOrigins(response) : response;
+    },
+  };
+}
+
+async function respondAt(
+  place: Place,
+  request: Request,
+  peer: Peer,
+  refuseWith: (error: unknown) => Response,
+): Promise<Response> {
+  const isHead = request.method === 'HEAD';
+  const route = place.find(({ method }) => method === (isHead ? 'GET' : request.method));
+  if (route === undefined) return respondMethods(place, request);
+  try {
+    const response = await route.handle(request, peer);
+    return isHead ? new Response(null, response) : response;
+  } catch (error) {
+    return refuseWith(error);
+  }
+}
+
+/** OPTIONS, and the methods that a path does not have: 405 MUST carry `Allow`. @see RFC 9110 §15.5.6 */
+function respondMethods(place: Place, request: Request): Response {
+  const methods = place.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  if (isPreflight(request) && place.some((route) => route.crossOrigin))
+    return respondPreflight(request, methods);
+  const allow = [...methods, 'OPTIONS'].join(', ');
+  if (request.method === 'OPTIONS') return new Response(null, { status: 204, headers: { allow } });
+  const response = respondError(
+    new OAuthError('invalid_request', `Use ${methods.join(' or ')} here.`, { status: 405 }),
+  );
+  response.headers.set('allow', allow);
+  return response;
+}
+
+function refusePath(path: string): Response {
+  const response = respondError(
+    new OAuthError('invalid_request', 'The authorization server has nothing at this path.', { status: 404 }),
+  );
+  return WELL_KNOWN.test(path) ? shareAcrossOrigins(response) : response;
+}
+
+/** The JSON edge: public words on the wire, the private reason in an event. */
+function refuse(error: unknown, request: Request, endpoint: string, events: EventSink): Response {
+  if (error instanceof OAuthError) {
+    const reason = error.reason ?? error.description;
+    events({ type: 'request.refused', endpoint, error: error.code, reason });
+    return respondError(error, request);
+  }
+  const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  events({ type: 'request.failed', endpoint, reason });
+  return respondError(
+    new OAuthError('server_error', 'The authorization server met an unexpected condition.'),
+  );
 }

@@ -7,7 +7,7 @@ export function newSecret(): string {
 }
 
 /** A new identifier of 128 bits, with a prefix that says of what. */
-export function newIdentifier(prefix: 'user' | 'client' | 'grant' | 'key' | 'flow'): string {
+export function newIdentifier(prefix: 'user' | 'client' | 'grant' | 'key' | 'flow' | 'token'): string {
   return `${prefix}_${randomBytes(16).toString('base64url')}`;
 }
 

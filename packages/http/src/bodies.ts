@@ -1,81 +1,80 @@
-/** Reading request bodies: forms and JSON, of the right content type and of bounded size and depth. */
-import { OAuthError, type Parameters, readParameters } from '@portcullis/protocol';
+/** Reading request bodies: forms and JSON, of the right content type and of bounded size. */
+import { OAuthError, type OAuthErrorCode, type Parameters, readParameters } from '@portcullis/protocol';
+import { parseJson } from './json.ts';
 
 /** Bytes that the body of a form or JSON request may have. */
 export const LARGEST_BODY = 65_536;
 
-/** How deep JSON may nest. */
-const DEEPEST_JSON = 16;
-
 /**
  * Reads the form that a request carries. Parameters in the query are never looked at.
- * @throws OAuthError `invalid_request`: 400, or 415 for another content type, or 413 for more than 64 KiB.
+ * @throws OAuthError `invalid_request`: 400, or 413 for more than 64 KiB.
  * @see OAuth 2.1 draft 13 §3.2
  */
 export async function readForm(request: Request): Promise<Parameters> {
-  checkContentType(request, 'application/x-www-form-urlencoded');
-  return readParameters(await readText(request));
+  return readParameters(await readText(request, 'application/x-www-form-urlencoded', 'invalid_request'));
 }
 
 /**
  * Reads the JSON that a request carries.
- * @throws OAuthError `invalid_request`: 400, or 415 for another content type, or 413 for more than 64 KiB.
+ * @param code what the endpoint calls a body that it cannot use
+ * @throws OAuthError with that code: 400, or 413 for more than 64 KiB.
  */
-export async function readJson(request: Request): Promise<unknown> {
-  checkContentType(request, 'application/json');
-  const text = await readText(request);
-  if (nesting(text) > DEEPEST_JSON) {
-    throw new OAuthError('invalid_request', `Nest the JSON body at most ${DEEPEST_JSON} levels deep.`);
-  }
+export async function readJson(request: Request, code: OAuthErrorCode = 'invalid_request'): Promise<unknown> {
+  const text = await readText(request, 'application/json', code);
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (cause) {
-    throw new OAuthError('invalid_request', 'The body is not well-formed JSON.', { cause });
+    throw new OAuthError(
+      code,
+      'The body must be well-formed JSON, nested at most 16 levels deep, without repeated members.',
+      {
+        cause,
+      },
+    );
   }
+}
+
+async function readText(request: Request, type: string, code: OAuthErrorCode): Promise<string> {
+  if (!isOfType(request.headers.get('content-type') ?? '', type)) {
+    throw new OAuthError(code, `Send the body as ${type}.`);
+  }
+  const announced = request.headers.get('content-length');
+  const text =
+    announced === null
+      ? await readCounted(request.body, code)
+      : // The HTTP parser delivers no more than was announced.
+        await readAnnounced(request, Number(announced), code);
+  // Decoding puts this character in the place of bytes that are no UTF-8.
+  if (text.includes('\ufffd')) throw new OAuthError(code, 'The body must be encoded in UTF-8.');
+  return text;
 }
 
 /** The media type must be the expected one; a charset parameter may say nothing but UTF-8. */
-function checkContentType(request: Request, expected: string): void {
-  const [type = '', ...parameters] = (request.headers.get('content-type') ?? '').toLowerCase().split(';');
-  const charsets = parameters.map(part => part.trim()).filter(part => part.startsWith('charset='));
-  const isUtf8 = charsets.every(part => /^charset="?utf-?8"?$/.test(part));
-  if (type.trim() !== expected || !isUtf8) {
-    throw new OAuthError('invalid_request', `Send the body as ${expected}.`, { status: 415 });
-  }
+function isOfType(header: string, expected: string): boolean {
+  if (header === expected) return true;
+  const [type = '', ...parameters] = header.toLowerCase().split(';');
+  const charsets = parameters.map((part) => part.trim()).filter((part) => part.startsWith('charset='));
+  return type.trim() === expected && charsets.every((part) => /^charset=(?:utf-?8|"utf-?8")$/.test(part));
 }
 
-async function readText(request: Request): Promise<string> {
-  const announced = request.headers.get('content-length');
-  if (announced === null) return readCounted(request.body);
-  if (Number(announced) > LARGEST_BODY) throw tooLarge();
-  // The HTTP parser delivers no more than was announced.
+async function readAnnounced(request: Request, size: number, code: OAuthErrorCode): Promise<string> {
+  if (size > LARGEST_BODY) throw tooLarge(code);
   return request.text();
 }
 
-async function readCounted(body: ReadableStream<Uint8Array> | null): Promise<string> {
+async function readCounted(body: ReadableStream<Uint8Array> | null, code: OAuthErrorCode): Promise<string> {
   if (body === null) return '';
   const decoder = new TextDecoder();
   let size = 0;
   let text = '';
   for await (const chunk of body) {
     size += chunk.byteLength;
-    if (size > LARGEST_BODY) throw tooLarge();
+    if (size > LARGEST_BODY) throw tooLarge(code);
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();
 }
 
-function tooLarge(): OAuthError {
-  return new OAuthError('invalid_request', `Send a body of at most ${LARGEST_BODY} bytes.`, { status: 413 });
-}
-
-/** How deep the brackets of a JSON text nest, those in strings left out. */
-function nesting(text: string): number {
-  let depth = 0;
-  let deepest = 0;
-  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[{]|[\]}]/gs)) {
-    if (token === '[' || token === '{') deepest = Math.max(deepest, ++depth);
-    else if (token === ']' || token === '}') depth--;
-  }
-  return deepest;
+function tooLarge(code: OAuthErrorCode): OAuthError {
+  return new OAuthError(code, `Send a body of at most ${LARGEST_BODY} bytes.`, { status: 413 });
 }

@@ -1,0 +1,96 @@
+/** What a request presents to authenticate its client: read from the `Authorization` header and the form, not yet judged. */
+import { OAuthError, type Parameters } from '@portcullis/protocol';
+
+/** The methods that this server knows, each under the name by which clients register it. */
+export type ClientAuthenticationMethod = 'none' | 'client_secret_basic' | 'client_secret_post';
+
+/** An identifier with the secrets that could prove it: more than one when a spelling can be read in two ways. */
+export interface Presented {
+  readonly method: ClientAuthenticationMethod;
+  readonly readings: readonly { readonly clientId: string; readonly secret: string | null }[];
+}
+
+/** Reads one method from a request; `null` when the request does not use it. */
+type Reader = (authorization: string | null, form: Parameters) => Presented['readings'] | null;
+
+/** How each method is read. The metadata document lists the names of this table. */
+export const clientAuthenticationMethods: Readonly<Record<ClientAuthenticationMethod, Reader>> = {
+  none(authorization, form) {
+    const clientId = form.one('client_id');
+    const usesAnother = isBasic(authorization) || form.one('client_secret') !== undefined;
+    return clientId === undefined || usesAnother ? null : [{ clientId, secret: null }];
+  },
+  client_secret_basic(authorization) {
+    return isBasic(authorization) ? readBasic(authorization) : null;
+  },
+  client_secret_post(_authorization, form) {
+    const secret = form.one('client_secret');
+    return secret === undefined ? null : [{ clientId: form.one('client_id') ?? '', secret }];
+  },
+};
+
+/**
+ * Reads which client a request claims to come from. The client MUST NOT use more than one method, and what it says twice
+ * has to agree.
+ * @throws OAuthError `invalid_client` when nothing or nothing readable is presented, `invalid_request` when too much is.
+ * @see OAuth 2.1 draft 13 §2.4
+ */
+export function readPresented(authorization: string | null, form: Parameters): Presented {
+  const [presented, another] = Object.entries(clientAuthenticationMethods).flatMap(([method, read]) => {
+    const readings = read(authorization, form);
+    return readings === null ? [] : [{ method: method as ClientAuthenticationMethod, readings }];
+  });
+  if (presented === undefined) {
+    throw new OAuthError(
+      'invalid_client',
+      'Identify the client: send client_id, or authenticate as it registered.',
+    );
+  }
+  if (another !== undefined) {
+    throw new OAuthError('invalid_request', 'Authenticate the client in one way only.');
+  }
+  const named = form.one('client_id');
+  const readings = presented.readings.filter(({ clientId }) => named === undefined || clientId === named);
+  if (readings.length === 0) {
+    throw new OAuthError(
+      'invalid_request',
+      'The client_id of the form is not the one of the Authorization header.',
+    );
+  }
+  return { method: presented.method, readings };
+}
+
+function isBasic(authorization: string | null): authorization is string {
+  return authorization !== null && /^basic(?:\s|$)/i.test(authorization);
+}
+
+/**
+ * Identifier and secret are form-encoded before they are joined with a colon; clients that skip the encoding are common, so the
+ * text as it stands is a second reading.
+ * @see RFC 6749 §2.3.1
+ */
+function readBasic(authorization: string): Presented['readings'] {
+  const [, encoded] = /^basic[ \t]+([A-Za-z0-9+/]+={0,2})[ \t]*$/i.exec(authorization) ?? [];
+  const text = Buffer.from(encoded ?? '', 'base64').toString();
+  const colon = text.indexOf(':');
+  if (colon === -1) {
+    throw new OAuthError(
+      'invalid_client',
+      'The Authorization header must hold base64 of client_id:client_secret.',
+    );
+  }
+  const raw = { clientId: text.slice(0, colon), secret: text.slice(colon + 1) };
+  const decoded = { clientId: formDecode(raw.clientId), secret: formDecode(raw.secret) };
+  const isPlain = decoded.clientId === raw.clientId && decoded.secret === raw.secret;
+  return isPlain ? [raw] : [decoded, raw];
+}
+
+/** `+` is a space, `%XX` a byte; text that is not form-encoded stays as it is. */
+function formDecode(text: string): string {
+  if (!/[+%]/.test(text)) return text;
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return text;
+  }
+}

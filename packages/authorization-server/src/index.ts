@@ -1,0 +1,81 @@
+/** OAuth 2.1 authorization server for protected context-protocol servers: `createAuthorizationServer`. */
+import type { AccessTokenClaims } from '@portcullis/protocol';
+import { createInteraction } from './authorize/interaction.ts';
+import { createFindClient } from './clients/find-client.ts';
+import { createRegistration } from './clients/register.ts';
+import { type AuthorizationServerOptions, defineConfiguration } from './configuration.ts';
+import { createIntrospection } from './introspection.ts';
+import { createAccessTokens } from './keys/access-tokens.ts';
+import { createJwks } from './keys/publish.ts';
+import { loadSigningKeys, type PublicJwk } from './keys/signing-keys.ts';
+import { createMetadata } from './metadata.ts';
+import { createRevocation } from './revocation.ts';
+import { createRouter, type Peer, type Route } from './routes.ts';
+import { createTokenEndpoint } from './token/endpoint.ts';
+import { createGrants } from './token/grants.ts';
+import { createMint } from './token/mint.ts';
+import { createRefreshTokens } from './token/refresh-tokens.ts';
+
+export {
+  type AuthorizationServerOptions,
+  ConfigurationError,
+  defaultLifetimes,
+  type Lifetimes,
+  type ResourceDefinition,
+} from './configuration.ts';
+export type { AuthorizationEvent, EventSink } from './events.ts';
+export type { PublicJwk } from './keys/signing-keys.ts';
+export type { Peer } from './routes.ts';
+
+/** An authorization server, to be mounted at the root of its issuer's origin. */
+export interface AuthorizationServer {
+  /** Answers every request: 404 for a path that is not its own. Never rejects. */
+  handle(request: Request, peer?: Peer): Promise<Response>;
+  /** Whether a path is one of its own, so that a host can mount an application beside it. */
+  owns(path: string): boolean;
+  /** The public keys, for a guard in the same process. */
+  jwks(): Promise<{ keys: PublicJwk[] }>;
+  /** Whether a verified access token still stands: neither it nor its grant is revoked. */
+  isLive(claims: AccessTokenClaims): Promise<boolean>;
+  /** A one-time link that makes the first account; `null` when there is one. */
+  setupLink(): Promise<string | null>;
+  /** Creates the first account, if there is none. */
+  bootstrap(email: string, password: string): Promise<'created' | 'exists'>;
+  /** Ends its own work. The store stays open: whoever opened it closes it. */
+  close(): Promise<void>;
+}
+
+/**
+ * Creates an authorization server: judges the options, loads the signing keys or makes the first.
+ * @throws ConfigurationError with every fault of the options, or when the sealing key does not open the stored keys.
+ */
+export async function createAuthorizationServer(
+  options: AuthorizationServerOptions,
+): Promise<AuthorizationServer> {
+  const configuration = defineConfiguration(options);
+  const { store, events } = configuration;
+  const keys = await loadSigningKeys(configuration);
+  const accessTokens = createAccessTokens(keys);
+  const findClient = createFindClient(configuration);
+  const mint = createMint(configuration, accessTokens);
+  const refreshTokens = createRefreshTokens(configuration);
+  const interaction = createInteraction(configuration, { findClient });
+  const routes: readonly Route[] = [
+    ...interaction.routes,
+    createTokenEndpoint(createGrants({ configuration, mint, refreshTokens }), findClient),
+    ...(configuration.registration ? [createRegistration(configuration)] : []),
+    createRevocation(configuration, accessTokens, findClient),
+    createIntrospection(configuration, accessTokens, findClient),
+    createJwks(keys),
+  ];
+  const router = createRouter([...routes, ...createMetadata(configuration, routes)], events);
+  return {
+    handle: (request, peer = {}) => router.handle(request, peer),
+    owns: router.owns,
+    jwks: async () => ({ keys: keys.map(({ publicJwk }) => publicJwk) }),
+    isLive: ({ jti, grant_id: grantId }) => store.isAccessTokenLive(jti, grantId ?? null),
+    setupLink: interaction.setupLink,
+    bootstrap: interaction.bootstrap,
+    close: async () => {},
+  };
+}

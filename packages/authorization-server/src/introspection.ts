@@ -1,0 +1,81 @@
+/** Introspection: a protected resource asks what a token is worth. */
+import { readForm, respondJson } from '@portcullis/http';
+import { type AccessTokenClaims, formatScopes, OAuthError } from '@portcullis/protocol';
+import { type AuthenticatedClient, authenticateClient } from './clients/authenticate.ts';
+import type { FindClient } from './clients/find-client.ts';
+import type { Configuration } from './configuration.ts';
+import type { AccessTokens } from './keys/access-tokens.ts';
+import type { FoundRefreshToken } from './ports/index.ts';
+import type { Route } from './routes.ts';
+import { hashSecret } from './secrets.ts';
+
+/** All that is said of a token that is not active, or not the caller's to ask about. @see RFC 7662 §2.2 */
+const INACTIVE = { active: false } as const;
+
+/**
+ * The introspection endpoint. Only confidential clients may call it: each about tokens that were issued to itself, and about
+ * access tokens for those resources whose definition names it in `introspectedBy`.
+ * @see RFC 7662 §2
+ */
+export function createIntrospection(
+  configuration: Configuration,
+  { read }: AccessTokens,
+  findClient: FindClient,
+): Route {
+  const { issuer, resources, store, clock } = configuration;
+  return {
+    method: 'POST',
+    path: '/introspect',
+    crossOrigin: true,
+    async handle(request) {
+      const form = await readForm(request);
+      const caller = checkConfidential(await authenticateClient(request, form, findClient));
+      const token = form.required('token');
+      const answer = token.includes('.')
+        ? await describeAccessToken(token, caller.id)
+        : await describeRefreshToken(token, caller.id);
+      return respondJson(answer);
+    },
+  };
+
+  async function describeAccessToken(token: string, callerId: string): Promise<object> {
+    const claims = read(token);
+    if (claims === null || claims.iss !== issuer || claims.exp <= clock()) return INACTIVE;
+    if (claims.client_id !== callerId && !mayAskAbout(claims.aud, callerId)) return INACTIVE;
+    if (!(await store.isAccessTokenLive(claims.jti, claims.grant_id ?? null))) return INACTIVE;
+    return { active: true, token_type: 'Bearer', ...claims };
+  }
+
+  function mayAskAbout(audience: AccessTokenClaims['aud'], callerId: string): boolean {
+    const resource = typeof audience === 'string' ? resources.get(audience) : undefined;
+    return resource?.introspectedBy?.includes(callerId) === true;
+  }
+
+  async function describeRefreshToken(token: string, callerId: string): Promise<object> {
+    const found = await store.findRefreshToken(hashSecret(token));
+    if (found?.grant.clientId !== callerId || !isActive(found, clock())) return INACTIVE;
+    const { grant, token: record } = found;
+    return {
+      active: true,
+      iss: issuer,
+      sub: grant.accountId,
+      aud: grant.resources,
+      client_id: grant.clientId,
+      scope: formatScopes(grant.scopes),
+      iat: record.issuedAt,
+      exp: record.expiresAt,
+    };
+  }
+}
+
+/** Who calls MUST be authorized to: saying a public client's name proves nothing. @see RFC 7662 §2.1 */
+function checkConfidential(client: AuthenticatedClient): AuthenticatedClient {
+  if (client.secretHash !== null) return client;
+  throw new OAuthError('invalid_client', 'Introspection is for confidential clients.');
+}
+
+function isActive({ token, grant }: FoundRefreshToken, now: number): boolean {
+  return (
+    token.rotatedAt === null && token.expiresAt > now && grant.revokedAt === null && grant.expiresAt > now
+  );
+}

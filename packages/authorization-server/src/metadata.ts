@@ -1,0 +1,99 @@
+/** The metadata documents: derived from the tables of what this server can do, so that they cannot lie. */
+import { respondJson } from '@portcullis/http';
+import {
+  type AuthorizationServerMetadata,
+  CODE_CHALLENGE_METHOD,
+  foldProfiles,
+  RESPONSE_MODES,
+  RESPONSE_TYPES,
+  type ServerMetadataKind,
+} from '@portcullis/protocol';
+import { clientAuthenticationMethods } from './clients/presented.ts';
+import type { Configuration } from './configuration.ts';
+import type { Route } from './routes.ts';
+import { grantTypes } from './token/grants.ts';
+
+/** Seconds for which anybody may keep a document. */
+const MAX_AGE = 300;
+
+/** Names of the endpoints in the document, by their paths. */
+const ENDPOINTS = {
+  '/authorize': 'authorization_endpoint',
+  '/token': 'token_endpoint',
+  '/register': 'registration_endpoint',
+  '/revoke': 'revocation_endpoint',
+  '/introspect': 'introspection_endpoint',
+  '/jwks': 'jwks_uri',
+} as const;
+
+const SUFFIXES: Readonly<Record<ServerMetadataKind, string>> = {
+  oauth: '/.well-known/oauth-authorization-server',
+  oidc: '/.well-known/openid-configuration',
+};
+
+/**
+ * The routes of the documents, at every place where clients look: at the root, and for an issuer with a path also with the path behind
+ * the suffix and before it. None when the configuration wants no metadata.
+ * @param routes everything that this server serves besides
+ * @see RFC 8414 §3, OpenID Connect Discovery 1.0 §4
+ */
+export function createMetadata(configuration: Configuration, routes: readonly Route[]): readonly Route[] {
+  if (!configuration.metadata) return [];
+  const pathname = new URL(configuration.issuer).pathname.replace(/\/$/, '');
+  return foldProfiles(configuration.profiles).serverMetadata.flatMap((kind) => {
+    const document = describeServer(kind, configuration, routes);
+    const suffix = SUFFIXES[kind];
+    return [...new Set([suffix, `${suffix}${pathname}`, `${pathname}${suffix}`])].map(
+      (path): Route => ({
+        method: 'GET',
+        path,
+        crossOrigin: true,
+        handle: async () => respondJson(document, { maxAge: MAX_AGE }),
+      }),
+    );
+  });
+}
+
+function describeServer(
+  kind: ServerMetadataKind,
+  configuration: Configuration,
+  routes: readonly Route[],
+): AuthorizationServerMetadata {
+  const { issuer, profiles, resources } = configuration;
+  const methods = Object.keys(clientAuthenticationMethods);
+  const confidential = methods.filter((method) => method !== 'none');
+  const scopes = [...new Set([...resources.values()].flatMap((resource) => Object.keys(resource.scopes)))];
+  const document: AuthorizationServerMetadata = {
+    issuer,
+    ...endpointsOf(new URL(issuer).origin, routes),
+    scopes_supported: scopes,
+    response_types_supported: RESPONSE_TYPES,
+    response_modes_supported: RESPONSE_MODES,
+    grant_types_supported: grantTypes,
+    token_endpoint_auth_methods_supported: methods,
+    revocation_endpoint_auth_methods_supported: methods,
+    introspection_endpoint_auth_methods_supported: confidential,
+    code_challenge_methods_supported: [CODE_CHALLENGE_METHOD],
+    ...(foldProfiles(profiles).responseIssuer && { authorization_response_iss_parameter_supported: true }),
+    ...(kind === 'oidc' && OPENID_MEMBERS),
+  };
+  // Claims with zero elements MUST be omitted. RFC 8414 §3.2
+  return Object.fromEntries(
+    Object.entries(document).filter(([, value]) => !Array.isArray(value) || value.length > 0),
+  ) as unknown as AuthorizationServerMetadata;
+}
+
+/** What OpenID Connect Discovery §3 requires of its document, and SDKs of any: this server issues no ID tokens. */
+const OPENID_MEMBERS = {
+  subject_types_supported: ['public'],
+  id_token_signing_alg_values_supported: ['RS256'],
+} as const;
+
+function endpointsOf(origin: string, routes: readonly Route[]): Readonly<Record<string, string>> {
+  const served = new Set(routes.map(({ path }) => path));
+  return Object.fromEntries(
+    Object.entries(ENDPOINTS)
+      .filter(([path]) => served.has(path))
+      .map(([path, name]) => [name, `${origin}${path}`]),
+  );
+}

@@ -1,0 +1,52 @@
+/** Revocation: a client gives back a token of its own. */
+import { readForm } from '@portcullis/http';
+import { authenticateClient } from './clients/authenticate.ts';
+import type { FindClient } from './clients/find-client.ts';
+import type { Configuration } from './configuration.ts';
+import type { AccessTokens } from './keys/access-tokens.ts';
+import type { Route } from './routes.ts';
+import { hashSecret } from './secrets.ts';
+
+/**
+ * The revocation endpoint. A refresh token takes its whole grant with it, and with that all access tokens of it; an access
+ * token goes alone. Tokens that are unknown, dead or somebody else's are answered as if they had been revoked, so that the
+ * answer tells nothing about them. `token_type_hint` is not needed: the two kinds cannot be mistaken.
+ * @see RFC 7009 §2
+ */
+export function createRevocation(
+  { store, clock, events }: Configuration,
+  { read }: AccessTokens,
+  findClient: FindClient,
+): Route {
+  return {
+    method: 'POST',
+    path: '/revoke',
+    crossOrigin: true,
+    async handle(request) {
+      const form = await readForm(request);
+      const { id: clientId } = await authenticateClient(request, form, findClient);
+      const token = form.required('token');
+      await (token.includes('.') ? revokeAccessToken(token, clientId) : revokeRefreshToken(token, clientId));
+      return new Response(null, { headers: { 'cache-control': 'no-store', pragma: 'no-cache' } });
+    },
+  };
+
+  async function revokeRefreshToken(token: string, clientId: string): Promise<void> {
+    const found = await store.findRefreshToken(hashSecret(token));
+    if (found?.grant.clientId !== clientId) return;
+    const { id: grantId, accountId, revokedAt } = found.grant;
+    await store.revokeGrant(grantId, clock());
+    if (revokedAt === null) events({ type: 'token.revoked', clientId, grantId, accountId });
+  }
+
+  async function revokeAccessToken(token: string, clientId: string): Promise<void> {
+    const claims = read(token);
+    if (claims === null || claims.client_id !== clientId || claims.exp <= clock()) return;
+    await store.revokeAccessToken(claims.jti, claims.exp);
+    events({
+      type: 'token.revoked',
+      clientId,
+      ...(claims.grant_id !== undefined && { grantId: claims.grant_id }),
+    });
+  }
+}

@@ -1,0 +1,97 @@
+/** The grant `authorization_code`: a code, and the proof of who asked for it, become tokens. */
+import { OAuthError, readAuthorizationCodeRequest, type TokenResponse } from '@portcullis/protocol';
+import type { AuthenticatedClient } from '../clients/authenticate.ts';
+import type { FoundCode, GrantRecord } from '../ports/index.ts';
+import { hashSecret, matchesSecret, newSecret } from '../secrets.ts';
+import type { Grant, GrantHands } from './grants.ts';
+import { narrow } from './narrow.ts';
+
+/** @see OAuth 2.1 draft 13 §4.1.3 */
+export function createAuthorizationCodeGrant(hands: GrantHands): Grant {
+  const { store, resources, clock, events } = hands.configuration;
+  return async (client, form) => {
+    const now = clock();
+    const found = checkOwner(await store.findCode(hashSecret(form.required('code'))), client);
+    const isProven = provesChallenge(found, form.one('code_verifier'));
+    // A code that its client presents without its verifier is in the wrong hands: nobody gets a second guess.
+    if (!isProven && found.spentAt === null) await store.burnCode(found.hash, now);
+    const request = readAuthorizationCodeRequest(form);
+    if (!isProven) throw invalid('wrong code_verifier');
+    if (found.spentAt !== null) {
+      await store.revokeGrant(found.grantId, now);
+      events({
+        type: 'code.replayed',
+        clientId: client.id,
+        accountId: found.accountId,
+        grantId: found.grantId,
+      });
+      throw invalid('used before');
+    }
+    if (found.expiresAt <= now) throw invalid('expired');
+    checkRedirectUri(found, request.redirectUri, client);
+    const narrowed = narrow(found, { resources: request.resources, scopes: null }, resources);
+    return redeem(hands, client, found, narrowed, now);
+  };
+}
+
+/** Who does not own a code learns nothing about it and changes nothing: it MUST be of the client that it was issued to. */
+function checkOwner(found: FoundCode | null, client: AuthenticatedClient): FoundCode {
+  if (found === null) throw invalid('unknown');
+  if (found.clientId !== client.id) throw invalid(`issued to ${found.clientId}`);
+  return found;
+}
+
+/** The stored S256 challenge and a stored secret are the same: the base64url SHA-256 of what has to be presented. */
+function provesChallenge(found: FoundCode, verifier: string | undefined): boolean {
+  return verifier !== undefined && matchesSecret(verifier, found.codeChallenge);
+}
+
+/** OAuth 2.0 clients repeat the redirect URI; then it MUST be the one of the authorization request. */
+function checkRedirectUri(found: FoundCode, sent: string | undefined, client: AuthenticatedClient): void {
+  if (sent === undefined) return;
+  const expected = found.redirectUri === null ? client.metadata.redirect_uris : [found.redirectUri];
+  if (!expected.includes(sent)) throw invalid('other redirect_uri');
+}
+
+async function redeem(
+  { configuration: { store, lifetimes, events }, mint, refreshTokens }: GrantHands,
+  client: AuthenticatedClient,
+  found: FoundCode,
+  narrowed: ReturnType<typeof narrow>,
+  now: number,
+): Promise<TokenResponse> {
+  const { accountId, grantId, scopes, resources } = found;
+  const expiresAt = now + lifetimes.grant;
+  const grant: GrantRecord = {
+    id: grantId,
+    clientId: client.id,
+    accountId,
+    scopes,
+    resources,
+    createdAt: now,
+    expiresAt,
+  };
+  const answer = mint({ subject: accountId, clientId: client.id, grantId, until: expiresAt }, narrowed, now);
+  const refreshToken = client.metadata.grant_types.includes('refresh_token') ? newSecret() : null;
+  const record = refreshToken === null ? null : refreshTokens.record(refreshToken, grant, now);
+  // Point of no return: the code is spent, the grant exists.
+  const outcome = await store.redeemCode(found.hash, grant, record, now);
+  if (outcome === 'spent') throw invalid('used by a parallel request');
+  events({
+    type: 'token.issued',
+    grantType: 'authorization_code',
+    clientId: client.id,
+    accountId,
+    grantId,
+    ...narrowed,
+  });
+  return refreshToken === null ? answer : { ...answer, refresh_token: refreshToken };
+}
+
+function invalid(reason: string): OAuthError {
+  return new OAuthError(
+    'invalid_grant',
+    'The authorization code cannot be redeemed. Start a new authorization request.',
+    { reason: `code: ${reason}` },
+  );
+}

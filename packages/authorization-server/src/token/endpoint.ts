@@ -1,0 +1,30 @@
+/** The token endpoint: read, authenticate the client, let its grant do the rest. */
+import { readForm, respondJson } from '@portcullis/http';
+import { OAuthError } from '@portcullis/protocol';
+import { authenticateClient } from '../clients/authenticate.ts';
+import type { FindClient } from '../clients/find-client.ts';
+import type { Route } from '../routes.ts';
+import type { Grant } from './grants.ts';
+
+/** @see OAuth 2.1 draft 13 §3.2 */
+export function createTokenEndpoint(grants: ReadonlyMap<string, Grant>, findClient: FindClient): Route {
+  return {
+    method: 'POST',
+    path: '/token',
+    crossOrigin: true,
+    async handle(request) {
+      const form = await readForm(request);
+      const client = await authenticateClient(request, form, findClient);
+      const type = form.required('grant_type');
+      const grant = grants.get(type);
+      if (grant === undefined) {
+        const offered = [...grants.keys()].join(', ');
+        throw new OAuthError('unsupported_grant_type', `The grant_type must be one of ${offered}.`);
+      }
+      if (!client.metadata.grant_types.includes(type)) {
+        throw new OAuthError('unauthorized_client', `This client has not registered the grant type ${type}.`);
+      }
+      return respondJson(await grant(client, form));
+    },
+  };
+}

@@ -1,0 +1,43 @@
+/** Minting access tokens, and the answer that carries one. */
+import { accessTokenClaims, formatScopes, type TokenResponse } from '@portcullis/protocol';
+import type { Configuration } from '../configuration.ts';
+import type { AccessTokens } from '../keys/access-tokens.ts';
+import { newIdentifier } from '../secrets.ts';
+import type { Narrowed } from './narrow.ts';
+
+/** Whom a token is for, and what it rests on. */
+export interface Holder {
+  readonly subject: string;
+  readonly clientId: string;
+  /** `null` when a client acts for itself. */
+  readonly grantId: string | null;
+  /** Epoch seconds after which no token may live. */
+  readonly until: number;
+}
+
+/** Makes an access token and its answer, without a refresh token. */
+export type Mint = (holder: Holder, narrowed: Narrowed, now: number) => TokenResponse;
+
+/** `scope` is always told, because it MUST be when it is not what was asked for. @see OAuth 2.1 draft 13 §3.2.3 */
+export function createMint({ issuer, lifetimes }: Configuration, { sign }: AccessTokens): Mint {
+  return ({ subject, clientId, grantId, until }, { resource, scopes }, now) => {
+    const lifetime = Math.min(lifetimes.accessToken, until - now);
+    const claims = accessTokenClaims({
+      issuer,
+      subject,
+      clientId,
+      resource,
+      scopes,
+      grantId,
+      lifetime,
+      issuedAt: now,
+      tokenId: newIdentifier('token'),
+    });
+    return {
+      access_token: sign(claims),
+      token_type: 'Bearer',
+      expires_in: lifetime,
+      ...(scopes.length > 0 && { scope: formatScopes(scopes) }),
+    };
+  };
+}

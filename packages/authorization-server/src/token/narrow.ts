@@ -1,0 +1,58 @@
+/** Narrowing: what a token is for, inside what was granted. It never widens. */
+import { findResource, missingScopes, OAuthError, type Scopes } from '@portcullis/protocol';
+import type { ResourceDefinition } from '../configuration.ts';
+
+/** What may be asked for. */
+export interface Granted {
+  /** At least one; the first is meant when a request names none. */
+  readonly resources: readonly string[];
+  readonly scopes: Scopes;
+}
+
+/** What is asked for. */
+export interface Wanted {
+  readonly resources: readonly string[];
+  /** `null`: all that was granted. */
+  readonly scopes: Scopes | null;
+}
+
+/** What a token is made for: one resource, and scopes that mean something there. */
+export interface Narrowed {
+  readonly resource: string;
+  readonly scopes: Scopes;
+}
+
+/**
+ * Narrows what was granted to one resource and, when asked, to fewer scopes.
+ * @param protectedNow the resources of this server; one that has left it since is no longer issued for
+ * @throws OAuthError `invalid_target` or `invalid_scope`
+ * @see RFC 8707 §2.2, OAuth 2.1 draft 13 §4.3.1
+ */
+export function narrow(
+  granted: Granted,
+  wanted: Wanted,
+  protectedNow: ReadonlyMap<string, ResourceDefinition>,
+): Narrowed {
+  const definition = protectedNow.get(chooseResource(granted.resources, wanted.resources));
+  if (definition === undefined) {
+    throw new OAuthError('invalid_target', 'This authorization server no longer protects that resource.');
+  }
+  const held = granted.scopes.filter((scope) => Object.hasOwn(definition.scopes, scope));
+  if (wanted.scopes !== null && missingScopes(wanted.scopes, held, definition.hierarchy).length > 0) {
+    throw new OAuthError(
+      'invalid_scope',
+      'Ask for scopes of that resource that were granted, or leave scope out.',
+    );
+  }
+  return { resource: definition.resource, scopes: wanted.scopes ?? held };
+}
+
+/** A token has one audience, so a request may name one resource, and several do not fit into it. */
+function chooseResource(granted: readonly string[], wanted: readonly string[]): string {
+  const named = new Set(wanted.map((resource) => findResource(granted, resource)));
+  if (named.size > 1)
+    throw new OAuthError('invalid_target', 'Ask for one resource at a time: a token is for one.');
+  const [resource = granted[0]] = named;
+  if (resource === undefined) throw new OAuthError('invalid_target', 'Nothing was granted for any resource.');
+  return resource;
+}

@@ -1,0 +1,29 @@
+/** Refresh tokens: the first of a grant is random, each successor is derived from the token that it replaces. */
+import { createHmac } from 'node:crypto';
+import type { Configuration } from '../configuration.ts';
+import { deriveKey } from '../keys/sealing.ts';
+import type { GrantRecord, RefreshTokenRecord } from '../ports/index.ts';
+import { hashSecret } from '../secrets.ts';
+
+export interface RefreshTokens {
+  /**
+   * The token that takes the place of a presented one: always the same, so that a retry or a parallel call gets it again although
+   * nothing readable is stored. Who knows the old one cannot tell the new one without this server's key.
+   */
+  successorOf(token: string): string;
+  /** What is stored of a token. It dies of idleness, and never outlives its grant. */
+  record(token: string, grant: Pick<GrantRecord, 'id' | 'expiresAt'>, now: number): RefreshTokenRecord;
+}
+
+export function createRefreshTokens({ sealingKey, lifetimes }: Configuration): RefreshTokens {
+  const key = deriveKey(sealingKey, 'refresh token');
+  return {
+    successorOf: (token) => createHmac('sha256', key).update(token).digest('base64url'),
+    record: (token, grant, now) => ({
+      hash: hashSecret(token),
+      grantId: grant.id,
+      issuedAt: now,
+      expiresAt: Math.min(now + lifetimes.refreshIdle, grant.expiresAt),
+    }),
+  };
+}
