@@ -12,9 +12,11 @@ import {
   type ScopeHierarchy,
   type Scopes,
 } from '@portcullis/protocol';
+import { clientAuthenticationMethods } from './clients/presented.ts';
 import type { EventSink } from './events.ts';
 import type { AuthorizationStore } from './ports/index.ts';
 import { hashSecret } from './secrets.ts';
+import { grantTypes } from './token/grants.ts';
 
 /** A protected resource that tokens are issued for. */
 export interface ResourceDefinition {
@@ -127,13 +129,11 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
   const issuer = issuerFault(options.issuer);
   if (issuer !== null) faults.push(`issuer ${issuer}`);
   if (options.sealingKey.length !== 32) faults.push('sealingKey must be 32 bytes long');
-  const lifetimes = { ...defaultLifetimes, ...options.lifetimes };
-  for (const [name, seconds] of Object.entries(lifetimes)) {
-    if (!Number.isSafeInteger(seconds) || seconds < 0) faults.push(`lifetimes.${name} must be whole seconds`);
-  }
+  const lifetimes = judgeLifetimes(options.lifetimes ?? {}, faults);
   const redirects = { privateUseSchemes: options.privateUseSchemes ?? [] };
   const resources = judgeResources(options.resources, faults);
   const clients = judgeClients(options.clients ?? [], redirects, faults);
+  judgeIntrospection(options.resources, clients, faults);
   if (faults.length > 0) throw new ConfigurationError(faults);
   return Object.freeze<Configuration>({
     issuer: options.issuer,
@@ -145,11 +145,22 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
     profiles: options.profiles ?? allProfiles,
     metadata: options.metadata ?? true,
     registration: options.registration ?? true,
-    lifetimes: Object.freeze(lifetimes),
+    lifetimes,
     redirects,
     events: options.events ?? (() => {}),
     clock: options.clock ?? (() => Math.floor(Date.now() / 1000)),
   });
+}
+
+function judgeLifetimes(chosen: Partial<Lifetimes>, faults: string[]): Lifetimes {
+  const lifetimes = { ...defaultLifetimes, ...chosen };
+  for (const [name, seconds] of Object.entries(lifetimes)) {
+    const least = name === 'refreshGrace' ? 0 : 1;
+    if (!Number.isSafeInteger(seconds) || seconds < least) {
+      faults.push(`lifetimes.${name} must be whole seconds, at least ${least}`);
+    }
+  }
+  return Object.freeze(lifetimes);
 }
 
 function judgeResources(
@@ -171,9 +182,29 @@ function judgeResources(
     for (const scope of definition.defaultScopes ?? []) {
       if (!scopes.includes(scope)) faults.push(`${at}.defaultScopes: ${scope} is not one of its scopes`);
     }
+    for (const scope of Object.entries(definition.hierarchy ?? {}).flat(2)) {
+      if (!scopes.includes(scope)) faults.push(`${at}.hierarchy: ${scope} is not one of its scopes`);
+    }
     resources.set(definition.resource, definition);
   }
   return resources;
+}
+
+/** Who introspects MUST be authorized to: a configured client with a secret. @see RFC 7662 §2.1 */
+function judgeIntrospection(
+  definitions: readonly ResourceDefinition[],
+  clients: ReadonlyMap<string, ConfiguredClient>,
+  faults: string[],
+): void {
+  for (const [index, { introspectedBy = [] }] of definitions.entries()) {
+    for (const id of introspectedBy) {
+      if ((clients.get(id)?.secretHash ?? null) === null) {
+        faults.push(
+          `resources.${index}.introspectedBy: ${JSON.stringify(id)} is no configured client with a secret`,
+        );
+      }
+    }
+  }
 }
 
 function judgeClients(
@@ -198,14 +229,12 @@ function judgeClients(
 /** @throws OAuthError `invalid_client_metadata` or `invalid_redirect_uri` */
 function readConfiguredClient(document: unknown, redirects: RedirectPolicy): ConfiguredClient {
   const { client_id: id, client_secret: secret } = (document ?? {}) as Record<string, unknown>;
-  if (typeof id !== 'string' || id === '')
-    throw new OAuthError('invalid_client_metadata', 'client_id is missing');
-  const metadata = readClientMetadata(document, {
-    grantTypes: ['authorization_code', 'refresh_token', 'client_credentials'],
-    authenticationMethods: ['none', 'client_secret_basic', 'client_secret_post'],
+  const hasSecret = typeof secret === 'string' && secret !== '';
+  const metadata = readClientMetadata(hasSecret ? document : { ...AS_PUBLIC, ...(document as object) }, {
+    grantTypes,
+    authenticationMethods: Object.keys(clientAuthenticationMethods),
     redirects,
   });
-  const hasSecret = typeof secret === 'string' && secret !== '';
   if (hasSecret !== (metadata.token_endpoint_auth_method !== 'none')) {
     throw new OAuthError(
       'invalid_client_metadata',
@@ -215,5 +244,22 @@ function readConfiguredClient(document: unknown, redirects: RedirectPolicy): Con
   if (!hasSecret && metadata.grant_types.includes('client_credentials')) {
     throw new OAuthError('invalid_client_metadata', 'client_credentials needs a confidential client');
   }
-  return { id, metadata, secretHash: hasSecret ? hashSecret(secret) : null };
+  return { id: checkClientId(id), metadata, secretHash: hasSecret ? hashSecret(secret) : null };
+}
+
+/** Who configures a client without a secret and names no method means a public client. */
+const AS_PUBLIC = { token_endpoint_auth_method: 'none' };
+
+/**
+ * client-id = *VSCHAR. The subject of a token is a person or a client, and which of the two has to be certain.
+ * @see RFC 6749 appendix A.1, RFC 9068 §5
+ */
+function checkClientId(id: unknown): string {
+  if (typeof id !== 'string' || !/^[\x20-\x7e]{1,2048}$/.test(id)) {
+    throw new OAuthError('invalid_client_metadata', 'client_id must be printable ASCII');
+  }
+  if (id.startsWith('user_')) {
+    throw new OAuthError('invalid_client_metadata', 'client_id must not start with user_, as accounts do');
+  }
+  return id;
 }

@@ -3,7 +3,7 @@ import { OAuthError, readAuthorizationCodeRequest, type TokenResponse } from '@p
 import type { AuthenticatedClient } from '../clients/authenticate.ts';
 import type { FoundCode, GrantRecord } from '../ports/index.ts';
 import { hashSecret, matchesSecret, newSecret } from '../secrets.ts';
-import type { Grant, GrantHands } from './grants.ts';
+import type { Grant, GrantHands } from './grant.ts';
 import { narrow } from './narrow.ts';
 
 /** @see OAuth 2.1 draft 13 §4.1.3 */

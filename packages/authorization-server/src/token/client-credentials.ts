@@ -8,7 +8,7 @@ import {
 } from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/authenticate.ts';
 import type { ResourceDefinition } from '../configuration.ts';
-import type { Grant, GrantHands } from './grants.ts';
+import type { Grant, GrantHands } from './grant.ts';
 import { narrow } from './narrow.ts';
 
 /**

@@ -4,7 +4,7 @@ import { OAuthError } from '@portcullis/protocol';
 import { authenticateClient } from '../clients/authenticate.ts';
 import type { FindClient } from '../clients/find-client.ts';
 import type { Route } from '../routes.ts';
-import type { Grant } from './grants.ts';
+import type { Grant } from './grant.ts';
 
 /** @see OAuth 2.1 draft 13 §3.2 */
 export function createTokenEndpoint(grants: ReadonlyMap<string, Grant>, findClient: FindClient): Route {

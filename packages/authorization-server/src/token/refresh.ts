@@ -3,7 +3,7 @@ import { OAuthError, readRefreshRequest } from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/authenticate.ts';
 import type { FoundRefreshToken, Rotation } from '../ports/index.ts';
 import { hashSecret } from '../secrets.ts';
-import type { Grant, GrantHands } from './grants.ts';
+import type { Grant, GrantHands } from './grant.ts';
 import { narrow } from './narrow.ts';
 
 /** What each outcome of a rotation is called in the event log; `gone` is a plain refusal. */

@@ -1,0 +1,16 @@
+/** What a grant is: one way in which a proven client gets tokens. */
+import type { Parameters, TokenResponse } from '@portcullis/protocol';
+import type { AuthenticatedClient } from '../clients/authenticate.ts';
+import type { Configuration } from '../configuration.ts';
+import type { Mint } from './mint.ts';
+import type { RefreshTokens } from './refresh-tokens.ts';
+
+/** Serves a request of a proven client that registered this grant. Throws `OAuthError`. */
+export type Grant = (client: AuthenticatedClient, form: Parameters) => Promise<TokenResponse>;
+
+/** What grants work with. */
+export interface GrantHands {
+  readonly configuration: Configuration;
+  readonly mint: Mint;
+  readonly refreshTokens: RefreshTokens;
+}
