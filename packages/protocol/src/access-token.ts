@@ -5,6 +5,11 @@ import { formatScopes, type Scopes, salvageScopes } from './scopes.ts';
 /** The header type of a JWT access token. @see RFC 9068 §2.1 */
 export const ACCESS_TOKEN_TYPE = 'at+jwt';
 
+/** Whether a header's `typ` is the one of an access token; `application/` may be written, and case does not matter. @see RFC 9068 §4 */
+export function isAccessTokenType(type: unknown): boolean {
+  return typeof type === 'string' && /^(?:application\/)?at\+jwt$/i.test(type);
+}
+
 /** Claims by the names of the wire; times in epoch seconds. @see RFC 9068 §2.2 */
 export interface AccessTokenClaims {
   readonly iss: string;
@@ -70,31 +75,40 @@ export function checkAccessToken(
   claims: Readonly<Record<string, unknown>>,
   expected: ExpectedToken,
 ): AccessTokenClaims {
-  const { iss, sub, aud, client_id: clientId, exp, iat, jti, nbf, scope, grant_id: grantId } = claims;
+  const { iss, aud, scope, cnf, grant_id: grantId } = claims;
   if (typeof iss !== 'string' || !expected.issuers.includes(iss)) throw invalid('issuer is not trusted');
   if (!isFor(aud, expected.resource)) throw invalid('audience is not this resource');
-  if (!isTime(exp)) throw invalid('exp is missing');
-  if (exp + expected.skew <= expected.now)
-    throw invalid('token has expired', 'The access token has expired.');
-  if (nbf !== undefined && (!isTime(nbf) || nbf - expected.skew > expected.now))
-    throw invalid('token is not valid yet');
-  if (!isTime(iat) || iat - expected.skew > expected.now) throw invalid('iat is missing or in the future');
-  if (typeof sub !== 'string' || sub === '') throw invalid('sub is missing');
-  if (typeof clientId !== 'string' || clientId === '') throw invalid('client_id is missing');
-  if (typeof jti !== 'string' || jti === '') throw invalid('jti is missing');
+  // A token that is bound to a key is worth nothing without proof of the key. RFC 7800 §3
+  if (cnf !== undefined) throw invalid('token is bound to a key that was not proven');
   if (scope !== undefined && typeof scope !== 'string') throw invalid('scope is not a string');
   return {
     iss,
-    sub,
-    aud: aud as string | readonly string[],
-    client_id: clientId,
-    exp,
-    iat,
-    jti,
-    ...(isTime(nbf) && { nbf }),
+    aud,
+    sub: textOf(claims, 'sub'),
+    client_id: textOf(claims, 'client_id'),
+    jti: textOf(claims, 'jti'),
+    ...checkTimes(claims, expected),
     ...(scope !== undefined && { scope }),
     ...(typeof grantId === 'string' && { grant_id: grantId }),
   };
+}
+
+function checkTimes(
+  { exp, iat, nbf }: Readonly<Record<string, unknown>>,
+  { now, skew }: ExpectedToken,
+): Pick<AccessTokenClaims, 'exp' | 'iat' | 'nbf'> {
+  if (!isTime(exp)) throw invalid('exp is missing');
+  if (exp + skew <= now) throw invalid('token has expired', 'The access token has expired.');
+  if (!isTime(iat) || iat - skew > now) throw invalid('iat is missing or in the future');
+  if (nbf === undefined) return { exp, iat };
+  if (!isTime(nbf) || nbf - skew > now) throw invalid('token is not valid yet');
+  return { exp, iat, nbf };
+}
+
+function textOf(claims: Readonly<Record<string, unknown>>, name: string): string {
+  const value = claims[name];
+  if (typeof value !== 'string' || value === '') throw invalid(`${name} is missing`);
+  return value;
 }
 
 /** The scopes that a token carries. */
@@ -102,9 +116,8 @@ export function scopesOf(claims: AccessTokenClaims): Scopes {
   return claims.scope === undefined ? [] : salvageScopes(claims.scope);
 }
 
-function isFor(audience: unknown, resource: string): boolean {
-  if (Array.isArray(audience)) return audience.length === 1 && audience[0] === resource;
-  return audience === resource;
+function isFor(audience: unknown, resource: string): audience is string | readonly string[] {
+  return Array.isArray(audience) ? audience.length === 1 && audience[0] === resource : audience === resource;
 }
 
 function isTime(value: unknown): value is number {

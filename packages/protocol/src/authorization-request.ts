@@ -2,7 +2,8 @@
 import { OAuthError } from './errors.ts';
 import type { Parameters } from './parameters.ts';
 import { CODE_CHALLENGE_METHOD, isCodeChallenge } from './pkce.ts';
-import { readScopes, type Scopes } from './scopes.ts';
+import { readRequestedScopes, type Scopes } from './scopes.ts';
+import { isSecureUrl, readWebUrl } from './web-url.ts';
 
 /** What a well-formed request asks for. Client and redirect URI are proven before and stand beside it. */
 export interface AuthorizationRequest {
@@ -33,14 +34,13 @@ const LONGEST_STATE = 4096;
 export function checkAuthorization(parameters: Parameters): AuthorizationRequest {
   checkResponse(parameters);
   checkUnsupported(parameters);
-  const scope = parameters.one('scope');
   const state = parameters.one('state');
   if (state !== undefined && state.length > LONGEST_STATE) {
     throw new OAuthError('invalid_request', `The state must be at most ${LONGEST_STATE} characters long.`);
   }
   return {
     codeChallenge: checkChallenge(parameters),
-    scopes: scope === undefined ? null : readScopes(scope),
+    scopes: readRequestedScopes(parameters.one('scope')),
     state,
     resources: parameters.all('resource'),
     prompt: checkPrompt(parameters),
@@ -110,9 +110,16 @@ export interface AuthorizationRequestParameters {
   readonly prompt?: string;
 }
 
-/** The URL that the browser is sent to. Parameters that the endpoint's URL already has are kept. */
+/**
+ * The URL that the browser is sent to. Parameters that the endpoint's URL already has are kept, unless the request has
+ * the same.
+ * @throws TypeError when the endpoint is not https (http for loopback hosts): nothing else may be opened.
+ */
 export function authorizationRequestUrl(endpoint: string, request: AuthorizationRequestParameters): string {
-  const url = new URL(endpoint);
+  const url = readWebUrl(endpoint);
+  if (url === null || !isSecureUrl(url) || endpoint.includes('#')) {
+    throw new TypeError('The authorization endpoint must be an https URL without a fragment.');
+  }
   const query = url.searchParams;
   query.set('response_type', 'code');
   query.set('client_id', request.clientId);

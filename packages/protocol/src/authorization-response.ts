@@ -28,7 +28,13 @@ function responseUrl(
   const query = new URLSearchParams(parameters);
   if (context.state !== undefined) query.set('state', context.state);
   if (context.issuer !== null) query.set('iss', context.issuer);
-  return `${target.uri}${target.uri.includes('?') ? '&' : '?'}${query}`;
+  return `${target.uri}${joint(target.uri)}${query}`;
+}
+
+/** What stands between a URI and further parameters. */
+function joint(uri: string): '?' | '&' | '' {
+  if (!uri.includes('?')) return '?';
+  return /[?&]$/.test(uri) ? '' : '&';
 }
 
 /** What the client remembered when it sent the person away. */
@@ -48,6 +54,11 @@ export type AuthorizationResponse =
   | { readonly kind: 'error'; readonly error: OAuthErrorCode | (string & {}); readonly description: string }
   | { readonly kind: 'rejected'; readonly reason: string };
 
+/** Response parameters MUST NOT be included more than once. @see OAuth 2.1 draft 13 §4.1.2 */
+const ONCE: readonly string[] = ['code', 'state', 'iss', 'error', 'error_description', 'error_uri'];
+
+const LONGEST_EXCERPT = 1000;
+
 /**
  * Understands the query of a callback. `state` first, then `iss` by simple string comparison, and only then the rest.
  * @see seed 2.4 row 3, RFC 9207 §2.4
@@ -56,9 +67,8 @@ export function readAuthorizationResponse(
   query: URLSearchParams,
   expected: ExpectedResponse,
 ): AuthorizationResponse {
-  for (const name of ['code', 'state', 'iss', 'error']) {
-    if (query.getAll(name).length > 1) return rejected(`the parameter ${name} is repeated`);
-  }
+  const repeated = ONCE.find((name) => query.getAll(name).length > 1);
+  if (repeated !== undefined) return rejected(`the parameter ${repeated} is repeated`);
   if (query.get('state') !== expected.state)
     return rejected('the state is missing or not the one that was sent');
   const issuerFault = issuerMismatch(query.get('iss'), expected);
@@ -67,15 +77,17 @@ export function readAuthorizationResponse(
   const error = query.get('error');
   const code = query.get('code');
   if (error !== null && error !== '') {
-    return {
-      kind: 'error',
-      error: errorText(error),
-      description: errorText(query.get('error_description') ?? ''),
-    };
+    const description = query.get('error_description') ?? '';
+    return { kind: 'error', error: excerpt(error), description: excerpt(description) };
   }
   return code === null || code === ''
     ? rejected('it holds neither a code nor an error')
     : { kind: 'code', code };
+}
+
+/** As much of a foreign sentence as a person would read. */
+function excerpt(text: string): string {
+  return errorText(text.slice(0, LONGEST_EXCERPT));
 }
 
 function issuerMismatch(issuer: string | null, expected: ExpectedResponse): string | null {

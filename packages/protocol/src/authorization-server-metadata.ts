@@ -1,6 +1,6 @@
 /** Authorization server metadata: the document of RFC 8414 and of OpenID Connect Discovery, read by the client. */
 import * as z from 'zod';
-import { type Reading, readDocument, secureUrl, strings } from './document.ts';
+import { endpointUrl, type Reading, readDocument, strings } from './document.ts';
 
 /** The members that this protocol uses; names are those of the wire. @see RFC 8414 §2 */
 export interface AuthorizationServerMetadata {
@@ -31,13 +31,13 @@ export interface AuthorizationServerMetadata {
 
 const schema = z.object({
   issuer: z.string(),
-  authorization_endpoint: z.exactOptional(secureUrl),
-  token_endpoint: z.exactOptional(secureUrl),
-  registration_endpoint: z.exactOptional(secureUrl),
-  revocation_endpoint: z.exactOptional(secureUrl),
-  introspection_endpoint: z.exactOptional(secureUrl),
-  device_authorization_endpoint: z.exactOptional(secureUrl),
-  jwks_uri: z.exactOptional(secureUrl),
+  authorization_endpoint: z.exactOptional(endpointUrl),
+  token_endpoint: z.exactOptional(endpointUrl),
+  registration_endpoint: z.exactOptional(endpointUrl),
+  revocation_endpoint: z.exactOptional(endpointUrl),
+  introspection_endpoint: z.exactOptional(endpointUrl),
+  device_authorization_endpoint: z.exactOptional(endpointUrl),
+  jwks_uri: z.exactOptional(endpointUrl),
   scopes_supported: z.exactOptional(strings),
   response_types_supported: z.exactOptional(strings),
   response_modes_supported: z.exactOptional(strings),

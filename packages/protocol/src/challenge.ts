@@ -1,4 +1,5 @@
 /** `WWW-Authenticate`: challenges parsed as RFC 9110 writes them, in linear time, and built so that nothing can be injected. */
+import { errorText } from './errors.ts';
 
 /** One challenge. Parameter names are lowercase; of a repeated parameter the first counts. */
 export interface Challenge {
@@ -8,17 +9,18 @@ export interface Challenge {
   readonly parameters: ReadonlyMap<string, string>;
 }
 
-/** A longer field is not worth reading: the rest is ignored. */
-const MOST_CHARACTERS = 16_384;
+/** Challenges and parameters that are read from one field; what follows is ignored. */
+const MOST_ELEMENTS = 1000;
 
 /**
- * Parses one or several `WWW-Authenticate` fields, each of which may hold several challenges. Never throws; what cannot
- * be understood is skipped up to the next comma.
+ * Parses one or several `WWW-Authenticate` fields, each of which may hold several challenges. Never throws. What cannot
+ * be understood is skipped up to the next comma that stands outside of quotes; what common servers do wrong (a value
+ * without quotes, a comma left out) is understood.
  * @see RFC 9110 §11.6.1
  */
 export function parseChallenges(fields: string | readonly string[] | null | undefined): readonly Challenge[] {
   const list = fields === null || fields === undefined ? [] : typeof fields === 'string' ? [fields] : fields;
-  return list.flatMap((field) => parseField(field.slice(0, MOST_CHARACTERS)));
+  return list.flatMap(parseField);
 }
 
 /** The first challenge of a scheme, whatever the case. */
@@ -26,87 +28,138 @@ export function findChallenge(challenges: readonly Challenge[], scheme: string):
   return challenges.find((challenge) => challenge.scheme.toLowerCase() === scheme.toLowerCase());
 }
 
-interface OpenChallenge {
-  scheme: string;
+interface OpenChallenge extends Challenge {
   token68: string | null;
-  parameters: Map<string, string>;
+  readonly parameters: Map<string, string>;
 }
 
-/** Sticky patterns: each reads at one place and never goes back, so that the whole is linear. */
-const SPACE = /[ \t\r\n]*/y;
-const TOKEN = /[!#$%&'*+\-.^_`|~0-9A-Za-z]+/y;
+/** A place in a field. It only ever moves forward. */
+interface Cursor {
+  readonly text: string;
+  at: number;
+}
+
+/** Sticky patterns: each reads at one place and at most twice over the same characters, so that the whole is linear. */
+const FOLD = /\r?\n[ \t]+/g;
+const GAP = /[ \t,]*/y;
+const SPACE = /[ \t]*/y;
+const SCHEME = /[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?=[ \t,]|$)(?![ \t]*=)/y;
 const TOKEN68 = /[A-Za-z0-9\-._~+/]+=*(?=[ \t]*(?:,|$))/y;
-const EQUALS = /[ \t]*=[ \t]*/y;
-const TO_COMMA = /[^,]*/y;
+/** Name and equals sign; what follows it in `abc==`, in `abc=,` or at the end is no value, but the end of a token68. */
+const PARAMETER_NAME = /([!#$%&'*+\-.^_`|~0-9A-Za-z]+)[ \t]*=[ \t]*(?=[^=, \t])/y;
+const BARE_VALUE = /[^ \t,"]*/y;
 
-function parseField(text: string): OpenChallenge[] {
+function parseField(field: string): readonly Challenge[] {
+  const cursor: Cursor = { text: field.replace(FOLD, ' '), at: 0 };
   const challenges: OpenChallenge[] = [];
-  let at = 0;
-  const take = (pattern: RegExp): string | null => {
-    pattern.lastIndex = at;
-    const match = pattern.exec(text);
-    if (match === null) return null;
-    at = pattern.lastIndex;
-    return match[0];
-  };
-
-  while (at < text.length) {
-    take(SPACE);
-    if (text[at] === ',') {
-      at += 1;
-      continue;
-    }
-    const name = take(TOKEN);
-    if (name === null) {
-      take(TO_COMMA);
-      // A comma within what was skipped cannot be told from a separator.
-      at += text[at] === ',' ? 1 : 0;
-      continue;
-    }
-    const current = challenges.at(-1);
-    if (current !== undefined && take(EQUALS) !== null) {
-      addParameter(current, name, takeValue());
-      take(TO_COMMA);
-      continue;
-    }
-    challenges.push(openChallenge(name));
+  let elements = 0;
+  take(cursor, GAP);
+  while (cursor.at < cursor.text.length && elements < MOST_ELEMENTS) {
+    elements += parseElement(cursor, challenges);
+    cursor.at = nextComma(cursor);
+    take(cursor, GAP);
   }
   return challenges;
+}
 
-  function openChallenge(scheme: string): OpenChallenge {
-    const challenge: OpenChallenge = { scheme, token68: null, parameters: new Map() };
-    if (text[at] !== ' ' && text[at] !== '\t') return challenge;
-    take(SPACE);
-    // `name = value` is a parameter; `abc==` is a token68, and so is a bare word that ends the challenge.
-    const start = at;
-    const name = take(TOKEN);
-    if (name !== null && take(EQUALS) !== null && text[at] !== '=' && text[at] !== ',' && at < text.length) {
-      addParameter(challenge, name, takeValue());
-      take(TO_COMMA);
-      return challenge;
-    }
-    at = start;
-    challenge.token68 = take(TOKEN68);
-    return challenge;
+/** What stands between two commas: a parameter of the challenge before, or a new challenge. Answers how much it read. */
+function parseElement(cursor: Cursor, challenges: OpenChallenge[]): number {
+  const start = cursor.at;
+  const parameters = takeParameters(cursor);
+  if (parameters.length > 0) {
+    // Without a challenge before it, a parameter belongs to nothing.
+    const current = challenges.at(-1);
+    if (current !== undefined) addParameters(current, parameters);
+    return parameters.length;
   }
+  const scheme = cursor.at === start ? take(cursor, SCHEME) : null;
+  if (scheme === null) return 1;
+  const challenge: OpenChallenge = { scheme, token68: null, parameters: new Map() };
+  challenges.push(challenge);
+  return 1 + parseDetails(cursor, challenge);
+}
 
-  function takeValue(): string {
-    if (text[at] !== '"') return take(TOKEN) ?? '';
-    at += 1;
-    let value = '';
-    while (at < text.length && text[at] !== '"') {
-      if (text[at] === '\\' && at + 1 < text.length) at += 1;
-      value += text[at];
-      at += 1;
-    }
-    at += 1;
-    return value;
+/** What follows the scheme: parameters, one token68, or nothing. */
+function parseDetails(cursor: Cursor, challenge: OpenChallenge): number {
+  if (take(cursor, SPACE) === '') return 0;
+  const parameters = takeParameters(cursor);
+  addParameters(challenge, parameters);
+  if (parameters.length === 0) challenge.token68 = take(cursor, TOKEN68);
+  return parameters.length;
+}
+
+type Parameter = readonly [name: string, value: string];
+
+/** Parameters up to a comma. More than one means that commas were left out. */
+function takeParameters(cursor: Cursor): readonly Parameter[] {
+  const parameters: Parameter[] = [];
+  while (parameters.length < MOST_ELEMENTS) {
+    PARAMETER_NAME.lastIndex = cursor.at;
+    const name = PARAMETER_NAME.exec(cursor.text)?.[1];
+    if (name === undefined) break;
+    cursor.at = PARAMETER_NAME.lastIndex;
+    const value = takeValue(cursor);
+    // A quote that is never closed: nobody can tell where the value ends.
+    if (value === null) break;
+    parameters.push([name.toLowerCase(), value]);
+    take(cursor, SPACE);
+  }
+  return parameters;
+}
+
+/** A quoted string without its quotes and backslashes, or everything up to a space or comma. */
+function takeValue(cursor: Cursor): string | null {
+  if (cursor.text[cursor.at] !== '"') return take(cursor, BARE_VALUE);
+  const start = cursor.at + 1;
+  const end = closingQuote(cursor.text, start);
+  cursor.at = Math.min(end + 1, cursor.text.length);
+  return end === cursor.text.length ? null : cursor.text.slice(start, end).replace(/\\(.)/gs, '$1');
+}
+
+/** Where the quoted string ends whose text begins here; the end of the text when it does not. */
+function closingQuote(text: string, start: number): number {
+  for (let at = start; at < text.length; at += 1) {
+    if (text[at] === '"') return at;
+    if (text[at] === '\\') at += 1;
+  }
+  return text.length;
+}
+
+/** The next comma outside of quotes, or the end. */
+function nextComma({ text, at: start }: Cursor): number {
+  for (let at = start; at < text.length; at += 1) {
+    if (text[at] === ',') return at;
+    if (text[at] === '"') at = closingQuote(text, at + 1);
+  }
+  return text.length;
+}
+
+function take(cursor: Cursor, pattern: RegExp): string | null {
+  pattern.lastIndex = cursor.at;
+  const match = pattern.exec(cursor.text);
+  if (match !== null) cursor.at = pattern.lastIndex;
+  return match?.[0] ?? null;
+}
+
+function addParameters(challenge: OpenChallenge, parameters: readonly Parameter[]): void {
+  for (const [name, value] of parameters) {
+    if (!challenge.parameters.has(name)) challenge.parameters.set(name, value);
   }
 }
 
-function addParameter(challenge: OpenChallenge, name: string, value: string): void {
-  const key = name.toLowerCase();
-  if (!challenge.parameters.has(key)) challenge.parameters.set(key, value);
+/**
+ * Builds one challenge; parameters that are `undefined` are left out.
+ * @throws TypeError when a name is no token or a value holds a character outside printable ASCII: nothing can be injected.
+ * @see RFC 9110 §11.6.1
+ */
+export function formatChallenge(
+  scheme: string,
+  parameters: Readonly<Record<string, string | undefined>>,
+): string {
+  const written = Object.entries(parameters).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${token(name)}=${quote(value)}`],
+  );
+  return written.length === 0 ? token(scheme) : `${token(scheme)} ${written.join(', ')}`;
 }
 
 /** The parameters of a Bearer challenge, in the order in which they are written. */
@@ -120,18 +173,26 @@ export interface BearerChallenge {
 }
 
 /**
- * Builds one challenge; parameters that are `undefined` are left out.
- * @throws TypeError when a value holds a character outside printable ASCII: nothing can be injected.
- * @see RFC 9110 §11.6.1, RFC 6750 §3, RFC 9728 §5.1
+ * Builds a Bearer challenge that careless clients read right too: no quotes or backslashes within values, and in the
+ * description nothing that looks like another parameter.
+ * @throws TypeError when `error`, `error_uri`, `scope` or `resource_metadata` hold a character that MUST NOT stand there.
+ * @see RFC 6750 §3, RFC 9728 §5.1
  */
-export function formatChallenge(
-  scheme: string,
-  parameters: Readonly<Record<string, string | undefined>>,
-): string {
-  const written = Object.entries(parameters).flatMap(([name, value]) =>
-    value === undefined ? [] : [`${name}=${quote(value)}`],
-  );
-  return written.length === 0 ? scheme : `${scheme} ${written.join(', ')}`;
+export function formatBearerChallenge(challenge: BearerChallenge): string {
+  const { realm, error, error_description: description, error_uri, scope, resource_metadata } = challenge;
+  for (const value of [error, error_uri, scope, resource_metadata]) {
+    if (value !== undefined && /["\\]/.test(value)) {
+      throw new TypeError('A value of a Bearer challenge may hold neither quotes nor backslashes.');
+    }
+  }
+  const error_description =
+    description === undefined ? undefined : errorText(description).replaceAll('=', ' ');
+  return formatChallenge('Bearer', { realm, error, error_description, error_uri, scope, resource_metadata });
+}
+
+function token(text: string): string {
+  if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(text)) throw new TypeError('A challenge needs tokens as names.');
+  return text;
 }
 
 function quote(value: string): string {

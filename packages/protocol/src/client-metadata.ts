@@ -1,9 +1,10 @@
 /** Client metadata: what a registration asks for, judged and completed; the same shape serves configured clients. */
 import * as z from 'zod';
-import { readDocument, secureUrl, strings, webPage } from './document.ts';
+import { type ClientKeySet, checkClientKeys, clientKeySet } from './client-keys.ts';
+import { personText, readDocument, secureUrl, strings, webPage } from './document.ts';
 import { OAuthError } from './errors.ts';
 import { judgeRedirectUri, type RedirectPolicy, strictRedirectPolicy } from './redirect-uri.ts';
-import { formatScopes, readScopes } from './scopes.ts';
+import { formatScopes, readRequestedScopes } from './scopes.ts';
 
 /** Client authentication methods by the names of the wire. */
 export type ClientAuthenticationMethod =
@@ -28,7 +29,7 @@ export interface ClientMetadata {
   readonly policy_uri?: string;
   readonly contacts?: readonly string[];
   readonly scope?: string;
-  readonly jwks?: { readonly keys: readonly Readonly<Record<string, unknown>>[] };
+  readonly jwks?: ClientKeySet;
   readonly jwks_uri?: string;
   readonly software_id?: string;
   readonly software_version?: string;
@@ -39,6 +40,8 @@ export interface RegistrationPolicy {
   readonly grantTypes: readonly string[];
   readonly authenticationMethods: readonly string[];
   readonly redirects: RedirectPolicy;
+  /** Whether `jwks_uri` may lead to a host of this machine or network. `false` when left out. */
+  readonly innerHosts?: boolean;
 }
 
 /** What anybody may register: no client credentials. */
@@ -48,8 +51,10 @@ export const openRegistrationPolicy: RegistrationPolicy = {
   redirects: strictRedirectPolicy,
 };
 
-const short = z.string().max(500);
-const jwk = z.record(z.string(), z.unknown());
+const short = personText.max(500);
+
+/** Members that a person follows; each may come in several languages (`logo_uri#ja`). @see RFC 7591 §2.2 */
+const PAGES = ['client_uri', 'logo_uri', 'tos_uri', 'policy_uri'] as const;
 
 const schema = z.object({
   redirect_uris: z.exactOptional(z.array(z.string()).max(50, 'holds more than 50 URIs')),
@@ -64,7 +69,7 @@ const schema = z.object({
   policy_uri: z.exactOptional(webPage),
   contacts: z.exactOptional(z.array(short).max(10)),
   scope: z.exactOptional(z.string().max(4000)),
-  jwks: z.exactOptional(z.object({ keys: z.array(jwk).min(1).max(20) })),
+  jwks: z.exactOptional(clientKeySet),
   jwks_uri: z.exactOptional(secureUrl),
   software_id: z.exactOptional(short),
   software_version: z.exactOptional(short),
@@ -73,7 +78,7 @@ const schema = z.object({
 type Requested = z.infer<typeof schema>;
 
 /**
- * Reads, judges and completes client metadata. Unknown members are dropped.
+ * Reads, judges and completes client metadata. Unknown members are dropped, empty ones count as absent.
  * A redirect URI with a scheme that this server does not allow is left out when others remain; a dangerous or malformed
  * one condemns the whole.
  * @throws OAuthError `invalid_redirect_uri` or `invalid_client_metadata`, naming the member.
@@ -83,35 +88,47 @@ export function readClientMetadata(json: unknown, policy: RegistrationPolicy): C
   const requested = readRequested(json);
   const grantTypes = checkGrantTypes(requested, policy);
   const redirectUris = checkRedirectUris(requested, grantTypes, policy);
-  checkKeys(requested);
-  const {
-    redirect_uris: _uris,
-    grant_types: _grants,
-    response_types: _responses,
-    token_endpoint_auth_method: _method,
-    application_type: asked,
-    scope,
-    ...described
-  } = requested;
+  const method = checkMethod(requested, grantTypes, policy);
+  checkClientKeys(requested, {
+    innerHosts: policy.innerHosts ?? false,
+    required: method === 'private_key_jwt',
+  });
+  const { application_type: asked, scope: wanted, ...described } = requested;
+  const scope = checkScope(wanted);
   return {
     ...described,
     redirect_uris: redirectUris,
     grant_types: grantTypes,
     response_types: checkResponseTypes(requested, grantTypes),
-    token_endpoint_auth_method: checkMethod(requested, policy),
-    application_type: checkApplicationType(asked, redirectUris),
-    ...(scope !== undefined && { scope: checkScope(scope) }),
+    token_endpoint_auth_method: method,
+    application_type: asked ?? inferApplicationType(redirectUris),
+    ...(scope !== null && { scope }),
   };
 }
 
 function readRequested(json: unknown): Requested {
-  const reading = readDocument<Requested>(schema, json);
-  if ('document' in reading) return reading.document;
-  const aboutRedirects = reading.faults.every((fault) => fault.startsWith('redirect_uris'));
+  const reading = readDocument<Requested>(schema, withoutEmpty(json));
+  const faults = 'faults' in reading ? reading.faults : translatedFaults(json);
+  if (faults.length === 0 && 'document' in reading) return reading.document;
+  const aboutRedirects = faults.every((fault) => fault.startsWith('redirect_uris'));
   throw new OAuthError(
     aboutRedirects ? 'invalid_redirect_uri' : 'invalid_client_metadata',
-    reading.faults.slice(0, 3).join('; '),
+    faults.slice(0, 3).join('; '),
   );
+}
+
+/** Official SDKs send `""` for addresses that they do not have. */
+function withoutEmpty(json: unknown): unknown {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return json;
+  return Object.fromEntries(Object.entries(json).filter(([, value]) => value !== ''));
+}
+
+/** Members in other languages are not kept, but a dangerous address in one gives the registration away. */
+function translatedFaults(json: unknown): readonly string[] {
+  return Object.entries(json ?? {}).flatMap(([name, value]) => {
+    const page = PAGES.find((known) => name.startsWith(`${known}#`));
+    return page === undefined || webPage.safeParse(value).success ? [] : [`${page}: must be a web address`];
+  });
 }
 
 /** Grant types that the server does not offer are left out, as RFC 7591 §3.2.1 lets it substitute. */
@@ -119,10 +136,7 @@ function checkGrantTypes(requested: Requested, policy: RegistrationPolicy): read
   const asked = requested.grant_types ?? ['authorization_code'];
   const granted = [...new Set(asked)].filter((type) => policy.grantTypes.includes(type));
   if (!granted.some((type) => type !== 'refresh_token')) {
-    throw new OAuthError(
-      'invalid_client_metadata',
-      `grant_types: none of them can be registered here; use ${policy.grantTypes.join(', ')}`,
-    );
+    throw invalid(`grant_types: none of them can be registered here; use ${policy.grantTypes.join(', ')}`);
   }
   return granted;
 }
@@ -148,53 +162,48 @@ function checkRedirectUris(
   return kept;
 }
 
+/** Response types follow from grant types; asking for one that no grant goes with is a contradiction. @see RFC 7591 §2.1 */
 function checkResponseTypes(requested: Requested, grantTypes: readonly string[]): readonly string[] {
-  const expected = grantTypes.includes('authorization_code') ? ['code'] : [];
-  const asked = requested.response_types;
-  if (asked !== undefined && expected.length > 0 && !asked.includes('code')) {
-    throw new OAuthError(
-      'invalid_client_metadata',
-      'response_types: the grant authorization_code goes with code',
-    );
+  const possible = grantTypes.includes('authorization_code') ? ['code'] : [];
+  const asked = requested.response_types ?? possible;
+  if (asked.length === 0 && possible.length === 0) return [];
+  if (!asked.some((type) => possible.includes(type))) {
+    throw invalid('response_types: must be code with the grant authorization_code, and empty without it');
   }
-  return expected;
+  return possible;
 }
 
-function checkMethod(requested: Requested, policy: RegistrationPolicy): ClientAuthenticationMethod {
+/** Client credentials MUST only be used by confidential clients. @see OAuth 2.1 draft 13 §4.2 */
+function checkMethod(
+  requested: Requested,
+  grantTypes: readonly string[],
+  policy: RegistrationPolicy,
+): ClientAuthenticationMethod {
   const method = requested.token_endpoint_auth_method ?? 'client_secret_basic';
   if (!policy.authenticationMethods.includes(method)) {
-    throw new OAuthError(
-      'invalid_client_metadata',
-      `token_endpoint_auth_method: must be one of ${policy.authenticationMethods.join(', ')}`,
-    );
+    const offered = policy.authenticationMethods.join(', ');
+    throw invalid(`token_endpoint_auth_method: must be one of ${offered}`);
+  }
+  if (method === 'none' && grantTypes.includes('client_credentials')) {
+    throw invalid('token_endpoint_auth_method: client_credentials needs a confidential client');
   }
   return method as ClientAuthenticationMethod;
 }
 
-/** Inferred as native when every URI stays on this computer; what the client says is believed. */
-function checkApplicationType(asked: ApplicationType | undefined, uris: readonly string[]): ApplicationType {
-  const local = uris.length > 0 && uris.every((uri) => !uri.startsWith('https:'));
-  return asked ?? (local ? 'native' : 'web');
+/** Native when no URI leaves this computer; what the client says itself is believed. */
+function inferApplicationType(uris: readonly string[]): ApplicationType {
+  return uris.length > 0 && uris.every((uri) => !/^https:/i.test(uri)) ? 'native' : 'web';
 }
 
-function checkScope(scope: string): string {
+function checkScope(scope: string | undefined): string | null {
   try {
-    return formatScopes(readScopes(scope));
+    const scopes = readRequestedScopes(scope);
+    return scopes === null ? null : formatScopes(scopes);
   } catch {
-    throw new OAuthError('invalid_client_metadata', 'scope: must be scopes separated by spaces');
+    throw invalid('scope: must be scopes separated by spaces');
   }
 }
 
-/** `jwks` and `jwks_uri` MUST NOT both be present; what is registered are public keys. @see RFC 7591 §2 */
-function checkKeys(requested: Requested): void {
-  const { jwks, jwks_uri: uri, token_endpoint_auth_method: method } = requested;
-  if (jwks !== undefined && uri !== undefined) {
-    throw new OAuthError('invalid_client_metadata', 'jwks: send either jwks or jwks_uri');
-  }
-  if (jwks?.keys.some((key) => 'd' in key || 'k' in key || key['kty'] === 'oct') === true) {
-    throw new OAuthError('invalid_client_metadata', 'jwks: register public keys only');
-  }
-  if (method === 'private_key_jwt' && jwks === undefined && uri === undefined) {
-    throw new OAuthError('invalid_client_metadata', 'jwks: private_key_jwt needs jwks or jwks_uri');
-  }
+function invalid(description: string): OAuthError {
+  return new OAuthError('invalid_client_metadata', description);
 }

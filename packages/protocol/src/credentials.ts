@@ -22,11 +22,11 @@ export function readCredentials(authorization: string | readonly string[] | null
     if (authorization.length > 1) return malformed('Send one Authorization header.');
     return readCredentials(authorization[0]);
   }
-  const end = authorization.search(/[ \t]/);
-  const name = end === -1 ? authorization : authorization.slice(0, end);
+  const field = trim(authorization);
+  const [name = ''] = field.split(/[ \t]/, 1);
   const scheme = schemeOf(name);
   if (scheme === null) return NONE;
-  const token = end === -1 ? '' : authorization.slice(end).trim();
+  const token = trim(field.slice(name.length));
   if (token === '') return malformed('The Authorization header holds no token.');
   if (token.length > LONGEST_TOKEN || !TOKEN_FORM.test(token)) {
     return malformed('The Authorization header does not hold one well-formed token.');
@@ -38,6 +38,11 @@ function schemeOf(name: string): 'Bearer' | 'DPoP' | null {
   if (name === 'Bearer') return 'Bearer';
   const lower = name.toLowerCase();
   return lower === 'bearer' ? 'Bearer' : lower === 'dpop' ? 'DPoP' : null;
+}
+
+/** Only what HTTP calls white space: a no-break space belongs to the token, and makes it malformed. */
+function trim(text: string): string {
+  return text.replace(/^[ \t]+/, '').replace(/(?<![ \t])[ \t]+$/, '');
 }
 
 function malformed(reason: string): Credentials {

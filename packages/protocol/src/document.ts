@@ -5,9 +5,10 @@ import { isSecureUrl, readWebUrl } from './web-url.ts';
 /** What reading a document gives: the document, or all that is wrong with it. */
 export type Reading<T> = { readonly document: T } | { readonly faults: readonly string[] };
 
-/**
- * Reads a JSON object by a schema. Unknown members are ignored, members that are `null` count as absent.
- */
+/** Faults that are worth telling at once. */
+const MOST_FAULTS = 20;
+
+/** Reads a JSON object by a schema. Unknown members are ignored, members that are `null` count as absent. */
 export function readDocument<T>(schema: z.ZodType<T>, json: unknown): Reading<T> {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) {
     return { faults: ['the document must be a JSON object'] };
@@ -16,9 +17,9 @@ export function readDocument<T>(schema: z.ZodType<T>, json: unknown): Reading<T>
   const result = schema.safeParse(present);
   if (result.success) return { document: result.data };
   return {
-    faults: result.error.issues.map((issue) =>
-      issue.path.length === 0 ? issue.message : `${issue.path.join('.')}: ${issue.message}`,
-    ),
+    faults: result.error.issues
+      .slice(0, MOST_FAULTS)
+      .map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`)),
   };
 }
 
@@ -28,10 +29,27 @@ export const secureUrl: z.ZodType<string> = z.string().refine((text) => {
   return url !== null && isSecureUrl(url);
 }, 'must be an absolute https URL (http for loopback hosts only)');
 
+/** An endpoint of an authorization server: as `secureUrl`, and MUST NOT include a fragment. @see OAuth 2.1 draft 13 §3.1 */
+export const endpointUrl: z.ZodType<string> = secureUrl.refine(
+  (text) => !text.includes('#'),
+  'must have no fragment',
+);
+
 /** An https or http URL for a person to follow; kept as written. */
 export const webPage: z.ZodType<string> = z
   .string()
   .max(2000)
   .refine((text) => readWebUrl(text) !== null, 'must be an absolute http or https URL');
+
+/**
+ * Text that is shown to a person: nothing in it steers the terminal or the page, breaks the line or turns the direction
+ * of reading.
+ */
+export const personText: z.ZodString = z
+  .string()
+  .regex(
+    /^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]*$/u,
+    'must hold no control characters',
+  );
 
 export const strings: z.ZodType<string[]> = z.array(z.string());

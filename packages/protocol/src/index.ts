@@ -5,6 +5,7 @@ export * from './authorization-request.ts';
 export * from './authorization-response.ts';
 export * from './authorization-server-metadata.ts';
 export * from './challenge.ts';
+export type { ClientKeySet } from './client-keys.ts';
 export * from './client-metadata.ts';
 export * from './credentials.ts';
 export type { Reading } from './document.ts';

@@ -26,12 +26,17 @@ export interface DefaultEndpoints {
   readonly registration_endpoint: string;
 }
 
-/** The default endpoints at the root of the base URL's host. @see seed 2.3 and 4.2(3) */
-export function defaultEndpoints(baseUrl: string): DefaultEndpoints {
+/**
+ * The default endpoints, at the root of the host whatever path the URL has.
+ * @throws TypeError when the text is not an http(s) URL.
+ * @see seed 2.3 and 4.2(3)
+ */
+export function defaultEndpoints(serverUrl: string): DefaultEndpoints {
+  const base = authorizationBaseUrl(serverUrl);
   return {
-    authorization_endpoint: `${baseUrl}/authorize`,
-    token_endpoint: `${baseUrl}/token`,
-    registration_endpoint: `${baseUrl}/register`,
+    authorization_endpoint: `${base}/authorize`,
+    token_endpoint: `${base}/token`,
+    registration_endpoint: `${base}/register`,
   };
 }
 
@@ -41,10 +46,12 @@ export type ServerMetadataKind = 'oauth' | 'oidc';
 /**
  * Where the metadata of an issuer is looked for, in order: RFC 8414 by path insertion, OpenID Connect Discovery by path
  * insertion, OpenID Connect Discovery by appending. An issuer without a path has one place a kind.
+ * @throws TypeError when the issuer is not an http(s) URL.
  * @see RFC 8414 §3.1, OpenID Connect Discovery 1.0 §4
  */
 export function serverMetadataUrls(issuer: string, kinds: readonly ServerMetadataKind[]): readonly string[] {
-  const { origin, path } = placeOf(issuer);
+  const { origin, pathname } = webUrl(issuer);
+  const path = withoutSlash(pathname);
   const urls: string[] = [];
   if (kinds.includes('oauth')) urls.push(`${origin}/.well-known/oauth-authorization-server${path}`);
   if (kinds.includes('oidc')) {
@@ -55,24 +62,25 @@ export function serverMetadataUrls(issuer: string, kinds: readonly ServerMetadat
 }
 
 /**
- * Where the protected resource metadata of a server is looked for, in order: path form, then root form.
+ * Where the protected resource metadata of a server is looked for, in order: path form, then root form. Only the slash
+ * after the host MUST be dropped; one at the end of a longer path stays, but is tried without too, as servers differ.
+ * @throws TypeError when the resource is not an http(s) URL.
  * @see RFC 9728 §3.1
  */
 export function resourceMetadataUrls(resource: string): readonly string[] {
-  const { origin, path } = placeOf(resource);
+  const { origin, pathname, search } = webUrl(resource);
   const root = `${origin}/.well-known/oauth-protected-resource`;
-  return path === '' ? [root] : [`${root}${path}`, root];
+  const path = pathname === '/' ? '' : pathname;
+  return [...new Set([`${root}${path}${search}`, `${root}${withoutSlash(path)}${search}`, root])];
 }
 
-/** Origin and path of a URL, the slash after a bare host dropped; a query goes with the path. */
-function placeOf(text: string): { origin: string; path: string } {
-  const url = webUrl(text);
-  const path = url.pathname.endsWith('/') ? url.pathname.slice(0, -1) : url.pathname;
-  return { origin: url.origin, path: `${path}${url.search}` };
+/** Any terminating slash MUST be removed before the well-known part is inserted. @see RFC 8414 §3.1 */
+function withoutSlash(path: string): string {
+  return path.endsWith('/') ? path.slice(0, -1) : path;
 }
 
 function webUrl(text: string): URL {
   const url = readWebUrl(text);
-  if (url === null) throw new TypeError(`Not an absolute http(s) URL: ${JSON.stringify(text)}`);
+  if (url === null) throw new TypeError('The address must be an absolute http(s) URL.');
   return url;
 }

@@ -27,8 +27,13 @@ export interface Profile {
   readonly stepUp: 'none' | 'challenge' | 'union';
 }
 
+function freeze(profile: Profile): Profile {
+  for (const fact of Object.values(profile)) Object.freeze(fact);
+  return Object.freeze(profile);
+}
+
 /** The seed's Profile A: the server is its own authorization server. */
-export const profileA: Profile = Object.freeze<Profile>({
+export const profileA: Profile = freeze({
   revision: '2025-03-26',
   discovery: 'server-origin',
   serverMetadata: ['oauth'],
@@ -43,7 +48,7 @@ export const profileA: Profile = Object.freeze<Profile>({
 });
 
 /** The seed's Profile B: protected resource metadata, resource indicators, audience. */
-export const profileB: Profile = Object.freeze<Profile>({
+export const profileB: Profile = freeze({
   ...profileA,
   revision: '2025-06-18',
   discovery: 'resource-metadata',
@@ -53,7 +58,7 @@ export const profileB: Profile = Object.freeze<Profile>({
 });
 
 /** OpenID Connect Discovery, client ID metadata documents, scopes by challenge. */
-export const profileC: Profile = Object.freeze<Profile>({
+export const profileC: Profile = freeze({
   ...profileB,
   revision: '2025-11-25',
   serverMetadata: ['oauth', 'oidc'],
@@ -64,7 +69,7 @@ export const profileC: Profile = Object.freeze<Profile>({
 });
 
 /** The issuer of every answer is compared; scopes accumulate. */
-export const profileD: Profile = Object.freeze<Profile>({
+export const profileD: Profile = freeze({
   ...profileC,
   revision: '2026-07-28',
   responseIssuer: 'rfc9207',
@@ -72,7 +77,7 @@ export const profileD: Profile = Object.freeze<Profile>({
 });
 
 /** Oldest first. */
-export const profiles: readonly Profile[] = [profileA, profileB, profileC, profileD];
+export const profiles: readonly Profile[] = Object.freeze([profileA, profileB, profileC, profileD]);
 
 /** The profile of a revision; `undefined` when there is none of that date. */
 export function profileOf(revision: string): Profile | undefined {

@@ -1,6 +1,7 @@
 /** Protected resource metadata: the document of RFC 9728, built by the server and read by the client. */
 import * as z from 'zod';
 import { type Reading, readDocument, secureUrl, strings } from './document.ts';
+import { issuerFault } from './issuer.ts';
 import type { Scopes } from './scopes.ts';
 
 /** The members that this protocol uses; names are those of the wire. @see RFC 9728 §2 */
@@ -14,9 +15,18 @@ export interface ProtectedResourceMetadata {
   readonly dpop_bound_access_tokens_required?: boolean;
 }
 
+/** The resource identifier MUST have no fragment. @see RFC 9728 §1.2 */
+const resource = secureUrl.refine((text) => !text.includes('#'), 'must have no fragment');
+
+/** MUST be an issuer identifier. @see RFC 9728 §2 */
+const issuer = z.string().superRefine((text, context) => {
+  const fault = issuerFault(text);
+  if (fault !== null) context.addIssue({ code: 'custom', message: fault });
+});
+
 const schema = z.object({
-  resource: secureUrl,
-  authorization_servers: z.array(secureUrl).min(1, 'must name at least one authorization server'),
+  resource,
+  authorization_servers: z.array(issuer).min(1, 'must name at least one authorization server'),
   scopes_supported: z.exactOptional(strings),
   bearer_methods_supported: z.exactOptional(strings),
   resource_name: z.exactOptional(z.string()),

@@ -1,6 +1,6 @@
 /** Redirect URIs: which may be registered, which request matches, and the proof that a target was admitted. */
 import { OAuthError } from './errors.ts';
-import { isLoopbackHost, readUrl, readWebUrl } from './web-url.ts';
+import { readUrl } from './web-url.ts';
 
 /** What an operator allows beyond https and loopback. */
 export interface RedirectPolicy {
@@ -14,9 +14,24 @@ export const strictRedirectPolicy: RedirectPolicy = { privateUseSchemes: [] };
 /** Schemes that run, embed or read something; no policy can allow them. */
 // biome-ignore format: one list
 const DANGEROUS_SCHEMES: ReadonlySet<string> = new Set([
-  'javascript', 'data', 'vbscript', 'blob', 'file', 'filesystem', 'view-source', 'about', 'ws', 'wss', 'ftp',
-  'mailto', 'tel', 'sms', 'intent', 'chrome', 'chrome-extension', 'moz-extension', 'ms-appx', 'jar', 'resource',
+  'javascript', 'livescript', 'vbscript', 'data', 'blob', 'file', 'filesystem', 'view-source', 'about', 'jar',
+  'mhtml', 'mk', 'res', 'resource', 'cid', 'mid', 'ws', 'wss', 'ftp', 'sftp', 'ssh', 'telnet', 'gopher', 'dict',
+  'ldap', 'ldaps', 'smb', 'mailto', 'tel', 'sms', 'callto', 'intent', 'android-app', 'content', 'chrome',
+  'chrome-extension', 'chrome-untrusted', 'devtools', 'edge', 'moz-extension', 'safari-web-extension', 'ms-appx',
+  'ms-appx-web', 'ms-its', 'ms-msdt', 'search-ms', 'shell', 'hcp', 'wyciwyg', 'feed', 'urn', 'null',
 ]);
+
+const LONGEST = 2000;
+
+/** What a response adds; in the registered query they would stand there twice. */
+const RESPONSE_PARAMETERS: readonly string[] = [
+  'code',
+  'state',
+  'iss',
+  'error',
+  'error_description',
+  'error_uri',
+];
 
 /** How a redirect URI was judged. `refused` may be left out beside good ones; `dangerous` condemns its whole request. */
 export type RedirectJudgement =
@@ -32,28 +47,37 @@ export function judgeRedirectUri(
   uri: string,
   policy: RedirectPolicy = strictRedirectPolicy,
 ): RedirectJudgement {
-  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(uri.replace(/[^\x21-\x7e]/g, ''))?.[1]?.toLowerCase();
+  const scheme = schemeOf(uri);
   if (scheme === undefined) return dangerous('must be an absolute URI');
   if (DANGEROUS_SCHEMES.has(scheme)) return dangerous(`must not use the scheme ${scheme}`);
-  if (uri.length > 2000) return dangerous('must be at most 2000 characters long');
+  if (uri.length > LONGEST) return dangerous(`must be at most ${LONGEST} characters long`);
   const url = readUrl(uri);
-  if (url === null)
-    return dangerous('must be a well-formed URI without spaces, backslashes or user information');
+  if (url === null) {
+    return dangerous('must be a well-formed URI, its host written plainly and without user information');
+  }
   if (uri.includes('#')) return dangerous('must have no fragment');
   if (uri.includes('*')) return dangerous('must have no wildcard');
-  if (scheme === 'https') return readWebUrl(uri) === null ? dangerous('must have a host') : { kind: 'https' };
-  if (scheme === 'http') return judgePlain(uri, url);
-  if (policy.privateUseSchemes.includes(scheme)) return { kind: 'private-use' };
-  return {
-    kind: 'refused',
-    reason: `uses the private-use scheme ${scheme}, which this server does not allow`,
-  };
+  if (RESPONSE_PARAMETERS.some((name) => url.searchParams.has(name))) {
+    return dangerous(`must have none of the parameters ${RESPONSE_PARAMETERS.join(', ')} in its query`);
+  }
+  return judgeScheme(uri, scheme, policy);
 }
 
-function judgePlain(uri: string, url: URL): RedirectJudgement {
-  // Only the three spellings themselves: 127.1 or 0x7f.1 would be repaired by the parser into one of them.
-  if (isLoopbackHost(url.hostname) && loopbackParts(uri) !== null) return { kind: 'loopback' };
-  return dangerous('must use https (http is for localhost, 127.0.0.1 and [::1] only)');
+/** The scheme as a careless reader would find it, who drops spaces and control characters first. */
+function schemeOf(uri: string): string | undefined {
+  return /^([a-z][a-z0-9+.-]*):/i.exec(uri.replace(/[^\x21-\x7e]/g, ''))?.[1]?.toLowerCase();
+}
+
+function judgeScheme(uri: string, scheme: string, policy: RedirectPolicy): RedirectJudgement {
+  if (scheme === 'https') return { kind: 'https' };
+  if (scheme === 'http') {
+    return loopbackParts(uri) === null
+      ? dangerous('must use https (http is for localhost, 127.0.0.1 and [::1] only)')
+      : { kind: 'loopback' };
+  }
+  return policy.privateUseSchemes.some((allowed) => allowed.toLowerCase() === scheme)
+    ? { kind: 'private-use' }
+    : { kind: 'refused', reason: 'uses a private-use scheme that this server does not allow' };
 }
 
 function dangerous(reason: string): RedirectJudgement {
@@ -85,7 +109,7 @@ declare const admitted: unique symbol;
 /** The proof that a URI was matched with the client's registration: only `admitRedirect` makes one. */
 export interface RedirectTarget {
   readonly uri: string;
-  /** The scheme and host that a person is shown: `https://app.example`, `http://127.0.0.1:3000`, `cursor:`. */
+  /** What a person is shown: `app.example` (punycode for other scripts), `127.0.0.1:3000`, `cursor:`. */
   readonly display: string;
   readonly kind: 'https' | 'loopback' | 'private-use';
   readonly [admitted]: true;

@@ -11,9 +11,7 @@ import { readWebUrl } from './web-url.ts';
 export function canonicalResource(text: string): string | null {
   const url = readWebUrl(text);
   if (url === null || text.includes('#')) return null;
-  return url.pathname === '/' && !url.href.slice(0, -1).includes('?') && url.search === ''
-    ? url.origin
-    : url.href;
+  return url.href === `${url.origin}/` ? url.origin : url.href;
 }
 
 /**
@@ -46,7 +44,7 @@ export function findResource(configured: readonly string[], requested: string): 
 
 /**
  * Whether a document may speak for a server: the same resource, or one of the same origin whose path is a prefix of the
- * server's, ending where a path segment ends.
+ * server's, ending where a path segment ends; a slash at the end makes no difference, as deployed servers differ in it.
  * @see RFC 9728 §3.3, relaxed for documents at the root that name the origin
  */
 export function coversResource(documented: string, server: string): boolean {
@@ -54,9 +52,7 @@ export function coversResource(documented: string, server: string): boolean {
   const inner = canonicalUrl(server);
   if (outer === null || inner === null || outer.origin !== inner.origin) return false;
   if (outer.href === inner.href) return true;
-  if (outer.search !== '') return false;
-  const prefix = outer.pathname.endsWith('/') ? outer.pathname : `${outer.pathname}/`;
-  return inner.pathname === outer.pathname || inner.pathname.startsWith(prefix);
+  return !outer.href.includes('?') && closed(inner.pathname).startsWith(closed(outer.pathname));
 }
 
 function canonicalUrl(text: string): URL | null {
@@ -64,6 +60,12 @@ function canonicalUrl(text: string): URL | null {
   return canonical === null ? null : new URL(canonical);
 }
 
+/** A path that ends with a slash, so that `/mcp` is no prefix of `/mcp-evil`. */
+function closed(path: string): string {
+  return path.endsWith('/') ? path : `${path}/`;
+}
+
+/** A slash at the end of a query is part of the query. */
 function withoutSlash(resource: string): string {
-  return resource.endsWith('/') ? resource.slice(0, -1) : resource;
+  return resource.endsWith('/') && !resource.includes('?') ? resource.slice(0, -1) : resource;
 }

@@ -24,19 +24,28 @@ export function isScope(text: string): boolean {
  * @see RFC 6749 §3.3
  */
 export function readScopes(text: string): Scopes {
-  const scopes = text.split(' ').filter((part) => part !== '');
+  const scopes = split(text);
   if (scopes.length > MOST_SCOPES) {
     throw new OAuthError('invalid_scope', `Ask for at most ${MOST_SCOPES} scopes at once.`);
   }
   if (!scopes.every(isScope)) {
     throw new OAuthError('invalid_scope', 'A scope holds a character that is not allowed in it.');
   }
-  return unique(scopes);
+  return scopes;
 }
 
-/** Reads a `scope` value that somebody else wrote, leaving out what is not a scope. */
+/** Reads the `scope` parameter of a request; `null` when it is left out or names nothing. Throws as `readScopes`. */
+export function readRequestedScopes(parameter: string | undefined): Scopes | null {
+  const scopes = readScopes(parameter ?? '');
+  return scopes.length === 0 ? null : scopes;
+}
+
+/**
+ * Reads a `scope` value that somebody else wrote, leaving out what is not a scope. Only a space separates: another
+ * separator would make two scopes of what its writer granted as one.
+ */
 export function salvageScopes(text: string): Scopes {
-  return unique(text.split(/\s+/).filter(isScope).slice(0, MOST_SCOPES));
+  return split(text).filter(isScope);
 }
 
 /** Writes scopes as a `scope` value. */
@@ -46,12 +55,13 @@ export function formatScopes(scopes: Scopes): string {
 
 /** All scopes of both, the first's first. */
 export function unionScopes(first: Scopes, second: Scopes): Scopes {
-  return unique([...first, ...second]);
+  return [...new Set([...first, ...second])];
 }
 
 /** The scopes of the first that the second holds too. */
 export function intersectScopes(first: Scopes, second: Scopes): Scopes {
-  return first.filter((scope) => second.includes(scope));
+  const held = new Set(second);
+  return first.filter((scope) => held.has(scope));
 }
 
 /** The needed scopes that are not granted, the hierarchy considered. Empty: all are there. */
@@ -65,11 +75,16 @@ export function impliedScopes(granted: Scopes, hierarchy: ScopeHierarchy): Reado
   const held = new Set<string>(granted);
   for (const scope of held) {
     // A set grows while it is walked, and the walk reaches what was added.
-    for (const implied of Object.hasOwn(hierarchy, scope) ? (hierarchy[scope] ?? []) : []) held.add(implied);
+    for (const implied of directlyImplied(scope, hierarchy)) held.add(implied);
   }
   return held;
 }
 
-function unique(scopes: Scopes): Scopes {
-  return [...new Set(scopes)];
+/** A scope named `constructor` or `__proto__` implies nothing that the hierarchy does not say itself. */
+function directlyImplied(scope: string, hierarchy: ScopeHierarchy): Scopes {
+  return Object.hasOwn(hierarchy, scope) ? (hierarchy[scope] ?? []) : [];
+}
+
+function split(text: string): Scopes {
+  return [...new Set(text.split(' ').filter((part) => part !== ''))];
 }

@@ -2,7 +2,7 @@
 import { OAuthError } from './errors.ts';
 import type { Parameters } from './parameters.ts';
 import { isCodeVerifier } from './pkce.ts';
-import { readScopes, type Scopes } from './scopes.ts';
+import { readRequestedScopes, type Scopes } from './scopes.ts';
 
 /** Grant types by the names of the wire. */
 export type GrantType = 'authorization_code' | 'refresh_token' | 'client_credentials';
@@ -53,19 +53,14 @@ export function readAuthorizationCodeRequest(parameters: Parameters): Authorizat
 export function readRefreshRequest(parameters: Parameters): RefreshRequest {
   return {
     refreshToken: parameters.required('refresh_token'),
-    scopes: readOptionalScopes(parameters),
+    scopes: readRequestedScopes(parameters.one('scope')),
     resources: parameters.all('resource'),
   };
 }
 
 /** @see OAuth 2.1 draft 13 §4.2.1 */
 export function readClientCredentialsRequest(parameters: Parameters): ClientCredentialsRequest {
-  return { scopes: readOptionalScopes(parameters), resources: parameters.all('resource') };
-}
-
-function readOptionalScopes(parameters: Parameters): Scopes | null {
-  const scope = parameters.one('scope');
-  return scope === undefined ? null : readScopes(scope);
+  return { scopes: readRequestedScopes(parameters.one('scope')), resources: parameters.all('resource') };
 }
 
 /** The form that redeems a code. `resource` is left out when `null`, as Profile A does. */

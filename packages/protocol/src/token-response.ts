@@ -12,7 +12,7 @@ export interface TokenResponse {
 }
 
 const seconds = z.union([
-  z.number(),
+  z.number().nonnegative(),
   // Some servers write the number as a string.
   z
     .string()
@@ -20,11 +20,17 @@ const seconds = z.union([
     .transform(Number),
 ]);
 
+/** VSCHAR without space: a token that holds anything else could not stand in a header field. @see RFC 6749 appendix A.12 */
+const accessToken = z.string().regex(/^[\x21-\x7e]+$/, 'must be visible ASCII characters');
+
+/** 1*VSCHAR. @see RFC 6749 appendix A.17 */
+const refreshToken = z.string().regex(/^[\x20-\x7e]+$/, 'must be printable ASCII characters');
+
 const schema = z.object({
-  access_token: z.string().min(1),
+  access_token: accessToken,
   token_type: z.string().min(1),
   expires_in: z.exactOptional(seconds),
-  refresh_token: z.exactOptional(z.string().min(1)),
+  refresh_token: z.exactOptional(refreshToken),
   scope: z.exactOptional(z.string()),
 });
 

@@ -1,7 +1,7 @@
 /** Web addresses that may be used at all: absolute, https (http for loopback only), nothing hidden in them. */
 
-/** Printable ASCII without space, quotes, angle brackets and backslash: what a URL on the wire consists of. */
-const URL_TEXT = /^[\x21\x23-\x3b\x3d\x3f-\x5b\x5d-\x7e]+$/;
+/** The characters of RFC 3986, a percent sign only before two hex digits: what a URI on the wire consists of. */
+const URI_TEXT = /^(?:[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})+$/;
 
 /** Hosts that mean this computer, as the URL parser spells them. */
 const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
@@ -12,20 +12,18 @@ export function isLoopbackHost(hostname: string): boolean {
 }
 
 /**
- * Reads an absolute URL of which nothing is trimmed, repaired or hidden: no spaces or control characters, no
- * backslash, no user name or password. `null` when it is not one.
+ * Reads an absolute URI of which nothing is trimmed, repaired or hidden: no character outside RFC 3986, no user name or
+ * password, and a host that reads as it is written. `null` when it is not one.
+ * @see RFC 3986 §3
  */
 export function readUrl(text: string): URL | null {
-  if (!URL_TEXT.test(text)) return null;
-  const url = URL.parse(text);
-  if (url === null || hasUserInfo(text, url)) return null;
-  return url;
+  const url = URI_TEXT.test(text) ? URL.parse(text) : null;
+  return url !== null && hasPlainAuthority(text, url) ? url : null;
 }
 
 /** Reads an http or https URL with a host; `null` when it is not one. */
 export function readWebUrl(text: string): URL | null {
-  if (!/^https?:\/\//i.test(text)) return null;
-  return readUrl(text);
+  return /^https?:\/\//i.test(text) ? readUrl(text) : null;
 }
 
 /**
@@ -37,9 +35,14 @@ export function isSecureUrl(url: URL): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackHost(url.hostname));
 }
 
-/** An `@` in the authority is user info even where the parser finds it empty (`https://@host/`). */
-function hasUserInfo(text: string, url: URL): boolean {
-  if (url.username !== '' || url.password !== '') return true;
+/**
+ * Whether the host that the parser found is the one that a person reads. The parser skips slashes (`https:///evil`),
+ * decodes percent-encoding and repairs addresses (`127.1`, `0x7f.1`, `2130706433`); user info puts a false host in front.
+ */
+function hasPlainAuthority(text: string, url: URL): boolean {
   const authority = /^[^:]+:\/\/([^/?#]*)/.exec(text)?.[1] ?? '';
-  return authority.includes('@');
+  if (authority.includes('@') || url.username !== '' || url.password !== '') return false;
+  const host = authority.replace(/:\d*$/, '').toLowerCase();
+  // An IPv6 address has many spellings, and brackets show each for what it is.
+  return host.startsWith('[') ? url.hostname.startsWith('[') : host === url.hostname.toLowerCase();
 }

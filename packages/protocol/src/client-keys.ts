@@ -1,0 +1,49 @@
+/** The public keys of a client: registered by value or by address, never private ones, never from inside a network. */
+import * as z from 'zod';
+import { isPublicHost } from './address.ts';
+import { OAuthError } from './errors.ts';
+
+/** Members that make a key private or symmetric. @see RFC 7518 §6 */
+const SECRET_MEMBERS: readonly string[] = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'];
+
+/** A JSON Web Key Set as it is registered. @see RFC 7517 §5 */
+export interface ClientKeySet {
+  readonly keys: readonly Readonly<Record<string, unknown>>[];
+}
+
+export const clientKeySet: z.ZodType<ClientKeySet> = z.object({
+  keys: z.array(z.record(z.string(), z.unknown())).min(1).max(20),
+});
+
+/**
+ * Judges the keys that a registration names. `jwks` and `jwks_uri` MUST NOT both be present; what is registered are
+ * public keys.
+ * @throws OAuthError `invalid_client_metadata`
+ * @see RFC 7591 §2
+ */
+export function checkClientKeys(
+  requested: { readonly jwks?: ClientKeySet; readonly jwks_uri?: string },
+  policy: { readonly innerHosts: boolean; readonly required: boolean },
+): void {
+  const { jwks, jwks_uri: uri } = requested;
+  if (jwks !== undefined && uri !== undefined) throw invalid('jwks: send either jwks or jwks_uri');
+  if (policy.required && jwks === undefined && uri === undefined) {
+    throw invalid('jwks: private_key_jwt needs jwks or jwks_uri');
+  }
+  if (jwks?.keys.every(isPublicKey) === false)
+    throw invalid('jwks: register public keys only, each with its kty');
+  // Whoever may register must not be able to point this server at its own network.
+  if (uri !== undefined && !policy.innerHosts && !isPublicHost(new URL(uri).hostname)) {
+    throw invalid('jwks_uri: must be on a public host');
+  }
+}
+
+function isPublicKey(key: Readonly<Record<string, unknown>>): boolean {
+  const { kty } = key;
+  if (typeof kty !== 'string' || kty === '' || kty === 'oct') return false;
+  return !SECRET_MEMBERS.some((member) => Object.hasOwn(key, member));
+}
+
+function invalid(description: string): OAuthError {
+  return new OAuthError('invalid_client_metadata', description);
+}
