@@ -1,0 +1,114 @@
+/** Portcullis with the example server, run as a newcomer runs it: the real command, on a free port, with data of its own. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { FileConfiguration } from '@portcullis/cli';
+import type { Account } from './person.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const command = ['--conditions=source', 'packages/cli/src/main.ts', 'up', '--app', 'examples/notes/src/app.ts'];
+
+/** The first account of a server started here. */
+export const owner: Account = { email: 'ada@example.com', password: 'correct horse battery staple' };
+
+export interface Portcullis {
+  /** Origin and issuer. */
+  readonly url: string;
+  /** The protected server. */
+  readonly resource: string;
+  /** Milliseconds from the start of the process to its line `ready`. */
+  readonly startedIn: number;
+  /** SQLite file. */
+  readonly database: string;
+  output(): string;
+  errors(): string;
+  /** Bytes that the process occupies. Linux only. */
+  residentMemory(): Promise<number>;
+  /** Ends the process and starts another on the same port and data; `between` runs while there is none. */
+  restart(between?: (database: string) => void): Promise<void>;
+  /** Ends the process and removes its data. Answers its exit code. */
+  stop(): Promise<number | null>;
+}
+
+/** @param configuration what stands in the configuration file */
+export async function startPortcullis(configuration: FileConfiguration = {}): Promise<Portcullis> {
+  const folder = await mkdtemp(join(tmpdir(), 'portcullis-'));
+  const database = join(folder, 'portcullis.db');
+  const file = join(folder, 'config.json');
+  await writeFile(file, JSON.stringify(configuration));
+  const environment = {
+    ...process.env,
+    PORTCULLIS_CONFIG: file,
+    PORTCULLIS_DATABASE: database,
+    PORTCULLIS_KEY_FILE: join(folder, 'portcullis.key'),
+    PORTCULLIS_BOOTSTRAP_EMAIL: owner.email,
+    PORTCULLIS_BOOTSTRAP_PASSWORD: owner.password,
+  };
+  let running = await run({ ...environment, PORTCULLIS_PORT: '0' });
+  const { url, startedIn } = running;
+  return {
+    url,
+    resource: `${url}/mcp`,
+    startedIn,
+    database,
+    output: () => running.output,
+    errors: () => running.errors,
+    residentMemory: () => residentMemory(running.child),
+    async restart(between) {
+      await end(running.child);
+      between?.(database);
+      running = await run({ ...environment, PORTCULLIS_PORT: new URL(url).port });
+    },
+    async stop() {
+      const code = await end(running.child);
+      await rm(folder, { recursive: true, force: true });
+      return code;
+    },
+  };
+}
+
+interface Running {
+  readonly child: ChildProcess;
+  readonly url: string;
+  readonly startedIn: number;
+  output: string;
+  errors: string;
+}
+
+async function run(env: NodeJS.ProcessEnv): Promise<Running> {
+  const start = performance.now();
+  const child = spawn(process.execPath, command, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const killWithUs = () => child.kill('SIGKILL');
+  process.once('exit', killWithUs);
+  child.once('exit', () => process.off('exit', killWithUs));
+  const said = { output: '', errors: '' };
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said.errors += text;
+  });
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      said.output += text;
+      const ready = /^ready (\S+)\n/m.exec(said.output)?.[1];
+      if (ready !== undefined) resolve(ready);
+    });
+    child.once('exit', (code) => reject(new Error(`it ended with ${code}: ${said.errors}${said.output}`)));
+  });
+  return Object.assign(said, { child, url, startedIn: performance.now() - start });
+}
+
+async function end(child: ChildProcess): Promise<number | null> {
+  if (child.exitCode === null && child.signalCode === null) {
+    const gone = once(child, 'exit');
+    child.kill('SIGTERM');
+    await gone;
+  }
+  return child.exitCode;
+}
+
+async function residentMemory({ pid }: ChildProcess): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
+}
