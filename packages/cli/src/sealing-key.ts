@@ -1,0 +1,80 @@
+/** The sealing key: given, read from a file, or made once and kept in a file that only its owner can read. */
+import { randomBytes } from 'node:crypto';
+import { link, mkdir, open, readFile, stat, unlink } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { Fault, reasonOf, SettingsError } from './faults.ts';
+import { sealingKey } from './readers.ts';
+import { type Settings, titleOf } from './settings.ts';
+
+const DEFAULT_FILE = 'data/portcullis.key';
+const READABLE_BY_OTHERS = 0o004;
+const WRITABLE_BY_OTHERS = 0o022;
+
+/** A key and where it is from. */
+export interface FoundKey {
+  readonly bytes: Uint8Array;
+  /** For the start output. */
+  readonly place: string;
+  /** What the operator should mend, though the program can go on. */
+  readonly warning: string | null;
+}
+
+/**
+ * The key of these settings. A store in memory that has no key named gets one that lives as long as it does.
+ * @throws SettingsError naming the setting
+ */
+export async function findSealingKey(settings: Settings, folder: string): Promise<FoundKey> {
+  if (settings.key !== null) return { bytes: settings.key, place: 'given', warning: null };
+  if (settings.keyFile === null && settings.database === ':memory:') {
+    return { bytes: randomBytes(32), place: 'in memory', warning: null };
+  }
+  const file = settings.keyFile ?? DEFAULT_FILE;
+  try {
+    return await readOrMake(resolve(folder, file), file);
+  } catch (error) {
+    const reason = error instanceof Fault ? error.message : `cannot be used: ${reasonOf(error)}`;
+    throw new SettingsError([`${titleOf('keyFile')} is ${file}, which ${reason}`], { cause: error });
+  }
+}
+
+async function readOrMake(path: string, place: string): Promise<FoundKey> {
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    if (isCode(error, 'ENOENT')) return make(path);
+    throw error;
+  });
+  return { bytes: sealingKey(text), place, warning: await judgeMode(path, place) };
+}
+
+/** Writes a new key beside the file and links it into place: whoever comes second reads the key of the first. */
+async function make(path: string): Promise<string> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  const file = await open(draft, 'wx', 0o600);
+  try {
+    await file.writeFile(`${randomBytes(32).toString('base64url')}\n`);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  try {
+    await link(draft, path);
+  } catch (error) {
+    if (!isCode(error, 'EEXIST')) throw error;
+  } finally {
+    await unlink(draft);
+  }
+  return readFile(path, 'utf8');
+}
+
+/** Reading by others is only warned of, since container platforms mount secrets so. Windows has no such modes. */
+async function judgeMode(path: string, place: string): Promise<string | null> {
+  if (process.platform === 'win32') return null;
+  const { mode } = await stat(path);
+  if ((mode & WRITABLE_BY_OTHERS) !== 0) throw new Fault('others can write: chmod 600 it');
+  if ((mode & READABLE_BY_OTHERS) === 0) return null;
+  return `${titleOf('keyFile')} is ${place}, which every user of this computer can read: chmod 600 it`;
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}

@@ -1,0 +1,220 @@
+/** Settings: who wins, what is read, and how faults are told. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { profileA, profileB } from '@portcullis/protocol';
+import { afterAll, describe, expect, it } from 'vitest';
+import { SettingsError } from '../src/faults.ts';
+import { resolveSettings, type Sources } from '../src/resolve-settings.ts';
+import { flagOf, type SettingName, settingNames, table, variableOf } from '../src/settings.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'portcullis-settings-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let files = 0;
+/** Writes a configuration file and answers its name, relative to the folder. */
+function file(content: unknown, extension = 'json'): string {
+  const name = `config-${++files}.${extension}`;
+  writeFileSync(join(folder, name), typeof content === 'string' ? content : JSON.stringify(content));
+  return name;
+}
+
+function resolve(sources: Partial<Sources>) {
+  return resolveSettings({ flags: {}, environment: {}, folder, ...sources });
+}
+
+async function faultsOf(sources: Partial<Sources>): Promise<readonly string[]> {
+  const error = await resolve(sources).then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof SettingsError)) throw new Error('there was no fault');
+  return error.faults;
+}
+
+describe('names', () => {
+  it.each<[SettingName, string, string]>([
+    ['port', '--port', 'PORTCULLIS_PORT'],
+    ['host', '--host', 'PORTCULLIS_HOST'],
+    ['publicUrl', '--public-url', 'PORTCULLIS_PUBLIC_URL'],
+    ['database', '--database', 'PORTCULLIS_DATABASE'],
+    ['key', '--key', 'PORTCULLIS_KEY'],
+    ['keyFile', '--key-file', 'PORTCULLIS_KEY_FILE'],
+    ['bootstrapEmail', '--bootstrap-email', 'PORTCULLIS_BOOTSTRAP_EMAIL'],
+    ['bootstrapPassword', '--bootstrap-password', 'PORTCULLIS_BOOTSTRAP_PASSWORD'],
+    ['config', '--config', 'PORTCULLIS_CONFIG'],
+  ])('%s is %s and %s', (name, flag, variable) => {
+    expect(flagOf(name)).toBe(flag);
+    expect(variableOf(name)).toBe(variable);
+  });
+});
+
+describe('precedence', () => {
+  it('takes the defaults when nobody says anything', async () => {
+    expect(await resolve({})).toEqual(
+      Object.fromEntries(settingNames.map((name) => [name, table[name].otherwise])),
+    );
+    expect(await resolve({})).toMatchObject({
+      port: 8484,
+      host: '127.0.0.1',
+      database: 'data/portcullis.db',
+      metadata: true,
+    });
+  });
+
+  const flags = { port: '1001' };
+  const environment = { PORTCULLIS_PORT: '1002' };
+  const inFile = { port: 1003 };
+  it.each([
+    { description: 'flag over all', said: [flags, environment, inFile], port: 1001 },
+    { description: 'flag over environment', said: [flags, environment, {}], port: 1001 },
+    { description: 'flag over file', said: [flags, {}, inFile], port: 1001 },
+    { description: 'environment over file', said: [{}, environment, inFile], port: 1002 },
+    { description: 'file over default', said: [{}, {}, inFile], port: 1003 },
+    {
+      description: 'an empty variable says nothing',
+      said: [{}, { PORTCULLIS_PORT: '' }, inFile],
+      port: 1003,
+    },
+  ] as const)('$description', async ({ said: [flagsSaid, environmentSaid, fileSaid], port }) => {
+    const config = file(fileSaid);
+    expect((await resolve({ flags: { ...flagsSaid, config }, environment: environmentSaid })).port).toBe(
+      port,
+    );
+  });
+
+  it('finds the file by flag before environment', async () => {
+    const [first, second] = [file({ port: 1 }), file({ port: 2 })];
+    const environment = { PORTCULLIS_CONFIG: second };
+    expect((await resolve({ environment })).port).toBe(2);
+    expect((await resolve({ environment, flags: { config: first } })).port).toBe(1);
+  });
+});
+
+describe('the file', () => {
+  it('holds what is structured', async () => {
+    const clients = [{ client_id: 'robot', client_secret: 'secret' }];
+    const config = file({
+      metadata: false,
+      registration: false,
+      profiles: [profileA.revision, profileB.revision],
+      privateUseSchemes: ['cursor'],
+      lifetimes: { accessToken: 60 },
+      clients,
+    });
+    expect(await resolve({ flags: { config } })).toMatchObject({
+      metadata: false,
+      registration: false,
+      profiles: [profileA, profileB],
+      privateUseSchemes: ['cursor'],
+      lifetimes: { accessToken: 60 },
+      clients,
+    });
+  });
+
+  it.each(['ts', 'mjs'])('may be a module (.%s) that exports config', async (extension) => {
+    const config = file('export const config = { port: 4242 };', extension);
+    expect((await resolve({ flags: { config } })).port).toBe(4242);
+  });
+
+  it.each([
+    { description: 'missing', name: () => 'nowhere.json', says: /cannot be read: ENOENT/ },
+    {
+      description: 'no JSON',
+      name: () => file('{"port": 1\n"key": "secret"}'),
+      says: /is not well-formed JSON \(line 2 column 1\)$/,
+    },
+    { description: 'bare words', name: () => file('{"key": secret}'), says: /is not well-formed JSON$/ },
+    { description: 'no object', name: () => file('[]'), says: /must hold an object/ },
+    {
+      description: 'no export',
+      name: () => file('export const other = {};', 'mjs'),
+      says: /must export config/,
+    },
+    {
+      description: 'broken module',
+      name: () => file('throw new Error("no")', 'mjs'),
+      says: /cannot be loaded: no/,
+    },
+  ])('is refused when it is $description, in one line that names the setting', async ({ name, says }) => {
+    const faults = await faultsOf({ flags: { config: name() } });
+    expect(faults).toHaveLength(1);
+    expect(faults[0]).toMatch(/^PORTCULLIS_CONFIG names \S+, which /);
+    expect(faults[0]).toMatch(says);
+    expect(faults[0]).not.toMatch(/secret|\n/);
+  });
+});
+
+describe('faults', () => {
+  it('are reported together, each naming its setting', async () => {
+    const config = file({ port: 'eighty', metadata: 'no', colour: 'red', lifetimes: { code: -1 } });
+    const environment = {
+      PORTCULLIS_PUBLIC_URL: 'http://example.com',
+      PORTCULLIS_BOOTSTRAP_EMAIL: 'a@b.example',
+    };
+    expect(await faultsOf({ flags: { config, key: 'short' }, environment })).toEqual([
+      expect.stringMatching(/^PORTCULLIS_PORT \(in the file\) must be a whole number from 0 to 65535$/),
+      expect.stringMatching(/^PORTCULLIS_PUBLIC_URL must use https/),
+      expect.stringMatching(/^PORTCULLIS_KEY \(--key\) must be 32 random bytes/),
+      expect.stringMatching(/^metadata \(in the file\) must be true or false$/),
+      expect.stringMatching(/^lifetimes\.code \(in the file\) must be a whole number/),
+      expect.stringMatching(/^PORTCULLIS_CONFIG has no setting "colour": use app, port,/),
+      expect.stringMatching(
+        /^PORTCULLIS_BOOTSTRAP_PASSWORD must be set together with PORTCULLIS_BOOTSTRAP_EMAIL$/,
+      ),
+    ]);
+  });
+
+  it.each<[string, Partial<Record<SettingName, string>>, RegExp]>([
+    ['port', { port: '65536' }, /0 to 65535/],
+    ['port', { port: '80a' }, /0 to 65535/],
+    ['port', { port: '-1' }, /0 to 65535/],
+    ['host', { host: ' ' }, /must be a text/],
+    ['publicUrl', { publicUrl: 'example.com' }, /must be an absolute https URL/],
+    ['publicUrl', { publicUrl: 'https://example.com/auth' }, /must have no path/],
+    ['publicUrl', { publicUrl: 'https://example.com/?a' }, /must have no query/],
+    ['database', { database: 'mysql://db' }, /must be a file, :memory:, or a postgres:\/\/ URL/],
+    ['key', { key: 'A'.repeat(42) }, /must be 32 random bytes/],
+    ['key', { key: 'A'.repeat(43), keyFile: 'x' }, /must be left out when PORTCULLIS_KEY is set/],
+    ['log', { log: 'loud' }, /must be one of text, json, none/],
+  ])('%s: %j', async (_name, flags, says) => {
+    const faults = await faultsOf({ flags });
+    expect(faults).toHaveLength(1);
+    expect(faults[0]).toMatch(/^PORTCULLIS_/);
+    expect(faults[0]).toMatch(says);
+  });
+
+  it('never show the value of a secret', async () => {
+    const secret = 'hunter2-hunter2';
+    const faults = await faultsOf({
+      flags: { key: secret },
+      environment: { PORTCULLIS_BOOTSTRAP_PASSWORD: secret },
+    });
+    expect(faults).toHaveLength(2);
+    expect(faults.join()).not.toContain(secret);
+  });
+});
+
+describe('values', () => {
+  it.each([
+    ['base64url', Buffer.alloc(32, 251).toString('base64url')],
+    ['base64', Buffer.alloc(32, 251).toString('base64')],
+    ['hexadecimal', Buffer.alloc(32, 251).toString('hex')],
+  ])('a key may be written in %s', async (_form, key) => {
+    expect(Buffer.from((await resolve({ flags: { key } })).key ?? [])).toEqual(Buffer.alloc(32, 251));
+  });
+
+  it.each(['http://localhost:1', 'https://as.example', 'https://as.example/', 'https://AS.example:8443'])(
+    '%s is kept byte for byte',
+    async (publicUrl) => {
+      expect((await resolve({ flags: { publicUrl } })).publicUrl).toBe(publicUrl);
+    },
+  );
+
+  it.each([':memory:', 'here.db', '/var/lib/x.db', 'postgres://u:p@db/x', 'postgresql://db/x'])(
+    'a database may be %s',
+    async (database) => {
+      expect((await resolve({ flags: { database } })).database).toBe(database);
+    },
+  );
+});
