@@ -1,0 +1,261 @@
+/** A real authorization server on a real store, with a clock that tests turn, for tests that talk to it by `Request`. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { openStore } from '@portcullis/store';
+import { onTestFinished } from 'vitest';
+import {
+  type AuthorizationEvent,
+  type AuthorizationServer,
+  type AuthorizationServerOptions,
+  createAuthorizationServer,
+} from '../src/index.ts';
+import type { AuthorizationStore } from '../src/ports/index.ts';
+import { hashSecret, newIdentifier, newSecret } from '../src/secrets.ts';
+
+export const ISSUER = 'https://as.example';
+export const NOTES = 'https://mcp.example/notes';
+export const FILES = 'https://mcp.example/files';
+export const CALLBACK = 'https://app.example/callback';
+export const ACCOUNT = 'user_ada';
+export const SEALING_KEY: Uint8Array = new Uint8Array(32).fill(7);
+
+export const RESOURCES: AuthorizationServerOptions['resources'] = [
+  {
+    resource: NOTES,
+    name: 'Notes',
+    scopes: { 'notes:read': 'Read your notes', 'notes:write': 'Change your notes' },
+    defaultScopes: ['notes:read'],
+    hierarchy: { 'notes:write': ['notes:read'] },
+    introspectedBy: ['notes-server'],
+  },
+  { resource: FILES, name: 'Files', scopes: { 'files:read': 'Read your files' } },
+];
+
+/** Configured clients: a public one, and confidential ones for each way to send a secret. */
+export const CLIENTS: readonly object[] = [
+  {
+    client_id: 'desktop',
+    redirect_uris: ['http://127.0.0.1/callback'],
+    grant_types: ['authorization_code', 'refresh_token'],
+    token_endpoint_auth_method: 'none',
+  },
+  {
+    client_id: 'web',
+    client_secret: 'web-secret',
+    redirect_uris: [CALLBACK],
+    grant_types: ['authorization_code', 'refresh_token'],
+    token_endpoint_auth_method: 'client_secret_post',
+  },
+  {
+    client_id: 'nightly',
+    client_secret: 'nightly-secret',
+    grant_types: ['client_credentials'],
+    token_endpoint_auth_method: 'client_secret_basic',
+  },
+  {
+    client_id: 'notes-server',
+    client_secret: 'notes-server-secret',
+    grant_types: ['client_credentials'],
+    token_endpoint_auth_method: 'client_secret_basic',
+  },
+];
+
+export type Form = Readonly<Record<string, string>> | readonly (readonly [string, string])[];
+
+/** An answer whose JSON body (`{}` when there is none) is read. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly text: string;
+}
+
+export interface ServerUnderTest {
+  readonly server: AuthorizationServer;
+  readonly store: AuthorizationStore;
+  readonly events: AuthorizationEvent[];
+  /** Epoch seconds; tests set it. */
+  readonly clock: { now: number };
+  send(path: string, init?: RequestInit): Promise<Answer>;
+  post(path: string, form: Form, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  register(metadata: object): Promise<Answer>;
+  /** Issues a code for Ada as the pages do, by the store. */
+  issueCode(wanted?: Partial<IssuedCode>): Promise<IssuedCode>;
+  /** Issues a code and redeems it as the public client `desktop`. */
+  signIn(wanted?: Partial<IssuedCode>): Promise<Answer>;
+  /** Everything that is stored, as text. */
+  snapshot(): string;
+}
+
+export interface IssuedCode {
+  readonly code: string;
+  readonly verifier: string;
+  readonly clientId: string;
+  readonly scopes: readonly string[];
+  readonly resources: readonly string[];
+  readonly redirectUri: string | null;
+}
+
+export async function startServer(
+  options: Partial<AuthorizationServerOptions> = {},
+): Promise<ServerUnderTest> {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-'));
+  const file = join(folder, 'store.db');
+  const store = options.store ?? (await openStore(file));
+  const events: AuthorizationEvent[] = [];
+  const clock = { now: 1_800_000_000 };
+  const server = await createAuthorizationServer({
+    issuer: ISSUER,
+    store,
+    sealingKey: SEALING_KEY,
+    resources: RESOURCES,
+    clients: CLIENTS,
+    clock: () => clock.now,
+    events: (event) => events.push(event),
+    ...options,
+  });
+  onTestFinished(async () => {
+    await server.close();
+    await store.close();
+    rmSync(folder, { recursive: true });
+  });
+  await store.createFirstAccount(
+    {
+      id: ACCOUNT,
+      email: 'ada@example.org',
+      emailKey: 'ada@example.org',
+      passwordHash: 'not used here',
+      createdAt: clock.now,
+      disabledAt: null,
+    },
+    null,
+  );
+
+  const send: ServerUnderTest['send'] = async (path, init) => {
+    const response = await server.handle(new Request(new URL(path, ISSUER), init));
+    const text = await response.text();
+    const isJson = response.headers.get('content-type') === 'application/json';
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      body: isJson && text !== '' ? JSON.parse(text) : {},
+    };
+  };
+  const post: ServerUnderTest['post'] = (path, form, headers = {}) =>
+    send(path, { method: 'POST', headers, body: formOf(form) });
+  const issueCode: ServerUnderTest['issueCode'] = async (wanted = {}) => {
+    const issued: IssuedCode = {
+      code: newSecret(),
+      verifier: newSecret(),
+      clientId: 'desktop',
+      scopes: ['notes:read', 'notes:write'],
+      resources: [NOTES],
+      redirectUri: 'http://127.0.0.1:3000/callback',
+      ...wanted,
+    };
+    await storeCode(store, issued, clock.now);
+    return issued;
+  };
+  return {
+    server,
+    store,
+    events,
+    clock,
+    send,
+    post,
+    issueCode,
+    register: (metadata) =>
+      send('/register', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(metadata),
+      }),
+    async signIn(wanted) {
+      const { code, verifier, clientId } = await issueCode(wanted);
+      return post('/token', redemption(code, verifier, clientId));
+    },
+    snapshot: () => dump(file),
+  };
+}
+
+/** The form by which a public client redeems a code. */
+export function redemption(code: string, verifier: string, clientId = 'desktop'): Record<string, string> {
+  return { grant_type: 'authorization_code', code, code_verifier: verifier, client_id: clientId };
+}
+
+/** The form by which a public client refreshes. */
+export function refreshing(token: unknown, clientId = 'desktop'): Record<string, string> {
+  return { grant_type: 'refresh_token', refresh_token: String(token), client_id: clientId };
+}
+
+export function basic(clientId: string, secret: string): Record<string, string> {
+  return { authorization: `Basic ${btoa(`${clientId}:${secret}`)}` };
+}
+
+/** The payload of a JWT, unverified. */
+export function claimsOf(token: unknown): Record<string, unknown> {
+  return JSON.parse(Buffer.from(String(token).split('.')[1] ?? '', 'base64url').toString());
+}
+
+function formOf(form: Form): URLSearchParams {
+  return Array.isArray(form)
+    ? new URLSearchParams(form as [string, string][])
+    : new URLSearchParams(form as Record<string, string>);
+}
+
+async function storeCode(store: AuthorizationStore, issued: IssuedCode, now: number): Promise<void> {
+  const id = newIdentifier('flow');
+  const shared = {
+    clientId: issued.clientId,
+    accountId: ACCOUNT,
+    codeChallenge: hashSecret(issued.verifier),
+    scopes: issued.scopes,
+    resources: issued.resources,
+    expiresAt: now + 60,
+  };
+  await store.openTransaction({
+    ...shared,
+    id,
+    browserHash: hashSecret('browser'),
+    redirectUri: issued.redirectUri ?? CALLBACK,
+    redirectUriSent: issued.redirectUri !== null,
+    state: null,
+    approved: issued.scopes,
+    freshLogin: false,
+    createdAt: now,
+  });
+  const redirectUri = issued.redirectUri;
+  const grantId = newIdentifier('grant');
+  await store.endTransaction(id, {
+    ...shared,
+    hash: hashSecret(issued.code),
+    grantId,
+    redirectUri,
+    issuedAt: now,
+  });
+}
+
+/** Every row of every table, through a connection of its own. */
+function dump(file: string): string {
+  const database = new DatabaseSync(file, { readOnly: true });
+  try {
+    const tables = database
+      .prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`)
+      .all();
+    return tables
+      .map(({ name }) => {
+        const rows = database.prepare(`SELECT * FROM "${name}"`).all();
+        return `${name}\n${rows.map((row) => JSON.stringify(row, readable)).join('\n')}`;
+      })
+      .join('\n');
+  } finally {
+    database.close();
+  }
+}
+
+function readable(_name: string, value: unknown): unknown {
+  return value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value;
+}

@@ -1,0 +1,188 @@
+/** Bodies are read whole or not at all: the right type, the right size, one meaning. */
+import { OAuthError } from '@portcullis/protocol';
+import { describe, expect, it } from 'vitest';
+import { LARGEST_BODY, readForm, readJson } from '../src/index.ts';
+
+const FORM = 'application/x-www-form-urlencoded';
+
+function posted(
+  body: BodyInit | null,
+  type: string | null = FORM,
+  url = 'https://as.example/token',
+): Request {
+  const request = new Request(url, {
+    method: 'POST',
+    body,
+    ...(body instanceof ReadableStream && { duplex: 'half' }),
+  });
+  if (type === null) request.headers.delete('content-type');
+  else request.headers.set('content-type', type);
+  return request;
+}
+
+/** A body of unknown length, in chunks. */
+function streamed(...chunks: readonly (string | Uint8Array)[]): ReadableStream<Uint8Array> {
+  const bytes = chunks.map((chunk) => (typeof chunk === 'string' ? new TextEncoder().encode(chunk) : chunk));
+  return new ReadableStream({
+    pull(controller) {
+      const next = bytes.shift();
+      if (next === undefined) controller.close();
+      else controller.enqueue(next);
+    },
+  });
+}
+
+async function refusal(reading: Promise<unknown>): Promise<OAuthError> {
+  const error = await reading.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof OAuthError)) throw new Error('it was not refused');
+  return error;
+}
+
+describe('readForm', () => {
+  it.each([
+    FORM,
+    `${FORM};charset=UTF-8`,
+    `${FORM}; charset="utf-8"`,
+    'Application/X-WWW-Form-Urlencoded ; charset=utf8',
+  ])('[AS-TOK-61] takes the content type %s', async (type) => {
+    const form = await readForm(posted('code=a%20b&scope=x+y&empty=', type));
+    expect([form.one('code'), form.one('scope'), form.one('empty')]).toEqual(['a b', 'x y', undefined]);
+  });
+
+  it.each([
+    'application/json',
+    `application/json, ${FORM}`,
+    'multipart/form-data; boundary=x',
+    'text/plain',
+    `${FORM}; charset=utf-7`,
+    `${FORM}; charset=iso-8859-1`,
+    `${FORM}x`,
+    '',
+    null,
+  ])('[AS-TOK-61] T024 refuses the content type %s', async (type) => {
+    const error = await refusal(readForm(posted('code=a', type)));
+    expect([error.status, error.code]).toEqual([400, 'invalid_request']);
+  });
+
+  it('[AS-TOK-62] T024 reads nothing from the query', async () => {
+    const form = await readForm(posted('code=a', FORM, 'https://as.example/token?client_secret=s&code=b'));
+    expect([form.one('code'), form.one('client_secret')]).toEqual(['a', undefined]);
+  });
+
+  it('[AS-TOK-63] refuses a parameter that is sent twice when it is read', async () => {
+    const form = await readForm(posted('code=a&code=b&resource=c&resource=d'));
+    expect(() => form.one('code')).toThrow('Send the parameter code only once');
+    expect(form.all('resource')).toEqual(['c', 'd']);
+  });
+
+  it('has no prototype to pollute', async () => {
+    const form = await readForm(posted('__proto__[scope]=admin&constructor.prototype.x=1&__proto__=y'));
+    expect(Reflect.get({}, 'scope')).toBeUndefined();
+    expect(form.one('__proto__')).toBe('y');
+    expect(form.one('toString')).toBeUndefined();
+  });
+
+  const largest = `code=${'a'.repeat(LARGEST_BODY - 5)}`;
+
+  it.each([
+    ['announced', (text: string) => posted(text)],
+    ['streamed', (text: string) => posted(streamed(text.slice(0, 40_000), text.slice(40_000)))],
+  ])('[ALL-HTTP-61] T044 takes 64 KiB and not a byte more, %s', async (_how, post) => {
+    expect((await readForm(post(largest))).one('code')).toHaveLength(LARGEST_BODY - 5);
+    const error = await refusal(readForm(post(`${largest}a`)));
+    expect([error.status, error.code]).toEqual([413, 'invalid_request']);
+  });
+
+  it('[ALL-HTTP-61] T044 refuses by the announced length, before it reads', async () => {
+    const request = posted('code=a');
+    request.headers.set('content-length', String(LARGEST_BODY + 1));
+    expect((await refusal(readForm(request))).status).toBe(413);
+    expect(request.bodyUsed).toBe(false);
+  });
+
+  it('T044 stops reading an endless body', async () => {
+    let sent = 0;
+    const endless = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        sent += 1;
+        controller.enqueue(new Uint8Array(1024).fill(97));
+      },
+    });
+    expect((await refusal(readForm(posted(endless)))).status).toBe(413);
+    expect(sent).toBeLessThan(100);
+  });
+
+  it.each([
+    ['whole', new Uint8Array([0x61, 0x3d, 0xff])],
+    ['cut off', new Uint8Array([0x61, 0x3d, 0xc3])],
+  ])('T044 refuses bytes that are no UTF-8, %s', async (_what, bytes) => {
+    expect((await refusal(readForm(posted(bytes)))).code).toBe('invalid_request');
+    expect((await refusal(readForm(posted(streamed(bytes))))).code).toBe('invalid_request');
+  });
+
+  it('joins characters that chunks have cut', async () => {
+    const bytes = new TextEncoder().encode('name=ü€');
+    const form = await readForm(posted(streamed(bytes.slice(0, 6), bytes.slice(6, 8), bytes.slice(8))));
+    expect(form.one('name')).toBe('ü€');
+  });
+
+  it('reads no body as an empty form', async () => {
+    expect((await readForm(posted(null))).one('code')).toBeUndefined();
+  });
+});
+
+describe('readJson', () => {
+  const JSON_TYPE = 'application/json';
+
+  it.each([JSON_TYPE, `${JSON_TYPE}; charset=utf-8`, 'Application/JSON'])(
+    'takes the content type %s',
+    async (type) => {
+      expect(await readJson(posted('{"a":[1,{"a":"}{:\\""}],"b":null}', type))).toEqual({
+        a: [1, { a: '}{:"' }],
+        b: null,
+      });
+    },
+  );
+
+  it.each(['text/plain', FORM, 'application/json5', 'application/json; charset=latin1', null])(
+    '[AS-DCR-60] T044 refuses the content type %s by the name that the endpoint gives',
+    async (type) => {
+      const error = await refusal(readJson(posted('{}', type), 'invalid_client_metadata'));
+      expect([error.status, error.code]).toEqual([400, 'invalid_client_metadata']);
+    },
+  );
+
+  it.each([
+    ['nothing', ''],
+    ['half a document', '{"a":'],
+    ['two documents', '{}{}'],
+    ['a comment', '{/**/}'],
+    ['a repeated member', '{"a":1,"a":2}'],
+    ['a member repeated in another spelling', '{"a":1,"\\u0061":2}'],
+    ['a member repeated deep inside', '[{"x":{"b":1,"c":{},"b":2}}]'],
+    ['17 levels', `${'['.repeat(17)}${']'.repeat(17)}`],
+    ['30,000 levels', `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`],
+    ['an unterminated string of quotes', `{"a":"${'\\"'.repeat(30_000)}`],
+  ])('T044 refuses %s', async (_what, text) => {
+    const started = performance.now();
+    expect((await refusal(readJson(posted(text, JSON_TYPE)))).code).toBe('invalid_request');
+    expect(performance.now() - started).toBeLessThan(200);
+  });
+
+  it.each([
+    ['16 levels', `${'['.repeat(16)}${']'.repeat(16)}`],
+    ['brackets in strings', JSON.stringify({ a: '['.repeat(1000) })],
+    ['the same name in two objects', '[{"a":1},{"a":2,"b":{"a":3}}]'],
+    ['a value that is spelled like a member', '{"a":"b","b":"a"}'],
+  ])('takes %s', async (_what, text) => {
+    expect(await readJson(posted(text, JSON_TYPE))).toEqual(JSON.parse(text));
+  });
+
+  it('[ALL-HTTP-61] T044 refuses 10 MB', async () => {
+    const error = await refusal(readJson(posted(`"${'a'.repeat(10_000_000)}"`, JSON_TYPE)));
+    expect(error.status).toBe(413);
+  });
+});

@@ -1,0 +1,92 @@
+/** What leaves: JSON that nobody keeps unless told so, errors in the form that OAuth gives them, and CORS without cookies. */
+import { OAuthError, unavailable } from '@portcullis/protocol';
+import { describe, expect, it } from 'vitest';
+import {
+  isPreflight,
+  respondError,
+  respondJson,
+  respondPreflight,
+  shareAcrossOrigins,
+} from '../src/index.ts';
+
+const basicRequest = new Request('https://as.example/token', { headers: { authorization: 'bAsIc xyz' } });
+const bearerRequest = new Request('https://as.example/token', { headers: { authorization: 'Bearer xyz' } });
+
+describe('respondJson', () => {
+  it('[AS-TOK-65] lets nobody keep an answer', () => {
+    const { headers } = respondJson({});
+    expect([headers.get('cache-control'), headers.get('pragma')]).toEqual(['no-store', 'no-cache']);
+    expect(headers.get('content-type')).toBe('application/json');
+  });
+
+  it('[AS-META-72] lets everybody keep a public document for the given time', () => {
+    const { headers } = respondJson({}, { maxAge: 300 });
+    expect([headers.get('cache-control'), headers.has('pragma')]).toEqual(['public, max-age=300', false]);
+  });
+});
+
+describe('respondError', () => {
+  it('[AS-TOK-67 AS-TOK-77] says the code and one sentence, never the private reason', async () => {
+    const response = respondError(
+      new OAuthError('invalid_grant', 'Use "another" cödé.', { reason: 'secret reason' }),
+    );
+    expect(response.status).toBe(400);
+    expect(await response.text()).toBe(
+      '{"error":"invalid_grant","error_description":"Use \'another\' c?d?."}',
+    );
+  });
+
+  it.each([
+    ['Basic was tried', basicRequest, 'Basic realm="token", charset="UTF-8"'],
+    ['the form was used', new Request('https://as.example/token'), null],
+    ['a bearer token was sent', bearerRequest, null],
+  ])('[AS-TOK-72] challenges a 401 with the scheme that was used: %s', (_what, request, challenge) => {
+    const response = respondError(new OAuthError('invalid_client', 'No.'), request);
+    expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, challenge]);
+  });
+
+  it('challenges nothing but a 401', () => {
+    const response = respondError(new OAuthError('invalid_grant', 'No.'), basicRequest);
+    expect(response.headers.has('www-authenticate')).toBe(false);
+  });
+
+  it('says when to come back', () => {
+    const response = respondError(unavailable('the database is gone', 7));
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '7']);
+  });
+});
+
+describe('cross-origin requests', () => {
+  const preflight = (headers: Record<string, string>) =>
+    new Request('https://as.example/token', { method: 'OPTIONS', headers });
+
+  it.each([
+    'authorization, content-type, accept, mcp-protocol-version, ctx-protocol-version, dpop, mcp-method, mcp-name',
+    'mcp-session-id,last-event-id',
+  ])('[ALL-CORS-62] allows %s', (names) => {
+    const response = respondPreflight(preflight({ 'access-control-request-headers': names }), ['POST']);
+    expect(response.status).toBe(204);
+    expect(response.headers.get('access-control-allow-headers')).toBe(names);
+    expect(response.headers.get('access-control-allow-methods')).toBe('POST');
+    expect(response.headers.get('access-control-allow-origin')).toBe('*');
+  });
+
+  it('T064 never shares with cookies', () => {
+    const asked = preflight({ origin: 'null', 'access-control-request-method': 'POST' });
+    for (const response of [respondPreflight(asked, ['POST']), shareAcrossOrigins(respondJson({}))]) {
+      expect(response.headers.has('access-control-allow-credentials')).toBe(false);
+    }
+  });
+
+  it.each([
+    ['OPTIONS with the method that will follow', preflight({ 'access-control-request-method': 'GET' }), true],
+    ['OPTIONS alone', preflight({}), false],
+    [
+      'another method',
+      new Request('https://as.example', { headers: { 'access-control-request-method': 'GET' } }),
+      false,
+    ],
+  ])('tells a preflight by its headers: %s', (_what, request, expected) => {
+    expect(isPreflight(request)).toBe(expected);
+  });
+});
