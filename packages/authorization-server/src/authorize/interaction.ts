@@ -1,22 +1,70 @@
 /** The part of the server that people meet: authorization requests, sign-in, consent, the first account. */
+import { createFirstAccount } from '../accounts/first-account.ts';
+import { createPasswords } from '../accounts/passwords.ts';
+import { createSessions } from '../accounts/sessions.ts';
+import { createSignIn } from '../accounts/sign-in.ts';
 import type { FindClient } from '../clients/find-client.ts';
 import type { Configuration } from '../configuration.ts';
+import { respondAsset } from '../pages/assets.ts';
+import { defineCookie } from '../pages/cookies.ts';
 import type { Route } from '../routes.ts';
+import { createAuthorize } from './authorize.ts';
+import { createConsent } from './consent.ts';
+import { createFormTokens } from './form-tokens.ts';
+import { createLogin } from './login.ts';
+import { createLogout } from './logout.ts';
+import { createPageEdge } from './page-edge.ts';
+import type { Rooms } from './rooms.ts';
+import { createSetup } from './setup.ts';
 
 export interface Interaction {
   readonly routes: readonly Route[];
+  /** A one-time link that makes the first account; `null` when there is one. */
   setupLink(): Promise<string | null>;
+  /**
+   * Creates the first account, if there is none.
+   * @throws ConfigurationError when the address is none, or the password is empty or too long.
+   */
   bootstrap(email: string, password: string): Promise<'created' | 'exists'>;
 }
 
-/** @TODO No page is served yet. */
+/**
+ * ```
+ * GET /authorize  admit → check → open ─┐
+ * POST /login     find → sign in ───────┼─▶ advance: next page, or code and redirect
+ * POST /consent   find → approve ───────┘
+ * ```
+ */
 export function createInteraction(
-  _configuration: Configuration,
-  _hands: { readonly findClient: FindClient },
+  configuration: Configuration,
+  { findClient }: { readonly findClient: FindClient },
 ): Interaction {
+  const passwords = createPasswords();
+  const firstAccount = createFirstAccount(configuration, passwords);
+  const frame = { serverName: configuration.name };
+  const rooms: Rooms = {
+    configuration,
+    findClient,
+    sessions: createSessions(configuration),
+    formTokens: createFormTokens(configuration),
+    browser: defineCookie(configuration.issuer, 'browser'),
+    frame,
+    edge: createPageEdge(configuration, frame),
+  };
   return {
-    routes: [],
-    setupLink: async () => null,
-    bootstrap: () => Promise.reject(new Error('Accounts cannot be made yet.')),
+    routes: [
+      ...createAuthorize(rooms),
+      ...createLogin(rooms, createSignIn(configuration, passwords)),
+      ...createConsent(rooms),
+      ...createSetup(rooms, firstAccount),
+      createLogout(rooms),
+      {
+        method: 'GET',
+        path: '/assets/*',
+        handle: async (request) => respondAsset(new URL(request.url).pathname),
+      },
+    ],
+    setupLink: firstAccount.link,
+    bootstrap: firstAccount.bootstrap,
   };
 }

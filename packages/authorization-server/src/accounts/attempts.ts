@@ -1,0 +1,110 @@
+/** Slows the guessing of passwords down: failed sign-ins are counted per account, per address, and per both together. */
+
+/** After `free` failures a pause of `first` seconds, then twice as long each time, never longer than `longest`. */
+interface Limit {
+  readonly free: number;
+  readonly first: number;
+  readonly longest: number;
+}
+
+/**
+ * Whoever mistypes is not stopped; whoever guesses is. A pair that signed in before is only held to its own limit, so
+ * strangers who guess at an account, or from the same network, do not lock its owner out.
+ */
+const LIMITS = {
+  pair: { free: 5, first: 15, longest: 900 },
+  account: { free: 30, first: 15, longest: 900 },
+  address: { free: 100, first: 5, longest: 60 },
+} as const satisfies Record<string, Limit>;
+
+/** Seconds after which failures are forgotten. */
+const FORGOTTEN_AFTER = 3600;
+/** Counters kept; the one not touched for longest goes first. */
+const MOST_COUNTERS = 20_000;
+
+/** Seconds to wait after so many failures in a row. */
+export function pauseAfter(failures: number, limit: Limit): number {
+  if (failures < limit.free) return 0;
+  return Math.min(limit.first * 2 ** Math.min(failures - limit.free, 30), limit.longest);
+}
+
+/** What became of the question whether somebody may try. */
+export type Attempt =
+  | { readonly kind: 'wait'; readonly seconds: number }
+  /** It counts as failed until one of these is called. */
+  | { readonly kind: 'go'; succeeded(): void; withdrawn(): void };
+
+export interface Attempts {
+  /** @param address the peer's, if the host of this server knows it */
+  begin(account: string, address: string | undefined): Attempt;
+}
+
+interface Counter {
+  failures: number;
+  lastFailure: number;
+  /** Whether this pair signed in before. */
+  known: boolean;
+}
+
+/**
+ * Counters of this process. Each attempt is counted before its password is looked at, so a hundred at once are no more
+ * than a hundred in a row.
+ */
+export function createAttempts(clock: () => number): Attempts {
+  const counters = new Map<string, Counter>();
+
+  const touch = (key: string): Counter => {
+    const found = counters.get(key) ?? { failures: 0, lastFailure: 0, known: false };
+    if (clock() - found.lastFailure > FORGOTTEN_AFTER) found.failures = 0;
+    counters.delete(key);
+    counters.set(key, found);
+    const [oldest] = counters.keys();
+    if (counters.size > MOST_COUNTERS && oldest !== undefined) counters.delete(oldest);
+    return found;
+  };
+
+  return {
+    begin(account, address) {
+      const network = networkOf(address);
+      const pair = touch(`pair ${network} ${account}`);
+      const counted: [Counter, Limit][] = [[pair, LIMITS.pair]];
+      if (!pair.known) {
+        counted.push([touch(`account ${account}`), LIMITS.account]);
+        if (network !== '') counted.push([touch(`address ${network}`), LIMITS.address]);
+      }
+      const now = clock();
+      const seconds = Math.max(
+        ...counted.map(([counter, limit]) => counter.lastFailure + pauseAfter(counter.failures, limit) - now),
+      );
+      if (seconds > 0) return { kind: 'wait', seconds };
+      for (const [counter] of counted) {
+        counter.failures++;
+        counter.lastFailure = now;
+      }
+      const withdrawn = () => {
+        for (const [counter] of counted) counter.failures = Math.max(0, counter.failures - 1);
+      };
+      const succeeded = () => {
+        withdrawn();
+        pair.failures = 0;
+        pair.known = true;
+      };
+      return { kind: 'go', succeeded, withdrawn };
+    },
+  };
+}
+
+/** An IPv6 network of 64 bits is one subscriber; an IPv4 address is one. Other spellings of an address count apart. */
+function networkOf(address: string | undefined): string {
+  if (address === undefined) return '';
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (mapped !== undefined || !address.includes(':')) return mapped ?? address;
+  const [head = '', tail] = address.toLowerCase().split('%')[0]?.split('::') ?? [];
+  const before = head.split(':').filter((part) => part !== '');
+  const after = (tail ?? '').split(':').filter((part) => part !== '');
+  const zeros = Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => '0');
+  return [...before, ...zeros, ...after]
+    .slice(0, 4)
+    .map((part) => Number.parseInt(part, 16))
+    .join(':');
+}

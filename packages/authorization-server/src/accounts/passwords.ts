@@ -1,0 +1,96 @@
+/** Passwords: hashed with argon2id, verified in constant time, never more at once than memory allows. */
+import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+import { normalizePassword } from './password-rules.ts';
+import { createTurns } from './turns.ts';
+
+/** The cost of a hash. Memory in KiB. */
+interface Cost {
+  readonly memory: number;
+  readonly passes: number;
+  readonly parallelism: number;
+}
+
+/** What new hashes cost: about 40 ms and 19 MiB. @see OWASP Password Storage Cheat Sheet, RFC 9106 §4 */
+const CURRENT_COST: Cost = { memory: 19_456, passes: 2, parallelism: 1 };
+/** No stored hash may ask for more. */
+const HIGHEST_COST: Cost = { memory: 262_144, passes: 10, parallelism: 4 };
+
+const SALT_BYTES = 16;
+const TAG_BYTES = 32;
+
+/** Hashes that run at once, and that wait: what a flood of sign-ins can take of this process. */
+const RUNNING = 2;
+const WAITING = 32;
+
+interface Hash {
+  readonly cost: Cost;
+  readonly salt: Buffer;
+  readonly tag: Buffer;
+}
+
+export interface Passwords {
+  /**
+   * A PHC string.
+   * @throws OAuthError `temporarily_unavailable` when too many hashes wait already.
+   */
+  hash(password: string): Promise<string>;
+  /**
+   * Whether the password is the one that was hashed. `null` stands for an account that is not there: it costs the same and
+   * is never right.
+   * @throws OAuthError `temporarily_unavailable` when too many hashes wait already.
+   */
+  verify(password: string, phc: string | null): Promise<boolean>;
+  /** Whether a hash was made at another cost than hashes are made now. */
+  isOutdated(phc: string): boolean;
+}
+
+export function createPasswords(): Passwords {
+  const turns = createTurns(RUNNING, WAITING);
+  const absent: Hash = { cost: CURRENT_COST, salt: randomBytes(SALT_BYTES), tag: randomBytes(TAG_BYTES) };
+  const derive = (password: string, { cost, salt, tag }: Hash) =>
+    turns.take(() => deriveTag(normalizePassword(password), cost, salt, tag.length));
+  return {
+    async hash(password) {
+      const blank = { cost: CURRENT_COST, salt: randomBytes(SALT_BYTES), tag: Buffer.alloc(TAG_BYTES) };
+      return formatPhc({ ...blank, tag: await derive(password, blank) });
+    },
+    async verify(password, phc) {
+      const expected = phc === null ? absent : readPhc(phc);
+      return timingSafeEqual(await derive(password, expected), expected.tag) && phc !== null;
+    },
+    isOutdated: (phc) => formatCost(readPhc(phc).cost) !== formatCost(CURRENT_COST),
+  };
+}
+
+function deriveTag(password: string, cost: Cost, salt: Buffer, tagLength: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const parameters = { message: password, nonce: salt, tagLength, ...cost };
+    argon2('argon2id', parameters, (error, tag) => (error === null ? resolve(tag) : reject(error)));
+  });
+}
+
+function formatCost({ memory, passes, parallelism }: Cost): string {
+  return `m=${memory},t=${passes},p=${parallelism}`;
+}
+
+function formatPhc({ cost, salt, tag }: Hash): string {
+  return `$argon2id$v=19$${formatCost(cost)}$${base64(salt)}$${base64(tag)}`;
+}
+
+function base64(bytes: Buffer): string {
+  return bytes.toString('base64').replace(/=+$/, '');
+}
+
+/** Reads a hash of ours; whatever else stands in the store is a fault of the store. */
+function readPhc(phc: string): Hash {
+  const form = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
+  const [, memory, passes, parallelism, salt = '', tag = ''] = form.exec(phc) ?? [];
+  const cost = { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) };
+  const bearable =
+    cost.memory <= HIGHEST_COST.memory &&
+    cost.passes <= HIGHEST_COST.passes &&
+    cost.parallelism <= HIGHEST_COST.parallelism;
+  if (!bearable)
+    throw new TypeError('A stored password hash is not an argon2id hash that this server can verify');
+  return { cost, salt: Buffer.from(salt, 'base64'), tag: Buffer.from(tag, 'base64') };
+}

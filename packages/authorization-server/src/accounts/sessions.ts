@@ -1,0 +1,50 @@
+/** Browser sessions: a random cookie, known to the store by its hash, new at every sign-in. */
+import type { Configuration } from '../configuration.ts';
+import { defineCookie } from '../pages/cookies.ts';
+import type { AccountRecord } from '../ports/index.ts';
+import { hashSecret, newSecret } from '../secrets.ts';
+
+/** The proof that somebody is signed in in the browser that sent the request. */
+export interface Person {
+  readonly account: AccountRecord;
+  /** Base64url SHA-256 of the session's cookie. */
+  readonly sessionHash: string;
+}
+
+export interface Sessions {
+  find(request: Request): Promise<Person | null>;
+  /** Signs an account in; the session that the request carried ends. Answers the `Set-Cookie` value. */
+  open(request: Request, accountId: string): Promise<string>;
+  /** Signs out. Answers the `Set-Cookie` value. */
+  end(request: Request): Promise<string>;
+}
+
+export function createSessions({ issuer, store, lifetimes, clock }: Configuration): Sessions {
+  const cookie = defineCookie(issuer, 'session');
+  const endCarried = async (request: Request) => {
+    const carried = cookie.read(request);
+    if (carried !== null) await store.endSession(hashSecret(carried));
+  };
+  return {
+    async find(request) {
+      const carried = cookie.read(request);
+      if (carried === null) return null;
+      const session = await store.findSession(hashSecret(carried), clock());
+      const account = session === null ? null : await store.findAccount(session.accountId);
+      return session === null || account === null ? null : { account, sessionHash: session.hash };
+    },
+    async open(request, accountId) {
+      // A value that was in the browser before must not become a signed-in one.
+      const value = newSecret();
+      const createdAt = clock();
+      const expiresAt = createdAt + lifetimes.session;
+      await store.saveSession({ hash: hashSecret(value), accountId, createdAt, expiresAt });
+      await endCarried(request);
+      return cookie.write(value, lifetimes.session);
+    },
+    async end(request) {
+      await endCarried(request);
+      return cookie.clear();
+    },
+  };
+}

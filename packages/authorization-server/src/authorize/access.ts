@@ -1,0 +1,57 @@
+/** What an authorization request asks for, in terms of what this server protects. */
+import { findResource, intersectScopes, OAuthError, readScopes, type Scopes } from '@portcullis/protocol';
+import type { ResolvedClient } from '../clients/resolved-client.ts';
+import type { ResourceDefinition } from '../configuration.ts';
+
+/** One protected resource and what may be allowed there. */
+export interface Access {
+  readonly resource: ResourceDefinition;
+  readonly scopes: Scopes;
+}
+
+/**
+ * Resolves the resource and the scopes of a request. Scopes that the resource does not have are left out as long as
+ * others remain; the token response says what was granted. A request without scopes gets the resource's defaults.
+ * @param ceiling what this client can get at all; `null` for anything
+ * @throws OAuthError `invalid_target` or `invalid_scope`
+ * @see RFC 8707 §2.1, OAuth 2.1 draft 13 §1.4.1
+ */
+export function resolveAccess(
+  resources: ReadonlyMap<string, ResourceDefinition>,
+  asked: { readonly resources: readonly string[]; readonly scopes: Scopes | null },
+  ceiling: Scopes | null,
+): Access {
+  const resource = resolveResource(resources, asked.resources);
+  const offered = Object.keys(resource.scopes);
+  const wanted = intersectScopes(asked.scopes ?? resource.defaultScopes ?? offered, offered);
+  const scopes = ceiling === null ? wanted : intersectScopes(wanted, ceiling);
+  if (scopes.length === 0 && (asked.scopes !== null || offered.length > 0)) {
+    throw new OAuthError(
+      'invalid_scope',
+      'None of the scopes asked for can be granted to this client for this resource.',
+    );
+  }
+  return { resource, scopes };
+}
+
+/** An access token is for one resource, so one request asks for one; without `resource` it means the first. */
+function resolveResource(
+  resources: ReadonlyMap<string, ResourceDefinition>,
+  asked: readonly string[],
+): ResourceDefinition {
+  const known = [...resources.keys()];
+  const found = new Set(asked.map((resource) => findResource(known, resource)));
+  if (found.size > 1) throw new OAuthError('invalid_target', 'Ask for one resource at a time.');
+  const resource = resources.get([...found][0] ?? known[0] ?? '');
+  if (resource === undefined)
+    throw new OAuthError('invalid_target', 'This authorization server protects nothing.');
+  return resource;
+}
+
+/**
+ * What a client can get at all. The `scope` that an operator wrote into a client's metadata is a limit; the one that a
+ * client registered for itself is not: clients register before they know which scopes there are.
+ */
+export function scopeCeiling({ origin, metadata }: ResolvedClient): Scopes | null {
+  return origin === 'registered' || metadata.scope === undefined ? null : readScopes(metadata.scope);
+}

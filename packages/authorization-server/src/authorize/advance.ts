@@ -1,0 +1,101 @@
+/** Moves a transaction on: to the page that it needs next, or to its end. */
+import {
+  errorResponse,
+  OAuthError,
+  type RedirectTarget,
+  type Scopes,
+  successResponse,
+} from '@portcullis/protocol';
+import type { ResolvedClient } from '../clients/resolved-client.ts';
+import { respondRedirect } from '../pages/respond.ts';
+import type { CodeRecord, TransactionRecord } from '../ports/index.ts';
+import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
+import { nextStep } from './next-step.ts';
+import { readError } from './refuse-request.ts';
+import type { Rooms } from './rooms.ts';
+
+/** A transaction with everything about it that was proven. */
+export interface Flow {
+  readonly transaction: TransactionRecord;
+  readonly client: ResolvedClient;
+  readonly target: RedirectTarget;
+  /** The account that acts in it; `null` while nobody is signed in for it. */
+  readonly subject: string | null;
+}
+
+/** Sends the browser to the next page of a flow, or back to its client with a code. */
+export async function advance(rooms: Rooms, flow: Flow, cookies: readonly string[] = []): Promise<Response> {
+  const step = nextStep({ subject: flow.subject, approved: flow.transaction.approved });
+  if ('show' in step) return respondRedirect(pagePath(step.show, flow.transaction.id), cookies);
+  return finish(rooms, flow, step.finish.subject, step.finish.scopes);
+}
+
+/** Where the page of a flow stands. */
+export function pagePath(page: 'login' | 'consent', flow: string): string {
+  return `/${page}?flow=${encodeURIComponent(flow)}`;
+}
+
+/** Issues the code and redirects with it. */
+async function finish(rooms: Rooms, flow: Flow, subject: string, scopes: Scopes): Promise<Response> {
+  const { clock, events, lifetimes } = rooms.configuration;
+  const { transaction, client } = flow;
+  const code = newSecret();
+  const issuedAt = clock();
+  const record: CodeRecord = {
+    hash: hashSecret(code),
+    grantId: newIdentifier('grant'),
+    clientId: client.id,
+    accountId: subject,
+    redirectUri: transaction.redirectUriSent ? transaction.redirectUri : null,
+    codeChallenge: transaction.codeChallenge,
+    scopes,
+    resources: transaction.resources,
+    issuedAt,
+    expiresAt: issuedAt + lifetimes.code,
+  };
+  return end(rooms, flow, record, (context) => {
+    const about = { clientId: client.id, accountId: subject, grantId: record.grantId, scopes };
+    events({ type: 'consent.allowed', ...about });
+    events({ type: 'code.issued', ...about });
+    return successResponse(flow.target, code, context);
+  });
+}
+
+/** Ends a flow without a code: the person declined. @see OAuth 2.1 draft 13 §4.1.2.1 */
+export function decline(rooms: Rooms, flow: Flow): Promise<Response> {
+  const { client, subject } = flow;
+  return end(rooms, flow, null, (context) => {
+    rooms.configuration.events({
+      type: 'consent.denied',
+      clientId: client.id,
+      ...(subject !== null && { accountId: subject }),
+    });
+    return errorResponse(flow.target, new OAuthError('access_denied', 'The person declined.'), context);
+  });
+}
+
+interface ResponseContext {
+  readonly state: string | undefined;
+  readonly issuer: string;
+}
+
+/** Once the redirect URI is proven and the person has answered, a failure travels by redirect too. */
+async function end(
+  rooms: Rooms,
+  { transaction, target, client }: Flow,
+  code: CodeRecord | null,
+  locate: (context: ResponseContext) => string,
+): Promise<Response> {
+  const { store, issuer, events } = rooms.configuration;
+  const context = { state: transaction.state ?? undefined, issuer };
+  try {
+    // Point of no return: the transaction is gone, and its code, if any, stands.
+    if (!(await store.endTransaction(transaction.id, code))) return rooms.edge.refuse('/consent', 'gone');
+    return respondRedirect(locate(context));
+  } catch (cause) {
+    const error = readError(cause);
+    const reason = error.reason ?? error.description;
+    events({ type: 'request.failed', endpoint: '/consent', clientId: client.id, reason });
+    return respondRedirect(errorResponse(target, error, context));
+  }
+}

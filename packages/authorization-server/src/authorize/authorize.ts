@@ -1,0 +1,120 @@
+/** The authorization endpoint: from the parameters of a request to an open transaction, or a refusal. */
+import { readForm } from '@portcullis/http';
+import {
+  type AuthorizationRequest,
+  admitRedirect,
+  checkAuthorization,
+  OAuthError,
+  type Parameters,
+  readParameters,
+} from '@portcullis/protocol';
+import type { Person } from '../accounts/sessions.ts';
+import { respondRedirect } from '../pages/respond.ts';
+import type { TransactionRecord } from '../ports/index.ts';
+import type { Route } from '../routes.ts';
+import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
+import { resolveAccess, scopeCeiling } from './access.ts';
+import { advance } from './advance.ts';
+import { subjectOf } from './next-step.ts';
+import { type Admitted, refuseRequest } from './refuse-request.ts';
+import type { Rooms } from './rooms.ts';
+
+export function createAuthorize(rooms: Rooms): readonly Route[] {
+  const { edge, sessions } = rooms;
+  return [
+    edge.route('GET', '/authorize', async (request) => {
+      const parameters = readParameters(new URL(request.url).searchParams);
+      const admitted = await admit(rooms, parameters);
+      const person = await sessions.find(request).catch(() => null);
+      try {
+        return await open(rooms, request, { ...admitted, parameters, person });
+      } catch (error) {
+        return refuseRequest(rooms, admitted, person, error);
+      }
+    }),
+    edge.route('POST', '/authorize', async (request) =>
+      respondRedirect(`/authorize?${repeat(await readForm(request))}`),
+    ),
+  ];
+}
+
+/** Before this judgement every error is a page: there is nowhere to redirect to yet. @see OAuth 2.1 draft 13 §4.1.2.1 */
+async function admit({ configuration, findClient }: Rooms, parameters: Parameters): Promise<Admitted> {
+  const client = await findClient(parameters.required('client_id'));
+  if (client === null)
+    throw new OAuthError('invalid_client', 'The client_id is unknown: register the client first.');
+  const requested = parameters.one('redirect_uri');
+  const target = admitRedirect(client.metadata.redirect_uris, requested, configuration.redirects);
+  return { client, target, state: readState(parameters) };
+}
+
+/** The state that a response carries, even one that says that the state was at fault. */
+function readState(parameters: Parameters): string | undefined {
+  const states = parameters.all('state');
+  return states.length === 1 ? states[0] : undefined;
+}
+
+interface Beginning extends Admitted {
+  readonly parameters: Parameters;
+  readonly person: Person | null;
+}
+
+/** Judges what is asked for, opens its transaction, and shows the first page. */
+async function open(rooms: Rooms, request: Request, beginning: Beginning): Promise<Response> {
+  const { configuration, browser } = rooms;
+  const { client, target, person } = beginning;
+  if (!client.metadata.grant_types.includes('authorization_code')) {
+    throw new OAuthError(
+      'unauthorized_client',
+      'This client is not registered for the grant authorization_code.',
+    );
+  }
+  const asked = checkAuthorization(beginning.parameters);
+  const { resource, scopes } = resolveAccess(configuration.resources, asked, scopeCeiling(client));
+  checkSilent(asked, person);
+
+  const cookie = browser.read(request) ?? newSecret();
+  const createdAt = configuration.clock();
+  const freshLogin = asked.prompt.has('login') || asked.prompt.has('select_account');
+  const transaction: TransactionRecord = {
+    id: newIdentifier('flow'),
+    browserHash: hashSecret(cookie),
+    clientId: client.id,
+    redirectUri: target.uri,
+    redirectUriSent: beginning.parameters.one('redirect_uri') !== undefined,
+    state: asked.state ?? null,
+    codeChallenge: asked.codeChallenge,
+    scopes,
+    resources: [resource.resource],
+    accountId: freshLogin ? null : (person?.account.id ?? null),
+    approved: null,
+    freshLogin,
+    createdAt,
+    expiresAt: createdAt + configuration.lifetimes.transaction,
+  };
+  await configuration.store.openTransaction(transaction);
+  const subject = subjectOf(transaction, person?.account.id ?? null);
+  const setCookie = browser.write(cookie, configuration.lifetimes.transaction);
+  return advance(rooms, { transaction, client, target, subject }, [setCookie]);
+}
+
+/** `prompt=none` asks for an answer without any page, and there is none: consent is asked for every time. */
+function checkSilent({ prompt }: AuthorizationRequest, person: Person | null): void {
+  if (!prompt.has('none')) return;
+  throw person === null
+    ? new OAuthError('login_required', 'Nobody is signed in: ask again without prompt=none.')
+    : new OAuthError('consent_required', 'The person has to be asked: ask again without prompt=none.');
+}
+
+const PARAMETERS = [
+  'client_id', 'redirect_uri', 'response_type', 'response_mode', 'scope', 'state', 'code_challenge',
+  'code_challenge_method', 'resource', 'prompt', 'request', 'request_uri',
+]; // biome-ignore format: one list
+
+/** A posted request comes from another site without its cookies; repeated as a GET, it comes with them. */
+function repeat(parameters: Parameters): string {
+  const pairs = PARAMETERS.flatMap((name) =>
+    parameters.all(name).map((value): [string, string] => [name, value]),
+  );
+  return new URLSearchParams(pairs).toString();
+}

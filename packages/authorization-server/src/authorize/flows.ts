@@ -1,0 +1,52 @@
+/** Finding the flow that a page belongs to: its transaction, in the browser that began it, everything judged again. */
+import { admitRedirect, type Parameters } from '@portcullis/protocol';
+import type { Person } from '../accounts/sessions.ts';
+import type { Situation } from '../pages/situations.ts';
+import { matchesSecret } from '../secrets.ts';
+import type { Flow } from './advance.ts';
+import { subjectOf } from './next-step.ts';
+import type { Rooms } from './rooms.ts';
+
+/** A flow under way in the browser that sent the request. */
+export interface FlowUnderWay extends Flow {
+  /** Who is signed in in this browser, whether or not for this flow. */
+  readonly person: Person | null;
+  /** What forms of this flow in this browser are bound to. */
+  readonly bound: readonly string[];
+}
+
+/** The flow, or why there is none. */
+export type FoundFlow = FlowUnderWay | { readonly missing: Situation };
+
+/**
+ * Finds the flow that the parameter `flow` names. A transaction is for the browser that began it: whoever is led to
+ * somebody else's learns nothing about it.
+ * @throws OAuthError `invalid_request` when the client does not have the redirect URI any more
+ */
+export async function findFlow(rooms: Rooms, request: Request, parameters: Parameters): Promise<FoundFlow> {
+  const { configuration, browser, sessions, findClient } = rooms;
+  const id = parameters.one('flow');
+  if (id === undefined) return { missing: 'no-flow' };
+  const transaction = await configuration.store.findTransaction(id, configuration.clock());
+  if (transaction === null) return { missing: 'gone' };
+  const cookie = browser.read(request);
+  if (cookie === null) return { missing: 'no-cookie' };
+  if (!matchesSecret(cookie, transaction.browserHash)) return { missing: 'other-browser' };
+
+  const client = await findClient(transaction.clientId);
+  if (client === null) return { missing: 'unknown-app' };
+  const target = admitRedirect(
+    client.metadata.redirect_uris,
+    transaction.redirectUri,
+    configuration.redirects,
+  );
+  const person = await sessions.find(request);
+  return {
+    transaction,
+    client,
+    target,
+    person,
+    subject: subjectOf(transaction, person?.account.id ?? null),
+    bound: [transaction.id, transaction.browserHash, person?.sessionHash ?? ''],
+  };
+}

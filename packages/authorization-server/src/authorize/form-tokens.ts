@@ -1,0 +1,40 @@
+/** Forged forms: what proves that a form which arrives is the one that this server showed to this browser. */
+import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import type { Configuration } from '../configuration.ts';
+
+/** What a form is for: a token for one purpose is none for another. */
+type Purpose = 'login' | 'consent' | 'logout';
+
+export interface FormTokens {
+  /** The hidden field of a form, bound to everything that must not change between showing and sending it. */
+  mint(purpose: Purpose, ...bound: readonly string[]): string;
+  matches(token: string | undefined, purpose: Purpose, ...bound: readonly string[]): boolean;
+}
+
+/** Tokens are HMACs under a key of their own, so nothing has to be stored, and every process knows them. */
+export function createFormTokens({ sealingKey }: Configuration): FormTokens {
+  const key = Buffer.from(hkdfSync('sha256', sealingKey, '', 'portcullis form tokens', 32));
+  const mac = (purpose: Purpose, bound: readonly string[]) =>
+    createHmac('sha256', key)
+      .update(JSON.stringify([purpose, ...bound]))
+      .digest();
+  return {
+    mint: (purpose, ...bound) => mac(purpose, bound).toString('base64url'),
+    matches(token, purpose, ...bound) {
+      const presented = Buffer.from(token ?? '', 'base64url');
+      const expected = mac(purpose, bound);
+      return presented.length === expected.length && timingSafeEqual(presented, expected);
+    },
+  };
+}
+
+/**
+ * Whether the browser says that another site sent this form: the second line of defence, behind the token. Our pages
+ * send no referrer, which makes browsers send `Origin: null` even to ourselves, so that alone says nothing.
+ */
+export function isForeignForm(request: Request, issuer: string): boolean {
+  const site = request.headers.get('sec-fetch-site');
+  if (site !== null) return site !== 'same-origin' && site !== 'none';
+  const origin = request.headers.get('origin');
+  return origin !== null && origin !== 'null' && origin !== new URL(issuer).origin;
+}

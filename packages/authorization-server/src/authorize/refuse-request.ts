@@ -1,0 +1,64 @@
+/** Refusing an authorization request whose client and redirect URI are proven: by redirect, or first by a page. */
+import { errorResponse, OAuthError, type RedirectTarget } from '@portcullis/protocol';
+import type { Person } from '../accounts/sessions.ts';
+import type { ResolvedClient } from '../clients/resolved-client.ts';
+import { noticePage } from '../pages/notice.ts';
+import { respondPage, respondRedirect } from '../pages/respond.ts';
+import { appName } from './app-name.ts';
+import type { Rooms } from './rooms.ts';
+
+/** A request whose client is known and whose redirect URI that client registered. */
+export interface Admitted {
+  readonly client: ResolvedClient;
+  readonly target: RedirectTarget;
+  readonly state: string | undefined;
+}
+
+/**
+ * Refuses a request. The authorization server MUST NOT be a relay that sends people to addresses which a stranger
+ * registered a minute ago: it redirects on its own only for clients that the operator set up and for people who are
+ * signed in; anybody else reads where the way leads, and decides.
+ * @see OAuth 2.1 draft 13 §7.12.2
+ */
+export async function refuseRequest(
+  rooms: Rooms,
+  { client, target, state }: Admitted,
+  person: Person | null,
+  cause: unknown,
+): Promise<Response> {
+  const { configuration, edge, frame } = rooms;
+  const error = readError(cause);
+  const reference = edge.reference();
+  configuration.events({
+    type: 'request.refused',
+    endpoint: '/authorize',
+    clientId: client.id,
+    error: error.code,
+    reason: error.reason ?? error.description,
+    reference,
+  });
+  const location = errorResponse(target, error, { state, issuer: configuration.issuer });
+  if (person !== null || client.origin !== 'registered') return respondRedirect(location);
+
+  const name = appName(client);
+  const notice = noticePage(frame, {
+    heading: 'This request cannot be granted',
+    sentences: [
+      `${name} asked for something that this server does not give. Nothing was shared.`,
+      'The app has not been verified. Return to it only if you have just come from there.',
+    ],
+    action: { label: `Return to ${name}`, href: location, place: target.display },
+    forDevelopers: error.description,
+    reference,
+  });
+  return respondPage(notice, { status: error.status });
+}
+
+/** Whatever is thrown, as an error that may travel. What was not foreseen stays in the event log. */
+export function readError(cause: unknown): OAuthError {
+  if (cause instanceof OAuthError) return cause;
+  return new OAuthError('server_error', 'The authorization server met an unexpected condition.', {
+    reason: String(cause),
+    cause,
+  });
+}

@@ -1,0 +1,19 @@
+/** What the endpoints of the interaction share. */
+import type { Sessions } from '../accounts/sessions.ts';
+import type { FindClient } from '../clients/find-client.ts';
+import type { Configuration } from '../configuration.ts';
+import type { Cookie } from '../pages/cookies.ts';
+import type { Frame } from '../pages/layout.ts';
+import type { FormTokens } from './form-tokens.ts';
+import type { PageEdge } from './page-edge.ts';
+
+export interface Rooms {
+  readonly configuration: Configuration;
+  readonly findClient: FindClient;
+  readonly sessions: Sessions;
+  readonly formTokens: FormTokens;
+  /** Binds transactions to the browser that began them. */
+  readonly browser: Cookie;
+  readonly frame: Frame;
+  readonly edge: PageEdge;
+}

@@ -1,0 +1,64 @@
+/** The first start: a one-time link, a form, the first account. */
+import { readForm } from '@portcullis/http';
+import { type Parameters, readParameters } from '@portcullis/protocol';
+import { emailKey } from '../accounts/email.ts';
+import type { FirstAccount } from '../accounts/first-account.ts';
+import { passwordFault, SHORTEST_PASSWORD } from '../accounts/password-rules.ts';
+import { respondPage, respondRedirect } from '../pages/respond.ts';
+import { readyPage, type SetupFaults, setupPage } from '../pages/setup.ts';
+import type { Route } from '../routes.ts';
+import { isForeignForm } from './form-tokens.ts';
+import type { Rooms } from './rooms.ts';
+
+const NO_FAULTS: SetupFaults = { email: null, password: null, passwordAgain: null };
+
+/** The token of the link proves who may use the form, so it needs no other. */
+export function createSetup(rooms: Rooms, firstAccount: FirstAccount): readonly Route[] {
+  const { configuration, edge, formTokens, frame, sessions } = rooms;
+
+  const show = (token: string, email: string, wrong: SetupFaults): Promise<Response> => {
+    const status = wrong === NO_FAULTS ? 200 : 400;
+    return respondPage(setupPage(frame, { token, email, wrong, shortestPassword: SHORTEST_PASSWORD }), {
+      status,
+    });
+  };
+
+  return [
+    edge.route('GET', '/setup', async (request) => {
+      const token = readParameters(new URL(request.url).searchParams).one('token');
+      const person = await sessions.find(request);
+      if (token === undefined && person !== null) {
+        const signOutToken = formTokens.mint('logout', person.sessionHash);
+        return respondPage(readyPage(frame, { email: person.account.email, token: signOutToken }));
+      }
+      const isOpen = token !== undefined && (await firstAccount.isOpen(token));
+      return isOpen ? show(token, '', NO_FAULTS) : edge.refuse('/setup', 'spent-link');
+    }),
+
+    edge.route('POST', '/setup', async (request) => {
+      const form = await readForm(request);
+      const token = form.one('token') ?? '';
+      if (isForeignForm(request, configuration.issuer)) return edge.refuse('/setup', 'stale-form');
+      if (!(await firstAccount.isOpen(token))) return edge.refuse('/setup', 'spent-link');
+      const email = form.one('email') ?? '';
+      const faults = judge(form);
+      if (faults !== NO_FAULTS) return show(token, email, faults);
+      const account = await firstAccount.create(token, email, form.required('password'));
+      if (account === null) return edge.refuse('/setup', 'spent-link');
+      return respondRedirect('/setup', [await sessions.open(request, account.id)]);
+    }),
+  ];
+}
+
+function judge(form: Parameters): SetupFaults {
+  const key = emailKey(form.one('email') ?? '');
+  const password = form.one('password') ?? '';
+  const fault = passwordFault(password, key ?? '');
+  if (key !== null && fault === null && form.one('password_again') === password) return NO_FAULTS;
+  return {
+    email: key === null ? 'Enter an address such as you@example.com.' : null,
+    password: fault === null ? null : `The password ${fault}.`,
+    passwordAgain:
+      fault === null && form.one('password_again') !== password ? 'The two passwords differ.' : null,
+  };
+}

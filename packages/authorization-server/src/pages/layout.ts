@@ -1,0 +1,80 @@
+/** The frame that every page stands in: one card, the operator's mark, one heading, one question. */
+import { html } from 'hono/html';
+import type { HtmlEscapedString } from 'hono/utils/html';
+import { STYLESHEET_PATH } from './assets.ts';
+
+/** Escaped HTML. Whatever is put into an `html` template is escaped unless it is markup itself. */
+export type Markup = HtmlEscapedString | Promise<HtmlEscapedString>;
+
+/** What is the same on every page of a server. */
+export interface Frame {
+  /** What people call this server. */
+  readonly serverName: string;
+}
+
+/** A whole document. `title` says which page this is, before the server's name. */
+export function layout(frame: Frame, title: string, content: Markup): Markup {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${title} · ${frame.serverName}</title>
+<link rel="stylesheet" href="${STYLESHEET_PATH}">
+</head>
+<body>
+<main>
+<p class="mark">${gate}<bdi>${frame.serverName}</bdi></p>
+<div class="stack">
+${content}
+</div>
+</main>
+</body>
+</html>
+`;
+}
+
+/** A raised gate. */
+const gate = html`<svg width="20" height="20" viewBox="0 0 20 20" fill="none" stroke="currentColor" stroke-width="1.75" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M3 18V8.5a7 7 0 0 1 14 0V18M6.5 11.5V4.6M10 11.5v-10M13.5 11.5V4.6M3.4 8h13.2"/></svg>`;
+
+/** A key: one thing that will be possible. */
+export const key: Markup = html`<svg width="20" height="20" viewBox="0 0 20 20" fill="none" stroke="currentColor" stroke-width="1.75" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><circle cx="6.5" cy="13.5" r="3.5"/><path d="m9 11 7.5-7.5M13 7l2.5 2.5"/></svg>`;
+
+/** An input with its label, what is wrong with it, and a hint. `note` is announced with the field. */
+export interface Field {
+  readonly name: string;
+  readonly type: 'email' | 'password';
+  readonly label: string;
+  readonly autocomplete: 'username' | 'current-password' | 'new-password';
+  readonly value?: string;
+  readonly wrong?: string | null;
+  readonly hint?: string;
+  readonly focus?: boolean;
+}
+
+export function field(about: Field): Markup {
+  const { name, type, label, autocomplete, value = '', wrong = null, hint, focus = false } = about;
+  const notes = [
+    ...(wrong === null ? [] : [`${name}-wrong`]),
+    ...(hint === undefined ? [] : [`${name}-hint`]),
+  ];
+  return html`<div class="field">
+<label for="${name}">${label}</label>
+<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" value="${value}" required${
+    type === 'email' && html` autocapitalize="none" spellcheck="false"`
+  }${wrong !== null && html` aria-invalid="true"`}${
+    notes.length > 0 && html` aria-describedby="${notes.join(' ')}"`
+  }${focus && html` autofocus`}>
+${wrong !== null && html`<p class="wrong" id="${name}-wrong" role="alert">${wrong}</p>`}
+${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}
+</div>`;
+}
+
+/** Fields that a form carries without showing them. */
+export function hidden(values: Readonly<Record<string, string | null>>): Markup {
+  const inputs = Object.entries(values).flatMap(([name, value]) =>
+    value === null ? [] : [html`<input type="hidden" name="${name}" value="${value}">`],
+  );
+  return html`${inputs}`;
+}

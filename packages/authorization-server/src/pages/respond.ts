@@ -1,0 +1,48 @@
+/** The page edge: markup as a response that cannot be framed, kept, scripted or told to post elsewhere. */
+import type { Markup } from './layout.ts';
+
+export interface PageOptions {
+  /** 200 when left out. */
+  readonly status?: number;
+  /** Where the page's forms may end up besides this server, as sources of a content security policy. */
+  readonly formAction?: readonly string[];
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const NOTHING_KEPT = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' } as const;
+
+/** @see OAuth 2.1 draft 13 §7.10 on clickjacking */
+export async function respondPage(markup: Markup, options: PageOptions = {}): Promise<Response> {
+  return new Response(String(await markup), {
+    status: options.status ?? 200,
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': contentSecurityPolicy(options.formAction ?? []),
+      'x-frame-options': 'DENY',
+      'x-content-type-options': 'nosniff',
+      'cross-origin-resource-policy': 'same-origin',
+      ...NOTHING_KEPT,
+      ...options.headers,
+    },
+  });
+}
+
+function contentSecurityPolicy(formAction: readonly string[]): string {
+  return [
+    "default-src 'none'",
+    "style-src 'self'",
+    `form-action ${["'self'", ...formAction].join(' ')}`,
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+  ].join('; ');
+}
+
+/**
+ * Sends the browser on. MUST NOT be 307: the browser would post the person's password again, to the client.
+ * @see OAuth 2.1 draft 13 §7.5.4
+ */
+export function respondRedirect(location: string, cookies: readonly string[] = []): Response {
+  const headers = new Headers({ location, ...NOTHING_KEPT });
+  for (const cookie of cookies) headers.append('set-cookie', cookie);
+  return new Response(null, { status: 303, headers });
+}

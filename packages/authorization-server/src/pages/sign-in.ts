@@ -1,0 +1,48 @@
+/** The sign-in page: e-mail and password, and why the person is here. */
+import { html } from 'hono/html';
+import { type Frame, field, hidden, layout, type Markup } from './layout.ts';
+
+export interface SignInPage {
+  /** The app that the person comes from. */
+  readonly appName: string;
+  readonly flow: string;
+  readonly token: string;
+  /** What was typed before. */
+  readonly email: string;
+  /** What was wrong with it, in words. */
+  readonly wrong: string | null;
+}
+
+export function signInPage(frame: Frame, page: SignInPage): Markup {
+  const failed = page.wrong !== null;
+  return layout(
+    frame,
+    failed ? 'Not signed in' : 'Sign in',
+    html`<div class="head">
+<h1>Sign in</h1>
+<p>to continue to <strong><bdi>${page.appName}</bdi></strong></p>
+</div>
+<form class="stack once" method="post" action="/login">
+${hidden({ flow: page.flow, token: page.token })}
+<div class="fields">
+${field({
+  name: 'email',
+  type: 'email',
+  label: 'Email',
+  autocomplete: 'username',
+  value: page.email,
+  focus: page.email === '',
+})}
+${field({
+  name: 'password',
+  type: 'password',
+  label: 'Password',
+  autocomplete: 'current-password',
+  wrong: page.wrong,
+  focus: page.email !== '',
+})}
+</div>
+<button class="button main">Sign in</button>
+</form>`,
+  );
+}

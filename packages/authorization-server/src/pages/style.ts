@@ -1,0 +1,166 @@
+/** The one stylesheet of the pages: light and dark by the system, an 8 px grid, no other file and no other origin. */
+
+/** Custom properties come first: they are what an operator may replace. */
+export const STYLE: string = `
+:root {
+  color-scheme: light dark;
+  --page: #f3f4f7;
+  --card: #ffffff;
+  --edge: #dfe3ea;
+  --ink: #14171d;
+  --quiet: #565e6c;
+  --accent: #1c4fc4;
+  --accent-pressed: #163f9e;
+  --accent-ink: #ffffff;
+  --field: #ffffff;
+  --field-edge: #7d8695;
+  --plain: #eef0f4;
+  --plain-pressed: #e1e5ec;
+  --warn: #fff4d9;
+  --warn-ink: #5e4100;
+  --bad: #b3211b;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --page: #0c0e12;
+    --card: #16191f;
+    --edge: #2a2f39;
+    --ink: #eceef2;
+    --quiet: #a5adbb;
+    --accent: #8fb2ff;
+    --accent-pressed: #b3cbff;
+    --accent-ink: #0a1838;
+    --field: #0f1217;
+    --field-edge: #6d7686;
+    --plain: #262b34;
+    --plain-pressed: #323945;
+    --warn: #2f2510;
+    --warn-ink: #ffd88f;
+    --bad: #ff9d94;
+  }
+}
+*, *::before, *::after { box-sizing: border-box; }
+html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
+body {
+  margin: 0;
+  min-height: 100vh;
+  min-height: 100dvh;
+  display: grid;
+  grid-template-columns: minmax(0, 440px);
+  align-content: center;
+  justify-content: center;
+  padding: 16px;
+  background: var(--page);
+  color: var(--ink);
+  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
+  overflow-wrap: anywhere;
+}
+main {
+  padding: 24px;
+  background: var(--card);
+  border: 1px solid var(--edge);
+  border-radius: 16px;
+}
+h1, h2, p, ul, form, dl, dd { margin: 0; padding: 0; }
+h1 { font-size: 22px; line-height: 1.3; font-weight: 600; letter-spacing: -0.01em; text-wrap: balance; }
+h1 strong { font-weight: 700; }
+h2 { font-size: 13px; line-height: 1.5; font-weight: 600; color: var(--quiet); }
+code { font: 13px/1.5 ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "Liberation Mono", monospace; }
+a { color: var(--accent); text-underline-offset: 3px; }
+svg { display: block; flex: none; }
+
+.mark {
+  display: flex;
+  align-items: center;
+  gap: 8px;
+  margin-bottom: 24px;
+  font-size: 13px;
+  font-weight: 600;
+  color: var(--quiet);
+}
+.mark svg { color: var(--accent); }
+.stack { display: grid; gap: 24px; }
+.head { display: grid; gap: 8px; }
+.fact { font-size: 13px; color: var(--quiet); }
+.fact code { color: var(--ink); }
+.same-line { display: inline; }
+.note {
+  padding: 8px 16px;
+  border-radius: 8px;
+  background: var(--warn);
+  color: var(--warn-ink);
+  font-size: 13px;
+}
+.note code { color: inherit; }
+
+.powers { display: grid; gap: 8px; list-style: none; margin-top: 8px; }
+.powers li { display: flex; gap: 8px; align-items: flex-start; }
+.powers svg { margin-top: 2px; color: var(--accent); }
+
+.fields { display: grid; gap: 16px; }
+.field { display: grid; gap: 4px; }
+label { font-size: 13px; font-weight: 600; }
+.hint { font-size: 13px; color: var(--quiet); }
+.wrong { font-size: 13px; font-weight: 600; color: var(--bad); }
+input:not([type=hidden]) {
+  width: 100%;
+  min-height: 44px;
+  padding: 8px 12px;
+  border: 1px solid var(--field-edge);
+  border-radius: 8px;
+  background: var(--field);
+  color: var(--ink);
+  font: inherit;
+}
+input[aria-invalid=true] { border-color: var(--bad); box-shadow: inset 0 0 0 1px var(--bad); }
+
+.button {
+  display: inline-flex;
+  align-items: center;
+  justify-content: center;
+  width: 100%;
+  min-height: 44px;
+  padding: 8px 16px;
+  border: 1px solid transparent;
+  border-radius: 8px;
+  background: var(--plain);
+  color: var(--ink);
+  font: inherit;
+  font-weight: 600;
+  text-align: center;
+  text-decoration: none;
+  cursor: pointer;
+  transition: background-color 120ms, opacity 120ms;
+}
+.button:hover, .button:active { background: var(--plain-pressed); }
+.main { background: var(--accent); color: var(--accent-ink); }
+.main:hover, .main:active { background: var(--accent-pressed); }
+.answers { display: grid; grid-template-columns: 1fr 1fr; gap: 16px; }
+.link {
+  display: inline-block;
+  min-height: 24px;
+  padding: 0;
+  border: 0;
+  background: none;
+  color: var(--accent);
+  font: inherit;
+  text-decoration: underline;
+  text-underline-offset: 3px;
+  cursor: pointer;
+}
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+
+/* A button that was clicked keeps the focus without its ring: it says so, and takes no second click. */
+.once:has(.button:focus:not(:focus-visible, :active)) .button { pointer-events: none; }
+.once .button:focus:not(:focus-visible, :active) { opacity: 0.6; }
+
+@media (prefers-reduced-motion: reduce) {
+  * { transition: none !important; }
+}
+@media (forced-colors: active) {
+  .button, main { border: 1px solid ButtonText; }
+}
+@media (max-width: 359px) {
+  .answers { grid-template-columns: 1fr; gap: 8px; }
+}
+`;
