@@ -1,0 +1,124 @@
+/** Signing keys: made once, sealed at rest, published without their private part, unreadable under another key. */
+import { openStore } from '@portcullis/store';
+import { createLocalJWKSet, jwtVerify } from 'jose';
+import { describe, expect, it } from 'vitest';
+import { ConfigurationError, createAuthorizationServer } from '../src/index.ts';
+import { createSealer, SealingError } from '../src/keys/sealing.ts';
+import { CLIENTS, ISSUER, NOTES, RESOURCES, SEALING_KEY, startServer } from './server-under-test.ts';
+
+const options = { issuer: ISSUER, sealingKey: SEALING_KEY, resources: RESOURCES, clients: CLIENTS };
+
+describe('sealing', () => {
+  const sealer = createSealer(SEALING_KEY);
+  const plaintext = Buffer.from('a private key');
+
+  it('opens for the same key and place', () => {
+    expect(sealer.unseal(sealer.seal(plaintext, 'row 1'), 'row 1')).toEqual(plaintext);
+    expect(createSealer(SEALING_KEY).unseal(sealer.seal(plaintext, 'row 1'), 'row 1')).toEqual(plaintext);
+  });
+
+  it('never seals to the same bytes twice, and shows nothing of the text', () => {
+    const [first, second] = [sealer.seal(plaintext, 'row 1'), sealer.seal(plaintext, 'row 1')];
+    expect(first).not.toEqual(second);
+    expect(Buffer.from(first).includes(plaintext.subarray(0, 4))).toBe(false);
+  });
+
+  const faultOf = (open: () => unknown) => {
+    try {
+      open();
+      return null;
+    } catch (error) {
+      return error instanceof SealingError ? error.fault : error;
+    }
+  };
+
+  it('tells another key from damage', () => {
+    const envelope = sealer.seal(plaintext, 'row 1');
+    const other = createSealer(new Uint8Array(32).fill(8));
+    expect(faultOf(() => other.unseal(envelope, 'row 1'))).toBe('other-key');
+    expect(faultOf(() => sealer.unseal(envelope, 'row 2'))).toBe('damaged');
+    for (const length of [0, 1, 36, envelope.length - 1]) {
+      expect(faultOf(() => sealer.unseal(envelope.subarray(0, length), 'row 1'))).toBe('damaged');
+    }
+  });
+
+  it('notices any changed byte', () => {
+    const envelope = sealer.seal(plaintext, 'row 1');
+    for (const index of envelope.keys()) {
+      const changed = Uint8Array.from(envelope, (byte, at) => (at === index ? byte ^ 1 : byte));
+      expect(faultOf(() => sealer.unseal(changed, 'row 1'))).toMatch(/^(damaged|other-key)$/);
+    }
+  });
+});
+
+describe('signing keys', () => {
+  it('are made at the first start and kept', async () => {
+    const store = await openStore(':memory:');
+    const events: string[] = [];
+    const note = { events: ({ type }: { type: string }) => void events.push(type) };
+    const first = await (await createAuthorizationServer({ ...options, ...note, store })).jwks();
+    const second = await (await createAuthorizationServer({ ...options, ...note, store })).jwks();
+    expect(second).toEqual(first);
+    expect(first.keys).toHaveLength(1);
+    expect(events).toEqual(['key.created']);
+    await store.close();
+  });
+
+  it('are the same for servers that start at once', async () => {
+    const store = await openStore(':memory:');
+    const servers = await Promise.all(
+      Array.from({ length: 8 }, () => createAuthorizationServer({ ...options, store })),
+    );
+    const kids = await Promise.all(
+      servers.map(async (server) => (await server.jwks()).keys.map(({ kid }) => kid)),
+    );
+    expect(new Set(kids.flat()).size).toBe(1);
+    await store.close();
+  });
+
+  it('do not open under another sealing key, and the error names the setting', async () => {
+    const store = await openStore(':memory:');
+    await createAuthorizationServer({ ...options, store });
+    const start = createAuthorizationServer({ ...options, store, sealingKey: new Uint8Array(32).fill(8) });
+    await expect(start).rejects.toThrow(ConfigurationError);
+    await expect(start).rejects.toThrow(/sealingKey is not the key/);
+    await store.close();
+  });
+
+  it('[AS-META-69] T064 are published without private members, each with its own kid', async () => {
+    const { send, server } = await startServer();
+    const { status, headers, body, text } = await send('/jwks');
+    expect(status).toBe(200);
+    expect(headers.get('cache-control')).toBe('public, max-age=300');
+    expect(body).toEqual(await server.jwks());
+    expect(text).not.toMatch(/"(d|k|p|q|dp|dq|qi|oth)":/);
+    const keys = body['keys'] as Record<string, unknown>[];
+    expect(keys).toEqual([
+      {
+        kty: 'EC',
+        crv: 'P-256',
+        x: expect.any(String),
+        y: expect.any(String),
+        kid: expect.stringMatching(/^key_/),
+        alg: 'ES256',
+        use: 'sig',
+      },
+    ]);
+  });
+
+  it('verify what the server signs', async () => {
+    const { server, signIn } = await startServer();
+    const { body } = await signIn();
+    const { protectedHeader } = await jwtVerify(
+      String(body['access_token']),
+      createLocalJWKSet(await server.jwks()),
+      {
+        issuer: ISSUER,
+        audience: NOTES,
+        typ: 'at+jwt',
+        currentDate: new Date(1_800_000_000_000),
+      },
+    );
+    expect(protectedHeader.alg).toBe('ES256');
+  });
+});

@@ -1,0 +1,196 @@
+/** The metadata documents: at every place where clients look, and true in every word. */
+import {
+  profileA,
+  profileB,
+  profiles,
+  readAuthorizationServerMetadata,
+  serverMetadataUrls,
+} from '@portcullis/protocol';
+import { describe, expect, it } from 'vitest';
+import { claimsOf, ISSUER, startServer } from './server-under-test.ts';
+
+const OAUTH = '/.well-known/oauth-authorization-server';
+const OIDC = '/.well-known/openid-configuration';
+
+/** What both documents say of the server under test. */
+const described = {
+  issuer: ISSUER,
+  token_endpoint: `${ISSUER}/token`,
+  registration_endpoint: `${ISSUER}/register`,
+  revocation_endpoint: `${ISSUER}/revoke`,
+  introspection_endpoint: `${ISSUER}/introspect`,
+  jwks_uri: `${ISSUER}/jwks`,
+  scopes_supported: ['notes:read', 'notes:write', 'files:read'],
+  response_types_supported: ['code'],
+  response_modes_supported: ['query'],
+  grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
+  token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
+  revocation_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
+  introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+  code_challenge_methods_supported: ['S256'],
+  authorization_response_iss_parameter_supported: true,
+};
+
+describe('the documents', () => {
+  it('[AS-META-1 AS-META-2 AS-META-3 AS-META-6 AS-META-8 AS-META-61 AS-META-62 AS-META-63 AS-META-64 AS-META-67 AS-DCR-1] stand at the well-known URL', async () => {
+    const { send } = await startServer();
+    const { status, headers, body } = await send(OAUTH);
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toBe('application/json');
+    expect(body).toMatchObject(described);
+    expect(readAuthorizationServerMetadata(body)).toEqual({ document: body });
+  });
+
+  it('[AS-META-70 AS-PKCE-20 AS-META-20] have a form for OpenID clients', async () => {
+    const { send } = await startServer();
+    const { status, body } = await send(OIDC);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      ...described,
+      subject_types_supported: ['public'],
+      id_token_signing_alg_values_supported: ['RS256'],
+    });
+  });
+
+  it('[AS-META-72 ALL-HTTP-60] need no credentials, may be kept, and follow HEAD', async () => {
+    const { send } = await startServer();
+    for (const path of [OAUTH, OIDC]) {
+      const [got, head] = [await send(path), await send(path, { method: 'HEAD' })];
+      expect(got.headers.get('cache-control')).toBe('public, max-age=300');
+      expect([head.status, head.text]).toEqual([200, '']);
+      expect([...head.headers]).toEqual([...got.headers]);
+    }
+  });
+
+  it('[AS-META-5] are given to any version of the protocol, and to none', async () => {
+    const { send } = await startServer();
+    const versions = [...profiles.map(({ revision }) => revision), '1999-12-31', 'nonsense'];
+    for (const name of ['Ctx-Protocol-Version', 'MCP-Protocol-Version']) {
+      for (const version of versions) {
+        const { status, body } = await send(OAUTH, { headers: { [name]: version } });
+        expect([status, body['issuer']]).toEqual([200, ISSUER]);
+      }
+    }
+  });
+
+  it('[AS-META-67 AS-META-71] hold no null and no empty list', async () => {
+    const { send } = await startServer({
+      resources: [{ resource: 'https://mcp.example', name: 'Open', scopes: {} }],
+    });
+    const { body } = await send(OAUTH);
+    expect(body).not.toHaveProperty('scopes_supported');
+    for (const value of Object.values(body))
+      expect(value === null || (Array.isArray(value) && value.length === 0)).toBe(false);
+  });
+
+  it.each([
+    ['https://as.example', `${ISSUER}${OAUTH}`],
+    ['https://as.example/', `${ISSUER}${OAUTH}`],
+    ['https://as.example:8443', `https://as.example:8443${OAUTH}`],
+    ['https://as.example/t1', `${ISSUER}${OAUTH}/t1`],
+    ['https://as.example/t1/', `${ISSUER}${OAUTH}/t1`],
+    ['http://localhost:8484', `http://localhost:8484${OAUTH}`],
+  ])(
+    '[AS-META-60 AS-META-68 AS-META-8] T063 name the issuer %s byte for byte, everywhere',
+    async (issuer, first) => {
+      const { server, signIn } = await startServer({ issuer });
+      const places = serverMetadataUrls(issuer, ['oauth', 'oidc']);
+      expect(places[0]).toBe(first);
+      const { origin, pathname } = new URL(issuer);
+      const appended = `${origin}${pathname.replace(/\/$/, '')}${OAUTH}`;
+      for (const url of [...places, appended, `${origin}${OAUTH}`, `${origin}${OIDC}`]) {
+        const response = await server.handle(new Request(url));
+        expect(await response.json()).toMatchObject({ issuer, token_endpoint: `${origin}/token` });
+      }
+      expect(claimsOf((await signIn()).body['access_token'])['iss']).toBe(issuer);
+    },
+  );
+
+  it.each([
+    { host: 'evil.example' },
+    { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http' },
+    { forwarded: 'host=evil.example;proto=http' },
+  ])('[ALL-HTTP-62] T059 do not listen to %o', async (headers) => {
+    const { server, send } = await startServer();
+    const first = await server.handle(
+      new Request('http://evil.example:81/.well-known/oauth-authorization-server', { headers }),
+    );
+    expect(await first.text()).not.toContain('evil.example');
+    expect((await send(OAUTH)).body).toMatchObject(described);
+  });
+});
+
+describe('honesty', () => {
+  it('[AS-META-66 AS-GRANT-1 AS-TOK-68] T062 lists endpoints and grants that exist, and no others do', async () => {
+    const { send, post } = await startServer();
+    const { body } = await send(OAUTH);
+    for (const [name, url] of Object.entries(body).filter(([key]) => /_endpoint$|^jwks_uri$/.test(key))) {
+      expect([name, (await send(String(url), { method: 'OPTIONS' })).status]).toEqual([name, 204]);
+    }
+    const asked = [
+      ...(body['grant_types_supported'] as string[]),
+      'password',
+      'implicit',
+      'urn:ietf:params:oauth:grant-type:device_code',
+    ];
+    const refused = await Promise.all(
+      asked.map(
+        async (grant_type) => (await post('/token', { grant_type, client_id: 'desktop' })).body['error'],
+      ),
+    );
+    expect(refused.map((error) => error === 'unsupported_grant_type')).toEqual([
+      false,
+      false,
+      false,
+      true,
+      true,
+      true,
+    ]);
+  });
+
+  it('[AS-META-66 AS-DCR-20] T062 leaves registration out when it is off, and the endpoint too', async () => {
+    const { send, register } = await startServer({ registration: false });
+    expect((await send(OAUTH)).body).not.toHaveProperty('registration_endpoint');
+    expect((await register({ redirect_uris: ['https://app.example/cb'] })).status).toBe(404);
+  });
+
+  it.each([
+    { served: [profileA], oidc: 404, iss: undefined },
+    { served: [profileA, profileB], oidc: 404, iss: undefined },
+    { served: profiles, oidc: 200, iss: true },
+  ])(
+    '[ALL-VER-1 AS-ISS-31] T062 follows the profiles that are served: $served.length',
+    async ({ served, oidc, iss }) => {
+      const { send } = await startServer({ profiles: served });
+      expect((await send(OIDC)).status).toBe(oidc);
+      expect((await send(OAUTH)).body['authorization_response_iss_parameter_supported']).toBe(iss);
+    },
+  );
+});
+
+describe('a server without metadata', () => {
+  it.each([OAUTH, `${OAUTH}/mcp`, OIDC, `${OIDC}/mcp`])(
+    '[AS-META-7 AS-META-9] answers %s with 404 JSON',
+    async (path) => {
+      const { send, server } = await startServer({ metadata: false });
+      const { status, headers, body } = await send(path, { headers: { origin: 'https://app.example' } });
+      expect(status).toBe(404);
+      expect(body['error']).toBe('invalid_request');
+      expect(headers.get('access-control-allow-origin')).toBe('*');
+      expect(server.owns(path)).toBe(true);
+    },
+  );
+
+  it('[AS-FALLBACK-1 AS-FALLBACK-3 AS-FALLBACK-4 AS-FALLBACK-5] works on the default paths at the root of its host', async () => {
+    const { post, register, signIn } = await startServer({ metadata: false, issuer: `${ISSUER}/v1/mcp` });
+    expect((await register({ redirect_uris: ['https://app.example/cb'] })).status).toBe(201);
+    const { status, body } = await signIn();
+    expect(status).toBe(200);
+    const refreshed = await post('/token', {
+      grant_type: 'refresh_token',
+      refresh_token: String(body['refresh_token']),
+      client_id: 'desktop',
+    });
+    expect(refreshed.status).toBe(200);
+  });
+});

@@ -1,0 +1,138 @@
+/** Paths and methods: what is not there says so in JSON, and what fails inside tells nobody why. */
+import { unavailable } from '@portcullis/protocol';
+import { openStore } from '@portcullis/store';
+import { describe, expect, it } from 'vitest';
+import type { AuthorizationStore } from '../src/ports/index.ts';
+import { createRouter } from '../src/routes.ts';
+import { redemption, startServer } from './server-under-test.ts';
+
+const OAUTH = '/.well-known/oauth-authorization-server';
+
+describe('methods', () => {
+  it.each([
+    ['/token', ['GET', 'HEAD', 'PUT', 'DELETE', 'PATCH'], 'POST, OPTIONS'],
+    ['/register', ['GET', 'PUT', 'DELETE'], 'POST, OPTIONS'],
+    ['/revoke', ['GET', 'PUT'], 'POST, OPTIONS'],
+    ['/introspect', ['GET', 'PUT'], 'POST, OPTIONS'],
+    ['/jwks', ['POST', 'DELETE'], 'GET, HEAD, OPTIONS'],
+    [OAUTH, ['POST', 'PUT'], 'GET, HEAD, OPTIONS'],
+  ])('[AS-TOK-60 ALL-HTTP-60] of %s: %j get 405', async (path, methods, allow) => {
+    const { send, snapshot } = await startServer();
+    const before = snapshot();
+    for (const method of methods) {
+      const { status, headers } = await send(`${path}?grant_type=client_credentials`, { method });
+      expect([method, status, headers.get('allow')]).toEqual([method, 405, allow]);
+    }
+    expect(snapshot()).toBe(before);
+    expect((await send(path, { method: 'OPTIONS' })).headers.get('allow')).toBe(allow);
+  });
+});
+
+describe('paths', () => {
+  it.each(['/', '/tokens', '/token/', '/TOKEN', '/authorization', '/.well-known/other'])(
+    'without a route get 404: %s',
+    async (path) => {
+      const { send, server } = await startServer();
+      const { status, body } = await send(path);
+      expect([status, body['error']]).toEqual([404, 'invalid_request']);
+      expect(server.owns(path)).toBe(false);
+    },
+  );
+
+  it.each(['/token', '/register', '/revoke', '/introspect', '/jwks', OAUTH])(
+    'are owned: %s',
+    async (path) => {
+      expect((await startServer()).server.owns(path)).toBe(true);
+    },
+  );
+
+  it('below a path with a star belong to its route', async () => {
+    const router = createRouter(
+      [{ method: 'GET', path: '/assets/*', handle: async () => new Response('asset') }],
+      () => {},
+    );
+    const statusOf = async (path: string) =>
+      (await router.handle(new Request(`https://as.example${path}`), {})).status;
+    expect(
+      await Promise.all(['/assets/a.css', '/assets/b/c.css', '/assets', '/assetsx'].map(statusOf)),
+    ).toEqual([200, 200, 404, 404]);
+    expect(router.owns('/assets/x')).toBe(true);
+  });
+});
+
+describe('cross-origin requests', () => {
+  const preflight = {
+    method: 'OPTIONS',
+    headers: {
+      origin: 'https://app.example',
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'authorization, content-type, mcp-protocol-version',
+    },
+  };
+
+  it.each(['/token', '/register', '/revoke', '/introspect', '/jwks', OAUTH])(
+    '[ALL-CORS-60 ALL-CORS-61 ALL-CORS-62] T064 may call %s, without cookies',
+    async (path) => {
+      const { send } = await startServer();
+      const asked = await send(path, preflight);
+      expect(asked.status).toBe(204);
+      expect(asked.headers.get('access-control-allow-origin')).toBe('*');
+      expect(asked.headers.get('access-control-allow-headers')).toBe(
+        'authorization, content-type, mcp-protocol-version',
+      );
+      for (const origin of ['https://evil.example', 'null']) {
+        for (const method of ['GET', 'POST']) {
+          const { headers } = await send(path, { method, headers: { origin } });
+          expect(headers.get('access-control-allow-origin')).toBe('*');
+          expect(headers.has('access-control-allow-credentials')).toBe(false);
+        }
+      }
+    },
+  );
+
+  it('may not read pages', async () => {
+    const router = createRouter(
+      [{ method: 'GET', path: '/login', handle: async () => new Response('page') }],
+      () => {},
+    );
+    for (const init of [preflight, { headers: { origin: 'https://app.example' } }]) {
+      const { headers } = await router.handle(new Request('https://as.example/login', init), {});
+      expect(headers.has('access-control-allow-origin')).toBe(false);
+    }
+  });
+});
+
+describe('failures inside', () => {
+  /** A store whose codes cannot be looked up. */
+  async function brokenStore(error: Error): Promise<AuthorizationStore> {
+    return { ...(await openStore(':memory:')), findCode: () => Promise.reject(error) };
+  }
+
+  it('[ALL-HTTP-61] become a JSON answer without a reason, which only the event tells', async () => {
+    const { post, events } = await startServer({ store: await brokenStore(new Error('secret reason')) });
+    const { status, body, text, headers } = await post('/token', redemption('code', 'v'.repeat(43)));
+    expect([status, body['error'], headers.get('cache-control')]).toEqual([500, 'server_error', 'no-store']);
+    expect(text).not.toMatch(/secret reason|\.ts|at /);
+    expect(events).toContainEqual({
+      type: 'request.failed',
+      endpoint: '/token',
+      reason: expect.stringContaining('secret reason'),
+    });
+  });
+
+  it('of the store ask to come back', async () => {
+    const { post, events } = await startServer({
+      store: await brokenStore(unavailable('the database is gone', 7)),
+    });
+    const { status, body, text, headers } = await post('/token', redemption('code', 'v'.repeat(43)));
+    expect([status, body['error'], headers.get('retry-after')]).toEqual([
+      503,
+      'temporarily_unavailable',
+      '7',
+    ]);
+    expect(text).not.toContain('database');
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'request.refused', reason: 'the database is gone' }),
+    );
+  });
+});
