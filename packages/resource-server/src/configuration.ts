@@ -1,0 +1,205 @@
+/** Configuration of a guard: judged once, at birth, every fault reported together, and frozen. */
+import {
+  profiles as allProfiles,
+  type Profile,
+  type ProtectedResourceMetadata,
+  type ScopeHierarchy,
+  type Scopes,
+} from '@portcullis/protocol';
+import { issuerFault } from '@portcullis/protocol/issuer';
+import { foldProfiles } from '@portcullis/protocol/profiles';
+import { protectedResourceMetadata } from '@portcullis/protocol/protected-resource-metadata';
+import { canonicalResource } from '@portcullis/protocol/resource';
+import { isScope, unionScopes } from '@portcullis/protocol/scopes';
+import { isSecureUrl } from '@portcullis/protocol/web-url';
+import type { ChallengeFacts } from './answers.ts';
+import { ConfigurationError } from './configuration-error.ts';
+import { type GuardEventSink, reportFailures } from './events.ts';
+import { metadataUrlOf } from './metadata.ts';
+import type { Operation } from './operations.ts';
+import { createOriginPolicy, type OriginPolicy, type Origins } from './origins.ts';
+import type { TokenVerifier } from './verifier.ts';
+
+/** A server to protect. */
+export interface ResourceOptions {
+  /** Its public URL: the identifier that clients name and tokens carry as their audience. */
+  readonly resource: string;
+  /** What people call it; the host when left out. */
+  readonly name?: string;
+  /** A page for developers. */
+  readonly documentation?: string;
+  /** Issuers that clients may turn to; those that the verifier trusts when left out. */
+  readonly authorizationServers?: readonly string[];
+  /** Scopes that every request needs. */
+  readonly scopes?: Scopes;
+  /** Scopes that a client should ask for first, named in challenges and metadata; `scopes` when left out. */
+  readonly defaultScopes?: Scopes;
+  readonly hierarchy?: ScopeHierarchy;
+  /** Further scopes that an operation needs. When given, the body of a request is read, and still there for the application. */
+  readonly scopesFor?: (operation: Operation) => Scopes;
+  /** Judges the tokens of this resource, in place of the guard's own verifier. */
+  readonly verifier?: TokenVerifier;
+}
+
+/** What holds for the whole guard. */
+export interface GuardSettings {
+  readonly verifier: TokenVerifier;
+  /** The revisions served; all when left out. */
+  readonly profiles?: readonly Profile[];
+  /** Web origins whose pages may call: see the README for what holds when it is left out. */
+  readonly origins?: Origins;
+  /** Further host names under which a server on this computer may be addressed. */
+  readonly hosts?: readonly string[];
+  /** Seconds by which the clocks of issuer and guard may differ; 5 when left out. */
+  readonly skew?: number;
+  /** Verified tokens that are remembered, at least; 10,000 when left out, 0 for none. */
+  readonly rememberedTokens?: number;
+  /** The longest body in bytes that is read for its operations; 4 MiB when left out. */
+  readonly bodyLimit?: number;
+  readonly events?: GuardEventSink;
+  /** Epoch seconds. */
+  readonly clock?: () => number;
+}
+
+/** One resource, or several that share a server. */
+export type GuardOptions = GuardSettings &
+  (ResourceOptions | { readonly resources: readonly ResourceOptions[] });
+
+/** A resource as judged. */
+export interface ProtectedResource {
+  readonly resource: string;
+  /** Lowercase, without a slash at its end. */
+  readonly path: string;
+  readonly scopes: Scopes;
+  readonly hierarchy: ScopeHierarchy;
+  readonly scopesFor: ((operation: Operation) => Scopes) | null;
+  readonly verifier: TokenVerifier;
+  readonly challenge: ChallengeFacts;
+  /** `null` when the profiles served know no resource metadata. */
+  readonly document: ProtectedResourceMetadata | null;
+}
+
+/** Options as judged: nothing in it is optional or wrong. */
+export interface Configuration {
+  readonly resources: readonly [ProtectedResource, ...ProtectedResource[]];
+  readonly origins: OriginPolicy;
+  readonly skew: number;
+  readonly rememberedTokens: number;
+  readonly bodyLimit: number;
+  readonly events: GuardEventSink;
+  readonly clock: () => number;
+}
+
+/**
+ * Judges options.
+ * @throws ConfigurationError with every fault.
+ */
+export function defineConfiguration(options: GuardOptions): Configuration {
+  const faults: string[] = [];
+  const policy = foldProfiles(options.profiles ?? allProfiles);
+  const resources = ('resources' in options ? options.resources : [options]).flatMap((definition, index) => {
+    const at = 'resources' in options ? `resources.${index}.` : '';
+    return judgeResource(definition, options.verifier, policy, (fault) => faults.push(`${at}${fault}`));
+  });
+  judgePaths(resources, faults);
+  const skew = whole('skew', options.skew ?? 5);
+  const rememberedTokens = whole('rememberedTokens', options.rememberedTokens ?? 10_000);
+  const bodyLimit = whole('bodyLimit', options.bodyLimit ?? 4 * 1024 * 1024);
+  const [first, ...rest] = resources;
+  if (first === undefined && faults.length === 0)
+    faults.push('resources must name at least one protected resource');
+  if (first === undefined || faults.length > 0) throw new ConfigurationError(faults);
+  return Object.freeze<Configuration>({
+    resources: [first, ...rest],
+    origins: createOriginPolicy(
+      resources.map(({ resource }) => resource),
+      options.origins,
+      options.hosts,
+    ),
+    skew,
+    rememberedTokens,
+    bodyLimit,
+    events: options.events ?? reportFailures,
+    clock: options.clock ?? (() => Math.floor(Date.now() / 1000)),
+  });
+
+  function whole(name: string, value: number): number {
+    if (!Number.isSafeInteger(value) || value < 0) faults.push(`${name} must be a whole number, 0 or more`);
+    return value;
+  }
+}
+
+/** The resource, or nothing when its identifier cannot be read. */
+function judgeResource(
+  options: ResourceOptions,
+  defaultVerifier: TokenVerifier,
+  policy: { readonly resourceMetadata: boolean; readonly challengeScopes: boolean },
+  fault: (text: string) => void,
+): readonly ProtectedResource[] {
+  const resource = canonicalResource(options.resource);
+  if (resource === null) {
+    fault('resource must be an absolute https URI without a fragment');
+    return [];
+  }
+  const url = new URL(resource);
+  if (!isSecureUrl(url)) fault('resource must use https (http is for loopback hosts only)');
+  const scopes = options.scopes ?? [];
+  const defaultScopes = unionScopes(scopes, options.defaultScopes ?? []);
+  judgeScopes([...defaultScopes, ...Object.entries(options.hierarchy ?? {}).flat(2)], fault);
+  const verifier = options.verifier ?? defaultVerifier;
+  const issuers = options.authorizationServers ?? verifier.issuers;
+  judgeIssuers(issuers, fault);
+  const document = protectedResourceMetadata({
+    resource,
+    authorizationServers: issuers,
+    scopes: defaultScopes,
+    name: options.name ?? url.host,
+    documentation: options.documentation,
+  });
+  return [
+    {
+      resource,
+      path: withoutSlash(url.pathname.toLowerCase()),
+      scopes,
+      hierarchy: options.hierarchy ?? {},
+      scopesFor: options.scopesFor ?? null,
+      verifier,
+      challenge: {
+        metadataUrl: policy.resourceMetadata ? metadataUrlOf(resource) : undefined,
+        realm: resource,
+        scopes: policy.challengeScopes ? defaultScopes : [],
+      },
+      document: policy.resourceMetadata ? document : null,
+    },
+  ];
+}
+
+/** `offline_access` is asked of an authorization server, never of a resource. */
+function judgeScopes(scopes: Scopes, fault: (text: string) => void): void {
+  for (const scope of new Set(scopes)) {
+    if (!isScope(scope)) fault(`scopes: ${JSON.stringify(scope)} is no scope`);
+    if (scope === 'offline_access') fault('scopes: offline_access is no scope of a resource');
+  }
+}
+
+/** It MUST hold at least one authorization server. @see seed 2.1 */
+function judgeIssuers(issuers: readonly string[], fault: (text: string) => void): void {
+  if (issuers.length === 0) fault('authorizationServers must name at least one');
+  for (const issuer of issuers) {
+    const wrong = issuerFault(issuer);
+    if (wrong !== null) fault(`authorizationServers: ${JSON.stringify(issuer)} ${wrong}`);
+  }
+}
+
+/** A request finds its resource by its path, so no two may have the same. */
+function judgePaths(resources: readonly ProtectedResource[], faults: string[]): void {
+  const seen = new Set<string>();
+  for (const { path, resource } of resources) {
+    if (seen.has(path)) faults.push(`resources: ${resource} has the same path as another`);
+    seen.add(path);
+  }
+}
+
+function withoutSlash(path: string): string {
+  return path.endsWith('/') ? path.slice(0, -1) : path;
+}

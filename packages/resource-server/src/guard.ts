@@ -1,0 +1,213 @@
+/** The guard: admits a request to a protected server, or answers it itself. */
+import type { Scopes } from '@portcullis/protocol';
+import { OAuthError } from '@portcullis/protocol/errors';
+import { type Answer, answerJson, challengeAnswer, refusalAnswer } from './answers.ts';
+import {
+  type Configuration,
+  defineConfiguration,
+  type GuardOptions,
+  type ProtectedResource,
+} from './configuration.ts';
+import { createMetadataRoom } from './metadata.ts';
+import { neededScopes, type ReadBody } from './needed-scopes.ts';
+import { type OriginPolicy, preflightAnswer } from './origins.ts';
+import type { Principal } from './principal.ts';
+import { checkLive, createStandings, type Standing } from './standing.ts';
+import { findProtectedResource, hasQueryToken, pathOf } from './target.ts';
+
+/** What a guard needs to know of a request. Adapters fill it from their framework's own. */
+export interface Facts {
+  readonly method: string;
+  /** The request target: a path with its query, or an absolute URL, whose origin is not believed. */
+  readonly url: string;
+  /** The `Authorization` field; every one of them when there are several. */
+  readonly authorization: string | readonly string[] | null | undefined;
+  readonly origin?: string | null | undefined;
+  readonly host?: string | null | undefined;
+  /** `Access-Control-Request-Method`: with an origin and OPTIONS it makes a preflight. */
+  readonly requestedMethod?: string | null | undefined;
+  /** Called at most once, only when operations have to be known, and only after the token was found good. */
+  readonly body?: ReadBody | undefined;
+  /** Scopes that this route needs beyond those of the resource. */
+  readonly scopes?: Scopes | undefined;
+}
+
+/** Either the request may pass, with headers for the application's response, or here is its answer. */
+export type Admission =
+  | {
+      readonly admitted: true;
+      readonly principal: Principal;
+      readonly headers: Readonly<Record<string, string>>;
+    }
+  | { readonly admitted: false; readonly answer: Answer };
+
+export interface Guard {
+  /** The canonical URIs of the resources that it protects. */
+  readonly resources: readonly string[];
+  /** Answers what needs no token, metadata and preflights; `null` for every other request. */
+  answer(facts: Facts): Answer | null;
+  /** Judges a request. Never rejects. */
+  admit(facts: Facts): Promise<Admission>;
+  /**
+   * The answer for an error of the application: an `OAuthError`, such as `insufficient_scope` found out late, becomes a
+   * challenge; anything else 500 without details.
+   */
+  refuse(error: unknown, facts: Facts): Answer;
+}
+
+const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
+
+/**
+ * Creates a guard.
+ * @throws ConfigurationError with every fault of the options.
+ */
+export function createGuard(options: GuardOptions): Guard {
+  const configuration = defineConfiguration(options);
+  const { resources, origins, bodyLimit } = configuration;
+  const serveMetadata = createMetadataRoom(resources.flatMap(({ document }) => document ?? []));
+  const resolveStanding = createStandings(configuration);
+  const { refuse, refuseStranger, challenge } = createRefusals(configuration);
+
+  function answer(facts: Facts): Answer | null {
+    const document = serveMetadata(facts.method, pathOf(facts.url));
+    if (document !== null) return document;
+    const isPreflight = facts.method === 'OPTIONS' && isPresent(facts.requestedMethod);
+    return isPreflight && isPresent(facts.origin) ? preflightAnswer(origins, facts.origin) : null;
+  }
+
+  // In this order: preflight, origin, token, scopes. Version, method and body are the application's to judge.
+  async function admit(facts: Facts): Promise<Admission> {
+    const given = answer(facts) ?? refuseStranger(facts);
+    if (given !== null) return { admitted: false, answer: given };
+    try {
+      const resource = findProtectedResource(resources, pathOf(facts.url));
+      if (resource === null) return { admitted: false, answer: NOT_FOUND };
+      checkTransports(facts);
+      const found = resolveStanding(resource, facts.authorization);
+      const standing = found instanceof Promise ? await found : found;
+      if (standing === null) return { admitted: false, answer: challenge(resource, facts) };
+      if (resource.verifier.isLive !== undefined) await checkLive(resource, standing.claims);
+      const needed = neededScopes(resource, facts.scopes, facts.body, bodyLimit);
+      checkScopes(configuration, standing, needed instanceof Promise ? await needed : needed);
+      return { admitted: true, principal: standing.principal, headers: pageHeaders(origins, facts) };
+    } catch (error) {
+      return { admitted: false, answer: refuse(error, facts) };
+    }
+  }
+
+  return { resources: resources.map(({ resource }) => resource), answer, admit, refuse };
+}
+
+/** A request MUST NOT present its token in more than one way. @see RFC 6750 §2 */
+function checkTransports({ authorization, url }: Facts): void {
+  if (isPresent(authorization) && hasQueryToken(url)) {
+    throw new OAuthError('invalid_request', 'Send the access token in the Authorization header alone.', {
+      reason: 'token in header and query',
+    });
+  }
+}
+
+/** @throws OAuthError `insufficient_scope` that names every scope that the operation needs. */
+function checkScopes({ events }: Configuration, { principal, held }: Standing, needed: Scopes): void {
+  if (needed.every((scope) => held.has(scope))) return;
+  const { resource, issuer, subject, clientId, grantId, claims, scopes: granted } = principal;
+  const about = { resource, issuer, subject, clientId, grantId, tokenId: String(claims['jti']) };
+  events({ type: 'scopes.missing', ...about, needed, granted });
+  throw new OAuthError('insufficient_scope', 'The access token does not carry the scopes that this needs.', {
+    scopes: needed,
+    reason: 'scopes are missing',
+  });
+}
+
+/** How a guard says no, and tells the operator why. */
+function createRefusals({ resources, origins, events }: Configuration): {
+  challenge(resource: ProtectedResource, facts: Facts): Answer;
+  refuseStranger(facts: Facts): Answer | null;
+  refuse(error: unknown, facts: Facts): Answer;
+} {
+  const challenges = new Map(resources.map((resource) => [resource, challengeAnswer(resource.challenge)]));
+
+  function refuse(error: unknown, facts: Facts): Answer {
+    const resource = nearestResource(resources, facts.url);
+    if (!(error instanceof OAuthError)) {
+      const reason = 'the application or its scopesFor failed';
+      events({ type: 'request.failed', resource: resource.resource, reason, cause: error });
+      return withPageHeaders(FAILED, origins, facts);
+    }
+    const { status, code, reason = code } = error;
+    events({ type: 'request.refused', status, error: code, reason, resource: resource.resource });
+    return withPageHeaders(refusalAnswer(error, resource.challenge), origins, facts);
+  }
+
+  return {
+    refuse,
+    challenge(resource, facts) {
+      const answer = challenges.get(resource) ?? challengeAnswer(resource.challenge);
+      return withPageHeaders(answer, origins, facts);
+    },
+    // MUST answer 403 to an invalid Origin; without a challenge, since no token would change it.
+    refuseStranger({ origin, host }) {
+      const isForeignPage = isPresent(origin) && !origins.admits(origin);
+      if (!isForeignPage && (!isPresent(host) || origins.admitsHost(host))) return null;
+      const [error, answer] = isForeignPage ? STRANGE_ORIGIN : STRANGE_HOST;
+      events({
+        type: 'request.refused',
+        status: 403,
+        error,
+        reason: 'possible DNS rebinding',
+        resource: null,
+      });
+      return answer;
+    },
+  };
+}
+
+/** For the challenge of a refusal, also of one that came before the resource was known. */
+function nearestResource(resources: Configuration['resources'], url: string): ProtectedResource {
+  try {
+    return findProtectedResource(resources, pathOf(url)) ?? resources[0];
+  } catch {
+    return resources[0];
+  }
+}
+
+function isPresent<Value>(value: Value | null | undefined): value is Value {
+  return value !== null && value !== undefined;
+}
+
+function pageHeaders(origins: OriginPolicy, { origin }: Facts): Readonly<Record<string, string>> {
+  return isPresent(origin) && origins.admits(origin) ? origins.headersFor(origin) : NO_HEADERS;
+}
+
+/** Lets the page that called read the answer. */
+function withPageHeaders(answer: Answer, origins: OriginPolicy, facts: Facts): Answer {
+  return isPresent(facts.origin)
+    ? { ...answer, headers: { ...answer.headers, ...pageHeaders(origins, facts) } }
+    : answer;
+}
+
+const STRANGE_ORIGIN: readonly [string, Answer] = [
+  'origin_not_allowed',
+  answerJson(403, {
+    error: 'origin_not_allowed',
+    error_description: 'Pages of this origin may not call this server. Its operator can allow them.',
+  }),
+];
+
+const STRANGE_HOST: readonly [string, Answer] = [
+  'host_not_allowed',
+  answerJson(403, {
+    error: 'host_not_allowed',
+    error_description: 'This server does not answer to this Host. Its operator can allow it.',
+  }),
+];
+
+const NOT_FOUND: Answer = answerJson(404, {
+  error: 'not_found',
+  error_description: 'No protected resource stands at this path.',
+});
+
+const FAILED: Answer = answerJson(500, {
+  error: 'server_error',
+  error_description: 'The request failed here. It is not your fault; tell the operator.',
+});

@@ -1,0 +1,15 @@
+/** Guard for a protected MCP server: admits or refuses a request by its access token. */
+export type { Answer } from './answers.ts';
+export type { GuardOptions, GuardSettings, ResourceOptions } from './configuration.ts';
+export { ConfigurationError } from './configuration-error.ts';
+export type { GuardEvent, GuardEventSink } from './events.ts';
+export { type Admission, createGuard, type Facts, type Guard } from './guard.ts';
+export type { ReadBody } from './needed-scopes.ts';
+export { type Operation, readOperations } from './operations.ts';
+export type { Origins } from './origins.ts';
+export type { Principal, VerifiedClaims } from './principal.ts';
+export { type IntrospectionVerifierOptions, introspectionVerifier } from './tokens/introspection-verifier.ts';
+export { type JwtVerifierOptions, jwtVerifier } from './tokens/jwt-verifier.ts';
+export type { KeyLimits } from './tokens/key-source.ts';
+export type { Algorithm, KeySet } from './tokens/public-keys.ts';
+export type { TokenExpectation, TokenVerifier, VerifiedToken } from './verifier.ts';

@@ -1,0 +1,92 @@
+/** Protected resource metadata: which document stands at which path, and how it is served. */
+import { resourceMetadataUrls } from '@portcullis/protocol/issuer';
+import type { ProtectedResourceMetadata } from '@portcullis/protocol/protected-resource-metadata';
+import { type Answer, answerJson } from './answers.ts';
+import { PUBLIC_DOCUMENT, REQUEST_HEADERS } from './origins.ts';
+
+/** Every path under it is answered by the guard itself, and never asks for a token. */
+const ROOT = '/.well-known/oauth-protected-resource';
+
+/** Where clients ask a server without resource metadata for its authorization server; nothing stands there. */
+const FOREIGN_ROOTS = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'];
+
+const METHODS = 'GET, HEAD, OPTIONS';
+
+/** Seconds for which a client may keep a document. */
+const MAX_AGE = 300;
+
+/** Answers requests for metadata; `null` when a path is none of its. */
+export type MetadataRoom = (method: string, path: string) => Answer | null;
+
+/**
+ * Serves each document at the path form of its resource, and at the root form too when it is the only one.
+ * The document at a URL MUST name the resource from which that URL was made; other paths are not found.
+ * @see RFC 9728 §3
+ */
+export function createMetadataRoom(documents: readonly ProtectedResourceMetadata[]): MetadataRoom {
+  const served = new Map<string, Answer>();
+  for (const document of documents) {
+    const paths = resourceMetadataUrls(document.resource).map(pathOf);
+    const answer = documentAnswer(document);
+    for (const path of documents.length === 1 ? paths : paths.slice(0, 1)) served.set(path, answer);
+  }
+  return (method, path) => {
+    if (!path.startsWith('/.well-known/o')) return null;
+    if (FOREIGN_ROOTS.some((root) => isUnder(root, path))) return NOT_FOUND;
+    if (!isUnder(ROOT, path)) return null;
+    const answer = served.get(path);
+    if (answer === undefined) return NOT_FOUND;
+    if (method === 'GET') return answer;
+    if (method === 'HEAD') return { ...answer, body: null };
+    return method === 'OPTIONS' ? PREFLIGHT : WRONG_METHOD;
+  };
+}
+
+/** Where the document of a resource stands. */
+export function metadataUrlOf(resource: string): string {
+  return resourceMetadataUrls(resource)[0] ?? '';
+}
+
+function pathOf(url: string): string {
+  const { pathname, search } = new URL(url);
+  return pathname + search;
+}
+
+function isUnder(root: string, path: string): boolean {
+  return path === root || path.startsWith(`${root}/`);
+}
+
+function documentAnswer(document: ProtectedResourceMetadata): Answer {
+  return answerJson(
+    200,
+    { ...document },
+    {
+      ...PUBLIC_DOCUMENT,
+      'cache-control': `public, max-age=${MAX_AGE}`,
+    },
+  );
+}
+
+const NOT_FOUND: Answer = answerJson(
+  404,
+  { error: 'not_found', error_description: 'There is no metadata document at this path.' },
+  PUBLIC_DOCUMENT,
+);
+
+const WRONG_METHOD: Answer = answerJson(
+  405,
+  { error: 'method_not_allowed', error_description: 'A metadata document can only be read.' },
+  { ...PUBLIC_DOCUMENT, allow: METHODS },
+);
+
+const PREFLIGHT: Answer = {
+  status: 204,
+  headers: {
+    ...PUBLIC_DOCUMENT,
+    allow: METHODS,
+    'access-control-allow-methods': METHODS,
+    'access-control-allow-headers': REQUEST_HEADERS,
+    'access-control-max-age': '600',
+  },
+  body: null,
+};

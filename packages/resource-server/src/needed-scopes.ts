@@ -1,0 +1,73 @@
+/** The scopes that a request needs: those of the resource, of the route, and of every operation in its body. */
+import type { Scopes } from '@portcullis/protocol';
+import { OAuthError } from '@portcullis/protocol/errors';
+import { isScope, unionScopes } from '@portcullis/protocol/scopes';
+import type { ProtectedResource } from './configuration.ts';
+import { readOperations } from './operations.ts';
+
+/** Reads a body: text, bytes or what was parsed already. @throws OAuthError 413 beyond the limit in bytes. */
+export type ReadBody = (limit: number) => Promise<unknown>;
+
+/** What a body that is longer than the limit is refused with. */
+export function bodyTooLong(limit: number): OAuthError {
+  return new OAuthError('invalid_request', `The body may be ${limit} bytes long at most.`, {
+    status: 413,
+    reason: 'body is too long',
+  });
+}
+
+/** A body from its chunks, whose lengths sum up to a length in bytes. */
+export function joinChunks(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  const body = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    body.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return body;
+}
+
+/**
+ * All scopes at once, so that a client need not ask twice. Resolves at once when the body plays no part.
+ * @throws OAuthError `invalid_request` when the body is not JSON: what cannot be read cannot be judged.
+ */
+export function neededScopes(
+  resource: ProtectedResource,
+  routeScopes: Scopes | undefined,
+  readBody: ReadBody | undefined,
+  bodyLimit: number,
+): Scopes | Promise<Scopes> {
+  const known = routeScopes === undefined ? resource.scopes : unionScopes(resource.scopes, routeScopes);
+  if (resource.scopesFor === null || readBody === undefined) return known;
+  return scopesOfBody(resource.scopesFor, readBody(bodyLimit), known);
+}
+
+async function scopesOfBody(
+  scopesFor: NonNullable<ProtectedResource['scopesFor']>,
+  body: Promise<unknown>,
+  known: Scopes,
+): Promise<Scopes> {
+  const needed = new Set(known);
+  for (const operation of readOperations(parse(await body))) {
+    for (const scope of scopesFor(operation)) needed.add(scope);
+  }
+  const wrong = [...needed].find((scope) => !isScope(scope));
+  if (wrong !== undefined)
+    throw new TypeError(`scopesFor returned ${JSON.stringify(wrong)}, which is no scope`);
+  return [...needed];
+}
+
+/** Nothing is hidden in an empty body; anything else must be JSON, in UTF-8. */
+function parse(body: unknown): unknown {
+  if (typeof body !== 'string' && !(body instanceof Uint8Array)) return body;
+  if (body.length === 0) return undefined;
+  try {
+    return JSON.parse(
+      typeof body === 'string' ? body : new TextDecoder('utf-8', { fatal: true }).decode(body),
+    );
+  } catch {
+    throw new OAuthError('invalid_request', 'The body must be JSON in UTF-8, not compressed.', {
+      reason: 'body could not be read as JSON',
+    });
+  }
+}

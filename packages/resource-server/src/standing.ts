@@ -1,0 +1,128 @@
+/** From the Authorization header to a token that was found good, remembered within bounds. */
+import { readCredentials } from '@portcullis/protocol/credentials';
+import { OAuthError, unavailable } from '@portcullis/protocol/errors';
+import { impliedScopes } from '@portcullis/protocol/scopes';
+import type { Configuration, ProtectedResource } from './configuration.ts';
+import { createMemory } from './memory.ts';
+import { createPrincipal, type Principal, type VerifiedClaims } from './principal.ts';
+import type { VerifiedToken } from './verifier.ts';
+
+/** A token that was found good, and what follows from it for every request that presents it. */
+export interface Standing {
+  readonly resource: ProtectedResource;
+  readonly claims: VerifiedClaims;
+  readonly principal: Principal;
+  /** Scopes granted and implied. */
+  readonly held: ReadonlySet<string>;
+  /** Epoch seconds; afterwards the token is judged again. */
+  readonly freshUntil: number;
+}
+
+type Authorization = string | readonly string[] | null | undefined;
+
+/**
+ * Finds out what stands behind an Authorization header; `null` when it presents no token.
+ * @throws OAuthError `invalid_request`, `invalid_token` or `temporarily_unavailable`.
+ */
+export type ResolveStanding = (
+  resource: ProtectedResource,
+  authorization: Authorization,
+) => Standing | null | Promise<Standing>;
+
+/** On average no longer than this, so that many long tokens take no more room than many short ones. */
+const REMEMBERED_CHARACTERS = 1024;
+
+/** A field that is longer is not looked up, only refused. */
+const LONGEST_FIELD = 16_500;
+
+/** Remembers by the whole field, so that a token seen before costs one look-up and no parsing. */
+export function createStandings(configuration: Configuration): ResolveStanding {
+  const { clock, skew, rememberedTokens } = configuration;
+  const memory = createMemory<Standing>({
+    entries: rememberedTokens,
+    characters: rememberedTokens * REMEMBERED_CHARACTERS,
+  });
+
+  return (resource, authorization) => {
+    const field =
+      typeof authorization === 'string' && authorization.length <= LONGEST_FIELD ? authorization : null;
+    const now = clock();
+    const known = field === null ? undefined : memory.find(field);
+    if (known !== undefined && known.resource === resource && now < known.freshUntil) return known;
+    const token = readToken(authorization);
+    if (token === null) return null;
+    const verified = verify(resource, token, now);
+    return verified instanceof Promise ? verified.then(keep) : keep(verified);
+
+    function keep(found: VerifiedToken): Standing {
+      const standing = standingOf(found, resource);
+      if (field !== null && rememberedTokens > 0 && standing.freshUntil > now) memory.keep(field, standing);
+      return standing;
+    }
+  };
+
+  function verify(
+    resource: ProtectedResource,
+    token: string,
+    now: number,
+  ): VerifiedToken | Promise<VerifiedToken> {
+    try {
+      const verified = resource.verifier.verify(token, { resource: resource.resource, now, skew });
+      return verified instanceof Promise ? verified.catch(refuseUnjudged) : verified;
+    } catch (error) {
+      return refuseUnjudged(error);
+    }
+  }
+}
+
+/** Asks whether a token found good before still stands. @throws OAuthError `invalid_token` when it does not. */
+export async function checkLive(resource: ProtectedResource, claims: VerifiedClaims): Promise<void> {
+  let live: boolean | undefined;
+  try {
+    live = await resource.verifier.isLive?.(claims);
+  } catch (error) {
+    refuseUnjudged(error);
+  }
+  if (live !== true) {
+    throw new OAuthError('invalid_token', 'The access token is no longer valid.', {
+      reason: 'token was revoked',
+    });
+  }
+}
+
+function standingOf({ claims, freshUntil }: VerifiedToken, resource: ProtectedResource): Standing {
+  const principal = createPrincipal(claims, resource.resource);
+  return {
+    resource,
+    claims,
+    principal,
+    held: impliedScopes(principal.scopes, resource.hierarchy),
+    freshUntil: Math.min(freshUntil, principal.expiresAt),
+  };
+}
+
+/** The bearer token that is presented; `null` when there is none, or a scheme that we do not take. */
+function readToken(authorization: Authorization): string | null {
+  const credentials = readCredentials(authorization);
+  if (credentials.kind === 'none') return null;
+  if (credentials.kind === 'malformed') {
+    // A malformed token is a bad token; anything else that is malformed is a bad request.
+    if (holdsOneWord(authorization)) {
+      throw new OAuthError('invalid_token', 'The access token is malformed.', { reason: credentials.reason });
+    }
+    throw new OAuthError('invalid_request', credentials.reason, { reason: credentials.reason });
+  }
+  return credentials.scheme === 'Bearer' ? credentials.token : null;
+}
+
+function holdsOneWord(authorization: Authorization): boolean {
+  const field = typeof authorization === 'object' ? authorization?.[0] : authorization;
+  const isAlone = typeof authorization !== 'object' || authorization?.length === 1;
+  return isAlone && field !== undefined && field.trim().split(/[ \t]+/, 3).length === 2;
+}
+
+/** Whoever could not judge a token says so: never as an invalid token, and never as a valid one. */
+function refuseUnjudged(error: unknown): never {
+  if (error instanceof OAuthError) throw error;
+  throw unavailable('the verifier failed', 5, error);
+}

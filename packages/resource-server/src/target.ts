@@ -1,0 +1,50 @@
+/** The request target: which protected resource it means, and whether somebody hid a token in it. */
+import { OAuthError } from '@portcullis/protocol/errors';
+import type { ProtectedResource } from './configuration.ts';
+
+/** The path of a target, as written: of `/mcp?x=1`, or of an absolute URL. */
+export function pathOf(target: string): string {
+  const start = target.startsWith('/') ? 0 : pathStart(target);
+  const end = target.search(/[?#]/);
+  return end === -1 ? target.slice(start) : target.slice(start, Math.max(start, end));
+}
+
+function pathStart(target: string): number {
+  const authority = target.indexOf('://');
+  const slash = authority === -1 ? -1 : target.indexOf('/', authority + 3);
+  return slash === -1 ? target.length : slash;
+}
+
+/** Whether the query holds an access token. They MUST NOT be in the URI query string. @see seed 5.1(2) */
+export function hasQueryToken(target: string): boolean {
+  const query = target.indexOf('?');
+  return query !== -1 && new URLSearchParams(target.slice(query)).has('access_token');
+}
+
+/**
+ * The resource that a path belongs to. A guard with one resource protects whatever it is given, so that it cannot be
+ * passed by on another path; among several, the longest whose path is a prefix ending where a segment ends, whatever the
+ * case, since routers differ in that. `null`: none of them.
+ * @throws OAuthError `invalid_request` for a path that routers read in different ways.
+ */
+export function findProtectedResource(
+  resources: readonly [ProtectedResource, ...ProtectedResource[]],
+  path: string,
+): ProtectedResource | null {
+  if (resources.length === 1) return resources[0];
+  if (AMBIGUOUS_PATH.test(path)) {
+    throw new OAuthError(
+      'invalid_request',
+      'Write the path without dot segments, double or encoded slashes.',
+    );
+  }
+  const wanted = `${path.toLowerCase()}/`;
+  let found: ProtectedResource | null = null;
+  for (const resource of resources) {
+    if (wanted.startsWith(`${resource.path}/`) && resource.path.length >= (found?.path.length ?? 0))
+      found = resource;
+  }
+  return found;
+}
+
+const AMBIGUOUS_PATH = /\/\.{1,2}(?:\/|$)|\/\/|\\|%(?:2e|2f|5c)/i;

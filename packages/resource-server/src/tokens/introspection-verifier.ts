@@ -1,0 +1,133 @@
+/** Verifies access tokens, opaque ones above all, by asking their issuer whether they are active. */
+import { checkAccessToken } from '@portcullis/protocol/access-token';
+import { OAuthError, unavailable } from '@portcullis/protocol/errors';
+import { issuerFault } from '@portcullis/protocol/issuer';
+import { ConfigurationError } from '../configuration-error.ts';
+import { createMemory } from '../memory.ts';
+import type { VerifiedClaims } from '../principal.ts';
+import type { TokenExpectation, TokenVerifier, VerifiedToken } from '../verifier.ts';
+import { askJson, defaultRemoteLimits, type Fetch, isTrustworthy, type RemoteLimits } from './remote.ts';
+
+export interface IntrospectionVerifierOptions {
+  readonly issuer: string;
+  /** Its introspection endpoint. */
+  readonly endpoint: string;
+  /** With which the guard authenticates there, by HTTP Basic. */
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Seconds for which an answer is believed: the bound between revocation and refusal; 10 when left out. */
+  readonly freshness?: number;
+  readonly fetch?: Fetch;
+  /** Milliseconds that the issuer may take to answer; 5,000 when left out. */
+  readonly timeout?: number;
+}
+
+/** Tokens that were found inactive; they never become active again. */
+const REMEMBERED_REFUSALS = { entries: 1000, characters: 1_000_000 };
+
+/** After a failure, no other question for so long, in seconds. */
+const COOLDOWN = 1;
+
+/**
+ * Creates a verifier that asks the issuer.
+ * @throws ConfigurationError with every fault of the options.
+ * @see RFC 7662
+ */
+export function introspectionVerifier(options: IntrospectionVerifierOptions): TokenVerifier {
+  judge(options);
+  const { issuer, freshness = 10 } = options;
+  const ask = asker(options);
+  const inactive = createMemory<true>(REMEMBERED_REFUSALS);
+  const asked = new Map<string, Promise<Readonly<Record<string, unknown>>>>();
+  let quietUntil = 0;
+
+  async function verify(token: string, { resource, now, skew }: TokenExpectation): Promise<VerifiedToken> {
+    if (inactive.find(token) === true) throw refused();
+    const response = await askOnce(token, now);
+    if (response['active'] !== true) {
+      inactive.keep(token, true);
+      throw refused();
+    }
+    const claims = completeClaims(response, issuer, now);
+    const checked = checkAccessToken(claims, { issuers: [issuer], resource, now, skew });
+    return {
+      claims: { ...claims, ...checked } as VerifiedClaims,
+      freshUntil: Math.min(checked.exp, now + freshness),
+    };
+  }
+
+  /** One question for a token at a time; after a failure none at all for a moment. */
+  function askOnce(token: string, now: number): Promise<Readonly<Record<string, unknown>>> {
+    const pending = asked.get(token);
+    if (pending !== undefined) return pending;
+    if (now < quietUntil) throw unavailable('introspection failed a moment ago', COOLDOWN);
+    const answer = ask(token)
+      .catch((error: unknown) => {
+        quietUntil = now + COOLDOWN;
+        throw unavailable('introspection failed', COOLDOWN, error);
+      })
+      .finally(() => asked.delete(token));
+    asked.set(token, answer);
+    return answer;
+  }
+
+  return { issuers: Object.freeze([issuer]), verify };
+}
+
+function judge({ issuer, endpoint, clientId, clientSecret }: IntrospectionVerifierOptions): void {
+  const faults: string[] = [];
+  const wrong = issuerFault(issuer);
+  if (wrong !== null) faults.push(`issuer ${wrong}`);
+  if (!isTrustworthy(endpoint)) faults.push('endpoint must be an absolute https URL');
+  if (clientId === '') faults.push('clientId is empty');
+  if (clientSecret === '') faults.push('clientSecret is empty');
+  if (faults.length > 0) throw new ConfigurationError(faults);
+}
+
+function asker(
+  options: IntrospectionVerifierOptions,
+): (token: string) => Promise<Readonly<Record<string, unknown>>> {
+  const limits: RemoteLimits = {
+    fetch: options.fetch ?? defaultRemoteLimits.fetch,
+    timeout: options.timeout ?? defaultRemoteLimits.timeout,
+  };
+  const authorization = `Basic ${btoa(`${encode(options.clientId)}:${encode(options.clientSecret)}`)}`;
+  return async (token) => {
+    const answer = await askJson(options.endpoint, limits, {
+      method: 'POST',
+      headers: { authorization, 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ token, token_type_hint: 'access_token' }).toString(),
+    });
+    if (
+      typeof answer !== 'object' ||
+      answer === null ||
+      typeof (answer as { active?: unknown }).active !== 'boolean'
+    ) {
+      throw new Error('the answer does not say whether the token is active');
+    }
+    return answer as Readonly<Record<string, unknown>>;
+  };
+}
+
+/** Identifier and secret are form-encoded before they are joined. @see OAuth 2.1 draft 13 §2.4.1 */
+function encode(text: string): string {
+  return new URLSearchParams([['', text]]).toString().slice(1);
+}
+
+/**
+ * An answer may leave out what a JWT must say. What the asking itself proves is filled in: issuer and time. Audience,
+ * subject and client are not: a token that does not name this resource stays refused.
+ */
+function completeClaims(
+  { active: _active, ...claims }: Readonly<Record<string, unknown>>,
+  issuer: string,
+  now: number,
+): Readonly<Record<string, unknown>> {
+  return { iss: issuer, iat: now, ...claims, jti: claims['jti'] ?? 'introspected' };
+}
+
+function refused(): OAuthError {
+  return new OAuthError('invalid_token', 'The access token is not valid here.', {
+    reason: 'token is not active',
+  });
+}

@@ -1,0 +1,149 @@
+/** Verifies JWT access tokens against the keys of their issuer, on the spot. */
+import { checkAccessToken } from '@portcullis/protocol/access-token';
+import { OAuthError } from '@portcullis/protocol/errors';
+import { issuerFault, serverMetadataUrls } from '@portcullis/protocol/issuer';
+import { ConfigurationError } from '../configuration-error.ts';
+import type { VerifiedClaims } from '../principal.ts';
+import type { TokenExpectation, TokenVerifier, VerifiedToken } from '../verifier.ts';
+import { type CompactToken, readCompactToken } from './compact-token.ts';
+import {
+  createFixedKeys,
+  createKeySource,
+  defaultKeyLimits,
+  type KeyLimits,
+  type KeySource,
+} from './key-source.ts';
+import { ALGORITHMS, type Algorithm, type KeySet, type PublicKeys, readKeySet } from './public-keys.ts';
+import { askJson, defaultRemoteLimits, type Fetch, isTrustworthy, type RemoteLimits } from './remote.ts';
+
+export interface JwtVerifierOptions {
+  /** The issuer identifier, byte for byte as its tokens carry it. */
+  readonly issuer: string;
+  /** Its keys: a fixed set, or a function that gets them, such as `jwks` of an authorization server in this process. */
+  readonly jwks?: KeySet | (() => Promise<KeySet>);
+  /** Where its keys are published. Without this and `jwks`, the issuer's metadata is asked. */
+  readonly jwksUri?: string;
+  /** Asked at every request, so that a revoked token is refused at once: `isLive` of an authorization server in this process. */
+  readonly isLive?: (claims: VerifiedClaims) => boolean | Promise<boolean>;
+  /** Signature algorithms allowed; ES256, EdDSA, RS256 and PS256 when left out. A token cannot widen the list. */
+  readonly algorithms?: readonly Algorithm[];
+  /** How long keys are believed. */
+  readonly keys?: Partial<KeyLimits>;
+  /** Seconds for which a verified token is not verified again; 60 when left out. */
+  readonly freshness?: number;
+  /** For proxies, private certificate authorities and tests. */
+  readonly fetch?: Fetch;
+  /** Milliseconds that the issuer may take to answer; 5,000 when left out. */
+  readonly timeout?: number;
+}
+
+const DEFAULT_ALGORITHMS: readonly Algorithm[] = ['ES256', 'EdDSA', 'Ed25519', 'RS256', 'PS256'];
+
+/** A function in this process is asked sooner than a server elsewhere. */
+const LOCAL_LIMITS: KeyLimits = { ...defaultKeyLimits, maxAge: 60, cooldown: 1, retryAfter: 1 };
+
+/**
+ * Creates a verifier of JWT access tokens.
+ * @throws ConfigurationError with every fault of the options.
+ * @see RFC 9068 §4
+ */
+export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
+  judge(options);
+  const { issuer, isLive, freshness = 60 } = options;
+  const issuers = Object.freeze([issuer]);
+  const keys = sourceOf(options);
+
+  // What costs nothing comes first, the signature last: junk is refused before any cryptography.
+  function verify(
+    token: string,
+    { resource, now, skew }: TokenExpectation,
+  ): VerifiedToken | Promise<VerifiedToken> {
+    const compact = readCompactToken(token);
+    const checked = checkAccessToken(compact.payload, { issuers, resource, now, skew });
+    const { alg: algorithm, kid: keyId } = compact.header;
+    const verified: VerifiedToken = {
+      claims: { ...compact.payload, ...checked },
+      freshUntil: Math.min(checked.exp, now + freshness),
+    };
+    const key = keys.find({ algorithm, keyId, issuedAt: checked.iat }, now);
+    if (key instanceof Promise) return key.then((found) => prove(found, token, compact, verified));
+    return prove(key, token, compact, verified);
+  }
+
+  return { issuers, verify, ...(isLive !== undefined && { isLive }) };
+}
+
+function prove(
+  key: { verify(token: string, signingInput: string, signature: string): boolean | Promise<boolean> },
+  token: string,
+  { signingInput, signature }: CompactToken,
+  verified: VerifiedToken,
+): VerifiedToken | Promise<VerifiedToken> {
+  const settle = (good: boolean): VerifiedToken => {
+    if (good) return verified;
+    throw new OAuthError('invalid_token', 'The access token is not valid here.', {
+      reason: 'signature is wrong',
+    });
+  };
+  const good = key.verify(token, signingInput, signature);
+  return good instanceof Promise ? good.then(settle) : settle(good);
+}
+
+function judge({ issuer, jwks, jwksUri, algorithms }: JwtVerifierOptions): void {
+  const faults: string[] = [];
+  const wrong = issuerFault(issuer);
+  if (wrong !== null) faults.push(`issuer ${wrong}`);
+  if (jwks !== undefined && jwksUri !== undefined) faults.push('jwks and jwksUri exclude each other');
+  if (jwksUri !== undefined && !isTrustworthy(jwksUri)) faults.push('jwksUri must be an absolute https URL');
+  if (algorithms?.length === 0) faults.push('algorithms must name at least one');
+  for (const algorithm of algorithms ?? []) {
+    if (!Object.hasOwn(ALGORITHMS, algorithm))
+      faults.push(`algorithms: ${String(algorithm)} cannot be allowed`);
+  }
+  if (faults.length > 0) throw new ConfigurationError(faults);
+}
+
+function sourceOf({
+  issuer,
+  jwks,
+  jwksUri,
+  algorithms = DEFAULT_ALGORITHMS,
+  ...options
+}: JwtVerifierOptions): KeySource {
+  if (typeof jwks === 'object') return createFixedKeys(usableKeys(jwks, algorithms));
+  const limits = { ...(jwks === undefined ? defaultKeyLimits : LOCAL_LIMITS), ...options.keys };
+  const remote: RemoteLimits = {
+    fetch: options.fetch ?? defaultRemoteLimits.fetch,
+    timeout: options.timeout ?? defaultRemoteLimits.timeout,
+  };
+  const load = async (): Promise<KeySet> => {
+    if (jwks !== undefined) return jwks();
+    return (await askJson(jwksUri ?? (await findKeysUri(issuer, remote)), remote)) as KeySet;
+  };
+  return createKeySource(async () => usableKeys(await load(), algorithms), limits);
+}
+
+/** @throws Error when no key is left that could verify anything. */
+function usableKeys(set: KeySet, algorithms: readonly Algorithm[]): PublicKeys {
+  const keys = readKeySet(set, algorithms);
+  if (keys === null) throw new Error('the key set holds no public key for the algorithms allowed');
+  return keys;
+}
+
+/** The `jwks_uri` of the issuer's metadata, whose issuer MUST be the one that was asked. @see RFC 8414 §3.3 */
+async function findKeysUri(issuer: string, remote: RemoteLimits): Promise<string> {
+  let failure: unknown = null;
+  for (const url of serverMetadataUrls(issuer, ['oauth', 'oidc'])) {
+    try {
+      const metadata = (await askJson(url, remote)) as Record<string, unknown> | null;
+      const { issuer: named, jwks_uri: uri } = metadata ?? {};
+      if (named !== issuer) throw new Error('the metadata names another issuer');
+      if (typeof uri !== 'string' || !isTrustworthy(uri))
+        throw new Error('the metadata has no https jwks_uri');
+      return uri;
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw new Error('the metadata of the issuer cannot be had', { cause: failure });
+}

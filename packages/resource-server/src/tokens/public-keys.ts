@@ -1,0 +1,120 @@
+/** The public keys of an issuer, read from its key set: which of them may verify what. */
+import { type CryptoKey, compactVerify, importJWK, type JWK } from 'jose';
+import { createEs256, type VerifySignature } from './es256.ts';
+
+/** Signature algorithms that can be allowed: asymmetric ones alone. @see RFC 8725 §3.1 */
+export const ALGORITHMS = {
+  ES256: { kty: 'EC', crv: ['P-256'] },
+  ES384: { kty: 'EC', crv: ['P-384'] },
+  ES512: { kty: 'EC', crv: ['P-521'] },
+  EdDSA: { kty: 'OKP', crv: ['Ed25519'] },
+  Ed25519: { kty: 'OKP', crv: ['Ed25519'] },
+  RS256: { kty: 'RSA', crv: null },
+  RS384: { kty: 'RSA', crv: null },
+  RS512: { kty: 'RSA', crv: null },
+  PS256: { kty: 'RSA', crv: null },
+  PS384: { kty: 'RSA', crv: null },
+  PS512: { kty: 'RSA', crv: null },
+} as const;
+
+export type Algorithm = keyof typeof ALGORITHMS;
+
+/** A key set as it is published. @see RFC 7517 §5 */
+export interface KeySet {
+  readonly keys: readonly unknown[];
+}
+
+/** A public key together with the one algorithm that it is used for. */
+export interface PublicKey {
+  /** Whether it made the signature over a token: at once where the runtime can, else later. */
+  verify(token: string, signingInput: string, signature: string): boolean | Promise<boolean>;
+}
+
+/** Public keys by algorithm and identifier. */
+export interface PublicKeys {
+  /** The key of that identifier; without one, the only key that fits the algorithm. `undefined`: there is none. */
+  find(algorithm: string, keyId: string | undefined): PublicKey | undefined;
+}
+
+/** A longer set is not worth reading. */
+const MOST_KEYS = 100;
+const SMALLEST_MODULUS_BITS = 2048;
+
+/**
+ * Reads a key set for the algorithms allowed. Keys that cannot verify them are left out: of another kind or use, too
+ * small, or with private parts that should never have been published.
+ * @returns `null` when no key is left: that is no key set.
+ */
+export function readKeySet(set: unknown, algorithms: readonly Algorithm[]): PublicKeys | null {
+  const keys = (set as KeySet | null)?.keys;
+  if (!Array.isArray(keys)) return null;
+  const byId = new Map<string, PublicKey>();
+  const only = new Map<string, PublicKey | null>();
+  for (const jwk of keys.slice(0, MOST_KEYS)) {
+    for (const algorithm of algorithms.filter((name) => fits(jwk, name))) {
+      const key = createPublicKey(jwk as JWK, algorithm);
+      if (key === null) continue;
+      const { kid } = jwk as JWK;
+      if (typeof kid === 'string' && !byId.has(`${algorithm} ${kid}`)) byId.set(`${algorithm} ${kid}`, key);
+      only.set(algorithm, only.has(algorithm) ? null : key);
+    }
+  }
+  if (only.size === 0) return null;
+  return {
+    find: (algorithm, keyId) =>
+      keyId === undefined ? (only.get(algorithm) ?? undefined) : byId.get(`${algorithm} ${keyId}`),
+  };
+}
+
+/** The key decides which algorithms it serves; what a token says can only choose among them. */
+function fits(jwk: unknown, algorithm: Algorithm): boolean {
+  if (typeof jwk !== 'object' || jwk === null) return false;
+  const { kty, crv, alg, use, key_ops: operations, d, k, n } = jwk as Record<string, unknown>;
+  const kind = ALGORITHMS[algorithm];
+  if (kty !== kind.kty || d !== undefined || k !== undefined) return false;
+  if (kind.crv !== null && !(kind.crv as readonly unknown[]).includes(crv)) return false;
+  if (kty === 'RSA' && (typeof n !== 'string' || (n.length * 6) / 8 < SMALLEST_MODULUS_BITS / 8))
+    return false;
+  if (alg !== undefined && alg !== algorithm) return false;
+  if (use !== undefined && use !== 'sig') return false;
+  return operations === undefined || (Array.isArray(operations) && operations.includes('verify'));
+}
+
+function createPublicKey(jwk: JWK, algorithm: Algorithm): PublicKey | null {
+  if (algorithm === 'ES256') {
+    const verify = createEs256Safely(jwk);
+    if (verify !== null)
+      return { verify: (_token, signingInput, signature) => verify(signingInput, signature) };
+  }
+  const imported = importPublicKey(jwk, algorithm);
+  return {
+    async verify(token) {
+      const key = await imported;
+      if (key === null) return false;
+      return compactVerify(token, key, { algorithms: [algorithm] }).then(
+        () => true,
+        () => false,
+      );
+    },
+  };
+}
+
+function createEs256Safely({ x, y }: JWK): VerifySignature | null {
+  try {
+    return createEs256({ x: String(x), y: String(y) });
+  } catch {
+    return () => false;
+  }
+}
+
+/** Only what makes the key public is handed on. */
+async function importPublicKey(jwk: JWK, algorithm: Algorithm): Promise<CryptoKey | null> {
+  const { kty, crv, x, y, n, e } = jwk;
+  const members = Object.entries({ kty, crv, x, y, n, e }).filter(([, value]) => value !== undefined);
+  try {
+    const key = await importJWK(Object.fromEntries(members) as JWK, algorithm);
+    return key instanceof Uint8Array ? null : key;
+  } catch {
+    return null;
+  }
+}
