@@ -25,11 +25,17 @@ export function createAccountStore(database: Database): AccountStore {
       return (await database.read(sql`SELECT 1 AS one FROM accounts LIMIT 1`)).length > 0;
     },
     async findAccount(id) {
-      return readAccount(await database.read<AccountRow>(sql`SELECT * FROM accounts WHERE id = ${id}`));
+      return readAccount(
+        await database.read<AccountRow>(
+          sql`SELECT id, email, email_key, password_hash, created_at, disabled_at FROM accounts WHERE id = ${id}`,
+        ),
+      );
     },
     async findAccountByEmail(emailKey) {
       return readAccount(
-        await database.read<AccountRow>(sql`SELECT * FROM accounts WHERE email_key = ${emailKey}`),
+        await database.read<AccountRow>(
+          sql`SELECT id, email, email_key, password_hash, created_at, disabled_at FROM accounts WHERE email_key = ${emailKey}`,
+        ),
       );
     },
     async saveSetupLink(hash, createdAt) {
@@ -57,7 +63,7 @@ export function createAccountStore(database: Database): AccountStore {
     async findSession(hash, now) {
       return readSession(
         await database.read<SessionRow>(
-          sql`SELECT s.* FROM sessions s JOIN accounts a ON a.id = s.account_id
+          sql`SELECT s.hash, s.account_id, s.created_at, s.expires_at FROM sessions s JOIN accounts a ON a.id = s.account_id
             WHERE s.hash = ${hash} AND s.expires_at > ${now} AND a.disabled_at IS NULL`,
         ),
       );

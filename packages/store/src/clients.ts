@@ -1,7 +1,7 @@
 /** Stored clients as facts of a database. */
 import type { ClientRecord, ClientStore } from '@portcullis/authorization-server/ports';
-import type { ClientMetadata } from '@portcullis/protocol';
 import type { Database } from './database.ts';
+import { readJson } from './json.ts';
 import { sql } from './sql.ts';
 
 interface ClientRow {
@@ -21,7 +21,11 @@ export function createClientStore(database: Database): ClientStore {
       );
     },
     async findClient(id) {
-      return readClient(await database.read<ClientRow>(sql`SELECT * FROM clients WHERE id = ${id}`));
+      return readClient(
+        await database.read<ClientRow>(
+          sql`SELECT id, origin, metadata, secret_hash, created_at FROM clients WHERE id = ${id}`,
+        ),
+      );
     },
   };
 }
@@ -31,7 +35,7 @@ function readClient([row]: readonly ClientRow[]): ClientRecord | null {
   return {
     id: row.id,
     origin: row.origin,
-    metadata: JSON.parse(row.metadata) as ClientMetadata,
+    metadata: readJson(row.metadata),
     secretHash: row.secret_hash,
     createdAt: row.created_at,
   };

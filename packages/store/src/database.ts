@@ -1,29 +1,29 @@
 /** What the rooms of facts ask of a database, whichever it is. */
 import type { Query } from './sql.ts';
 
-/** A fact of several statements, in the order of time. It yields each and is resumed with the rows that it returned. */
+/** Statements in the order of time. Each is yielded, and the rows that it returned come back. */
 export type Steps<T> = Generator<Query, T, readonly unknown[]>;
 
 /** A fact of several statements. */
 export interface Fact<T> {
   /** Statements of one transaction. They may run again from the beginning, so they change nothing but the database. */
   readonly steps: () => Steps<T>;
-  /** The same fact as PostgreSQL does it. */
+  /** How PostgreSQL does the same. */
   readonly postgres: AtOnce<T> | UnderLock;
 }
 
-/** All statements in one, which is one round trip. */
+/** All statements in one: a fact then costs one round trip and needs no transaction. */
 export interface AtOnce<T> {
-  readonly query: Query;
+  readonly query: () => Query;
   readonly read: (rows: readonly unknown[]) => T;
 }
 
-/** The steps, in a transaction that nobody else who locks the table runs beside: for what happens seldom. */
+/** The steps, while nobody else writes the table: for what happens once in the life of a database. */
 export interface UnderLock {
   readonly lock: 'accounts' | 'signing_keys';
 }
 
-/** A row's type is the caller's claim: the schema is its proof. */
+/** All methods reject with `temporarily_unavailable` while the database cannot answer. A row's type is the caller's claim: the schema is its proof. */
 export interface Database {
   /** Runs a statement that only reads. */
   read<Row>(query: Query): Promise<readonly Row[]>;

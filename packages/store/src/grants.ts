@@ -8,7 +8,7 @@ import type {
   Rotation,
 } from '@portcullis/authorization-server/ports';
 import type { Database, Steps } from './database.ts';
-import { readList } from './lists.ts';
+import { readJson } from './json.ts';
 import { type Query, sql } from './sql.ts';
 
 interface CodeRow {
@@ -49,13 +49,17 @@ interface PresentedRow {
 export function createGrantStore(database: Database): GrantStore {
   return {
     async findCode(hash) {
-      return readCode(await database.read<CodeRow>(sql`SELECT * FROM codes WHERE hash = ${hash}`));
+      return readCode(
+        await database.read<CodeRow>(sql`SELECT hash, grant_id, client_id, account_id, redirect_uri, code_challenge, scopes, resources, issued_at,
+              expires_at, spent_at
+            FROM codes WHERE hash = ${hash}`),
+      );
     },
     redeemCode: (codeHash, grant, refreshToken, at) =>
       database.fact({
         steps: () => redeem(codeHash, grant, refreshToken, at),
         postgres: {
-          query: redeemAtOnce(codeHash, grant, refreshToken, at),
+          query: () => redeemAtOnce(codeHash, grant, refreshToken, at),
           read: (spent) => (spent.length > 0 ? 'redeemed' : 'spent'),
         },
       }),
@@ -74,7 +78,7 @@ export function createGrantStore(database: Database): GrantStore {
     rotateRefreshToken: (presentedHash, successor, at, grace) =>
       database.fact({
         steps: () => rotate(presentedHash, successor, at, grace),
-        postgres: { query: rotateAtOnce(presentedHash, successor, at, grace), read: readRotation },
+        postgres: { query: () => rotateAtOnce(presentedHash, successor, at, grace), read: readRotation },
       }),
     async revokeGrant(grantId, at) {
       await database.change(
@@ -132,7 +136,7 @@ function redeemAtOnce(
       INSERT INTO refresh_tokens (hash, grant_id, issued_at, expires_at)
       SELECT ${refreshToken?.hash ?? null}::text, ${grant.id}, ${refreshToken?.issuedAt ?? 0}::bigint,
         ${refreshToken?.expiresAt ?? 0}::bigint
-      FROM spent WHERE ${Number(refreshToken !== null)}::bigint = 1
+      FROM spent WHERE ${refreshToken?.hash ?? null}::text IS NOT NULL
     ) SELECT hash FROM spent`;
 }
 
@@ -204,8 +208,8 @@ function readCode([row]: readonly CodeRow[]): FoundCode | null {
     accountId: row.account_id,
     redirectUri: row.redirect_uri,
     codeChallenge: row.code_challenge,
-    scopes: readList(row.scopes),
-    resources: readList(row.resources),
+    scopes: readJson(row.scopes),
+    resources: readJson(row.resources),
     issuedAt: row.issued_at,
     expiresAt: row.expires_at,
     spentAt: row.spent_at,
@@ -226,8 +230,8 @@ function readRefreshToken([row]: readonly RefreshTokenRow[]): FoundRefreshToken 
       id: row.grant_id,
       clientId: row.client_id,
       accountId: row.account_id,
-      scopes: readList(row.scopes),
-      resources: readList(row.resources),
+      scopes: readJson(row.scopes),
+      resources: readJson(row.resources),
       createdAt: row.created_at,
       expiresAt: row.ends_at,
       revokedAt: row.revoked_at,

@@ -1,15 +1,34 @@
 /** Storage for the authorization server: SQLite or PostgreSQL, by what its location says. */
 import type { AuthorizationStore } from '@portcullis/authorization-server/ports';
-import { openSqlite } from './sqlite/open.ts';
 import { createStore } from './store.ts';
+import { StoreError } from './store-error.ts';
+
+export interface StoreOptions {
+  /** Seconds that a fact may wait for a locked or silent database before it is refused. */
+  readonly patience?: number;
+  /** The most connections to PostgreSQL that this process opens. */
+  readonly connections?: number;
+}
 
 /**
  * Opens a store and brings its schema up to date.
- * @param location `:memory:` or the path of a SQLite file in a folder that exists
- * @throws StoreError when it cannot be opened, with a sentence for the operator
+ * @param location the path of a SQLite file in a folder that exists, `:memory:`, or a `postgres://` URL
+ * @throws StoreError when it cannot be opened
  */
-export async function openStore(location: string): Promise<AuthorizationStore> {
-  return createStore(openSqlite(location));
+export async function openStore(
+  location: string,
+  { patience = 5, connections = 10 }: StoreOptions = {},
+): Promise<AuthorizationStore> {
+  const scheme = /^([a-z][a-z0-9+.-]*):\/\//iu.exec(location)?.[1]?.toLowerCase();
+  if (scheme === 'postgres' || scheme === 'postgresql') {
+    const { openPostgres } = await import('./postgres/open.ts');
+    return createStore(await openPostgres(location, patience, connections));
+  }
+  if (scheme !== undefined || location === '') {
+    throw new StoreError('The location of the database must be a file, :memory: or a postgres:// URL.');
+  }
+  const { openSqlite } = await import('./sqlite/open.ts');
+  return createStore(await openSqlite(location, patience));
 }
 
 export { StoreError } from './store-error.ts';

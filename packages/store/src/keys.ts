@@ -31,7 +31,7 @@ function* saveFirst(key: KeyRecord): Steps<readonly KeyRecord[]> {
 }
 
 function allKeys(): Query {
-  return sql`SELECT * FROM signing_keys ORDER BY created_at DESC, id`;
+  return sql`SELECT id, algorithm, public_jwk, sealed_private_key, created_at FROM signing_keys ORDER BY created_at DESC, id`;
 }
 
 function readKey(row: KeyRow): KeyRecord {
@@ -39,7 +39,7 @@ function readKey(row: KeyRow): KeyRecord {
     id: row.id,
     algorithm: row.algorithm,
     publicJwk: row.public_jwk,
-    sealedPrivateKey: row.sealed_private_key,
+    sealedPrivateKey: new Uint8Array(row.sealed_private_key),
     createdAt: row.created_at,
   };
 }

@@ -3,7 +3,7 @@
 /** What a column holds. */
 export type Value = string | number | null | Uint8Array;
 
-/** The fixed part of a query. One place in the source has one template, so statements are kept by it. */
+/** The fixed part of a query. One place in the source has one template, so prepared statements are kept by it. */
 export interface Template {
   /** With `?` for each value. */
   readonly sqlite: string;
@@ -33,4 +33,9 @@ function parse(strings: readonly string[]): Template {
     sqlite: strings.join('?'),
     postgres: strings.reduce((text, part, index) => `${text}$${index}${part}`),
   };
+}
+
+/** A query without values whose text is put together at run time: for schemas only. */
+export function literal(text: string): Query {
+  return { template: { sqlite: text, postgres: text }, values: [] };
 }

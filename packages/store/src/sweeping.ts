@@ -16,7 +16,7 @@ export async function sweep(database: Database, now: number, limit: number): Pro
   return swept;
 }
 
-/** A grant goes before its tokens: a token without a grant is nobody's. */
+/** Tokens of a grant that is gone already are nobody's; they leave as they expire. */
 function steps(now: number, limit: number): readonly Query[] {
   return [
     sql`DELETE FROM transactions WHERE id IN
@@ -30,10 +30,9 @@ function steps(now: number, limit: number): readonly Query[] {
       RETURNING 1 AS one`,
     sql`DELETE FROM refresh_tokens WHERE hash IN
       (SELECT hash FROM refresh_tokens WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${limit}) RETURNING 1 AS one`,
-    sql`DELETE FROM refresh_tokens WHERE hash IN
-      (SELECT t.hash FROM grants g JOIN refresh_tokens t ON t.grant_id = g.id WHERE g.revoked_at IS NOT NULL
-        LIMIT ${limit}) RETURNING 1 AS one`,
     sql`DELETE FROM grants WHERE id IN
       (SELECT id FROM grants WHERE expires_at <= ${now - GRANT_KEPT} ORDER BY expires_at LIMIT ${limit}) RETURNING 1 AS one`,
+    sql`DELETE FROM grants WHERE id IN
+      (SELECT id FROM grants WHERE revoked_at <= ${now - GRANT_KEPT} ORDER BY revoked_at LIMIT ${limit}) RETURNING 1 AS one`,
   ];
 }

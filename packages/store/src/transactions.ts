@@ -1,7 +1,7 @@
 /** Authorization transactions as facts of a database. */
 import type { CodeRecord, TransactionRecord, TransactionStore } from '@portcullis/authorization-server/ports';
 import type { Database, Steps } from './database.ts';
-import { readList } from './lists.ts';
+import { readJson } from './json.ts';
 import { type Query, sql } from './sql.ts';
 
 interface TransactionRow {
@@ -10,12 +10,12 @@ interface TransactionRow {
   readonly client_id: string;
   readonly redirect_uri: string;
   readonly redirect_uri_sent: number;
-  readonly state: string | null;
+  readonly state: string;
   readonly code_challenge: string;
   readonly scopes: string;
   readonly resources: string;
   readonly account_id: string | null;
-  readonly approved: string | null;
+  readonly approved: string;
   readonly fresh_login: number;
   readonly created_at: number;
   readonly expires_at: number;
@@ -29,7 +29,9 @@ export function createTransactionStore(database: Database): TransactionStore {
     async findTransaction(id, now) {
       return readTransaction(
         await database.read<TransactionRow>(
-          sql`SELECT * FROM transactions WHERE id = ${id} AND expires_at > ${now}`,
+          sql`SELECT id, browser_hash, client_id, redirect_uri, redirect_uri_sent, state, code_challenge, scopes,
+              resources, account_id, approved, fresh_login, created_at, expires_at
+            FROM transactions WHERE id = ${id} AND expires_at > ${now}`,
         ),
       );
     },
@@ -39,7 +41,7 @@ export function createTransactionStore(database: Database): TransactionStore {
     endTransaction: (id, code) =>
       database.fact({
         steps: () => end(id, code),
-        postgres: { query: endAtOnce(id, code), read: (ended) => ended.length > 0 },
+        postgres: { query: () => endAtOnce(id, code), read: (ended) => ended.length > 0 },
       }),
   };
 }
@@ -74,9 +76,9 @@ function insertTransaction(transaction: TransactionRecord): Query {
   const { id, browserHash, clientId, redirectUri, state, codeChallenge, accountId, approved } = transaction;
   return sql`INSERT INTO transactions (id, browser_hash, client_id, redirect_uri, redirect_uri_sent, state, code_challenge,
       scopes, resources, account_id, approved, fresh_login, created_at, expires_at)
-    VALUES (${id}, ${browserHash}, ${clientId}, ${redirectUri}, ${Number(transaction.redirectUriSent)}, ${state},
+    VALUES (${id}, ${browserHash}, ${clientId}, ${redirectUri}, ${Number(transaction.redirectUriSent)}, ${JSON.stringify(state)},
       ${codeChallenge}, ${JSON.stringify(transaction.scopes)}, ${JSON.stringify(transaction.resources)}, ${accountId},
-      ${approved === null ? null : JSON.stringify(approved)}, ${Number(transaction.freshLogin)}, ${transaction.createdAt},
+      ${JSON.stringify(approved)}, ${Number(transaction.freshLogin)}, ${transaction.createdAt},
       ${transaction.expiresAt})`;
 }
 
@@ -88,12 +90,12 @@ function readTransaction([row]: readonly TransactionRow[]): TransactionRecord | 
     clientId: row.client_id,
     redirectUri: row.redirect_uri,
     redirectUriSent: row.redirect_uri_sent === 1,
-    state: row.state,
+    state: readJson(row.state),
     codeChallenge: row.code_challenge,
-    scopes: readList(row.scopes),
-    resources: readList(row.resources),
+    scopes: readJson(row.scopes),
+    resources: readJson(row.resources),
     accountId: row.account_id,
-    approved: row.approved === null ? null : readList(row.approved),
+    approved: readJson(row.approved),
     freshLogin: row.fresh_login === 1,
     createdAt: row.created_at,
     expiresAt: row.expires_at,

@@ -1,52 +1,75 @@
-/** Opens a SQLite file, or one that lives in memory, and brings its schema up to date. */
+/** Opens a SQLite file, or a database that lives in memory, and brings its schema up to date. */
+import { open } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../database.ts';
-import { type Migration, migrations, sqliteDialect } from '../migrations.ts';
+import { sqliteDialect } from '../schema/dialect.ts';
+import { migrate } from '../schema/migrate.ts';
 import { StoreError } from '../store-error.ts';
-import { createSqliteDatabase } from './sqlite-database.ts';
+import { isBusy, resultCode } from './outage.ts';
+import { createRunner, createSqliteDatabase, walk } from './sqlite-database.ts';
 
-export function openSqlite(location: string): Database {
-  let connection: DatabaseSync;
-  try {
-    connection = new DatabaseSync(location, { timeout: 5000 });
-  } catch (cause) {
-    throw new StoreError(`The SQLite file ${location} cannot be opened: ${(cause as Error).message}.`, {
-      cause,
-    });
+/** WAL: readers and the writer do not wait for each other. FULL: what was committed survives a loss of power. */
+const SETTINGS = `
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = FULL;
+  PRAGMA foreign_keys = ON;
+  PRAGMA wal_autocheckpoint = 4000;
+`;
+
+const NOT_A_DATABASE = 26;
+
+/** @param patience seconds to wait for a lock that another process holds */
+export async function openSqlite(location: string, patience: number): Promise<Database> {
+  if (location !== ':memory:') await touch(location);
+  const until = performance.now() + patience * 1000;
+  for (;;) {
+    try {
+      return createSqliteDatabase(connect(location), patience);
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > until) throw explain(location, error);
+      await sleep(5);
+    }
   }
+}
+
+/** Makes the file if there is none. It holds hashes of passwords: only its owner may read it. */
+async function touch(location: string): Promise<void> {
   try {
-    connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
-    migrate(connection);
+    const file = await open(location, 'a', 0o600);
+    await file.close();
   } catch (error) {
+    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    throw missing
+      ? new StoreError(`The folder ${dirname(location)} does not exist: make it first.`, { cause: error })
+      : explain(location, error);
+  }
+}
+
+function connect(location: string): DatabaseSync {
+  const connection = new DatabaseSync(location, { timeout: 0 });
+  try {
+    connection.exec(SETTINGS);
+    connection.exec('BEGIN IMMEDIATE');
+    walk(migrate(sqliteDialect, Math.floor(Date.now() / 1000)), createRunner(connection));
+    connection.exec('COMMIT');
+    return connection;
+  } catch (error) {
+    // Closing rolls back.
     connection.close();
     throw error;
   }
-  return createSqliteDatabase(connection);
 }
 
-function migrate(connection: DatabaseSync): void {
-  connection.exec('BEGIN IMMEDIATE');
-  try {
-    connection.exec(
-      'CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT',
-    );
-    const row = connection.prepare('SELECT COALESCE(MAX(number), 0) AS number FROM migrations').get();
-    const done = Number(row?.['number']);
-    const newest = migrations.at(-1)?.number ?? 0;
-    if (done > newest) {
-      throw new StoreError(
-        `The database has schema ${done}, this version knows ${newest}: use a newer Portcullis.`,
-      );
-    }
-    for (const migration of migrations) if (migration.number > done) apply(connection, migration);
-    connection.exec('COMMIT');
-  } catch (error) {
-    if (connection.isTransaction) connection.exec('ROLLBACK');
-    throw error;
+function explain(location: string, error: unknown): StoreError {
+  if (error instanceof StoreError) return error;
+  if (resultCode(error) === NOT_A_DATABASE) {
+    return new StoreError(`The file ${location} is not a SQLite database: name another one.`, {
+      cause: error,
+    });
   }
-}
-
-function apply(connection: DatabaseSync, { number, name, statements }: Migration): void {
-  for (const statement of statements(sqliteDialect)) connection.exec(statement);
-  connection.prepare('INSERT INTO migrations (number, name) VALUES (?, ?)').run(number, name);
+  return new StoreError(`The SQLite file ${location} cannot be opened: ${(error as Error).message}.`, {
+    cause: error,
+  });
 }

@@ -1,86 +1,56 @@
-/** SQLite as a database of facts: statements prepared once, and facts that arrive together committed together. */
+/** SQLite as a database of facts: one connection, each statement prepared once. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database, Fact, Steps } from '../database.ts';
 import type { Query, Template } from '../sql.ts';
+import { createCommitter } from './group-commit.ts';
+import { isBusy, toldOutage } from './outage.ts';
 
-interface Waiting {
-  /** Runs its statements and answers what tells the caller so, after the commit. */
-  run(): () => void;
-  reject(error: unknown): void;
-}
+/** @param patience seconds to wait for a lock that another process holds */
+export function createSqliteDatabase(connection: DatabaseSync, patience: number): Database {
+  const run = createRunner(connection);
+  const committer = createCommitter(connection, patience);
 
-export function createSqliteDatabase(connection: DatabaseSync): Database {
-  const statements = new Map<Template, StatementSync>();
-  let waiting: Waiting[] = [];
-
-  function run(query: Query): readonly unknown[] {
-    let statement = statements.get(query.template);
-    if (statement === undefined) {
-      statement = connection.prepare(query.template.sqlite);
-      statements.set(query.template, statement);
-    }
-    return statement.all(...query.values);
-  }
-
-  function take<T>(steps: Steps<T>): T {
-    let step = steps.next([]);
-    while (!step.done) step = steps.next(run(step.value));
-    return step.value;
-  }
-
-  function wait<T>(fact: () => T): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      if (waiting.length === 0) setImmediate(commit);
-      waiting.push({
-        run() {
-          const outcome = fact();
-          return () => resolve(outcome);
-        },
-        reject,
-      });
-    });
-  }
-
-  function commit(): void {
-    const batch = waiting;
-    waiting = [];
-    try {
-      for (const tell of attempt(batch)) tell();
-    } catch (error) {
-      if (batch.length === 1) batch[0]?.reject(error);
-      else for (const one of batch) commitAlone(one);
-    }
-  }
-
-  function commitAlone(one: Waiting): void {
-    try {
-      for (const tell of attempt([one])) tell();
-    } catch (error) {
-      one.reject(error);
-    }
-  }
-
-  function attempt(batch: readonly Waiting[]): readonly (() => void)[] {
-    connection.exec('BEGIN IMMEDIATE');
-    try {
-      const outcomes = batch.map((one) => one.run());
-      connection.exec('COMMIT');
-      return outcomes;
-    } catch (error) {
-      if (connection.isTransaction) connection.exec('ROLLBACK');
-      throw error;
+  async function read(query: Query): Promise<readonly unknown[]> {
+    const until = performance.now() + patience * 1000;
+    for (;;) {
+      try {
+        return run(query);
+      } catch (error) {
+        if (!isBusy(error) || performance.now() > until) throw toldOutage(error);
+        await sleep(2);
+      }
     }
   }
 
   return {
-    async read<Row>(query: Query) {
-      return run(query) as readonly Row[];
-    },
-    change: <Row>(query: Query) => wait(() => run(query) as readonly Row[]),
-    fact: <T>(fact: Fact<T>) => wait(() => take(fact.steps())),
+    read: <Row>(query: Query) => read(query) as Promise<readonly Row[]>,
+    change: <Row>(query: Query) => committer.commit(() => run(query) as readonly Row[]),
+    fact: <T>({ steps }: Fact<T>) => committer.commit(() => walk(steps(), run)),
     async close() {
-      if (waiting.length > 0) commit();
-      connection.close();
+      // An empty fact: when it has ended, so have all before it.
+      await committer.commit(() => {}).catch(() => {});
+      if (connection.isOpen) connection.close();
     },
   };
+}
+
+/** Runs queries; each place in the source that writes one has one prepared statement. */
+export function createRunner(connection: DatabaseSync): (query: Query) => readonly unknown[] {
+  const statements = new Map<Template, StatementSync>();
+  return ({ template, values }) => {
+    let statement = statements.get(template);
+    if (statement === undefined) {
+      statement = connection.prepare(template.sqlite);
+      statements.set(template, statement);
+    }
+    return statement.all(...values);
+  };
+}
+
+/** Goes through the steps without yielding to anything else. */
+export function walk<T>(steps: Steps<T>, run: (query: Query) => readonly unknown[]): T {
+  let step = steps.next([]);
+  while (!step.done) step = steps.next(run(step.value));
+  return step.value;
 }

@@ -1,0 +1,110 @@
+/** PostgreSQL as a database of facts: a pool of connections, and one round trip for nearly every fact. */
+import { hash } from 'node:crypto';
+import type { Pool, PoolClient } from 'pg';
+import type { Database, Fact, Steps, UnderLock } from '../database.ts';
+import type { Query, Template } from '../sql.ts';
+import { isCollision, isCut, toldOutage } from './outage.ts';
+
+/** How often a statement that met another transaction is tried in all. */
+const TRIES = 5;
+
+export function createPostgresDatabase(pool: Pool): Database {
+  const run = createRunner();
+
+  /** No row holds U+0000: PostgreSQL cannot store it, and would take the question for an error. */
+  async function read(query: Query): Promise<readonly unknown[]> {
+    if (query.values.some((value) => typeof value === 'string' && value.includes('\0'))) return [];
+    try {
+      return await run(pool, query);
+    } catch (error) {
+      // What only reads may be asked again.
+      if (isCut(error)) return await run(pool, query);
+      throw error;
+    }
+  }
+
+  return {
+    read: <Row>(query: Query) => telling(read(query)) as Promise<readonly Row[]>,
+    change: <Row>(query: Query) => telling(persist(() => run(pool, query))) as Promise<readonly Row[]>,
+    fact: <T>({ steps, postgres }: Fact<T>) =>
+      'lock' in postgres
+        ? telling(persist(() => underLock(pool, postgres.lock, steps, run)))
+        : telling(persist(() => run(pool, postgres.query()))).then(postgres.read),
+    async close() {
+      if (!pool.ending) await pool.end();
+    },
+  };
+}
+
+type Run = (connection: Pool | PoolClient, query: Query) => Promise<readonly unknown[]>;
+
+/** Runs queries as named statements, which each connection prepares once. */
+function createRunner(): Run {
+  const names = new WeakMap<Template, string>();
+  return async (connection, { template, values }) => {
+    let name = names.get(template);
+    if (name === undefined) {
+      // From the text, so that behind a connection pooler two versions of this program never mean different things by it.
+      name = `portcullis_${hash('sha256', template.postgres, 'base64url').slice(0, 22)}`;
+      names.set(template, name);
+    }
+    const { rows } = await connection.query<Record<string, unknown>>({
+      name,
+      text: template.postgres,
+      values: [...values],
+    });
+    return rows;
+  };
+}
+
+async function underLock<T>(
+  pool: Pool,
+  table: UnderLock['lock'],
+  steps: () => Steps<T>,
+  run: Run,
+): Promise<T> {
+  const connection = await pool.connect();
+  // Losing the connection between two statements is seen by the next one; unheard, it would end the process.
+  const ignore = () => {};
+  connection.on('error', ignore);
+  let failed = true;
+  try {
+    await connection.query('BEGIN');
+    await connection.query(`LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`);
+    const outcome = await walk(steps(), (query) => run(connection, query));
+    await connection.query('COMMIT');
+    failed = false;
+    return outcome;
+  } finally {
+    connection.off('error', ignore);
+    // Closing the connection rolls back.
+    connection.release(failed);
+  }
+}
+
+export async function walk<T>(
+  steps: Steps<T>,
+  run: (query: Query) => Promise<readonly unknown[]>,
+): Promise<T> {
+  let step = steps.next([]);
+  while (!step.done) step = steps.next(await run(step.value));
+  return step.value;
+}
+
+async function persist<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isCollision(error) || tries === TRIES) throw error;
+    }
+  }
+}
+
+async function telling<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw toldOutage(error);
+  }
+}

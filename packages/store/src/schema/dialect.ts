@@ -1,0 +1,36 @@
+/** What the two databases call the same thing. */
+import { type Query, sql } from '../sql.ts';
+
+export interface Dialect {
+  /** Text compared byte by byte. */
+  readonly text: string;
+  /** Whole numbers of 64 bits. */
+  readonly integer: string;
+  readonly bytes: string;
+  /** What stands after the columns of a table. */
+  readonly table: string;
+  /** Finds a row when the table of migrations exists. */
+  readonly isOurs: () => Query;
+  /** Finds a row when other tables stand where ours would. */
+  readonly isForeign: () => Query;
+}
+
+export const sqliteDialect: Dialect = {
+  text: 'TEXT',
+  integer: 'INTEGER',
+  bytes: 'BLOB',
+  table: 'STRICT',
+  isOurs: () => sql`SELECT 1 AS one FROM sqlite_schema WHERE name = 'portcullis_migrations'`,
+  isForeign: () => sql`SELECT 1 AS one FROM sqlite_schema WHERE type = 'table' LIMIT 1`,
+};
+
+export const postgresDialect: Dialect = {
+  text: 'TEXT COLLATE "C"',
+  integer: 'BIGINT',
+  bytes: 'BYTEA',
+  table: '',
+  isOurs: () => sql`SELECT 1 AS one WHERE to_regclass('portcullis_migrations') IS NOT NULL`,
+  isForeign:
+    () => sql`SELECT 1 AS one WHERE to_regclass('accounts') IS NOT NULL OR to_regclass('clients') IS NOT NULL
+    OR to_regclass('sessions') IS NOT NULL OR to_regclass('transactions') IS NOT NULL`,
+};

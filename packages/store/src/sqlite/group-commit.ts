@@ -1,0 +1,100 @@
+/** Facts that arrive together are committed together: one flush to the disk for all of them. */
+import type { DatabaseSync } from 'node:sqlite';
+import { isBusy, toldOutage } from './outage.ts';
+
+export interface Committer {
+  /** Runs a fact, which may happen more than once, in a transaction; answers its outcome when that is on the disk. In the order of the calls. */
+  commit<T>(fact: () => T): Promise<T>;
+}
+
+interface Waiting {
+  /** When patience ends, on the clock of `performance.now()`. */
+  readonly until: number;
+  /** Runs the fact; what it returns tells the caller the outcome. */
+  run(): () => void;
+  refuse(error: unknown): void;
+}
+
+/**
+ * A batch is what arrived while the event loop turned once. Nothing yields between BEGIN and COMMIT, so no other statement
+ * slips in. SQLite's own waiting for a lock would halt the process: it is switched off, and a batch that finds the
+ * database locked comes back a few milliseconds later.
+ * @param patience seconds that a fact waits for a lock before it is refused
+ */
+export function createCommitter(connection: DatabaseSync, patience: number): Committer {
+  const begin = connection.prepare('BEGIN IMMEDIATE');
+  const end = connection.prepare('COMMIT');
+  let waiting: Waiting[] = [];
+  let scheduled = false;
+
+  function flush(): void {
+    scheduled = false;
+    const batch = waiting;
+    waiting = [];
+    try {
+      for (const tell of commitTogether(batch)) tell();
+    } catch (error) {
+      recover(batch, error);
+    }
+  }
+
+  function commitTogether(batch: readonly Waiting[]): readonly (() => void)[] {
+    begin.run();
+    try {
+      const outcomes = batch.map((one) => one.run());
+      end.run();
+      return outcomes;
+    } catch (error) {
+      // SQLite itself rolls back when the disk is full.
+      if (connection.isTransaction) connection.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
+  /** Nothing of the batch has happened. */
+  function recover(batch: readonly Waiting[], error: unknown): void {
+    const [first, ...rest] = batch;
+    if (isBusy(error)) waitForTurn(batch, error);
+    else if (rest.length === 0 || toldOutage(error) !== error) {
+      for (const one of batch) one.refuse(toldOutage(error));
+    } else if (first !== undefined) commitApart(batch);
+  }
+
+  /** One of them is at fault. The others must not suffer, so each gets a transaction of its own. */
+  function commitApart(batch: readonly Waiting[]): void {
+    for (const [index, one] of batch.entries()) {
+      try {
+        for (const tell of commitTogether([one])) tell();
+      } catch (error) {
+        if (isBusy(error)) {
+          waitForTurn(batch.slice(index), error);
+          return;
+        }
+        one.refuse(toldOutage(error));
+      }
+    }
+  }
+
+  function waitForTurn(batch: readonly Waiting[], error: unknown): void {
+    const now = performance.now();
+    for (const one of batch) if (one.until <= now) one.refuse(toldOutage(error));
+    waiting = [...batch.filter((one) => one.until > now), ...waiting];
+    if (waiting.length === 0) return;
+    scheduled = true;
+    setTimeout(flush, 1 + Math.random() * 4);
+  }
+
+  return {
+    commit: (fact) =>
+      new Promise((resolve, reject) => {
+        const run = () => {
+          const outcome = fact();
+          return () => resolve(outcome);
+        };
+        waiting.push({ until: performance.now() + patience * 1000, run, refuse: reject });
+        if (scheduled) return;
+        scheduled = true;
+        setImmediate(flush);
+      }),
+  };
+}
