@@ -1,7 +1,7 @@
 /** A real, headless Chromium for tests, from the binary of `@sparticuz/chromium`: no system package. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -11,6 +11,15 @@ const run = promisify(execFile);
 const cache = fileURLToPath(new URL('../../node_modules/.cache/chromium', import.meta.url));
 
 const extraction = fileURLToPath(new URL('./extract-chromium.ts', import.meta.url));
+
+/** Where the unpacked fonts lie: the package's own configuration names folders of another machine, and without fonts Chromium ends. */
+const FONTS = `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <dir>${join(cache, 'fonts/fonts')}</dir>
+  <cachedir>${join(cache, 'fonts/cache')}</cachedir>
+</fontconfig>
+`;
 
 /**
  * The caller closes it. The binary's own recommended flags switch web security off; only those that a
@@ -32,6 +41,7 @@ async function extract(): Promise<string> {
   const draft = await mkdtemp(`${cache}-`);
   await run(process.execPath, [extraction], { env: { ...process.env, TMPDIR: draft } });
   for (const path of [draft, join(draft, 'chromium')]) await chmod(path, 0o755);
+  await writeFile(join(draft, 'fonts/fonts.conf'), FONTS);
   await rename(draft, cache).catch(() => rm(draft, { recursive: true }));
   return cache;
 }
