@@ -1,0 +1,39 @@
+/** The notes as a protected application: `portcullis up --app examples/notes/src/app.ts` puts the guard in front of it. */
+import { join } from 'node:path';
+import { createMcpHandler } from '@modelcontextprotocol/server';
+import type { ProtectedApplication } from '@portcullis/cli';
+import type { Principal } from '@portcullis/resource-server';
+import { openNotes } from './notes.ts';
+import { createNotesServer, scopesOfTools } from './server.ts';
+
+export const app: ProtectedApplication = {
+  name: 'Notes',
+  path: '/mcp',
+  // The sentences that people read when a client asks for access.
+  scopes: {
+    'notes:read': 'Read your notes',
+    'notes:write': 'Add and delete notes',
+  },
+  // Listing tools, saying who you are: any token will do.
+  scopesFor: ({ tool }) => (tool === null ? [] : (scopesOfTools.get(tool) ?? [])),
+
+  async create({ dataFolder }) {
+    const notes = openNotes(dataFolder === null ? ':memory:' : join(dataFolder, 'notes.db'));
+    // Serves the stateless protocol of 2026-07-28, and clients of earlier revisions one request at a time.
+    const handler = createMcpHandler(({ authInfo }) =>
+      createNotesServer(notes, authInfo?.extra?.['principal'] as Principal),
+    );
+    return {
+      handle(request, principal) {
+        const { clientId, scopes } = principal;
+        // The token itself stays with the guard.
+        const authInfo = { token: '', clientId, scopes: [...scopes], extra: { principal } };
+        return handler.fetch(request, { authInfo });
+      },
+      async close() {
+        await handler.close();
+        notes.close();
+      },
+    };
+  },
+};

@@ -1,0 +1,76 @@
+/** The protected application: what `portcullis up` puts its guard in front of. */
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { ScopeHierarchy, Scopes } from '@portcullis/protocol';
+import type { Operation, Principal } from '@portcullis/resource-server';
+import { reasonOf, SettingsError } from './faults.ts';
+import type { Log } from './log.ts';
+import { titleOf } from './settings.ts';
+
+/** What the module named by `--app` exports as `app`. */
+export interface ProtectedApplication {
+  /** What people call it, on the consent page too. */
+  readonly name: string;
+  /** Where it stands, such as `/mcp`: with the public URL it makes the resource that tokens are issued for. */
+  readonly path: string;
+  /** Each scope with the sentence that a person reads before allowing it. */
+  readonly scopes: Readonly<Record<string, string>>;
+  /** What a client gets that asks for none; all scopes when left out. */
+  readonly defaultScopes?: Scopes;
+  /** Scopes that include others. */
+  readonly hierarchy?: ScopeHierarchy;
+  /** The scopes that one operation needs; none when left out, so that any valid token will do. */
+  scopesFor?(operation: Operation): Scopes;
+  /** Starts it. Called once. */
+  create(context: ApplicationContext): Promise<RunningApplication>;
+}
+
+export interface ApplicationContext {
+  /** An existing folder for what it keeps; `null` when nothing is to be kept. */
+  readonly dataFolder: string | null;
+  readonly log: Log;
+}
+
+export interface RunningApplication {
+  /** Answers a request that the guard has admitted. The token is not in it. */
+  handle(request: Request, principal: Principal): Promise<Response>;
+  /** Ends it. No request is under way then. */
+  close(): Promise<void>;
+}
+
+/**
+ * Loads the application of a module.
+ * @param folder what a relative path starts from
+ * @throws SettingsError naming the setting
+ */
+export async function loadApplication(file: string | null, folder: string): Promise<ProtectedApplication> {
+  if (file === null) {
+    throw fault('must name the module of the server to protect: portcullis up --app server.ts');
+  }
+  const module: Readonly<Record<string, unknown>> = await import(
+    pathToFileURL(resolve(folder, file)).href
+  ).catch((cause) => {
+    throw fault(`is ${file}, which cannot be loaded: ${reasonOf(cause)}`, cause);
+  });
+  const faults = judge(module['app']);
+  if (faults.length > 0)
+    throw new SettingsError(faults.map((what) => `${titleOf('app')} is ${file}, which ${what}`));
+  return module['app'] as ProtectedApplication;
+}
+
+function judge(app: unknown): readonly string[] {
+  if (typeof app !== 'object' || app === null) return ['must export app'];
+  const { name, path, scopes, create } = app as Readonly<Record<string, unknown>>;
+  return [
+    ...(typeof name === 'string' && name !== '' ? [] : ['must say app.name']),
+    ...(typeof path === 'string' && /^(?:\/[\w.~-]+)+$/.test(path)
+      ? []
+      : ['must say app.path, such as /mcp']),
+    ...(typeof scopes === 'object' && scopes !== null ? [] : ['must list app.scopes']),
+    ...(typeof create === 'function' ? [] : ['must have app.create']),
+  ];
+}
+
+function fault(what: string, cause?: unknown): SettingsError {
+  return new SettingsError([`${titleOf('app')} ${what}`], { cause });
+}

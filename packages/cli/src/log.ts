@@ -1,0 +1,45 @@
+/** What happens while the program runs, a line each: for people as text, for programs as JSON. */
+import type { AuthorizationEvent } from '@portcullis/authorization-server';
+
+/** Takes what happened. It never throws and never waits. */
+export type Log = (event: LogEvent) => void;
+
+/** Members that hold no secret, by the nature of those who write events. */
+export interface LogEvent {
+  readonly type: string;
+  readonly [member: string]: unknown;
+}
+
+/** @param write takes one line without its end */
+export function createLog(form: 'text' | 'json' | 'none', write: (line: string) => void): Log {
+  if (form === 'none') return () => {};
+  const format = form === 'json' ? formatJson : formatText;
+  return (event) => write(format(new Date(), event));
+}
+
+/** The events of the authorization server go to the log as they are. */
+export function eventSink(log: Log): (event: AuthorizationEvent) => void {
+  return (event) => log({ ...event });
+}
+
+function formatJson(at: Date, event: LogEvent): string {
+  return JSON.stringify({ at: at.toISOString(), ...event });
+}
+
+/** `12:03:11 token.issued clientId=client_x scopes=notes:read,notes:write` */
+function formatText(at: Date, { type, ...members }: LogEvent): string {
+  const pairs = Object.entries(members)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name}=${formatValue(value)}`);
+  return [at.toISOString().slice(11, 19), type, ...pairs].join(' ');
+}
+
+/** Bare where it can be read without doubt; else as a JSON string, in which nothing can end the line. */
+function formatValue(value: unknown): string {
+  const text = Array.isArray(value)
+    ? value.join(',')
+    : typeof value === 'string'
+      ? value
+      : JSON.stringify(value);
+  return /^[\w.:/,@+-]+$/.test(text) ? text : JSON.stringify(text).replace(/[\x7f-\x9f]/g, '?');
+}

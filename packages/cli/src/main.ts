@@ -1,0 +1,37 @@
+#!/usr/bin/env node
+/** The command `portcullis`. */
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { defineUp } from './commands/up.ts';
+import { reasonOf, SettingsError } from './faults.ts';
+import type { Surroundings } from './surroundings.ts';
+
+/** Every command is a file that adds itself to the program. */
+const commands: readonly ((program: Command, surroundings: Surroundings) => void)[] = [defineUp];
+
+const manifest: { readonly version: string } = JSON.parse(
+  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+);
+
+const surroundings: Surroundings = {
+  environment: process.env,
+  folder: process.cwd(),
+  write: (text) => process.stdout.write(text),
+  complain: (line) => process.stderr.write(`portcullis: ${line}\n`),
+  styled: process.stdout.isTTY && process.stdout.hasColors(),
+  version: manifest.version,
+};
+
+const program = new Command('portcullis')
+  .description('Authorization for MCP servers: an authorization server, a guard and a client in one program.')
+  .version(manifest.version)
+  .configureOutput({ outputError: (text, write) => write(`portcullis: ${text.replace(/^error: /, '')}`) });
+for (const define of commands) define(program, surroundings);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  const lines = error instanceof SettingsError ? error.faults : [reasonOf(error)];
+  for (const line of lines) surroundings.complain(line);
+  process.exit(1);
+}

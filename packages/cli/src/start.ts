@@ -1,0 +1,106 @@
+/** Starting: the address first, then the store, then everything behind it, and the same way back when it ends. */
+import { type Listening, listen, type PeerHandler } from '@portcullis/http/node';
+import { announce } from './announcement.ts';
+import { loadApplication } from './application.ts';
+import { type Composition, compose } from './compose.ts';
+import { reasonOf, SettingsError } from './faults.ts';
+import { createLog, type Log } from './log.ts';
+import { findSealingKey } from './sealing-key.ts';
+import { flagOf, type Settings, titleOf } from './settings.ts';
+import { openStorage } from './storage.ts';
+import type { Surroundings } from './surroundings.ts';
+import { keepSwept } from './sweeping.ts';
+
+export interface Running {
+  /** Takes no new connections, lets requests end within `grace` milliseconds, and closes everything. */
+  stop(grace: number): Promise<void>;
+}
+
+/**
+ * Starts everything and says so.
+ * @throws SettingsError naming the setting; nothing is left open then
+ */
+export async function start(settings: Settings, surroundings: Surroundings): Promise<Running> {
+  const log = createLog(settings.log, (line) => surroundings.write(`${line}\n`));
+  const application = await loadApplication(settings.app, surroundings.folder);
+  await using opened = new AsyncDisposableStack();
+
+  // The port comes before the store: its number may be part of the issuer, and a port that is taken must leave no trace.
+  const composed = Promise.withResolvers<PeerHandler>();
+  const door = await bind(settings, log, async (request, peer) => (await composed.promise)(request, peer));
+  opened.defer(async () => void (await door.close(0)));
+
+  const storage = await openStorage(settings, surroundings.folder);
+  opened.defer(() => storage.store.close());
+  opened.defer(keepSwept(storage.store, log));
+  const key = await findSealingKey(settings, surroundings.folder);
+  if (key.warning !== null) surroundings.complain(key.warning);
+
+  const issuer = settings.publicUrl ?? `http://localhost:${door.port}`;
+  const parts = { settings, issuer, application, sealingKey: key.bytes, storage, log };
+  const composition = await compose(parts);
+  opened.defer(() => composition.close());
+  const setupLink = await makeFirstAccount(settings, composition);
+  composed.resolve(composition.handle);
+
+  const text = announce(
+    {
+      version: surroundings.version,
+      url: new URL(issuer).origin,
+      address: `${settings.host}, port ${door.port}`,
+      application: { name: application.name, url: composition.resource },
+      documents: composition.documents,
+      database: storage.place,
+      key: key.place,
+      setupLink,
+    },
+    surroundings.styled,
+  );
+  surroundings.write(text);
+
+  const everything = opened.move();
+  return {
+    async stop(grace) {
+      await door.close(grace);
+      await everything.disposeAsync();
+    },
+  };
+}
+
+/** The account of the settings, or a link by which a person makes it. */
+async function makeFirstAccount(
+  settings: Settings,
+  { authorizationServer }: Composition,
+): Promise<string | null> {
+  const { bootstrapEmail: email, bootstrapPassword: password } = settings;
+  if (email === null || password === null) return authorizationServer.setupLink();
+  try {
+    await authorizationServer.bootstrap(email, password);
+    return null;
+  } catch (cause) {
+    const names = `${titleOf('bootstrapEmail')} and ${titleOf('bootstrapPassword')}`;
+    throw new SettingsError([`${names} make no account: ${reasonOf(cause)}`], { cause });
+  }
+}
+
+async function bind({ port, host }: Settings, log: Log, handler: PeerHandler): Promise<Listening> {
+  try {
+    return await listen(handler, {
+      port,
+      host,
+      onError: (error) => log({ type: 'request.failed', reason: reasonOf(error) }),
+    });
+  } catch (cause) {
+    throw new SettingsError([addressFault(port, host, cause)], { cause });
+  }
+}
+
+function addressFault(port: number, host: string, cause: unknown): string {
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  if (code === 'EADDRINUSE') {
+    const advice = `choose another with ${flagOf('port')}, or 0 for any free one`;
+    return `${titleOf('port')} is ${port}, which another program has taken on ${host}: ${advice}`;
+  }
+  if (code === 'EACCES') return `${titleOf('port')} is ${port}, which this user may not listen on`;
+  return `${titleOf('host')} is ${host}, which cannot be listened on: ${reasonOf(cause)}`;
+}

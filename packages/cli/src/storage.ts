@@ -1,0 +1,48 @@
+/** Where things are kept: the store of the authorization server, and the folder that the application may use. */
+import { mkdir } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import type { AuthorizationStore } from '@portcullis/authorization-server/ports';
+import { openStore } from '@portcullis/store';
+import { reasonOf, SettingsError } from './faults.ts';
+import { type Settings, titleOf } from './settings.ts';
+
+/** The application's folder where the store is no file. */
+const DEFAULT_FOLDER = 'data';
+
+export interface Storage {
+  readonly store: AuthorizationStore;
+  /** Exists. The folder of the SQLite file; `data` beside PostgreSQL; `null` when all is in memory. */
+  readonly dataFolder: string | null;
+  /** For the start output; without a password. */
+  readonly place: string;
+}
+
+/**
+ * Opens the store, in folders that are made when they are missing.
+ * @throws SettingsError naming the setting
+ */
+export async function openStorage({ database }: Settings, folder: string): Promise<Storage> {
+  const isServer = /^postgres(?:ql)?:/i.test(database);
+  const isFile = !isServer && database !== ':memory:';
+  const place = isServer ? withoutPassword(database) : database;
+  const path = isFile ? resolve(folder, database) : database;
+  const dataFolder = isFile ? dirname(path) : isServer ? resolve(folder, DEFAULT_FOLDER) : null;
+  try {
+    if (dataFolder !== null) await mkdir(dataFolder, { recursive: true, mode: 0o700 });
+    return { store: await openStore(path), dataFolder, place };
+  } catch (cause) {
+    throw new SettingsError(
+      [`${titleOf('database')} is ${place}, which cannot be used: ${reasonOf(cause)}`],
+      {
+        cause,
+      },
+    );
+  }
+}
+
+function withoutPassword(location: string): string {
+  const url = new URL(location);
+  url.password = '';
+  url.search = '';
+  return url.href;
+}
