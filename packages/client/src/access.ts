@@ -1,0 +1,311 @@
+/** The session with one server: which tokens are sent, when they are renewed, and when somebody has to be asked again. */
+
+import type { ScopePlan } from './authorization/scope-plan.ts';
+import { planScopes, planStepUp } from './authorization/scope-plan.ts';
+import type { SignIn } from './authorization/sign-in.ts';
+import type { Configuration } from './configuration.ts';
+import { NO_CHALLENGE, type ServerChallenge } from './discovery/challenge.ts';
+import type { Discovery } from './discovery/discover.ts';
+import { createDpopKey, DPOP_ALGORITHM } from './dpop/proof.ts';
+import { ClientError } from './errors.ts';
+import type { SignInReason } from './events.ts';
+import { obtainByMachine } from './grants/machine.ts';
+import type { Registry } from './registration/registrar.ts';
+import { type CredentialKey, type CredentialRecord, keyText } from './store/credential-store.ts';
+import type { EllipticJwk } from './tokens/jwk.ts';
+import type { Refresher } from './tokens/refresh.ts';
+import type { TokenHands } from './tokens/token-endpoint.ts';
+import { isExpired, isStale, type Tokens } from './tokens/tokens.ts';
+
+/** How tokens were renewed after a refusal. */
+export interface Renewal {
+  readonly tokens: Tokens;
+  /** `adopted`: somebody else had renewed them. */
+  readonly by: 'adopted' | 'refreshed' | 'obtained';
+}
+
+export interface Access {
+  /** Tokens that need no renewal, without waiting; `null`: ask `current`. */
+  peek(): Tokens | null;
+  /** The tokens to send, renewed ahead of their expiry; `null` when there are none. */
+  current(): Promise<Tokens | null>;
+  /** Better tokens than those that the server refused with 401. */
+  renew(refused: Tokens | null, challenge: ServerChallenge): Promise<Renewal>;
+  /** Tokens with the scopes that an operation lacks; `null` when asking would bring nothing. */
+  stepUp(short: Tokens, challenge: ServerChallenge): Promise<Tokens | null>;
+  /** Gets tokens because the host asks for it. */
+  obtain(challenge: ServerChallenge, prompt: string | null): Promise<Tokens>;
+  /** Keeps tokens that a sign-in in two halves brought. */
+  keep(key: CredentialKey, tokens: Tokens): Promise<void>;
+  /** The newest record, with its issuer. */
+  record(): Promise<CredentialRecord | null>;
+  /** Forgets what it knows, so that the store is read again. */
+  forget(): void;
+}
+
+export interface AccessHands {
+  readonly discover: (challenge: ServerChallenge) => Promise<Discovery>;
+  readonly registry: Registry;
+  readonly refresher: Refresher;
+  readonly signIn: SignIn;
+  readonly tokens: TokenHands;
+}
+
+/** What is asked for, once the server is known; `null`: nothing. */
+type Planner = (discovery: Discovery) => ScopePlan | null | Promise<ScopePlan | null>;
+
+interface Wish {
+  readonly reason: SignInReason;
+  readonly challenge: ServerChallenge;
+  readonly plan: Planner;
+  readonly prompt: string | null;
+  /** Tokens in the store that differ from these are somebody's newer ones. */
+  readonly refused: Tokens | null;
+}
+
+/** Codes by which a token endpoint says that it does not know the client any more. */
+const DEAD_CLIENT: ReadonlySet<string> = new Set(['invalid_client', 'unauthorized_client']);
+
+/** Makes the session of a client. */
+export function createAccess(configuration: Configuration, hands: AccessHands): Access {
+  const { store, server, account, clock, limits, grant, tell } = configuration;
+  let known: { readonly key: CredentialKey; readonly tokens: Tokens } | null = null;
+  let refreshing: Promise<Tokens | null> | null = null;
+  let obtaining: Promise<Tokens | null> | null = null;
+  let failed: { readonly error: ClientError; readonly until: number } | null = null;
+
+  return {
+    peek: () => (known !== null && !isStale(known.tokens, clock()) ? known.tokens : null),
+    current,
+    renew,
+    stepUp,
+    async obtain(challenge, prompt) {
+      failed = null;
+      const tokens = await obtainOnce({
+        reason: 'asked_for',
+        challenge,
+        plan: planFirst,
+        prompt,
+        refused: null,
+      });
+      if (tokens === null) throw new ClientError('sign_in_needed', 'Nothing was asked for.');
+      return tokens;
+    },
+    keep,
+    record: newestRecord,
+    forget() {
+      known = null;
+    },
+  };
+
+  async function current(): Promise<Tokens | null> {
+    if (known === null) await load();
+    if (known === null) return null;
+    if (!isStale(known.tokens, clock())) return known.tokens;
+    if (grant.kind !== 'person') return renewByMachine(known.tokens);
+    if (known.tokens.refreshToken === null) return known.tokens;
+    return refreshOnce(known);
+  }
+
+  /** Whoever needs nobody's consent gets new tokens before the old ones end. */
+  async function renewByMachine(stale: Tokens): Promise<Tokens | null> {
+    const plan = (): ScopePlan => ({ scopes: stale.requestedScopes, reasons: ['the same as before'] });
+    try {
+      return await obtainOnce({
+        reason: 'session_ended',
+        challenge: NO_CHALLENGE,
+        plan,
+        prompt: null,
+        refused: stale,
+      });
+    } catch (error) {
+      if (error instanceof ClientError && error.temporary && !isExpired(stale, clock())) return stale;
+      throw error;
+    }
+  }
+
+  /** All who need it wait for one refresh. */
+  function refreshOnce(stale: {
+    readonly key: CredentialKey;
+    readonly tokens: Tokens;
+  }): Promise<Tokens | null> {
+    refreshing ??= refresh(stale).finally(() => {
+      refreshing = null;
+    });
+    return refreshing;
+  }
+
+  async function refresh({ key, tokens }: { key: CredentialKey; tokens: Tokens }): Promise<Tokens | null> {
+    const result = await hands.refresher.refresh(key, tokens);
+    switch (result.kind) {
+      case 'renewed':
+        known = { key, tokens: result.tokens };
+        return result.tokens;
+      case 'ended':
+        known = null;
+        return null;
+      case 'postponed':
+        // The access token may outlive the outage.
+        if (!isExpired(tokens, clock())) return tokens;
+        throw result.error;
+    }
+  }
+
+  async function renew(refused: Tokens | null, challenge: ServerChallenge): Promise<Renewal> {
+    await load();
+    if (known !== null && known.tokens.accessToken !== refused?.accessToken) {
+      return { tokens: known.tokens, by: 'adopted' };
+    }
+    if (known !== null && known.tokens.refreshToken !== null && grant.kind === 'person') {
+      const tokens = await refreshOnce(known);
+      if (tokens !== null && tokens.accessToken !== refused?.accessToken) return { tokens, by: 'refreshed' };
+    }
+    const reason: SignInReason = refused === null ? 'no_tokens' : 'tokens_refused';
+    const tokens = await obtainOnce({ reason, challenge, plan: planFirst, prompt: null, refused });
+    if (tokens === null) throw new ClientError('sign_in_needed', 'Nothing was asked for.');
+    return { tokens, by: 'obtained' };
+  }
+
+  async function stepUp(short: Tokens, challenge: ServerChallenge): Promise<Tokens | null> {
+    await load();
+    if (known !== null && known.tokens.accessToken !== short.accessToken) return known.tokens;
+    const needed = challenge.scopes ?? [];
+    const before = { requested: short.requestedScopes, granted: short.scopes };
+    const plan: Planner = async (discovery) => {
+      const wider = planStepUp(discovery, needed, before);
+      if (wider === null) return null;
+      const added = wider.scopes.filter((scope) => !before.requested.includes(scope));
+      tell({ type: 'step_up', added });
+      return (await configuration.confirmStepUp(added)) ? wider : null;
+    };
+    return obtainOnce({ reason: 'more_scopes', challenge, plan, prompt: null, refused: short });
+  }
+
+  function planFirst(discovery: Discovery): ScopePlan {
+    return planScopes(discovery, configuration.scopes);
+  }
+
+  /** All who need tokens wait for one sign-in; one that failed for good is not repeated at once. */
+  function obtainOnce(wish: Wish): Promise<Tokens | null> {
+    if (failed !== null && clock() < failed.until) return Promise.reject(failed.error);
+    obtaining ??= obtainAlone(wish).finally(() => {
+      obtaining = null;
+    });
+    return obtaining;
+  }
+
+  /** Processes that share the store sign in one after the other, and the later ones find what the first one brought. */
+  async function obtainAlone(wish: Wish): Promise<Tokens | null> {
+    const release = await store.lock(`sign in ${server} ${account}`);
+    try {
+      await load();
+      if (wish.refused !== null && known !== null && known.tokens.accessToken !== wish.refused.accessToken) {
+        return known.tokens;
+      }
+      return await obtain(wish);
+    } catch (error) {
+      if (error instanceof ClientError && !error.temporary)
+        failed = { error, until: clock() + limits.coolDown };
+      throw error;
+    } finally {
+      await release();
+    }
+  }
+
+  async function obtain(wish: Wish): Promise<Tokens | null> {
+    const discovery = await hands.discover(wish.challenge);
+    const plan = await wish.plan(discovery);
+    if (plan === null) return null;
+    const { issuer } = discovery;
+    tell({ type: 'sign_in', issuer, reason: wish.reason, scopes: plan.scopes, scopeReasons: plan.reasons });
+    const key: CredentialKey = { server, issuer, account };
+    const dpopKey = wantsDpop(discovery) ? await createDpopKey() : null;
+    const tokens = await obtainReplacingDeadClient(key, discovery, plan, dpopKey, wish.prompt);
+    await keep(key, tokens);
+    return tokens;
+  }
+
+  /** A registration that the server has forgotten is made anew, once. */
+  async function obtainReplacingDeadClient(
+    key: CredentialKey,
+    discovery: Discovery,
+    plan: ScopePlan,
+    dpopKey: EllipticJwk | null,
+    prompt: string | null,
+  ): Promise<Tokens> {
+    try {
+      return await obtainBy(discovery, plan, dpopKey, prompt);
+    } catch (error) {
+      const dead = error instanceof ClientError && DEAD_CLIENT.has(error.oauthError ?? '');
+      const registration = dead ? ((await store.find(key))?.registration ?? null) : null;
+      if (!dead || registration?.way !== 'dynamic') throw error;
+      await hands.registry.drop(key, registration.clientId, error.message);
+      return obtainBy(discovery, plan, dpopKey, prompt);
+    }
+  }
+
+  async function obtainBy(
+    discovery: Discovery,
+    plan: ScopePlan,
+    dpopKey: EllipticJwk | null,
+    prompt: string | null,
+  ): Promise<Tokens> {
+    if (grant.kind === 'person') {
+      return (await hands.signIn.run({ discovery, plan, dpopKey, prompt })).tokens;
+    }
+    const registration = await hands.registry.register(discovery, []);
+    return obtainByMachine(grant, {
+      hands: hands.tokens,
+      discovery,
+      registration,
+      scopes: plan.scopes,
+      dpopKey,
+    });
+  }
+
+  function wantsDpop({ challenge, resourceMetadata, metadata }: Discovery): boolean {
+    const offered = metadata.dpop_signing_alg_values_supported?.includes(DPOP_ALGORITHM) === true;
+    if (!offered || configuration.dpop === 'never') return false;
+    const asked = challenge.dpop || resourceMetadata?.dpop_bound_access_tokens_required === true;
+    return asked || configuration.dpop === 'when-offered';
+  }
+
+  /** Scopes that were asked for before stay remembered, so that the next step-up can build on them. */
+  async function keep(key: CredentialKey, tokens: Tokens): Promise<void> {
+    const release = await store.lock(`refresh ${keyText(key)}`);
+    try {
+      const record = await store.find(key);
+      await store.save({ key, registration: record?.registration ?? null, tokens });
+      await forgetOtherIssuers(key);
+      known = { key, tokens };
+      failed = null;
+    } finally {
+      await release();
+    }
+    tell({ type: 'tokens_obtained', issuer: key.issuer, scopes: tokens.scopes, scheme: tokens.scheme });
+  }
+
+  /** The server has moved to another authorization server: tokens of the old one are of no more use. */
+  async function forgetOtherIssuers(key: CredentialKey): Promise<void> {
+    for (const record of await store.list(server, account)) {
+      if (record.key.issuer === key.issuer || record.tokens === null) continue;
+      await store.save({ ...record, tokens: null });
+      tell({
+        type: 'session_ended',
+        issuer: record.key.issuer,
+        reason: 'the server has another authorization server now',
+      });
+    }
+  }
+
+  async function load(): Promise<void> {
+    const record = await newestRecord();
+    known = record === null || record.tokens === null ? null : { key: record.key, tokens: record.tokens };
+  }
+
+  async function newestRecord(): Promise<CredentialRecord | null> {
+    const records = (await store.list(server, account)).filter(({ tokens }) => tokens !== null);
+    const age = (record: CredentialRecord): number => record.tokens?.obtainedAt ?? 0;
+    return records.toSorted((left, right) => age(right) - age(left))[0] ?? null;
+  }
+}

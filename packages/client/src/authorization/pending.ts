@@ -1,0 +1,26 @@
+/** A flow between its request and its answer: everything that the answer is judged by, in one record. */
+import type { Profile, Scopes } from '@portcullis/protocol';
+import type { Registration } from '../registration/registration.ts';
+import type { EllipticJwk } from '../tokens/jwk.ts';
+
+/** Kept in the credential store until its answer comes, and then handed out once. */
+export interface Pending {
+  readonly state: string;
+  readonly codeVerifier: string;
+  readonly server: string;
+  readonly account: string;
+  /** The validated issuer. */
+  readonly issuer: string;
+  readonly issuerAdvertised: boolean;
+  readonly issuerRule: Profile['responseIssuer'];
+  readonly tokenEndpoint: string;
+  readonly registration: Registration;
+  readonly redirectUri: string;
+  readonly resource: string | null;
+  readonly scopes: Scopes;
+  readonly dpopKey: EllipticJwk | null;
+  /** What the answer has to be brought with, where a host serves several people: its session, for example. */
+  readonly binding: string | null;
+  /** Epoch milliseconds after which the answer comes too late. */
+  readonly expiresAt: number;
+}

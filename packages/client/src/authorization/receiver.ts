@@ -1,0 +1,37 @@
+/** Where the person's browser is, and where its answer arrives: the two things that a host has to lend. */
+
+/** Sends the person's browser to an address. It never asks for a password itself. */
+export interface Browser {
+  /** @param url an https address, or http on this computer; nothing else is ever given. */
+  open(url: string): Promise<void>;
+}
+
+/** What the person is to read when the answer was dealt with. */
+export interface Outcome {
+  readonly ok: boolean;
+  readonly message: string;
+}
+
+/** An answer that has arrived. */
+export interface Arrival {
+  readonly query: URLSearchParams;
+  /** Tells the person how it went. */
+  finish(outcome: Outcome): Promise<void>;
+}
+
+/** An open ear for one answer. */
+export interface Reception {
+  readonly redirectUri: string;
+  /** Waits for the answer with this state. Answers with another, or with none, are turned away. */
+  arrival(state: string): Promise<Arrival>;
+  /** Stops listening. */
+  close(): Promise<void>;
+}
+
+export interface Receiver {
+  /**
+   * Starts to listen.
+   * @param preferred redirect URIs that are registered already: the first that can be served is used.
+   */
+  listen(preferred: readonly string[]): Promise<Reception>;
+}

@@ -1,0 +1,118 @@
+/** The authorization request: everything that is checked before a browser opens, and the record that its answer is judged by. */
+import {
+  authorizationRequestUrl,
+  base64url,
+  CODE_CHALLENGE_METHOD,
+  deriveCodeChallenge,
+  isSecureUrl,
+  readWebUrl,
+  type Scopes,
+} from '@portcullis/protocol';
+import type { Discovery } from '../discovery/discover.ts';
+import { ClientError, displayText } from '../errors.ts';
+import type { Registration } from '../registration/registration.ts';
+import type { EllipticJwk } from '../tokens/jwk.ts';
+import type { Pending } from './pending.ts';
+
+/** Ten minutes for a person to sign in. */
+const PATIENCE = 600_000;
+
+export interface RequestFacts {
+  readonly discovery: Discovery;
+  readonly registration: Registration;
+  readonly redirectUri: string;
+  readonly scopes: Scopes;
+  readonly account: string;
+  readonly dpopKey: EllipticJwk | null;
+  readonly binding: string | null;
+  readonly prompt: string | null;
+  readonly now: number;
+  /** Cryptographically random bytes. */
+  readonly random: (bytes: number) => Uint8Array;
+}
+
+/** What a person's browser is sent to, and what is kept until the answer comes. */
+export interface StartedFlow {
+  readonly url: string;
+  readonly pending: Pending;
+}
+
+/**
+ * Refuses a server whose support for PKCE is not known where the revision wants it known.
+ * If code_challenge_methods_supported is absent, clients MUST refuse to proceed.
+ * @throws ClientError `pkce_unsupported`
+ */
+export function checkPkceSupport({ profile, metadata, issuer }: Discovery): void {
+  if (profile.pkceSupport === 'assume') return;
+  if (metadata.code_challenge_methods_supported?.includes(CODE_CHALLENGE_METHOD) === true) return;
+  throw new ClientError(
+    'pkce_unsupported',
+    `${displayText(issuer)} does not say that it supports PKCE with S256, so signing in there would not be safe.`,
+  );
+}
+
+/** Writes the request with a verifier and a state of its own. @see seed 2.4, OAuth 2.1 draft 13 §4.1.1 */
+export async function startFlow(facts: RequestFacts): Promise<StartedFlow> {
+  const { discovery, registration } = facts;
+  const endpoint = checkAuthorizationEndpoint(discovery);
+  const codeVerifier = base64url(facts.random(32));
+  const state = base64url(facts.random(32));
+  const url = authorizationRequestUrl(endpoint, {
+    clientId: registration.clientId,
+    redirectUri: facts.redirectUri,
+    codeChallenge: await deriveCodeChallenge(codeVerifier),
+    state,
+    resource: discovery.resource,
+    scopes: facts.scopes,
+    ...promptFor(facts),
+  });
+  const pending: Pending = {
+    state,
+    codeVerifier,
+    server: discovery.server,
+    account: facts.account,
+    issuer: discovery.issuer,
+    issuerAdvertised: discovery.metadata.authorization_response_iss_parameter_supported === true,
+    issuerRule: discovery.profile.responseIssuer,
+    tokenEndpoint: requireTokenEndpoint(discovery),
+    registration,
+    redirectUri: facts.redirectUri,
+    resource: discovery.resource,
+    scopes: facts.scopes,
+    dpopKey: facts.dpopKey,
+    binding: facts.binding,
+    expiresAt: facts.now + PATIENCE,
+  };
+  return { url, pending };
+}
+
+/** OpenID Connect gives offline access only with consent. @see OpenID Connect Core 1.0 §11 */
+function promptFor({ prompt, scopes }: RequestFacts): { prompt?: string } {
+  if (prompt !== null) return { prompt };
+  return scopes.includes('offline_access') ? { prompt: 'consent' } : {};
+}
+
+/** The browser is sent to https addresses only, http to this computer. @see seed 5.3(6) */
+function checkAuthorizationEndpoint({ metadata, issuer }: Discovery): string {
+  const endpoint = metadata.authorization_endpoint;
+  if (endpoint === undefined) {
+    throw new ClientError(
+      'metadata_invalid',
+      `${displayText(issuer)} names no authorization endpoint: people cannot sign in.`,
+    );
+  }
+  const url = readWebUrl(endpoint);
+  if (url === null || !isSecureUrl(url) || endpoint.includes('#')) {
+    throw new ClientError(
+      'authorization_url_refused',
+      'The address of the sign-in page is not one that may be opened.',
+    );
+  }
+  return endpoint;
+}
+
+/** @throws ClientError `metadata_invalid` */
+export function requireTokenEndpoint({ metadata, issuer }: Discovery): string {
+  if (metadata.token_endpoint !== undefined) return metadata.token_endpoint;
+  throw new ClientError('metadata_invalid', `${displayText(issuer)} names no token endpoint.`);
+}

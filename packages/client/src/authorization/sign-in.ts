@@ -1,0 +1,123 @@
+/** Signing a person in: request, browser, answer, code, tokens; in one go, or in two halves for hosts with pages of their own. */
+import type { Configuration } from '../configuration.ts';
+import type { Discovery } from '../discovery/discover.ts';
+import { ClientError } from '../errors.ts';
+import type { Registration } from '../registration/registration.ts';
+import type { EllipticJwk } from '../tokens/jwk.ts';
+import type { TokenHands } from '../tokens/token-endpoint.ts';
+import type { Tokens } from '../tokens/tokens.ts';
+import type { Pending } from './pending.ts';
+import type { Arrival } from './receiver.ts';
+import { checkPkceSupport, startFlow } from './request.ts';
+import { checkResponse, redeemCode, takeFlow } from './response.ts';
+import type { ScopePlan } from './scope-plan.ts';
+
+/** Finds or makes the registration for redirect URIs; those of the ones it knows come first. */
+export interface Registrar {
+  /** Redirect URIs that are registered already. */
+  registeredUris(discovery: Discovery): Promise<readonly string[]>;
+  /** A registration that these URIs belong to. */
+  register(discovery: Discovery, redirectUris: readonly string[]): Promise<Registration>;
+}
+
+/** What a sign-in is for. */
+export interface SignInCase {
+  readonly discovery: Discovery;
+  readonly plan: ScopePlan;
+  readonly dpopKey: EllipticJwk | null;
+  readonly prompt: string | null;
+}
+
+/** What a sign-in gives, beside the flow that it ended. */
+export interface SignedIn {
+  readonly pending: Pending;
+  readonly tokens: Tokens;
+}
+
+export interface SignIn {
+  /** All of it, with the host's browser and receiver. */
+  run(situation: SignInCase): Promise<SignedIn>;
+  /** The first half: where to send the browser. */
+  begin(situation: SignInCase, redirectUri: string, binding: string | null): Promise<string>;
+  /** The second half: the URL at which the browser arrived, or its query. */
+  complete(arrived: string | URLSearchParams, binding: string | null): Promise<SignedIn>;
+}
+
+/** Makes the room. */
+export function createSignIn(configuration: Configuration, hands: TokenHands, registrar: Registrar): SignIn {
+  const { store, browser, receiver, clock, random, account } = configuration;
+
+  return {
+    async run(situation) {
+      if (browser === null || receiver === null) {
+        throw new ClientError(
+          'sign_in_needed',
+          'A person has to sign in, and this client has no browser to do it in.',
+        );
+      }
+      checkPkceSupport(situation.discovery);
+      const reception = await receiver.listen(await registrar.registeredUris(situation.discovery));
+      try {
+        const { url, state } = await start(situation, reception.redirectUri, null);
+        // The ear is open before the browser is.
+        const arriving = reception.arrival(state);
+        arriving.catch(() => undefined);
+        await browser.open(url);
+        return await receive(await arriving);
+      } finally {
+        await reception.close();
+      }
+    },
+
+    async begin(situation, redirectUri, binding) {
+      checkPkceSupport(situation.discovery);
+      return (await start(situation, redirectUri, binding)).url;
+    },
+
+    complete: (arrived, binding) => complete(readQuery(arrived), binding),
+  };
+
+  async function start(
+    { discovery, plan, dpopKey, prompt }: SignInCase,
+    redirectUri: string,
+    binding: string | null,
+  ): Promise<{ url: string; state: string }> {
+    const registration = await registrar.register(discovery, [redirectUri]);
+    const { scopes } = plan;
+    const now = clock();
+    const flow = await startFlow({
+      ...{ discovery, registration, redirectUri, scopes, account, dpopKey, binding, prompt, now, random },
+    });
+    await store.savePending(flow.pending);
+    return { url: flow.url, state: flow.pending.state };
+  }
+
+  /** The person reads how it went only when it is known. */
+  async function receive(arrival: Arrival): Promise<SignedIn> {
+    try {
+      const signedIn = await complete(arrival.query, null);
+      await arrival.finish({ ok: true, message: 'You are signed in. You can close this page.' });
+      return signedIn;
+    } catch (error) {
+      const message =
+        error instanceof ClientError ? error.message : 'Something went wrong in the application.';
+      await arrival.finish({ ok: false, message });
+      throw error;
+    }
+  }
+
+  async function complete(query: URLSearchParams, binding: string | null): Promise<SignedIn> {
+    const pending = await takeFlow(store, query, binding, clock());
+    const code = checkResponse(query, pending);
+    return { pending, tokens: await redeemCode(hands, pending, code) };
+  }
+}
+
+/** A whole URL as it is pasted from an address bar, or a query. */
+function readQuery(arrived: string | URLSearchParams): URLSearchParams {
+  if (typeof arrived !== 'string') return arrived;
+  const url = URL.parse(arrived.trim());
+  if (url === null)
+    throw new ClientError('response_rejected', 'This is not the URL of a page. Paste all of it.');
+  return url.searchParams;
+}

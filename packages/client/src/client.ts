@@ -1,0 +1,197 @@
+/** The client of one protected server: all its rooms put together. */
+import type { Scopes } from '@portcullis/protocol';
+import { createAccess } from './access.ts';
+import { planScopes } from './authorization/scope-plan.ts';
+import { createSignIn } from './authorization/sign-in.ts';
+import { createAuthorizedFetch, provoke } from './authorized-fetch.ts';
+import { type ClientOptions, defineConfiguration } from './configuration.ts';
+import type { ServerChallenge } from './discovery/challenge.ts';
+import { type Discovery, discover } from './discovery/discover.ts';
+import { createNonces } from './dpop/nonces.ts';
+import { createRegistry } from './registration/registrar.ts';
+import type { CredentialRecord } from './store/credential-store.ts';
+import { createRefresher } from './tokens/refresh.ts';
+import { revokeTokens } from './tokens/revocation.ts';
+import type { TokenHands } from './tokens/token-endpoint.ts';
+import type { Fetch, Wire } from './transport.ts';
+
+/** A session as it may be shown: no secret is in it. */
+export interface Session {
+  readonly server: string;
+  readonly issuer: string;
+  readonly account: string;
+  readonly clientId: string;
+  readonly scopes: Scopes;
+  readonly scheme: 'Bearer' | 'DPoP';
+  /** Epoch milliseconds; `null`: not told. */
+  readonly expiresAt: number | null;
+  readonly refreshable: boolean;
+  /** Where its credentials are kept. */
+  readonly place: string;
+}
+
+/** How a sign-in is asked for. */
+export interface SignInOptions {
+  /** Sent as `prompt`, for example `select_account`. */
+  readonly prompt?: string;
+}
+
+export interface BeginOptions extends SignInOptions {
+  /** Where the browser comes back to. */
+  readonly redirectUri: string;
+  /** What the answer has to be completed with, such as the session of the person at this host. */
+  readonly binding?: string;
+}
+
+export interface Client {
+  /** Canonical URL of the server. */
+  readonly server: string;
+  /** As the platform's `fetch`, with an access token for this server. Signs in, refreshes and steps up as needed. */
+  readonly fetch: Fetch;
+  /** What can be found out about the server's authorization. */
+  discover(): Promise<Discovery>;
+  /** The session that stands, without asking anybody; `null` when there is none. */
+  session(): Promise<Session | null>;
+  /** Signs in now, with the browser and receiver of the options. */
+  signIn(options?: SignInOptions): Promise<Session>;
+  /** First half of a sign-in with pages of one's own: where to send the browser. */
+  begin(options: BeginOptions): Promise<string>;
+  /** Second half: the whole URL at which the browser arrived, or its query. */
+  complete(arrived: string | URLSearchParams, binding?: string): Promise<Session>;
+  /** An access token that is good now, for hosts that have to send it themselves; `null` when there is no session. */
+  accessToken(): Promise<string | null>;
+  /** Revokes the tokens where that is possible, and forgets them. Tells whether the server took it. */
+  signOut(): Promise<'revoked' | 'forgotten' | 'no_session'>;
+}
+
+/**
+ * Makes the client of a server.
+ * @throws ClientError `server_url_invalid` or `configuration_invalid`, with every fault.
+ */
+export function createClient(options: ClientOptions): Client {
+  const configuration = defineConfiguration(options);
+  const { server, account, store, limits, clock, tell } = configuration;
+  const wire: Wire = { fetch: configuration.oauthFetch, timeout: limits.timeout, limit: limits.bytes };
+  const identifier = (): string => crypto.randomUUID();
+  const nonces = createNonces();
+  const tokenHands: TokenHands = { wire, clock, identifier, nonces, signingKeyOf };
+  const registry = createRegistry(configuration, wire);
+  const signIn = createSignIn(configuration, tokenHands, registry);
+  const refresher = createRefresher(configuration, tokenHands, registry.ofTokens);
+  const access = createAccess(configuration, {
+    discover: find,
+    registry,
+    refresher,
+    signIn,
+    tokens: tokenHands,
+  });
+
+  return {
+    server,
+    fetch: createAuthorizedFetch(configuration, access, nonces, identifier),
+    discover: async () => find(await provoke(configuration)),
+    session,
+    async signIn({ prompt } = {}) {
+      await access.obtain(await provoke(configuration), prompt ?? null);
+      return requireSession();
+    },
+    async begin({ redirectUri, binding, prompt }) {
+      const discovery = await find(await provoke(configuration));
+      const plan = planScopes(discovery, configuration.scopes);
+      return signIn.begin(
+        { discovery, plan, dpopKey: null, prompt: prompt ?? null },
+        redirectUri,
+        binding ?? null,
+      );
+    },
+    async complete(arrived, binding) {
+      const { pending, tokens } = await signIn.complete(arrived, binding ?? null);
+      await access.keep({ server: pending.server, issuer: pending.issuer, account: pending.account }, tokens);
+      return requireSession();
+    },
+    accessToken: async () => (await access.current())?.accessToken ?? null,
+    signOut,
+  };
+
+  async function find(challenge: ServerChallenge): Promise<Discovery> {
+    const discovery = await discover(
+      {
+        wire,
+        profile: configuration.profile,
+        versionHeader: configuration.versionHeader,
+        trustedOrigins: configuration.trustedOrigins,
+        issuerAliases: configuration.issuerAliases,
+        order: configuration.orderAuthorizationServers ?? knownFirst,
+      },
+      server,
+      challenge,
+    );
+    const { issuer, profile, resource, endpoints } = discovery;
+    tell({ type: 'discovered', server, issuer, revision: profile.revision, resource, endpoints });
+    return discovery;
+  }
+
+  /** Where the person has been before comes first; then the order in which the server names them. */
+  async function knownFirst(issuers: readonly string[]): Promise<readonly string[]> {
+    const configured = (configuration.registration.preregistered ?? []).map(({ issuer }) => issuer);
+    const records = await store.list(server, account);
+    const known = (issuer: string): boolean =>
+      configured.includes(issuer) || records.some(({ key }) => key.issuer === issuer);
+    return [...issuers.filter(known), ...issuers.filter((issuer) => !known(issuer))];
+  }
+
+  function signingKeyOf(clientId: string) {
+    return (
+      configuration.registration.preregistered?.find((client) => client.clientId === clientId)?.signingKey ??
+      null
+    );
+  }
+
+  async function session(): Promise<Session | null> {
+    const record = await access.record();
+    return record === null ? null : describe(record);
+  }
+
+  async function requireSession(): Promise<Session> {
+    const standing = await session();
+    if (standing === null) throw new TypeError('Tokens were kept, and the store does not have them.');
+    return standing;
+  }
+
+  function describe({ key, tokens }: CredentialRecord): Session | null {
+    if (tokens === null) return null;
+    const { clientId, scopes, scheme, expiresAt } = tokens;
+    return {
+      ...key,
+      clientId,
+      scopes,
+      scheme,
+      expiresAt,
+      refreshable: tokens.refreshToken !== null,
+      place: store.place,
+    };
+  }
+
+  async function signOut(): Promise<'revoked' | 'forgotten' | 'no_session'> {
+    const record = await access.record();
+    access.forget();
+    if (record === null || record.tokens === null) return 'no_session';
+    await store.save({ ...record, tokens: null });
+    return (await revoke(record)) ? 'revoked' : 'forgotten';
+  }
+
+  async function revoke(record: CredentialRecord): Promise<boolean> {
+    const registration = record.tokens === null ? null : registry.ofTokens(record, record.tokens);
+    if (record.tokens === null || registration === null) return false;
+    try {
+      const { issuer, metadata } = await find(await provoke(configuration));
+      const endpoint = metadata.revocation_endpoint;
+      if (endpoint === undefined || issuer !== record.key.issuer) return false;
+      await revokeTokens(tokenHands, { endpoint, issuer, registration, tokens: record.tokens });
+      return true;
+    } catch {
+      // The credentials are gone from here all the same.
+      return false;
+    }
+  }
+}

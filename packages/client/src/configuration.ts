@@ -1,0 +1,175 @@
+/** What a client is made from: options that a caller gives, judged once, completed and frozen. */
+import {
+  PROTOCOL_VERSION_HEADERS,
+  type Profile,
+  type ProtocolVersionHeader,
+  profileOf,
+  profiles,
+  resourceOfServer,
+  type Scopes,
+} from '@portcullis/protocol';
+import type { Browser, Receiver } from './authorization/receiver.ts';
+import type { ScopeSettings } from './authorization/scope-plan.ts';
+import { ClientError } from './errors.ts';
+import type { ClientEvent } from './events.ts';
+import { checkGrantSettings, type GrantSettings } from './grants/settings.ts';
+import type { RegistrationSettings } from './registration/registration.ts';
+import type { CredentialStore } from './store/credential-store.ts';
+import { createMemoryStore } from './store/memory-store.ts';
+import type { Fetch } from './transport.ts';
+
+/** What `createClient` takes. Only the server's URL is needed. */
+export interface ClientOptions {
+  /** The protected server. A fragment is cut off. */
+  readonly serverUrl: string;
+  /** On whose behalf: a person (the default), the application itself, a workload, or an enterprise's person. */
+  readonly grant?: GrantSettings;
+  readonly registration?: RegistrationSettings;
+  /** Where the person signs in. */
+  readonly browser?: Browser;
+  /** Where the answer arrives. */
+  readonly receiver?: Receiver;
+  /** Where credentials are kept; memory by default. */
+  readonly store?: CredentialStore;
+  /** The person's name for these credentials, where there are several; `default` by default. */
+  readonly account?: string;
+  /** Carries every request; the platform's `fetch` by default. */
+  readonly fetch?: Fetch;
+  /** Carries the requests to OAuth parties, where they go another way than those to the server. */
+  readonly oauthFetch?: Fetch;
+  /** Pins the revision, as a date; by default it is found out. */
+  readonly revision?: string;
+  readonly versionHeader?: ProtocolVersionHeader;
+  readonly scopes?: ScopeSettings;
+  /** Origins, besides an issuer's own, whose endpoints and documents may be used. */
+  readonly trustedOrigins?: readonly string[];
+  /** Issuer as the server names it → as its own document does, where both are known to be one. */
+  readonly issuerAliases?: Readonly<Record<string, string>>;
+  /** Orders the authorization servers of a server that has several. */
+  readonly orderAuthorizationServers?: (
+    issuers: readonly string[],
+  ) => readonly string[] | Promise<readonly string[]>;
+  /** Asks the person before more is asked for; `false` declines. */
+  readonly confirmStepUp?: (added: Scopes) => Promise<boolean>;
+  /** Tokens bound to a key: where the server asks for them (the default), wherever they are offered, or never. */
+  readonly dpop?: 'when-asked' | 'when-offered' | 'never';
+  readonly onEvent?: (event: ClientEvent) => void;
+  /** Epoch milliseconds. */
+  readonly clock?: () => number;
+  /** Cryptographically random bytes. */
+  readonly random?: (bytes: number) => Uint8Array;
+  readonly limits?: Partial<Limits>;
+}
+
+export interface Limits {
+  /** Milliseconds for one exchange with an OAuth party. */
+  readonly timeout: number;
+  /** Most bytes of an answer of an OAuth party. */
+  readonly bytes: number;
+  /** Milliseconds before each further try of a refresh that failed for a while. */
+  readonly retryDelays: readonly number[];
+  /** Milliseconds during which a sign-in that failed is not tried again by itself. */
+  readonly coolDown: number;
+  /** Most step-ups for one operation. */
+  readonly stepUps: number;
+}
+
+export const defaultLimits: Limits = {
+  timeout: 15_000,
+  bytes: 262_144,
+  retryDelays: [300, 1500],
+  coolDown: 30_000,
+  stepUps: 2,
+};
+
+/** What every hand of the client gets. */
+export interface Configuration {
+  /** Canonical URL of the server. */
+  readonly server: string;
+  readonly grant: GrantSettings;
+  readonly registration: RegistrationSettings;
+  readonly browser: Browser | null;
+  readonly receiver: Receiver | null;
+  readonly store: CredentialStore;
+  readonly account: string;
+  readonly fetch: Fetch;
+  readonly oauthFetch: Fetch;
+  readonly profile: Profile | null;
+  readonly versionHeader: ProtocolVersionHeader;
+  readonly scopes: ScopeSettings;
+  readonly trustedOrigins: readonly string[];
+  readonly issuerAliases: Readonly<Record<string, string>>;
+  readonly orderAuthorizationServers: NonNullable<ClientOptions['orderAuthorizationServers']> | null;
+  readonly confirmStepUp: (added: Scopes) => Promise<boolean>;
+  readonly dpop: NonNullable<ClientOptions['dpop']>;
+  readonly tell: (event: ClientEvent) => void;
+  readonly clock: () => number;
+  readonly random: (bytes: number) => Uint8Array;
+  readonly limits: Limits;
+}
+
+/**
+ * Judges and completes the options.
+ * @throws ClientError `server_url_invalid`, or `configuration_invalid` with every fault at once.
+ */
+export function defineConfiguration(options: ClientOptions): Configuration {
+  const server = resourceOfServer(options.serverUrl);
+  if (server === null) {
+    throw new ClientError(
+      'server_url_invalid',
+      'The server URL must be an absolute https URL, http for this computer only.',
+    );
+  }
+  const faults = findFaults(options);
+  if (faults.length > 0) throw new ClientError('configuration_invalid', `${faults.join('; ')}.`);
+  const carry: Fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
+  return Object.freeze<Configuration>({
+    server,
+    grant: options.grant ?? { kind: 'person' },
+    registration: options.registration ?? {},
+    browser: options.browser ?? null,
+    receiver: options.receiver ?? null,
+    store: options.store ?? createMemoryStore(),
+    account: options.account ?? 'default',
+    fetch: carry,
+    oauthFetch: options.oauthFetch ?? carry,
+    profile: options.revision === undefined ? null : (profileOf(options.revision) ?? null),
+    versionHeader: options.versionHeader ?? PROTOCOL_VERSION_HEADERS[0],
+    scopes: options.scopes ?? {},
+    trustedOrigins: options.trustedOrigins ?? [],
+    issuerAliases: options.issuerAliases ?? {},
+    orderAuthorizationServers: options.orderAuthorizationServers ?? null,
+    confirmStepUp: options.confirmStepUp ?? (async () => true),
+    dpop: options.dpop ?? 'when-asked',
+    tell: options.onEvent ?? (() => undefined),
+    clock: options.clock ?? Date.now,
+    random: options.random ?? ((bytes) => crypto.getRandomValues(new Uint8Array(bytes))),
+    limits: { ...defaultLimits, ...options.limits },
+  });
+}
+
+function findFaults(options: ClientOptions): string[] {
+  const faults: string[] = [
+    ...checkGrantSettings(options.grant ?? { kind: 'person' }, options.registration ?? {}),
+  ];
+  if (options.revision !== undefined && profileOf(options.revision) === undefined) {
+    faults.push(`revision must be one of ${profiles.map(({ revision }) => revision).join(', ')}`);
+  }
+  const document = options.registration?.metadataDocumentUrl;
+  if (document !== undefined && !isDocumentUrl(document)) {
+    faults.push('metadataDocumentUrl must be an https URL with a path');
+  }
+  return faults;
+}
+
+/** A client_id URL MUST have the https scheme and a path. */
+function isDocumentUrl(text: string): boolean {
+  const url = URL.parse(text);
+  return (
+    url !== null &&
+    url.protocol === 'https:' &&
+    url.pathname !== '/' &&
+    url.href === text &&
+    !text.includes('#')
+  );
+}

@@ -1,0 +1,47 @@
+/** What a protected server says when it refuses: read from every `WWW-Authenticate` challenge that carries an access token. */
+import { type Challenge, parseChallenges, type Scopes, salvageScopes } from '@portcullis/protocol';
+
+/** A server's refusal, understood. Absent parts are `null`. */
+export interface ServerChallenge {
+  /** Where its protected resource metadata is said to be, as written. */
+  readonly resourceMetadata: string | null;
+  /** Scopes that it asks for; `null` when it names none. */
+  readonly scopes: Scopes | null;
+  /** An OAuth error code, such as `invalid_token` or `insufficient_scope`. */
+  readonly error: string | null;
+  /** It takes tokens that are bound to a key. */
+  readonly dpop: boolean;
+}
+
+export const NO_CHALLENGE: ServerChallenge = {
+  resourceMetadata: null,
+  scopes: null,
+  error: null,
+  dpop: false,
+};
+
+/**
+ * Reads a refusal. Bearer and DPoP challenges count, in the order in which they stand, whatever else stands among them.
+ * @see RFC 9110 §11.6.1, RFC 6750 §3, RFC 9728 §5.1
+ */
+export function readServerChallenge(headers: Headers): ServerChallenge {
+  const challenges = parseChallenges(headers.get('www-authenticate')).filter(({ scheme }) =>
+    ['bearer', 'dpop'].includes(scheme.toLowerCase()),
+  );
+  const scope = first(challenges, 'scope');
+  const scopes = scope === null ? [] : salvageScopes(scope);
+  return {
+    resourceMetadata: first(challenges, 'resource_metadata'),
+    scopes: scopes.length === 0 ? null : scopes,
+    error: first(challenges, 'error'),
+    dpop: challenges.some(({ scheme }) => scheme.toLowerCase() === 'dpop'),
+  };
+}
+
+function first(challenges: readonly Challenge[], name: string): string | null {
+  for (const { parameters } of challenges) {
+    const value = parameters.get(name);
+    if (value !== undefined && value !== '') return value;
+  }
+  return null;
+}

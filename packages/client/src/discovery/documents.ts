@@ -1,0 +1,76 @@
+/** Looking for a metadata document in several places: absence leads to the next place, an outage is never taken for absence. */
+import { ClientError } from '../errors.ts';
+import { type Answer, exchange, parseJson, readRetryAfter, type Wire } from '../transport.ts';
+
+/** How documents are asked for. */
+export interface DocumentRequest {
+  readonly wire: Wire;
+  /** The protocol version header. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface FoundDocument {
+  readonly url: string;
+  readonly json: unknown;
+}
+
+/** What one place gave. `passable`: the next place may be asked before the failure counts. */
+type Outcome =
+  | { readonly kind: 'found'; readonly json: unknown }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'failed'; readonly error: ClientError; readonly passable: boolean };
+
+/** Statuses of the 4xx family that say "not now" and not "not here". */
+const NOT_NOW: ReadonlySet<number> = new Set([408, 425, 429]);
+
+/**
+ * Asks the places in order. `null`: every one of them answered that it has no document.
+ * @throws ClientError when a place is out of order or holds something else than JSON, and no later one that may still
+ * be asked has the document.
+ */
+export async function searchDocument(
+  request: DocumentRequest,
+  urls: readonly string[],
+): Promise<FoundDocument | null> {
+  let failure: ClientError | null = null;
+  for (const url of urls) {
+    const outcome = await askForDocument(request, url);
+    if (outcome.kind === 'found') return { url, json: outcome.json };
+    if (outcome.kind === 'absent') continue;
+    failure ??= outcome.error;
+    if (!outcome.passable) break;
+  }
+  if (failure !== null) throw failure;
+  return null;
+}
+
+async function askForDocument({ wire, headers }: DocumentRequest, url: string): Promise<Outcome> {
+  try {
+    return understand(url, await exchange(wire, url, { method: 'GET', headers }));
+  } catch (error) {
+    if (!(error instanceof ClientError)) throw error;
+    // In a browser an answer without CORS headers looks like no answer at all, so the next place is asked.
+    return {
+      kind: 'failed',
+      error,
+      passable: error.code === 'unreachable' && error.cause instanceof TypeError,
+    };
+  }
+}
+
+function understand(url: string, answer: Answer): Outcome {
+  if (answer.status >= 200 && answer.status < 300) {
+    const json = parseJson(answer.body);
+    if (json !== undefined) return { kind: 'found', json };
+    const error = new ClientError('metadata_invalid', `${url} answered, but not with JSON.`, {
+      status: answer.status,
+    });
+    return { kind: 'failed', error, passable: false };
+  }
+  if (answer.status >= 400 && answer.status < 500 && !NOT_NOW.has(answer.status)) return { kind: 'absent' };
+  const error = new ClientError('temporarily_unavailable', `${url} answered with status ${answer.status}.`, {
+    status: answer.status,
+    retryAfter: readRetryAfter(answer.headers, Date.now()),
+  });
+  return { kind: 'failed', error, passable: answer.status === 502 };
+}

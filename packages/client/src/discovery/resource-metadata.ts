@@ -1,0 +1,78 @@
+/** Protected resource metadata: found where the challenge says, else at the well-known places, and believed only for its own server. */
+import {
+  coversResource,
+  type ProtectedResourceMetadata,
+  readProtectedResourceMetadata,
+  readWebUrl,
+  resourceMetadataUrls,
+} from '@portcullis/protocol';
+import { ClientError, displayText } from '../errors.ts';
+import type { ServerChallenge } from './challenge.ts';
+import { type DocumentRequest, searchDocument } from './documents.ts';
+
+export interface ResourceMetadataSearch extends DocumentRequest {
+  /** Origins besides the server's own where its metadata may stand. */
+  readonly trustedOrigins: readonly string[];
+}
+
+/**
+ * Finds and judges the metadata of a server; `null` when it has none.
+ * The place that the challenge names is asked first, and is the only one when it has the document.
+ * @throws ClientError `metadata_missing` when the challenge names metadata that is nowhere, `endpoint_refused` when it
+ * names a foreign place, `metadata_invalid`, `resource_mismatch`, or an outage.
+ * @see RFC 9728 §3 and §5.1
+ */
+export async function findResourceMetadata(
+  search: ResourceMetadataSearch,
+  server: string,
+  challenge: ServerChallenge,
+): Promise<ProtectedResourceMetadata | null> {
+  const announced = challenge.resourceMetadata;
+  if (announced !== null) checkPlace(announced, server, search.trustedOrigins);
+  const wellKnown = resourceMetadataUrls(server);
+  const places =
+    announced === null ? wellKnown : [announced, ...wellKnown.filter((url) => url !== announced)];
+  const found = await searchDocument(search, places);
+  if (found === null && announced !== null) {
+    throw new ClientError(
+      'metadata_missing',
+      `The server names metadata at ${displayText(announced)}, but there is none.`,
+    );
+  }
+  return found === null ? null : checkResourceMetadata(found.json, server);
+}
+
+/** A challenge could name any address; what stands elsewhere is not asked for. */
+function checkPlace(announced: string, server: string, trustedOrigins: readonly string[]): void {
+  const url = readWebUrl(announced);
+  const origin = url?.origin ?? null;
+  if (origin !== null && (origin === new URL(server).origin || trustedOrigins.includes(origin))) return;
+  throw new ClientError(
+    'endpoint_refused',
+    `The server says that its metadata is at ${displayText(announced)}, which is not its own origin. ` +
+      'If you trust that origin, name it in trustedOrigins.',
+  );
+}
+
+/**
+ * Judges a document. If the resource is not the one that was asked for, the metadata MUST NOT be used.
+ * @see RFC 9728 §3.3
+ */
+export function checkResourceMetadata(json: unknown, server: string): ProtectedResourceMetadata {
+  const reading = readProtectedResourceMetadata(json);
+  if ('faults' in reading) {
+    const faults = reading.faults.slice(0, 3).map(displayText).join('; ');
+    throw new ClientError(
+      'metadata_invalid',
+      `The server's protected resource metadata is not valid: ${faults}.`,
+    );
+  }
+  const { document } = reading;
+  if (!coversResource(document.resource, server)) {
+    throw new ClientError(
+      'resource_mismatch',
+      `The server's metadata speaks for ${displayText(document.resource)}, not for ${server}. Nothing was sent there.`,
+    );
+  }
+  return document;
+}

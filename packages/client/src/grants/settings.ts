@@ -1,0 +1,44 @@
+/** On whose behalf a client acts, and what it needs for that. */
+import type { RegistrationSettings } from '../registration/registration.ts';
+
+/** A person, in a browser. */
+export interface PersonGrant {
+  readonly kind: 'person';
+}
+
+/** The application itself, with the preregistered client's secret or key. */
+export interface ApplicationGrant {
+  readonly kind: 'application';
+}
+
+/** A workload with a token of its platform. @see RFC 7523 §2.1 */
+export interface WorkloadGrant {
+  readonly kind: 'workload';
+  /** Fetches the platform's token, made for this audience where the platform can. */
+  readonly assertion: (audience: string) => Promise<string>;
+}
+
+/** A person who is signed in at an enterprise's identity provider, which decides for them. */
+export interface EnterpriseGrant {
+  readonly kind: 'enterprise';
+  readonly identityProvider: {
+    readonly tokenEndpoint: string;
+    readonly clientId: string;
+    readonly clientSecret?: string;
+  };
+  /** Fetches the identity assertion of the signed-in person. */
+  readonly subjectToken: () => Promise<string>;
+  readonly subjectTokenType?: 'id_token' | 'saml2';
+}
+
+export type GrantSettings = PersonGrant | ApplicationGrant | WorkloadGrant | EnterpriseGrant;
+
+/** What is wrong with the settings of a grant, as sentences without a full stop. */
+export function checkGrantSettings(
+  grant: GrantSettings,
+  registration: RegistrationSettings,
+): readonly string[] {
+  const configured = registration.preregistered ?? [];
+  if (grant.kind === 'person' || configured.length > 0) return [];
+  return [`the grant ${grant.kind} needs a preregistered client`];
+}

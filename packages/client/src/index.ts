@@ -1,0 +1,30 @@
+/** From the URL of a protected server to an authorized `fetch`: runs in Node, in browsers and in workers. */
+export type { Pending } from './authorization/pending.ts';
+export type { Arrival, Browser, Outcome, Receiver, Reception } from './authorization/receiver.ts';
+export type { ScopePlan, ScopeSettings } from './authorization/scope-plan.ts';
+export { type BeginOptions, type Client, createClient, type Session, type SignInOptions } from './client.ts';
+export { type ClientOptions, defaultLimits, type Limits } from './configuration.ts';
+export type { ServerChallenge } from './discovery/challenge.ts';
+export type { Discovery } from './discovery/discover.ts';
+export { ClientError, type ClientErrorCode, type ClientErrorOptions, displayText } from './errors.ts';
+export type { ClientEvent, SignInReason } from './events.ts';
+export type {
+  ApplicationGrant,
+  EnterpriseGrant,
+  GrantSettings,
+  PersonGrant,
+  WorkloadGrant,
+} from './grants/settings.ts';
+export type {
+  PreregisteredClient,
+  Registration,
+  RegistrationQuestion,
+  RegistrationReply,
+  RegistrationSettings,
+} from './registration/registration.ts';
+export type { CredentialKey, CredentialRecord, CredentialStore, Release } from './store/credential-store.ts';
+export { keyText } from './store/credential-store.ts';
+export { createMemoryStore } from './store/memory-store.ts';
+export { readSigningKey, type SigningAlgorithm, type SigningKey } from './tokens/signing-key.ts';
+export type { Tokens } from './tokens/tokens.ts';
+export type { Fetch } from './transport.ts';

@@ -1,0 +1,145 @@
+/** Dynamic client registration: what is asked for, and what the answer means. */
+import {
+  type AuthorizationServerMetadata,
+  type ClientAuthenticationMethod,
+  isLoopbackHost,
+  matchesRedirectUri,
+} from '@portcullis/protocol';
+import { ClientError, displayText } from '../errors.ts';
+import { type Answer, exchange, parseJson, readRetryAfter, type Wire } from '../transport.ts';
+import { chooseMethod, methodToRegister } from './authentication-method.ts';
+import type { Registration, RegistrationSettings } from './registration.ts';
+
+/** The body of a registration request; names are those of the wire. @see RFC 7591 §2 */
+export interface RegistrationRequest {
+  readonly client_name: string;
+  readonly client_uri?: string;
+  readonly software_id?: string;
+  readonly software_version?: string;
+  readonly redirect_uris: readonly string[];
+  readonly grant_types: readonly string[];
+  readonly response_types: readonly string[];
+  readonly token_endpoint_auth_method: ClientAuthenticationMethod;
+  readonly application_type: 'native' | 'web';
+}
+
+/** Writes the request. The refresh grant is registered, so that the person is asked seldom. */
+export function registrationRequest(
+  settings: RegistrationSettings,
+  metadata: AuthorizationServerMetadata,
+  redirectUris: readonly string[],
+): RegistrationRequest {
+  return {
+    client_name: settings.clientName ?? 'Portcullis client',
+    ...(settings.clientUri !== undefined && { client_uri: settings.clientUri }),
+    ...(settings.softwareId !== undefined && { software_id: settings.softwareId }),
+    ...(settings.softwareVersion !== undefined && { software_version: settings.softwareVersion }),
+    redirect_uris: redirectUris,
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: methodToRegister(metadata),
+    application_type: applicationType(redirectUris),
+  };
+}
+
+/** `native` when the answers come to this computer, else `web`. */
+export function applicationType(redirectUris: readonly string[]): 'native' | 'web' {
+  const remote = (uri: string): boolean => uri.startsWith('https:') && !isLoopbackHost(new URL(uri).hostname);
+  return redirectUris.length > 0 && redirectUris.every(remote) ? 'web' : 'native';
+}
+
+/**
+ * Registers.
+ * @throws ClientError `registration_refused` with what the server said, or an outage.
+ */
+export async function registerDynamically(
+  wire: Wire,
+  endpoint: string,
+  request: RegistrationRequest,
+  metadata: AuthorizationServerMetadata,
+): Promise<Registration> {
+  const answer = await exchange(wire, endpoint, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(request),
+  });
+  return readRegistration(answer, request, metadata);
+}
+
+/** Understands the answer: what it says counts, not what was asked for. @see RFC 7591 §3.2.1 */
+export function readRegistration(
+  answer: Answer,
+  request: RegistrationRequest,
+  metadata: AuthorizationServerMetadata,
+): Registration {
+  if (answer.status < 200 || answer.status >= 300) throw refused(answer);
+  const json = parseJson(answer.body);
+  const document = typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : {};
+  const clientId = text(document['client_id']);
+  if (clientId === null) {
+    throw new ClientError('registration_refused', 'The registration was answered without a client_id.');
+  }
+  const clientSecret = text(document['client_secret']);
+  const registered = text(document['token_endpoint_auth_method']) ?? undefined;
+  const authentication = chooseMethod({
+    registered,
+    hasSecret: clientSecret !== null,
+    hasKey: false,
+    listed: metadata.token_endpoint_auth_methods_supported,
+  });
+  if (authentication === null || (authentication.startsWith('client_secret') && clientSecret === null)) {
+    throw new ClientError(
+      'registration_refused',
+      `The server registered this client for ${displayText(registered ?? 'a secret')}, which it cannot use.`,
+    );
+  }
+  return {
+    way: 'dynamic',
+    clientId,
+    clientSecret,
+    authentication,
+    redirectUris: checkRedirectUris(document['redirect_uris'], request.redirect_uris),
+    secretExpiresAt: readExpiry(document['client_secret_expires_at']),
+  };
+}
+
+function checkRedirectUris(answered: unknown, asked: readonly string[]): readonly string[] {
+  const uris = Array.isArray(answered) ? answered.filter((uri) => typeof uri === 'string') : [];
+  if (uris.length === 0) return asked;
+  if (asked.some((uri) => uris.some((registered) => matchesRedirectUri(registered, uri)))) return uris;
+  throw new ClientError(
+    'registration_refused',
+    'The server registered other redirect URIs than the ones asked for.',
+  );
+}
+
+function refused(answer: Answer): ClientError {
+  if (answer.status >= 500 || answer.status === 429) {
+    return new ClientError(
+      'temporarily_unavailable',
+      `The registration was answered with status ${answer.status}.`,
+      {
+        status: answer.status,
+        retryAfter: readRetryAfter(answer.headers, Date.now()),
+      },
+    );
+  }
+  const json = parseJson(answer.body);
+  const document = typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : {};
+  const error = displayText(text(document['error']) ?? '');
+  const description = displayText(text(document['error_description']) ?? '');
+  const said = [error, description].filter((part) => part !== '').join(': ') || `status ${answer.status}`;
+  return new ClientError('registration_refused', `The server refused to register this client (${said}).`, {
+    oauthError: error === '' ? undefined : error,
+    status: answer.status,
+  });
+}
+
+function text(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+/** Zero means that the secret does not expire. */
+function readExpiry(value: unknown): number | null {
+  return typeof value === 'number' && value > 0 ? value : null;
+}

@@ -1,0 +1,52 @@
+/** What keeps credentials must do: the port, with the concurrency law of each method. */
+
+import type { Pending } from '../authorization/pending.ts';
+import type { Registration } from '../registration/registration.ts';
+import type { Tokens } from '../tokens/tokens.ts';
+
+/** Credentials belong to one server, one issuer, and one account of the person; no other combination sees them. */
+export interface CredentialKey {
+  /** Canonical URL of the protected server. */
+  readonly server: string;
+  readonly issuer: string;
+  /** The person's name for it; `default` where there is one only. */
+  readonly account: string;
+}
+
+/** All that is kept under one key. */
+export interface CredentialRecord {
+  readonly key: CredentialKey;
+  /** Dynamic registrations and what a person typed; configured clients stay in the configuration. */
+  readonly registration: Registration | null;
+  readonly tokens: Tokens | null;
+}
+
+/** Gives a lock back. */
+export type Release = () => Promise<void>;
+
+export interface CredentialStore {
+  /** Where credentials are kept, for a person to read: `memory`, `the file …`. */
+  readonly place: string;
+  /** The record, as last saved by anybody who shares the store. */
+  find(key: CredentialKey): Promise<CredentialRecord | null>;
+  /** All records of an account at a server, whatever the issuer. */
+  list(server: string, account: string): Promise<readonly CredentialRecord[]>;
+  /** Replaces the whole record, atomically: a reader sees the old one or the new one. */
+  save(record: CredentialRecord): Promise<void>;
+  /** Removes a record; nothing happens when there is none. */
+  remove(key: CredentialKey): Promise<void>;
+  /** Keeps a flow that waits for its answer. */
+  savePending(pending: Pending): Promise<void>;
+  /** Hands a waiting flow to exactly one caller, and forgets it; `null` when there is none. */
+  takePending(state: string): Promise<Pending | null>;
+  /**
+   * Waits until nobody who shares the store holds the lock of that name, and takes it. A holder that dies loses it.
+   * @param name any text
+   */
+  lock(name: string): Promise<Release>;
+}
+
+/** A key as one text, unambiguous. */
+export function keyText({ server, issuer, account }: CredentialKey): string {
+  return JSON.stringify([server, issuer, account]);
+}

@@ -1,0 +1,143 @@
+/** Refreshing: one request in flight a credential, retried through outages, and only `invalid_grant` ends a session. */
+import { refreshForm } from '@portcullis/protocol';
+import type { Configuration } from '../configuration.ts';
+import { ClientError } from '../errors.ts';
+import type { Registration } from '../registration/registration.ts';
+import { type CredentialKey, type CredentialRecord, keyText } from '../store/credential-store.ts';
+import { requestToken, type TokenHands } from './token-endpoint.ts';
+import { readTokens, type Tokens } from './tokens.ts';
+
+/** How a refresh ended. */
+export type RefreshResult =
+  /** Newer tokens, by this refresh or by somebody else's. */
+  | { readonly kind: 'renewed'; readonly tokens: Tokens }
+  /** There is no session any more: the refresh token is gone or dead. */
+  | { readonly kind: 'ended' }
+  /** It could not be done for now; the session stands. */
+  | { readonly kind: 'postponed'; readonly error: ClientError };
+
+/** Longest wait that a server's `Retry-After` is worth, in milliseconds. */
+const PATIENCE = 5_000;
+
+/** Codes by which a server says that it does not know the client any more. */
+const DEAD_CLIENT: ReadonlySet<string> = new Set(['invalid_client', 'unauthorized_client']);
+
+export interface Refresher {
+  /** Renews the tokens of a record, unless somebody has done so since `stale` was read. */
+  refresh(key: CredentialKey, stale: Tokens): Promise<RefreshResult>;
+}
+
+/** Makes the refresher of a client. */
+export function createRefresher(
+  configuration: Configuration,
+  hands: TokenHands,
+  registrationOf: (record: CredentialRecord, tokens: Tokens) => Registration | null,
+): Refresher {
+  const { store, limits, tell } = configuration;
+
+  return {
+    async refresh(key, stale) {
+      const release = await store.lock(`refresh ${keyText(key)}`);
+      try {
+        const record = await store.find(key);
+        const tokens = record?.tokens ?? null;
+        if (record === null || tokens === null) return { kind: 'ended' };
+        // Whoever was faster has done the work: its tokens are the newest.
+        if (tokens.accessToken !== stale.accessToken) return { kind: 'renewed', tokens };
+        return await renew(record, tokens);
+      } finally {
+        await release();
+      }
+    },
+  };
+
+  async function renew(record: CredentialRecord, tokens: Tokens): Promise<RefreshResult> {
+    const registration = registrationOf(record, tokens);
+    if (tokens.refreshToken === null || registration === null) return { kind: 'ended' };
+    try {
+      const renewed = await askPatiently(record, tokens, tokens.refreshToken, registration);
+      // Point of no return: the old refresh token may be dead from here on.
+      await store.save({ ...record, tokens: renewed });
+      tell({ type: 'tokens_refreshed', issuer: record.key.issuer });
+      return { kind: 'renewed', tokens: renewed };
+    } catch (error) {
+      return understandFailure(record, tokens, error);
+    }
+  }
+
+  /** An answer that was lost on its way is asked for again: servers repeat it within a short grace. */
+  async function askPatiently(
+    record: CredentialRecord,
+    tokens: Tokens,
+    refreshToken: string,
+    registration: Registration,
+  ): Promise<Tokens> {
+    for (const delay of [...limits.retryDelays, null]) {
+      try {
+        return await ask(record, tokens, refreshToken, registration);
+      } catch (error) {
+        if (!(error instanceof ClientError) || !error.temporary || delay === null) throw error;
+        const wanted = (error.retryAfter ?? 0) * 1000;
+        if (wanted > PATIENCE) throw error;
+        await wait(Math.max(delay, wanted));
+      }
+    }
+    throw new TypeError('The last try returns or throws.');
+  }
+
+  async function ask(
+    record: CredentialRecord,
+    tokens: Tokens,
+    refreshToken: string,
+    registration: Registration,
+  ): Promise<Tokens> {
+    const { resource, tokenEndpoint, dpopKey, requestedScopes, scopes, clientId } = tokens;
+    const json = await requestToken(hands, {
+      endpoint: tokenEndpoint,
+      issuer: record.key.issuer,
+      registration,
+      form: refreshForm({ refreshToken, resource }),
+      dpopKey,
+    });
+    const now = hands.clock();
+    return readTokens(json, {
+      now,
+      requestedScopes,
+      resource,
+      tokenEndpoint,
+      clientId,
+      dpopKey,
+      refreshToken,
+      scopes,
+    });
+  }
+
+  async function understandFailure(
+    record: CredentialRecord,
+    tokens: Tokens,
+    error: unknown,
+  ): Promise<RefreshResult> {
+    if (!(error instanceof ClientError)) throw error;
+    const { issuer } = record.key;
+    if (error.oauthError === 'invalid_grant') {
+      await store.save({ ...record, tokens: null });
+      tell({ type: 'session_ended', issuer, reason: error.message });
+      return { kind: 'ended' };
+    }
+    if (
+      error.oauthError !== undefined &&
+      DEAD_CLIENT.has(error.oauthError) &&
+      record.registration?.way === 'dynamic'
+    ) {
+      await store.save({ ...record, registration: null });
+      tell({ type: 'registration_dropped', issuer, clientId: tokens.clientId, reason: error.message });
+      return { kind: 'ended' };
+    }
+    tell({ type: 'refresh_postponed', issuer, reason: error.message });
+    return { kind: 'postponed', error };
+  }
+}
+
+function wait(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
