@@ -1,0 +1,282 @@
+/** Dynamic registration: anybody becomes a client with the rights of anybody, and gets told exactly what was registered. */
+import { describe, expect, it } from 'vitest';
+import { CALLBACK, redemption, type ServerUnderTest, startServer } from './server-under-test.ts';
+
+const LOOPBACK = 'http://localhost:3118/callback';
+
+/** Expects a refusal that leaves the store as it was, and that a good registration still passes afterwards. */
+async function expectRefused(t: ServerUnderTest, metadata: object, error: string): Promise<void> {
+  const before = t.snapshot();
+  const { status, body } = await t.register(metadata);
+  expect([status, body['error']]).toEqual([400, error]);
+  expect(body['error_description']).toMatch(/\S/);
+  expect(t.snapshot()).toBe(before);
+}
+
+describe('what a client gets', () => {
+  it('[AS-DCR-2 AS-DCR-60 AS-DCR-61 AS-DCR-62 AS-DCR-71 AS-META-66 ALL-DCR-1] is 201 with an identifier and everything registered', async () => {
+    const { register, clock } = await startServer();
+    const { status, headers, body } = await register({
+      redirect_uris: [LOOPBACK],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+      client_name: 'Claude Code (notes)',
+      scope: 'notes:read notes:write',
+      client_uri: 'https://app.example',
+    });
+    expect([status, headers.get('content-type'), headers.get('cache-control')]).toEqual([
+      201,
+      'application/json',
+      'no-store',
+    ]);
+    expect(body).toEqual({
+      client_id: expect.stringMatching(/^client_[A-Za-z0-9_-]{22}$/),
+      client_id_issued_at: clock.now,
+      redirect_uris: [LOOPBACK],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+      application_type: 'native',
+      client_name: 'Claude Code (notes)',
+      scope: 'notes:read notes:write',
+      client_uri: 'https://app.example',
+    });
+  });
+
+  it('[AS-DCR-63 AS-DCR-61] has the defaults of the RFC when it asks for nothing', async () => {
+    const { register } = await startServer();
+    const { status, body } = await register({ redirect_uris: [CALLBACK] });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({
+      grant_types: ['authorization_code'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'client_secret_basic',
+      application_type: 'web',
+      client_secret: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/),
+      client_secret_expires_at: 0,
+    });
+  });
+
+  it('[AS-DCR-69 AS-CODE-72] is a secret of its own, or none', async () => {
+    const { register } = await startServer();
+    const bodies = await Promise.all([
+      register({ redirect_uris: [CALLBACK], token_endpoint_auth_method: 'client_secret_post' }),
+      register({ redirect_uris: [CALLBACK], token_endpoint_auth_method: 'client_secret_post' }),
+      register({ redirect_uris: [CALLBACK], token_endpoint_auth_method: 'none' }),
+    ]);
+    const [first, second, none] = bodies.map(({ body }) => body);
+    expect(first?.['client_secret']).not.toBe(second?.['client_secret']);
+    expect(first?.['client_id']).not.toBe(second?.['client_id']);
+    expect(none).not.toHaveProperty('client_secret');
+    expect(none).not.toHaveProperty('client_secret_expires_at');
+  });
+
+  it('[S-STORE-1] is not readable in the store or the events', async () => {
+    const { register, snapshot, events } = await startServer();
+    const { body } = await register({ redirect_uris: [CALLBACK] });
+    const kept = snapshot() + JSON.stringify(events);
+    expect(kept).toContain(body['client_id']);
+    expect(kept).not.toContain(body['client_secret']);
+    expect(events).toContainEqual({ type: 'client.registered', clientId: body['client_id'] });
+  });
+
+  it('[AS-DCR-2 AS-O21-1] works in the flow, with and without a secret', async () => {
+    const t = await startServer();
+    const secret = await t.register({
+      redirect_uris: [CALLBACK],
+      token_endpoint_auth_method: 'client_secret_post',
+    });
+    const open = await t.register({ redirect_uris: [CALLBACK], token_endpoint_auth_method: 'none' });
+    for (const { body } of [secret, open]) {
+      const { client_id, client_secret } = body as Record<string, string>;
+      const { code, verifier } = await t.issueCode({ clientId: String(client_id), redirectUri: CALLBACK });
+      const form = {
+        ...redemption(code, verifier, client_id),
+        ...(client_secret !== undefined && { client_secret }),
+      };
+      expect((await t.post('/token', form)).status).toBe(200);
+    }
+  });
+});
+
+describe('what anybody may not have', () => {
+  it('[AS-GRANT-3] T040 is authority of its own: fields that are ours are dropped and client credentials left out', async () => {
+    const t = await startServer();
+    const { status, body, text } = await t.register({
+      redirect_uris: [CALLBACK],
+      grant_types: ['authorization_code', 'client_credentials', 'password'],
+      client_id: 'admin',
+      client_secret: 'chosen',
+      trusted: true,
+      skip_consent: true,
+      require_pkce: false,
+      userId: 'user_ada',
+      ['__proto__x']: 1,
+    });
+    expect(status).toBe(201);
+    expect(body['grant_types']).toEqual(['authorization_code']);
+    for (const word of [
+      'admin',
+      'chosen',
+      'trusted',
+      'skip_consent',
+      'require_pkce',
+      'user_ada',
+      '__proto__',
+    ]) {
+      expect(text + t.snapshot().replace(/^accounts\n.*$/m, '')).not.toContain(word);
+    }
+    const { client_id: clientId, client_secret: clientSecret } = body as Record<string, string>;
+    const asked = await t.post(
+      '/token',
+      { grant_type: 'client_credentials' },
+      {
+        authorization: `Basic ${btoa(`${clientId}:${clientSecret}`)}`,
+      },
+    );
+    expect([asked.status, asked.body['error']]).toEqual([400, 'unauthorized_client']);
+  });
+
+  it('T040 is the grant client_credentials alone', async () => {
+    const t = await startServer();
+    await expectRefused(t, { grant_types: ['client_credentials'] }, 'invalid_client_metadata');
+  });
+
+  it('T040 has no prototype to pollute', async () => {
+    const { send } = await startServer();
+    const { status, text } = await send('/register', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: `{"redirect_uris":["${CALLBACK}"],"__proto__":{"scope":"admin"},"constructor":{"prototype":{"scope":"admin"}}}`,
+    });
+    expect(status).toBe(201);
+    expect(text).not.toContain('admin');
+    expect(Reflect.get({}, 'scope')).toBeUndefined();
+  });
+});
+
+describe('redirect URIs', () => {
+  it.each([
+    'javascript:alert(1)', 'JaVaScRiPt:alert(1)', ' javascript:alert(1)', 'java\tscript:alert(1)', 'java\nscript:alert(1)',
+    'data:text/html,x', 'vbscript:x', 'blob:https://app.example/1', 'file:///etc/passwd', 'view-source:https://app.example',
+    'about:blank',
+  ])('[AS-REDIR-5 AS-DCR-64] T037 with a script scheme condemn the registration: %j', async (uri) => {
+    const t = await startServer();
+    await expectRefused(t, { redirect_uris: [uri] }, 'invalid_redirect_uri');
+    await expectRefused(t, { redirect_uris: [CALLBACK, uri] }, 'invalid_redirect_uri');
+  }); // biome-ignore format: one list
+
+  it.each([
+    ['missing', undefined],
+    ['none', []],
+    ['a string', CALLBACK],
+    ['null inside', [null]],
+    ['1,000 of them', Array.from({ length: 1000 }, (_, index) => `https://app.example/${index}`)],
+    ['10 KB long', [`https://app.example/${'a'.repeat(10_000)}`]],
+    ['a fragment', ['https://app.example/cb#x']],
+    ['user information', ['https://user@app.example/cb']],
+    ['a wildcard', ['https://*.app.example/cb']],
+    ['plain http', ['http://app.example/cb']],
+    ['relative', ['/callback']],
+    ['a private-use scheme', ['myapp://callback']],
+  ])('[AS-REDIR-5 AS-DCR-64] T038 have to be good: %s', async (_what, redirect_uris) => {
+    const t = await startServer();
+    await expectRefused(t, { redirect_uris }, 'invalid_redirect_uri');
+    expect((await t.register({ redirect_uris: [CALLBACK, LOOPBACK] })).status).toBe(201);
+  });
+
+  it('of a scheme that is not allowed are left out beside good ones, and kept when it is', async () => {
+    const uris = ['cursor://anysphere.cursor-mcp/oauth/callback', LOOPBACK];
+    const strict = await startServer();
+    expect((await strict.register({ redirect_uris: uris })).body['redirect_uris']).toEqual([LOOPBACK]);
+    const open = await startServer({ privateUseSchemes: ['cursor'] });
+    expect((await open.register({ redirect_uris: uris })).body['redirect_uris']).toEqual(uris);
+  });
+});
+
+describe('other metadata', () => {
+  it.each([
+    ['a script as client_uri', { client_uri: 'javascript:alert(1)' }],
+    ['data as logo_uri', { logo_uri: 'data:image/svg+xml,x' }],
+    ['a script as tos_uri', { tos_uri: 'javascript:alert(1)' }],
+    ['a file as policy_uri', { policy_uri: 'file:///x' }],
+    ['a file as jwks_uri', { jwks_uri: 'file:///x' }],
+    ['plain http as jwks_uri', { jwks_uri: 'http://169.254.169.254/' }],
+  ])('[AS-DCR-65] T039 with bad URLs is refused: %s', async (_what, metadata) => {
+    const t = await startServer();
+    await expectRefused(t, { redirect_uris: [CALLBACK], ...metadata }, 'invalid_client_metadata');
+  });
+
+  const key = { kty: 'EC', crv: 'P-256', x: 'x', y: 'y' };
+
+  it.each([
+    ['a private key', { jwks: { keys: [{ ...key, d: 'd' }] } }],
+    ['a symmetric key', { jwks: { keys: [{ kty: 'oct', k: 'k' }] } }],
+    ['both ways to name keys', { jwks: { keys: [key] }, jwks_uri: 'https://app.example/jwks' }],
+    ['a method that is not offered', { token_endpoint_auth_method: 'tls_client_auth' }],
+    ['the implicit response type', { response_types: ['token'] }],
+    ['grants that are not offered', { grant_types: ['implicit'] }],
+    ['a number as a name', { client_name: 7 }],
+    ['a scope that is none', { scope: 'a"b' }],
+  ])('[AS-DCR-65] T041 that contradicts itself is refused: %s', async (_what, metadata) => {
+    const t = await startServer();
+    await expectRefused(t, { redirect_uris: [CALLBACK], ...metadata }, 'invalid_client_metadata');
+  });
+
+  it('[AS-DCR-66] that is unknown or tagged with a language is ignored', async () => {
+    const { register } = await startServer();
+    const { status, body } = await register({
+      redirect_uris: [CALLBACK],
+      'client_name#de': 'Notizen',
+      client_name: 'Notes',
+      future_member: { a: 1 },
+      logo_uri: null,
+    });
+    expect(status).toBe(201);
+    expect(body['client_name']).toBe('Notes');
+    expect(body).not.toHaveProperty('future_member');
+  });
+});
+
+describe('bodies', () => {
+  it.each([
+    ['no JSON', 'application/json', '{', 400],
+    ['an array', 'application/json', '[]', 400],
+    ['null', 'application/json', 'null', 400],
+    [
+      'a repeated member',
+      'application/json',
+      `{"redirect_uris":["${CALLBACK}"],"redirect_uris":["https://b.example"]}`,
+      400,
+    ],
+    ['deep nesting', 'application/json', `{"redirect_uris":${'['.repeat(9000)}${']'.repeat(9000)}}`, 400],
+    ['text', 'text/plain', `{"redirect_uris":["${CALLBACK}"]}`, 400],
+    ['a form', 'application/x-www-form-urlencoded', 'redirect_uris=x', 400],
+    [
+      '100 KB',
+      'application/json',
+      JSON.stringify({ redirect_uris: [`https://app.example/${'a'.repeat(100_000)}`] }),
+      413,
+    ],
+  ])('[AS-DCR-60] T044 that are %s are refused and nothing is stored', async (_what, type, body, status) => {
+    const { send, snapshot } = await startServer();
+    const before = snapshot();
+    const answer = await send('/register', {
+      method: 'POST',
+      headers: { 'content-type': type, origin: 'null' },
+      body,
+    });
+    expect([answer.status, answer.body['error']]).toEqual([status, 'invalid_client_metadata']);
+    expect(snapshot()).toBe(before);
+  });
+});
+
+describe('without registration', () => {
+  it('[AS-REG-1] a client is configured with its identifier and secret', async () => {
+    const { issueCode, post } = await startServer({ registration: false });
+    const { code, verifier } = await issueCode({ clientId: 'web', redirectUri: CALLBACK });
+    const form = redemption(code, verifier, 'web');
+    expect((await post('/token', { ...form, client_secret: 'web-secret' })).status).toBe(200);
+  });
+});
