@@ -1,0 +1,547 @@
+/** Redirect URIs: what may be registered, what matches, what is admitted. */
+import {
+  admitRedirect,
+  isLoopbackHost,
+  judgeRedirectUri,
+  matchesRedirectUri,
+  readUrl,
+} from '@portcullis/protocol';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { answerOf, refusalOf } from './refusal.ts';
+
+const scripts = [
+  'javascript:alert(1)',
+  'JaVaScRiPt:alert(1)',
+  ' javascript:alert(1)',
+  'java\tscript:alert(1)',
+  'java\nscript:alert(1)',
+  '\u0000javascript:alert(1)',
+  '\u00a0javascript:alert(1)',
+  'javascript://c.example/%0aalert(1)',
+  'data:text/html,<script>alert(1)</script>',
+  'data:text/html;base64,PHNjcmlwdD4=',
+  'vbscript:msgbox(1)',
+  'blob:https://c.example/7f3a',
+  'file:///etc/passwd',
+  'filesystem:https://c.example/x',
+  'view-source:https://c.example/',
+  'about:blank',
+  'intent://scan/#Intent;scheme=zxing;end',
+];
+
+describe('judgeRedirectUri', () => {
+  const good: readonly { given: string; expect: string }[] = [
+    { given: 'https://c.example/cb', expect: 'https' },
+    { given: 'https://c.example', expect: 'https' },
+    { given: 'https://c.example:8443/cb?x=1', expect: 'https' },
+    { given: 'https://xn--e1awd7f.example/cb', expect: 'https' },
+    { given: 'https://vscode.dev/redirect', expect: 'https' },
+    { given: 'http://localhost:3000/callback', expect: 'loopback' },
+    { given: 'http://localhost/callback', expect: 'loopback' },
+    { given: 'http://127.0.0.1:33418', expect: 'loopback' },
+    { given: 'http://127.0.0.1/', expect: 'loopback' },
+    { given: 'http://[::1]:51004/cb?x=1', expect: 'loopback' },
+  ];
+  it.each(good)('[AS-REDIR-5] takes $given: $expect', ({ given, expect: expected }) => {
+    expect(judgeRedirectUri(given)).toEqual({ kind: expected });
+  });
+
+  it.each(scripts)('[AS-REDIR-5] T005 T037 condemns %j, whatever the policy', (given) => {
+    const schemes = [
+      'javascript',
+      'data',
+      'vbscript',
+      'blob',
+      'file',
+      'filesystem',
+      'view-source',
+      'about',
+      'intent',
+    ];
+    for (const policy of [undefined, { privateUseSchemes: schemes }]) {
+      expect(judgeRedirectUri(given, policy).kind).toBe('dangerous');
+    }
+  });
+
+  const bad: readonly { description: string; given: string; expect: string }[] = [
+    { description: '[AS-REDIR-5] T038 plain http', given: 'http://c.example/cb', expect: 'must use https' },
+    {
+      description: '[AS-REDIR-5] plain http to a host',
+      given: 'http://evil.example/cb',
+      expect: 'must use https',
+    },
+    { description: '[AS-REDIR-20] T038 relative', given: '/cb', expect: 'absolute' },
+    { description: '[AS-REDIR-20] relative to a scheme', given: '//c.example/cb', expect: 'absolute' },
+    { description: '[AS-REDIR-20] T038 nothing', given: '', expect: 'absolute' },
+    { description: '[AS-REDIR-20] T038 a fragment', given: 'https://c.example/cb#f', expect: 'fragment' },
+    { description: '[AS-REDIR-20] an empty fragment', given: 'https://c.example/cb#', expect: 'fragment' },
+    { description: '[AS-REDIR-20] T038 a wildcard host', given: 'https://*.c.example', expect: 'wildcard' },
+    { description: '[AS-REDIR-20] a wildcard path', given: 'https://c.example/*', expect: 'wildcard' },
+    { description: 'T038 user info', given: 'https://u:p@c.example/cb', expect: 'well-formed' },
+    { description: 'empty user info', given: 'https://@c.example/cb', expect: 'well-formed' },
+    {
+      description: 'T038 100 KB',
+      given: `https://c.example/${'a'.repeat(100_000)}`,
+      expect: 'characters long',
+    },
+    { description: 'no host', given: 'https://', expect: 'well-formed' },
+    { description: 'no host but a path', given: 'https:///evil.example/cb', expect: 'well-formed' },
+    { description: 'no slashes', given: 'https:c.example/cb', expect: 'well-formed' },
+    { description: 'a backslash', given: 'https://evil.example\\@c.example/cb', expect: 'well-formed' },
+    { description: 'a space in front', given: ' https://c.example/cb', expect: 'well-formed' },
+    { description: 'a line break', given: 'https://c.example/cb\r\nSet-Cookie: x', expect: 'well-formed' },
+    { description: 'a Unicode host', given: 'https://с.example/cb', expect: 'well-formed' },
+    { description: 'a full-width dot', given: 'https://c\uff0eexample/cb', expect: 'well-formed' },
+    {
+      description: 'a percent-encoded host',
+      given: 'https://c.example%2eevil.test/cb',
+      expect: 'well-formed',
+    },
+    { description: 'a shortened address', given: 'http://127.1/cb', expect: 'well-formed' },
+    { description: 'a hexadecimal address', given: 'http://0x7f.1/cb', expect: 'well-formed' },
+    { description: 'a numeric address', given: 'http://2130706433/cb', expect: 'well-formed' },
+    { description: 'another loopback address', given: 'http://127.0.0.2/cb', expect: 'must use https' },
+    {
+      description: 'a host that begins like loopback',
+      given: 'http://127.0.0.1.evil.test/cb',
+      expect: 'must use https',
+    },
+    {
+      description: 'a host that begins like localhost',
+      given: 'http://localhost.evil.test/cb',
+      expect: 'must use https',
+    },
+    { description: 'localhost with a dot', given: 'http://localhost./cb', expect: 'must use https' },
+    { description: 'every address', given: 'http://0.0.0.0:3000/cb', expect: 'must use https' },
+    {
+      description: 'loopback as user info',
+      given: 'http://localhost:80@attacker.test/cb',
+      expect: 'well-formed',
+    },
+    {
+      description: '[AS-AUTHZ-77] a code of its own',
+      given: 'https://c.example/cb?code=x',
+      expect: 'parameters',
+    },
+    {
+      description: '[AS-AUTHZ-77] an encoded one',
+      given: 'https://c.example/cb?a=b&%73tate=x',
+      expect: 'parameters',
+    },
+    {
+      description: '[AS-AUTHZ-77] an issuer of its own',
+      given: 'http://localhost/cb?iss',
+      expect: 'parameters',
+    },
+  ];
+  it.each(bad)('condemns $description', ({ given, expect: expected }) => {
+    const judgement = judgeRedirectUri(given);
+    expect(judgement).toEqual({ kind: 'dangerous', reason: expect.stringContaining(expected) });
+  });
+
+  describe('with private-use schemes', () => {
+    const policy = { privateUseSchemes: ['cursor', 'Com.Example.App', 'https', 'http'] };
+    it.each([
+      { description: 'refuses by default', given: ['com.example.app:/cb'] as const, expect: 'refused' },
+      { description: 'refuses by default with a host', given: ['myapp://cb'] as const, expect: 'refused' },
+      {
+        description: 'takes what is allowed',
+        given: ['cursor://host/cb', policy] as const,
+        expect: 'private-use',
+      },
+      {
+        description: 'whatever its case',
+        given: ['COM.EXAMPLE.APP:/cb', policy] as const,
+        expect: 'private-use',
+      },
+      {
+        description: 'refuses what is not',
+        given: ['cursors://host/cb', policy] as const,
+        expect: 'refused',
+      },
+      {
+        description: 'gives http no way round',
+        given: ['http://c.example/cb', policy] as const,
+        expect: 'dangerous',
+      },
+      {
+        description: 'condemns what is malformed',
+        given: ['cursor://u@host/cb', policy] as const,
+        expect: 'dangerous',
+      },
+      {
+        description: 'condemns a fragment',
+        given: ['cursor://host/cb#f', policy] as const,
+        expect: 'dangerous',
+      },
+    ])('[AS-REDIR-24] $description', ({ given, expect: expected }) => {
+      expect(judgeRedirectUri(...given).kind).toBe(expected);
+    });
+  });
+});
+
+/** What differs from `https://c.example/cb` in something, however little. */
+const mutations = [
+  'https://c.example/cb/',
+  'https://c.example/CB',
+  'HTTPS://c.example/cb',
+  'https://C.EXAMPLE/cb',
+  'https://c.example:443/cb',
+  'https://c.example:8443/cb',
+  'https://c.example/cb?x=1',
+  'https://c.example/cb?',
+  'https://c.example/cb#f',
+  'https://c.example/./cb',
+  'https://c.example/x/../cb',
+  'https://c.example/x/..;/cb',
+  'https://c.example/%63b',
+  'https://c.example%2fcb',
+  'https://c.example./cb',
+  'https://c.example.evil.test/cb',
+  'https://c.example%2eevil.test/cb',
+  'https://evil.test\\@c.example/cb',
+  'https://c.example@evil.test/cb',
+  ' https://c.example/cb',
+  '\thttps://c.example/cb',
+  'https://c.example/cb ',
+  'https://c.example/\ncb',
+  'https://c.example/cb%00',
+  'https://с.example/cb',
+  'https://c\uff0eexample/cb',
+  'https:/c.example/cb',
+  'https:\\\\c.example\\cb',
+  'http://c.example/cb',
+  '',
+];
+
+describe('matchesRedirectUri', () => {
+  it('[AS-REDIR-1] takes what is the same byte for byte', () => {
+    expect(matchesRedirectUri('https://c.example/cb', 'https://c.example/cb')).toBe(true);
+  });
+
+  it.each(mutations)('[AS-REDIR-1 AS-REDIR-23] T002 refuses %j for https://c.example/cb', (given) => {
+    expect(matchesRedirectUri('https://c.example/cb', given)).toBe(false);
+    expect(answerOf(() => admitRedirect(['https://c.example/cb'], given))).toBe('invalid_request');
+  });
+
+  const disguises = [
+    'http://localhost:80@attacker.test/cb',
+    'http://127.0.0.1@evil/cb',
+    'http://127.0.0.1:80@evil/cb',
+    'http://a@b@localhost/cb',
+    'http://user@localhost/cb',
+    'http://localhost%40evil/cb',
+    'http://localhost\\@evil/cb',
+    'http://localhost:80\\@evil/cb',
+    'http://localhost:@evil/cb',
+    'http://localhost:1:2/cb',
+    'http://localhost:/cb',
+    'http://localhost:99999/cb',
+    'http://localhost:+80/cb',
+    'http://localhost:8０/cb',
+    'http://localhost#@evil/cb',
+  ];
+  it.each(disguises)('[AS-REDIR-21] T003 refuses %j for loopback', (given) => {
+    for (const registered of ['http://127.0.0.1/cb', 'http://localhost/cb']) {
+      expect(matchesRedirectUri(registered, given)).toBe(false);
+      expect(answerOf(() => admitRedirect([registered], given))).toBe('invalid_request');
+    }
+  });
+
+  const loopback: readonly { description: string; given: [string, string]; expect: boolean }[] = [
+    {
+      description: 'another port',
+      given: ['http://127.0.0.1:3000/cb', 'http://127.0.0.1:51004/cb'],
+      expect: true,
+    },
+    {
+      description: 'a port left out',
+      given: ['http://127.0.0.1:3000/cb', 'http://127.0.0.1/cb'],
+      expect: true,
+    },
+    {
+      description: '[AS-REDIR-26] a port added',
+      given: ['http://127.0.0.1/cb', 'http://127.0.0.1:51004/cb'],
+      expect: true,
+    },
+    {
+      description: '[AS-REDIR-26] a port added to localhost',
+      given: ['http://localhost/callback', 'http://localhost:3118/callback'],
+      expect: true,
+    },
+    {
+      description: '[AS-REDIR-22] another port of localhost',
+      given: ['http://localhost:1/cb', 'http://localhost:2/cb'],
+      expect: true,
+    },
+    {
+      description: '[AS-REDIR-22] another port of [::1]',
+      given: ['http://[::1]:1/cb', 'http://[::1]:2/cb'],
+      expect: true,
+    },
+    {
+      description: 'another port and no path',
+      given: ['http://127.0.0.1:33418', 'http://127.0.0.1:40000'],
+      expect: true,
+    },
+    {
+      description: 'another port and a query',
+      given: ['http://localhost:1/cb?x=1', 'http://localhost:2/cb?x=1'],
+      expect: true,
+    },
+    {
+      description: 'a path of two slashes',
+      given: ['http://localhost:1//evil.test', 'http://localhost:2//evil.test'],
+      expect: true,
+    },
+    {
+      description: 'another path',
+      given: ['http://127.0.0.1:3000/cb', 'http://127.0.0.1:3000/cb/'],
+      expect: false,
+    },
+    {
+      description: 'a slash added',
+      given: ['http://127.0.0.1:3000', 'http://127.0.0.1:3001/'],
+      expect: false,
+    },
+    {
+      description: 'a query added',
+      given: ['http://127.0.0.1:3000/cb', 'http://127.0.0.1:3001/cb?x=1'],
+      expect: false,
+    },
+    { description: 'https', given: ['http://127.0.0.1:3000/cb', 'https://127.0.0.1:3000/cb'], expect: false },
+    {
+      description: '127.0.0.2',
+      given: ['http://127.0.0.1:3000/cb', 'http://127.0.0.2:3000/cb'],
+      expect: false,
+    },
+    {
+      description: '[AS-REDIR-22] localhost for 127.0.0.1',
+      given: ['http://127.0.0.1:3000/cb', 'http://localhost:3000/cb'],
+      expect: false,
+    },
+    {
+      description: '[AS-REDIR-22] [::1] for 127.0.0.1',
+      given: ['http://127.0.0.1:3000/cb', 'http://[::1]:3000/cb'],
+      expect: false,
+    },
+    { description: '127.1', given: ['http://127.0.0.1:3000/cb', 'http://127.1:3000/cb'], expect: false },
+    { description: '0x7f.1', given: ['http://127.0.0.1:3000/cb', 'http://0x7f.1:3000/cb'], expect: false },
+    {
+      description: 'a longer host',
+      given: ['http://127.0.0.1:3000/cb', 'http://127.0.0.1.evil.test:3000/cb'],
+      expect: false,
+    },
+    {
+      description: 'a longer localhost',
+      given: ['http://localhost:3000/cb', 'http://localhost.evil.test:3000/cb'],
+      expect: false,
+    },
+    {
+      description: 'uppercase',
+      given: ['http://localhost:3000/cb', 'http://LOCALHOST:3000/cb'],
+      expect: false,
+    },
+    {
+      description: '[AS-REDIR-23] another port of a host',
+      given: ['http://c.example:3000/cb', 'http://c.example:3001/cb'],
+      expect: false,
+    },
+    {
+      description: '[AS-REDIR-23] another port of https loopback',
+      given: ['https://localhost:1/cb', 'https://localhost:2/cb'],
+      expect: false,
+    },
+    {
+      description: 'another port in a private-use URI',
+      given: ['cursor://localhost:1/cb', 'cursor://localhost:2/cb'],
+      expect: false,
+    },
+    {
+      description: 'a scheme-relative registration',
+      given: ['//localhost:1/cb', '//localhost:2/cb'],
+      expect: false,
+    },
+    {
+      description: '[AS-REDIR-20] a wildcard',
+      given: ['https://*.c.example/cb', 'https://a.c.example/cb'],
+      expect: false,
+    },
+  ];
+  it.each(loopback)(
+    '[AS-REDIR-21] T004 $description: $expect',
+    ({ given: [registered, requested], expect: expected }) => {
+      expect(matchesRedirectUri(registered, requested)).toBe(expected);
+    },
+  );
+});
+
+describe('admitRedirect', () => {
+  it.each([
+    {
+      description: 'https',
+      given: ['https://c.example/cb', 'https://c.example/cb'] as const,
+      expect: { uri: 'https://c.example/cb', kind: 'https', display: 'c.example' },
+    },
+    {
+      description: 'a port and a host in punycode',
+      given: ['https://xn--e1awd7f.example:8443/cb', 'https://xn--e1awd7f.example:8443/cb'] as const,
+      expect: {
+        uri: 'https://xn--e1awd7f.example:8443/cb',
+        kind: 'https',
+        display: 'xn--e1awd7f.example:8443',
+      },
+    },
+    {
+      description: 'loopback, with the port of the request',
+      given: ['http://127.0.0.1/cb', 'http://127.0.0.1:51004/cb'] as const,
+      expect: { uri: 'http://127.0.0.1:51004/cb', kind: 'loopback', display: '127.0.0.1:51004' },
+    },
+    {
+      description: '[AS-AUTHZ-65] the only registered one, when the request names none',
+      given: ['https://c.example/cb', undefined] as const,
+      expect: { uri: 'https://c.example/cb', kind: 'https', display: 'c.example' },
+    },
+  ])('$description', ({ given: [registered, requested], expect: expected }) => {
+    expect(admitRedirect([registered], requested)).toEqual(expected);
+  });
+
+  it('shows the scheme of a private-use URI', () => {
+    const policy = { privateUseSchemes: ['cursor'] };
+    expect(admitRedirect(['cursor://host/cb'], 'cursor://host/cb', policy)).toEqual({
+      uri: 'cursor://host/cb',
+      kind: 'private-use',
+      display: 'cursor:',
+    });
+  });
+
+  it.each([
+    {
+      description: '[AS-AUTHZ-64] none named, several registered',
+      given: [['https://a.example/', 'https://b.example/'], undefined] as const,
+    },
+    { description: '[AS-AUTHZ-64] none named, none registered', given: [[], undefined] as const },
+    {
+      description: '[AS-AUTHZ-64] T001 not registered',
+      given: [['https://c.example/cb'], 'https://evil.example/cb'] as const,
+    },
+    {
+      description: 'a private-use URI registered before the policy changed',
+      given: [['myapp://cb'], 'myapp://cb'] as const,
+    },
+    {
+      description: 'a plain http URI in an old record',
+      given: [['http://c.example/cb'], 'http://c.example/cb'] as const,
+    },
+  ])('refuses $description', ({ given: [registered, requested] }) => {
+    expect(refusalOf(() => admitRedirect(registered, requested))).toMatchObject({
+      code: 'invalid_request',
+      status: 400,
+    });
+  });
+
+  it.each(scripts)('T005 refuses %j even where a record holds it', (given) => {
+    const refusal = refusalOf(() => admitRedirect([given], given));
+    expect(refusal.code).toBe('invalid_request');
+    expect(refusal.description).not.toContain('alert');
+  });
+});
+
+describe('for all redirect URIs', () => {
+  const piece = fc.constantFrom(
+    ...[
+      'http://',
+      'https://',
+      'localhost',
+      '127.0.0.1',
+      '[::1]',
+      'evil.test',
+      ':80',
+      ':3000',
+      '@',
+      '/',
+      '//',
+      '\\',
+      '?',
+      '#',
+    ],
+    ...['%2f', '%40', 'cb', '..', '.', ';', '\t', ' ', 'a', ':', '1', '0', '[', ']', 'LOCALHOST', '。'],
+  );
+  const loopbackUri = fc
+    .tuple(
+      fc.constantFrom('http://localhost', 'http://127.0.0.1', 'http://[::1]'),
+      fc.option(
+        fc.integer({ min: 0, max: 65_535 }).map((port) => `:${port}`),
+        { nil: '' },
+      ),
+      fc.array(piece, { maxLength: 5 }).map((parts) => parts.join('')),
+    )
+    .map((parts) => parts.join(''));
+  const anything = fc.oneof(
+    loopbackUri,
+    fc.webUrl(),
+    fc.array(piece, { maxLength: 7 }).map((parts) => parts.join('')),
+  );
+
+  it('[AS-REDIR-21] what matches without being equal is http loopback with the same host, path and query', () => {
+    fc.assert(
+      fc.property(anything, anything, (registered, requested) => {
+        if (registered === requested || !matchesRedirectUri(registered, requested)) return;
+        const [left, right] = [new URL(registered), new URL(requested)];
+        expect(isLoopbackHost(right.hostname)).toBe(true);
+        for (const part of [
+          'protocol',
+          'hostname',
+          'pathname',
+          'search',
+          'hash',
+          'username',
+          'password',
+        ] as const) {
+          expect(left[part]).toBe(right[part]);
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('[AS-REDIR-5] what is admitted is registered, and leads to https or to this computer', () => {
+    fc.assert(
+      fc.property(fc.array(anything, { maxLength: 3 }), anything, (others, requested) => {
+        const registered = [...others, requested];
+        const target = answerOf(() => admitRedirect(registered, requested));
+        if (typeof target === 'string') return;
+        const url = new URL(target.uri);
+        expect(target.uri).toBe(requested);
+        expect(url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackHost(url.hostname))).toBe(
+          true,
+        );
+        expect([url.username, url.password, url.hash]).toEqual(['', '', '']);
+        expect(target.display).toBe(url.host);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('matching is the same in both directions', () => {
+    fc.assert(
+      fc.property(loopbackUri, loopbackUri, (left, right) => {
+        expect(matchesRedirectUri(left, right)).toBe(matchesRedirectUri(right, left));
+      }),
+    );
+  });
+
+  it('every port of a registered loopback URI is admitted', () => {
+    fc.assert(
+      fc.property(loopbackUri, fc.integer({ min: 1, max: 65_535 }), (registered, port) => {
+        if (judgeRedirectUri(registered).kind !== 'loopback' || readUrl(registered) === null) return;
+        const requested = registered.replace(
+          /^(http:\/\/(?:localhost|127\.0\.0\.1|\[::1\]))(?::\d+)?/,
+          `$1:${port}`,
+        );
+        expect(admitRedirect([registered], requested).uri).toBe(requested);
+      }),
+    );
+  });
+});
