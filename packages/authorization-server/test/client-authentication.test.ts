@@ -89,13 +89,17 @@ describe('one method, the registered one', () => {
     const secret = `${clientId}-secret`;
     const redirectUri = clientId === 'web' ? CALLBACK : 'http://127.0.0.1:3000/callback';
     const { code, verifier } = await t.issueCode({ clientId, redirectUri });
-    const { client_id, ...grant } =
-      clientId === 'nightly' ? { ...GRANT, client_id: clientId } : redemption(code, verifier, clientId);
+    const { client_id: _name, ...grant } = redemption(code, verifier, clientId);
+    const form = clientId === 'nightly' ? GRANT : grant;
     const before = t.snapshot();
     const answer =
       way === 'basic'
-        ? await t.post('/token', grant, basic(clientId, secret))
-        : await t.post('/token', { ...grant, client_id, ...(way === 'post' && { client_secret: secret }) });
+        ? await t.post('/token', form, basic(clientId, secret))
+        : await t.post('/token', {
+            ...form,
+            client_id: clientId,
+            ...(way === 'post' && { client_secret: secret }),
+          });
     expect(answer.status).toBe(expected);
     if (expected === 401) {
       expect(answer.body['error']).toBe('invalid_client');

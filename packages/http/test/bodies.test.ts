@@ -6,7 +6,7 @@ import { LARGEST_BODY, readForm, readJson } from '../src/index.ts';
 const FORM = 'application/x-www-form-urlencoded';
 
 function posted(
-  body: BodyInit | null,
+  body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null,
   type: string | null = FORM,
   url = 'https://as.example/token',
 ): Request {

@@ -1,0 +1,267 @@
+/** The grant refresh_token: rotation that logs nobody out by accident, and one family at a time. */
+import { openStore } from '@portcullis/store';
+import { describe, expect, it } from 'vitest';
+import type { AuthorizationStore } from '../src/ports/index.ts';
+import {
+  ACCOUNT,
+  CALLBACK,
+  claimsOf,
+  FILES,
+  NOTES,
+  refreshing,
+  type ServerUnderTest,
+  startServer,
+} from './server-under-test.ts';
+
+const DAY = 86_400;
+
+async function started(options?: Parameters<typeof startServer>[0]) {
+  const t = await startServer(options);
+  const { body } = await t.signIn();
+  return { t, token: String(body['refresh_token']), accessToken: body['access_token'] };
+}
+
+async function refresh(t: ServerUnderTest, token: unknown, more: Record<string, string> = {}) {
+  const { status, body } = await t.post('/token', { ...refreshing(token), ...more });
+  return { status, error: body['error'], body, token: String(body['refresh_token']) };
+}
+
+describe('a refresh', () => {
+  it('[AS-ROT-1 AS-ROT-2 AS-REF-62 AS-TOK-2 AS-TOK-65] gives new tokens, and the old one is dead after the grace', async () => {
+    const { t, token, accessToken } = await started();
+    const next = await refresh(t, token);
+    expect(next.status).toBe(200);
+    expect(next.body).toEqual({
+      access_token: expect.any(String),
+      token_type: 'Bearer',
+      expires_in: 600,
+      refresh_token: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/),
+      scope: 'notes:read notes:write',
+    });
+    expect(next.token).not.toBe(token);
+    expect(next.body['access_token']).not.toBe(accessToken);
+    t.clock.now += 31;
+    expect(await refresh(t, token)).toMatchObject({ status: 400, error: 'invalid_grant' });
+  });
+
+  it('goes on and on', async () => {
+    const { t, token } = await started();
+    const seen = new Set([token]);
+    let current = token;
+    for (let round = 0; round < 20; round++) {
+      t.clock.now += DAY;
+      const next = await refresh(t, current);
+      expect(next.status).toBe(200);
+      seen.add(next.token);
+      current = next.token;
+    }
+    expect(seen.size).toBe(21);
+  });
+
+  it('[AS-JWT-61] rests on the same grant, for the same person and client', async () => {
+    const { t, token, accessToken } = await started();
+    const { jti, ...before } = claimsOf(accessToken);
+    const { jti: nextJti, ...after } = claimsOf((await refresh(t, token)).body['access_token']);
+    expect(after).toEqual(before);
+    expect(nextJti).not.toBe(jti);
+  });
+});
+
+describe('a retry', () => {
+  it('inside the grace gets the same successor, which works', async () => {
+    const { t, token } = await started();
+    const first = await refresh(t, token);
+    t.clock.now += 30;
+    const second = await refresh(t, token);
+    expect([second.status, second.token]).toEqual([200, first.token]);
+    expect(t.events.map(({ type }) => type).slice(-2)).toEqual(['token.refreshed', 'token.replayed']);
+    expect((await refresh(t, first.token)).status).toBe(200);
+  });
+
+  it('fifty at once get one successor', async () => {
+    const { t, token } = await started();
+    const answers = await Promise.all(Array.from({ length: 50 }, () => refresh(t, token)));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    expect(new Set(answers.map((answer) => answer.token)).size).toBe(1);
+    expect(new Set(answers.map(({ body }) => body['access_token'])).size).toBe(50);
+    expect((await refresh(t, answers[0]?.token)).status).toBe(200);
+  });
+
+  it('gets the same successor from another process that shares store and sealing key', async () => {
+    const store = await openStore(':memory:');
+    const [here, there] = [
+      await startServer({ store }),
+      await startServer({ store: { ...store, close: async () => {} } }),
+    ];
+    const { body } = await here.signIn();
+    const first = await refresh(here, body['refresh_token']);
+    expect((await refresh(there, body['refresh_token'])).token).toBe(first.token);
+  });
+});
+
+describe('reuse', () => {
+  it('[AS-REF-63 AS-TTL-1] T028 after the grace ends that family, its newest token and its access tokens', async () => {
+    const { t, token } = await started();
+    const bystander = await t.signIn();
+    const next = await refresh(t, token);
+    const claims = claimsOf(next.body['access_token']) as never;
+    expect(await t.server.isLive(claims)).toBe(true);
+    t.clock.now += 31;
+    expect(await refresh(t, token)).toMatchObject({ status: 400, error: 'invalid_grant' });
+    expect(t.events.at(-2)).toMatchObject({ type: 'token.reused', clientId: 'desktop', accountId: ACCOUNT });
+    expect(await refresh(t, next.token)).toMatchObject({ status: 400, error: 'invalid_grant' });
+    expect(await t.server.isLive(claims)).toBe(false);
+    expect((await refresh(t, bystander.body['refresh_token'])).status).toBe(200);
+  });
+
+  it('[AS-REF-62] without any grace is reuse at once, even within the same second', async () => {
+    const { t, token } = await started({ lifetimes: { refreshGrace: 0 } });
+    const next = await refresh(t, token);
+    t.clock.now += 1;
+    expect((await refresh(t, token)).error).toBe('invalid_grant');
+    expect((await refresh(t, next.token)).error).toBe('invalid_grant');
+  });
+});
+
+describe('a refusal', () => {
+  it.each([
+    ['an unknown scope', { scope: 'admin' }, 'invalid_scope'],
+    ['a scope of another resource', { scope: 'files:read' }, 'invalid_scope'],
+    ['a malformed scope', { scope: 'a"b' }, 'invalid_scope'],
+    ['another resource', { resource: FILES }, 'invalid_target'],
+    ['an unknown resource', { resource: 'https://evil.example' }, 'invalid_target'],
+    ['a resource with a fragment', { resource: `${NOTES}#x` }, 'invalid_target'],
+    ['no refresh token', { refresh_token: '' }, 'invalid_request'],
+    ['an unknown refresh token', { refresh_token: 'x'.repeat(43) }, 'invalid_grant'],
+  ])(
+    '[AS-REF-64 AS-REF-66 AS-REF-67 AS-TOK-69 AS-TOK-70 AS-TOK-71] burns nothing: %s',
+    async (_what, change, error) => {
+      const { t, token } = await started();
+      const before = t.snapshot();
+      expect(await refresh(t, token, change)).toMatchObject({ status: 400, error });
+      expect(t.snapshot()).toBe(before);
+      expect((await refresh(t, token)).status).toBe(200);
+    },
+  );
+
+  it('[AS-REF-60] T027 meets another client, and the owner does not notice', async () => {
+    const { t, token } = await started();
+    const { body } = await t.register({
+      redirect_uris: [CALLBACK],
+      grant_types: ['authorization_code', 'refresh_token'],
+      token_endpoint_auth_method: 'none',
+    });
+    const before = t.snapshot();
+    expect(await refresh(t, token, { client_id: String(body['client_id']) })).toMatchObject({
+      status: 400,
+      error: 'invalid_grant',
+    });
+    expect(t.snapshot()).toBe(before);
+    expect((await refresh(t, token)).status).toBe(200);
+  });
+
+  it('meets a client that has not registered the grant', async () => {
+    const t = await startServer();
+    const { body } = await t.register({ redirect_uris: [CALLBACK], token_endpoint_auth_method: 'none' });
+    expect(await refresh(t, 'x', { client_id: String(body['client_id']) })).toMatchObject({
+      status: 400,
+      error: 'unauthorized_client',
+    });
+  });
+
+  it('[AS-REF-68] meets a token that nobody used for too long', async () => {
+    const { t, token } = await started();
+    t.clock.now += 30 * DAY - 1;
+    const next = await refresh(t, token);
+    expect(next.status).toBe(200);
+    t.clock.now += 30 * DAY;
+    expect(await refresh(t, next.token)).toMatchObject({ status: 400, error: 'invalid_grant' });
+  });
+
+  it('[AS-REF-68 AS-TTL-3] meets a grant that has ended, however often it was refreshed', async () => {
+    const { t, token } = await started({ lifetimes: { grant: 100 * DAY } });
+    let current = token;
+    for (const days of [25, 25, 25, 24]) {
+      t.clock.now += days * DAY;
+      const next = await refresh(t, current);
+      expect([next.status, next.body['expires_in']]).toEqual([200, 600]);
+      current = next.token;
+    }
+    t.clock.now += DAY - 60;
+    const last = await refresh(t, current);
+    expect([last.status, last.body['expires_in']]).toEqual([200, 60]);
+    t.clock.now += 60;
+    expect(await refresh(t, last.token)).toMatchObject({ status: 400, error: 'invalid_grant' });
+  });
+
+  it('[AS-REF-69] meets a grant that was revoked', async () => {
+    const { t, token, accessToken } = await started();
+    await t.store.revokeGrant(String(claimsOf(accessToken)['grant_id']), t.clock.now);
+    expect(await refresh(t, token)).toMatchObject({ status: 400, error: 'invalid_grant' });
+  });
+
+  it.each([
+    ['disabled', { disabledAt: 1 }],
+    ['gone', null],
+  ])('[AS-REF-69] meets an account that is %s', async (_what, change) => {
+    const real = await openStore(':memory:');
+    const account: { is: typeof change | 'there' } = { is: 'there' };
+    const store: AuthorizationStore = {
+      ...real,
+      async findAccount(id) {
+        const found = await real.findAccount(id);
+        if (account.is === 'there' || found === null) return found;
+        return account.is === null ? null : { ...found, ...account.is };
+      },
+    };
+    const { t, token } = await started({ store });
+    const next = await refresh(t, token);
+    expect(next.status).toBe(200);
+    account.is = change;
+    expect(await refresh(t, next.token)).toMatchObject({ status: 400, error: 'invalid_grant' });
+  });
+});
+
+describe('scopes and resources', () => {
+  it('[AS-REF-64 AS-REF-65 AS-TOK-66] are narrowed for one token only', async () => {
+    const { t, token } = await started();
+    const narrow = await refresh(t, token, { scope: 'notes:read' });
+    expect([narrow.body['scope'], claimsOf(narrow.body['access_token'])['scope']]).toEqual([
+      'notes:read',
+      'notes:read',
+    ]);
+    const whole = await refresh(t, narrow.token);
+    expect(whole.body['scope']).toBe('notes:read notes:write');
+  });
+
+  it('may be one that a granted scope implies', async () => {
+    const t = await startServer();
+    const { body } = await t.signIn({ scopes: ['notes:write'] });
+    expect((await refresh(t, body['refresh_token'], { scope: 'notes:read' })).body['scope']).toBe(
+      'notes:read',
+    );
+  });
+
+  it('[AS-REF-66 AS-RES-62] are chosen among those that were granted', async () => {
+    const t = await startServer();
+    const { body } = await t.signIn({ resources: [NOTES, FILES], scopes: ['notes:read', 'files:read'] });
+    const files = await refresh(t, body['refresh_token'], { resource: FILES });
+    expect(claimsOf(files.body['access_token'])).toMatchObject({ aud: FILES, scope: 'files:read' });
+    const first = await refresh(t, files.token);
+    expect(claimsOf(first.body['access_token'])).toMatchObject({ aud: NOTES, scope: 'notes:read' });
+  });
+
+  it('that the server no longer has are no longer issued', async () => {
+    const store = await openStore(':memory:');
+    const before = await startServer({ store });
+    const { body } = await before.signIn({ resources: [FILES], scopes: ['files:read'] });
+    const resources = [{ resource: NOTES, name: 'Notes', scopes: { 'notes:read': 'Read your notes' } }];
+    const after = await startServer({ store: { ...store, close: async () => {} }, resources });
+    expect(await refresh(after, body['refresh_token'])).toMatchObject({
+      status: 400,
+      error: 'invalid_target',
+    });
+    const { body: notes } = await before.signIn({ resources: [NOTES] });
+    expect((await refresh(after, notes['refresh_token'])).body['scope']).toBe('notes:read');
+  });
+});
