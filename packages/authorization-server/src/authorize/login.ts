@@ -75,7 +75,7 @@ function complain(
   outcome: { kind: 'refused' } | { kind: 'wait'; seconds: number },
 ): Complaint {
   if (outcome.kind === 'refused') {
-    return { email, wrong: 'This email and password do not go together.', status: 400 };
+    return { email, wrong: 'This email and password do not match.', status: 400 };
   }
   const wrong = `Too many attempts. Try again in ${inWords(outcome.seconds)}.`;
   return { email, wrong, status: 429, retryAfter: outcome.seconds };

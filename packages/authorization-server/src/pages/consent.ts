@@ -37,10 +37,11 @@ export function consentPage(frame: Frame, page: ConsentPage): Markup {
 ${hidden({ flow: page.flow, token: page.token })}
 <div class="head">
 <h1><strong><bdi>${page.appName}</bdi></strong> wants to use <bdi>${names}</bdi></h1>
+<p class="fact">${asker(frame, page)}</p>
 <p class="fact">Signed in as <bdi>${page.email}</bdi> · <button class="link" name="decision" value="switch">not you?</button></p>
 </div>
 ${page.resources.map(powers)}
-${asker(frame, page)}
+${!page.verified && page.returnTo.kind !== 'https' && warning}
 <div class="head">
 <p class="fact">${returnSentence(page.returnTo)}</p>
 <div class="answers">
@@ -61,16 +62,15 @@ ${resource.powers.map((power) => html`<li>${key}<span>${power}</span></li>`)}
 </section>`;
 }
 
-/** Who vouches for the app. A warning only where it is meant: anybody can pretend to be an unverified local app. */
-function asker(frame: Frame, page: ConsentPage): Markup {
-  if (page.verified) {
-    return html`<p class="fact">This app was set up by the people who run ${frame.serverName}.</p>`;
-  }
-  if (page.returnTo.kind === 'https') {
-    return html`<p class="fact">This app has not been verified. It chose its name itself.</p>`;
-  }
-  return html`<p class="note">This app has not been verified: any program on your computer could use this name. Continue only if you have just started it yourself.</p>`;
+/** Who vouches for the app. */
+function asker(frame: Frame, { verified }: ConsentPage): Markup {
+  return verified
+    ? html`This app was set up by the people who run <bdi>${frame.serverName}</bdi>.`
+    : html`This app has not been verified. It chose its name itself.`;
 }
+
+/** Only where it is meant: what answers on this computer can be any program that knows the app's name. */
+const warning: Markup = html`<p class="note">Any program on this computer could pretend to be this app. Continue only if you have just started it yourself.</p>`;
 
 function returnSentence({ kind, display }: ReturnPlace): Markup {
   if (kind === 'https') return html`You will return to <code>${display}</code>`;

@@ -35,8 +35,8 @@ ${content}
 `;
 }
 
-/** A raised gate. */
-const gate = html`<svg width="20" height="20" viewBox="0 0 20 20" fill="none" stroke="currentColor" stroke-width="1.75" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M3 18V8.5a7 7 0 0 1 14 0V18M6.5 11.5V4.6M10 11.5v-10M13.5 11.5V4.6M3.4 8h13.2"/></svg>`;
+/** The gate: an arch with bars across. */
+const gate = html`<svg width="20" height="20" viewBox="0 0 20 20" fill="none" stroke="currentColor" stroke-width="1.5" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M2.75 17.25V9a7.25 7.25 0 0 1 14.5 0v8.25M7.5 15.5V2.4M12.5 15.5V2.4M2.75 8h14.5M2.75 12.5h14.5"/></svg>`;
 
 /** A key: one thing that will be possible. */
 export const key: Markup = html`<svg width="20" height="20" viewBox="0 0 20 20" fill="none" stroke="currentColor" stroke-width="1.75" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><circle cx="6.5" cy="13.5" r="3.5"/><path d="m9 11 7.5-7.5M13 7l2.5 2.5"/></svg>`;

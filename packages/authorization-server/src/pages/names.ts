@@ -1,6 +1,6 @@
 /** Names that strangers chose, made fit to stand on a page. */
 
-const LONGEST_NAME = 60;
+const LONGEST_NAME = 50;
 
 /**
  * A name on one line, of bounded length, without characters that are invisible, that turn the direction of text round, or

@@ -120,7 +120,7 @@ input[aria-invalid=true] { border-color: var(--bad); box-shadow: inset 0 0 0 1px
   justify-content: center;
   width: 100%;
   min-height: 44px;
-  padding: 8px 16px;
+  padding: 8px;
   border: 1px solid transparent;
   border-radius: 8px;
   background: var(--plain);
