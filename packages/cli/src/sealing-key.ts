@@ -1,8 +1,9 @@
 /** The sealing key: given, read from a file, or made once and kept in a file that only its owner can read. */
 import { randomBytes } from 'node:crypto';
-import { link, mkdir, open, readFile, stat, unlink } from 'node:fs/promises';
+import { link, open, readFile, stat, unlink } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Fault, reasonOf, SettingsError } from './faults.ts';
+import { makeFolder } from './folders.ts';
 import { sealingKey } from './readers.ts';
 import { type Settings, titleOf } from './settings.ts';
 
@@ -47,7 +48,7 @@ async function readOrMake(path: string, place: string): Promise<FoundKey> {
 
 /** Writes a new key beside the file and links it into place: whoever comes second reads the key of the first. */
 async function make(path: string): Promise<string> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await makeFolder(dirname(path));
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   const file = await open(draft, 'wx', 0o600);
   try {

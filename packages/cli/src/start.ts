@@ -1,4 +1,5 @@
 /** Starting: the address first, then the store, then everything behind it, and the same way back when it ends. */
+import { ConfigurationError } from '@portcullis/authorization-server';
 import { type Listening, listen, type PeerHandler } from '@portcullis/http/node';
 import { announce } from './announcement.ts';
 import { loadApplication } from './application.ts';
@@ -77,9 +78,13 @@ async function makeFirstAccount(
   try {
     await authorizationServer.bootstrap(email, password);
     return null;
-  } catch (cause) {
-    const names = `${titleOf('bootstrapEmail')} and ${titleOf('bootstrapPassword')}`;
-    throw new SettingsError([`${names} make no account: ${reasonOf(cause)}`], { cause });
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    const names = { email: titleOf('bootstrapEmail'), password: titleOf('bootstrapPassword') };
+    throw new SettingsError(
+      error.faults.map((fault) => `${names[/\bemail\b/.test(fault) ? 'email' : 'password']}: ${fault}`),
+      { cause: error },
+    );
   }
 }
 

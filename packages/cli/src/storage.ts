@@ -1,9 +1,9 @@
 /** Where things are kept: the store of the authorization server, and the folder that the application may use. */
-import { mkdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { AuthorizationStore } from '@portcullis/authorization-server/ports';
 import { openStore } from '@portcullis/store';
 import { reasonOf, SettingsError } from './faults.ts';
+import { makeFolder } from './folders.ts';
 import { type Settings, titleOf } from './settings.ts';
 
 /** The application's folder where the store is no file. */
@@ -28,7 +28,7 @@ export async function openStorage({ database }: Settings, folder: string): Promi
   const path = isFile ? resolve(folder, database) : database;
   const dataFolder = isFile ? dirname(path) : isServer ? resolve(folder, DEFAULT_FOLDER) : null;
   try {
-    if (dataFolder !== null) await mkdir(dataFolder, { recursive: true, mode: 0o700 });
+    if (dataFolder !== null) await makeFolder(dataFolder);
     return { store: await openStore(path), dataFolder, place };
   } catch (cause) {
     throw new SettingsError(

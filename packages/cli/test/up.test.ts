@@ -1,0 +1,367 @@
+/** `portcullis up`, the real command in its own process: what it says, serves, keeps, refuses, and how it ends. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, request as send } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createPerson } from '../../../tests/support/person.ts';
+import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
+
+const CALLBACK = 'http://127.0.0.1:9/callback';
+
+async function register(url: string): Promise<string> {
+  const response = await fetch(`${url}/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      redirect_uris: [CALLBACK],
+      grant_types: ['authorization_code', 'refresh_token'],
+      token_endpoint_auth_method: 'none',
+      client_name: 'Test',
+    }),
+  });
+  expect(response.status).toBe(201);
+  return ((await response.json()) as { client_id: string }).client_id;
+}
+
+function postForm(url: string, fields: Readonly<Record<string, string>>): Promise<Response> {
+  return fetch(url, { method: 'POST', body: new URLSearchParams(fields) });
+}
+
+interface Tokens {
+  readonly access_token: string;
+  readonly refresh_token: string;
+}
+
+/** Signs the owner in and answers the token response. */
+async function getTokens(
+  url: string,
+  clientId: string,
+  more: Readonly<Record<string, string>> = {},
+): Promise<Tokens> {
+  const verifier = randomBytes(32).toString('base64url');
+  const address = new URL(`${url}/authorize`);
+  address.search = new URLSearchParams({
+    response_type: 'code',
+    client_id: clientId,
+    redirect_uri: CALLBACK,
+    state: 'state',
+    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+    code_challenge_method: 'S256',
+    ...more,
+  }).toString();
+  const callback = await createPerson(owner).authorize(address);
+  const response = await postForm(`${url}/token`, {
+    grant_type: 'authorization_code',
+    code: callback.searchParams.get('code') ?? '',
+    redirect_uri: CALLBACK,
+    client_id: clientId,
+    code_verifier: verifier,
+  });
+  expect(response.status).toBe(200);
+  return (await response.json()) as Tokens;
+}
+
+async function callTool(
+  url: string,
+  token: string,
+  name: string,
+  input: Readonly<Record<string, unknown>> = {},
+) {
+  return fetch(`${url}/mcp`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } }),
+  });
+}
+
+describe('a running server', () => {
+  let portcullis: Portcullis;
+  beforeAll(async () => {
+    portcullis = await startPortcullis();
+  });
+  afterAll(() => portcullis.stop());
+
+  it('says where everything is, how to connect, and last that it is ready; and no warnings', () => {
+    const output = portcullis.output();
+    for (const text of [
+      `${portcullis.url}/mcp`,
+      `${portcullis.url}/.well-known/oauth-authorization-server`,
+      `${portcullis.url}/.well-known/oauth-protected-resource/mcp`,
+      portcullis.database,
+      `npx mcp-remote ${portcullis.url}/mcp`,
+      '@modelcontextprotocol/inspector',
+      'StreamableHTTPClientTransport',
+    ]) {
+      expect(output).toContain(text);
+    }
+    expect(output).toMatch(new RegExp(`\nready ${portcullis.url}\n$`));
+    expect(output).not.toContain('\x1b');
+    expect(portcullis.errors()).toBe('');
+  });
+
+  it.each([
+    ['/healthz', 200],
+    ['/readyz', 200],
+    ['/', 200],
+    ['/.well-known/oauth-authorization-server', 200],
+    ['/.well-known/openid-configuration', 200],
+    ['/.well-known/oauth-protected-resource', 200],
+    ['/.well-known/oauth-protected-resource/mcp', 200],
+    ['/jwks', 200],
+    ['/mcp', 401],
+    ['/mcp/below', 401],
+    ['/nothing', 404],
+    ['/.well-known/oauth-protected-resource/other', 404],
+  ])('GET %s → %i', async (path, status) => {
+    expect((await fetch(portcullis.url + path)).status).toBe(status);
+  });
+
+  it('[S-ROLE-1 S-AUD-1 S-GEN-1] is authorization server and protected server of one origin', async () => {
+    const client = await register(portcullis.url);
+    const tokens = await getTokens(portcullis.url, client, { resource: portcullis.resource });
+    expect((await callTool(portcullis.url, 'none', 'whoami')).status).toBe(401);
+    const response = await callTool(portcullis.url, tokens.access_token, 'whoami');
+    expect(response.status).toBe(200);
+    expect(await response.text()).toContain(client);
+  });
+
+  it('[S-ERR-403] refuses a write with only read, and names the scope that it needs', async () => {
+    const client = await register(portcullis.url);
+    const tokens = await getTokens(portcullis.url, client, { scope: 'notes:read' });
+    expect((await callTool(portcullis.url, tokens.access_token, 'list_notes')).status).toBe(200);
+    const response = await callTool(portcullis.url, tokens.access_token, 'add_note', { text: 'no' });
+    expect(response.status).toBe(403);
+    expect(response.headers.get('www-authenticate')).toMatch(
+      /^Bearer error="insufficient_scope".* scope="[^"]*notes:write/,
+    );
+    expect(await (await callTool(portcullis.url, tokens.access_token, 'list_notes')).text()).not.toContain(
+      'no\\"',
+    );
+  });
+
+  it('keeps accounts, clients, keys, tokens and notes over a restart', async () => {
+    const client = await register(portcullis.url);
+    const before = await getTokens(portcullis.url, client);
+    const keys = await (await fetch(`${portcullis.url}/jwks`)).text();
+    await callTool(portcullis.url, before.access_token, 'add_note', { text: 'survives' });
+
+    await portcullis.restart();
+
+    expect(await (await fetch(`${portcullis.url}/jwks`)).text()).toBe(keys);
+    const notes = await callTool(portcullis.url, before.access_token, 'list_notes');
+    expect(await notes.text()).toContain('survives');
+    const refreshed = await postForm(`${portcullis.url}/token`, {
+      grant_type: 'refresh_token',
+      refresh_token: before.refresh_token,
+      client_id: client,
+    });
+    expect(refreshed.status).toBe(200);
+    expect((await getTokens(portcullis.url, client)).access_token).toEqual(expect.any(String));
+    expect(portcullis.output()).toContain('Its owner signs in');
+  });
+});
+
+describe('metadata: false', () => {
+  let portcullis: Portcullis;
+  beforeAll(async () => {
+    portcullis = await startPortcullis({ metadata: false });
+  });
+  afterAll(() => portcullis.stop());
+
+  it.each([
+    '/.well-known/oauth-authorization-server',
+    '/.well-known/openid-configuration',
+    '/.well-known/oauth-protected-resource',
+    '/.well-known/oauth-protected-resource/mcp',
+  ])('[AS-META-7 AS-META-9] %s → 404', async (path) => {
+    expect((await fetch(portcullis.url + path, { redirect: 'manual' })).status).toBe(404);
+  });
+
+  it('[AS-FALLBACK-1 AS-FALLBACK-2 AS-FALLBACK-3 AS-FALLBACK-4 AS-FALLBACK-5 AS-FALLBACK-6 S-401-3] works by the default paths at the root of the host', async () => {
+    const challenge = await fetch(portcullis.resource, { method: 'POST' });
+    expect(challenge.status).toBe(401);
+    expect(challenge.headers.get('www-authenticate')).toMatch(/^Bearer (?!.*resource_metadata)/);
+    const client = await register(portcullis.url);
+    const tokens = await getTokens(portcullis.url, client);
+    expect((await callTool(portcullis.url, tokens.access_token, 'whoami')).status).toBe(200);
+    const refreshed = await postForm(`${portcullis.url}/token`, {
+      grant_type: 'refresh_token',
+      refresh_token: tokens.refresh_token,
+      client_id: client,
+    });
+    expect(refreshed.status).toBe(200);
+  });
+});
+
+const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+const app = fileURLToPath(new URL('../../../examples/notes/src/app.ts', import.meta.url));
+
+interface Spawned {
+  readonly child: ChildProcess;
+  readonly output: () => string;
+  readonly errors: () => string;
+  /** The exit code, or the signal that ended it. */
+  readonly ended: Promise<number | string>;
+  /** Resolves with the URL of the line `ready`. */
+  readonly ready: Promise<string>;
+}
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'portcullis-up-'));
+  writeFileSync(join(folder, 'file'), '');
+  writeFileSync(join(folder, 'broken.json'), '{');
+  writeFileSync(join(folder, 'empty.ts'), 'export const other = 1;');
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function up(flags: readonly string[], environment: Readonly<Record<string, string>> = {}): Spawned {
+  const child = spawn(process.execPath, ['--conditions=source', main, 'up', ...flags], {
+    cwd: folder,
+    env: { PATH: process.env['PATH'], PORTCULLIS_DATABASE: ':memory:', PORTCULLIS_PORT: '0', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  let errors = '';
+  const ready = Promise.withResolvers<string>();
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+    const url = /^ready (\S+)$/m.exec(output)?.[1];
+    if (url !== undefined) ready.resolve(url);
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    errors += text;
+  });
+  const ended = once(child, 'close').then(([code, signal]) => code ?? signal);
+  return { child, output: () => output, errors: () => errors, ended, ready: ready.promise };
+}
+
+describe('what keeps it from starting', () => {
+  const secretUrl = 'postgres://user:hunter2@127.0.0.1:1/db';
+  it.each([
+    {
+      what: 'a configuration that is missing',
+      set: { CONFIG: 'nowhere.json' },
+      names: ['PORTCULLIS_CONFIG'],
+    },
+    { what: 'a configuration that is broken', set: { CONFIG: 'broken.json' }, names: ['PORTCULLIS_CONFIG'] },
+    { what: 'a data folder that cannot be', set: { DATABASE: 'file/x.db' }, names: ['PORTCULLIS_DATABASE'] },
+    {
+      what: 'a data folder nobody writes to',
+      set: { DATABASE: '/proc/x/x.db' },
+      names: ['PORTCULLIS_DATABASE'],
+    },
+    { what: 'a database that does not answer', set: { DATABASE: secretUrl }, names: ['PORTCULLIS_DATABASE'] },
+    { what: 'a key file that cannot be', set: { KEY_FILE: 'file/x' }, names: ['PORTCULLIS_KEY_FILE'] },
+    { what: 'an address of another computer', set: { HOST: '203.0.113.1' }, names: ['PORTCULLIS_HOST'] },
+    { what: 'an application that is missing', set: { APP: 'nothing.ts' }, names: ['PORTCULLIS_APP'] },
+    { what: 'a module without an application', set: { APP: 'empty.ts' }, names: ['PORTCULLIS_APP'] },
+    {
+      what: 'a public URL in the clear',
+      set: { PUBLIC_URL: 'http://x.example' },
+      names: ['PORTCULLIS_PUBLIC_URL'],
+    },
+    {
+      what: 'an account that cannot be',
+      set: { BOOTSTRAP_EMAIL: 'nobody', BOOTSTRAP_PASSWORD: 'hunter2' },
+      names: ['PORTCULLIS_BOOTSTRAP_EMAIL'],
+    },
+    {
+      what: 'several faults',
+      set: { PORT: 'x', KEY: 'y', LOG: 'z' },
+      names: ['PORTCULLIS_PORT', 'PORTCULLIS_KEY', 'PORTCULLIS_LOG'],
+    },
+  ])('is told in a line that names the setting: $what', async ({ set, names }) => {
+    const environment = Object.fromEntries(
+      Object.entries(set).map(([name, value]) => [`PORTCULLIS_${name}`, value ?? '']),
+    );
+    const { ended, errors, output } = up([], { PORTCULLIS_APP: app, ...environment });
+    expect(await ended).toBe(1);
+    const lines = errors().trimEnd().split('\n');
+    expect(lines.map((line) => /^portcullis: (PORTCULLIS_[A-Z_]+)\b/.exec(line)?.[1])).toEqual(names);
+    expect(errors()).not.toContain('hunter2');
+    expect(output()).not.toContain('ready');
+  });
+
+  it('is a port that is taken, whether by flag or by variable, and then nothing is left behind', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const port = String((other.address() as AddressInfo).port);
+    for (const said of [
+      up(['--app', app, '--port', port], { PORTCULLIS_DATABASE: 'taken/x.db' }),
+      up(['--app', app], { PORTCULLIS_DATABASE: 'taken/x.db', PORTCULLIS_PORT: port }),
+    ]) {
+      expect(await said.ended).toBe(1);
+      expect(said.errors()).toBe(
+        `portcullis: PORTCULLIS_PORT is ${port}, which another program has taken on 127.0.0.1: choose another with --port, or 0 for any free one\n`,
+      );
+    }
+    other.close();
+  });
+
+  it('is a fault in the clients of the file', async () => {
+    writeFileSync(
+      join(folder, 'clients.json'),
+      JSON.stringify({ clients: [{ client_id: 'x', grant_types: ['client_credentials'] }] }),
+    );
+    const { ended, errors } = up(['--app', app, '--config', 'clients.json']);
+    expect(await ended).toBe(1);
+    expect(errors()).toMatch(/^portcullis: PORTCULLIS_CONFIG: clients\.0: .*\n$/);
+  });
+});
+
+describe('the end', () => {
+  it('on SIGTERM takes no new connection, lets a request under way end, and exits 0', async () => {
+    const server = up(['--app', app]);
+    const url = new URL(await server.ready);
+    const body = 'grant_type=nothing';
+    const pending = send(new URL('/token', url), {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', 'content-length': body.length },
+    });
+    const answer = once(pending, 'response');
+    pending.write(body.slice(0, 5));
+    await expect.poll(() => fetch(new URL('/healthz', url)).then(({ status }) => status)).toBe(200);
+
+    server.child.kill('SIGTERM');
+    await expect.poll(() => fetch(new URL('/healthz', url)).catch(() => 'refused')).toBe('refused');
+    expect(server.child.exitCode).toBeNull();
+    pending.end(body.slice(5));
+
+    const [response] = await answer;
+    expect(response.statusCode).toBe(401);
+    response.resume();
+    expect(await server.ended).toBe(0);
+    expect(server.errors()).toBe('');
+  });
+
+  it.each(['SIGTERM', 'SIGINT'] as const)('on %s exits 0 when nothing is under way', async (signal) => {
+    const server = up(['--app', app]);
+    await server.ready;
+    server.child.kill(signal);
+    expect(await server.ended).toBe(0);
+  });
+
+  it('comes at once when asked twice', async () => {
+    const server = up(['--app', app]);
+    const url = new URL(await server.ready);
+    const pending = send(new URL('/token', url), { method: 'POST', headers: { 'content-length': 9 } });
+    pending.on('error', () => {});
+    pending.write('a');
+    await expect.poll(() => fetch(new URL('/healthz', url)).then(({ status }) => status)).toBe(200);
+    server.child.kill('SIGTERM');
+    await expect.poll(() => fetch(new URL('/healthz', url)).catch(() => 'refused')).toBe('refused');
+    server.child.kill('SIGTERM');
+    expect(await server.ended).toBe(143);
+  });
+});
