@@ -241,9 +241,6 @@ function readConfiguredClient(document: unknown, redirects: RedirectPolicy): Con
       'client_secret goes with client_secret_basic or client_secret_post, and only with them',
     );
   }
-  if (!hasSecret && metadata.grant_types.includes('client_credentials')) {
-    throw new OAuthError('invalid_client_metadata', 'client_credentials needs a confidential client');
-  }
   return { id: checkClientId(id), metadata, secretHash: hasSecret ? hashSecret(secret) : null };
 }
 

@@ -1,0 +1,112 @@
+/** The grant client_credentials: applications that act for themselves, and never look like a person. */
+import { describe, expect, it } from 'vitest';
+import { basic, claimsOf, FILES, ISSUER, NOTES, startServer } from './server-under-test.ts';
+
+const GRANT = { grant_type: 'client_credentials' };
+const NIGHTLY = basic('nightly', 'nightly-secret');
+
+/** `nightly` with the registered scope. */
+const scoped = (scope: string) => ({
+  clients: [
+    { client_id: 'nightly', client_secret: 'nightly-secret', grant_types: ['client_credentials'], scope },
+  ],
+  resources: [
+    {
+      resource: NOTES,
+      name: 'Notes',
+      scopes: { 'notes:read': 'Read', 'notes:write': 'Write' },
+      hierarchy: { 'notes:write': ['notes:read'] },
+    },
+    { resource: FILES, name: 'Files', scopes: { 'files:read': 'Read' } },
+  ],
+});
+
+describe('an application', () => {
+  it('[AS-GRANT-3 AS-JWT-64 X-CC-4 X-CC-12 AS-AUTH-60] gets a token in its own name, and no refresh token', async () => {
+    const { post, clock, server } = await startServer();
+    const { status, body } = await post('/token', GRANT, NIGHTLY);
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      access_token: expect.any(String),
+      token_type: 'Bearer',
+      expires_in: 600,
+      scope: 'notes:read',
+    });
+    const claims = claimsOf(body['access_token']);
+    expect(claims).toEqual({
+      iss: ISSUER,
+      sub: 'nightly',
+      aud: NOTES,
+      client_id: 'nightly',
+      iat: clock.now,
+      exp: clock.now + 600,
+      jti: expect.any(String),
+      scope: 'notes:read',
+    });
+    expect(await server.isLive(claims as never)).toBe(true);
+  });
+
+  it.each([
+    ['no scope: the default of the resource', {}, NOTES, 'notes:read'],
+    ['a scope', { scope: 'notes:write' }, NOTES, 'notes:write'],
+    ['another resource, all of it by default', { resource: FILES }, FILES, 'files:read'],
+    ['both', { resource: FILES, scope: 'files:read' }, FILES, 'files:read'],
+  ])('[AS-JWT-63 AS-TOK-66] may name %s', async (_what, wanted, audience, scope) => {
+    const { post } = await startServer();
+    const { status, body } = await post('/token', { ...GRANT, ...wanted }, NIGHTLY);
+    expect([status, body['scope'], claimsOf(body['access_token'])['aud']]).toEqual([200, scope, audience]);
+  });
+
+  it.each([
+    ['all that it registered', 'notes:write', {}, 'notes:write'],
+    ['what means something there', 'notes:write files:read', { resource: FILES }, 'files:read'],
+    ['less', 'notes:write notes:read', { scope: 'notes:read' }, 'notes:read'],
+    ['what is implied', 'notes:write', { scope: 'notes:read' }, 'notes:read'],
+  ])('with registered scopes gets %s', async (_what, registered, wanted, scope) => {
+    const { post } = await startServer(scoped(registered));
+    const { status, body } = await post('/token', { ...GRANT, ...wanted }, NIGHTLY);
+    expect([status, body['scope']]).toEqual([200, scope]);
+  });
+
+  it.each([
+    ['an unknown scope', {}, { scope: 'admin' }, 'invalid_scope'],
+    ['a scope of another resource', {}, { scope: 'files:read' }, 'invalid_scope'],
+    ['a scope that it has not registered', scoped('notes:read'), { scope: 'notes:write' }, 'invalid_scope'],
+    ['an unknown resource', {}, { resource: 'https://evil.example' }, 'invalid_target'],
+    ['a resource that is no URI', {}, { resource: 'notes' }, 'invalid_target'],
+  ])('[AS-TOK-70 AS-TOK-71 ALL-RES-11] is refused %s', async (_what, options, wanted, error) => {
+    const { post, snapshot } = await startServer(options);
+    const before = snapshot();
+    const { status, body } = await post('/token', { ...GRANT, ...wanted }, NIGHTLY);
+    expect([status, body['error']]).toEqual([400, error]);
+    expect(snapshot()).toBe(before);
+    expect((await post('/token', GRANT, NIGHTLY)).status).toBe(200);
+  });
+
+  it('is refused two resources at once', async () => {
+    const { post } = await startServer();
+    const form = [
+      ['grant_type', 'client_credentials'],
+      ['resource', NOTES],
+      ['resource', FILES],
+    ] as const;
+    expect((await post('/token', form, NIGHTLY)).body['error']).toBe('invalid_target');
+  });
+
+  it.each([
+    ['a public client', { ...GRANT, client_id: 'desktop' }, {}, 400, 'unauthorized_client'],
+    [
+      'a confidential client without the grant',
+      { ...GRANT, client_id: 'web', client_secret: 'web-secret' },
+      {},
+      400,
+      'unauthorized_client',
+    ],
+    ['a wrong secret', GRANT, basic('nightly', 'x'), 401, 'invalid_client'],
+    ['no client', GRANT, {}, 401, 'invalid_client'],
+  ])('[X-CC-11 AS-AUTH-68 AS-TOK-68] cannot be %s', async (_what, form, headers, status, error) => {
+    const { post } = await startServer();
+    const answer = await post('/token', form, headers);
+    expect([answer.status, answer.body['error']]).toEqual([status, error]);
+  });
+});

@@ -1,0 +1,86 @@
+/** Configuration: judged once, at birth, with every fault in one error that says where. */
+import { openStore } from '@portcullis/store';
+import { afterAll, describe, expect, it } from 'vitest';
+import {
+  type AuthorizationServerOptions,
+  ConfigurationError,
+  createAuthorizationServer,
+} from '../src/index.ts';
+import { CALLBACK, CLIENTS, ISSUER, NOTES, RESOURCES, SEALING_KEY } from './server-under-test.ts';
+
+const store = await openStore(':memory:');
+afterAll(() => store.close());
+const good: AuthorizationServerOptions = {
+  issuer: ISSUER,
+  store,
+  sealingKey: SEALING_KEY,
+  resources: RESOURCES,
+  clients: CLIENTS,
+};
+
+async function faultsOf(options: Partial<AuthorizationServerOptions>): Promise<readonly string[]> {
+  const error: unknown = await createAuthorizationServer({ ...good, ...options }).then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  if (error === null) return [];
+  if (!(error instanceof ConfigurationError)) throw error;
+  return error.faults;
+}
+
+const notes = { resource: NOTES, name: 'Notes', scopes: { 'notes:read': 'Read your notes' } };
+const client = { client_id: 'c', redirect_uris: [CALLBACK] };
+
+describe('a configuration', () => {
+  it('without faults is taken', async () => {
+    expect(await faultsOf({})).toEqual([]);
+    expect(await faultsOf({ issuer: 'http://localhost:8484' })).toEqual([]);
+    expect(await faultsOf({ issuer: 'https://as.example/tenant' })).toEqual([]);
+  });
+
+  it.each<[string, Partial<AuthorizationServerOptions>, RegExp]>([
+    ['[AS-HTTPS-1] a plain http issuer', { issuer: 'http://as.example' }, /^issuer must use https/],
+    ['[AS-META-60] an issuer with a query', { issuer: 'https://as.example?x' }, /^issuer must have no query/],
+    ['[AS-META-60] an issuer with a fragment', { issuer: 'https://as.example#x' }, /^issuer must have no query and no fragment/],
+    ['no issuer', { issuer: '' }, /^issuer must be/],
+    ['a short sealing key', { sealingKey: new Uint8Array(31) }, /^sealingKey must be 32 bytes/],
+    ['[AS-TTL-3] tokens that live for no time', { lifetimes: { accessToken: 0 } }, /^lifetimes\.accessToken must/],
+    ['[AS-TTL-3] tokens that live for ever', { lifetimes: { grant: Number.POSITIVE_INFINITY } }, /^lifetimes\.grant must/],
+    ['half seconds', { lifetimes: { refreshGrace: 0.5 } }, /^lifetimes\.refreshGrace must/],
+    ['no resource', { resources: [] }, /^resources must name at least one/],
+    ['a resource that is not canonical', { resources: [{ ...notes, resource: 'https://MCP.example/' }] }, /^resources\.0\.resource must be a canonical/],
+    ['a resource twice', { resources: [notes, notes] }, /^resources\.1\.resource stands there twice/],
+    ['a scope that is none', { resources: [{ ...notes, scopes: { 'a b': 'A' } }] }, /^resources\.0\.scopes: "a b" is no scope/],
+    ['an unknown default scope', { resources: [{ ...notes, defaultScopes: ['x'] }] }, /^resources\.0\.defaultScopes: x/],
+    ['an unknown scope in the hierarchy', { resources: [{ ...notes, hierarchy: { 'notes:read': ['x'] } }] }, /^resources\.0\.hierarchy: x/],
+    ['an unknown introspecting client', { resources: [{ ...notes, introspectedBy: ['x'] }] }, /^resources\.0\.introspectedBy: "x"/],
+    ['a public introspecting client', { resources: [{ ...notes, introspectedBy: ['desktop'] }] }, /^resources\.0\.introspectedBy: "desktop"/],
+    ['a client without identifier', { clients: [{ redirect_uris: [CALLBACK] }] }, /^clients\.0: client_id/],
+    ['a client that is no object', { clients: [null] }, /^clients\.0: /],
+    ['[AS-JWT-64] a client that looks like an account', { clients: [{ ...client, client_id: 'user_1' }] }, /^clients\.0: client_id must not start with user_/],
+    ['a client with a control character', { clients: [{ ...client, client_id: 'a\nb' }] }, /^clients\.0: client_id must be printable/],
+    ['a client twice', { clients: [client, client] }, /^clients\.1: c stands there twice/],
+    ['a secret that no method sends', { clients: [{ ...client, client_secret: 's', token_endpoint_auth_method: 'none' }] }, /^clients\.0: client_secret goes with/],
+    ['a method without its secret', { clients: [{ ...client, token_endpoint_auth_method: 'client_secret_basic' }] }, /^clients\.0: client_secret goes with/],
+    ['[AS-GRANT-3] a public client with client credentials', { clients: [{ client_id: 'c', grant_types: ['client_credentials'] }] }, /^clients\.0: .*client_credentials needs/],
+    ['[AS-REDIR-5] a client with a script as redirect URI', { clients: [{ ...client, redirect_uris: ['javascript:alert(1)'] }] }, /^clients\.0: redirect_uris\.0/],
+  ])('with %s is refused, and the fault names the place', async (_what, options, fault) => {
+    const resources = options.clients === undefined ? {} : { resources: [notes] };
+    expect(await faultsOf({ ...resources, ...options })).toEqual([expect.stringMatching(fault)]);
+  }); // biome-ignore format: a table
+
+  it('tells all its faults at once', async () => {
+    const faults = await faultsOf({
+      issuer: 'x',
+      sealingKey: new Uint8Array(1),
+      resources: [],
+      lifetimes: { code: -1 },
+      clients: [{}],
+    });
+    expect(faults).toHaveLength(5);
+  });
+
+  it('[ALL-DCR-1 AS-REG-1] makes a client without secret and method a public one', async () => {
+    expect(await faultsOf({ clients: [client], resources: [notes] })).toEqual([]);
+  });
+});

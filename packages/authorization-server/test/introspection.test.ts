@@ -1,0 +1,166 @@
+/** Introspection: protected resources ask about their tokens, clients about their own, and nobody about others'. */
+import { describe, expect, it } from 'vitest';
+import {
+  ACCOUNT,
+  basic,
+  CALLBACK,
+  claimsOf,
+  FILES,
+  ISSUER,
+  NOTES,
+  refreshing,
+  type ServerUnderTest,
+  startServer,
+} from './server-under-test.ts';
+
+const NOTES_SERVER = basic('notes-server', 'notes-server-secret');
+const NIGHTLY = basic('nightly', 'nightly-secret');
+const INACTIVE = '{"active":false}';
+
+const ask = (t: ServerUnderTest, token: unknown, headers: Record<string, string> = NOTES_SERVER) =>
+  t.post('/introspect', { token: String(token) }, headers);
+
+describe('an active token', () => {
+  it('[AS-INTRO-61 AS-INTRO-64] is described to its resource', async () => {
+    const t = await startServer();
+    const { body } = await t.signIn();
+    const { status, headers, body: answer } = await ask(t, body['access_token']);
+    expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
+    expect(answer).toEqual({ active: true, token_type: 'Bearer', ...claimsOf(body['access_token']) });
+    expect(answer).toMatchObject({
+      iss: ISSUER,
+      sub: ACCOUNT,
+      aud: NOTES,
+      client_id: 'desktop',
+      scope: 'notes:read notes:write',
+    });
+  });
+
+  it('[AS-INTRO-61] is described to the client that it was issued to', async () => {
+    const t = await startServer();
+    const { body } = await t.post('/token', { grant_type: 'client_credentials' }, NIGHTLY);
+    expect((await ask(t, body['access_token'], NIGHTLY)).body).toMatchObject({
+      active: true,
+      sub: 'nightly',
+      client_id: 'nightly',
+    });
+  });
+
+  it('[AS-INTRO-61] may be a refresh token, for its own client', async () => {
+    const t = await startServer();
+    const { body: client } = await t.register({
+      redirect_uris: [CALLBACK],
+      grant_types: ['authorization_code', 'refresh_token'],
+    });
+    const { client_id, client_secret } = client as Record<string, string>;
+    const secret = basic(String(client_id), String(client_secret));
+    const { code, verifier } = await t.issueCode({ clientId: String(client_id), redirectUri: CALLBACK });
+    const form = { grant_type: 'authorization_code', code, code_verifier: verifier };
+    const { body } = await t.post('/token', form, secret);
+    expect((await ask(t, body['refresh_token'], secret)).body).toEqual({
+      active: true,
+      iss: ISSUER,
+      sub: ACCOUNT,
+      aud: [NOTES],
+      client_id,
+      scope: 'notes:read notes:write',
+      iat: t.clock.now,
+      exp: t.clock.now + 30 * 86_400,
+    });
+    expect((await ask(t, body['refresh_token'])).text).toBe(INACTIVE);
+    await t.post(
+      '/token',
+      { grant_type: 'refresh_token', refresh_token: String(body['refresh_token']) },
+      secret,
+    );
+    expect((await ask(t, body['refresh_token'], secret)).text).toBe(INACTIVE);
+  });
+});
+
+describe('an inactive answer says nothing else', () => {
+  it('[AS-INTRO-62 AS-INTRO-63] for tokens that are none', async () => {
+    const t = await startServer();
+    const token = String((await t.signIn()).body['access_token']);
+    const forged = [
+      'x',
+      'a.b.c',
+      'x'.repeat(43),
+      `${token}x`,
+      token.slice(0, -1),
+      token.replace(/[^.]*$/, 'A'.repeat(86)),
+      token.replace(/^[^.]*/, Buffer.from('{"alg":"none","typ":"at+jwt"}').toString('base64url')),
+      `${token}.${token}`,
+    ];
+    for (const text of forged) expect((await ask(t, text)).text).toBe(INACTIVE);
+    expect((await ask(t, token)).body['active']).toBe(true);
+  });
+
+  it('[AS-INTRO-63] for a token that has expired, at the second at which it does', async () => {
+    const t = await startServer();
+    const { body } = await t.signIn();
+    t.clock.now += 599;
+    expect((await ask(t, body['access_token'])).body['active']).toBe(true);
+    t.clock.now += 1;
+    expect((await ask(t, body['access_token'])).text).toBe(INACTIVE);
+  });
+
+  it.each(['access_token', 'refresh_token'])(
+    '[AS-INTRO-63] for a token whose %s was revoked',
+    async (name) => {
+      const t = await startServer();
+      const { body } = await t.signIn();
+      await t.post('/revoke', { token: String(body[name]), client_id: 'desktop' });
+      expect((await ask(t, body['access_token'])).text).toBe(INACTIVE);
+    },
+  );
+
+  it('[AS-INTRO-63] for a token of a reused family', async () => {
+    const t = await startServer();
+    const { body } = await t.signIn();
+    await t.post('/token', refreshing(body['refresh_token']));
+    t.clock.now += 31;
+    await t.post('/token', refreshing(body['refresh_token']));
+    expect((await ask(t, body['access_token'])).text).toBe(INACTIVE);
+  });
+
+  it('[AS-INTRO-62 AS-INTRO-63] for a token of another resource or another client', async () => {
+    const t = await startServer();
+    const { body: files } = await t.signIn({ resources: [FILES], scopes: ['files:read'] });
+    const { body: notes } = await t.signIn();
+    expect((await ask(t, files['access_token'])).text).toBe(INACTIVE);
+    expect((await ask(t, notes['access_token'], NIGHTLY)).text).toBe(INACTIVE);
+    expect((await ask(t, notes['refresh_token'], NIGHTLY)).text).toBe(INACTIVE);
+    expect((await ask(t, notes['access_token'])).body['active']).toBe(true);
+  });
+
+  it('[AS-META-60 AS-INTRO-63] for a token that the same keys signed for another issuer', async () => {
+    const t = await startServer();
+    const moved = await startServer({
+      store: { ...t.store, close: async () => {} },
+      issuer: 'https://other.example',
+    });
+    const { body } = await moved.signIn();
+    expect((await ask(moved, body['access_token'])).body['active']).toBe(true);
+    expect((await ask(t, body['access_token'])).text).toBe(INACTIVE);
+  });
+});
+
+describe('a caller', () => {
+  it.each([
+    ['nobody', {}, {}, 401, 'invalid_client'],
+    ['a wrong secret', {}, basic('notes-server', 'x'), 401, 'invalid_client'],
+    ['a public client', { client_id: 'desktop' }, {}, 401, 'invalid_client'],
+    ['a bearer token', {}, { authorization: 'Bearer x' }, 401, 'invalid_client'],
+    ['no token', { token: '' }, NOTES_SERVER, 400, 'invalid_request'],
+  ])('[AS-INTRO-60 AS-INTRO-64] is refused with %s', async (_what, form, headers, status, error) => {
+    const t = await startServer();
+    const { body } = await t.signIn();
+    const answer = await t.post(
+      '/introspect',
+      { token: String(body['access_token']), ...form },
+      headers as Record<string, string>,
+    );
+    expect([answer.status, answer.body['error']]).toEqual([status, error]);
+    expect(answer.body).not.toHaveProperty('active');
+  });
+});

@@ -1,0 +1,157 @@
+/** Revocation: what a client gives back is dead, and nobody gives back what is not theirs. */
+import { describe, expect, it } from 'vitest';
+import {
+  basic,
+  CALLBACK,
+  claimsOf,
+  refreshing,
+  type ServerUnderTest,
+  startServer,
+} from './server-under-test.ts';
+
+const isLive = (t: ServerUnderTest, token: unknown) => t.server.isLive(claimsOf(token) as never);
+
+describe('revoking', () => {
+  it.each([
+    ['without a hint', {}],
+    ['with the right hint', { token_type_hint: 'refresh_token' }],
+    ['with the wrong hint', { token_type_hint: 'access_token' }],
+    ['with a hint that nobody knows', { token_type_hint: 'x' }],
+  ])('[AS-REVOKE-60 AS-REVOKE-61 AS-REVOKE-63] a refresh token ends its grant, %s', async (_how, hint) => {
+    const t = await startServer();
+    const [{ body }, bystander] = [await t.signIn(), await t.signIn()];
+    expect(await isLive(t, body['access_token'])).toBe(true);
+    const answer = await t.post('/revoke', {
+      token: String(body['refresh_token']),
+      client_id: 'desktop',
+      ...hint,
+    });
+    expect([answer.status, answer.text, answer.headers.get('cache-control')]).toEqual([200, '', 'no-store']);
+    expect((await t.post('/token', refreshing(body['refresh_token']))).body['error']).toBe('invalid_grant');
+    expect(await isLive(t, body['access_token'])).toBe(false);
+    expect(t.events).toContainEqual(expect.objectContaining({ type: 'token.revoked', clientId: 'desktop' }));
+    expect((await t.post('/token', refreshing(bystander.body['refresh_token']))).status).toBe(200);
+  });
+
+  it('[AS-REVOKE-63] a refresh token that was replaced ends the grant as well', async () => {
+    const t = await startServer();
+    const { body } = await t.signIn();
+    const { body: next } = await t.post('/token', refreshing(body['refresh_token']));
+    await t.post('/revoke', { token: String(body['refresh_token']), client_id: 'desktop' });
+    expect((await t.post('/token', refreshing(next['refresh_token']))).body['error']).toBe('invalid_grant');
+  });
+
+  it('[AS-REVOKE-63] an access token ends that token alone', async () => {
+    const t = await startServer();
+    const { body } = await t.signIn();
+    const answer = await t.post('/revoke', { token: String(body['access_token']), client_id: 'desktop' });
+    expect(answer.status).toBe(200);
+    expect(await isLive(t, body['access_token'])).toBe(false);
+    const next = await t.post('/token', refreshing(body['refresh_token']));
+    expect([next.status, await isLive(t, next.body['access_token'])]).toEqual([200, true]);
+  });
+
+  it('an access token of an application works too', async () => {
+    const t = await startServer();
+    const nightly = basic('nightly', 'nightly-secret');
+    const { body } = await t.post('/token', { grant_type: 'client_credentials' }, nightly);
+    expect(await isLive(t, body['access_token'])).toBe(true);
+    await t.post('/revoke', { token: String(body['access_token']) }, nightly);
+    expect(await isLive(t, body['access_token'])).toBe(false);
+  });
+
+  it('[AS-REVOKE-61] twice is as good as once', async () => {
+    const t = await startServer();
+    const { body } = await t.signIn();
+    for (const name of ['access_token', 'refresh_token', 'access_token', 'refresh_token']) {
+      const { status, text } = await t.post('/revoke', { token: String(body[name]), client_id: 'desktop' });
+      expect([status, text]).toEqual([200, '']);
+    }
+    expect(t.events.filter(({ type }) => type === 'token.revoked')).toHaveLength(3);
+  });
+});
+
+describe('changes nothing', () => {
+  it.each([
+    ['a token that nobody issued', () => 'x'.repeat(43)],
+    ['a text with dots', () => 'a.b.c'],
+    ['60 KB', () => 'x'.repeat(60_000)],
+    ['60 KB of dots', () => '.'.repeat(60_000)],
+    [
+      'a token with another payload',
+      (token: string) =>
+        token.replace(/\.[^.]*\./, `.${btoa('{"client_id":"desktop"}').replaceAll('=', '')}.`),
+    ],
+    ['a token with another signature', (token: string) => token.replace(/[^.]*$/, 'A'.repeat(86))],
+    [
+      'a token without algorithm',
+      (token: string) => token.replace(/^[^.]*/, btoa('{"alg":"none"}')).replace(/[^.]*$/, ''),
+    ],
+  ])('[AS-REVOKE-61] for %s, and answers the same', async (_what, forge) => {
+    const t = await startServer();
+    const { body } = await t.signIn();
+    const before = t.snapshot();
+    const { status, text } = await t.post('/revoke', {
+      token: forge(String(body['access_token'])),
+      client_id: 'desktop',
+    });
+    expect([status, text]).toEqual([200, '']);
+    expect(t.snapshot()).toBe(before);
+    expect(await isLive(t, body['access_token'])).toBe(true);
+  });
+
+  it('for an access token that has expired', async () => {
+    const t = await startServer();
+    const { body } = await t.signIn();
+    t.clock.now += 600;
+    const before = t.snapshot();
+    expect(
+      (await t.post('/revoke', { token: String(body['access_token']), client_id: 'desktop' })).status,
+    ).toBe(200);
+    expect(t.snapshot()).toBe(before);
+  });
+
+  it.each(['access_token', 'refresh_token'])(
+    '[AS-REVOKE-62] when another client sends an %s',
+    async (name) => {
+      const t = await startServer();
+      const { body } = await t.signIn();
+      const { body: other } = await t.register({
+        redirect_uris: [CALLBACK],
+        token_endpoint_auth_method: 'none',
+      });
+      const before = t.snapshot();
+      const answer = await t.post('/revoke', {
+        token: String(body[name]),
+        client_id: String(other['client_id']),
+      });
+      expect([answer.status, answer.text]).toEqual([200, '']);
+      expect(t.snapshot()).toBe(before);
+      expect(await isLive(t, body['access_token'])).toBe(true);
+      expect((await t.post('/token', refreshing(body['refresh_token']))).status).toBe(200);
+    },
+  );
+
+  it.each([
+    ['no token', { client_id: 'desktop' }, 400, 'invalid_request'],
+    [
+      'two tokens',
+      [
+        ['client_id', 'desktop'],
+        ['token', 'a'],
+        ['token', 'b'],
+      ] as [string, string][],
+      400,
+      'invalid_request',
+    ],
+    ['no client', { token: 'x' }, 401, 'invalid_client'],
+    ['an unknown client', { token: 'x', client_id: 'nobody' }, 401, 'invalid_client'],
+    ['a confidential client by its name only', { token: 'x', client_id: 'web' }, 401, 'invalid_client'],
+  ])('[AS-REVOKE-64] and refuses %s', async (_what, form, status, error) => {
+    const { post, snapshot } = await startServer();
+    const before = snapshot();
+    const answer = await post('/revoke', form);
+    expect([answer.status, answer.body['error']]).toEqual([status, error]);
+    expect(snapshot()).toBe(before);
+  });
+});
