@@ -59,7 +59,7 @@ export async function listen(handler: PeerHandler, options: ListenOptions): Prom
   const unanswered = new Set<ServerResponse>();
   const answer = getRequestListener(
     (request, bindings) => handler(request, peerOf(bindings as HttpBindings)),
-    { errorHandler: error => respondFailure(error, options.onError) },
+    { errorHandler: (error) => respondFailure(error, options.onError) },
   );
   const server = createServer({ ...defaultTimeouts, ...options.timeouts }, (incoming, outgoing) => {
     unanswered.add(outgoing);
@@ -69,7 +69,7 @@ export async function listen(handler: PeerHandler, options: ListenOptions): Prom
   await bind(server, options);
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('The server listens on no port.');
-  return { port: address.port, close: grace => close(server, unanswered, grace) };
+  return { port: address.port, close: (grace) => close(server, unanswered, grace) };
 }
 
 function bind(server: Server, { port, host }: ListenOptions): Promise<void> {
@@ -88,7 +88,7 @@ function close(server: Server, unanswered: ReadonlySet<ServerResponse>, grace: n
     if (!outgoing.headersSent) outgoing.shouldKeepAlive = false;
     outgoing.once('close', () => server.closeIdleConnections());
   };
-  return new Promise(resolve => {
+  return new Promise((resolve) => {
     let cut = 0;
     const deadline = setTimeout(() => {
       cut = unanswered.size;

@@ -8,7 +8,7 @@ import { type Listening, type ListenOptions, listen, type PeerHandler } from '..
 
 const servers: Listening[] = [];
 afterEach(async () => {
-  await Promise.all(servers.splice(0).map(server => server.close(0)));
+  await Promise.all(servers.splice(0).map((server) => server.close(0)));
 });
 
 async function serve(handler: PeerHandler, options: Partial<ListenOptions> = {}): Promise<Listening> {
@@ -22,7 +22,7 @@ async function exchange(port: number, text: string): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   socket.end(text);
   let answer = '';
-  socket.on('data', chunk => {
+  socket.on('data', (chunk) => {
     answer += String(chunk);
   });
   await once(socket, 'close');
@@ -55,7 +55,7 @@ describe('listen', () => {
   });
 
   it('passes bodies as streams, in both directions', async () => {
-    const server = await serve(async request => new Response(request.body));
+    const server = await serve(async (request) => new Response(request.body));
     let sender: ReadableStreamDefaultController<Uint8Array> | undefined;
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
@@ -77,7 +77,7 @@ describe('listen', () => {
   });
 
   it('shows both of two Authorization headers, so that a guard can refuse them', async () => {
-    const server = await serve(async request => new Response(request.headers.get('authorization')));
+    const server = await serve(async (request) => new Response(request.headers.get('authorization')));
     const answer = await exchange(
       server.port,
       'GET / HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b\r\nConnection: close\r\n\r\n',
@@ -92,7 +92,7 @@ describe('listen', () => {
       async () => {
         throw fault;
       },
-      { onError: error => told.push(error) },
+      { onError: (error) => told.push(error) },
     );
     const response = await fetch(`http://127.0.0.1:${server.port}/`);
     expect(response.status).toBe(500);
@@ -111,7 +111,7 @@ describe('listen', () => {
     ['no HTTP', 'hello\r\n\r\n'],
   ])('refuses %s with 400 before the handler sees it', async (_what, text) => {
     const seen: string[] = [];
-    const server = await serve(async request => {
+    const server = await serve(async (request) => {
       seen.push(request.url);
       return new Response();
     });
@@ -122,7 +122,7 @@ describe('listen', () => {
 
   it('cuts off who sends too slowly, headers or body', async () => {
     const timeouts = { headersTimeout: 100, requestTimeout: 200, connectionsCheckingInterval: 20 };
-    const server = await serve(async request => new Response(await request.text()), { timeouts });
+    const server = await serve(async (request) => new Response(await request.text()), { timeouts });
     for (const start of [
       'GET / HTTP/1.1\r\nHos',
       'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nab',
