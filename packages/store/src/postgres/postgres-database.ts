@@ -1,5 +1,6 @@
 /** PostgreSQL as a database of facts: a pool of connections, and one round trip for nearly every fact. */
 import { hash } from 'node:crypto';
+import { unavailable } from '@portcullis/protocol';
 import type { Pool, PoolClient } from 'pg';
 import type { Database, Fact, Steps, UnderLock } from '../database.ts';
 import type { Query, Template } from '../sql.ts';
@@ -10,30 +11,52 @@ const TRIES = 5;
 
 export function createPostgresDatabase(pool: Pool): Database {
   const run = createRunner();
+  const underWay = new Set<Promise<unknown>>();
+  let closing = false;
 
-  /** No row holds U+0000: PostgreSQL cannot store it, and would take the question for an error. */
-  async function read(query: Query): Promise<readonly unknown[]> {
-    if (query.values.some((value) => typeof value === 'string' && value.includes('\0'))) return [];
+  /** The pool forgets who waits for a connection when it ends, so it ends when nobody does. */
+  async function admit<T>(work: () => Promise<T>): Promise<T> {
+    if (closing) throw unavailable('PostgreSQL: the store is closed');
+    const promise = work();
+    underWay.add(promise);
     try {
-      return await run(pool, query);
+      return await promise;
     } catch (error) {
-      // What only reads may be asked again.
-      if (isCut(error)) return await run(pool, query);
-      throw error;
+      throw toldOutage(error);
+    } finally {
+      underWay.delete(promise);
     }
   }
 
   return {
-    read: <Row>(query: Query) => telling(read(query)) as Promise<readonly Row[]>,
-    change: <Row>(query: Query) => telling(persist(() => run(pool, query))) as Promise<readonly Row[]>,
+    read: <Row>(query: Query) => admit(() => read(pool, run, query)) as Promise<readonly Row[]>,
+    change: <Row>(query: Query) => admit(() => persist(() => run(pool, query))) as Promise<readonly Row[]>,
     fact: <T>({ steps, postgres }: Fact<T>) =>
-      'lock' in postgres
-        ? telling(persist(() => underLock(pool, postgres.lock, steps, run)))
-        : telling(persist(() => run(pool, postgres.query()))).then(postgres.read),
+      admit(() =>
+        persist(async () =>
+          'lock' in postgres
+            ? underLock(pool, run, postgres.lock, steps())
+            : postgres.read(await run(pool, postgres.query())),
+        ),
+      ),
     async close() {
+      closing = true;
+      await Promise.allSettled(underWay);
       if (!pool.ending) await pool.end();
     },
   };
+}
+
+/** No row holds U+0000: PostgreSQL cannot store it, and would take the question for an error. */
+async function read(pool: Pool, run: Run, query: Query): Promise<readonly unknown[]> {
+  if (query.values.some((value) => typeof value === 'string' && value.includes('\0'))) return [];
+  try {
+    return await run(pool, query);
+  } catch (error) {
+    // What only reads may be asked again.
+    if (isCut(error)) return await run(pool, query);
+    throw error;
+  }
 }
 
 type Run = (connection: Pool | PoolClient, query: Query) => Promise<readonly unknown[]>;
@@ -57,12 +80,7 @@ function createRunner(): Run {
   };
 }
 
-async function underLock<T>(
-  pool: Pool,
-  table: UnderLock['lock'],
-  steps: () => Steps<T>,
-  run: Run,
-): Promise<T> {
+async function underLock<T>(pool: Pool, run: Run, table: UnderLock['lock'], steps: Steps<T>): Promise<T> {
   const connection = await pool.connect();
   // Losing the connection between two statements is seen by the next one; unheard, it would end the process.
   const ignore = () => {};
@@ -71,7 +89,7 @@ async function underLock<T>(
   try {
     await connection.query('BEGIN');
     await connection.query(`LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`);
-    const outcome = await walk(steps(), (query) => run(connection, query));
+    const outcome = await walk(steps, (query) => run(connection, query));
     await connection.query('COMMIT');
     failed = false;
     return outcome;
@@ -91,6 +109,7 @@ export async function walk<T>(
   return step.value;
 }
 
+/** One statement, or one transaction, that met another may simply try again. */
 async function persist<T>(attempt: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -98,13 +117,5 @@ async function persist<T>(attempt: () => Promise<T>): Promise<T> {
     } catch (error) {
       if (!isCollision(error) || tries === TRIES) throw error;
     }
-  }
-}
-
-async function telling<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    throw toldOutage(error);
   }
 }

@@ -1,0 +1,44 @@
+/** The suite that any store of an authorization server must pass. It runs under vitest, on a real database. */
+import type { AuthorizationStore } from '@portcullis/authorization-server/ports';
+import { afterEach, beforeEach, describe } from 'vitest';
+import { describeAccounts } from './contract/accounts.ts';
+import { describeClients } from './contract/clients.ts';
+import { describeCodes } from './contract/codes.ts';
+import { describeKeys } from './contract/keys.ts';
+import { describeLife } from './contract/life.ts';
+import { describeRefreshTokens } from './contract/refresh-tokens.ts';
+import { describeRevocation } from './contract/revocation.ts';
+import { describeSweeping } from './contract/sweeping.ts';
+import { describeTransactions } from './contract/transactions.ts';
+
+/**
+ * Declares the suite.
+ * @param name of the store, as it shall stand in the report
+ * @param open answers an empty store; called before each test, which closes it
+ */
+export function describeStoreContract(name: string, open: () => Promise<AuthorizationStore>): void {
+  describe(`the store contract on ${name}`, () => {
+    let opened: AuthorizationStore | undefined;
+    const store = () => {
+      if (opened === undefined) throw new Error('the store is open only while a test runs');
+      return opened;
+    };
+    beforeEach(async () => {
+      opened = await open();
+    });
+    afterEach(async () => {
+      await opened?.close();
+      opened = undefined;
+    });
+
+    describeAccounts(store);
+    describeClients(store);
+    describeTransactions(store);
+    describeCodes(store);
+    describeRefreshTokens(store);
+    describeRevocation(store);
+    describeKeys(store);
+    describeSweeping(store);
+    describeLife(store);
+  });
+}

@@ -1,0 +1,116 @@
+/** The contract of accounts, browser sessions and setup links. */
+import { describe, expect, it } from 'vitest';
+import { NOW, newAccount, newHash, newSession, RACERS, race, type StoreOfTest, times } from './samples.ts';
+
+export function describeAccounts(store: StoreOfTest): void {
+  describe('accounts', () => {
+    it('finds an account by its id and by its e-mail key, and by nothing else', async () => {
+      const account = newAccount();
+      expect(await store().hasAccounts()).toBe(false);
+      expect(await store().createFirstAccount(account, null)).toBe('created');
+
+      expect(await store().hasAccounts()).toBe(true);
+      expect(await store().findAccount(account.id)).toEqual(account);
+      expect(await store().findAccountByEmail(account.emailKey)).toEqual(account);
+      for (const key of [account.email, ` ${account.emailKey}`, `${account.emailKey}\0`, '', '%']) {
+        expect(await store().findAccountByEmail(key)).toBeNull();
+      }
+      expect(await store().findAccount(account.id.toUpperCase())).toBeNull();
+    });
+
+    it('makes no second first account', async () => {
+      const [first, second] = [newAccount(), newAccount()];
+      await store().createFirstAccount(first, null);
+      expect(await store().createFirstAccount(second, null)).toBe('refused');
+      expect(await store().findAccount(second.id)).toBeNull();
+      expect(await store().findAccount(first.id)).toEqual(first);
+    });
+
+    it('makes the first account by a setup link, which spends all of them', async () => {
+      const [used, other] = [newHash(), newHash()];
+      await store().saveSetupLink(used, NOW);
+      await store().saveSetupLink(other, NOW + 1);
+      expect(await store().isSetupLink(used)).toBe(true);
+      expect(await store().isSetupLink(other)).toBe(true);
+
+      expect(await store().createFirstAccount(newAccount(), used)).toBe('created');
+      expect(await store().isSetupLink(used)).toBe(false);
+      expect(await store().isSetupLink(other)).toBe(false);
+      expect(await store().createFirstAccount(newAccount(), other)).toBe('refused');
+    });
+
+    it('refuses a link that it does not know, and keeps those it does', async () => {
+      const [known, account] = [newHash(), newAccount()];
+      await store().saveSetupLink(known, NOW);
+      expect(await store().isSetupLink(newHash())).toBe(false);
+      expect(await store().createFirstAccount(account, newHash())).toBe('refused');
+      expect(await store().hasAccounts()).toBe(false);
+      expect(await store().isSetupLink(known)).toBe(true);
+      expect(await store().createFirstAccount(account, known)).toBe('created');
+    });
+
+    it('takes no setup link for good once there is an account', async () => {
+      await store().createFirstAccount(newAccount(), null);
+      const late = newHash();
+      await store().saveSetupLink(late, NOW);
+      expect(await store().isSetupLink(late)).toBe(false);
+    });
+
+    it(`makes one account when ${RACERS} come at once, with and without a link`, async () => {
+      const link = newHash();
+      await store().saveSetupLink(link, NOW);
+      const accounts = times(RACERS, () => newAccount());
+      const outcomes = await race(
+        accounts.map(
+          (account, index) => () => store().createFirstAccount(account, index % 2 === 0 ? link : null),
+        ),
+      );
+      expect(outcomes).toEqual({ created: 1, refused: RACERS - 1 });
+      const found = await Promise.all(accounts.map(({ id }) => store().findAccount(id)));
+      expect(found.filter((account) => account !== null)).toHaveLength(1);
+    });
+
+    it('replaces a password hash only if it is still the old one', async () => {
+      const account = newAccount();
+      await store().createFirstAccount(account, null);
+      await store().replacePasswordHash(account.id, '$argon2id$another', '$argon2id$new');
+      expect(await store().findAccount(account.id)).toEqual(account);
+      await store().replacePasswordHash(account.id, account.passwordHash, '$argon2id$new');
+      expect(await store().findAccount(account.id)).toEqual({ ...account, passwordHash: '$argon2id$new' });
+    });
+  });
+
+  describe('sessions', () => {
+    it('finds a session until the second in which it expires', async () => {
+      const account = newAccount();
+      await store().createFirstAccount(account, null);
+      const session = newSession(account.id);
+      await store().saveSession(session);
+      expect(await store().findSession(session.hash, NOW)).toEqual(session);
+      expect(await store().findSession(session.hash, session.expiresAt - 1)).toEqual(session);
+      expect(await store().findSession(session.hash, session.expiresAt)).toBeNull();
+      expect(await store().findSession(newHash(), NOW)).toBeNull();
+    });
+
+    it('ends one session and no other; ending it again changes nothing', async () => {
+      const account = newAccount();
+      await store().createFirstAccount(account, null);
+      const [ended, other] = [newSession(account.id), newSession(account.id)];
+      await store().saveSession(ended);
+      await store().saveSession(other);
+      await store().endSession(ended.hash);
+      await store().endSession(ended.hash);
+      expect(await store().findSession(ended.hash, NOW)).toBeNull();
+      expect(await store().findSession(other.hash, NOW)).toEqual(other);
+    });
+
+    it('finds no session of a disabled account', async () => {
+      const account = newAccount({ disabledAt: NOW });
+      await store().createFirstAccount(account, null);
+      const session = newSession(account.id);
+      await store().saveSession(session);
+      expect(await store().findSession(session.hash, NOW)).toBeNull();
+      expect(await store().findAccount(account.id)).toEqual(account);
+    });
+  });
+}

@@ -1,0 +1,130 @@
+/** The contract of authorization codes. */
+import { describe, expect, it } from 'vitest';
+import {
+  grantOf,
+  issueCode,
+  makeGrant,
+  NOW,
+  newCode,
+  newHash,
+  newRefreshToken,
+  RACERS,
+  race,
+  type StoreOfTest,
+  times,
+} from './samples.ts';
+
+export function describeCodes(store: StoreOfTest): void {
+  describe('codes', () => {
+    it('redeems a code for its grant and first refresh token', async () => {
+      const code = await issueCode(store());
+      const grant = grantOf(code);
+      const token = newRefreshToken(grant.id);
+      expect(await store().isAccessTokenLive('jti', grant.id)).toBe(false);
+
+      expect(await store().redeemCode(code.hash, grant, token, NOW + 5)).toBe('redeemed');
+      expect(await store().findCode(code.hash)).toEqual({ ...code, spentAt: NOW + 5 });
+      expect(await store().findRefreshToken(token.hash)).toEqual({
+        token: { ...token, rotatedAt: null },
+        grant: { ...grant, revokedAt: null },
+      });
+      expect(await store().isAccessTokenLive('jti', grant.id)).toBe(true);
+    });
+
+    it('redeems a code for a client that gets no refresh token', async () => {
+      const code = await issueCode(store());
+      expect(await store().redeemCode(code.hash, grantOf(code), null, NOW)).toBe('redeemed');
+      expect(await store().isAccessTokenLive('jti', code.grantId)).toBe(true);
+    });
+
+    it('redeems a code once; the second try changes nothing', async () => {
+      const code = await issueCode(store());
+      const first = newRefreshToken(code.grantId);
+      await store().redeemCode(code.hash, grantOf(code), first, NOW);
+      const second = newRefreshToken(code.grantId);
+      expect(await store().redeemCode(code.hash, grantOf(code), second, NOW + 1)).toBe('spent');
+      expect((await store().findCode(code.hash))?.spentAt).toBe(NOW);
+      expect(await store().findRefreshToken(second.hash)).toBeNull();
+      expect(await store().findRefreshToken(first.hash)).not.toBeNull();
+    });
+
+    it('redeems no code that it does not know', async () => {
+      const code = newCode();
+      expect(await store().findCode(code.hash)).toBeNull();
+      expect(await store().redeemCode(code.hash, grantOf(code), null, NOW)).toBe('spent');
+      expect(await store().isAccessTokenLive('jti', code.grantId)).toBe(false);
+    });
+
+    it(`T137: redeems a code once when ${RACERS} come at once, and makes one grant`, async () => {
+      const code = await issueCode(store());
+      const grants = times(RACERS, (index) => grantOf(code, { id: `${code.grantId}-${index}` }));
+      const tokens = grants.map(({ id }) => newRefreshToken(id));
+      const outcomes = await race(
+        grants.map((grant, index) => () => store().redeemCode(code.hash, grant, tokens[index] ?? null, NOW)),
+      );
+      expect(outcomes).toEqual({ redeemed: 1, spent: RACERS - 1 });
+      const live = await Promise.all(grants.map(({ id }) => store().isAccessTokenLive('jti', id)));
+      expect(live.filter(Boolean)).toHaveLength(1);
+      const found = await Promise.all(tokens.map(({ hash }) => store().findRefreshToken(hash)));
+      expect(found.filter((token) => token !== null)).toHaveLength(1);
+    });
+
+    it('burns a code: it is spent and makes nothing', async () => {
+      const code = await issueCode(store());
+      await store().burnCode(code.hash, NOW + 3);
+      expect(await store().findCode(code.hash)).toEqual({ ...code, spentAt: NOW + 3 });
+      expect(await store().redeemCode(code.hash, grantOf(code), null, NOW + 4)).toBe('spent');
+      expect(await store().isAccessTokenLive('jti', code.grantId)).toBe(false);
+    });
+
+    it('burns nothing that was spent before or is unknown', async () => {
+      const code = await issueCode(store());
+      await store().redeemCode(code.hash, grantOf(code), null, NOW);
+      await store().burnCode(code.hash, NOW + 9);
+      await store().burnCode(newHash(), NOW + 9);
+      expect((await store().findCode(code.hash))?.spentAt).toBe(NOW);
+      expect(await store().isAccessTokenLive('jti', code.grantId)).toBe(true);
+    });
+
+    it('T139: spends no code when its grant cannot be stored', async () => {
+      const { grant } = await makeGrant(store());
+      const code = await issueCode(store());
+      await expect(
+        store().redeemCode(code.hash, grantOf(code, { id: grant.id }), null, NOW),
+      ).rejects.toThrow();
+      expect(await store().findCode(code.hash)).toEqual({ ...code, spentAt: null });
+      expect(await store().redeemCode(code.hash, grantOf(code), null, NOW)).toBe('redeemed');
+    });
+
+    it('T139: spends no code and makes no grant when the refresh token cannot be stored', async () => {
+      const { token } = await makeGrant(store());
+      const code = await issueCode(store());
+      const taken = newRefreshToken(code.grantId, { hash: token.hash });
+      await expect(store().redeemCode(code.hash, grantOf(code), taken, NOW)).rejects.toThrow();
+      expect(await store().findCode(code.hash)).toEqual({ ...code, spentAt: null });
+      expect(await store().isAccessTokenLive('jti', code.grantId)).toBe(false);
+      expect(await store().redeemCode(code.hash, grantOf(code), newRefreshToken(code.grantId), NOW)).toBe(
+        'redeemed',
+      );
+    });
+
+    it('lets no fact suffer from another that fails beside it', async () => {
+      const { grant: taken } = await makeGrant(store());
+      const codes = await Promise.all(times(10, () => issueCode(store())));
+      const outcomes = await Promise.allSettled(
+        codes.map((code, index) =>
+          store().redeemCode(
+            code.hash,
+            index % 3 === 0 ? grantOf(code, { id: taken.id }) : grantOf(code),
+            null,
+            NOW,
+          ),
+        ),
+      );
+      const expected = codes.map((_, index) => (index % 3 === 0 ? 'rejected' : 'fulfilled'));
+      expect(outcomes.map(({ status }) => status)).toEqual(expected);
+      const spent = await Promise.all(codes.map(async ({ hash }) => (await store().findCode(hash))?.spentAt));
+      expect(spent).toEqual(codes.map((_, index) => (index % 3 === 0 ? null : NOW)));
+    });
+  });
+}

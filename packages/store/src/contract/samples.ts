@@ -1,0 +1,172 @@
+/** Records for the contract: each new, whole, and like those of real life. */
+import { hash, randomBytes } from 'node:crypto';
+import type {
+  AccountRecord,
+  AuthorizationStore,
+  ClientRecord,
+  CodeRecord,
+  GrantRecord,
+  KeyRecord,
+  RefreshTokenRecord,
+  SessionRecord,
+  TransactionRecord,
+} from '@portcullis/authorization-server/ports';
+import { expect } from 'vitest';
+
+/** The store of the running test. */
+export type StoreOfTest = () => AuthorizationStore;
+
+/** Epoch seconds: beyond 2^31, as times will be. */
+export const NOW = 2_200_000_000;
+
+/** How many race where a fact has one winner. */
+export const RACERS = 50;
+
+export function newHash(): string {
+  return hash('sha256', randomBytes(32), 'base64url');
+}
+
+function newId(prefix: string): string {
+  return `${prefix}_${randomBytes(16).toString('base64url')}`;
+}
+
+export function newAccount(changes: Partial<AccountRecord> = {}): AccountRecord {
+  const name = randomBytes(6).toString('hex');
+  return {
+    id: newId('user'),
+    email: `Ada.${name}@Example.com`,
+    emailKey: `ada.${name}@example.com`,
+    passwordHash: '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4',
+    createdAt: NOW,
+    disabledAt: null,
+    ...changes,
+  };
+}
+
+export function newSession(accountId: string, changes: Partial<SessionRecord> = {}): SessionRecord {
+  return { hash: newHash(), accountId, createdAt: NOW, expiresAt: NOW + 1000, ...changes };
+}
+
+export function newClient(changes: Partial<ClientRecord> = {}): ClientRecord {
+  return {
+    id: newId('client'),
+    origin: 'registered',
+    metadata: {
+      client_name: 'Ünïcode "Client" \\ 🗝',
+      redirect_uris: ['http://127.0.0.1:33418/callback', 'https://app.example/callback?a=b'],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+      application_type: 'native',
+    },
+    secretHash: null,
+    createdAt: NOW,
+    ...changes,
+  };
+}
+
+export function newTransaction(changes: Partial<TransactionRecord> = {}): TransactionRecord {
+  return {
+    id: newId('flow'),
+    browserHash: newHash(),
+    clientId: newId('client'),
+    redirectUri: 'http://127.0.0.1:33418/callback',
+    redirectUriSent: true,
+    state: 'af0ifjsldkj',
+    codeChallenge: newHash(),
+    scopes: ['notes:read', 'notes:write'],
+    resources: ['https://mcp.example/notes'],
+    accountId: null,
+    approved: null,
+    freshLogin: false,
+    createdAt: NOW,
+    expiresAt: NOW + 600,
+    ...changes,
+  };
+}
+
+export function newCode(changes: Partial<CodeRecord> = {}): CodeRecord {
+  return {
+    hash: newHash(),
+    grantId: newId('grant'),
+    clientId: newId('client'),
+    accountId: newId('user'),
+    redirectUri: 'https://app.example/callback',
+    codeChallenge: newHash(),
+    scopes: ['notes:read'],
+    resources: ['https://mcp.example/notes', 'https://mcp.example/files'],
+    issuedAt: NOW,
+    expiresAt: NOW + 60,
+    ...changes,
+  };
+}
+
+/** The grant that redeeming the code makes. */
+export function grantOf(code: CodeRecord, changes: Partial<GrantRecord> = {}): GrantRecord {
+  return {
+    id: code.grantId,
+    clientId: code.clientId,
+    accountId: code.accountId,
+    scopes: code.scopes,
+    resources: code.resources,
+    createdAt: NOW,
+    expiresAt: NOW + 1_000_000,
+    ...changes,
+  };
+}
+
+export function newRefreshToken(
+  grantId: string,
+  changes: Partial<RefreshTokenRecord> = {},
+): RefreshTokenRecord {
+  return { hash: newHash(), grantId, issuedAt: NOW, expiresAt: NOW + 10_000, ...changes };
+}
+
+export function newKey(changes: Partial<KeyRecord> = {}): KeyRecord {
+  return {
+    id: newId('key'),
+    algorithm: 'ES256',
+    publicJwk: JSON.stringify({ kty: 'EC', crv: 'P-256', x: newHash(), y: newHash() }),
+    sealedPrivateKey: Uint8Array.from({ length: 256 }, (_, index) => index),
+    createdAt: NOW,
+    ...changes,
+  };
+}
+
+/** Brings an issued code into the store. */
+export async function issueCode(
+  store: AuthorizationStore,
+  code: CodeRecord = newCode(),
+): Promise<CodeRecord> {
+  const transaction = newTransaction();
+  await store.openTransaction(transaction);
+  expect(await store.endTransaction(transaction.id, code)).toBe(true);
+  return code;
+}
+
+/** Brings a grant with its first refresh token into the store. */
+export async function makeGrant(
+  store: AuthorizationStore,
+  changes: { readonly grant?: Partial<GrantRecord>; readonly token?: Partial<RefreshTokenRecord> } = {},
+): Promise<{ readonly grant: GrantRecord; readonly token: RefreshTokenRecord }> {
+  const code = await issueCode(store);
+  const grant = grantOf(code, changes.grant);
+  const token = newRefreshToken(grant.id, changes.token);
+  expect(await store.redeemCode(code.hash, grant, token, NOW)).toBe('redeemed');
+  return { grant, token };
+}
+
+/** Runs all at once; answers how often each outcome came. */
+export async function race<T extends string | boolean>(
+  runners: readonly (() => Promise<T>)[],
+): Promise<Readonly<Record<string, number>>> {
+  const counts: Record<string, number> = {};
+  for (const outcome of await Promise.all(runners.map((run) => run()))) {
+    counts[String(outcome)] = (counts[String(outcome)] ?? 0) + 1;
+  }
+  return counts;
+}
+
+export function times<T>(count: number, make: (index: number) => T): readonly T[] {
+  return Array.from({ length: count }, (_, index) => make(index));
+}

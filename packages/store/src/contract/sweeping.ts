@@ -1,0 +1,126 @@
+/** The contract of sweeping: what nobody can use any more leaves, in small steps, and nothing else does. */
+import { describe, expect, it } from 'vitest';
+import {
+  grantOf,
+  issueCode,
+  makeGrant,
+  NOW,
+  newAccount,
+  newClient,
+  newHash,
+  newRefreshToken,
+  newSession,
+  newTransaction,
+  type StoreOfTest,
+  times,
+} from './samples.ts';
+
+/** After so long nothing that these tests made is of use, but accounts, clients and keys. */
+const END = NOW + 100_000_000;
+
+export function describeSweeping(store: StoreOfTest): void {
+  /** How many rows go when everything that can go does. */
+  const sweepAll = async (now: number) => {
+    let all = 0;
+    for (let swept = -1; swept !== 0; all += swept) swept = await store().sweep(now, 100);
+    return all;
+  };
+
+  describe('sweeping', () => {
+    it('finds nothing to do in an empty store', async () => {
+      expect(await store().sweep(END, 100)).toBe(0);
+    });
+
+    it('leaves everything that is of use', async () => {
+      const account = newAccount();
+      await store().createFirstAccount(account, null);
+      const session = newSession(account.id);
+      await store().saveSession(session);
+      const transaction = newTransaction();
+      await store().openTransaction(transaction);
+      const code = await issueCode(store());
+      const { token } = await makeGrant(store());
+      const revoked = newHash();
+      await store().revokeAccessToken(revoked, NOW + 600);
+
+      expect(await store().sweep(NOW, 100)).toBe(0);
+      expect(await store().findSession(session.hash, NOW)).toEqual(session);
+      expect(await store().findTransaction(transaction.id, NOW)).toEqual(transaction);
+      expect(await store().findCode(code.hash)).toEqual({ ...code, spentAt: null });
+      expect(await store().findRefreshToken(token.hash)).not.toBeNull();
+      expect(await store().isAccessTokenLive(revoked, null)).toBe(false);
+    });
+
+    it('T143: leaves nothing behind but accounts, clients and keys', async () => {
+      const [account, client] = [newAccount(), newClient()];
+      await store().createFirstAccount(account, null);
+      await store().saveClient(client);
+      await store().saveSession(newSession(account.id)); // 1
+      await store().openTransaction(newTransaction()); // 2
+      await issueCode(store()); // 3
+      const { grant, token } = await makeGrant(store()); // 4: its code; 5: the grant; 6: the token
+      await store().rotateRefreshToken(token.hash, newRefreshToken(grant.id), NOW, 30); // 7
+      await store().revokeGrant((await makeGrant(store())).grant.id, NOW); // 8, 9, 10
+      await store().revokeAccessToken(newHash(), NOW + 600); // 11
+
+      expect(await sweepAll(END)).toBe(11);
+      expect(await store().findAccount(account.id)).toEqual(account);
+      expect(await store().findClient(client.id)).toEqual(client);
+    });
+
+    it('T143: takes small steps', async () => {
+      const transactions = times(25, () => newTransaction());
+      await Promise.all(transactions.map((transaction) => store().openTransaction(transaction)));
+      const steps: number[] = [];
+      for (let step = 0; step < 4; step += 1) steps.push(await store().sweep(END, 10));
+      expect(steps).toEqual([10, 10, 5, 0]);
+    });
+
+    it('sweeps transactions and sessions from the second in which they expire', async () => {
+      const account = newAccount();
+      await store().createFirstAccount(account, null);
+      await store().saveSession(newSession(account.id, { expiresAt: NOW + 50 }));
+      await store().openTransaction(newTransaction({ expiresAt: NOW + 50 }));
+      expect(await store().sweep(NOW + 49, 100)).toBe(0);
+      expect(await store().sweep(NOW + 50, 100)).toBe(2);
+    });
+
+    it('remembers a code for ten minutes after its end, so that a second use is seen', async () => {
+      const code = await issueCode(store());
+      await store().redeemCode(code.hash, grantOf(code), null, NOW);
+      await store().sweep(code.expiresAt + 599, 100);
+      expect((await store().findCode(code.hash))?.spentAt).toBe(NOW);
+      await store().sweep(code.expiresAt + 600, 100);
+      expect(await store().findCode(code.hash)).toBeNull();
+    });
+
+    it('remembers a rotated token until it expires, so that its reuse is seen', async () => {
+      const { grant, token } = await makeGrant(store());
+      const successor = newRefreshToken(grant.id, { expiresAt: NOW + 50_000 });
+      await store().rotateRefreshToken(token.hash, successor, NOW, 30);
+      await store().sweep(token.expiresAt - 1, 100);
+      expect(await store().rotateRefreshToken(token.hash, successor, token.expiresAt - 1, 30)).toBe('reused');
+    });
+
+    it('revives nothing: what was revoked stays so after its rows are gone', async () => {
+      const { grant, token } = await makeGrant(store());
+      const tokenId = newHash();
+      await store().revokeGrant(grant.id, NOW);
+      await store().revokeAccessToken(tokenId, NOW + 600);
+      await store().sweep(NOW + 600, 100);
+      expect(await store().isAccessTokenLive(tokenId, null)).toBe(false);
+      await sweepAll(END);
+      expect(await store().isAccessTokenLive(newHash(), grant.id)).toBe(false);
+      const successor = newRefreshToken(grant.id);
+      expect(await store().rotateRefreshToken(token.hash, successor, NOW, 30)).toBe('gone');
+      expect(await store().findRefreshToken(token.hash)).toBeNull();
+    });
+
+    it('keeps a grant that lives on, however many of its tokens have expired', async () => {
+      const { grant, token } = await makeGrant(store());
+      await store().sweep(token.expiresAt, 100);
+      expect(await store().findRefreshToken(token.hash)).toBeNull();
+      expect(await store().isAccessTokenLive('jti', grant.id)).toBe(true);
+    });
+  });
+}

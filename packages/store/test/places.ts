@@ -1,0 +1,42 @@
+/** Empty databases for tests: files that are removed again, and databases of a real PostgreSQL. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { afterAll } from 'vitest';
+import { type Postgres, startPostgres } from '../../../tests/support/postgres.ts';
+
+/** Answers locations of empty databases of one kind. All are removed when the tests of the file have ended. */
+export type Places = () => Promise<string>;
+
+export function sqliteFiles(): Places {
+  const folders: string[] = [];
+  afterAll(async () => {
+    for (const folder of folders) await rm(folder, { recursive: true });
+  });
+  return async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'portcullis-store-'));
+    folders.push(folder);
+    return join(folder, 'portcullis.db');
+  };
+}
+
+export function postgresDatabases(): Places {
+  let postgres: Promise<Postgres> | undefined;
+  afterAll(async () => (await postgres)?.stop());
+  return async () => {
+    postgres ??= startPostgres();
+    return (await postgres).createDatabase();
+  };
+}
+
+/** Asks a PostgreSQL database directly, past the store. */
+export async function ask(location: string, text: string): Promise<readonly Record<string, unknown>[]> {
+  const client = new Client({ connectionString: location });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
