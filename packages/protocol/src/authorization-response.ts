@@ -33,8 +33,9 @@ function responseUrl(
 
 /** What stands between a URI and further parameters. */
 function joint(uri: string): '?' | '&' | '' {
-  if (!uri.includes('?')) return '?';
-  return /[?&]$/.test(uri) ? '' : '&';
+  const [, query] = /\?(.*)$/s.exec(uri) ?? [];
+  if (query === undefined) return '?';
+  return query === '' || query.endsWith('&') ? '' : '&';
 }
 
 /** What the client remembered when it sent the person away. */

@@ -142,37 +142,37 @@ describe('judgeRedirectUri', () => {
 
   describe('with private-use schemes', () => {
     const policy = { privateUseSchemes: ['cursor', 'Com.Example.App', 'https', 'http'] };
-    it.each([
-      { description: 'refuses by default', given: ['com.example.app:/cb'] as const, expect: 'refused' },
-      { description: 'refuses by default with a host', given: ['myapp://cb'] as const, expect: 'refused' },
+    it.each<{ description: string; given: Parameters<typeof judgeRedirectUri>; expect: string }>([
+      { description: 'refuses by default', given: ['com.example.app:/cb'], expect: 'refused' },
+      { description: 'refuses by default with a host', given: ['myapp://cb'], expect: 'refused' },
       {
         description: 'takes what is allowed',
-        given: ['cursor://host/cb', policy] as const,
+        given: ['cursor://host/cb', policy],
         expect: 'private-use',
       },
       {
         description: 'whatever its case',
-        given: ['COM.EXAMPLE.APP:/cb', policy] as const,
+        given: ['COM.EXAMPLE.APP:/cb', policy],
         expect: 'private-use',
       },
       {
         description: 'refuses what is not',
-        given: ['cursors://host/cb', policy] as const,
+        given: ['cursors://host/cb', policy],
         expect: 'refused',
       },
       {
         description: 'gives http no way round',
-        given: ['http://c.example/cb', policy] as const,
+        given: ['http://c.example/cb', policy],
         expect: 'dangerous',
       },
       {
         description: 'condemns what is malformed',
-        given: ['cursor://u@host/cb', policy] as const,
+        given: ['cursor://u@host/cb', policy],
         expect: 'dangerous',
       },
       {
         description: 'condemns a fragment',
-        given: ['cursor://host/cb#f', policy] as const,
+        given: ['cursor://host/cb#f', policy],
         expect: 'dangerous',
       },
     ])('[AS-REDIR-24] $description', ({ given, expect: expected }) => {

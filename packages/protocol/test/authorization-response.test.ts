@@ -1,0 +1,296 @@
+/** The authorization response: what the server writes, and what the client believes. */
+import {
+  admitRedirect,
+  type ExpectedResponse,
+  errorResponse,
+  OAuthError,
+  type RedirectTarget,
+  readAuthorizationResponse,
+  successResponse,
+} from '@portcullis/protocol';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+const target = (uri: string, schemes: readonly string[] = []): RedirectTarget =>
+  admitRedirect([uri], uri, { privateUseSchemes: schemes });
+
+const issuer = 'https://as.example';
+
+describe('successResponse', () => {
+  const cases: readonly { description: string; given: string; expect: string }[] = [
+    { description: 'no query', given: 'https://c.example/cb', expect: 'https://c.example/cb?code=c&state=s' },
+    { description: 'no path', given: 'https://c.example', expect: 'https://c.example?code=c&state=s' },
+    {
+      description: '[AS-AUTHZ-77] a query is kept',
+      given: 'https://c.example/cb?x=%20y',
+      expect: 'https://c.example/cb?x=%20y&code=c&state=s',
+    },
+    {
+      description: 'a question mark at its end',
+      given: 'https://c.example/cb?',
+      expect: 'https://c.example/cb?code=c&state=s',
+    },
+    {
+      description: 'an ampersand at its end',
+      given: 'https://c.example/cb?x=1&',
+      expect: 'https://c.example/cb?x=1&code=c&state=s',
+    },
+    {
+      description: 'a question mark at the end of the query',
+      given: 'https://c.example/cb?x=?',
+      expect: 'https://c.example/cb?x=?&code=c&state=s',
+    },
+  ];
+  it.each(cases)('writes to a URI: $description', ({ given, expect: expected }) => {
+    expect(successResponse(target(given), 'c', { state: 's', issuer: null })).toBe(expected);
+  });
+
+  it('writes to a private-use URI', () => {
+    const uri = 'com.example.app:/cb';
+    expect(successResponse(target(uri, ['com.example.app']), 'c', { state: undefined, issuer: null })).toBe(
+      `${uri}?code=c`,
+    );
+  });
+
+  it('[AS-ISS-30 AS-AUTHZ-76] T016 carries the state and one iss, byte for byte', () => {
+    const state = 'a b+%/=';
+    const url = new URL(
+      successResponse(target('https://c.example/cb'), 'c', { state, issuer: 'https://as.example/t1/' }),
+    );
+    expect([...url.searchParams]).toEqual([
+      ['code', 'c'],
+      ['state', state],
+      ['iss', 'https://as.example/t1/'],
+    ]);
+    expect(url.hash).toBe('');
+  });
+
+  it('[AS-AUTHZ-76] carries no state that was not sent', () => {
+    expect(successResponse(target('https://c.example/cb'), 'c', { state: undefined, issuer: null })).toBe(
+      'https://c.example/cb?code=c',
+    );
+  });
+});
+
+describe('errorResponse', () => {
+  it('[AS-ISS-30 AS-AUTHZ-77] T016 carries error, state and iss, and no code', () => {
+    const error = new OAuthError('access_denied', 'The person declined.', { reason: 'secret reason' });
+    const url = new URL(errorResponse(target('https://c.example/cb?x=1'), error, { state: 's', issuer }));
+    expect([...url.searchParams]).toEqual([
+      ['x', '1'],
+      ['error', 'access_denied'],
+      ['error_description', 'The person declined.'],
+      ['state', 's'],
+      ['iss', issuer],
+    ]);
+  });
+
+  it('[AS-AUTHZ-83] holds only characters that may stand there', () => {
+    const error = new OAuthError('invalid_request', 'Größe "x" \\ \u0000\r\n😀');
+    const url = new URL(
+      errorResponse(target('https://c.example/cb'), error, { state: undefined, issuer: null }),
+    );
+    expect(url.searchParams.get('error_description')).toBe("Gr??e 'x' / ????");
+  });
+});
+
+const expected: ExpectedResponse = { state: 's', issuer, issuerAdvertised: true, issuerRule: 'rfc9207' };
+const unadvertised: ExpectedResponse = { ...expected, issuerAdvertised: false };
+const read = (query: string, expectation: ExpectedResponse = expected) =>
+  readAuthorizationResponse(new URLSearchParams(query), expectation);
+
+describe('readAuthorizationResponse', () => {
+  const iss = encodeURIComponent(issuer);
+
+  it.each<{ description: string; given: Parameters<typeof read>; expect: string }>([
+    {
+      description: '[C-ISS-32] row 1, equal',
+      given: [`code=c&state=s&iss=${iss}`, expected],
+      expect: 'code',
+    },
+    {
+      description: '[C-ISS-32] row 1, different',
+      given: ['code=c&state=s&iss=https%3A%2F%2Fevil.example', expected],
+      expect: 'rejected',
+    },
+    { description: '[C-ISS-33] row 2', given: ['code=c&state=s', expected], expect: 'rejected' },
+    {
+      description: '[C-ISS-34] row 3, equal',
+      given: [`code=c&state=s&iss=${iss}`, unadvertised],
+      expect: 'code',
+    },
+    {
+      description: '[C-ISS-34] row 3, different',
+      given: ['code=c&state=s&iss=https%3A%2F%2Fevil.example', unadvertised],
+      expect: 'rejected',
+    },
+    { description: '[C-ISS-35] row 4', given: ['code=c&state=s', unadvertised], expect: 'code' },
+  ])('T116 the table of RFC 9207: $description: $expect', ({ given, expect: kind }) => {
+    expect(read(...given).kind).toBe(kind);
+  });
+
+  it.each([
+    { description: 'a slash', given: 'https://as.example/' },
+    { description: 'case of the host', given: 'https://AS.example' },
+    { description: 'case of the scheme', given: 'HTTPS://as.example' },
+    { description: 'the default port', given: 'https://as.example:443' },
+    { description: 'percent-encoding', given: 'https://as%2Eexample' },
+    { description: 'a path', given: 'https://as.example/t1' },
+    { description: 'a space', given: 'https://as.example ' },
+    { description: 'a longer host', given: 'https://as.example.evil' },
+    { description: 'nothing', given: '' },
+  ])('[C-ISS-36] T116 an issuer that differs by $description is another', ({ given }) => {
+    const query = new URLSearchParams({ code: 'c', state: 's', iss: given }).toString();
+    for (const expectation of [expected, unadvertised])
+      expect(read(query, expectation).kind).toBe('rejected');
+  });
+
+  it.each(['code', 'state', 'iss', 'error', 'error_description'])('T116 rejects two %s', (name) => {
+    const query = `code=c&state=s&iss=${iss}`;
+    const value = new URLSearchParams(query).get(name) ?? 'x';
+    const repeated = new URLSearchParams(query);
+    repeated.delete(name);
+    repeated.append(name, value);
+    expect(readAuthorizationResponse(repeated, expected).kind).not.toBe('rejected');
+    repeated.append(name, value);
+    expect(readAuthorizationResponse(repeated, expected).kind).toBe('rejected');
+  });
+
+  it.each([
+    { description: 'missing', given: `code=c&iss=${iss}` },
+    { description: 'empty', given: `code=c&state=&iss=${iss}` },
+    { description: 'another', given: `code=c&state=x&iss=${iss}` },
+    { description: 'of another case', given: `code=c&state=S&iss=${iss}` },
+    { description: 'longer', given: `code=c&state=ss&iss=${iss}` },
+    { description: 'missing from an error', given: `error=access_denied&iss=${iss}` },
+  ])('[C-STATE-2] T115 rejects a response whose state is $description', ({ given }) => {
+    expect(read(given)).toEqual({ kind: 'rejected', reason: expect.stringContaining('state') });
+  });
+
+  it('[C-ISS-37] T116 shows nothing of an error that comes from another issuer', () => {
+    const response = read(
+      'error=access_denied&error_description=call+0900&error_uri=https://evil.example&state=s&iss=https://evil.example',
+    );
+    expect(response.kind).toBe('rejected');
+    expect(JSON.stringify(response)).not.toMatch(/access_denied|0900|evil/);
+  });
+
+  it('[C-ISS-60] before RFC 9207 was part of the protocol, iss is a parameter that nobody knows', () => {
+    const ignoring: ExpectedResponse = { ...expected, issuerRule: 'ignore' };
+    for (const query of ['code=c&state=s&iss=x', 'code=c&state=s'])
+      expect(read(query, ignoring)).toEqual({ kind: 'code', code: 'c' });
+  });
+
+  it('a server without metadata has no issuer to compare', () => {
+    expect(read('code=c&state=s', { ...unadvertised, issuer: null }).kind).toBe('code');
+  });
+
+  it.each([
+    {
+      description: '[C-CODE-61] an error',
+      given: 'error=access_denied&error_description=No.',
+      expect: { kind: 'error', error: 'access_denied', description: 'No.' },
+    },
+    {
+      description: '[C-CODE-61] an error beside a code',
+      given: 'error=x&code=c',
+      expect: { kind: 'error', error: 'x', description: '' },
+    },
+    { description: 'a code', given: 'code=c', expect: { kind: 'code', code: 'c' } },
+    {
+      description: 'a code beside an empty error',
+      given: 'code=c&error=',
+      expect: { kind: 'code', code: 'c' },
+    },
+    {
+      description: 'parameters that nobody knows',
+      given: 'code=c&session_state=x&next=https://evil',
+      expect: { kind: 'code', code: 'c' },
+    },
+    {
+      description: 'neither',
+      given: 'x=y',
+      expect: { kind: 'rejected', reason: 'it holds neither a code nor an error' },
+    },
+    {
+      description: 'an empty code',
+      given: 'code=',
+      expect: { kind: 'rejected', reason: 'it holds neither a code nor an error' },
+    },
+    {
+      description: 'control characters in an error',
+      given: 'error=a%1b%5b31m&error_description=%0d%0ax%22',
+      expect: { kind: 'error', error: 'a?[31m', description: "??x'" },
+    },
+  ])('reads $description', ({ given, expect: meaning }) => {
+    expect(read(`${given}&state=s&iss=${iss}`)).toEqual(meaning);
+  });
+
+  it('reads no more of a description than a person would', () => {
+    const response = read(`error=x&error_description=${'a'.repeat(100_000)}&state=s&iss=${iss}`);
+    expect(response).toMatchObject({ kind: 'error', description: 'a'.repeat(1000) });
+  });
+});
+
+describe('for all responses', () => {
+  const uri = fc
+    .tuple(
+      fc.constantFrom(
+        'https://c.example/cb',
+        'https://c.example',
+        'http://127.0.0.1:3000/cb',
+        'http://localhost/',
+      ),
+      fc.constantFrom('', '?', '?x=1', '?x=1&', '?&', '?x=?', '?x', '?x=a%26code%3Db'),
+    )
+    .map((parts) => parts.join(''));
+  const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 });
+  const theIssuer = fc.constantFrom('https://as.example', 'https://as.example/', 'https://as.example/t%201');
+
+  it('what the server writes, the client reads, and nobody else', () => {
+    fc.assert(
+      fc.property(uri, text, text, theIssuer, theIssuer, (redirect, code, state, from, other) => {
+        const query = new URL(successResponse(target(redirect), code, { state, issuer: from })).searchParams;
+        expect(query.get('x') ?? '').toBe(new URL(redirect).searchParams.get('x') ?? '');
+        expect(readAuthorizationResponse(query, { ...expected, state, issuer: from })).toEqual({
+          kind: 'code',
+          code,
+        });
+        expect(readAuthorizationResponse(query, { ...expected, state: `${state}x`, issuer: from }).kind).toBe(
+          'rejected',
+        );
+        const mixedUp = readAuthorizationResponse(query, { ...expected, state, issuer: other });
+        expect(mixedUp.kind).toBe(from === other ? 'code' : 'rejected');
+      }),
+    );
+  });
+
+  it('errors too', () => {
+    fc.assert(
+      fc.property(uri, text, text, (redirect, description, state) => {
+        const error = new OAuthError('access_denied', description);
+        const query = new URL(errorResponse(target(redirect), error, { state, issuer })).searchParams;
+        expect(readAuthorizationResponse(query, { ...expected, state })).toEqual({
+          kind: 'error',
+          error: 'access_denied',
+          description: error.description,
+        });
+      }),
+    );
+  });
+
+  it('whatever the callback holds, a code is believed only with state and issuer', () => {
+    const name = fc.constantFrom('code', 'state', 'iss', 'error', 'x');
+    const value = fc.constantFrom('s', issuer, 'c', '', 'https://evil.example');
+    fc.assert(
+      fc.property(fc.array(fc.tuple(name, value), { maxLength: 6 }), (pairs) => {
+        const query = new URLSearchParams(pairs);
+        if (readAuthorizationResponse(query, expected).kind === 'rejected') return;
+        expect(query.getAll('state')).toEqual(['s']);
+        expect(query.getAll('iss')).toEqual([issuer]);
+        expect(query.getAll('code').length + query.getAll('error').length).toBeGreaterThan(0);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});

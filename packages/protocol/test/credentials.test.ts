@@ -1,0 +1,88 @@
+/** The `Authorization` header: which token a request presents. */
+import { readCredentials } from '@portcullis/protocol';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { growthOf, LINEAR } from './growth.ts';
+
+const token = (text: string, scheme = 'Bearer') => ({ kind: 'token', scheme, token: text });
+
+describe('readCredentials', () => {
+  const cases: readonly {
+    description: string;
+    given: Parameters<typeof readCredentials>[0];
+    expect: object;
+  }[] = [
+    { description: 'Bearer', given: 'Bearer abc.def-_~+/==', expect: token('abc.def-_~+/==') },
+    { description: '[S-BEAR-60 C-TOK-4] lowercase', given: 'bearer abc', expect: token('abc') },
+    { description: '[S-BEAR-60 C-TOK-4] uppercase', given: 'BEARER abc', expect: token('abc') },
+    { description: '[S-BEAR-60] two spaces', given: 'Bearer  abc', expect: token('abc') },
+    {
+      description: '[S-BEAR-60] a tab, and spaces round it',
+      given: ' \tBearer\tabc \t',
+      expect: token('abc'),
+    },
+    { description: 'DPoP', given: 'dpop abc', expect: token('abc', 'DPoP') },
+    { description: 'one field of a list', given: ['Bearer abc'], expect: token('abc') },
+    { description: 'no field', given: null, expect: { kind: 'none' } },
+    { description: 'no field of a list', given: [], expect: { kind: 'none' } },
+    { description: 'nothing', given: undefined, expect: { kind: 'none' } },
+    { description: 'an empty field', given: '', expect: { kind: 'none' } },
+    { description: '[S-BEAR-63] Basic', given: 'Basic YTpi', expect: { kind: 'none' } },
+    { description: '[S-BEAR-63] an unknown scheme', given: 'Bearer2 abc', expect: { kind: 'none' } },
+    { description: 'a token without scheme', given: 'abc.def.ghi', expect: { kind: 'none' } },
+  ];
+  it.each(cases)('$description', ({ given, expect: expected }) => {
+    expect(readCredentials(given)).toEqual(expected);
+  });
+
+  const malformed: readonly { description: string; given: string | readonly string[] }[] = [
+    { description: '[S-BEAR-67] no token', given: 'Bearer' },
+    { description: '[S-BEAR-67] spaces for a token', given: 'Bearer   ' },
+    { description: '[S-BEAR-62] two fields', given: ['Bearer a', 'Bearer b'] },
+    { description: '[S-BEAR-62] the same field twice', given: ['Bearer a', 'Bearer a'] },
+    { description: '[S-BEAR-62] two schemes', given: ['Bearer a', 'Basic b'] },
+    { description: '[S-BEAR-62] two fields that were joined', given: 'Bearer a, Bearer b' },
+    { description: '[C-TOK-4] two tokens', given: 'Bearer a b' },
+    { description: '[S-BEAR-67] 100 KB', given: `Bearer ${'a'.repeat(100_000)}` },
+    { description: '[S-BEAR-67] a control character', given: 'Bearer a\u0000b' },
+    { description: 'a line break', given: 'Bearer a\r\nb' },
+    { description: 'a no-break space at the end', given: 'Bearer a\u00a0' },
+    { description: 'a letter outside of ASCII', given: 'Bearer tökén' },
+    { description: 'quotes', given: 'Bearer "abc"' },
+    { description: 'padding first', given: 'Bearer =abc' },
+    { description: 'a parameter', given: 'Bearer token="abc"' },
+  ];
+  it.each(malformed)('$description is malformed, and not repeated', ({ given }) => {
+    const credentials = readCredentials(given);
+    expect(credentials.kind).toBe('malformed');
+    expect(credentials).toEqual({ kind: 'malformed', reason: expect.stringMatching(/^[A-Z][A-Za-z -]+\.$/) });
+  });
+
+  it.each([
+    { description: 'spaces', given: (length: number) => ' '.repeat(length) },
+    { description: 'spaces before two words', given: (length: number) => `Bearer${' '.repeat(length)}x y` },
+    { description: 'spaces within', given: (length: number) => `Bearer x${' '.repeat(length)}y` },
+    { description: 'a long token', given: (length: number) => `Bearer ${'a'.repeat(length)}` },
+    { description: 'a long scheme', given: (length: number) => 'B'.repeat(length) },
+  ])('T093 the cost grows no faster than the input: $description', ({ given }) => {
+    expect(growthOf(readCredentials, given)).toBeLessThan(LINEAR);
+  });
+});
+
+describe('for all fields', () => {
+  it('what is taken for a token is one, and stood in the field', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom('Bearer', 'bearer', 'DPoP', 'Basic', ''),
+        fc.constantFrom(' ', '  ', '\t', ''),
+        fc.string({ unit: 'binary' }),
+        (scheme, space, text) => {
+          const read = readCredentials(`${scheme}${space}${text}`);
+          if (read.kind !== 'token') return;
+          expect(read.token).toMatch(/^[A-Za-z0-9\-._~+/]+=*$/);
+          expect(text).toContain(read.token);
+        },
+      ),
+    );
+  });
+});

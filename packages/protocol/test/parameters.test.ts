@@ -1,0 +1,121 @@
+/** Form and query parameters: absent, present, repeated, hostile. */
+import { readParameters } from '@portcullis/protocol';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { answerOf, refusalOf } from './refusal.ts';
+
+describe('one', () => {
+  it.each([
+    { description: 'present', given: 'a=b', expect: 'b' },
+    { description: 'decoded once', given: 'a=b%2520c+d', expect: 'b%20c d' },
+    { description: 'UTF-8', given: 'a=%C3%BC', expect: 'ü' },
+    { description: 'absent', given: 'b=c', expect: undefined },
+    { description: '[AS-AUTHZ-61 AS-TOK-63] sent without a value', given: 'a=', expect: undefined },
+    { description: '[AS-AUTHZ-61 AS-TOK-63] sent without an equals sign', given: 'a', expect: undefined },
+    { description: '[AS-AUTHZ-61 AS-TOK-63] T006 repeated', given: 'a=b&a=c', expect: 'invalid_request' },
+    {
+      description: '[AS-AUTHZ-61 AS-TOK-63] T006 repeated with the same value',
+      given: 'a=b&a=b',
+      expect: 'invalid_request',
+    },
+    { description: 'T006 repeated, once empty', given: 'a=&a=b', expect: 'invalid_request' },
+    { description: 'T006 repeated in an encoded spelling', given: 'a=b&%61=c', expect: 'invalid_request' },
+    {
+      description: '[AS-AUTHZ-61 AS-TOK-63] beside what nobody knows',
+      given: 'x=1&x=2&a=b&y[]=3',
+      expect: 'b',
+    },
+    { description: 'T006 in brackets', given: 'a[]=b', expect: undefined },
+    { description: 'T006 with an operator', given: 'a[$ne]=b', expect: undefined },
+    { description: 'of another case', given: 'A=b', expect: undefined },
+    { description: 'a broken percent-encoding stays', given: 'a=%zz', expect: '%zz' },
+  ])('$description', ({ given, expect: expected }) => {
+    expect(answerOf(() => readParameters(given).one('a'))).toBe(expected);
+  });
+
+  it.each(['redirect_uri', 'client_id', 'state', 'scope', 'code_challenge', 'response_type'])(
+    '[AS-AUTHZ-61] T006 two %s are refused, and one is not',
+    (name) => {
+      expect(refusalOf(() => readParameters(`${name}=1&${name}=2`).one(name))).toMatchObject({
+        code: 'invalid_request',
+        status: 400,
+        description: `Send the parameter ${name} only once.`,
+      });
+      expect(readParameters(`${name}=1`).one(name)).toBe('1');
+    },
+  );
+});
+
+describe('required', () => {
+  it.each([
+    { description: 'present', given: 'a=b', expect: 'b' },
+    { description: 'absent', given: '', expect: 'invalid_request' },
+    { description: 'empty', given: 'a=', expect: 'invalid_request' },
+    { description: 'repeated', given: 'a=b&a=c', expect: 'invalid_request' },
+  ])('$description', ({ given, expect: expected }) => {
+    expect(answerOf(() => readParameters(given).required('a'))).toBe(expected);
+  });
+});
+
+describe('all', () => {
+  it.each([
+    {
+      description: '[AS-AUTHZ-61] T006 only resource may repeat',
+      given: 'resource=a&resource=b',
+      expect: ['a', 'b'],
+    },
+    { description: 'none', given: '', expect: [] },
+    { description: 'empty ones are absent', given: 'resource=&resource=a', expect: ['a'] },
+  ])('$description', ({ given, expect: expected }) => {
+    expect(readParameters(given).all('resource')).toEqual(expected);
+  });
+});
+
+describe('names that objects have', () => {
+  const hostile = '__proto__[scope]=admin&__proto__=x&constructor.prototype.scope=1&constructor=y&toString=z';
+
+  it('T006 change no object', () => {
+    const parameters = readParameters(hostile);
+    expect(parameters.one('scope')).toBeUndefined();
+    expect(Reflect.get({}, 'scope')).toBeUndefined();
+    expect(Reflect.get(Object.prototype, 'scope')).toBeUndefined();
+  });
+
+  it('T006 are read as what they are', () => {
+    const parameters = readParameters(hostile);
+    expect([
+      parameters.one('__proto__'),
+      parameters.one('constructor'),
+      parameters.one('hasOwnProperty'),
+    ]).toEqual(['x', 'y', undefined]);
+  });
+});
+
+describe('for all parameters', () => {
+  const name = fc.oneof(
+    fc.string({ maxLength: 5 }),
+    fc.constantFrom('a', 'b', '__proto__', 'constructor', 'valueOf'),
+  );
+  const pairs = fc.array(fc.tuple(name, fc.string({ unit: 'grapheme', maxLength: 5 })), { maxLength: 10 });
+
+  it('each is read by the number of times that it was sent', () => {
+    fc.assert(
+      fc.property(pairs, name, (given, asked) => {
+        const sent = given.filter(([key]) => key === asked).map(([, value]) => value);
+        const parameters = readParameters(new URLSearchParams(given));
+        expect(parameters.all(asked)).toEqual(sent.filter((value) => value !== ''));
+        const expected = sent.length > 1 ? 'invalid_request' : sent[0] === '' ? undefined : sent[0];
+        expect(answerOf(() => parameters.one(asked))).toBe(expected);
+        expect(answerOf(() => parameters.required(asked))).toBe(expected ?? 'invalid_request');
+      }),
+    );
+  });
+
+  it('any text is read without a throw', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(Array.isArray(readParameters(text).all('a'))).toBe(true);
+      }),
+    );
+  });
+});

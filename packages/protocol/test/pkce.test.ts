@@ -1,0 +1,68 @@
+/** PKCE: the form of verifiers and challenges, and the way from one to the other. */
+import { base64url, deriveCodeChallenge, isCodeChallenge, isCodeVerifier } from '@portcullis/protocol';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+const unreserved = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~';
+const of = (length: number) => 'a'.repeat(length);
+
+describe('isCodeVerifier', () => {
+  it.each([
+    { description: '43 characters', given: of(43), expect: true },
+    { description: '128 characters', given: of(128), expect: true },
+    { description: 'every unreserved character', given: unreserved, expect: true },
+    { description: '42 characters', given: of(42), expect: false },
+    { description: '129 characters', given: of(129), expect: false },
+    { description: 'nothing', given: '', expect: false },
+    { description: 'a plus', given: `${of(42)}+`, expect: false },
+    { description: 'a slash', given: `${of(42)}/`, expect: false },
+    { description: 'padding', given: `${of(43)}=`, expect: false },
+    { description: 'a space', given: `${of(43)} `, expect: false },
+    { description: 'a line break at the end', given: `${of(43)}\n`, expect: false },
+    { description: 'a letter outside of ASCII', given: `${of(42)}é`, expect: false },
+  ])('[AS-CODE-70] $description: $expect', ({ given, expect: expected }) => {
+    expect(isCodeVerifier(given)).toBe(expected);
+  });
+});
+
+describe('isCodeChallenge', () => {
+  it.each([
+    {
+      description: '43 characters of base64url',
+      given: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+      expect: true,
+    },
+    { description: '42 characters', given: of(42), expect: false },
+    { description: '44 characters', given: of(44), expect: false },
+    { description: '129 characters', given: of(129), expect: false },
+    { description: 'padding', given: `${of(43)}=`, expect: false },
+    { description: 'plain base64', given: `${of(41)}+/`, expect: false },
+    { description: 'a verifier character that is not base64url', given: `${of(42)}~`, expect: false },
+    { description: 'a line break at the end', given: `${of(43)}\n`, expect: false },
+    { description: 'nothing', given: '', expect: false },
+  ])('[AS-AUTHZ-70] T008 $description: $expect', ({ given, expect: expected }) => {
+    expect(isCodeChallenge(given)).toBe(expected);
+  });
+});
+
+describe('for all verifiers', () => {
+  const verifier = fc.string({ unit: fc.constantFrom(...unreserved), minLength: 43, maxLength: 128 });
+
+  it('the challenge is well-formed, and another for another verifier', async () => {
+    await fc.assert(
+      fc.asyncProperty(verifier, verifier, async (first, second) => {
+        const challenge = await deriveCodeChallenge(first);
+        expect(isCodeChallenge(challenge)).toBe(true);
+        expect((await deriveCodeChallenge(second)) === challenge).toBe(first === second);
+      }),
+    );
+  });
+
+  it('base64url is that of the platform', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 70 }), (bytes) => {
+        expect(base64url(bytes)).toBe(Buffer.from(bytes).toString('base64url'));
+      }),
+    );
+  });
+});
