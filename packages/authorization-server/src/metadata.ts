@@ -59,7 +59,7 @@ function describeServer(
   configuration: Configuration,
   routes: readonly Route[],
 ): AuthorizationServerMetadata {
-  const { issuer, profiles, resources } = configuration;
+  const { issuer, resources } = configuration;
   const methods = Object.keys(clientAuthenticationMethods);
   const confidential = methods.filter((method) => method !== 'none');
   const scopes = [...new Set([...resources.values()].flatMap((resource) => Object.keys(resource.scopes)))];
@@ -74,7 +74,8 @@ function describeServer(
     revocation_endpoint_auth_methods_supported: methods,
     introspection_endpoint_auth_methods_supported: confidential,
     code_challenge_methods_supported: [CODE_CHALLENGE_METHOD],
-    ...(foldProfiles(profiles).responseIssuer && { authorization_response_iss_parameter_supported: true }),
+    // Every authorization response carries `iss`, whichever revision the client speaks: those that do not know it ignore it.
+    authorization_response_iss_parameter_supported: true,
     ...(kind === 'oidc' && OPENID_MEMBERS),
   };
   // Claims with zero elements MUST be omitted. RFC 8414 §3.2

@@ -7,7 +7,7 @@ import {
   serverMetadataUrls,
 } from '@portcullis/protocol';
 import { describe, expect, it } from 'vitest';
-import { claimsOf, ISSUER, startServer } from './server-under-test.ts';
+import { CALLBACK, claimsOf, ISSUER, startServer } from './server-under-test.ts';
 
 const OAUTH = '/.well-known/oauth-authorization-server';
 const OIDC = '/.well-known/openid-configuration';
@@ -15,6 +15,7 @@ const OIDC = '/.well-known/openid-configuration';
 /** What both documents say of the server under test. */
 const described = {
   issuer: ISSUER,
+  authorization_endpoint: `${ISSUER}/authorize`,
   token_endpoint: `${ISSUER}/token`,
   registration_endpoint: `${ISSUER}/register`,
   revocation_endpoint: `${ISSUER}/revoke`,
@@ -155,15 +156,31 @@ describe('honesty', () => {
   });
 
   it.each([
-    { served: [profileA], oidc: 404, iss: undefined },
-    { served: [profileA, profileB], oidc: 404, iss: undefined },
-    { served: profiles, oidc: 200, iss: true },
-  ])(
-    '[ALL-VER-1 AS-ISS-31] T062 follows the profiles that are served: $served.length',
-    async ({ served, oidc, iss }) => {
+    { served: [profileA], oidc: 404 },
+    { served: [profileA, profileB], oidc: 404 },
+    { served: profiles, oidc: 200 },
+  ])('[ALL-VER-1] T062 follows the profiles that are served: $served.length', async ({ served, oidc }) => {
+    const { send } = await startServer({ profiles: served });
+    expect((await send(OIDC)).status).toBe(oidc);
+    expect((await send(OAUTH)).status).toBe(200);
+  });
+
+  it.each([[profileA], profiles])(
+    '[AS-ISS-31] T062 says that responses carry iss, and they do',
+    async (...served) => {
       const { send } = await startServer({ profiles: served });
-      expect((await send(OIDC)).status).toBe(oidc);
-      expect((await send(OAUTH)).body['authorization_response_iss_parameter_supported']).toBe(iss);
+      const query = new URLSearchParams({
+        response_type: 'code',
+        client_id: 'web',
+        redirect_uri: CALLBACK,
+        code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+        code_challenge_method: 'S256',
+        prompt: 'none',
+      });
+      expect((await send(OAUTH)).body['authorization_response_iss_parameter_supported']).toBe(true);
+      const answer = await send(`/authorize?${query}`);
+      const shown = `${answer.headers.get('location') ?? ''} ${answer.text}`;
+      expect(shown).toContain(`iss=${encodeURIComponent(ISSUER)}`);
     },
   );
 });
