@@ -123,19 +123,19 @@ function readTags(content: string, tag: string): readonly Readonly<Record<string
 
 function readAttributes(text: string): Readonly<Record<string, string>> {
   const found = text.matchAll(/([\w-]+)="([^"]*)"/g);
-  return Object.fromEntries([...found].map(([, name = '', value = '']) => [name, unescape(value)]));
+  return Object.fromEntries([...found].map(([, name = '', value = '']) => [name, unescapeHtml(value)]));
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', '#39': "'", amp: '&' };
 
-function unescape(text: string): string {
+function unescapeHtml(text: string): string {
   return text.replace(/&(lt|gt|quot|#39|amp);/g, (entity, name: string) => ENTITIES[name] ?? entity);
 }
 
 /** What a page says, for error messages. */
 function textOf(page: string): string {
   const main = /<main>([\s\S]*)<\/main>/.exec(page)?.[1] ?? page;
-  return unescape(main.replace(/<[^>]*>/g, ' '))
+  return unescapeHtml(main.replace(/<[^>]*>/g, ' '))
     .replace(/\s+/g, ' ')
     .trim()
     .slice(0, 300);

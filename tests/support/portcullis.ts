@@ -1,6 +1,7 @@
 /** Portcullis with the example server, run as a newcomer runs it: the real command, on a free port, with data of its own. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +10,11 @@ import type { FileConfiguration } from '@portcullis/cli';
 import type { Account } from './person.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const command = ['--conditions=source', 'packages/cli/src/main.ts', 'up', '--app', 'examples/notes/src/app.ts'];
+/** What `npm start` runs. */
+const { scripts }: { scripts: { start: string } } = JSON.parse(
+  readFileSync(join(root, 'package.json'), 'utf8'),
+);
+const [, ...command] = scripts.start.split(' ');
 
 /** The first account of a server started here. */
 export const owner: Account = { email: 'ada@example.com', password: 'correct horse battery staple' };

@@ -1,0 +1,63 @@
+/** Access tokens of one second, and a restart: the official SDKs refresh on their own and go on. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createPerson } from '../support/person.ts';
+import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import { createRecorder } from './exchanges.ts';
+import { createMemoryProvider } from './memory-provider.ts';
+import { sdks } from './sdks.ts';
+
+/** Seconds that the guard allows two clocks to differ. */
+const skew = 5;
+const lifetime = 1;
+
+const applications = sdks.map((sdk) => ({
+  sdk,
+  name: sdk.name,
+  provider: createMemoryProvider({ redirectUrl: 'http://127.0.0.1:33418/callback' }),
+}));
+
+let server: Portcullis;
+
+beforeAll(async () => {
+  server = await startPortcullis({ lifetimes: { accessToken: lifetime } });
+  for (const { sdk, provider } of applications) {
+    await sdk.signIn(server.resource, provider, createPerson(owner));
+    const session = await sdk.connect(server.resource, provider);
+    await session.call('add_note', { text: `Before, by ${sdk.name}` });
+    await session.close();
+  }
+  await sleep((lifetime + skew) * 1000);
+  await server.restart();
+});
+
+afterAll(async () => {
+  await server.stop();
+});
+
+it.each(applications)(
+  '[AS-TTL-1 AS-TOK-2] $name goes on when its token has expired and the server was restarted',
+  async ({ sdk, provider }) => {
+    const first = provider.tokens();
+    expect(first?.expires_in).toBe(lifetime);
+    const { fetch, exchanges } = createRecorder();
+    const session = await sdk.connect(server.resource, provider, fetch);
+    await session.call('add_note', { text: `After, by ${sdk.name}` });
+    expect(await session.call('list_notes')).toMatchObject({
+      notes: expect.arrayContaining([
+        expect.objectContaining({ text: `Before, by ${sdk.name}` }),
+        expect.objectContaining({ text: `After, by ${sdk.name}` }),
+      ]),
+    });
+    await session.close();
+
+    const [refusal] = exchanges;
+    expect(refusal?.status).toBe(401);
+    expect(refusal?.challenge).toContain('error="invalid_token"');
+    const tokenRequests = exchanges.filter(({ url }) => url.pathname === '/token');
+    expect(tokenRequests.map(({ status }) => status)).toEqual([200]);
+    const second = provider.tokens();
+    expect(second?.access_token).not.toBe(first?.access_token);
+    expect(second?.refresh_token).not.toBe(first?.refresh_token);
+  },
+);

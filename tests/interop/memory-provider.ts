@@ -1,0 +1,89 @@
+/** What an application gives the official SDKs so that they can authorize: its metadata, and a memory. */
+import { randomUUID } from 'node:crypto';
+import type {
+  OAuthClientMetadata,
+  OAuthClientProvider,
+  OAuthDiscoveryState,
+  StoredOAuthClientInformation,
+  StoredOAuthTokens,
+} from '@modelcontextprotocol/client';
+import type { Person } from '../support/person.ts';
+
+export interface MemoryProvider extends OAuthClientProvider {
+  tokens(): StoredOAuthTokens | undefined;
+  clientInformation(): StoredOAuthClientInformation | undefined;
+  /** The authorization URL that the SDK wants opened. */
+  opened(): URL;
+  /** Lets somebody answer it; what comes back is for `finishAuth`. Drops an answer whose state differs. */
+  ask(person: Person): Promise<URLSearchParams>;
+}
+
+export interface Application {
+  readonly redirectUrl: string;
+  /** Replaces the scope that the SDK chose. */
+  readonly scope?: string;
+  /** Besides name, redirect URI and `token_endpoint_auth_method` `none`. */
+  readonly metadata?: Partial<OAuthClientMetadata>;
+  /** What the application was told when it was registered by hand. */
+  readonly client?: StoredOAuthClientInformation;
+}
+
+export function createMemoryProvider({
+  redirectUrl,
+  scope,
+  metadata,
+  client: known,
+}: Application): MemoryProvider {
+  let client = known;
+  let tokens: StoredOAuthTokens | undefined;
+  let discovery: OAuthDiscoveryState | undefined;
+  let verifier = '';
+  let expectedState = '';
+  let authorizationUrl: URL | undefined;
+
+  const provider: MemoryProvider = {
+    redirectUrl,
+    clientMetadata: {
+      client_name: 'Interop',
+      redirect_uris: [redirectUrl],
+      token_endpoint_auth_method: 'none',
+      grant_types: ['authorization_code', 'refresh_token'],
+      ...metadata,
+    },
+    state: () => {
+      expectedState = randomUUID();
+      return expectedState;
+    },
+    clientInformation: () => client,
+    saveClientInformation: (information) => {
+      client = information;
+    },
+    tokens: () => tokens,
+    saveTokens: (issued) => {
+      tokens = issued;
+    },
+    redirectToAuthorization: (url) => {
+      if (scope !== undefined && authorizationUrl === undefined) url.searchParams.set('scope', scope);
+      authorizationUrl = url;
+    },
+    saveCodeVerifier: (secret) => {
+      verifier = secret;
+    },
+    codeVerifier: () => verifier,
+    discoveryState: () => discovery,
+    saveDiscoveryState: (state) => {
+      discovery = state;
+    },
+    opened: () => {
+      if (authorizationUrl === undefined) throw new Error('the SDK has not asked for authorization');
+      return authorizationUrl;
+    },
+    async ask(person) {
+      const { searchParams } = await person.authorize(provider.opened());
+      if (searchParams.get('state') !== expectedState)
+        throw new Error('the state is not the one that was sent');
+      return searchParams;
+    },
+  };
+  return provider;
+}
