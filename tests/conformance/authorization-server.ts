@@ -1,0 +1,64 @@
+/** The suite's scenarios for authorization servers, against ours as a newcomer starts it; a person signs in and consents. */
+import { createServer } from 'node:net';
+import { createPerson } from '../support/person.ts';
+import { owner, startPortcullis } from '../support/portcullis.ts';
+import { faultsOf, type Result, runSuite } from './suite.ts';
+
+/** The scenarios; the second one needs what the first one found. */
+const SCENARIOS = ['authorization-server-metadata-endpoint', 'authorization-code-grant'];
+
+const CLIENT_ID = 'conformance';
+
+/** Runs them. */
+export async function runAuthorizationServer(
+  outputFolder: string,
+): Promise<readonly (Result & { readonly scenario: string })[]> {
+  const port = await freePort();
+  const client = {
+    client_id: CLIENT_ID,
+    client_name: 'Conformance suite',
+    redirect_uris: [`http://127.0.0.1:${port}/callback`],
+    token_endpoint_auth_method: 'none',
+  };
+  const portcullis = await startPortcullis({ clients: [client] });
+  const person = createPerson(owner);
+  let visiting: Promise<unknown> | null = null;
+  try {
+    const { output } = await runSuite(
+      [
+        ...['authorization', '--url', portcullis.url, '--client-id', CLIENT_ID],
+        ...['--port', String(port), '-o', outputFolder],
+      ],
+      (text) => {
+        const url = /^https?:\/\/\S+\/authorize\?\S+$/m.exec(text)?.[0];
+        if (url !== undefined) visiting ??= person.authorize(url).then((callback) => fetch(callback));
+      },
+    );
+    await visiting;
+    return SCENARIOS.map((scenario) => judge(scenario, output));
+  } finally {
+    await portcullis.stop();
+  }
+}
+
+/** The suite's own summary decides; what it printed for the scenario explains. */
+function judge(scenario: string, output: string): Result & { readonly scenario: string } {
+  const summary = new RegExp(`^(\\S) ${scenario}: (\\d+) passed, (\\d+) failed(.*)$`, 'm').exec(output);
+  const [, mark, succeeded = '0', failed = '0', warnings = ''] = summary ?? [];
+  const passed = mark === '✓' && Number(succeeded) > 0 && Number(failed) === 0 && warnings === '';
+  const part =
+    output.split('=== Running scenario: ').find((text) => text.startsWith(`${scenario} `)) ?? output;
+  const checks = `${succeeded}/${Number(succeeded) + Number(failed)}`;
+  return { scenario, passed, checks, faults: passed ? [] : faultsOf(part) };
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
+    });
+  });
+}

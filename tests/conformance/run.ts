@@ -1,0 +1,76 @@
+/** Runs every authorization scenario of the official conformance suite, one by one. `npm run conformance [-- part-of-a-name]` */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runAuthorizationServer } from './authorization-server.ts';
+import { listClientRuns, type Result, type Run, runClient } from './suite.ts';
+
+/** Scenarios that each side has in the version of the suite that is installed. */
+const LEAST_CLIENT_SCENARIOS = 33;
+
+/** Runs at the same time. */
+const LANES = 2;
+
+interface Row extends Result {
+  readonly name: string;
+}
+
+const wanted = process.argv[2] ?? '';
+const folder = await mkdtemp(join(tmpdir(), 'conformance-'));
+try {
+  const runs = await listClientRuns(folder);
+  const scenarios = new Set(runs.map(({ scenario }) => scenario)).size;
+  if (scenarios < LEAST_CLIENT_SCENARIOS) {
+    throw new Error(`The suite lists ${scenarios} client scenarios, not ${LEAST_CLIENT_SCENARIOS}.`);
+  }
+  const rows = await runAll(runs.filter((run) => nameOf(run).includes(wanted)));
+  if ('authorization-server'.includes(wanted)) {
+    for (const result of await runAuthorizationServer(folder)) {
+      const row = { name: result.scenario, ...result };
+      report(row);
+      rows.push(row);
+    }
+  }
+  conclude(rows, await readExpectedFailures());
+} finally {
+  await rm(folder, { recursive: true, force: true });
+}
+
+async function runAll(runs: readonly Run[]): Promise<Row[]> {
+  const waiting = [...runs];
+  const rows: Row[] = [];
+  const lane = async (): Promise<void> => {
+    for (let run = waiting.shift(); run !== undefined; run = waiting.shift()) {
+      const row = { name: nameOf(run), ...(await runClient(run)) };
+      report(row);
+      rows.push(row);
+    }
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
+  return rows;
+}
+
+function nameOf({ scenario, wire }: Run): string {
+  return `${scenario} on ${wire}`;
+}
+
+function report({ name, passed, checks, faults }: Row): void {
+  console.log(`${passed ? 'ok  ' : 'FAIL'} ${name.padEnd(58)} ${checks}`);
+  for (const fault of faults) console.log(`       ${fault}`);
+}
+
+/** Names as in the table. The list may only shrink: a row of it that passes fails the run. */
+async function readExpectedFailures(): Promise<readonly string[]> {
+  const text = await readFile(new URL('expected-failures.json', import.meta.url), 'utf8');
+  return JSON.parse(text) as readonly string[];
+}
+
+function conclude(rows: readonly Row[], expected: readonly string[]): void {
+  const unexpected = rows.filter(({ name, passed }) => !passed && !expected.includes(name));
+  const stale = rows.filter(({ name, passed }) => passed && expected.includes(name));
+  for (const { name } of unexpected) console.log(`fails, and is not on the list: ${name}`);
+  for (const { name } of stale) console.log(`passes now: remove it from expected-failures.json: ${name}`);
+  const passed = rows.filter((row) => row.passed).length;
+  console.log(`${passed} passed, ${rows.length - passed} failed`);
+  process.exitCode = unexpected.length + stale.length === 0 && rows.length > 0 ? 0 : 1;
+}

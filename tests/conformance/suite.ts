@@ -1,0 +1,96 @@
+/** The official conformance suite as a command: its scenarios, the wires that each runs on, and one run. */
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+export const root: string = fileURLToPath(new URL('../..', import.meta.url));
+
+const command = fileURLToPath(
+  new URL('../../node_modules/@modelcontextprotocol/conformance/dist/index.js', import.meta.url),
+);
+
+/** One scenario on one wire. */
+export interface Run {
+  readonly scenario: string;
+  /** Protocol revision on the wire. */
+  readonly wire: string;
+  readonly options: readonly string[];
+}
+
+export interface Result {
+  readonly passed: boolean;
+  /** Checks that succeeded, as far as the suite counts them. */
+  readonly checks: string;
+  /** What failed, as the suite words it. */
+  readonly faults: readonly string[];
+}
+
+const STATEFUL = '2025-11-25';
+const STATELESS = '2026-07-28';
+
+/** Lists the authorization scenarios for clients, each on every wire that it exists on. */
+export async function listClientRuns(outputFolder: string): Promise<readonly Run[]> {
+  const { output } = await runSuite(['list', '--client']);
+  return [...output.matchAll(/^\s*- (auth\/\S+) \[([^\]]+)\]/gm)].flatMap(
+    ([, scenario = '', revisions = '']) =>
+      wiresOf(revisions.split(',')).map(({ wire, options }) => ({
+        scenario,
+        wire,
+        options: ['--scenario', scenario, '-o', outputFolder, ...options],
+      })),
+  );
+}
+
+/** Extensions stand outside of the revisions, so they are run on both wires; the oldest revision's on the stateful one. */
+function wiresOf(revisions: readonly string[]): readonly Pick<Run, 'wire' | 'options'>[] {
+  if (revisions.includes('extension')) {
+    return [
+      { wire: STATEFUL, options: [] },
+      { wire: STATELESS, options: ['--spec-version', STATELESS, '--force'] },
+    ];
+  }
+  const wires = [STATEFUL, STATELESS].filter((wire) => revisions.includes(wire));
+  if (wires.length === 0) return [{ wire: STATEFUL, options: [] }];
+  return wires.map((wire) => ({ wire, options: ['--spec-version', wire] }));
+}
+
+/** Runs one scenario against the client under test; a warning fails it, as the suite itself judges. */
+export async function runClient({ options }: Run): Promise<Result> {
+  const client = `${process.execPath} --conditions=source tests/conformance/everything-client.ts`;
+  const { code, output } = await runSuite(['client', '--command', client, ...options]);
+  const skipped = output.includes('SKIPPED: scenario');
+  return {
+    passed: code === 0 && !skipped,
+    checks: countOf(output),
+    faults: code === 0 ? [] : faultsOf(output),
+  };
+}
+
+/** Runs the suite's command; every line that it prints can be listened to. */
+export async function runSuite(
+  args: readonly string[],
+  hear: (text: string) => void = () => undefined,
+): Promise<{ code: number | null; output: string }> {
+  const child = spawn(process.execPath, [command, ...args], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+      hear(text);
+    });
+  }
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  return { code, output };
+}
+
+function countOf(output: string): string {
+  return /Passed: (\d+\/\d+)/.exec(output)?.[1] ?? '';
+}
+
+export function faultsOf(output: string): readonly string[] {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the suite colours what it prints
+  const lines = output.replace(/\x1b\[\d+m/g, '').split('\n');
+  const faults = lines
+    .filter((line) => /\] (?:FAILURE|WARNING) /.test(line))
+    .map((line) => line.replace(/^\S+ /, ''));
+  return faults.length > 0 ? faults : lines.filter((line) => line.trim() !== '').slice(-8);
+}
