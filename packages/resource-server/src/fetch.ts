@@ -17,7 +17,7 @@ export function protect(guard: Guard, handler: ProtectedHandler): (request: Requ
     const facts = factsOf(request);
     const admission = await guard.admit(facts);
     if (!admission.admitted) {
-      await request.body?.cancel();
+      request.body?.cancel().catch(() => {});
       return responseOf(admission.answer, request.method);
     }
     try {
@@ -52,12 +52,17 @@ export function responseOf({ status, headers, body }: Answer, method: string): R
 /** Reads a copy of the body, so that the application still has its own. */
 function readerOf(request: Request): ReadBody {
   return async (limit) => {
+    const reader = request.clone().body?.getReader();
     const chunks: Uint8Array[] = [];
     let length = 0;
-    for await (const chunk of request.clone().body ?? []) {
-      length += chunk.byteLength;
-      if (length > limit) throw bodyTooLong(limit);
-      chunks.push(chunk);
+    for (let part = await reader?.read(); part?.done === false; part = await reader?.read()) {
+      length += part.value.byteLength;
+      if (length > limit) {
+        // Not waited for: the copy ends only together with the original.
+        void reader?.cancel();
+        throw bodyTooLong(limit);
+      }
+      chunks.push(part.value);
     }
     return joinChunks(chunks, length);
   };

@@ -4,7 +4,7 @@ import { createMemory } from '../memory.ts';
 import { decodeBase64url, isBase64url } from './base64url.ts';
 
 /** The members of a protected header that count. Keys that a token brings along (`jwk`, `jku`, `x5c`) are not read. */
-export interface TokenHeader {
+interface TokenHeader {
   readonly alg: string;
   readonly kid: string | undefined;
 }

@@ -17,7 +17,7 @@ export interface KeyLimits {
 export const defaultKeyLimits: KeyLimits = { maxAge: 600, staleIfError: 3600, cooldown: 30, retryAfter: 5 };
 
 /** What a token says about the key that it wants. */
-export interface WantedKey {
+interface WantedKey {
   readonly algorithm: string;
   readonly keyId: string | undefined;
   /** When the token says that it was issued, in epoch seconds. */

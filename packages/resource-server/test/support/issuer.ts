@@ -1,5 +1,5 @@
 /** An issuer for tests: keys made once, access tokens signed by jose, right unless told otherwise. */
-import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
+import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { type JwtVerifierOptions, jwtVerifier, type TokenVerifier } from '../../src/index.ts';
 
 export const ISSUER = 'https://as.example';

@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { ConfigurationError, createGuard, type GuardOptions, type TokenVerifier } from '../src/index.ts';
+
+const verifier: TokenVerifier = {
+  issuers: ['https://as.example'],
+  verify: () => {
+    throw new Error('never asked');
+  },
+};
+
+describe('the configuration of a guard', () => {
+  it.each<[string, Partial<GuardOptions> & object, RegExp]>([
+    [
+      '[ALL-RES-11] a resource without a scheme',
+      { resource: 'mcp.example.com' },
+      /resource must be an absolute https URI/,
+    ],
+    [
+      '[ALL-RES-11] a resource with a fragment',
+      { resource: 'https://mcp.example.com#fragment' },
+      /without a fragment/,
+    ],
+    ['[ALL-HTTP-62] a plain http resource', { resource: 'http://mcp.example.com' }, /must use https/],
+    ['[S-PRM-2] no authorization server', { authorizationServers: [] }, /at least one/],
+    ['an authorization server that is no URL', { authorizationServers: ['as'] }, /absolute https URL/],
+    [
+      '[ALL-HTTP-62] a plain http authorization server',
+      { authorizationServers: ['http://as.example'] },
+      /must use https/,
+    ],
+    ['a scope with a quote', { scopes: ['a"b'] }, /is no scope/],
+    ['[S-REFRESH-30] offline_access', { defaultScopes: ['offline_access'] }, /offline_access/],
+    ['a hierarchy of broken scopes', { hierarchy: { 'a b': ['c'] } }, /is no scope/],
+    ['a skew that is no number', { skew: Number.NaN }, /skew must be a whole number/],
+    ['a negative memory', { rememberedTokens: -1 }, /rememberedTokens/],
+    ['no resource', { resources: [] }, /at least one protected resource/],
+    [
+      'two resources at one path',
+      { resources: [{ resource: 'https://a.example/mcp' }, { resource: 'https://b.example/MCP' }] },
+      /same path/,
+    ],
+  ])('is refused with %s', (_, options, message) => {
+    const whole = { resource: 'https://api.example/mcp', verifier, ...options } as GuardOptions;
+    expect(() => createGuard(whole)).toThrow(ConfigurationError);
+    expect(() => createGuard(whole)).toThrow(message);
+  });
+
+  it('is told every fault at once, with its place', () => {
+    const resources = [{ resource: 'nowhere' }, { resource: 'https://api.example', scopes: ['"'] }];
+    expect(() => createGuard({ resources, verifier, skew: -1 })).toThrow(
+      /3 faults: resources\.0\.resource .*resources\.1\.scopes: .*skew/,
+    );
+  });
+
+  it.each([
+    ['https://mcp.example.com/mcp', 'https://mcp.example.com/mcp'],
+    ['https://mcp.example.com', 'https://mcp.example.com'],
+    ['https://mcp.example.com/', 'https://mcp.example.com'],
+    ['https://mcp.example.com:8443', 'https://mcp.example.com:8443'],
+    ['https://mcp.example.com/server/mcp', 'https://mcp.example.com/server/mcp'],
+    ['HTTPS://MCP.Example.com/mcp', 'https://mcp.example.com/mcp'],
+    ['http://localhost:3000/mcp', 'http://localhost:3000/mcp'],
+  ])('[ALL-RES-9 S-PRM-60] takes the resource %s', (resource, canonical) => {
+    expect(createGuard({ resource, verifier }).resources).toEqual([canonical]);
+  });
+
+  it.each([
+    ['https://ex.com/public/mcp', '/.well-known/oauth-protected-resource/public/mcp'],
+    ['https://ex.com', '/.well-known/oauth-protected-resource'],
+    ['https://ex.com/', '/.well-known/oauth-protected-resource'],
+  ])('[S-PRM-61] puts the metadata of %s at %s', (resource, path) => {
+    const guard = createGuard({ resource, verifier });
+    const facts = { method: 'GET', authorization: null };
+    const answer = guard.answer({ ...facts, url: path });
+    expect(answer?.status).toBe(200);
+    expect(JSON.parse(answer?.body ?? '')).toMatchObject({ resource: guard.resources[0] });
+    expect(guard.answer({ ...facts, url: `https://ex.com${path}?x=1` })).toEqual(answer);
+  });
+});

@@ -1,0 +1,130 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ConfigurationError, createGuard, introspectionVerifier } from '../src/index.ts';
+import { goodClaims, ISSUER, NOW, RESOURCE } from './support/issuer.ts';
+import {
+  answering,
+  down,
+  failing,
+  type KeyServer,
+  type Manner,
+  silent,
+  startKeyServer,
+} from './support/key-server.ts';
+
+let server: KeyServer;
+let now = NOW;
+
+beforeEach(async () => {
+  now = NOW;
+  server = await startKeyServer(answering({ active: true, ...goodClaims(ISSUER) }));
+});
+
+afterEach(() => server.close());
+
+function guardWith(freshness = 10): (token?: string) => Promise<number> {
+  const verifier = introspectionVerifier({
+    issuer: ISSUER,
+    endpoint: `${server.url}/introspect`,
+    clientId: 'guard',
+    clientSecret: 'sec:ret',
+    freshness,
+    timeout: 150,
+  });
+  const guard = createGuard({ resource: RESOURCE, verifier, clock: () => now, events: () => {} });
+  return async (token = 'opaque-token') => {
+    const admission = await guard.admit({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
+    return admission.admitted ? 200 : admission.answer.status;
+  };
+}
+
+describe('introspection', () => {
+  it('asks as a client, once for what is fresh, and admits what is active', async () => {
+    const seen: unknown[] = [];
+    const fetch = async (url: string, init: RequestInit): Promise<Response> => {
+      seen.push([url, init.method, init.body, new Headers(init.headers).get('authorization')]);
+      return Response.json({
+        active: true,
+        ...goodClaims(ISSUER),
+        iss: undefined,
+        jti: undefined,
+        iat: undefined,
+      });
+    };
+    const endpoint = 'https://as.example/introspect';
+    const verifier = introspectionVerifier({
+      issuer: ISSUER,
+      endpoint,
+      clientId: 'guard',
+      clientSecret: 'sec:ret',
+      fetch,
+    });
+    const verified = await verifier.verify('opaque+token', { resource: RESOURCE, now, skew: 0 });
+    expect(verified).toMatchObject({ claims: { iss: ISSUER, sub: 'alice' }, freshUntil: NOW + 10 });
+    expect(seen).toEqual([
+      [
+        endpoint,
+        'POST',
+        'token=opaque%2Btoken&token_type_hint=access_token',
+        `Basic ${btoa('guard:sec%3Aret')}`,
+      ],
+    ]);
+  });
+
+  it('T095 refuses a revoked token within the published bound, and never again asks for it', async () => {
+    const ask = guardWith(10);
+    expect(await ask()).toBe(200);
+    server.behave(answering({ active: false }));
+    now += 9;
+    expect(await ask()).toBe(200);
+    expect(server.asked.length).toBe(1);
+    now += 1;
+    expect(await ask()).toBe(401);
+    expect(await ask()).toBe(401);
+    expect(server.asked.length).toBe(2);
+  });
+
+  it('asks once for a token that many requests present at once', async () => {
+    const ask = guardWith();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => ask()));
+    expect(new Set(answers)).toEqual(new Set([200]));
+    expect(server.asked.length).toBe(1);
+  });
+
+  it.each([
+    ['another audience', { aud: 'https://api.example/other' }],
+    ['no audience', { aud: undefined }],
+    ['another issuer', { iss: 'https://evil.example' }],
+    ['an end in the past', { exp: NOW - 60 }],
+    ['no end', { exp: undefined }],
+    ['no subject', { sub: undefined }],
+  ])('[S-AUD-2 S-AUD-40] refuses an active token with %s', async (_, claims) => {
+    server.behave(answering({ active: true, ...goodClaims(ISSUER, claims) }));
+    expect(await guardWith()()).toBe(401);
+  });
+
+  it.each([
+    ['down', down],
+    ['failing', failing(500)],
+    ['not letting us in', failing(401, '{"error":"invalid_client"}')],
+    ['a page', failing(200, '<html>')],
+    ['silent', silent],
+    ['not saying', answering({ scope: 'notes:read' })],
+    ['saying it in words', answering({ active: 'true', ...goodClaims(ISSUER) })],
+  ] satisfies [string, Manner][])('that cannot be had is 503, never 401: %s', async (_, manner) => {
+    server.behave(manner);
+    const ask = guardWith();
+    expect(await ask()).toBe(503);
+    expect(await ask('another')).toBe(503);
+    expect(server.asked.length).toBe(1);
+    server.behave(answering({ active: true, ...goodClaims(ISSUER) }));
+    now += 1;
+    expect(await ask()).toBe(200);
+  });
+
+  it('is configured with every fault told at once', () => {
+    const make = (): unknown =>
+      introspectionVerifier({ issuer: 'as', endpoint: 'http://as.example', clientId: '', clientSecret: '' });
+    expect(make).toThrow(ConfigurationError);
+    expect(make).toThrow(/issuer .*endpoint .*clientId .*clientSecret/s);
+  });
+});

@@ -1,0 +1,295 @@
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  type Algorithm,
+  ConfigurationError,
+  createGuard,
+  type JwtVerifierOptions,
+  jwtVerifier,
+} from '../src/index.ts';
+import { createIssuer, ISSUER, NOW, RESOURCE, type TestIssuer } from './support/issuer.ts';
+import {
+  answering,
+  down,
+  failing,
+  type KeyServer,
+  type Manner,
+  silent,
+  startKeyServer,
+} from './support/key-server.ts';
+
+const LIMITS = { maxAge: 600, staleIfError: 3600, cooldown: 30, retryAfter: 5 };
+
+let old: TestIssuer;
+let young: TestIssuer;
+let server: KeyServer;
+let now = NOW;
+
+beforeAll(async () => {
+  old = await createIssuer(ISSUER, 'ES256', 'old');
+  young = await createIssuer(ISSUER, 'ES256', 'young');
+});
+
+beforeEach(async () => {
+  now = NOW;
+  server = await startKeyServer(answering({ keys: [old.publicJwk] }));
+});
+
+afterEach(() => server.close());
+
+type Ask = (token: string) => Promise<{ status: number; retryAfter: string | undefined }>;
+
+/** A guard that fetches its keys and remembers no token, so that every request needs a key. */
+function guardWith(options: Partial<JwtVerifierOptions> = {}, rememberedTokens = 0): Ask {
+  const verifier = jwtVerifier({
+    issuer: ISSUER,
+    jwksUri: `${server.url}/jwks`,
+    keys: LIMITS,
+    timeout: 150,
+    ...options,
+  });
+  const guard = createGuard({
+    resource: RESOURCE,
+    verifier,
+    clock: () => now,
+    rememberedTokens,
+    events: () => {},
+  });
+  return async (token) => {
+    const admission = await guard.admit({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
+    return admission.admitted
+      ? { status: 200, retryAfter: undefined }
+      : { status: admission.answer.status, retryAfter: admission.answer.headers['retry-after'] };
+  };
+}
+
+const token = (issuer: TestIssuer, header: Record<string, unknown> = {}): Promise<string> =>
+  issuer.token({ iat: now, exp: now + 600 }, header);
+
+/** Lets what runs behind a request come to its end. */
+const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 50));
+
+describe('keys of an issuer', () => {
+  it('are fetched once, however many requests wait for them', async () => {
+    const ask = guardWith();
+    const tokens = await Promise.all(Array.from({ length: 50 }, () => token(old)));
+    const answers = await Promise.all(tokens.map(ask));
+    expect(answers.every(({ status }) => status === 200)).toBe(true);
+    expect(server.asked).toEqual(['/jwks']);
+  });
+
+  it('[S-JWT-64] are fetched again for an unknown key: a rotation refuses nobody', async () => {
+    const ask = guardWith();
+    expect((await ask(await token(old))).status).toBe(200);
+    server.behave(answering({ keys: [young.publicJwk, old.publicJwk] }));
+    now += 31;
+    expect((await ask(await token(young))).status).toBe(200);
+    expect((await ask(await token(old))).status).toBe(200);
+    expect(server.asked.length).toBe(2);
+  });
+
+  it('[S-JWT-64] are fetched once within a cool-down, however many unknown keys are named', async () => {
+    const ask = guardWith();
+    await ask(await token(old));
+    now += 31;
+    const flood = await Promise.all(
+      Array.from({ length: 200 }, (_, index) => token(old, { kid: `k${index}` })),
+    );
+    const answers = await Promise.all(flood.map(ask));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]));
+    expect(server.asked.length).toBe(2);
+    expect((await ask(await token(old))).status).toBe(200);
+  });
+
+  it('younger than the set at hand are not called invalid within the cool-down', async () => {
+    const ask = guardWith();
+    await ask(await token(old));
+    now += 31;
+    expect((await ask(await token(old, { kid: 'junk' }))).status).toBe(401);
+    server.behave(answering({ keys: [young.publicJwk] }));
+    now += 10;
+    expect(await ask(await token(young))).toEqual({ status: 503, retryAfter: '20' });
+    now += 20;
+    expect((await ask(await token(young))).status).toBe(200);
+    expect(server.asked.length).toBe(3);
+  });
+
+  it.each([
+    ['down', down],
+    ['failing', failing(500)],
+    ['gone', failing(404)],
+    ['redirecting', failing(302, '', { location: '/elsewhere' })],
+    ['a page', failing(200, '<html>keys</html>')],
+    ['empty', answering({ keys: [] })],
+    ['no set', answering({ nothing: true })],
+    ['null', answering(null)],
+    ['endless', failing(200, `{"keys":[],"x":"${'x'.repeat(300_000)}"}`)],
+    ['symmetric', answering({ keys: [{ kty: 'oct', k: 'c2VjcmV0', kid: 'old', alg: 'HS256' }] })],
+    ['silent', silent],
+  ] satisfies [string, Manner][])('serve through an outage for a bounded time: %s', async (_, manner) => {
+    const ask = guardWith();
+    expect((await ask(await token(old))).status).toBe(200);
+    server.behave(manner);
+
+    now += LIMITS.maxAge + 1;
+    for (let round = 0; round < 10; round += 1) expect((await ask(await token(old))).status).toBe(200);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(server.asked.length).toBe(2);
+
+    expect((await ask(await token(young))).status).toBe(503);
+    now = NOW + LIMITS.maxAge + LIMITS.staleIfError;
+    expect((await ask(await token(old))).status).toBe(503);
+
+    server.behave(answering({ keys: [old.publicJwk] }));
+    now += LIMITS.retryAfter;
+    expect((await ask(await token(old))).status).toBe(200);
+    expect((await ask(await token(old, { kid: 'junk' }))).status).toBe(401);
+  });
+
+  it('that never came give 503 and a time to wait, and one question for each such time', async () => {
+    server.behave(down);
+    const ask = guardWith();
+    const first = await ask(await token(old));
+    expect(first).toEqual({ status: 503, retryAfter: '5' });
+    now += 2;
+    expect(await ask(await token(old))).toEqual({ status: 503, retryAfter: '3' });
+    expect(server.asked.length).toBe(1);
+    now += 3;
+    server.behave(answering({ keys: [old.publicJwk] }));
+    expect((await ask(await token(old))).status).toBe(200);
+  });
+
+  it('that are due are renewed behind a request, so that a slow server delays nobody', async () => {
+    const ask = guardWith({ timeout: 5000 });
+    await ask(await token(old));
+    server.behave((response) => setTimeout(() => answering({ keys: [old.publicJwk] })(response), 400));
+    now += LIMITS.maxAge;
+    const started = performance.now();
+    expect((await ask(await token(old))).status).toBe(200);
+    expect(performance.now() - started).toBeLessThan(200);
+  });
+
+  it('that were withdrawn are believed no longer than their age and the memory allow', async () => {
+    const ask = guardWith({ freshness: 60 }, 100);
+    const lasting = await old.token({ exp: NOW + 10_000 });
+    expect((await ask(lasting)).status).toBe(200);
+    server.behave(answering({ keys: [young.publicJwk] }));
+    now += LIMITS.maxAge;
+    expect((await ask(lasting)).status).toBe(200);
+    await settle();
+    now += 60;
+    expect((await ask(lasting)).status).toBe(401);
+  });
+
+  it('are found through the metadata of the issuer, which must be its own', async () => {
+    const local = await createIssuer(server.url);
+    server.behave((response) =>
+      answering(
+        server.asked.at(-1) === '/keys'
+          ? { keys: [local.publicJwk] }
+          : { issuer: server.url, jwks_uri: `${server.url}/keys` },
+      )(response),
+    );
+    const found = jwtVerifier({ issuer: server.url });
+    const verified = await found.verify(await local.token(), { resource: RESOURCE, now, skew: 0 });
+    expect(verified.claims.sub).toBe('alice');
+    expect(server.asked).toEqual(['/.well-known/oauth-authorization-server', '/keys']);
+
+    server.behave(answering({ issuer: 'https://evil.example', jwks_uri: `${server.url}/keys` }));
+    const lied = jwtVerifier({ issuer: server.url });
+    const refused = lied.verify(await local.token(), { resource: RESOURCE, now, skew: 0 });
+    await expect(refused).rejects.toMatchObject({ status: 503 });
+  });
+
+  it('T090 are never fetched from where a token says', async () => {
+    const ask = guardWith({ jwks: { keys: [old.publicJwk] }, jwksUri: undefined } as object);
+    const headers = [
+      { jku: `${server.url}/evil` },
+      { x5u: `${server.url}/evil` },
+      { kid: `${server.url}/evil` },
+    ];
+    for (const header of headers) await ask(await token(young, header));
+    expect(server.asked).toEqual([]);
+    expect((await ask(await token(old))).status).toBe(200);
+  });
+});
+
+describe('keys and algorithms', () => {
+  it.each([
+    'ES256',
+    'ES384',
+    'ES512',
+    'EdDSA',
+    'Ed25519',
+    'RS256',
+    'RS384',
+    'RS512',
+    'PS256',
+    'PS384',
+    'PS512',
+  ] satisfies Algorithm[])(
+    '[S-JWT-61] %s is verified where it is allowed, and only there',
+    async (algorithm) => {
+      const issuer = await createIssuer(ISSUER, algorithm);
+      const expectation = { resource: RESOURCE, now, skew: 0 };
+      const good = await issuer.token();
+      const [header, payload] = good.split('.');
+      const [, , foreign] = (await (await createIssuer(ISSUER, algorithm)).token()).split('.');
+      const allowing = issuer.verifier({ algorithms: [algorithm] });
+      expect((await allowing.verify(good, expectation)).claims.sub).toBe('alice');
+      const wrong = async (): Promise<unknown> =>
+        allowing.verify(`${header}.${payload}.${foreign}`, expectation);
+      await expect(wrong()).rejects.toMatchObject({ code: 'invalid_token' });
+
+      const other = algorithm === 'ES256' ? 'ES384' : 'ES256';
+      const { publicJwk } = await createIssuer(ISSUER, other, 'other');
+      const set = { keys: [publicJwk, issuer.publicJwk] };
+      const barring = async (): Promise<unknown> =>
+        issuer.verifier({ jwks: set, algorithms: [other] }).verify(good, expectation);
+      await expect(barring()).rejects.toMatchObject({ code: 'invalid_token' });
+    },
+  );
+
+  it('take a token without key id where one key alone fits, and not where two do', async () => {
+    const expectation = { resource: RESOURCE, now, skew: 0 };
+    const anonymous = await old.token({}, { kid: undefined });
+    const verified = await old.verifier().verify(anonymous, expectation);
+    expect(verified.claims.sub).toBe('alice');
+    const two = old.verifier({ jwks: { keys: [old.publicJwk, young.publicJwk] } });
+    expect(() => two.verify(anonymous, expectation)).toThrow(
+      expect.objectContaining({ code: 'invalid_token' }),
+    );
+  });
+
+  it('leave out keys that are not for verifying, too small, or published with their private part', async () => {
+    const small = { kty: 'RSA', n: 'A'.repeat(171), e: 'AQAB', kid: 'small' };
+    const bad = [
+      { ...old.publicJwk, use: 'enc' },
+      { ...old.publicJwk, key_ops: ['sign'] },
+      { ...old.publicJwk, d: 'AAAA' },
+      { ...old.publicJwk, alg: 'ES384' },
+      { ...old.publicJwk, crv: 'P-384' },
+      small,
+      null,
+      'key',
+    ];
+    for (const key of bad) expect(() => old.verifier({ jwks: { keys: [key] } })).toThrow('no public key');
+    const broken = old.verifier({ jwks: { keys: [{ ...old.publicJwk, x: 'AAAA' }] } });
+    const good = await old.token();
+    expect(() => broken.verify(good, { resource: RESOURCE, now, skew: 0 })).toThrow();
+  });
+
+  it('are configured with every fault told at once', () => {
+    const make = (): unknown =>
+      jwtVerifier({
+        issuer: 'as',
+        jwksUri: 'http://as.example/jwks',
+        algorithms: ['HS256', 'none'] as never,
+      });
+    expect(make).toThrow(ConfigurationError);
+    expect(make).toThrow(/issuer .*jwksUri .*HS256 .*none/s);
+    expect(() => jwtVerifier({ issuer: ISSUER, jwks: { keys: [] }, jwksUri: 'https://a.example' })).toThrow(
+      'exclude',
+    );
+    expect(() => jwtVerifier({ issuer: ISSUER, algorithms: [] })).toThrow('at least one');
+  });
+});

@@ -1,0 +1,136 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createGuard, type Guard, type TokenVerifier } from '../src/index.ts';
+import { createMemory } from '../src/memory.ts';
+import { createIssuer, goodClaims, ISSUER, NOW, RESOURCE, type TestIssuer } from './support/issuer.ts';
+
+describe('a memory', () => {
+  it('finds what it keeps, and forgets what it is told to', () => {
+    const memory = createMemory<number>({ entries: 10, characters: 1000 });
+    memory.keep('a', 1);
+    memory.keep('a', 2);
+    expect([memory.find('a'), memory.find('b'), memory.size]).toEqual([2, undefined, 1]);
+    memory.forget('a');
+    expect([memory.find('a'), memory.size]).toEqual([undefined, 0]);
+  });
+
+  it('keeps what is used, and drops what is not', () => {
+    const memory = createMemory<number>({ entries: 100, characters: 100_000 });
+    memory.keep('used', 0);
+    memory.keep('unused', 0);
+    for (let index = 0; index < 1000; index += 1) {
+      memory.keep(`filler ${index}`, index);
+      memory.find('used');
+    }
+    expect(memory.find('used')).toBe(0);
+    expect(memory.find('unused')).toBeUndefined();
+  });
+
+  it('stays within its bounds of entries and of characters', () => {
+    const byEntries = createMemory<number>({ entries: 100, characters: 1_000_000 });
+    const byCharacters = createMemory<number>({ entries: 100, characters: 1000 });
+    for (let index = 0; index < 1_000_000; index += 1) byEntries.keep(`key ${index}`, index);
+    for (let index = 0; index < 1000; index += 1) byCharacters.keep(`${index}`.padStart(100), index);
+    expect(byEntries.size).toBeLessThanOrEqual(200);
+    expect(byCharacters.size).toBeLessThanOrEqual(20);
+  });
+});
+
+describe('verified tokens in memory', () => {
+  let issuer: TestIssuer;
+  beforeAll(async () => {
+    issuer = await createIssuer();
+  });
+
+  /** Counts how often a token is really verified. */
+  function counting(verifier: TokenVerifier): { verifier: TokenVerifier; count: () => number } {
+    let verified = 0;
+    return {
+      count: () => verified,
+      verifier: {
+        issuers: verifier.issuers,
+        verify(token, expectation) {
+          verified += 1;
+          return verifier.verify(token, expectation);
+        },
+      },
+    };
+  }
+
+  const statusOf = async (guard: Guard, authorization: string, url = '/mcp'): Promise<number> => {
+    const admission = await guard.admit({ method: 'GET', url, authorization });
+    return admission.admitted ? 200 : admission.answer.status;
+  };
+
+  it('are verified once while they are fresh, and never believed beyond their end', async () => {
+    let now = NOW;
+    const { verifier, count } = counting(issuer.verifier({ freshness: 60 }));
+    const guard = createGuard({ resource: RESOURCE, verifier, clock: () => now, skew: 0, events: () => {} });
+    const token = `Bearer ${await issuer.token({ exp: NOW + 90 })}`;
+    expect([await statusOf(guard, token), await statusOf(guard, token), count()]).toEqual([200, 200, 1]);
+    now = NOW + 59;
+    expect([await statusOf(guard, token), count()]).toEqual([200, 1]);
+    now = NOW + 60;
+    expect([await statusOf(guard, token), count()]).toEqual([200, 2]);
+    now = NOW + 89;
+    expect(await statusOf(guard, token)).toBe(200);
+    now = NOW + 90;
+    expect(await statusOf(guard, token)).toBe(401);
+  });
+
+  it('of one resource are worth nothing at another', async () => {
+    const { verifier } = counting(issuer.verifier());
+    const resources = [{ resource: RESOURCE }, { resource: 'https://api.example/b' }];
+    const guard = createGuard({ resources, verifier, clock: () => NOW, events: () => {} });
+    const token = `Bearer ${await issuer.token()}`;
+    expect(await statusOf(guard, token)).toBe(200);
+    expect(await statusOf(guard, token, '/b')).toBe(401);
+    expect(await statusOf(guard, token)).toBe(200);
+  });
+
+  it('are shared, so nothing that an application does to a principal reaches another request', async () => {
+    const guard = createGuard({ resource: RESOURCE, verifier: issuer.verifier(), clock: () => NOW });
+    const authorization = `Bearer ${await issuer.token({ roles: ['member'], extra: { a: { b: 1 } } })}`;
+    const admission = await guard.admit({ method: 'GET', url: '/mcp', authorization });
+    if (!admission.admitted) throw new Error('refused');
+    const { principal } = admission;
+    const claims = principal.claims as { roles: string[]; extra: { a: { b: number } } };
+    expect(() => claims.roles.push('admin')).toThrow(TypeError);
+    expect(() => {
+      claims.extra.a.b = 2;
+    }).toThrow(TypeError);
+    expect(() => Object.assign(principal, { subject: 'mallory' })).toThrow(TypeError);
+    expect(() => (principal.scopes as string[]).push('admin')).toThrow(TypeError);
+    expect(JSON.stringify(principal)).not.toContain(authorization.slice(7));
+  });
+
+  it('take a bounded room under 1,000,000 distinct ones', { timeout: 60_000 }, async () => {
+    const verifier: TokenVerifier = {
+      issuers: [ISSUER],
+      verify: (token, { now }) => ({
+        claims: { ...goodClaims(ISSUER), jti: token } as never,
+        freshUntil: now + 60,
+      }),
+    };
+    const guard = createGuard({ resource: RESOURCE, verifier, clock: () => NOW, rememberedTokens: 1000 });
+    const padding = 'x'.repeat(600);
+    const admitted = async (from: number, to: number): Promise<void> => {
+      for (let index = from; index < to; index += 1) await statusOf(guard, `Bearer ${padding}${index}`);
+    };
+    await admitted(0, 50_000);
+    const before = heapUsed();
+    await admitted(50_000, 1_000_000);
+    const grown = heapUsed() - before;
+    // Two generations of 1,000 tokens take about 4 MB; 950,000 remembered ones would take more than 1 GB.
+    expect(grown).toBeLessThan(20_000_000);
+  });
+});
+
+/** Bytes in use once all garbage is gone. */
+function heapUsed(): number {
+  setFlagsFromString('--expose-gc');
+  const collect: unknown = runInNewContext('gc');
+  if (typeof collect === 'function') collect();
+  return process.memoryUsage().heapUsed;
+}

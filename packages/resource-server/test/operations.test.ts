@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { readOperations } from '../src/index.ts';
+
+const none = { tool: null, prompt: null, resource: null };
+
+describe('operations of a body', () => {
+  it.each([
+    [
+      'a tool',
+      { method: 'tools/call', params: { name: 't' } },
+      [{ ...none, method: 'tools/call', tool: 't' }],
+    ],
+    [
+      'a prompt',
+      { method: 'prompts/get', params: { name: 'p' } },
+      [{ ...none, method: 'prompts/get', prompt: 'p' }],
+    ],
+    [
+      'a resource',
+      { method: 'resources/read', params: { uri: 'u' } },
+      [{ ...none, method: 'resources/read', resource: 'u' }],
+    ],
+    [
+      'a subscription',
+      { method: 'resources/subscribe', params: { uri: 'u' } },
+      [{ ...none, method: 'resources/subscribe', resource: 'u' }],
+    ],
+    ['another method', { method: 'tools/list', params: { name: 't' } }, [{ ...none, method: 'tools/list' }]],
+    [
+      'a notification',
+      { method: 'notifications/initialized' },
+      [{ ...none, method: 'notifications/initialized' }],
+    ],
+    [
+      'a name that is none',
+      { method: 'tools/call', params: { name: 1 } },
+      [{ ...none, method: 'tools/call' }],
+    ],
+    ['parameters that are none', { method: 'tools/call', params: null }, [{ ...none, method: 'tools/call' }]],
+    ['a method of Object', { method: 'constructor' }, [{ ...none, method: 'constructor' }]],
+    ['a response', { id: 1, result: {} }, []],
+    ['an empty batch', [], []],
+    ['junk in a batch', [null, 1, 'x', [], { method: 2 }], []],
+    ['nothing', undefined, []],
+    ['text', 'tools/call', []],
+  ])('%s', (_, body, expected) => {
+    expect(readOperations(body)).toEqual(expected);
+  });
+
+  it('of a batch are all of its messages, in their order', () => {
+    const batch = [{ method: 'a' }, { id: 1, result: {} }, { method: 'tools/call', params: { name: 't' } }];
+    expect(readOperations(batch).map(({ method, tool }) => [method, tool])).toEqual([
+      ['a', null],
+      ['tools/call', 't'],
+    ]);
+  });
+});
