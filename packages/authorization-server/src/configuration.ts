@@ -84,7 +84,7 @@ export interface AuthorizationServerOptions {
 }
 
 /** A client from the configuration. */
-export interface ConfiguredClient {
+interface ConfiguredClient {
   readonly id: string;
   readonly metadata: ClientMetadata;
   readonly secretHash: string | null;

@@ -163,4 +163,15 @@ describe('a caller', () => {
     expect([answer.status, answer.body['error']]).toEqual([status, error]);
     expect(answer.body).not.toHaveProperty('active');
   });
+
+  it('[AS-AUD-1] is refused with an access token, which is for a protected resource and never for this server', async () => {
+    const t = await startServer();
+    const { body } = await t.signIn();
+    const bearer = { authorization: `Bearer ${body['access_token']}` };
+    for (const path of ['/introspect', '/revoke']) {
+      const answer = await t.post(path, { token: String(body['access_token']) }, bearer);
+      expect([answer.status, answer.body['error']]).toEqual([401, 'invalid_client']);
+    }
+    expect((await ask(t, body['access_token'])).body['active']).toBe(true);
+  });
 });

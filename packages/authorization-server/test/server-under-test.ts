@@ -62,10 +62,10 @@ export const CLIENTS: readonly object[] = [
   },
 ];
 
-export type Form = Readonly<Record<string, string>> | readonly (readonly [string, string])[];
+type Form = Readonly<Record<string, string>> | readonly (readonly [string, string])[];
 
 /** An answer whose JSON body (`{}` when there is none) is read. */
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Readonly<Record<string, unknown>>;
@@ -89,7 +89,7 @@ export interface ServerUnderTest {
   snapshot(): string;
 }
 
-export interface IssuedCode {
+interface IssuedCode {
   readonly code: string;
   readonly verifier: string;
   readonly clientId: string;

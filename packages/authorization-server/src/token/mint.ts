@@ -6,7 +6,7 @@ import { newIdentifier } from '../secrets.ts';
 import type { Narrowed } from './narrow.ts';
 
 /** Whom a token is for, and what it rests on. */
-export interface Holder {
+interface Holder {
   readonly subject: string;
   readonly clientId: string;
   /** `null` when a client acts for itself. */
