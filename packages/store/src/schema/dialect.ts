@@ -29,8 +29,10 @@ export const postgresDialect: Dialect = {
   integer: 'BIGINT',
   bytes: 'BYTEA',
   table: '',
-  isOurs: () => sql`SELECT 1 AS one WHERE to_regclass('portcullis_migrations') IS NOT NULL`,
-  isForeign:
-    () => sql`SELECT 1 AS one WHERE to_regclass('accounts') IS NOT NULL OR to_regclass('clients') IS NOT NULL
-    OR to_regclass('sessions') IS NOT NULL OR to_regclass('transactions') IS NOT NULL`,
+  // From the catalogue, not by to_regclass, whose answer of a moment ago may be remembered.
+  isOurs: () => sql`SELECT 1 AS one FROM pg_catalog.pg_tables
+    WHERE schemaname = ANY (current_schemas(false)) AND tablename = 'portcullis_migrations'`,
+  isForeign: () => sql`SELECT 1 AS one FROM pg_catalog.pg_tables
+    WHERE schemaname = current_schema() AND tablename IN ('accounts', 'setup_links', 'sessions', 'clients', 'signing_keys',
+      'transactions', 'codes', 'grants', 'refresh_tokens', 'revoked_access_tokens')`,
 };

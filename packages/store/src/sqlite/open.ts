@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../database.ts';
 import { sqliteDialect } from '../schema/dialect.ts';
-import { migrate } from '../schema/migrate.ts';
+import { migrate, pendingMigrations } from '../schema/migrate.ts';
 import { StoreError } from '../store-error.ts';
 import { isBusy, resultCode } from './outage.ts';
 import { createRunner, createSqliteDatabase, walk } from './sqlite-database.ts';
@@ -50,9 +50,12 @@ async function touch(location: string): Promise<void> {
 function connect(location: string): DatabaseSync {
   const connection = new DatabaseSync(location, { timeout: 0 });
   try {
+    const run = createRunner(connection);
+    // A stranger's database is refused before anything in it is changed.
+    walk(pendingMigrations(sqliteDialect), run);
     connection.exec(SETTINGS);
     connection.exec('BEGIN IMMEDIATE');
-    walk(migrate(sqliteDialect, Math.floor(Date.now() / 1000)), createRunner(connection));
+    walk(migrate(sqliteDialect, Math.floor(Date.now() / 1000)), run);
     connection.exec('COMMIT');
     return connection;
   } catch (error) {

@@ -1,0 +1,59 @@
+/** A process that is killed amid its work leaves whole facts only, and everything that it was told. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { openStore } from '@portcullis/store';
+import { describe, expect, it } from 'vitest';
+import { ask, postgresDatabases, sqliteFiles } from './places.ts';
+
+const SPENT_WITHOUT_GRANT = `SELECT c.hash FROM codes c LEFT JOIN grants g ON g.id = c.grant_id
+  WHERE (c.spent_at IS NULL) <> (g.id IS NULL)`;
+const GRANT_WITHOUT_TOKEN = `SELECT g.id FROM grants g LEFT JOIN refresh_tokens t ON t.grant_id = g.id AND t.rotated_at IS NULL
+  GROUP BY g.id HAVING COUNT(t.hash) <> 1`;
+
+describe.each([
+  {
+    name: 'a SQLite file',
+    places: sqliteFiles(),
+    select: async (location: string, text: string): Promise<readonly unknown[]> => {
+      const connection = new DatabaseSync(location);
+      const rows = connection.prepare(text).all();
+      connection.close();
+      return rows;
+    },
+  },
+  { name: 'PostgreSQL', places: postgresDatabases(), select: ask },
+])('$name whose process is killed', ({ places, select }) => {
+  it('T139: has what was told, and no half of a fact', async () => {
+    const location = await places();
+    for (let kill = 0; kill < 3; kill += 1) {
+      const told = await workUntilKilled(location, 20 + Math.random() * 80);
+      expect(told.length).toBeGreaterThan(0);
+      const store = await openStore(location);
+      for (const hash of told) expect((await store.findRefreshToken(hash))?.grant.revokedAt).toBeNull();
+      await store.close();
+      // PostgreSQL may still be ending what the dead process had asked for.
+      await expect.poll(() => select(location, SPENT_WITHOUT_GRANT)).toEqual([]);
+      await expect.poll(() => select(location, GRANT_WITHOUT_TOKEN)).toEqual([]);
+    }
+  });
+});
+
+/** Answers the hashes of the tokens that the process was told are stored. */
+async function workUntilKilled(location: string, milliseconds: number): Promise<readonly string[]> {
+  const script = fileURLToPath(new URL('worker.ts', import.meta.url));
+  const child = spawn(process.execPath, ['--conditions=source', script, location], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const told: string[] = [];
+  const lines = createInterface(child.stdout);
+  lines.on('line', (line) => told.push(line));
+  await once(lines, 'line');
+  await sleep(milliseconds);
+  child.kill('SIGKILL');
+  await once(lines, 'close');
+  return told;
+}

@@ -1,0 +1,23 @@
+/** A process that fills a SQLite file until the disk takes no more, and reports. */
+import { OAuthError } from '@portcullis/protocol';
+import { openStore } from '@portcullis/store';
+import { newClient } from '../src/contract/samples.ts';
+
+const store = await openStore(process.argv[2] ?? '');
+const saved: string[] = [];
+let refusal: OAuthError | undefined;
+while (refusal === undefined && saved.length < 10_000) {
+  const client = newClient();
+  try {
+    await store.saveClient(client);
+    saved.push(client.id);
+  } catch (error) {
+    if (!(error instanceof OAuthError)) throw error;
+    refusal = error;
+  }
+}
+// It still answers.
+if (saved[0] === undefined || (await store.findClient(saved[0])) === null)
+  throw new Error('nothing was saved');
+console.log(JSON.stringify({ saved, refusal: { code: refusal?.code, reason: refusal?.reason } }));
+await store.close();

@@ -1,0 +1,175 @@
+/** What only PostgreSQL can meet: a network that fails, an administrator who ends connections, roles with few rights. */
+import { OAuthError } from '@portcullis/protocol';
+import { openStore, StoreError } from '@portcullis/store';
+import { afterEach, describe, expect, it } from 'vitest';
+import { grantOf, issueCode, makeGrant, NOW, newClient, newKey, times } from '../src/contract/samples.ts';
+import { type Network, startNetwork } from './network.ts';
+import { ask, postgresDatabases } from './places.ts';
+
+const databases = postgresDatabases();
+
+describe('opening a PostgreSQL database', () => {
+  it('lets several open an empty one at once, and each migration happen once', async () => {
+    const location = await databases();
+    const stores = await Promise.all(times(6, () => openStore(location)));
+    for (const store of stores) await store.ping();
+    const numbers = await ask(location, 'SELECT number::int FROM portcullis_migrations ORDER BY number');
+    expect(numbers).toEqual(numbers.map((_, index) => ({ number: index + 1 })));
+    for (const store of stores) await store.close();
+  });
+
+  it('refuses a database that is newer than the program, and opens it again once the program is', async () => {
+    const location = await databases();
+    await (await openStore(location)).close();
+    await ask(location, "INSERT INTO portcullis_migrations VALUES (9999, 'the future', 0)");
+    await expect(openStore(location)).rejects.toThrow(
+      /made by a newer Portcullis \(schema 9999, this one knows \d+\)/,
+    );
+    await ask(location, 'DELETE FROM portcullis_migrations WHERE number = 9999');
+    await (await openStore(location)).close();
+  });
+
+  it('refuses a database of another program and leaves it as it was', async () => {
+    const location = await databases();
+    await ask(location, 'CREATE TABLE accounts (id INTEGER)');
+    await expect(openStore(location)).rejects.toThrow('give Portcullis a database of its own');
+    expect(await ask(location, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")).toEqual([
+      { tablename: 'accounts' },
+    ]);
+  });
+
+  it('needs no right to change the schema when it is up to date', async () => {
+    const location = await databases();
+    await (await openStore(location)).close();
+    const role = `clerk_${new URL(location).pathname.slice(1)}`;
+    await ask(
+      location,
+      `CREATE ROLE ${role} LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${role}`,
+    );
+    const store = await openStore(Object.assign(new URL(location), { username: role }).href);
+    const { grant } = await makeGrant(store);
+    expect(await store.isAccessTokenLive('jti', grant.id)).toBe(true);
+    const key = newKey();
+    expect(await store.saveFirstKey(key)).toEqual([key]);
+    await store.close();
+    await ask(location, `DROP OWNED BY ${role}; DROP ROLE ${role}`);
+  });
+
+  const unreachable = [
+    {
+      description: 'a server that is not there',
+      location: 'postgres://clerk:hunter2@127.0.0.1:1/portcullis',
+    },
+    { description: 'a URL that is none', location: 'postgres://clerk:hunter2@[/portcullis' },
+  ];
+  it.each(unreachable)('refuses $description without repeating the password', async ({ location }) => {
+    const refused = openStore(location);
+    await expect(refused).rejects.toThrow(StoreError);
+    await expect(refused).rejects.toThrow('The PostgreSQL database cannot be opened');
+    await expect(refused).rejects.not.toThrow('hunter2');
+  });
+});
+
+describe('PostgreSQL that cannot be reached', () => {
+  let network: Network | undefined;
+  afterEach(() => network?.close());
+  const outage = {
+    code: 'temporarily_unavailable',
+    status: 503,
+    reason: expect.stringMatching(/^PostgreSQL: /),
+  };
+
+  it('is an outage until it is back, and then all is well again', async () => {
+    network = await startNetwork(await databases());
+    const store = await openStore(network.location);
+    const code = await issueCode(store);
+    await store.saveClient(newClient());
+
+    network.cut();
+    for (const fact of [
+      () => store.ping(),
+      () => store.findCode(code.hash),
+      () => store.redeemCode(code.hash, grantOf(code), null, NOW),
+      () => store.saveFirstKey(newKey()),
+      () => store.sweep(NOW, 10),
+    ]) {
+      await expect(fact()).rejects.toMatchObject(outage);
+    }
+    network.mend();
+    expect(await store.findCode(code.hash)).toEqual({ ...code, spentAt: null });
+    expect(await store.redeemCode(code.hash, grantOf(code), null, NOW)).toBe('redeemed');
+    await store.close();
+  });
+
+  it('is an outage when it is silent, after some patience', async () => {
+    network = await startNetwork(await databases());
+    const store = await openStore(network.location, { patience: 0.3 });
+    const client = newClient();
+    await store.saveClient(client);
+    network.silence();
+    await expect(store.findClient(client.id)).rejects.toMatchObject(outage);
+    await expect(store.saveFirstKey(newKey())).rejects.toMatchObject(outage);
+    network.mend();
+    expect(await store.findClient(client.id)).toEqual(client);
+    expect(await store.saveFirstKey(newKey())).toHaveLength(1);
+    await store.close();
+  });
+
+  it('never ends the process, whenever connections are ended', async () => {
+    const location = await databases();
+    const store = await openStore(location);
+    const refusals: unknown[] = [];
+    let done = 0;
+    const deadline = performance.now() + 400;
+    const work = times(8, async () => {
+      while (performance.now() < deadline) {
+        await makeGrant(store).then(
+          () => {
+            done += 1;
+          },
+          (error) => refusals.push(error),
+        );
+        await store.saveFirstKey(newKey()).catch((error) => refusals.push(error));
+      }
+    });
+    while (performance.now() < deadline) {
+      await ask(
+        location,
+        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+      );
+    }
+    await Promise.all(work);
+    expect(done).toBeGreaterThan(0);
+    for (const refusal of refusals) {
+      expect(refusal).toBeInstanceOf(OAuthError);
+      expect(refusal).toMatchObject(outage);
+    }
+    const { grant } = await makeGrant(store);
+    expect(await store.isAccessTokenLive('jti', grant.id)).toBe(true);
+    expect(await store.listKeys()).toHaveLength(1);
+    await store.close();
+  });
+
+  it('T139: has no half facts after connections were ended amid them', async () => {
+    const location = await databases();
+    const store = await openStore(location);
+    const codes = await Promise.all(times(40, () => issueCode(store)));
+    const outcomes = codes.map((code) =>
+      store.redeemCode(code.hash, grantOf(code), null, NOW).catch((error: unknown) => error),
+    );
+    await ask(
+      location,
+      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+    );
+    await Promise.all(outcomes);
+    const halves = await ask(
+      location,
+      'SELECT c.hash FROM codes c FULL JOIN grants g ON g.id = c.grant_id WHERE (c.spent_at IS NULL) <> (g.id IS NULL)',
+    );
+    expect(halves).toEqual([]);
+    for (const [index, outcome] of (await Promise.all(outcomes)).entries()) {
+      if (outcome === 'redeemed') expect((await store.findCode(codes[index]?.hash ?? ''))?.spentAt).toBe(NOW);
+    }
+    await store.close();
+  });
+});

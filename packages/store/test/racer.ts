@@ -1,0 +1,38 @@
+/** A process that races others on one database: it waits at a barrier, runs, and reports what it was told. */
+import { once } from 'node:events';
+import type { CodeRecord, RefreshTokenRecord } from '@portcullis/authorization-server/ports';
+import { openStore } from '@portcullis/store';
+import { grantOf, NOW, times } from '../src/contract/samples.ts';
+
+export interface Order {
+  readonly location: string;
+  /** How many calls of each kind each process makes at once. */
+  readonly racers: number;
+  readonly rounds: readonly {
+    readonly code: CodeRecord;
+    readonly presented: string;
+    readonly successor: RefreshTokenRecord;
+    readonly grantId: string;
+  }[];
+}
+
+export interface Report {
+  readonly rounds: readonly (readonly string[])[];
+}
+
+const order = JSON.parse(process.argv[2] ?? '') as Order;
+const store = await openStore(order.location);
+console.log('ready');
+await once(process.stdin, 'data');
+
+const rounds: (readonly string[])[] = [];
+for (const { code, presented, successor } of order.rounds) {
+  rounds.push(
+    await Promise.all([
+      ...times(order.racers, () => store.redeemCode(code.hash, grantOf(code), null, NOW)),
+      ...times(order.racers, () => store.rotateRefreshToken(presented, successor, NOW, 30)),
+    ]),
+  );
+}
+console.log(JSON.stringify({ rounds } satisfies Report));
+await store.close();

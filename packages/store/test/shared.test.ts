@@ -1,0 +1,144 @@
+/** Several stores on one database, in one process and in several, share all state and keep every law. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { openStore } from '@portcullis/store';
+import { describe, expect, it } from 'vitest';
+import {
+  grantOf,
+  issueCode,
+  makeGrant,
+  NOW,
+  newAccount,
+  newClient,
+  newKey,
+  newRefreshToken,
+  newSession,
+  newTransaction,
+  RACERS,
+  race,
+  times,
+} from '../src/contract/samples.ts';
+import { postgresDatabases, sqliteFiles } from './places.ts';
+import type { Order, Report } from './racer.ts';
+
+describe.each([
+  { name: 'a SQLite file', places: sqliteFiles() },
+  { name: 'PostgreSQL', places: postgresDatabases() },
+])('$name that is shared', ({ places }) => {
+  it('has everything after it was closed and opened again', async () => {
+    const location = await places();
+    const before = await openStore(location);
+    const [account, client, key, transaction] = [newAccount(), newClient(), newKey(), newTransaction()];
+    await before.createFirstAccount(account, null);
+    const session = newSession(account.id);
+    await before.saveSession(session);
+    await before.saveClient(client);
+    await before.saveFirstKey(key);
+    await before.openTransaction(transaction);
+    const code = await issueCode(before);
+    const { grant, token } = await makeGrant(before);
+    await before.revokeAccessToken('jti', NOW + 600);
+    await before.close();
+
+    const after = await openStore(location);
+    expect(await after.findAccount(account.id)).toEqual(account);
+    expect(await after.findSession(session.hash, NOW)).toEqual(session);
+    expect(await after.findClient(client.id)).toEqual(client);
+    expect(await after.listKeys()).toEqual([key]);
+    expect(await after.findTransaction(transaction.id, NOW)).toEqual(transaction);
+    expect(await after.findCode(code.hash)).toEqual({ ...code, spentAt: null });
+    expect(await after.findRefreshToken(token.hash)).toEqual({
+      token: { ...token, rotatedAt: null },
+      grant: { ...grant, revokedAt: null },
+    });
+    expect(await after.isAccessTokenLive('jti', null)).toBe(false);
+    await after.close();
+  });
+
+  it('shows a fact to every store from the moment that one has told it', async () => {
+    const location = await places();
+    const [here, there] = [await openStore(location), await openStore(location)];
+    const { grant, token } = await makeGrant(here);
+    expect((await there.findRefreshToken(token.hash))?.grant.id).toBe(grant.id);
+    await there.revokeGrant(grant.id, NOW);
+    expect(await here.isAccessTokenLive('jti', grant.id)).toBe(false);
+    expect(await here.rotateRefreshToken(token.hash, newRefreshToken(grant.id), NOW, 30)).toBe('gone');
+    await here.close();
+    await there.close();
+  });
+
+  it('lets one of two stores win each race', async () => {
+    const location = await places();
+    const stores = [await openStore(location), await openStore(location)] as const;
+    const code = await issueCode(stores[0]);
+    const { token, grant } = await makeGrant(stores[1]);
+    const successor = newRefreshToken(grant.id);
+    const transaction = newTransaction();
+    await stores[0].openTransaction(transaction);
+    const either = (index: number) => stores[index % 2 === 0 ? 0 : 1];
+
+    const races = await Promise.all([
+      race(times(RACERS, (index) => () => either(index).redeemCode(code.hash, grantOf(code), null, NOW))),
+      race(times(RACERS, (index) => () => either(index).rotateRefreshToken(token.hash, successor, NOW, 30))),
+      race(times(RACERS, (index) => () => either(index).endTransaction(transaction.id, null))),
+      race(times(RACERS, (index) => () => either(index).createFirstAccount(newAccount(), null))),
+    ]);
+    expect(races).toEqual([
+      { redeemed: 1, spent: RACERS - 1 },
+      { rotated: 1, replayed: RACERS - 1 },
+      { true: 1, false: RACERS - 1 },
+      { created: 1, refused: RACERS - 1 },
+    ]);
+    const keys = await Promise.all(times(10, (index) => either(index).saveFirstKey(newKey())));
+    expect(new Set(keys.map(([key]) => key?.id)).size).toBe(1);
+    for (const store of stores) await store.close();
+  });
+
+  it('T137 T138: lets one of two processes win each race', async () => {
+    const location = await places();
+    const store = await openStore(location);
+    const rounds = await Promise.all(
+      times(5, async () => {
+        const code = await issueCode(store);
+        const { token, grant } = await makeGrant(store);
+        return { code, presented: token.hash, successor: newRefreshToken(grant.id), grantId: grant.id };
+      }),
+    );
+    const order: Order = { location, rounds, racers: RACERS / 2 };
+    const reports = await runRacers(2, order);
+
+    for (const [index, { code, successor, grantId }] of rounds.entries()) {
+      const outcomes = reports.flatMap(({ rounds: run }) => run[index] ?? []);
+      expect(outcomes.filter((outcome) => outcome === 'redeemed')).toHaveLength(1);
+      expect(outcomes.filter((outcome) => outcome === 'spent')).toHaveLength(RACERS - 1);
+      expect(outcomes.filter((outcome) => outcome === 'rotated')).toHaveLength(1);
+      expect(outcomes.filter((outcome) => outcome === 'replayed')).toHaveLength(RACERS - 1);
+      expect(await store.isAccessTokenLive('jti', code.grantId)).toBe(true);
+      expect(await store.isAccessTokenLive('jti', grantId)).toBe(true);
+      expect((await store.findRefreshToken(successor.hash))?.token.rotatedAt).toBeNull();
+    }
+    await store.close();
+  });
+});
+
+/** Starts processes, waits until all are at the barrier, and lets them run. */
+async function runRacers(count: number, order: Order): Promise<readonly Report[]> {
+  const script = fileURLToPath(new URL('racer.ts', import.meta.url));
+  const racers = times(count, () => {
+    const child = spawn(process.execPath, ['--conditions=source', script, JSON.stringify(order)], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    return { child, lines: createInterface(child.stdout)[Symbol.asyncIterator]() };
+  });
+  for (const { lines } of racers) expect((await lines.next()).value).toBe('ready');
+  for (const { child } of racers) child.stdin.end('go\n');
+  return Promise.all(
+    racers.map(async ({ child, lines }) => {
+      const report = JSON.parse(String((await lines.next()).value)) as Report;
+      if (child.exitCode === null) await once(child, 'exit');
+      return report;
+    }),
+  );
+}

@@ -1,0 +1,199 @@
+/** What only a SQLite file can meet: folders, strangers' files, locks, a full disk. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { openStore, StoreError } from '@portcullis/store';
+import { describe, expect, it } from 'vitest';
+import { grantOf, issueCode, NOW, newClient, times } from '../src/contract/samples.ts';
+import { sqliteFiles } from './places.ts';
+
+const files = sqliteFiles();
+
+describe('opening a SQLite file', () => {
+  it('makes the file, for its owner only, with its companions', async () => {
+    const file = await files();
+    const store = await openStore(file);
+    await store.saveClient(newClient());
+    for (const path of [file, `${file}-wal`, `${file}-shm`]) expect(statSync(path).mode & 0o777).toBe(0o600);
+    await store.close();
+  });
+
+  it('keeps a journal that survives a loss of power', async () => {
+    const file = await files();
+    await (await openStore(file)).close();
+    const connection = new DatabaseSync(file);
+    expect(connection.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' });
+    connection.close();
+  });
+
+  const faults = [
+    {
+      description: 'a folder that does not exist',
+      prepare: (file: string) => join(dirname(file), 'missing', 'portcullis.db'),
+      message: /^The folder .*missing does not exist: make it first\.$/,
+    },
+    {
+      description: 'a folder in place of the file',
+      prepare: (file: string) => {
+        mkdirSync(file);
+        return file;
+      },
+      message: /^The SQLite file .* cannot be opened: EISDIR.*\.$/,
+    },
+    {
+      description: 'a file that is no database',
+      prepare: (file: string) => {
+        writeFileSync(file, 'notes of a stranger\n'.repeat(100));
+        return file;
+      },
+      message: /^The file .* is not a SQLite database: name another one\.$/,
+    },
+    {
+      description: 'a database of another program',
+      prepare: (file: string) => {
+        execute(file, 'CREATE TABLE users (id INTEGER)');
+        return file;
+      },
+      message: /^The database holds tables of another program: give Portcullis a database of its own\.$/,
+    },
+  ];
+  it.each(faults)('refuses $description and leaves it as it was', async ({ prepare, message }) => {
+    const location = prepare(await files());
+    const before = content(location);
+    const refused = openStore(location);
+    await expect(refused).rejects.toThrow(StoreError);
+    await expect(refused).rejects.toThrow(message);
+    expect(content(location)).toEqual(before);
+  });
+
+  it('refuses a database that is newer than the program, and opens it again once the program is', async () => {
+    const file = await files();
+    await (await openStore(file)).close();
+    execute(file, "INSERT INTO portcullis_migrations VALUES (9999, 'the future', 0)");
+    await expect(openStore(file)).rejects.toThrow(
+      /made by a newer Portcullis \(schema 9999, this one knows \d+\)/,
+    );
+    execute(file, 'DELETE FROM portcullis_migrations WHERE number = 9999');
+    await (await openStore(file)).close();
+  });
+
+  it('lets several open an empty file at once, and each migration happen once', async () => {
+    const file = await files();
+    const stores = await Promise.all(times(6, () => openStore(file)));
+    for (const store of stores) await store.ping();
+    const connection = new DatabaseSync(file);
+    const numbers = connection.prepare('SELECT number FROM portcullis_migrations ORDER BY number').all();
+    expect(numbers).toEqual(numbers.map((_, index) => ({ number: index + 1 })));
+    connection.close();
+    for (const store of stores) await store.close();
+  });
+
+  it.each(['', 'mysql://localhost/portcullis', 'http://localhost', 'file:///portcullis.db'])(
+    'refuses the location %j',
+    async (location) => {
+      await expect(openStore(location)).rejects.toThrow('must be a file, :memory: or a postgres:// URL');
+    },
+  );
+});
+
+describe('a SQLite file that another process has locked', () => {
+  it('lets facts wait for it, without halting the process, and does them in their order', async () => {
+    const file = await files();
+    const store = await openStore(file);
+    const lock = new DatabaseSync(file);
+    lock.exec('BEGIN IMMEDIATE');
+    const client = newClient();
+    const order: string[] = [];
+    const facts = [
+      store.saveClient(client).then(() => order.push('saved')),
+      store.saveClient(client).catch(() => order.push('refused')),
+    ];
+    await sleep(50);
+    expect(order).toEqual([]);
+    expect(await store.findClient(client.id)).toBeNull();
+    lock.exec('COMMIT');
+    await Promise.all(facts);
+    expect(order).toEqual(['saved', 'refused']);
+    expect(await store.findClient(client.id)).toEqual(client);
+    lock.close();
+    await store.close();
+  });
+
+  it('refuses as unavailable when it takes too long, and recovers by itself', async () => {
+    const file = await files();
+    const store = await openStore(file, { patience: 0.1 });
+    const code = await issueCode(store);
+    const lock = new DatabaseSync(file);
+    lock.exec('BEGIN IMMEDIATE');
+    await expect(store.redeemCode(code.hash, grantOf(code), null, NOW)).rejects.toMatchObject({
+      code: 'temporarily_unavailable',
+      status: 503,
+      retryAfter: 5,
+      reason: expect.stringMatching(/^SQLite: database is locked/),
+      description: expect.not.stringContaining('SQLite'),
+    });
+    expect(await store.findCode(code.hash)).toEqual({ ...code, spentAt: null });
+    lock.exec('ROLLBACK');
+    expect(await store.redeemCode(code.hash, grantOf(code), null, NOW)).toBe('redeemed');
+    lock.close();
+    await store.close();
+  });
+});
+
+describe.skipIf(process.platform === 'win32')('a full disk', () => {
+  it('is an outage: nothing half is left, and what was told is there', async () => {
+    const file = await files();
+    // No file may grow beyond 300 blocks of 1024 bytes; bash ignores the signal that would end the process.
+    const filler = fileURLToPath(new URL('filler.ts', import.meta.url));
+    const child = spawn(
+      'bash',
+      [
+        '-c',
+        `trap '' XFSZ; ulimit -f 300; exec "$0" "$@"`,
+        process.execPath,
+        '--conditions=source',
+        filler,
+        file,
+      ],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
+    let output = '';
+    child.stdout.on('data', (chunk) => {
+      output += String(chunk);
+    });
+    expect((await once(child, 'exit'))[0]).toBe(0);
+    const { saved, refusal } = JSON.parse(output) as {
+      readonly saved: readonly string[];
+      readonly refusal: unknown;
+    };
+    expect(refusal).toMatchObject({
+      code: 'temporarily_unavailable',
+      reason: expect.stringMatching(/^SQLite: /),
+    });
+    expect(saved.length).toBeGreaterThan(10);
+
+    const store = await openStore(file);
+    for (const id of saved) expect(await store.findClient(id)).not.toBeNull();
+    await store.close();
+  });
+});
+
+function execute(file: string, text: string): void {
+  const connection = new DatabaseSync(file);
+  connection.exec(text);
+  connection.close();
+}
+
+function content(location: string): Buffer | null {
+  try {
+    return readFileSync(location);
+  } catch {
+    return null;
+  }
+}
