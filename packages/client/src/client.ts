@@ -71,7 +71,12 @@ export interface Client {
 export function createClient(options: ClientOptions): Client {
   const configuration = defineConfiguration(options);
   const { server, account, store, limits, clock, tell } = configuration;
-  const wire: Wire = { fetch: configuration.oauthFetch, timeout: limits.timeout, limit: limits.bytes };
+  const wire: Wire = {
+    fetch: configuration.oauthFetch,
+    timeout: limits.timeout,
+    limit: limits.bytes,
+    explain: configuration.explainFailure,
+  };
   const identifier = (): string => crypto.randomUUID();
   const nonces = createNonces();
   const tokenHands: TokenHands = { wire, clock, identifier, nonces, signingKeyOf };

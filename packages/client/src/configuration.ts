@@ -37,6 +37,8 @@ export interface ClientOptions {
   readonly fetch?: Fetch;
   /** Carries the requests to OAuth parties, where they go another way than those to the server. */
   readonly oauthFetch?: Fetch;
+  /** Understands what a transport of one's own throws; `null`: the usual way. */
+  readonly explainFailure?: (error: unknown) => ClientError | null;
   /** Pins the revision, as a date; by default it is found out. */
   readonly revision?: string;
   readonly versionHeader?: ProtocolVersionHeader;
@@ -94,6 +96,7 @@ export interface Configuration {
   readonly account: string;
   readonly fetch: Fetch;
   readonly oauthFetch: Fetch;
+  readonly explainFailure: (error: unknown) => ClientError | null;
   readonly profile: Profile | null;
   readonly versionHeader: ProtocolVersionHeader;
   readonly scopes: ScopeSettings;
@@ -133,6 +136,7 @@ export function defineConfiguration(options: ClientOptions): Configuration {
     account: options.account ?? 'default',
     fetch: carry,
     oauthFetch: options.oauthFetch ?? carry,
+    explainFailure: options.explainFailure ?? (() => null),
     profile: options.revision === undefined ? null : (profileOf(options.revision) ?? null),
     versionHeader: options.versionHeader ?? PROTOCOL_VERSION_HEADERS[0],
     scopes: options.scopes ?? {},

@@ -1,5 +1,6 @@
 /** The client in Node: the system's browser, an ear on this computer, and credentials from the environment for local servers. */
 export { createSystemBrowser, type OpenerCommand, openerCommand, type Start } from './node/browser.ts';
 export { credentialsFromEnvironment } from './node/environment.ts';
+export { type FileStore, type FileStoreOptions, openFileStore } from './node/file-store.ts';
 export { createLoopbackReceiver, type LoopbackOptions } from './node/loopback-receiver.ts';
 export { createNodeClient, type NodeClientOptions } from './node/node-client.ts';

@@ -12,6 +12,8 @@ export interface Wire {
   readonly timeout: number;
   /** Most bytes of a body. */
   readonly limit: number;
+  /** Understands what `fetch` throws; `null`: nobody could be reached. */
+  readonly explain: (error: unknown) => ClientError | null;
 }
 
 /** An answer, read to its end. */
@@ -65,7 +67,7 @@ export async function exchange(wire: Wire, address: string, question: Question):
     return { status: response.status, headers: response.headers, body: await readText(response, wire.limit) };
   } catch (error) {
     if (error instanceof ClientError) throw error;
-    throw unreachable(url.origin, error, signal.aborted);
+    throw wire.explain(error) ?? unreachable(url.origin, error, signal.aborted);
   }
 }
 

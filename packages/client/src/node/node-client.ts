@@ -1,7 +1,8 @@
 /** A client for programs on a person's computer, with everything that Node can lend it. */
 import { type Client, createClient } from '../client.ts';
-import type { ClientOptions } from '../configuration.ts';
+import { type ClientOptions, defaultLimits } from '../configuration.ts';
 import { createSystemBrowser } from './browser.ts';
+import { createGuardedFetch, explainOutbound } from './guarded-transport.ts';
 import { createLoopbackReceiver, type LoopbackOptions } from './loopback-receiver.ts';
 
 export interface NodeClientOptions extends ClientOptions {
@@ -9,11 +10,22 @@ export interface NodeClientOptions extends ClientOptions {
   readonly loopback?: LoopbackOptions;
 }
 
-/** Makes a client with the system's browser and a loopback receiver, where the options name no others. */
+/**
+ * Makes a client with the system's browser, a loopback receiver, and a guarded way to OAuth parties, where the options
+ * name no others. A `fetch` of one's own carries every leg.
+ * @throws ClientError `server_url_invalid` or `configuration_invalid`
+ */
 export function createNodeClient(options: NodeClientOptions): Client {
   const { loopback, ...rest } = options;
+  const { timeout, bytes } = { ...defaultLimits, ...options.limits };
+  const { serverUrl, trustedOrigins = [] } = options;
   return createClient({
     ...rest,
+    ...(options.fetch === undefined &&
+      options.oauthFetch === undefined && {
+        oauthFetch: createGuardedFetch({ serverUrl, trustedOrigins, timeout, bytes }),
+        explainFailure: explainOutbound,
+      }),
     browser: options.browser ?? createSystemBrowser(),
     receiver: options.receiver ?? createLoopbackReceiver(loopback),
   });

@@ -1,0 +1,48 @@
+/** The way to OAuth parties in Node: addresses that servers write down are judged before anything connects to them. */
+import { createOutboundFetch, OutboundError } from '@portcullis/http/outbound';
+import { isLoopbackHost } from '@portcullis/protocol';
+import { ClientError } from '../errors.ts';
+import type { Fetch } from '../transport.ts';
+
+/** What the person has vouched for by naming it. */
+export interface VouchedPlaces {
+  readonly serverUrl: string;
+  /** They may be in a private network. */
+  readonly trustedOrigins: readonly string[];
+  /** Milliseconds. */
+  readonly timeout: number;
+  readonly bytes: number;
+}
+
+/**
+ * Makes the transport. Who connects to a server on this computer may meet its authorization server there too; who
+ * connects to any other may not be sent here, or into a private network that nobody named.
+ */
+export function createGuardedFetch({ serverUrl, trustedOrigins, timeout, bytes }: VouchedPlaces): Fetch {
+  const server = URL.parse(serverUrl);
+  return createOutboundFetch({
+    loopback: server !== null && isLoopbackHost(server.hostname),
+    innerOrigins: [...(server === null ? [] : [server.origin]), ...trustedOrigins],
+    timeout,
+    maxBytes: bytes,
+  });
+}
+
+/** What a refusal of the guard means to the client. */
+export function explainOutbound(error: unknown): ClientError | null {
+  if (!(error instanceof OutboundError)) return null;
+  switch (error.reason) {
+    case 'address':
+      return new ClientError(
+        'address_refused',
+        `${error.message} If you know that address, name its origin in trustedOrigins.`,
+        { cause: error },
+      );
+    case 'size':
+    case 'encoding':
+      return new ClientError('answer_too_large', error.message, { cause: error });
+    case 'timeout':
+    case 'unreachable':
+      return new ClientError('unreachable', error.message, { cause: error });
+  }
+}
