@@ -29,7 +29,8 @@ export function respondJson(document: unknown, options: JsonOptions = {}): Respo
 
 /**
  * Answers with an OAuth error. When the client authenticated (or tried to) by the `Authorization` header, a 401
- * MUST carry `WWW-Authenticate` with the scheme that it used.
+ * MUST carry `WWW-Authenticate` with the scheme that it used. A client that used the form gets none: client libraries
+ * take a challenge for another kind of failure, and no longer look at the error in the body.
  * @param request the request that failed; its scheme is answered
  * @see OAuth 2.1 draft 13 §3.2.4
  */

@@ -103,6 +103,12 @@ describe('readForm', () => {
     expect(request.bodyUsed).toBe(false);
   });
 
+  it('T044 does not believe an announced length that was too small', async () => {
+    const request = posted(`${largest}a`);
+    request.headers.set('content-length', '1');
+    expect((await refusal(readForm(request))).status).toBe(413);
+  });
+
   it('T044 stops reading an endless body', async () => {
     let sent = 0;
     const endless = new ReadableStream<Uint8Array>({

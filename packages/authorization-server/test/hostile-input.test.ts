@@ -1,0 +1,96 @@
+/** Whatever comes in, the answer is a refusal with an OAuth error: nothing fails inside, and nothing is stored. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { basic, startServer } from './server-under-test.ts';
+
+const ERRORS =
+  /^(invalid_request|invalid_client|invalid_grant|invalid_scope|invalid_target|unauthorized_client|unsupported_grant_type|invalid_client_metadata|invalid_redirect_uri)$/;
+
+const names = fc.constantFrom(
+  'grant_type', 'client_id', 'client_secret', 'code', 'code_verifier', 'redirect_uri', 'refresh_token', 'scope', 'resource',
+  'token', 'token_type_hint', 'client_assertion', '__proto__', 'constructor', 'toString',
+); // biome-ignore format: one list
+const values = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 60 }),
+  fc.constantFrom('authorization_code', 'refresh_token', 'client_credentials', 'desktop', 'web', 'nightly', '', '\0', '..', 'a.b.c'),
+  fc.webUrl({ withQueryParameters: true, withFragments: true }),
+); // biome-ignore format: one list
+const forms = fc.array(fc.tuple(names, values), { maxLength: 12 }).map((pairs) => new URLSearchParams(pairs));
+const bodies = fc.oneof(forms.map(String), fc.string({ unit: 'binary' }), fc.uint8Array());
+const authorization = fc.oneof(
+  fc.constant(undefined),
+  fc.string({ unit: 'binary' }).map((text) => `Basic ${Buffer.from(text).toString('base64')}`),
+  fc.stringMatching(/^[!-~]{0,40}$/).map((text) => `Basic ${text}`),
+  fc.constant(basic('nightly', 'nightly-secret')['authorization']),
+);
+
+describe('the endpoints', () => {
+  it.each(['/token', '/revoke', '/introspect'])(
+    '[AS-TOK-67 AS-TOK-77] refuse any form at %s',
+    async (path) => {
+      const { server, events } = await startServer();
+      const before = events.length;
+      await fc.assert(
+        fc.asyncProperty(bodies, authorization, async (body, header) => {
+          const headers = new Headers({ 'content-type': 'application/x-www-form-urlencoded' });
+          if (header !== undefined) headers.set('authorization', header);
+          const request = new Request(`https://as.example${path}`, {
+            method: 'POST',
+            headers,
+            body: body as string,
+          });
+          const response = await server.handle(request);
+          if (response.status === 200) return;
+          const answer = (await response.json()) as { error: string; error_description: string };
+          expect([400, 401, 413]).toContain(response.status);
+          expect(answer.error).toMatch(ERRORS);
+          expect(answer.error_description).toMatch(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
+        }),
+        { numRuns: 500 },
+      );
+      expect(events.slice(before).filter(({ type }) => type === 'request.failed')).toEqual([]);
+    },
+  );
+
+  it('[AS-DCR-60 AS-DCR-65] refuse or complete any registration', async () => {
+    const { server, events } = await startServer();
+    const members = fc.constantFrom(
+      'redirect_uris', 'grant_types', 'response_types', 'token_endpoint_auth_method', 'application_type', 'client_name',
+      'client_uri', 'scope', 'contacts', 'jwks', 'jwks_uri', 'software_id', '__proto__',
+    ); // biome-ignore format: one list
+    const document = fc.oneof(
+      fc.dictionary(members, fc.jsonValue({ maxDepth: 3 })),
+      fc.record({ redirect_uris: fc.array(fc.webUrl({ withFragments: true }), { maxLength: 3 }), client_name: fc.string({ unit: 'binary' }) }),
+      fc.jsonValue(),
+    ); // biome-ignore format: one list
+    await fc.assert(
+      fc.asyncProperty(document, async (json) => {
+        const headers = { 'content-type': 'application/json' };
+        const request = new Request('https://as.example/register', {
+          method: 'POST',
+          headers,
+          body: JSON.stringify(json),
+        });
+        const response = await server.handle(request);
+        const answer = (await response.json()) as Record<string, unknown>;
+        if (response.status === 201) expect(answer['client_id']).toMatch(/^client_/);
+        else expect([response.status, answer['error']]).toEqual([400, expect.stringMatching(ERRORS)]);
+      }),
+      { numRuns: 500 },
+    );
+    expect(events.filter(({ type }) => type === 'request.failed')).toEqual([]);
+  });
+
+  it('survive any path and method', async () => {
+    const { server } = await startServer();
+    const method = fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'PROPFIND');
+    await fc.assert(
+      fc.asyncProperty(fc.webPath(), method, async (path, verb) => {
+        const response = await server.handle(
+          new Request(`https://as.example${path.startsWith('/') ? '' : '/'}${path}`, { method: verb }),
+        );
+        expect(response.status).toBeLessThan(500);
+      }),
+    );
+  });
+});
