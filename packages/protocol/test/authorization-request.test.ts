@@ -247,7 +247,7 @@ const request: AuthorizationRequestParameters = {
 };
 
 describe('authorizationRequestUrl', () => {
-  it('[C-PKCE-21 C-FLOW-B4 C-RES-1] writes each parameter once', () => {
+  it('[C-PKCE-21 C-RES-1] writes each parameter once', () => {
     const url = new URL(authorizationRequestUrl('https://as.example/authorize', request));
     expect([...url.searchParams]).toEqual([
       ['response_type', 'code'],

@@ -151,7 +151,7 @@ describe('parseChallenges', () => {
       expect: [['Bearer', { ['__proto__']: 'a', constructor: 'b' }]],
     },
   ];
-  it.each(understood)('[C-401-20] understands $description', ({ given, expect: expected }) => {
+  it.each(understood)('understands $description', ({ given, expect: expected }) => {
     const seen = parseChallenges(given).map(plain);
     expect(JSON.stringify(seen)).toBe(JSON.stringify(expected));
   });

@@ -27,8 +27,8 @@ describe('readCredentials', () => {
     { description: 'no field of a list', given: [], expect: { kind: 'none' } },
     { description: 'nothing', given: undefined, expect: { kind: 'none' } },
     { description: 'an empty field', given: '', expect: { kind: 'none' } },
-    { description: '[S-BEAR-63] Basic', given: 'Basic YTpi', expect: { kind: 'none' } },
-    { description: '[S-BEAR-63] an unknown scheme', given: 'Bearer2 abc', expect: { kind: 'none' } },
+    { description: 'Basic', given: 'Basic YTpi', expect: { kind: 'none' } },
+    { description: 'an unknown scheme', given: 'Bearer2 abc', expect: { kind: 'none' } },
     { description: 'a token without scheme', given: 'abc.def.ghi', expect: { kind: 'none' } },
   ];
   it.each(cases)('$description', ({ given, expect: expected }) => {
@@ -36,15 +36,15 @@ describe('readCredentials', () => {
   });
 
   const malformed: readonly { description: string; given: string | readonly string[] }[] = [
-    { description: '[S-BEAR-67] no token', given: 'Bearer' },
-    { description: '[S-BEAR-67] spaces for a token', given: 'Bearer   ' },
-    { description: '[S-BEAR-62] two fields', given: ['Bearer a', 'Bearer b'] },
-    { description: '[S-BEAR-62] the same field twice', given: ['Bearer a', 'Bearer a'] },
-    { description: '[S-BEAR-62] two schemes', given: ['Bearer a', 'Basic b'] },
-    { description: '[S-BEAR-62] two fields that were joined', given: 'Bearer a, Bearer b' },
+    { description: 'no token', given: 'Bearer' },
+    { description: 'spaces for a token', given: 'Bearer   ' },
+    { description: 'two fields', given: ['Bearer a', 'Bearer b'] },
+    { description: 'the same field twice', given: ['Bearer a', 'Bearer a'] },
+    { description: 'two schemes', given: ['Bearer a', 'Basic b'] },
+    { description: 'two fields that were joined', given: 'Bearer a, Bearer b' },
     { description: '[C-TOK-4] two tokens', given: 'Bearer a b' },
-    { description: '[S-BEAR-67] 100 KB', given: `Bearer ${'a'.repeat(100_000)}` },
-    { description: '[S-BEAR-67] a control character', given: 'Bearer a\u0000b' },
+    { description: '100 KB', given: `Bearer ${'a'.repeat(100_000)}` },
+    { description: 'a control character', given: 'Bearer a\u0000b' },
     { description: 'a line break', given: 'Bearer a\r\nb' },
     { description: 'a no-break space at the end', given: 'Bearer a\u00a0' },
     { description: 'a letter outside of ASCII', given: 'Bearer tökén' },

@@ -418,12 +418,12 @@ describe('admitRedirect', () => {
 
   it.each([
     {
-      description: '[AS-AUTHZ-64] none named, several registered',
+      description: 'none named, several registered',
       given: [['https://a.example/', 'https://b.example/'], undefined] as const,
     },
-    { description: '[AS-AUTHZ-64] none named, none registered', given: [[], undefined] as const },
+    { description: 'none named, none registered', given: [[], undefined] as const },
     {
-      description: '[AS-AUTHZ-64] T001 not registered',
+      description: 'T001 not registered',
       given: [['https://c.example/cb'], 'https://evil.example/cb'] as const,
     },
     {

@@ -1,0 +1,415 @@
+/** Client metadata: what a registration gets, and what it is refused for. */
+import { openRegistrationPolicy, type RegistrationPolicy, readClientMetadata } from '@portcullis/protocol';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { answerOf, refusalOf } from './refusal.ts';
+
+const callback = 'https://c.example/cb';
+const sound = { redirect_uris: [callback], token_endpoint_auth_method: 'none' };
+
+const operator: RegistrationPolicy = {
+  grantTypes: ['authorization_code', 'refresh_token', 'client_credentials'],
+  authenticationMethods: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],
+  redirects: { privateUseSchemes: ['cursor'] },
+};
+
+const publicKey = {
+  kty: 'EC',
+  crv: 'P-256',
+  x: 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU',
+  y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0',
+};
+
+const read = (json: unknown, policy = openRegistrationPolicy) =>
+  answerOf(() => readClientMetadata(json, policy));
+
+describe('readClientMetadata completes', () => {
+  it('[AS-DCR-63] a minimal body with the defaults of RFC 7591', () => {
+    expect(read({ redirect_uris: [callback] })).toEqual({
+      redirect_uris: [callback],
+      grant_types: ['authorization_code'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'client_secret_basic',
+      application_type: 'web',
+    });
+  });
+
+  const cases: readonly { description: string; given: Readonly<Record<string, unknown>>; expect: object }[] =
+    [
+      {
+        description: 'what describes the client',
+        given: {
+          client_name: 'Notes CLI',
+          client_uri: 'https://c.example',
+          logo_uri: 'https://c.example/l.png',
+          tos_uri: 'https://c.example/t',
+          policy_uri: 'https://c.example/p',
+          contacts: ['a@c.example'],
+          software_id: 's',
+          software_version: '1',
+        },
+        expect: {
+          client_name: 'Notes CLI',
+          logo_uri: 'https://c.example/l.png',
+          contacts: ['a@c.example'],
+          software_version: '1',
+        },
+      },
+      {
+        description: 'names in any script',
+        given: { client_name: 'Łódź notes 笔记 👩‍💻 مذكرات' },
+        expect: { client_name: 'Łódź notes 笔记 👩‍💻 مذكرات' },
+      },
+      {
+        description: 'native when all stays on this computer',
+        given: { redirect_uris: ['http://localhost:3000/cb', 'http://127.0.0.1/cb'] },
+        expect: { application_type: 'native' },
+      },
+      {
+        description: 'web when one does not',
+        given: { redirect_uris: ['http://localhost:3000/cb', 'HTTPS://c.example/cb'] },
+        expect: { application_type: 'web' },
+      },
+      {
+        description: 'the type that the client says',
+        given: { application_type: 'native' },
+        expect: { application_type: 'native' },
+      },
+      {
+        description: 'both grants',
+        given: { grant_types: ['authorization_code', 'refresh_token'] },
+        expect: { grant_types: ['authorization_code', 'refresh_token'] },
+      },
+      {
+        description: 'the grants that are offered',
+        given: { grant_types: ['implicit', 'authorization_code', 'authorization_code'] },
+        expect: { grant_types: ['authorization_code'] },
+      },
+      {
+        description: 'the response type that is offered',
+        given: { response_types: ['token', 'code'] },
+        expect: { response_types: ['code'] },
+      },
+      {
+        description: 'each redirect URI once',
+        given: { redirect_uris: [callback, callback] },
+        expect: { redirect_uris: [callback] },
+      },
+      {
+        description: 'good redirect URIs beside a scheme that is not allowed',
+        given: { redirect_uris: ['cursor://host/cb', 'http://localhost:3000/cb'] },
+        expect: { redirect_uris: ['http://localhost:3000/cb'] },
+      },
+      { description: 'scopes, each once', given: { scope: ' a  b a' }, expect: { scope: 'a b' } },
+      {
+        description: 'members that are null',
+        given: { client_name: null, jwks: null, scope: null },
+        expect: sound,
+      },
+      {
+        description: 'members that are empty, as official SDKs send them',
+        given: { client_uri: '', logo_uri: '', tos_uri: '', client_name: '', scope: '' },
+        expect: sound,
+      },
+      {
+        description: '[AS-DCR-66] unknown and language-tagged members',
+        given: { 'client_name#de': 'Notizen', 'logo_uri#ja': 'https://c.example/ja.png', x_foo: { a: 1 } },
+        expect: sound,
+      },
+      {
+        description: 'public keys',
+        given: { jwks: { keys: [publicKey] } },
+        expect: { jwks: { keys: [publicKey] } },
+      },
+      {
+        description: 'the address of public keys',
+        given: { jwks_uri: 'https://c.example/jwks' },
+        expect: { jwks_uri: 'https://c.example/jwks' },
+      },
+    ];
+  it.each(cases)('$description', ({ given, expect: expected }) => {
+    expect(read({ ...sound, ...given })).toMatchObject(expected);
+  });
+
+  it('drops what is unknown, empty or null', () => {
+    const given = { ...sound, 'client_name#de': 'x', scope: ' ', client_uri: '', tos_uri: null, x: 1 };
+    expect(Object.keys(read(given)).sort()).toEqual([
+      'application_type',
+      'grant_types',
+      'redirect_uris',
+      'response_types',
+      'token_endpoint_auth_method',
+    ]);
+  });
+
+  it('client credentials for an operator, without redirect URIs', () => {
+    expect(
+      read(
+        { grant_types: ['client_credentials'], token_endpoint_auth_method: 'client_secret_post' },
+        operator,
+      ),
+    ).toEqual({
+      redirect_uris: [],
+      grant_types: ['client_credentials'],
+      response_types: [],
+      token_endpoint_auth_method: 'client_secret_post',
+      application_type: 'web',
+    });
+  });
+
+  it('private-use schemes and inner hosts where the operator allows them', () => {
+    const given = { ...sound, redirect_uris: ['cursor://host/cb'], jwks_uri: 'http://localhost:1/jwks' };
+    expect(read(given, { ...operator, innerHosts: true })).toMatchObject({
+      redirect_uris: ['cursor://host/cb'],
+      application_type: 'native',
+    });
+    expect(read(given, operator)).toBe('invalid_client_metadata');
+  });
+});
+
+describe('redirect_uris', () => {
+  const scripts = [
+    'javascript:alert(1)',
+    'JaVaScRiPt:alert(1)',
+    ' javascript:alert(1)',
+    'java\tscript:alert(1)',
+    'data:text/html,x',
+    'vbscript:x',
+    'blob:https://c.example/1',
+    'file:///x',
+    'view-source:https://c.example',
+  ];
+  it.each(scripts)('[AS-REDIR-5 AS-DCR-64] T037 %j condemns the whole registration', (given) => {
+    expect(
+      refusalOf(() =>
+        readClientMetadata({ ...sound, redirect_uris: [callback, given] }, openRegistrationPolicy),
+      ),
+    ).toMatchObject({
+      code: 'invalid_redirect_uri',
+      status: 400,
+      description: expect.stringMatching(/^redirect_uris\.1: /),
+    });
+  });
+
+  const cases: readonly { description: string; given: unknown }[] = [
+    { description: 'missing', given: undefined },
+    { description: 'null', given: null },
+    { description: 'empty', given: [] },
+    { description: 'text', given: callback },
+    { description: 'an object', given: { 0: callback } },
+    { description: '[null]', given: [null] },
+    { description: 'numbers', given: [1] },
+    { description: 'a sparse array', given: Object.assign(new Array(3), { 2: callback }) },
+    { description: '1,000 entries', given: Array.from({ length: 1000 }, (_, n) => `${callback}${n}`) },
+    { description: 'an entry of 100 KB', given: [`${callback}/${'a'.repeat(100_000)}`] },
+    { description: 'an empty entry', given: [''] },
+    { description: 'a fragment', given: ['https://c.example/#f'] },
+    { description: 'user info', given: ['https://u@c.example/'] },
+    { description: 'a wildcard', given: ['https://*.c.example'] },
+    { description: 'plain http', given: ['http://c.example'] },
+    { description: 'a relative one', given: ['/cb'] },
+    { description: 'only a scheme that is not allowed', given: ['myapp://cb'] },
+    { description: 'one bad among good ones', given: [callback, 'http://evil.example/cb'] },
+  ];
+  it.each(cases)('[AS-DCR-64 AS-REDIR-20] T038 $description: invalid_redirect_uri', ({ given }) => {
+    expect(read({ ...sound, redirect_uris: given })).toBe('invalid_redirect_uri');
+  });
+
+  it('[AS-REDIR-24] a refused scheme is not repeated, its place is told', () => {
+    const refusal = refusalOf(() =>
+      readClientMetadata({ ...sound, redirect_uris: ['x-evil-app://cb'] }, openRegistrationPolicy),
+    );
+    expect(refusal.description).toBe(
+      'redirect_uris.0: uses a private-use scheme that this server does not allow',
+    );
+  });
+});
+
+describe('invalid_client_metadata', () => {
+  const cases: readonly {
+    description: string;
+    given: Readonly<Record<string, unknown>>;
+    policy?: RegistrationPolicy;
+  }[] = [
+    ...['client_uri', 'logo_uri', 'tos_uri', 'policy_uri', 'logo_uri#ja', 'client_uri#de-CH'].flatMap(
+      (name) =>
+        ['javascript:alert(1)', 'data:text/html,x', 'ftp://c.example', 'https://u@c.example', 5].map(
+          (value) => ({
+            description: `T039 ${name} = ${value}`,
+            given: { [name]: value },
+          }),
+        ),
+    ),
+    ...[
+      'http://169.254.169.254/',
+      'https://169.254.169.254/',
+      'https://10.0.0.1/',
+      'https://127.0.0.1/',
+      'https://[::1]/',
+      'https://[::ffff:10.0.0.1]/',
+      'https://localhost/',
+      'http://localhost/',
+      'https://metadata.google.internal/',
+      'https://intranet/',
+      'https://2130706433/',
+      'file:///x',
+      'https://c.example/#x y',
+    ].map((value) => ({
+      description: `T039 jwks_uri = ${value}`,
+      given: { jwks_uri: value },
+    })),
+    {
+      description: '[AS-DCR-65] T041 jwks and jwks_uri',
+      given: { jwks: { keys: [publicKey] }, jwks_uri: 'https://c.example/jwks' },
+    },
+    { description: 'T041 a private key', given: { jwks: { keys: [{ ...publicKey, d: 'x' }] } } },
+    {
+      description: 'T041 a private key beside a public one',
+      given: { jwks: { keys: [publicKey, { kty: 'RSA', n: 'x', e: 'AQAB', p: 'x' }] } },
+    },
+    { description: 'T041 a symmetric key', given: { jwks: { keys: [{ kty: 'oct', k: 'x' }] } } },
+    { description: 'T041 a symmetric key in disguise', given: { jwks: { keys: [{ kty: 'RSA', k: 'x' }] } } },
+    { description: 'T041 a key without type', given: { jwks: { keys: [{ n: 'x' }] } } },
+    { description: 'T041 no keys', given: { jwks: { keys: [] } } },
+    { description: 'T041 keys that are no list', given: { jwks: { keys: 'x' } } },
+    { description: 'T041 keys as a list', given: { jwks: [publicKey] } },
+    {
+      description: 'T041 private_key_jwt without keys',
+      given: { token_endpoint_auth_method: 'private_key_jwt' },
+      policy: operator,
+    },
+    {
+      description: '[AS-DCR-65] T041 a method that is not offered',
+      given: { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [publicKey] } },
+    },
+    {
+      description: '[AS-DCR-65] T041 a method that nobody knows',
+      given: { token_endpoint_auth_method: 'tls_client_auth' },
+    },
+    {
+      description: '[AS-DCR-65] T041 response types that fit no grant',
+      given: { response_types: ['token'] },
+    },
+    { description: '[AS-DCR-65] T041 no response type for codes', given: { response_types: [] } },
+    {
+      description: '[AS-DCR-65] T041 a response type without its grant',
+      given: {
+        grant_types: ['client_credentials'],
+        response_types: ['code'],
+        token_endpoint_auth_method: 'client_secret_basic',
+      },
+      policy: operator,
+    },
+    {
+      description: 'T041 client credentials of a public client',
+      given: { grant_types: ['client_credentials'] },
+      policy: operator,
+    },
+    {
+      description: 'T040 machine grants by open registration',
+      given: { grant_types: ['client_credentials', 'password'] },
+    },
+    { description: 'T040 only a refresh grant', given: { grant_types: ['refresh_token'] } },
+    { description: 'no grant', given: { grant_types: [] } },
+    { description: '[AS-DCR-65] text for a list', given: { grant_types: 'authorization_code' } },
+    { description: '[AS-DCR-65] a number for a name', given: { client_name: 5 } },
+    { description: 'a name of 100 KB', given: { client_name: 'x'.repeat(100_000) } },
+    {
+      description: 'T073 a name that turns the direction of reading',
+      given: { client_name: 'Notes\u202etxt.exe' },
+    },
+    { description: 'a name that steers the terminal', given: { client_name: 'Notes\u001b[31m' } },
+    { description: 'a name of two lines', given: { client_name: 'Notes\nhttps://trusted.example' } },
+    { description: 'a name with half a character', given: { client_name: 'Notes\ud800' } },
+    { description: 'a type that nobody knows', given: { application_type: 'spa' } },
+    { description: 'T013 a malformed scope', given: { scope: 'a"b' } },
+    {
+      description: 'T013 ten thousand scopes',
+      given: { scope: Array.from({ length: 10_000 }, (_, n) => n).join(' ') },
+    },
+    { description: 'a malformed redirect URI and more', given: { redirect_uris: [5], client_name: 5 } },
+  ];
+  it.each(cases)('$description', ({ given, policy }) => {
+    const refusal = refusalOf(() =>
+      readClientMetadata({ ...sound, ...given }, policy ?? openRegistrationPolicy),
+    );
+    expect([refusal.code, refusal.status]).toEqual(['invalid_client_metadata', 400]);
+    expect(refusal.description).not.toMatch(/alert|evil|tls_client|169\.254|[^ -~]/);
+    expect(read(sound)).toMatchObject(sound);
+  });
+
+  it.each([null, [], 'x', 5, undefined, [sound]])('a body that is no object: %j', (given) => {
+    expect(read(given)).toBe('invalid_client_metadata');
+  });
+});
+
+describe('privileges', () => {
+  it('T040 no member that belongs to the server is kept', () => {
+    const hostile = JSON.parse(
+      `{"redirect_uris":["${callback}"],"token_endpoint_auth_method":"none","scope":"admin","client_id":"chosen",` +
+        '"client_secret":"chosen","trusted":true,"skip_consent":true,"require_pkce":false,"userId":"1","id":"x",' +
+        '"registration_access_token":"x","__proto__":{"trusted":true},"constructor":{"prototype":{"trusted":true}}}',
+    );
+    const metadata = read(hostile);
+    expect(Object.keys(metadata).sort()).toEqual([
+      'application_type',
+      'grant_types',
+      'redirect_uris',
+      'response_types',
+      'scope',
+      'token_endpoint_auth_method',
+    ]);
+    expect(Reflect.get(Object(metadata), 'trusted')).toBeUndefined();
+    expect(Reflect.get({}, 'trusted')).toBeUndefined();
+    expect(Object.getPrototypeOf(metadata)).toBe(Object.prototype);
+  });
+
+  it('T041 a private member cannot hide in the prototype of a key', () => {
+    const keys = `{"keys":[{"kty":"EC","__proto__":{"d":"x","polluted":true}}]}`;
+    const metadata = read({ ...sound, jwks: JSON.parse(keys) });
+    expect(JSON.stringify(metadata)).not.toMatch(/polluted|"d"/);
+    expect(Reflect.get({}, 'polluted')).toBeUndefined();
+  });
+});
+
+describe('for all bodies', () => {
+  const uri = fc.oneof(
+    fc.webUrl(),
+    fc.constantFrom(callback, 'http://localhost:1/cb', 'javascript:x', 'cursor://x/cb', ''),
+  );
+  const body = fc.record(
+    {
+      redirect_uris: fc.oneof(fc.array(uri, { maxLength: 4 }), fc.jsonValue()),
+      grant_types: fc.oneof(
+        fc.subarray(['authorization_code', 'refresh_token', 'client_credentials', 'implicit']),
+        fc.jsonValue(),
+      ),
+      response_types: fc.oneof(fc.constantFrom(['code'], ['token'], []), fc.jsonValue()),
+      token_endpoint_auth_method: fc.oneof(
+        fc.constantFrom(...operator.authenticationMethods),
+        fc.jsonValue(),
+      ),
+      scope: fc.oneof(fc.string({ unit: 'binary' }), fc.constant('a b')),
+      client_name: fc.string({ unit: 'binary' }),
+      jwks: fc.oneof(fc.constant({ keys: [publicKey] }), fc.jsonValue()),
+      jwks_uri: uri,
+    },
+    { requiredKeys: [] },
+  );
+
+  it('each is refused with a code of registration, or taken and taken the same again', () => {
+    fc.assert(
+      fc.property(body, fc.constantFrom(openRegistrationPolicy, operator), (given, policy) => {
+        const metadata = read(given, policy);
+        if (typeof metadata === 'string') {
+          expect(metadata).toMatch(/^invalid_(redirect_uri|client_metadata)$/);
+          return;
+        }
+        expect(metadata.grant_types.every((type) => policy.grantTypes.includes(type))).toBe(true);
+        expect(policy.authenticationMethods).toContain(metadata.token_endpoint_auth_method);
+        expect(read(JSON.parse(JSON.stringify(metadata)), policy)).toEqual(metadata);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
