@@ -1,0 +1,434 @@
+/** Accounts: passwords, the slowing of those who guess, the first account, bootstrap. */
+
+import { argon2Sync } from 'node:crypto';
+import { openStore } from '@portcullis/store';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createAttempts, pauseAfter } from '../src/accounts/attempts.ts';
+import { emailKey } from '../src/accounts/email.ts';
+import { passwordFault } from '../src/accounts/password-rules.ts';
+import { createPasswords } from '../src/accounts/passwords.ts';
+import { createTurns } from '../src/accounts/turns.ts';
+import { ConfigurationError, createAuthorizationServer } from '../src/index.ts';
+import { ACCOUNT, ISSUER, RESOURCES, SEALING_KEY } from './server-under-test.ts';
+import {
+  createVisitor,
+  EMAIL,
+  PASSWORD,
+  requestOf,
+  type Sight,
+  setScene,
+  textOf,
+  type Visitor,
+} from './visitor.ts';
+
+/** The hash of a time when hashes were cheap. */
+function cheapHash(message: string): string {
+  const salt = 'somesaltsomesalt';
+  const cost = { memory: 1024, passes: 1, parallelism: 1 };
+  const tag = argon2Sync('argon2id', { message, nonce: salt, tagLength: 32, ...cost });
+  const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64').replace(/=+$/, '');
+  return `$argon2id$v=19$m=1024,t=1,p=1$${text(Buffer.from(salt))}$${text(tag)}`;
+}
+
+describe('emailKey', () => {
+  it.each([
+    ['an address', 'ada@example.org', 'ada@example.org'],
+    ['upper case and space', '  Ada@Example.ORG\n', 'ada@example.org'],
+    ['full width', 'ａda＠example．org', 'ada@example.org'],
+    ['a domain that is not ASCII', 'ada@münchen.example', 'ada@xn--mnchen-3ya.example'],
+    ['the same in ASCII', 'ada@xn--mnchen-3ya.example', 'ada@xn--mnchen-3ya.example'],
+    ['a host of the house', 'root@localhost', 'root@localhost'],
+    ['a plus', 'ada+notes@example.org', 'ada+notes@example.org'],
+    ['nothing', '', null],
+    ['no sign', 'ada.example.org', null],
+    ['two signs', 'a@corp@evil', null],
+    ['no name', '@example.org', null],
+    ['no domain', 'ada@', null],
+    ['a space', 'ada b@example.org', null],
+    ['a control character', 'ada\u0000@example.org', null],
+    ['something invisible', 'ada\u200b@example.org', null],
+    ['a path', 'ada@example.org/x', null],
+    [
+      'too long',
+      `${'a'.repeat(60)}@${'b'.repeat(60)}.${'c'.repeat(60)}.${'d'.repeat(60)}.${'e'.repeat(60)}.org`,
+      null,
+    ],
+  ])('%s', (_description, given, expected) => {
+    expect(emailKey(given)).toBe(expected);
+  });
+});
+
+describe('passwordFault', () => {
+  it.each([
+    ['ten characters', 'abcdefghik', null],
+    ['ten characters of which each is two', '🗝🗝🗝🗝🗝🗝🗝🗝🗝🚪', null],
+    ['a sentence', 'a gate of oak and iron', null],
+    ['two hundred characters', 'ab'.repeat(100), null],
+    ['nine characters', 'abcdefghi', 'must have at least 10 characters'],
+    ['five characters of which each is two', '🗝'.repeat(5), 'must have at least 10 characters'],
+    ['too many', 'ab'.repeat(101), 'must have at most 200 characters'],
+    ['the address', 'Ada.Lovelace@Example.org', 'must not be the email address'],
+    ['the name in the address', 'ada.lovelace', 'must not be the email address'],
+    ['a first guess', 'Password123', 'is among the first that anybody would guess'],
+    ['a first guess in full width', 'ｐａｓｓｗｏｒｄ１２３', 'is among the first that anybody would guess'],
+    ['one character', 'aaaaaaaaaaaa', 'is among the first that anybody would guess'],
+  ])('%s', (_description, given, expected) => {
+    expect(passwordFault(given, 'ada.lovelace@example.org')).toBe(expected);
+  });
+});
+
+describe('passwords', () => {
+  const passwords = createPasswords();
+
+  it('are hashed with argon2id, each with its own salt, in the form that others read too', async () => {
+    const [first, second] = await Promise.all([passwords.hash('same'), passwords.hash('same')]);
+    expect(first).toMatch(/^\$argon2id\$v=19\$m=47104,t=1,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
+    expect(first).not.toBe(second);
+    expect(await passwords.verify('same', first)).toBe(true);
+    expect(await passwords.verify('other', first)).toBe(false);
+  });
+
+  it('are right however the keyboard composes them', async () => {
+    const phc = await passwords.hash('Zu\u0308rich \ufb01');
+    expect(await passwords.verify('Z\u00fcrich fi', phc)).toBe(true);
+  });
+
+  it('of no account are never right, and cost the same work', async () => {
+    const phc = await passwords.hash('secret');
+    const time = async (hash: string | null) => {
+      const started = process.hrtime.bigint();
+      for (let round = 0; round < 5; round++) expect(await passwords.verify('wrong', hash)).toBe(false);
+      return Number(process.hrtime.bigint() - started);
+    };
+    await time(phc);
+    const [there, absent] = [await time(phc), await time(null)];
+    expect(absent / there).toBeGreaterThan(0.5);
+    expect(absent / there).toBeLessThan(2);
+  });
+
+  it('are verified at the cost at which they were hashed, up to a bound', async () => {
+    const phc = cheapHash('password');
+    expect([await passwords.verify('password', phc), passwords.isOutdated(phc)]).toEqual([true, true]);
+    expect(passwords.isOutdated(await passwords.hash('x'))).toBe(false);
+    for (const foreign of ['', 'plain', '$2b$10$abc', phc.replace('m=1024', 'm=99999999')]) {
+      await expect(passwords.verify('password', foreign)).rejects.toThrow(TypeError);
+    }
+  });
+});
+
+describe('turns', () => {
+  it('lets a few run, a few wait, and sends the rest away', async () => {
+    const turns = createTurns(2, 3);
+    let running = 0;
+    let most = 0;
+    const task = async () => {
+      most = Math.max(most, ++running);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      running--;
+      return 'done';
+    };
+    const outcomes = await Promise.allSettled(Array.from({ length: 9 }, () => turns.take(task)));
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(5);
+    for (const outcome of outcomes.slice(5)) {
+      expect(outcome).toMatchObject({
+        reason: { code: 'temporarily_unavailable', status: 503, retryAfter: 2 },
+      });
+    }
+    expect(most).toBe(2);
+    await expect(turns.take(() => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
+    expect(await turns.take(task)).toBe('done');
+  });
+});
+
+describe('pauseAfter', () => {
+  const limit = { free: 3, first: 15, longest: 900 };
+
+  it.each([
+    [0, 0], [2, 0], [3, 15], [4, 30], [5, 60], [8, 480], [9, 900], [10_000, 900],
+  ])('%i failures: %i seconds', (failures, seconds) => {
+    expect(pauseAfter(failures, limit)).toBe(seconds);
+  }); // biome-ignore format: a table
+});
+
+describe('attempts', () => {
+  function start() {
+    const clock = { now: 1_800_000_000 };
+    const attempts = createAttempts(() => clock.now);
+    const fail = (account: string, address?: string) => attempts.begin(account, address).kind;
+    return { clock, attempts, fail };
+  }
+
+  it('T075: slow down whoever fails five times, and longer each time', () => {
+    const { clock, fail, attempts } = start();
+    for (let n = 0; n < 5; n++) expect(fail('ada', '192.0.2.1')).toBe('go');
+    expect(attempts.begin('ada', '192.0.2.1')).toEqual({ kind: 'wait', seconds: 15 });
+    clock.now += 15;
+    expect(fail('ada', '192.0.2.1')).toBe('go');
+    expect(attempts.begin('ada', '192.0.2.1')).toEqual({ kind: 'wait', seconds: 30 });
+    clock.now += 3601;
+    expect(fail('ada', '192.0.2.1')).toBe('go');
+  });
+
+  it('T075: count a hundred at once like a hundred in a row', () => {
+    const { fail } = start();
+    const kinds = Array.from({ length: 100 }, () => fail('ada', '192.0.2.1'));
+    expect(kinds.filter((kind) => kind === 'go')).toHaveLength(5);
+  });
+
+  it('T075: slow down guessing at one account from many addresses', () => {
+    const { fail } = start();
+    const kinds = Array.from({ length: 100 }, (_, n) => fail('ada', `192.0.2.${n}`));
+    expect(kinds.filter((kind) => kind === 'go')).toHaveLength(30);
+    expect(fail('bob', '192.0.2.99')).toBe('go');
+  });
+
+  it('T075: slow down guessing at many accounts from one address, one IPv6 network being one', () => {
+    for (const address of [() => '192.0.2.1', (n: number) => `2001:db8:0:1::${n.toString(16)}`]) {
+      const { fail } = start();
+      const kinds = Array.from({ length: 300 }, (_, n) => fail(`user${n}`, address(n)));
+      expect(kinds.filter((kind) => kind === 'go')).toHaveLength(100);
+      expect(fail('ada', '2001:db8:0:2::1')).toBe('go');
+    }
+  });
+
+  it('do not lock an owner out whom strangers guess at', () => {
+    const { attempts, fail } = start();
+    const owner = attempts.begin('ada', '192.0.2.1');
+    if (owner.kind === 'go') owner.succeeded();
+    for (let n = 0; n < 100; n++) fail('ada', `198.51.100.${n}`);
+    expect(fail('ada', '203.0.113.1')).toBe('wait');
+    expect(fail('ada', '192.0.2.1')).toBe('go');
+  });
+
+  it('forget the failures of whoever succeeds', () => {
+    const { attempts, fail } = start();
+    for (let n = 0; n < 4; n++) fail('ada', '192.0.2.1');
+    const right = attempts.begin('ada', '192.0.2.1');
+    if (right.kind === 'go') right.succeeded();
+    for (let n = 0; n < 5; n++) expect(fail('ada', '192.0.2.1')).toBe('go');
+    expect(fail('ada', '192.0.2.1')).toBe('wait');
+  });
+
+  it('stay bounded when a million accounts are tried', () => {
+    const { clock, fail } = start();
+    for (let n = 0; n < 30_000; n++) {
+      clock.now += 1;
+      fail(`user${n}`, `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`);
+    }
+    expect(fail('user0', '10.0.0.0')).toBe('go');
+  });
+});
+
+describe('signing in', () => {
+  async function guess(visitor: Visitor, email: string, password: string): Promise<Sight> {
+    return visitor.submit(await visitor.open(requestOf()), { email, password });
+  }
+
+  it('T075: says the same of an unknown account, a wrong password and a disabled account', async () => {
+    const t = await setScene();
+    const normal = (sight: Sight) => sight.html.replace(/(value=")[^"]*"/g, '$1"');
+    const wrong = await guess(t.stranger(), EMAIL, 'wrong');
+    const unknown = await guess(t.stranger('198.51.100.8'), 'eve@example.org', 'wrong');
+    const odd = await guess(t.stranger('198.51.100.9'), 'no address at all', 'wrong');
+    for (const sight of [wrong, unknown, odd]) {
+      expect([sight.status, normal(sight)]).toEqual([400, normal(wrong)]);
+      expect([...sight.headers.keys()]).toEqual([...wrong.headers.keys()]);
+      expect(sight.headers.getSetCookie()).toEqual([]);
+    }
+    expect(textOf(wrong)).toContain('This email and password do not match.');
+    expect((await guess(t.visitor, ` ${EMAIL.toUpperCase()} `, PASSWORD)).path).toMatch(/^\/consent/);
+  });
+
+  it('T075: asks to wait after too many failures, even with the right password, and says for how long', async () => {
+    const t = await setScene();
+    const thief = t.stranger();
+    for (let n = 0; n < 5; n++) expect((await guess(thief, EMAIL, `guess ${n}`)).status).toBe(400);
+    const before = t.snapshot();
+    const login = await thief.open(requestOf());
+    const sight = await thief.submit(login, { email: EMAIL, password: PASSWORD });
+    expect([sight.status, sight.headers.get('retry-after'), sight.left]).toEqual([429, '15', null]);
+    expect(textOf(sight)).toContain('Too many attempts. Try again in 15 seconds.');
+    expect(t.snapshot().match(/"hash"/g)).toEqual(before.match(/"hash"/g));
+    expect((await guess(t.visitor, EMAIL, PASSWORD)).path).toMatch(/^\/consent/);
+    t.clock.now += 15;
+    expect((await guess(thief, EMAIL, PASSWORD)).path).toMatch(/^\/consent/);
+  });
+
+  it('keeps what was typed, but never a password', async () => {
+    const t = await setScene();
+    const sight = await guess(t.visitor, '"><b>ada@example.org', 'my secret');
+    expect(sight.html).toContain('value="&quot;&gt;&lt;b&gt;ada@example.org"');
+    expect(sight.html).not.toContain('my secret');
+    const empty = await t.visitor.submit(sight, { email: EMAIL, password: '' });
+    expect([empty.status, textOf(empty).includes('Enter your email and your password.')]).toEqual([
+      400,
+      true,
+    ]);
+  });
+
+  it('raises the cost of an old hash', async () => {
+    const t = await setScene();
+    const current = (await t.store.findAccount(ACCOUNT))?.passwordHash ?? '';
+    await t.store.replacePasswordHash(ACCOUNT, current, cheapHash(PASSWORD));
+    expect((await guess(t.visitor, EMAIL, PASSWORD)).path).toMatch(/^\/consent/);
+    expect((await t.store.findAccount(ACCOUNT))?.passwordHash).toMatch(
+      /^\$argon2id\$v=19\$m=47104,t=1,p=1\$/,
+    );
+  });
+
+  it('refuses a form that did not come from this page', async () => {
+    const t = await setScene();
+    const login = await t.visitor.open(requestOf());
+    const before = t.snapshot();
+    for (const fields of [{ token: undefined }, { token: 'x' }]) {
+      const sight = await t.visitor.submit(login, { email: EMAIL, password: PASSWORD, ...fields });
+      expect([sight.status, sight.headers.getSetCookie()]).toEqual([403, []]);
+    }
+    t.visitor.headers = { 'sec-fetch-site': 'cross-site' };
+    expect((await t.visitor.submit(login, { email: EMAIL, password: PASSWORD })).status).toBe(403);
+    expect(t.snapshot()).toBe(before);
+    t.visitor.headers = {};
+    expect((await t.visitor.submit(login, { email: EMAIL, password: PASSWORD })).status).toBe(200);
+  });
+
+  it('answers what is no form with a page', async () => {
+    const t = await setScene();
+    const json = await t.visitor.open('/login', {
+      method: 'POST',
+      body: '{}',
+      headers: { 'content-type': 'application/json' },
+    });
+    expect([json.status, json.headers.get('content-type')]).toEqual([400, 'text/html; charset=utf-8']);
+    const large = await t.visitor.open('/login', {
+      method: 'POST',
+      body: new URLSearchParams({ email: 'x'.repeat(70_000) }),
+    });
+    expect(large.status).toBe(413);
+    expect((await t.visitor.open('/login')).status).toBe(400);
+  });
+});
+
+describe('the first account', () => {
+  async function startEmpty() {
+    const store = await openStore(':memory:');
+    const server = await createAuthorizationServer({
+      issuer: ISSUER,
+      store,
+      sealingKey: SEALING_KEY,
+      resources: RESOURCES.map(({ introspectedBy: _, ...resource }) => resource),
+    });
+    onTestFinished(async () => {
+      await server.close();
+      await store.close();
+    });
+    return { store, server, visitor: createVisitor(server) };
+  }
+
+  const good = { email: 'Ada@Example.org', password: PASSWORD, password_again: PASSWORD };
+
+  it('is made through a link, once, and signs its maker in', async () => {
+    const { server, store, visitor } = await startEmpty();
+    const link = new URL((await server.setupLink()) ?? '');
+    expect([link.origin, link.pathname]).toEqual([ISSUER, '/setup']);
+    const form = await visitor.open(`${link.pathname}${link.search}`);
+    expect(textOf(form)).toContain('Create the first account');
+    const done = await visitor.submit(form, good);
+    expect([done.status, done.path]).toEqual([200, '/setup']);
+    expect(textOf(done)).toContain('Your account is ready');
+    expect(textOf(done)).toContain('Signed in as Ada@Example.org');
+    expect(await store.findAccountByEmail('ada@example.org')).toMatchObject({
+      email: 'Ada@Example.org',
+      disabledAt: null,
+    });
+    expect(await server.setupLink()).toBeNull();
+    for (const act of [
+      () => visitor.submit(form, { ...good, email: 'eve@example.org' }),
+      () => visitor.open(`${link.pathname}${link.search}`),
+    ]) {
+      const sight = await act();
+      expect([sight.status, textOf(sight).includes('This link does not work any more')]).toEqual([403, true]);
+    }
+    expect(await store.findAccountByEmail('eve@example.org')).toBeNull();
+  });
+
+  it.each([
+    ['an address', { email: 'ada' }, 'Enter an address such as you@example.com.'],
+    ['a password', { password: '', password_again: '' }, 'The password must have at least 10 characters.'],
+    [
+      'a longer password',
+      { password: 'short', password_again: 'short' },
+      'The password must have at least 10 characters.',
+    ],
+    [
+      'a better password',
+      { password: 'password123', password_again: 'password123' },
+      'is among the first that anybody would guess',
+    ],
+    ['the same password twice', { password_again: 'a gate of oak and tin' }, 'The two passwords differ.'],
+    ['the password a second time', { password_again: undefined }, 'The two passwords differ.'],
+  ])('needs %s', async (_what, wrong, words) => {
+    const { server, store, visitor } = await startEmpty();
+    const link = new URL((await server.setupLink()) ?? '');
+    const form = await visitor.open(`${link.pathname}${link.search}`);
+    const sight = await visitor.submit(form, { ...good, ...wrong });
+    expect([sight.status, textOf(sight).includes(words)]).toEqual([400, true]);
+    expect(await store.hasAccounts()).toBe(false);
+    expect((await visitor.submit(sight, good)).status).toBe(200);
+    expect(await store.hasAccounts()).toBe(true);
+  });
+
+  it('is not made through a foreign link, a foreign site, or no link', async () => {
+    const { server, store, visitor } = await startEmpty();
+    const link = new URL((await server.setupLink()) ?? '');
+    for (const path of [
+      '/setup',
+      '/setup?token=',
+      `/setup?token=${'x'.repeat(43)}`,
+      `${link.pathname}${link.search}x`,
+    ]) {
+      expect((await visitor.open(path)).status).toBe(403);
+    }
+    const form = await visitor.open(`${link.pathname}${link.search}`);
+    expect((await visitor.submit(form, { ...good, token: 'x'.repeat(43) })).status).toBe(403);
+    visitor.headers = { 'sec-fetch-site': 'cross-site' };
+    expect((await visitor.submit(form, good)).status).toBe(403);
+    expect(await store.hasAccounts()).toBe(false);
+    visitor.headers = {};
+    expect((await visitor.submit(form, good)).status).toBe(200);
+  });
+
+  it('is one, however many links are used at once', async () => {
+    const { server } = await startEmpty();
+    const links = [await server.setupLink(), await server.setupLink(), await server.setupLink()];
+    const outcomes = await Promise.all(
+      links.map(async (link, n) => {
+        const visitor = createVisitor(server);
+        const { pathname, search } = new URL(link ?? '');
+        return visitor.submit(await visitor.open(`${pathname}${search}`), {
+          ...good,
+          email: `ada${n}@example.org`,
+        });
+      }),
+    );
+    expect(outcomes.map(({ status }) => status).sort()).toEqual([200, 403, 403]);
+  });
+
+  it('is made by the operator, once', async () => {
+    const { server, visitor } = await startEmpty();
+    const link = new URL((await server.setupLink()) ?? '');
+    expect(await server.bootstrap(EMAIL, 'dev')).toBe('created');
+    expect(await server.bootstrap('eve@example.org', 'dev')).toBe('exists');
+    expect(await server.setupLink()).toBeNull();
+    expect((await visitor.open(`${link.pathname}${link.search}`)).status).toBe(403);
+  });
+
+  it('is not made by settings that make no sense, which are named together', async () => {
+    const { server, store } = await startEmpty();
+    const attempt = server.bootstrap('nobody', '');
+    await expect(attempt).rejects.toThrow(ConfigurationError);
+    await expect(attempt).rejects.toMatchObject({
+      faults: [expect.stringContaining('email'), expect.stringContaining('password')],
+    });
+    expect(await store.hasAccounts()).toBe(false);
+  });
+});

@@ -1,0 +1,537 @@
+/** From the open transaction to the code: sign-in, consent, and everybody who would like to answer for somebody else. */
+import { unavailable } from '@portcullis/protocol';
+import { openStore } from '@portcullis/store';
+import { describe, expect, it } from 'vitest';
+import { hashSecret } from '../src/secrets.ts';
+import { ACCOUNT, ISSUER, NOTES, redemption } from './server-under-test.ts';
+import {
+  decide,
+  EMAIL,
+  PASSWORD,
+  referenceOf,
+  requestOf,
+  type Scene,
+  type Sight,
+  setScene,
+  textOf,
+} from './visitor.ts';
+
+const SESSION = '__Host-portcullis-session';
+const BROWSER = '__Host-portcullis-browser';
+
+/** A refusal that is a page: no redirect, no code, nothing stored. */
+async function expectRefused(t: Scene, status: number, act: () => Promise<Sight>): Promise<Sight> {
+  const before = t.snapshot();
+  const sight = await act();
+  expect([sight.status, sight.left, sight.headers.get('location')]).toEqual([status, null, null]);
+  expect(t.snapshot()).toBe(before);
+  return sight;
+}
+
+async function codeOf(t: Scene, { left }: Sight): Promise<unknown> {
+  return t.store.findCode(hashSecret(left?.searchParams.get('code') ?? ''));
+}
+
+function flowOf({ path }: Sight): string {
+  return new URL(path, ISSUER).searchParams.get('flow') ?? '';
+}
+
+describe('a flow from end to end', () => {
+  it('[AS-AUTHZ-1 AS-AUTHZ-62 AS-FLOW-A5 AS-FLOW-B5 AS-O21-1] asks who, then what, and calls the client back with a code', async () => {
+    const t = await setScene();
+    const login = await t.visitor.open(requestOf({ resource: NOTES, scope: 'notes:read notes:write' }));
+    expect([login.status, login.path.split('?')[0]]).toEqual([200, '/login']);
+    const consent = await t.visitor.submit(login, { email: EMAIL, password: PASSWORD });
+    expect([consent.status, consent.path.split('?')[0]]).toEqual([200, '/consent']);
+    const back = await t.visitor.submit(consent, { decision: 'allow' });
+    expect(back.status).toBe(303);
+    expect(back.left?.href.startsWith('https://app.example/callback?code=')).toBe(true);
+    expect(await codeOf(t, back)).toMatchObject({
+      clientId: 'web',
+      accountId: ACCOUNT,
+      redirectUri: 'https://app.example/callback',
+      scopes: ['notes:read', 'notes:write'],
+      resources: [NOTES],
+      issuedAt: t.clock.now,
+      expiresAt: t.clock.now + 60,
+    });
+    expect(t.events.map(({ type }) => type)).toEqual([
+      'key.created',
+      'account.signed-in',
+      'consent.allowed',
+      'code.issued',
+    ]);
+  });
+
+  it('[AS-GRANT-2 AS-ROLE-2] gives a public client that registered itself a code that it can redeem for a token', async () => {
+    const t = await setScene();
+    const client_id = await t.registerClient({ redirect_uris: ['http://127.0.0.1/cb'] });
+    const path = requestOf({ client_id, redirect_uri: 'http://127.0.0.1:51004/cb' });
+    const { left } = await decide(t.visitor, path);
+    expect(left?.host).toBe('127.0.0.1:51004');
+    const code = left?.searchParams.get('code') ?? '';
+    const verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';
+    const { status } = await t.post('/token', redemption(code, verifier, client_id));
+    expect(status).toBe(200);
+  });
+
+  it('[AS-AUTHZ-76 AS-AUTHZ-77] gives the state back as it came, once, in success and refusal, and none where none was', async () => {
+    const t = await setScene();
+    for (const decision of ['allow', 'deny']) {
+      const { left } = await decide(t.visitor, requestOf({ state: 'a b+%/=&"é' }), decision);
+      expect(left?.searchParams.getAll('state')).toEqual(['a b+%/=&"é']);
+      expect(['code', 'error'].filter((name) => left?.searchParams.has(name))).toHaveLength(1);
+      expect([left?.searchParams.getAll('iss'), left?.hash]).toEqual([[ISSUER], '']);
+      const without = await decide(t.visitor, requestOf({ state: undefined }), decision);
+      expect(without.left?.searchParams.has('state')).toBe(false);
+    }
+  });
+
+  it('[AS-AUTHZ-77] keeps the query of the registered redirect URI', async () => {
+    const t = await setScene();
+    const redirect_uri = 'https://q.example/cb?tenant=a%20b&x';
+    const client_id = await t.registerClient({ redirect_uris: [redirect_uri] });
+    for (const decision of ['allow', 'deny']) {
+      const { left } = await decide(t.visitor, requestOf({ client_id, redirect_uri }), decision);
+      expect(left?.href.startsWith(`${redirect_uri}&`)).toBe(true);
+    }
+  });
+
+  it('[AS-AUTHZ-73] T016: tells the client when the person declines, and stores nothing', async () => {
+    const t = await setScene();
+    const consent = await t.visitor.signIn(requestOf());
+    const { status, left } = await t.visitor.submit(consent, { decision: 'deny' });
+    expect([status, left?.searchParams.get('error'), left?.searchParams.get('state')]).toEqual([
+      303,
+      'access_denied',
+      'xyz',
+    ]);
+    expect(left?.searchParams.getAll('iss')).toEqual([ISSUER]);
+    expect(t.snapshot()).toContain('codes\n\n');
+    expect(await t.store.findTransaction(flowOf(consent), t.clock.now)).toBeNull();
+    expect(t.events).toContainEqual({ type: 'consent.denied', clientId: 'web', accountId: ACCOUNT });
+  });
+
+  it('[AS-ISS-60 AS-ISS-30] T016: names in every response the issuer that the metadata names', async () => {
+    const t = await setScene();
+    const { body } = await t.send('/.well-known/oauth-authorization-server');
+    expect(body['authorization_response_iss_parameter_supported']).toBe(true);
+    const responses = [
+      await decide(t.visitor, requestOf()),
+      await decide(t.visitor, requestOf(), 'deny'),
+      await t.visitor.open(requestOf({ scope: 'nonsense' })),
+      await t.visitor.open(requestOf({ prompt: 'none' })),
+      await t.stranger().open(requestOf({ response_type: undefined })),
+    ];
+    for (const { left } of responses) expect(left?.searchParams.getAll('iss')).toEqual([body['issuer']]);
+  });
+
+  it('[AS-AUTHZ-74] T016: tells the client when its code could not be stored', async () => {
+    const store = await openStore(':memory:');
+    let fails = true;
+    const t = await setScene({
+      store: {
+        ...store,
+        endTransaction: (id, code) =>
+          fails ? Promise.reject(unavailable('the disk is full')) : store.endTransaction(id, code),
+      },
+    });
+    const consent = await t.visitor.signIn(requestOf());
+    const { left } = await t.visitor.submit(consent, { decision: 'allow' });
+    expect([left?.searchParams.get('error'), left?.searchParams.get('iss')]).toEqual([
+      'temporarily_unavailable',
+      ISSUER,
+    ]);
+    fails = false;
+    const again = await t.visitor.submit(consent, { decision: 'allow' });
+    expect(again.left?.searchParams.has('code')).toBe(true);
+  });
+
+  it('[AS-AUTHZ-78 AS-AUTHZ-84] sends the browser on with 303, leaving nothing in caches and referrers', async () => {
+    const t = await setScene();
+    const login = await t.visitor.open(requestOf());
+    const consent = await t.visitor.submit(login, { email: EMAIL, password: PASSWORD });
+    const back = await t.visitor.submit(consent, { decision: 'allow' });
+    const declined = await decide(t.visitor, requestOf(), 'deny');
+    const redirects = [...login.trail, ...consent.trail, back, declined];
+    expect(redirects).toHaveLength(4);
+    for (const { status, headers } of redirects) {
+      expect([status, headers.get('cache-control'), headers.get('referrer-policy')]).toEqual([
+        303,
+        'no-store',
+        'no-referrer',
+      ]);
+    }
+  });
+
+  it('[AS-AUTHZ-81] asks again for what was allowed before', async () => {
+    const t = await setScene();
+    const client_id = await t.registerClient({ redirect_uris: ['http://127.0.0.1/cb'] });
+    for (const path of [requestOf({ client_id, redirect_uri: 'http://127.0.0.1:1/cb' }), requestOf()]) {
+      await decide(t.visitor, path);
+      const again = await t.visitor.open(path);
+      expect([again.status, again.path.split('?')[0]]).toEqual([200, '/consent']);
+    }
+  });
+
+  it('asks a person who is signed in to sign in again when the client wants it', async () => {
+    const t = await setScene();
+    await t.visitor.signIn(requestOf());
+    const sight = await t.visitor.open(requestOf({ prompt: 'login' }));
+    expect(sight.path).toMatch(/^\/login/);
+    const around = await t.visitor.open(sight.path.replace('/login', '/consent'));
+    expect(around.path).toMatch(/^\/login/);
+    const consent = await t.visitor.submit(around, { email: EMAIL, password: PASSWORD });
+    expect((await t.visitor.submit(consent, { decision: 'allow' })).left?.searchParams.has('code')).toBe(
+      true,
+    );
+  });
+});
+
+describe('what the consent page says', () => {
+  it('T073: who asks, for what, where, as whom, and where one returns', async () => {
+    const t = await setScene();
+    const sight = await t.visitor.signIn(requestOf({ scope: 'notes:read notes:write' }));
+    expect(textOf(sight)).toBe(
+      'as.example web wants to use Notes This app was set up by the people who run as.example . ' +
+        `Signed in as ${EMAIL} · not you? On mcp.example/notes it will be able to Read your notes Change your notes ` +
+        'You will return to app.example Cancel Allow access',
+    );
+  });
+
+  it.each([
+    ['https://xn--mnchen-3ya.example/cb', 'You will return to xn--mnchen-3ya.example', false],
+    ['http://127.0.0.1:51004/cb', 'You will return to 127.0.0.1:51004 on this computer', true],
+    ['cursor://anysphere/cb', 'opens cursor: links', true],
+  ])(
+    'T054 T073: says of an app that nobody vouches for that it is unverified (%s)',
+    async (redirect_uri, place, warned) => {
+      const t = await setScene({ privateUseSchemes: ['cursor'] });
+      const client_id = await t.registerClient({ client_name: 'Claude', redirect_uris: [redirect_uri] });
+      const text = textOf(await t.visitor.signIn(requestOf({ client_id, redirect_uri })));
+      expect(text).toContain('Claude wants to use Notes This app has not been verified.');
+      expect(text).toContain(place);
+      expect(text.includes('could pretend to be this app')).toBe(warned);
+    },
+  );
+
+  it('[AS-AUTHZ-82] T065: escapes what strangers wrote, and embeds nothing of theirs', async () => {
+    const t = await setScene();
+    const payload = `"><script>alert(1)</script><img src=x onerror=alert(1)>'\${7*7}`;
+    const client_id = await t.registerClient({
+      client_name: payload.slice(0, 48),
+      logo_uri: 'https://evil.example/logo.svg',
+      client_uri: 'https://evil.example/',
+      redirect_uris: ['https://c.example/cb?a=%22%3E%3Cscript%3E'],
+    });
+    const wanted = { client_id, redirect_uri: undefined, state: payload };
+    for (const sight of [
+      await t.visitor.signIn(requestOf(wanted)),
+      await t.stranger().open(requestOf({ ...wanted, scope: 'nonsense' })),
+      await t.stranger().open(requestOf({ ...wanted, client_id: payload })),
+      await t.stranger().open(requestOf({ ...wanted, redirect_uri: payload })),
+      await t.stranger().open(`/login?flow=${encodeURIComponent(payload)}`),
+      await t.stranger().open(`/setup?token=${encodeURIComponent(payload)}`),
+    ]) {
+      expect(sight.html).not.toMatch(/<script|<img|evil\.example|\sonerror="|style=|\son\w+="/i);
+      expect(sight.html.match(/<[a-z]+/g)?.every((tag) => !['<iframe', '<object'].includes(tag))).toBe(true);
+    }
+    const consent = await t.visitor.open(requestOf(wanted));
+    expect(consent.html).toContain('&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;');
+  });
+
+  it('T073: does not let a long name push the rest away', async () => {
+    const t = await setScene();
+    const client_id = await t.registerClient({
+      client_name: 'A '.repeat(150),
+      redirect_uris: ['https://c.example/cb'],
+    });
+    const sight = await t.visitor.signIn(requestOf({ client_id, redirect_uri: undefined }));
+    expect(textOf(sight)).toContain(`as.example ${'A '.repeat(24)}A… wants to use Notes This app has not`);
+  });
+
+  it('[AS-AUTHZ-79] T067: cannot be framed, scripted, kept or told to post elsewhere, like all pages', async () => {
+    const t = await setScene();
+    const login = await t.visitor.open(requestOf());
+    const consent = await t.visitor.signIn(requestOf());
+    for (const sight of [
+      login,
+      consent,
+      await t.visitor.open('/login'),
+      await t.visitor.open('/authorize'),
+    ]) {
+      const policy = sight.headers.get('content-security-policy') ?? '';
+      expect(policy).toMatch(/^default-src 'none'; style-src 'self'; form-action 'self'/);
+      expect(policy).toContain("; frame-ancestors 'none'; base-uri 'none'");
+      expect(sight.headers.get('x-frame-options')).toBe('DENY');
+      expect(sight.headers.get('x-content-type-options')).toBe('nosniff');
+      expect([sight.headers.get('cache-control'), sight.headers.get('referrer-policy')]).toEqual([
+        'no-store',
+        'no-referrer',
+      ]);
+    }
+    expect(login.headers.get('content-security-policy')).toContain("form-action 'self';");
+    expect(consent.headers.get('content-security-policy')).toContain(
+      "form-action 'self' https://app.example ",
+    );
+  });
+
+  it('is small, and its stylesheet can be kept for ever', async () => {
+    const t = await setScene();
+    const consent = await t.visitor.signIn(requestOf());
+    const href = /<link rel="stylesheet" href="([^"]+)">/.exec(consent.html)?.[1] ?? '';
+    const style = await t.visitor.open(href);
+    expect([style.status, style.headers.get('content-type')]).toEqual([200, 'text/css; charset=utf-8']);
+    expect(style.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+    expect(consent.html.length + style.html.length).toBeLessThan(20_000);
+    expect((await t.visitor.open('/assets/other.css')).status).toBe(404);
+  });
+});
+
+describe('who may answer', () => {
+  /** A consent page, and what must be true of it afterwards: it can still be answered. */
+  async function openConsent(): Promise<{ t: Scene; consent: Sight }> {
+    const t = await setScene();
+    return { t, consent: await t.visitor.signIn(requestOf()) };
+  }
+
+  async function expectStillOpen(t: Scene, consent: Sight): Promise<void> {
+    const { left } = await t.visitor.submit(consent, { decision: 'allow' });
+    expect(left?.searchParams.has('code')).toBe(true);
+  }
+
+  it('T067: nobody without the token of this page', async () => {
+    const { t, consent } = await openConsent();
+    const other = await t.visitor.open(requestOf({ state: 'other' }));
+    const token = /name="token" value="([^"]+)"/.exec(other.html)?.[1];
+    for (const wrong of [undefined, '', 'x', token, `${token}x`]) {
+      await expectRefused(t, 403, () => t.visitor.submit(consent, { decision: 'allow', token: wrong }));
+    }
+    await expectStillOpen(t, consent);
+  });
+
+  it('T067: nobody with the token of an earlier session', async () => {
+    const { t, consent } = await openConsent();
+    const login = await t.visitor.submit(consent, { decision: 'switch' });
+    const later = await t.visitor.submit(login, { email: EMAIL, password: PASSWORD });
+    await expectRefused(t, 403, () => t.visitor.submit(consent, { decision: 'allow' }));
+    await expectStillOpen(t, later);
+  });
+
+  it('T067: no form that another site sent', async () => {
+    const { t, consent } = await openConsent();
+    for (const headers of [
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+      { origin: 'https://evil.example' },
+    ] as Record<string, string>[]) {
+      t.visitor.headers = headers;
+      await expectRefused(t, 403, () => t.visitor.submit(consent, { decision: 'allow' }));
+    }
+    t.visitor.headers = { 'sec-fetch-site': 'same-origin', origin: 'null' };
+    await expectStillOpen(t, consent);
+  });
+
+  it('T067: no GET, HEAD or prefetch', async () => {
+    const { t, consent } = await openConsent();
+    const path = `${consent.path}&decision=allow&approve=1&token=${/name="token" value="([^"]+)"/.exec(consent.html)?.[1]}`;
+    for (const init of [{ method: 'GET' }, { method: 'HEAD' }, { headers: { 'sec-purpose': 'prefetch' } }]) {
+      const before = t.snapshot();
+      expect((await t.visitor.open(path, init)).left).toBeNull();
+      expect(t.snapshot()).toBe(before);
+    }
+    await expectStillOpen(t, consent);
+  });
+
+  it('T067: nobody without the cookies', async () => {
+    const { t, consent } = await openConsent();
+    const kept = new Map(t.visitor.cookies);
+    for (const missing of [[BROWSER], [SESSION], [BROWSER, SESSION]]) {
+      for (const name of missing) t.visitor.cookies.delete(name);
+      await expectRefused(t, 403, () => t.visitor.submit(consent, { decision: 'allow' }));
+      for (const [name, value] of kept) t.visitor.cookies.set(name, value);
+    }
+    await expectStillOpen(t, consent);
+  });
+
+  it('T069: nobody in a browser that did not start it, signed in or not', async () => {
+    const { t, consent } = await openConsent();
+    const victim = t.stranger();
+    await victim.signIn(requestOf());
+    for (const page of ['/login', '/consent']) {
+      const path = `${page}?flow=${flowOf(consent)}`;
+      const sight = await expectRefused(t, 403, () => victim.open(path));
+      expect(textOf(sight)).toContain('This was started in another browser');
+      expect(textOf(await expectRefused(t, 403, () => t.stranger().open(path)))).toContain(
+        'did not send our cookie',
+      );
+    }
+    await expectRefused(t, 403, () => victim.submit(consent, { decision: 'allow' }));
+    await expectRefused(t, 403, () =>
+      victim.submit(consent, { decision: 'allow', email: EMAIL, password: PASSWORD }, '/login'),
+    );
+    await expectStillOpen(t, consent);
+  });
+
+  it('T068: nobody who changes what was asked', async () => {
+    const { t, consent } = await openConsent();
+    for (const change of [
+      { scope: 'notes:write' },
+      { scope: '*' },
+      { client_id: 'desktop' },
+      { redirect_uri: 'https://evil.example/cb' },
+      { resource: 'https://mcp.example/files' },
+      { decision: undefined },
+      { decision: 'yes' },
+    ]) {
+      await expectRefused(t, 400, () => t.visitor.submit(consent, { decision: 'allow', ...change }));
+    }
+    await expectStillOpen(t, consent);
+  });
+
+  it('T068: nobody after the transaction has expired', async () => {
+    const { t, consent } = await openConsent();
+    t.clock.now += 600;
+    const sight = await expectRefused(t, 400, () => t.visitor.submit(consent, { decision: 'allow' }));
+    expect(textOf(sight)).toContain('This request is no longer open');
+    expect(t.events).toContainEqual(
+      expect.objectContaining({ error: 'gone', reference: referenceOf(sight) }),
+    );
+  });
+
+  it('lets a person allow a part', async () => {
+    const t = await setScene();
+    const consent = await t.visitor.signIn(requestOf({ scope: 'notes:read notes:write' }));
+    const back = await t.visitor.submit(consent, { decision: 'allow', scope: 'notes:read' });
+    expect(await codeOf(t, back)).toMatchObject({ scopes: ['notes:read'] });
+  });
+
+  it('takes one answer: neither a second click nor the back button gives another code', async () => {
+    const { t, consent } = await openConsent();
+    const back = await t.visitor.submit(consent, { decision: 'allow' });
+    expect(back.left?.searchParams.has('code')).toBe(true);
+    for (const act of [
+      () => t.visitor.submit(consent, { decision: 'allow' }),
+      () => t.visitor.submit(consent, { decision: 'deny' }),
+      () => t.visitor.open(consent.path),
+    ]) {
+      const sight = await expectRefused(t, 400, act);
+      expect(textOf(sight)).toContain('It was answered already');
+    }
+  });
+
+  it('takes one answer of two that come at once', async () => {
+    const { t, consent } = await openConsent();
+    const answers = await Promise.all(
+      ['allow', 'allow', 'deny', 'allow'].map((decision) => t.visitor.submit(consent, { decision })),
+    );
+    expect(answers.filter(({ left }) => left !== null)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 400)).toHaveLength(3);
+  });
+
+  it('keeps two requests in two tabs apart', async () => {
+    const t = await setScene();
+    const first = await t.visitor.signIn(requestOf({ state: 'first' }));
+    const second = await t.visitor.open(requestOf({ state: 'second' }));
+    for (const [sight, state] of [
+      [first, 'first'],
+      [second, 'second'],
+    ] as const) {
+      const { left } = await t.visitor.submit(sight, { decision: 'allow' });
+      expect([left?.searchParams.has('code'), left?.searchParams.get('state')]).toEqual([true, state]);
+    }
+  });
+
+  it('refuses for an app that is gone, or has another redirect URI by now', async () => {
+    const { t, consent } = await openConsent();
+    const transaction = await t.store.findTransaction(flowOf(consent), t.clock.now);
+    if (transaction === null) throw new Error('the transaction is not there');
+    const client_id = await t.registerClient({ redirect_uris: ['https://b.example/cb'] });
+    await t.store.openTransaction({ ...transaction, id: 'flow_gone', clientId: 'client_gone' });
+    await t.store.openTransaction({ ...transaction, id: 'flow_changed', clientId: client_id });
+    const gone = await expectRefused(t, 400, () => t.visitor.open('/consent?flow=flow_gone'));
+    expect(textOf(gone)).toContain('This app is not known here');
+    await expectRefused(t, 400, () => t.visitor.open('/consent?flow=flow_changed'));
+    await expectStillOpen(t, consent);
+  });
+});
+
+describe('switching and ending the account', () => {
+  it('signs out and lets somebody else sign in for the same request', async () => {
+    const t = await setScene();
+    const consent = await t.visitor.signIn(requestOf());
+    const old = t.visitor.cookies.get(SESSION) ?? '';
+    const login = await t.visitor.submit(consent, { decision: 'switch' });
+    expect(login.path).toMatch(/^\/login/);
+    expect(t.visitor.cookies.has(SESSION)).toBe(false);
+    expect(await t.store.findSession(hashSecret(old), t.clock.now)).toBeNull();
+    const again = await t.visitor.submit(login, { email: EMAIL, password: PASSWORD });
+    expect((await t.visitor.submit(again, { decision: 'allow' })).left?.searchParams.has('code')).toBe(true);
+  });
+
+  it('asks who it is when the session ends in the middle', async () => {
+    const t = await setScene({ lifetimes: { session: 60 } });
+    const consent = await t.visitor.signIn(requestOf());
+    t.clock.now += 60;
+    expect((await t.visitor.open(consent.path)).path).toMatch(/^\/login/);
+    const sight = await expectRefused(t, 403, () => t.visitor.submit(consent, { decision: 'allow' }));
+    expect(sight.html).toContain(`href="${consent.path}"`);
+  });
+
+  it('signs out only when the page asks it to', async () => {
+    const t = await setScene();
+    await t.visitor.signIn(requestOf());
+    const ready = await t.visitor.open('/setup');
+    await expectRefused(t, 403, () => t.visitor.submit(ready, { token: 'x' }));
+    expect((await t.visitor.submit(ready, {})).status).toBe(200);
+    expect(t.visitor.cookies.has(SESSION)).toBe(false);
+  });
+});
+
+describe('cookies', () => {
+  it('T071: over https are for this host alone, for no script, for no other site', async () => {
+    const t = await setScene();
+    const login = await t.visitor.open(requestOf());
+    const consent = await t.visitor.submit(login, { email: EMAIL, password: PASSWORD });
+    const [browser, session] = [...login.trail, ...consent.trail].flatMap(({ headers }) =>
+      headers.getSetCookie(),
+    );
+    const attributes = 'Path=/; HttpOnly; SameSite=Lax; Secure';
+    expect(browser).toMatch(new RegExp(`^${BROWSER}=[\\w-]{43}; Max-Age=600; ${attributes}$`));
+    expect(session).toMatch(new RegExp(`^${SESSION}=[\\w-]{43}; Max-Age=1209600; ${attributes}$`));
+  });
+
+  it('T071: over https are ignored without their prefix', async () => {
+    const t = await setScene();
+    const consent = await t.visitor.signIn(requestOf());
+    t.visitor.cookies.set('portcullis-443-session', t.visitor.cookies.get(SESSION) ?? '');
+    t.visitor.cookies.delete(SESSION);
+    expect((await t.visitor.open(consent.path)).path).toMatch(/^\/login/);
+  });
+
+  it('get a new session value at every sign-in, and the old one dies', async () => {
+    const t = await setScene();
+    const planted = 'p'.repeat(43);
+    t.visitor.cookies.set(SESSION, planted);
+    await t.visitor.signIn(requestOf());
+    const first = t.visitor.cookies.get(SESSION) ?? '';
+    expect(first).not.toBe(planted);
+    const login = await t.visitor.open(requestOf({ prompt: 'login' }));
+    await t.visitor.submit(login, { email: EMAIL, password: PASSWORD });
+    const second = t.visitor.cookies.get(SESSION) ?? '';
+    expect(second).not.toBe(first);
+    expect(await t.store.findSession(hashSecret(first), t.clock.now)).toBeNull();
+    expect(await t.store.findSession(hashSecret(second), t.clock.now)).not.toBeNull();
+  });
+
+  it('[S-STORE-1] stand in the store and in the events as hashes at most', async () => {
+    const t = await setScene();
+    const { left } = await decide(t.visitor, requestOf());
+    const secrets = [...t.visitor.cookies.values(), left?.searchParams.get('code') ?? '', PASSWORD];
+    expect(secrets.map((secret) => secret.length > 20)).toEqual([true, true, true, true]);
+    for (const secret of secrets) {
+      expect(t.snapshot()).not.toContain(secret);
+      expect(JSON.stringify(t.events)).not.toContain(secret);
+    }
+  });
+});

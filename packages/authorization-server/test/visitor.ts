@@ -1,0 +1,159 @@
+/** Somebody in front of the pages, without a browser: keeps cookies, follows this server's redirects, fills forms in. */
+import { createPasswords } from '../src/accounts/passwords.ts';
+import type { AuthorizationServer, AuthorizationServerOptions } from '../src/index.ts';
+import { ACCOUNT, ISSUER, type ServerUnderTest, startServer } from './server-under-test.ts';
+
+export const EMAIL = 'ada@example.org';
+export const PASSWORD = 'a gate of oak and iron';
+/** The challenge of RFC 7636, appendix B. */
+export const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
+
+const phc = createPasswords().hash(PASSWORD);
+
+/** What the server answered, and what a person sees of it. */
+export interface Sight {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly html: string;
+  /** The path and query that the browser ended at. */
+  readonly path: string;
+  /** Where the client is called back: a redirect that leaves this server. */
+  readonly left: URL | null;
+  /** The redirects of this server that led here. */
+  readonly trail: readonly Response[];
+}
+
+export type Fields = Readonly<Record<string, string | undefined>>;
+
+export interface Visitor {
+  /** Name → value. Tests may take them away, copy or plant them. */
+  readonly cookies: Map<string, string>;
+  /** The browser says where a request comes from. */
+  headers: Record<string, string>;
+  /** Opens a page of this server and follows its redirects. */
+  open(path: string, init?: RequestInit): Promise<Sight>;
+  /** Answers the form that a page shows; `undefined` leaves a field out. */
+  submit(sight: Sight, fields: Fields, path?: string): Promise<Sight>;
+  /** Opens an authorization request and signs in when asked to. */
+  signIn(path: string): Promise<Sight>;
+}
+
+export function createVisitor(server: AuthorizationServer, address?: string): Visitor {
+  const cookies = new Map<string, string>();
+  const visit = async (path: string, init: RequestInit) => {
+    const headers = new Headers({ ...visitor.headers, ...(init.headers as Record<string, string>) });
+    if (cookies.size > 0) headers.set('cookie', [...cookies].map((pair) => pair.join('=')).join('; '));
+    const request = new Request(new URL(path, ISSUER), { ...init, headers });
+    const response = await server.handle(request, address === undefined ? {} : { address });
+    for (const line of response.headers.getSetCookie()) keep(cookies, line);
+    return { path, response, location: response.headers.get('location') };
+  };
+  const visitor: Visitor = {
+    cookies,
+    headers: {},
+    async open(path, init = {}) {
+      const trail: Response[] = [];
+      let sight = await visit(path, init);
+      while (sight.location?.startsWith('/')) {
+        trail.push(sight.response);
+        sight = await visit(sight.location, {});
+      }
+      const { response, location } = sight;
+      const { status, headers } = response;
+      const left = location === null ? null : new URL(location);
+      return { status, headers, html: await response.text(), path: sight.path, left, trail };
+    },
+    submit(sight, fields, path = actionOf(sight)) {
+      const filled = Object.entries({ ...hiddenOf(sight), ...fields });
+      const pairs = filled.filter((pair): pair is [string, string] => pair[1] !== undefined);
+      return visitor.open(path, { method: 'POST', body: new URLSearchParams(pairs) });
+    },
+    async signIn(path) {
+      const sight = await visitor.open(path);
+      return sight.path.startsWith('/login')
+        ? visitor.submit(sight, { email: EMAIL, password: PASSWORD })
+        : sight;
+    },
+  };
+  return visitor;
+}
+
+function keep(cookies: Map<string, string>, line: string): void {
+  const [name = '', value = ''] = (line.split(';')[0] ?? '').split('=');
+  if (/max-age=0/i.test(line)) cookies.delete(name);
+  else cookies.set(name, value);
+}
+
+function actionOf({ html }: Sight): string {
+  const action = /<form[^>]* action="([^"]+)"/.exec(html)?.[1];
+  if (action === undefined) throw new Error(`There is no form in: ${html}`);
+  return action;
+}
+
+function hiddenOf({ html }: Sight): Record<string, string> {
+  const inputs = html.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g);
+  return Object.fromEntries([...inputs].map(([, name = '', value = '']) => [name, value]));
+}
+
+/** What a person reads on a page. */
+export function textOf({ html }: Sight): string {
+  return html
+    .replace(/^.*<main>/s, '')
+    .replace(/<[^>]*>/g, ' ')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&')
+    .replace(/\s+/g, ' ')
+    .trim();
+}
+
+/** The reference that a page shows. */
+export function referenceOf(sight: Sight): string | undefined {
+  return /Reference <code>([^<]+)<\/code>/.exec(sight.html)?.[1];
+}
+
+export interface Scene extends ServerUnderTest {
+  readonly visitor: Visitor;
+  /** Another browser at another address. */
+  stranger(address?: string): Visitor;
+  /** Registers a client as anybody may, and answers its identifier. */
+  registerClient(metadata: object): Promise<string>;
+}
+
+/** A server whose account Ada can sign in, and her browser. */
+export async function setScene(options: Partial<AuthorizationServerOptions> = {}): Promise<Scene> {
+  const t = await startServer(options);
+  await t.store.replacePasswordHash(ACCOUNT, 'not used here', await phc);
+  return {
+    ...t,
+    visitor: createVisitor(t.server, '192.0.2.1'),
+    stranger: (address = '198.51.100.7') => createVisitor(t.server, address),
+    async registerClient(metadata) {
+      const { status, body } = await t.register({ token_endpoint_auth_method: 'none', ...metadata });
+      if (status !== 201) throw new Error(`The registration was refused: ${JSON.stringify(body)}`);
+      return String(body['client_id']);
+    },
+  };
+}
+
+/** An authorization request of the configured client `web`, well-formed unless told otherwise. */
+export function requestOf(parameters: Fields = {}): string {
+  const all: Fields = {
+    response_type: 'code',
+    client_id: 'web',
+    redirect_uri: 'https://app.example/callback',
+    code_challenge: CHALLENGE,
+    code_challenge_method: 'S256',
+    state: 'xyz',
+    ...parameters,
+  };
+  const pairs = Object.entries(all).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  return `/authorize?${new URLSearchParams(pairs)}`;
+}
+
+/** Opens a request, signs in and answers the consent page: where it ends. */
+export async function decide(visitor: Visitor, path: string, decision = 'allow'): Promise<Sight> {
+  return visitor.submit(await visitor.signIn(path), { decision });
+}
