@@ -8,6 +8,7 @@ import {
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { answerOf, refusalOf } from './refusal.ts';
+import { wholeText } from './texts.ts';
 
 const challenge = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
 const sound = { response_type: 'code', code_challenge: challenge, code_challenge_method: 'S256' };
@@ -309,7 +310,7 @@ describe('authorizationRequestUrl', () => {
 
 describe('for all requests', () => {
   it('what the client writes, the server reads', () => {
-    const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 });
+    const text = wholeText;
     const scopes = fc.uniqueArray(fc.constantFrom('a', 'b:c', 'd/e', '~'), { maxLength: 4 });
     fc.assert(
       fc.property(text, text, scopes, fc.option(fc.webUrl()), (state, clientId, wanted, resource) => {

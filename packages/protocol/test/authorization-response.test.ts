@@ -10,6 +10,7 @@ import {
 } from '@portcullis/protocol';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { wholeText } from './texts.ts';
 
 const target = (uri: string, schemes: readonly string[] = []): RedirectTarget =>
   admitRedirect([uri], uri, { privateUseSchemes: schemes });
@@ -244,7 +245,7 @@ describe('for all responses', () => {
       fc.constantFrom('', '?', '?x=1', '?x=1&', '?&', '?x=?', '?x', '?x=a%26code%3Db'),
     )
     .map((parts) => parts.join(''));
-  const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 });
+  const text = wholeText;
   const theIssuer = fc.constantFrom('https://as.example', 'https://as.example/', 'https://as.example/t%201');
 
   it('what the server writes, the client reads, and nobody else', () => {

@@ -3,6 +3,7 @@ import { openRegistrationPolicy, type RegistrationPolicy, readClientMetadata } f
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { answerOf, refusalOf } from './refusal.ts';
+import { anyText } from './texts.ts';
 
 const callback = 'https://c.example/cb';
 const sound = { redirect_uris: [callback], token_endpoint_auth_method: 'none' };
@@ -389,8 +390,8 @@ describe('for all bodies', () => {
         fc.constantFrom(...operator.authenticationMethods),
         fc.jsonValue(),
       ),
-      scope: fc.oneof(fc.string({ unit: 'binary' }), fc.constant('a b')),
-      client_name: fc.string({ unit: 'binary' }),
+      scope: fc.oneof(anyText, fc.constant('a b')),
+      client_name: anyText,
       jwks: fc.oneof(fc.constant({ keys: [publicKey] }), fc.jsonValue()),
       jwks_uri: uri,
     },

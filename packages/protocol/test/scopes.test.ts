@@ -14,6 +14,7 @@ import {
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { answerOf, refusalOf } from './refusal.ts';
+import { anyText } from './texts.ts';
 
 const many = (count: number) => Array.from({ length: count }, (_, index) => `s${index}`);
 
@@ -160,7 +161,7 @@ describe('for all scopes', () => {
 
   it('what is read is well-formed, and salvaged the same', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (given) => {
+      fc.property(anyText, (given) => {
         const salvaged = salvageScopes(given);
         expect(salvaged.every(isScope)).toBe(true);
         const read = answerOf(() => readScopes(given));

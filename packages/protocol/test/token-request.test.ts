@@ -11,6 +11,7 @@ import {
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { answerOf, refusalOf } from './refusal.ts';
+import { wholeText } from './texts.ts';
 
 const verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';
 
@@ -181,7 +182,7 @@ describe('forms', () => {
   });
 
   it('are read by the server as the client wrote them', () => {
-    const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 });
+    const text = wholeText;
     fc.assert(
       fc.property(text, text, fc.option(text), (secret, uri, resource) => {
         const resources = resource === null ? [] : [resource];

@@ -2,6 +2,7 @@
 import { isLoopbackHost, isSecureUrl, readUrl, readWebUrl } from '@portcullis/protocol';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { anyText } from './texts.ts';
 
 describe('readWebUrl', () => {
   const cases: readonly { description: string; given: string; expect: string | null }[] = [
@@ -155,10 +156,7 @@ describe('every address that is read', () => {
   const text = fc.oneof(
     fc.webUrl({ withQueryParameters: true, withFragments: true }),
     fc
-      .tuple(
-        fc.constantFrom('https://', 'http://', 'https:/', 'https:///'),
-        fc.string({ unit: 'grapheme', maxLength: 30 }),
-      )
+      .tuple(fc.constantFrom('https://', 'http://', 'https:/', 'https:///'), anyText)
       .map((parts) => parts.join('')),
     fc
       .array(
