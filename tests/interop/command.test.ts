@@ -23,7 +23,6 @@ it('starts soon and without a warning, and stays small while clients come and go
     expect(await server.residentMemory()).toBeLessThan(150 * MEBIBYTE);
     expect(server.errors()).toBe('');
     expect(server.output()).not.toMatch(/warn|experimental|deprecat/i);
-    console.log(server.startedIn, (await server.residentMemory()) / MEBIBYTE);
   } finally {
     await server.stop();
   }

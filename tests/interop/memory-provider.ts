@@ -20,20 +20,13 @@ export interface MemoryProvider extends OAuthClientProvider {
 
 export interface Application {
   readonly redirectUrl: string;
-  /** Replaces the scope that the SDK chose. */
-  readonly scope?: string;
   /** Besides name, redirect URI and `token_endpoint_auth_method` `none`. */
   readonly metadata?: Partial<OAuthClientMetadata>;
   /** What the application was told when it was registered by hand. */
   readonly client?: StoredOAuthClientInformation;
 }
 
-export function createMemoryProvider({
-  redirectUrl,
-  scope,
-  metadata,
-  client: known,
-}: Application): MemoryProvider {
+export function createMemoryProvider({ redirectUrl, metadata, client: known }: Application): MemoryProvider {
   let client = known;
   let tokens: StoredOAuthTokens | undefined;
   let discovery: OAuthDiscoveryState | undefined;
@@ -63,7 +56,6 @@ export function createMemoryProvider({
       tokens = issued;
     },
     redirectToAuthorization: (url) => {
-      if (scope !== undefined && authorizationUrl === undefined) url.searchParams.set('scope', scope);
       authorizationUrl = url;
     },
     saveCodeVerifier: (secret) => {

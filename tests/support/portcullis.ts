@@ -10,7 +10,7 @@ import type { FileConfiguration } from '@portcullis/cli';
 import type { Account } from './person.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-/** What `npm start` runs. */
+/** What `npm start` runs: Node, its flags, and as the last word the application. */
 const { scripts }: { scripts: { start: string } } = JSON.parse(
   readFileSync(join(root, 'package.json'), 'utf8'),
 );
@@ -38,21 +38,28 @@ export interface Portcullis {
   stop(): Promise<number | null>;
 }
 
-/** @param configuration what stands in the configuration file */
-export async function startPortcullis(configuration: FileConfiguration = {}): Promise<Portcullis> {
+/**
+ * @param configuration what stands in the configuration file
+ * @param application a module to protect instead of the example
+ */
+export async function startPortcullis(
+  configuration: FileConfiguration = {},
+  application?: string,
+): Promise<Portcullis> {
   const folder = await mkdtemp(join(tmpdir(), 'portcullis-'));
   const database = join(folder, 'portcullis.db');
   const file = join(folder, 'config.json');
   await writeFile(file, JSON.stringify(configuration));
+  const args = application === undefined ? command : [...command.slice(0, -1), application];
   const environment = {
-    ...process.env,
+    ...withoutSettings(process.env),
     PORTCULLIS_CONFIG: file,
     PORTCULLIS_DATABASE: database,
     PORTCULLIS_KEY_FILE: join(folder, 'portcullis.key'),
     PORTCULLIS_BOOTSTRAP_EMAIL: owner.email,
     PORTCULLIS_BOOTSTRAP_PASSWORD: owner.password,
   };
-  let running = await run({ ...environment, PORTCULLIS_PORT: '0' });
+  let running = await run(args, { ...environment, PORTCULLIS_PORT: '0' });
   const { url, startedIn } = running;
   return {
     url,
@@ -65,7 +72,7 @@ export async function startPortcullis(configuration: FileConfiguration = {}): Pr
     async restart(between) {
       await end(running.child);
       between?.(database);
-      running = await run({ ...environment, PORTCULLIS_PORT: new URL(url).port });
+      running = await run(args, { ...environment, PORTCULLIS_PORT: new URL(url).port });
     },
     async stop() {
       const code = await end(running.child);
@@ -73,6 +80,12 @@ export async function startPortcullis(configuration: FileConfiguration = {}): Pr
       return code;
     },
   };
+}
+
+/** An environment in which whoever runs the tests has set nothing. */
+function withoutSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const others = Object.entries(environment).filter(([name]) => !name.startsWith('PORTCULLIS_'));
+  return Object.fromEntries(others);
 }
 
 interface Running {
@@ -83,9 +96,9 @@ interface Running {
   errors: string;
 }
 
-async function run(env: NodeJS.ProcessEnv): Promise<Running> {
+async function run(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Running> {
   const start = performance.now();
-  const child = spawn(process.execPath, command, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const killWithUs = () => child.kill('SIGKILL');
   process.once('exit', killWithUs);
   child.once('exit', () => process.off('exit', killWithUs));

@@ -1,0 +1,90 @@
+/** A server that grants little at first: what each client does when it is told that it needs more. */
+import '../support/foreign-packages.ts';
+import { fileURLToPath } from 'node:url';
+import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createPerson } from '../support/person.ts';
+import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import { createRecorder, type Exchange } from './exchanges.ts';
+import { connectByProxy } from './mcp-remote.ts';
+import { createMemoryProvider } from './memory-provider.ts';
+import { sdkOne, sdkTwo, sessionOf } from './sdks.ts';
+
+const redirectUrl = 'http://127.0.0.1:33418/callback';
+
+let server: Portcullis;
+
+beforeAll(async () => {
+  server = await startPortcullis({}, fileURLToPath(new URL('./read-first-notes.ts', import.meta.url)));
+});
+
+afterAll(async () => {
+  expect(await server.stop()).toBe(0);
+});
+
+/** Nothing happened but a refusal that names what is missing. */
+function expectRefusal(refusal: Exchange | undefined): void {
+  expect(refusal?.status).toBe(403);
+  expect(refusal?.challenge).toMatch(/^Bearer /);
+  expect(refusal?.challenge).toContain('error="insufficient_scope"');
+  expect(refusal?.challenge).toMatch(/scope="([^"]* )?notes:write[" ]/);
+  expect(refusal?.challenge).toContain(
+    `resource_metadata="${server.url}/.well-known/oauth-protected-resource/mcp"`,
+  );
+}
+
+it('[S-ERR-403] asks a person once more for @modelcontextprotocol/client 2.x, which then goes on', async () => {
+  const person = createPerson(owner);
+  const provider = createMemoryProvider({ redirectUrl });
+  await sdkTwo.signIn(server.resource, provider, person);
+  expect(provider.opened().searchParams.get('scope')).toBe('notes:read');
+  const { fetch, exchanges } = createRecorder();
+  const transport = new StreamableHTTPClientTransport(new URL(server.resource), {
+    authProvider: provider,
+    fetch,
+  });
+  const client = new Client({ name: 'interop', version: '1.0.0' });
+  await client.connect(transport);
+  const session = sessionOf(client);
+  expect(await session.call('whoami')).toMatchObject({ scopes: ['notes:read'] });
+  const notes = await session.call('list_notes');
+  await expect(session.call('add_note', { text: 'Not allowed yet' })).rejects.toThrow(UnauthorizedError);
+  expectRefusal(exchanges.find(({ status }) => status === 403));
+  expect(await session.call('list_notes')).toEqual(notes);
+
+  await transport.finishAuth(await provider.ask(person));
+  expect(await session.call('add_note', { text: 'Allowed now' })).toMatchObject({ text: 'Allowed now' });
+  expect(await session.call('whoami')).toMatchObject({ scopes: ['notes:read', 'notes:write'] });
+  // The client that registered itself is still the same: only its grant grew.
+  expect(exchanges.filter(({ url }) => url.pathname === '/register')).toEqual([]);
+  await session.close();
+});
+
+it('[S-ERR-403] leaves @modelcontextprotocol/sdk 1.x with what it had', async () => {
+  const provider = createMemoryProvider({ redirectUrl });
+  await sdkOne.signIn(server.resource, provider, createPerson(owner));
+  const { fetch, exchanges } = createRecorder();
+  const session = await sdkOne.connect(server.resource, provider, fetch);
+  const notes = await session.call('list_notes');
+  // It refreshes once, which cannot widen what was granted, and gives up at the same answer.
+  await expect(session.call('add_note', { text: 'Not allowed' })).rejects.toMatchObject({ code: 403 });
+  const refusals = exchanges.filter(({ status }) => status === 403);
+  expect(refusals).toHaveLength(2);
+  for (const refusal of refusals) expectRefusal(refusal);
+  expect(await session.call('list_notes')).toEqual(notes);
+  await session.close();
+});
+
+it('[S-ERR-403] asks a person once more for mcp-remote, which then goes on', async () => {
+  const person = createPerson(owner);
+  await using local = await connectByProxy(server.resource);
+  await local.callBack(await person.authorize(await local.authorizationUrl()));
+  const session = await local.session;
+  expect(await session.call('whoami')).toMatchObject({ scopes: ['notes:read'] });
+  const [added] = await Promise.all([
+    session.call('add_note', { text: 'Allowed now' }),
+    local.authorizationUrl().then((url) => person.authorize(url).then(local.callBack)),
+  ]);
+  expect(added).toMatchObject({ text: 'Allowed now' });
+  expect(await session.call('whoami')).toMatchObject({ scopes: ['notes:read', 'notes:write'] });
+});
