@@ -23,7 +23,7 @@ async function up(
   flags: Readonly<Partial<Record<SettingName, string>>>,
   surroundings: Surroundings,
 ): Promise<void> {
-  const asked = untilAskedToStop();
+  const asked = untilAskedToStop(surroundings.environment);
   const settings = await resolveSettings({
     flags,
     environment: surroundings.environment,
