@@ -1,5 +1,7 @@
 /** What a newcomer sees of the command itself, and what it costs them, with real clients at work. */
-import { expect, it } from 'vitest';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { expect, it, vi } from 'vitest';
 import { createPerson } from '../support/person.ts';
 import { owner, startPortcullis } from '../support/portcullis.ts';
 import { createMemoryProvider } from './memory-provider.ts';
@@ -26,4 +28,23 @@ it('starts soon and without a warning, and stays small while clients come and go
   } finally {
     await server.stop();
   }
+});
+
+it('ends with the `npm start` that began it, although the shell between them passes no signal on', async () => {
+  const npm = spawn('npm', ['start'], {
+    env: { ...process.env, PORTCULLIS_PORT: '0', PORTCULLIS_DATABASE: ':memory:' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const url = await new Promise<string>((resolve) => {
+    let output = '';
+    npm.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+      const ready = /^ready (\S+)\n/m.exec(output)?.[1];
+      if (ready !== undefined) resolve(ready);
+    });
+  });
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  npm.kill('SIGTERM');
+  await once(npm, 'exit');
+  await vi.waitFor(() => expect(fetch(`${url}/healthz`)).rejects.toThrow('fetch failed'), 5000);
 });
