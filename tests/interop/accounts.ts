@@ -2,15 +2,17 @@
 import { randomUUID } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 
-/** Its password is that of the account that it is modelled on. */
-export function addAccount(database: string, email: string, like: string): void {
+/** Its password is that of the account that it is modelled on. Answers its identifier. */
+export function addAccount(database: string, email: string, like: string): string {
+  const id = `user_${randomUUID()}`;
   const connection = new DatabaseSync(database);
   const { changes } = connection
     .prepare(
       `INSERT INTO accounts (id, email, email_key, password_hash, created_at)
        SELECT ?, ?, ?, password_hash, created_at FROM accounts WHERE email_key = ?`,
     )
-    .run(`user_${randomUUID()}`, email, email, like);
+    .run(id, email, email, like);
   connection.close();
   if (changes !== 1) throw new Error(`there is no account ${like}`);
+  return id;
 }
