@@ -291,6 +291,30 @@ describe('signing in', () => {
     expect((await t.visitor.submit(login, { email: EMAIL, password: PASSWORD })).status).toBe(200);
   });
 
+  it('asks part of a crowd to come back in a moment, and serves the rest', async () => {
+    const t = await setScene();
+    const crowd = await Promise.all(
+      Array.from({ length: 45 }, async (_, n) => {
+        const visitor = t.stranger(`198.51.100.${n}`);
+        return { visitor, login: await visitor.open(requestOf()) };
+      }),
+    );
+    const sights = await Promise.all(
+      crowd.map(({ visitor, login }, n) =>
+        visitor.submit(login, { email: `user${n}@example.org`, password: 'x' }),
+      ),
+    );
+    const busy = sights.filter(({ status }) => status === 503);
+    expect(sights.filter(({ status }) => status === 400).length).toBeGreaterThanOrEqual(34);
+    expect(busy.length).toBeGreaterThan(0);
+    expect(busy.length).toBe(45 - sights.filter(({ status }) => status === 400).length);
+    for (const sight of busy) {
+      expect(sight.headers.get('retry-after')).toBe('2');
+      expect(textOf(sight)).toContain('This server is busy');
+    }
+    expect((await guess(t.visitor, EMAIL, PASSWORD)).path).toMatch(/^\/consent/);
+  });
+
   it('answers what is no form with a page', async () => {
     const t = await setScene();
     const json = await t.visitor.open('/login', {

@@ -3,7 +3,7 @@ import { unavailable } from '@portcullis/protocol';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
 import { hashSecret } from '../src/secrets.ts';
-import { ACCOUNT, ISSUER, NOTES, redemption } from './server-under-test.ts';
+import { ACCOUNT, claimsOf, ISSUER, NOTES, redemption } from './server-under-test.ts';
 import {
   decide,
   EMAIL,
@@ -14,6 +14,7 @@ import {
   type Sight,
   setScene,
   textOf,
+  VERIFIER,
 } from './visitor.ts';
 
 const SESSION = '__Host-portcullis-session';
@@ -37,7 +38,7 @@ function flowOf({ path }: Sight): string {
 }
 
 describe('a flow from end to end', () => {
-  it('[AS-AUTHZ-1 AS-AUTHZ-62 AS-FLOW-A5 AS-FLOW-B5 AS-O21-1] asks who, then what, and calls the client back with a code', async () => {
+  it('[AS-AUTHZ-1 AS-AUTHZ-62 AS-FLOW-A5 AS-FLOW-B5] asks who, then what, and calls the client back with a code', async () => {
     const t = await setScene();
     const login = await t.visitor.open(requestOf({ resource: NOTES, scope: 'notes:read notes:write' }));
     expect([login.status, login.path.split('?')[0]]).toEqual([200, '/login']);
@@ -63,16 +64,20 @@ describe('a flow from end to end', () => {
     ]);
   });
 
-  it('[AS-GRANT-2 AS-ROLE-2] gives a public client that registered itself a code that it can redeem for a token', async () => {
+  it('[AS-O21-1 ALL-O21-1 AS-GRANT-2] gives public and confidential clients a code for a token of that person', async () => {
     const t = await setScene();
-    const client_id = await t.registerClient({ redirect_uris: ['http://127.0.0.1/cb'] });
-    const path = requestOf({ client_id, redirect_uri: 'http://127.0.0.1:51004/cb' });
-    const { left } = await decide(t.visitor, path);
-    expect(left?.host).toBe('127.0.0.1:51004');
-    const code = left?.searchParams.get('code') ?? '';
-    const verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';
-    const { status } = await t.post('/token', redemption(code, verifier, client_id));
-    expect(status).toBe(200);
+    const registered = await t.registerClient({ redirect_uris: ['http://127.0.0.1/cb'] });
+    const clients: readonly [string, string, Record<string, string>][] = [
+      [registered, 'http://127.0.0.1:51004/cb', {}],
+      ['web', 'https://app.example/callback', { client_secret: 'web-secret' }],
+    ];
+    for (const [client_id, redirect_uri, secret] of clients) {
+      const { left } = await decide(t.visitor, requestOf({ client_id, redirect_uri }));
+      expect(left?.href.startsWith(`${redirect_uri}?code=`)).toBe(true);
+      const form = redemption(left?.searchParams.get('code') ?? '', VERIFIER, client_id);
+      const { status, body } = await t.post('/token', { ...form, ...secret });
+      expect([status, claimsOf(body['access_token'])['sub']]).toEqual([200, ACCOUNT]);
+    }
   });
 
   it('[AS-AUTHZ-76 AS-AUTHZ-77] gives the state back as it came, once, in success and refusal, and none where none was', async () => {
@@ -112,7 +117,7 @@ describe('a flow from end to end', () => {
     expect(t.events).toContainEqual({ type: 'consent.denied', clientId: 'web', accountId: ACCOUNT });
   });
 
-  it('[AS-ISS-60 AS-ISS-30] T016: names in every response the issuer that the metadata names', async () => {
+  it('[AS-ISS-60 AS-ISS-30 AS-ISS-31] T016: names in every response the issuer that the metadata names', async () => {
     const t = await setScene();
     const { body } = await t.send('/.well-known/oauth-authorization-server');
     expect(body['authorization_response_iss_parameter_supported']).toBe(true);
@@ -524,7 +529,7 @@ describe('cookies', () => {
     expect(await t.store.findSession(hashSecret(second), t.clock.now)).not.toBeNull();
   });
 
-  it('[S-STORE-1] stand in the store and in the events as hashes at most', async () => {
+  it('stand in the store and in the events as hashes at most', async () => {
     const t = await setScene();
     const { left } = await decide(t.visitor, requestOf());
     const secrets = [...t.visitor.cookies.values(), left?.searchParams.get('code') ?? '', PASSWORD];

@@ -5,7 +5,8 @@ import { ACCOUNT, ISSUER, type ServerUnderTest, startServer } from './server-und
 
 export const EMAIL = 'ada@example.org';
 export const PASSWORD = 'a gate of oak and iron';
-/** The challenge of RFC 7636, appendix B. */
+/** Verifier and challenge of RFC 7636, appendix B. */
+export const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';
 export const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
 
 const phc = createPasswords().hash(PASSWORD);

@@ -1,0 +1,322 @@
+/** The pages in a real Chromium: from the setup link to the client's own address, with JavaScript and without. */
+import { createServer, type Server } from 'node:http';
+import { listen } from '@portcullis/http/node';
+import { openStore } from '@portcullis/store';
+import axe, { type AxeResults } from 'axe-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { launchChromium } from '../../../tests/support/browser.ts';
+import { type AuthorizationServer, createAuthorizationServer } from '../src/index.ts';
+import { EMAIL, PASSWORD, requestOf } from './visitor.ts';
+
+/** A client's listener: it notes what arrives, and sends `/onward` to another origin, as some clients do. */
+interface Callback {
+  readonly server: Server;
+  readonly port: number;
+  readonly arrived: string[];
+}
+
+async function startCallback(): Promise<Callback> {
+  const arrived: string[] = [];
+  const server = createServer(({ url = '', headers }, response) => {
+    if (url !== '/favicon.ico') arrived.push(url);
+    const isHop = url.startsWith('/onward');
+    response.writeHead(isHop ? 302 : 200, {
+      'content-type': 'text/html',
+      ...(isHop && { location: `http://localhost:${headers.host?.split(':')[1]}/end` }),
+    });
+    response.end('<title>The app</title>');
+  });
+  await new Promise<void>((resolve) => server.listen(0, resolve));
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return { server, port, arrived };
+}
+
+interface Stage {
+  readonly issuer: string;
+  readonly server: AuthorizationServer;
+  close(): Promise<void>;
+}
+
+async function startStage(): Promise<Stage> {
+  const store = await openStore(':memory:');
+  let server: AuthorizationServer | undefined;
+  const listening = await listen(
+    (request, peer) => server?.handle(request, peer) ?? Promise.reject(new Error('too early')),
+    { port: 0, host: 'localhost' },
+  );
+  const issuer = `http://localhost:${listening.port}`;
+  server = await createAuthorizationServer({
+    issuer,
+    name: 'notes.example',
+    store,
+    sealingKey: new Uint8Array(32).fill(7),
+    privateUseSchemes: ['cursor'],
+    resources: [
+      {
+        resource: `${issuer}/mcp`,
+        name: 'Notes',
+        scopes: { 'notes:read': 'Read your notes', 'notes:write': 'Add, change and delete your notes' },
+      },
+    ],
+  });
+  const running = server;
+  const close = async () => {
+    await listening.close(0);
+    await running.close();
+    await store.close();
+  };
+  return { issuer, server, close };
+}
+
+let browser: Browser;
+let stage: Stage;
+let callback: Callback;
+
+beforeAll(async () => {
+  [browser, stage, callback] = await Promise.all([launchChromium(), startStage(), startCallback()]);
+});
+
+afterAll(async () => {
+  await browser.close();
+  await stage.close();
+  callback.server.close();
+  callback.server.closeAllConnections();
+});
+
+async function register(...redirect_uris: readonly string[]): Promise<string> {
+  const response = await fetch(`${stage.issuer}/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ client_name: 'Notes CLI', redirect_uris, token_endpoint_auth_method: 'none' }),
+  });
+  const { client_id } = (await response.json()) as { client_id: string };
+  return client_id;
+}
+
+/** The address that a client would open the browser at. */
+async function requestBy(redirect_uri: string, more: Record<string, string> = {}): Promise<string> {
+  const client_id = await register(redirect_uri);
+  return stage.issuer + requestOf({ client_id, redirect_uri, ...more });
+}
+
+async function visit(
+  options: Parameters<Browser['newContext']>[0] = {},
+): Promise<{ page: Page; context: BrowserContext; complaints: string[] }> {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('console', (message) => complaints.push(message.text()));
+  return { page, context, complaints };
+}
+
+async function signIn(page: Page): Promise<void> {
+  await page.fill('[name=email]', EMAIL);
+  await page.fill('[name=password]', PASSWORD);
+  await page.click('button');
+  await page.waitForSelector('[name=decision]');
+}
+
+const allow = '[name=decision][value=allow]';
+
+describe('from the setup link to the app', () => {
+  it.each([
+    ['without JavaScript', false],
+    ['with JavaScript', true],
+  ])('%s', async (_how, javaScriptEnabled) => {
+    const { page, context, complaints } = await visit({ javaScriptEnabled });
+    const link = await stage.server.setupLink();
+    if (link !== null) {
+      await page.goto(link);
+      await page.fill('[name=email]', EMAIL);
+      await page.fill('[name=password]', PASSWORD);
+      await page.fill('[name=password_again]', PASSWORD);
+      await page.click('button');
+      expect(await page.locator('h1').textContent()).toBe('Your account is ready');
+      await page.getByText('sign out').click();
+      expect(await page.locator('h1').textContent()).toBe('You are signed out');
+    }
+    const redirect = `http://127.0.0.1:${callback.port}/callback`;
+    await page.goto(await requestBy(redirect));
+    await signIn(page);
+    await page.click(allow);
+    await page.waitForURL(`${redirect}?code=*`);
+    expect(await page.title()).toBe('The app');
+    expect(callback.arrived.at(-1)).toMatch(/^\/callback\?code=[\w-]{43}&state=xyz&iss=/);
+    expect(complaints).toEqual([]);
+
+    await page.goBack();
+    await page.goBack();
+    await page.waitForSelector('text=This request is no longer open');
+    await context.close();
+  });
+});
+
+describe('the way back to the app', () => {
+  it('lets the app send the browser on to another origin', async () => {
+    const { page, context } = await visit();
+    await page.goto(await requestBy(`http://127.0.0.1:${callback.port}/onward`));
+    await signIn(page);
+    await page.click(allow);
+    await page.waitForURL(`http://localhost:${callback.port}/end`);
+    await context.close();
+  });
+
+  it('leads to an app of a private-use scheme', async () => {
+    const { page, context, complaints } = await visit();
+    await page.goto(await requestBy('cursor://anysphere.cursor-retrieval/oauth/cb'));
+    await signIn(page);
+    const asked = page.waitForEvent('requestfailed', (request) => request.url().startsWith('cursor:'));
+    await page.click(allow);
+    // Nothing opens such links here; the browser tried, and no policy kept it from trying.
+    expect((await asked).url()).toMatch(/^cursor:\/\/anysphere\.cursor-retrieval\/oauth\/cb\?code=/);
+    expect(complaints.filter((text) => text.includes('Content Security Policy'))).toEqual([]);
+    await context.close();
+  });
+
+  it('leads back with the refusal when the person declines, by keyboard alone', async () => {
+    const { page, context } = await visit();
+    await page.goto(await requestBy(`http://localhost:${callback.port}/callback`));
+    await page.keyboard.type(EMAIL);
+    await page.keyboard.press('Tab');
+    await page.keyboard.type(PASSWORD);
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('[name=decision]');
+    const focused = () => page.evaluate('document.activeElement.textContent');
+    const order: unknown[] = [];
+    for (let n = 0; n < 3; n++) {
+      await page.keyboard.press('Tab');
+      order.push(await focused());
+    }
+    expect(order).toEqual(['not you?', 'Cancel', 'Allow access']);
+    await page.keyboard.press('Shift+Tab');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`http://localhost:${callback.port}/callback?error=access_denied*`);
+    await context.close();
+  });
+
+  it('is found by an impatient double click too', async () => {
+    const { page, context } = await visit();
+    await page.goto(await requestBy(`http://127.0.0.1:${callback.port}/callback`));
+    await signIn(page);
+    await page.locator(allow).click({ clickCount: 2, delay: 20 });
+    await page.waitForURL(`http://127.0.0.1:${callback.port}/callback?code=*`);
+    await context.close();
+  });
+
+  it('is a click away, and no more, when an unknown app asks wrongly', async () => {
+    const { page, context } = await visit();
+    await page.goto(await requestBy(`http://127.0.0.1:${callback.port}/callback`, { scope: 'nonsense' }));
+    expect(page.url()).toMatch(stage.issuer);
+    await page.getByRole('link', { name: 'Return to Notes CLI' }).click();
+    await page.waitForURL(`http://127.0.0.1:${callback.port}/callback?error=invalid_scope*`);
+    await context.close();
+  });
+});
+
+describe('what everybody can use', () => {
+  const widths = [360, 1280];
+  const schemes = ['light', 'dark'] as const;
+
+  /** Opens each page in turn, in one browser. */
+  const pages: readonly (readonly [string, (page: Page) => Promise<void>])[] = [
+    ['sign-in', async (page) => void (await page.goto(await requestBy('http://127.0.0.1/cb')))],
+    [
+      'failed sign-in',
+      async (page) => {
+        await page.fill('[name=email]', EMAIL);
+        await page.fill('[name=password]', 'wrong');
+        await page.click('button');
+      },
+    ],
+    ['consent', signIn],
+    [
+      'consent for a website',
+      async (page) => void (await page.goto(await requestBy('https://app.example/cb'))),
+    ],
+    ['account ready', async (page) => void (await page.goto(`${stage.issuer}/setup`))],
+    [
+      'return',
+      async (page) => {
+        await page.context().clearCookies();
+        await page.goto(await requestBy('https://app.example/cb', { scope: 'nonsense' }));
+      },
+    ],
+    ['unknown app', async (page) => void (await page.goto(`${stage.issuer}/authorize?client_id=nobody`))],
+    ['no longer open', async (page) => void (await page.goto(`${stage.issuer}/consent?flow=flow_x`))],
+    ['spent link', async (page) => void (await page.goto(`${stage.issuer}/setup?token=x`))],
+  ];
+
+  async function inspect(page: Page): Promise<unknown> {
+    await page.evaluate(axe.source);
+    const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+    const results: AxeResults = await page.evaluate(
+      `axe.run(document, { runOnly: ${JSON.stringify(tags)} })`,
+    );
+    const violations = results.violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]);
+    const overflows = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
+    return { violations, overflows };
+  }
+
+  it('every page passes axe at every width, light and dark, without scrolling sideways', {
+    timeout: 120_000,
+  }, async () => {
+    const { page, context } = await visit({ reducedMotion: 'reduce' });
+    for (const [name, open] of pages) {
+      await open(page);
+      for (const colorScheme of schemes) {
+        await page.emulateMedia({ colorScheme });
+        for (const width of widths) {
+          await page.setViewportSize({ width, height: 740 });
+          expect([name, colorScheme, width, await inspect(page)]).toEqual([
+            name,
+            colorScheme,
+            width,
+            { violations: [], overflows: false },
+          ]);
+        }
+      }
+    }
+    await context.close();
+  });
+
+  it('the setup page passes axe before there is an account', async () => {
+    const empty = await startStage();
+    const { page, context } = await visit();
+    await page.goto((await empty.server.setupLink()) ?? '');
+    expect(await inspect(page)).toEqual({ violations: [], overflows: false });
+    await page.fill('[name=email]', EMAIL);
+    await page.fill('[name=password]', 'short');
+    await page.fill('[name=password_again]', 'short');
+    await page.click('button');
+    expect(await inspect(page)).toEqual({ violations: [], overflows: false });
+    await context.close();
+    await empty.close();
+  });
+
+  it('T073: everything that matters about a consent stands on the first screen of a small phone', async () => {
+    const { page, context } = await visit({ viewport: { width: 360, height: 640 } });
+    await page.goto(await requestBy('http://127.0.0.1:51004/cb'));
+    await signIn(page);
+    for (const what of [
+      'h1',
+      '.powers',
+      'text=Signed in as',
+      'text=127.0.0.1:51004',
+      'text=has not been verified',
+      allow,
+      '[value=deny]',
+    ]) {
+      const box = await page.locator(what).first().boundingBox();
+      expect([what, box !== null && box.y >= 0 && box.y + box.height <= 640]).toEqual([what, true]);
+    }
+    const [cancel, agree] = [
+      await page.locator('[value=deny]').boundingBox(),
+      await page.locator(allow).boundingBox(),
+    ];
+    expect([cancel?.height, cancel?.width]).toEqual([agree?.height, agree?.width]);
+    expect(cancel?.height).toBeGreaterThanOrEqual(44);
+    await context.close();
+  });
+});
