@@ -1,0 +1,501 @@
+/** Discovery: where documents are looked for, which are believed, and what is done when they are missing, broken or hostile. */
+import { performance } from 'node:perf_hooks';
+import { describe, expect, it } from 'vitest';
+import { calls, codeOf, createWorld, openParty, type World, type WorldSettings } from './support/world.ts';
+
+/** Nothing that a person or a secret would be needed for has happened. */
+function expectNothingBegun({ as, server, person }: World): void {
+  for (const party of [as, server]) {
+    for (const path of ['/register', '/authorize', '/token']) expect(party.asked(path)).toEqual([]);
+  }
+  expect(person.opened).toEqual([]);
+}
+
+const PRM = '/.well-known/oauth-protected-resource';
+const ASM = '/.well-known/oauth-authorization-server';
+const OIDC = '/.well-known/openid-configuration';
+
+describe('protected resource metadata', () => {
+  it('[C-PRM-20 C-PRM-21] is fetched where the challenge says, and nowhere else', async () => {
+    const world = await createWorld();
+    const place = `${world.server.origin}/custom/place.json`;
+    world.server.on('GET /custom/place.json', {
+      body: { resource: world.serverUrl, authorization_servers: [world.as.origin], future: true },
+    });
+    challengeWith(world, `Bearer resource_metadata="${place}"`);
+    expect((await world.client().fetch(world.serverUrl)).status).toBe(200);
+    expect(world.server.log.map(({ path }) => path)).toEqual(['/mcp', '/custom/place.json', '/mcp']);
+  });
+
+  it('[C-PRM-20 C-PRM-22] is looked for at the path, then at the root, when the challenge says nothing', async () => {
+    const world = await createWorld({ resourceMetadata: false });
+    world.server.on(`GET ${PRM}`, {
+      body: { resource: world.server.origin, authorization_servers: [world.as.origin] },
+    });
+    expect((await world.client().fetch(world.serverUrl)).status).toBe(200);
+    expect(world.server.log.map(({ path }) => path)).toEqual(['/mcp', `${PRM}/mcp`, PRM, '/mcp']);
+    // The document at the root speaks for the origin, and the token is for what it names.
+    expect(world.person.opened[0]?.searchParams.get('resource')).toBe(world.server.origin);
+  });
+
+  it('[C-401-20] is found among several challenges, whatever their scheme, order and quoting', async () => {
+    const challenges = [
+      (place: string) => `Basic realm="a, b", Bearer error="x", resource_metadata="${place}"`,
+      (place: string) => `Negotiate abc==, DPoP algs="ES256 RS256", RESOURCE_METADATA="${place}"`,
+      (place: string) =>
+        `bearer   realm="say \\"hi, resource_metadata=no\\"" ,resource_metadata = "${place}", scope="a b"`,
+    ];
+    for (const write of challenges) {
+      const world = await createWorld();
+      challengeWith(world, write(`${world.server.origin}${PRM}/mcp`));
+      expect((await world.client().fetch(world.serverUrl)).status).toBe(200);
+      expect(world.server.asked(PRM)).toHaveLength(0);
+    }
+  });
+
+  it('T113 hostile challenges are read in linear time, and lead to the well-known place', async () => {
+    const hostile = [
+      'Bearer "',
+      `Bearer ${'a=",'.repeat(3000)}`,
+      `Bearer ${'\\"'.repeat(6000)}`,
+      `${'a '.repeat(6000)}`,
+    ];
+    for (const challenge of hostile) {
+      const world = await createWorld();
+      challengeWith(world, challenge);
+      const before = performance.now();
+      expect((await world.client().fetch(world.serverUrl)).status).toBe(200);
+      expect(performance.now() - before).toBeLessThan(1000);
+      expect(world.server.asked(`${PRM}/mcp`)).toHaveLength(1);
+    }
+  });
+
+  it.each([
+    ['http://169.254.169.254/latest/meta-data/'],
+    ['http://10.0.0.1/'],
+    ['file:///etc/passwd'],
+    ['gopher://127.0.0.1/'],
+    ['https://elsewhere.example/metadata'],
+    ['javascript:alert(1)'],
+    ['//elsewhere.example/'],
+  ])('[C-SSRF-41] T103 a challenge that leads to %s is not followed', async (place) => {
+    const world = await createWorld();
+    challengeWith(world, `Bearer resource_metadata="${place}"`);
+    expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('endpoint_refused');
+    expect(world.server.log).toHaveLength(1);
+    expectNothingBegun(world);
+  });
+
+  it('a challenge that names metadata where there is none is no reason to step down', async () => {
+    const world = await createWorld({ resourceMetadata: false, oneOrigin: true });
+    challengeWith(world, `Bearer resource_metadata="${world.server.origin}/gone"`);
+    expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('metadata_missing');
+    expectNothingBegun(world);
+  });
+
+  it.each([
+    ['https://evil.example/mcp'],
+    ['ORIGIN/mcp2'],
+    ['ORIGIN/other'],
+    ['https://127.0.0.1.evil.example/mcp'],
+    ['ORIGIN/mcp/deeper'],
+    ['ORIGIN/mcp?tenant=2'],
+  ])('[C-PRM-60 C-PRM-61 C-PRM-25] T104 metadata that speaks for %s is not used', async (resource) => {
+    const world = await createWorld();
+    world.server.on(`GET ${PRM}/mcp`, {
+      body: {
+        resource: resource.replace('ORIGIN', world.server.origin),
+        authorization_servers: [world.as.origin],
+      },
+    });
+    expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('resource_mismatch');
+    expect(world.as.log).toEqual([]);
+    expectNothingBegun(world);
+  });
+
+  it.each([
+    ['no authorization server', { resource: 'SERVER' }],
+    ['an empty list', { resource: 'SERVER', authorization_servers: [] }],
+    ['no list', { resource: 'SERVER', authorization_servers: 'AS' }],
+    ['an http authorization server', { resource: 'SERVER', authorization_servers: ['http://as.example'] }],
+    ['an empty resource', { resource: '', authorization_servers: ['AS'] }],
+    ['no object', ['SERVER']],
+    ['no JSON', '<html>hello</html>'],
+  ])('[C-PRM-25] T104 metadata with %s is not used', async (_what, body) => {
+    const world = await createWorld();
+    const text = JSON.stringify(body).replaceAll('SERVER', world.serverUrl).replaceAll('AS', world.as.origin);
+    world.server.on(`GET ${PRM}/mcp`, { body: JSON.parse(text) });
+    expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('metadata_invalid');
+    expect(world.as.log).toEqual([]);
+    expectNothingBegun(world);
+  });
+
+  it('[C-PRM-62 C-PRM-63] unknown members and a signature that is not understood change nothing', async () => {
+    const world = await createWorld({ resource: { signed_metadata: 'e30.e30.x', 'x-future': [1] } });
+    expect((await world.client().fetch(world.serverUrl)).status).toBe(200);
+  });
+
+  it('[C-PRM-64] is read again when a challenge says so', async () => {
+    const world = await createWorld({ refresh: false });
+    const client = world.client();
+    await client.fetch(world.serverUrl);
+    world.tokens.clear();
+    await client.fetch(world.serverUrl);
+    expect(world.server.asked(`${PRM}/mcp`)).toHaveLength(2);
+  });
+
+  it('[C-PRM-24 ALL-VER-1] a pinned revision that needs it does not go on without', async () => {
+    const world = await createWorld({ resourceMetadata: false, oneOrigin: true });
+    expect(await codeOf(world.client({ revision: '2025-06-18' }).fetch(world.serverUrl))).toBe(
+      'metadata_missing',
+    );
+    expectNothingBegun(world);
+    expect((await world.client({ revision: '2025-03-26' }).fetch(world.serverUrl)).status).toBe(200);
+    expect(world.server.asked(`${PRM}/mcp`)).toHaveLength(1);
+  });
+});
+
+describe('authorization server metadata', () => {
+  it.each([
+    ['/t1', `${ASM}/t1`, [`${ASM}/t1`]],
+    ['/t1', `${OIDC}/t1`, [`${ASM}/t1`, `${OIDC}/t1`]],
+    ['/t1', `/t1${OIDC}`, [`${ASM}/t1`, `${OIDC}/t1`, `/t1${OIDC}`]],
+    ['', ASM, [ASM]],
+    ['', OIDC, [ASM, OIDC]],
+  ])('[C-META-20 C-META-21 C-META-22 C-META-23] of issuer %j is found at %s', async (path, place, asked) => {
+    const world = await createWorld({ serverMetadata: false });
+    const issuer = `${world.as.origin}${path}`;
+    describeServer(world, place, { issuer });
+    world.server.on(`GET ${PRM}/mcp`, {
+      body: { resource: world.serverUrl, authorization_servers: [issuer] },
+    });
+    // The answer of the authorization endpoint has to carry this issuer.
+    world.person.divert((arrived) => {
+      arrived.searchParams.set('iss', issuer);
+      return arrived;
+    });
+    expect((await world.client().fetch(world.serverUrl)).status).toBe(200);
+    const wellKnown = world.as.log
+      .map(({ target }) => target)
+      .filter((target) => target.includes('.well-known'));
+    expect(wellKnown).toEqual(asked);
+  });
+
+  it('[C-META-3] its endpoints are used, never the default paths', async () => {
+    const world = await createWorld({ serverMetadata: false });
+    for (const name of ['authorize', 'token', 'register']) {
+      world.as.on(`/oauth/v2/${name}`, (asked) => forward(world, `/${name}`, asked));
+    }
+    describeServer(world, ASM, {
+      authorization_endpoint: `${world.as.origin}/oauth/v2/authorize?tenant=1`,
+      token_endpoint: `${world.as.origin}/oauth/v2/token`,
+      registration_endpoint: `${world.as.origin}/oauth/v2/register`,
+    });
+    expect((await world.client().fetch(world.serverUrl)).status).toBe(200);
+    expect(world.person.opened[0]?.pathname).toBe('/oauth/v2/authorize');
+    expect(world.person.opened[0]?.searchParams.get('tenant')).toBe('1');
+  });
+
+  it('[AS-ROLE-1] a server without resource metadata may name endpoints on another origin, all on one', async () => {
+    const world = await createWorld({ resourceMetadata: false });
+    const { as, server } = world;
+    const document = {
+      issuer: as.origin,
+      authorization_endpoint: `${as.origin}/authorize`,
+      token_endpoint: `${as.origin}/token`,
+      registration_endpoint: `${as.origin}/register`,
+    };
+    server.on(`GET ${ASM}`, { body: document });
+    expect((await world.client().fetch(world.serverUrl)).status).toBe(200);
+
+    server.on(`GET ${ASM}`, { body: { ...document, token_endpoint: `${server.origin}/token` } });
+    const fresh = world.client();
+    world.tokens.clear();
+    expect(await codeOf(fresh.fetch(world.serverUrl))).toBe('endpoint_refused');
+    expect(server.asked('/token')).toEqual([]);
+  });
+
+  it.each([
+    ['another host', () => 'https://honest.example'],
+    ['another tenant', (issuer: string) => `${issuer}/other`],
+    ['a slash', (issuer: string) => `${issuer}/`],
+    ['other case', (issuer: string) => issuer.replace('http', 'HTTP')],
+    ['another port', (issuer: string) => `${issuer}0`],
+  ])(
+    '[C-META-30 C-META-31 C-META-32 C-META-60 ALL-DISC-30] T105 a document whose issuer differs by %s is not used',
+    async (_what, change) => {
+      const world = await createWorld({ serverMetadata: false });
+      describeServer(world, ASM, { issuer: change(world.as.origin) });
+      expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('issuer_mismatch');
+      expectNothingBegun(world);
+    },
+  );
+
+  it('an issuer that is known under two names can be told, one by one', async () => {
+    const world = await createWorld();
+    const named = `${world.as.origin}/`;
+    world.server.on(`GET ${PRM}/mcp`, {
+      body: { resource: world.serverUrl, authorization_servers: [named] },
+    });
+    expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('issuer_mismatch');
+    const client = world.client({ issuerAliases: { [named]: world.as.origin } });
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+  });
+
+  it('[C-PRM-2] of several authorization servers the first that can be used is used', async () => {
+    const world = await createWorld();
+    const broken = await openParty();
+    broken.on(`GET ${ASM}`, { status: 500 });
+    const servers = [broken.origin, world.as.origin];
+    world.server.on(`GET ${PRM}/mcp`, {
+      body: { resource: world.serverUrl, authorization_servers: servers },
+    });
+    expect((await world.client().fetch(world.serverUrl)).status).toBe(200);
+    expect(broken.log).toHaveLength(1);
+  });
+
+  it('[C-PRM-2] the host may order several authorization servers', async () => {
+    const world = await createWorld();
+    const other = await openParty();
+    const servers = [other.origin, world.as.origin];
+    world.server.on(`GET ${PRM}/mcp`, {
+      body: { resource: world.serverUrl, authorization_servers: servers },
+    });
+    const client = world.client({ orderAuthorizationServers: (issuers) => [...issuers].reverse() });
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+    expect(other.log).toEqual([]);
+  });
+
+  it.each([
+    ['token_endpoint', 'https://evil.example/token'],
+    ['registration_endpoint', 'https://evil.example/register'],
+    ['authorization_endpoint', 'https://evil.example/authorize'],
+    ['revocation_endpoint', 'https://evil.example/revoke'],
+  ])('T106 metadata whose %s is somewhere else is refused', async (name, endpoint) => {
+    const world = await createWorld({ metadata: { [name]: endpoint } });
+    expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('endpoint_refused');
+    expectNothingBegun(world);
+  });
+
+  it('T106 an origin that the host trusts may hold an endpoint', async () => {
+    const world = await createWorld({ serverMetadata: false });
+    const tokens = await openParty();
+    tokens.on('POST /token', (asked) => forward(world, '/token', asked));
+    describeServer(world, ASM, { token_endpoint: `${tokens.origin}/token` });
+    expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('endpoint_refused');
+    expect((await world.client({ trustedOrigins: [tokens.origin] }).fetch(world.serverUrl)).status).toBe(200);
+  });
+
+  it.each([
+    ['token_endpoint', 'http://as.example/token'],
+    ['authorization_endpoint', 'http://as.example/authorize'],
+    ['authorization_endpoint', 'javascript:alert(1)'],
+    ['authorization_endpoint', 'data:text/html,x'],
+    ['authorization_endpoint', 'file:///etc/passwd'],
+    ['authorization_endpoint', 'a:$(calc)'],
+    ['authorization_endpoint', 'https://x.example/"&calc&"'],
+    ['authorization_endpoint', 'https://x.example/\nSet-Cookie: a=b'],
+    ['authorization_endpoint', '%USERPROFILE%'],
+    ['registration_endpoint', 'foo:bar'],
+  ])(
+    '[C-META-62 C-URL-40 C-URL-41 C-URL-43] T109 T110 metadata whose %s is %j is refused',
+    async (name, endpoint) => {
+      const world = await createWorld({ metadata: { [name]: endpoint } });
+      expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('metadata_invalid');
+      expectNothingBegun(world);
+    },
+  );
+
+  it.each([[undefined], [[]], [['plain']], ['S256']])(
+    '[C-PKCE-20 C-PKCE-22] T111 code_challenge_methods_supported %j: refuses to start',
+    async (methods) => {
+      const world = await createWorld({ metadata: { code_challenge_methods_supported: methods } });
+      const code = await codeOf(world.client().fetch(world.serverUrl));
+      expect(code).toBe(typeof methods === 'string' ? 'metadata_invalid' : 'pkce_unsupported');
+      expectNothingBegun(world);
+    },
+  );
+
+  it('[C-PKCE-23] T111 an OpenID document without it: refuses to start', async () => {
+    const world = await createWorld({ serverMetadata: false });
+    describeServer(world, OIDC, { code_challenge_methods_supported: undefined });
+    expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('pkce_unsupported');
+    expectNothingBegun(world);
+  });
+
+  it('a revision that takes PKCE for granted does not look for it', async () => {
+    const world = await createWorld({ metadata: { code_challenge_methods_supported: undefined } });
+    expect((await world.client({ revision: '2025-06-18' }).fetch(world.serverUrl)).status).toBe(200);
+  });
+});
+
+describe('outages', () => {
+  const own: WorldSettings = { resourceMetadata: false, oneOrigin: true, serverMetadata: false };
+
+  it.each([
+    ['resource metadata', `${PRM}/mcp`, 500, 'temporarily_unavailable'],
+    ['resource metadata', `${PRM}/mcp`, 503, 'temporarily_unavailable'],
+    ['resource metadata', PRM, 502, 'temporarily_unavailable'],
+    ['resource metadata', `${PRM}/mcp`, 429, 'temporarily_unavailable'],
+    ['resource metadata', `${PRM}/mcp`, 302, 'redirected'],
+    ['server metadata', ASM, 500, 'temporarily_unavailable'],
+    ['server metadata', ASM, 408, 'temporarily_unavailable'],
+    ['server metadata', ASM, 301, 'redirected'],
+  ])(
+    '[C-META-61] %s at %s answered with %i is an error and no downgrade',
+    async (_what, path, status, code) => {
+      const world = await createWorld(own);
+      world.server.on(`GET ${path}`, { status, headers: { location: '/login' } });
+      expect(await codeOf(world.client().fetch(world.serverUrl))).toBe(code);
+      expectNothingBegun(world);
+    },
+  );
+
+  it.each([400, 401, 403, 404, 405, 410])(
+    '[C-META-61] status %i means that there is no document',
+    async (status) => {
+      const world = await createWorld(own);
+      for (const path of [`${PRM}/mcp`, PRM, ASM]) world.server.on(`GET ${path}`, { status });
+      expect((await world.client().fetch(world.serverUrl)).status).toBe(200);
+    },
+  );
+
+  it('[C-META-61] 502 in one place lets the next one be asked', async () => {
+    const world = await createWorld({ serverMetadata: false });
+    world.as.on(`GET ${ASM}`, { status: 502 });
+    describeServer(world, OIDC, {});
+    expect((await world.client().fetch(world.serverUrl)).status).toBe(200);
+  });
+
+  it('[C-META-61] a cut connection, and something else than JSON, are errors', async () => {
+    const world = await createWorld(own);
+    world.server.on(`GET ${ASM}`, () => null);
+    expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('unreachable');
+    world.server.on(`GET ${ASM}`, { body: '<!doctype html><title>Welcome</title>' });
+    expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('metadata_invalid');
+    expectNothingBegun(world);
+  });
+
+  it('an outage is not remembered: the next request tries again', async () => {
+    const world = await createWorld();
+    let broken = true;
+    const client = world.client({
+      oauthFetch: (input, init) =>
+        broken ? Promise.reject(new TypeError('fetch failed')) : fetch(input, init),
+    });
+    expect(await codeOf(client.fetch(world.serverUrl))).toBe('unreachable');
+    broken = false;
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+  });
+});
+
+describe('hostile documents', () => {
+  it('T112 a document of many megabytes is not read to its end', async () => {
+    const world = await createWorld();
+    world.as.on(`GET ${ASM}`, { body: { issuer: 'x'.repeat(20_000_000) } });
+    expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('answer_too_large');
+    expectNothingBegun(world);
+  });
+
+  it('T112 a slow document does not hold the client up', async () => {
+    const world = await createWorld();
+    world.as.on(`GET ${ASM}`, () => new Promise(() => undefined));
+    const client = world.client({ limits: { timeout: 100 } });
+    expect(await codeOf(client.fetch(world.serverUrl))).toBe('unreachable');
+  });
+
+  it.each([
+    ['deep nesting', `{"issuer":${'['.repeat(50_000)}${']'.repeat(50_000)}}`],
+    ['an issuer that is a list', '{"issuer":["a","b"]}'],
+    ['a list', '[]'],
+    ['null', 'null'],
+  ])('T112 a document with %s is refused', async (_what, body) => {
+    const world = await createWorld();
+    world.as.on(`GET ${ASM}`, { headers: { 'content-type': 'application/json' }, body });
+    expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('metadata_invalid');
+    expectNothingBegun(world);
+  });
+
+  it('T112 members named like parts of objects do no harm', async () => {
+    const world = await createWorld({ serverMetadata: false });
+    const { origin } = world.as;
+    const honest = `"issuer":"${origin}","authorization_endpoint":"${origin}/authorize","token_endpoint":"${origin}/token","registration_endpoint":"${origin}/register","code_challenge_methods_supported":["S256"]`;
+    world.as.on(`GET ${ASM}`, {
+      headers: { 'content-type': 'application/json' },
+      body: `{${honest},"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}`,
+    });
+    expect((await world.client().fetch(world.serverUrl)).status).toBe(200);
+    expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
+  });
+
+  it('[C-SSRF-44] every request of every leg goes through the transport that the host lends', async () => {
+    const world = await createWorld();
+    const seen: string[] = [];
+    const client = world.client({
+      fetch: (input, init) => {
+        seen.push(new URL(input instanceof Request ? input.url : input).pathname);
+        return fetch(input, init);
+      },
+    });
+    await client.fetch(world.serverUrl);
+    const direct = [...world.server.log, ...world.as.log]
+      .map(({ path }) => path)
+      .filter((path) => path !== '/authorize');
+    expect(seen.toSorted()).toEqual(direct.toSorted());
+  });
+});
+
+/** Replaces the 401 of the server. */
+function challengeWith(world: World, challenge: string): void {
+  world.server.on('/mcp', ({ headers, method }) => {
+    const token = /^Bearer (.+)$/.exec(headers.get('authorization') ?? '')?.[1] ?? '';
+    const granted = world.tokens.get(token);
+    if (granted !== undefined) return { body: { method, granted } };
+    return { status: 401, headers: { 'www-authenticate': challenge } };
+  });
+}
+
+/** Puts an honest document, with changes, at a place. */
+function describeServer({ as }: World, place: string, changes: Readonly<Record<string, unknown>>): void {
+  as.on(`GET ${place}`, {
+    body: {
+      issuer: as.origin,
+      authorization_endpoint: `${as.origin}/authorize`,
+      token_endpoint: `${as.origin}/token`,
+      registration_endpoint: `${as.origin}/register`,
+      code_challenge_methods_supported: ['S256'],
+      ...changes,
+    },
+  });
+}
+
+/** Answers as another path of the authorization server would. */
+async function forward(
+  { as }: World,
+  path: string,
+  asked: { method: string; target: string; headers: Headers; body: string },
+) {
+  const query = asked.target.includes('?') ? asked.target.slice(asked.target.indexOf('?')) : '';
+  const headers = new Headers(asked.headers);
+  for (const name of ['host', 'connection', 'content-length', 'transfer-encoding', 'accept-encoding'])
+    headers.delete(name);
+  const response = await fetch(`${as.origin}${path}${query}`, {
+    method: asked.method,
+    headers,
+    redirect: 'manual',
+    ...(asked.body !== '' && { body: asked.body }),
+  });
+  const location = response.headers.get('location');
+  return {
+    status: response.status,
+    ...(location !== null && { headers: { location } }),
+    body: location === null ? await response.json() : '',
+  };
+}
+
+it('calls that need no token are left alone', async () => {
+  const world = await createWorld();
+  world.server.on('GET /mcp', { body: 'open' });
+  await world.client().fetch(world.serverUrl);
+  expect(calls(world)).toHaveLength(1);
+});
