@@ -1,0 +1,185 @@
+/** The chapters of the demonstration that end well: both profiles, refresh and rotation, client credentials. */
+import { createHash } from 'node:crypto';
+import type { Portcullis } from '../support/portcullis.ts';
+import type { Checks } from './checks.ts';
+import {
+  bearer,
+  callTool,
+  claimsOf,
+  createProgram,
+  findExchange,
+  formOf,
+  postForm,
+  readJson,
+  robot,
+  type Stage,
+  type TokenAnswer,
+} from './stage.ts';
+import type { Exchange, Transcript } from './transcript.ts';
+
+export interface Scene {
+  readonly stage: Stage;
+  readonly transcript: Transcript;
+  readonly checks: Checks;
+  readonly tell: (text: string) => void;
+}
+
+/** What a flow brought, for the chapters after it. */
+export interface Granted {
+  readonly clientId: string;
+  readonly tokens: TokenAnswer & { readonly refresh_token: string };
+}
+
+export async function profileA(scene: Scene): Promise<void> {
+  const chapter = 'A';
+  const said = await useNotes(scene, chapter, scene.stage.withMetadata);
+  const { expect } = scene.checks;
+  const metadata = findExchange(said, 'GET', '/.well-known/oauth-authorization-server');
+  expect(chapter, 'metadata at the root of the host', 200, metadata?.status);
+  expect(
+    chapter,
+    'protocol version sent with it',
+    true,
+    isDate(metadata?.headers.get('mcp-protocol-version')),
+  );
+  checkProfileA(scene, chapter, said);
+}
+
+export async function profileAWithoutMetadata(scene: Scene): Promise<void> {
+  const chapter = 'A, defaults';
+  const said = await useNotes(scene, chapter, scene.stage.withoutMetadata);
+  const { expect } = scene.checks;
+  const metadata = findExchange(said, 'GET', '/.well-known/oauth-authorization-server');
+  expect(chapter, 'metadata', 404, metadata?.status);
+  for (const [method, path] of [
+    ['POST', '/register'],
+    ['GET', '/authorize'],
+    ['POST', '/token'],
+  ] as const) {
+    expect(chapter, `default endpoint ${path}`, 'used', findExchange(said, method, path) && 'used');
+  }
+  checkProfileA(scene, chapter, said);
+}
+
+export async function profileB(scene: Scene): Promise<Granted> {
+  const chapter = 'B';
+  const { checks, stage } = scene;
+  const { url, resource } = stage.profileB;
+  const said = await useNotes(scene, chapter, stage.profileB);
+
+  const challenge = said[0]?.answered.get('www-authenticate');
+  const place = `${url}/.well-known/oauth-protected-resource/mcp`;
+  checks.expect(chapter, 'challenge names the metadata', `Bearer resource_metadata="${place}"`, challenge);
+  const document = findExchange(said, 'GET', '/.well-known/oauth-protected-resource/mcp');
+  const { authorization_servers: servers } = JSON.parse(document?.got ?? '{}');
+  checks.expect(chapter, 'authorization servers of the resource', [url], servers);
+  const metadata = findExchange(said, 'GET', '/.well-known/oauth-authorization-server');
+  checks.expect(chapter, 'authorization server metadata', 200, metadata?.status);
+  const asked = findExchange(said, 'GET', '/authorize')?.url.searchParams.get('resource');
+  checks.expect(chapter, 'resource in the authorization request', resource, asked);
+  const exchanged = findExchange(said, 'POST', '/token');
+  checks.expect(chapter, 'resource in the token request', resource, formOf(exchanged).get('resource'));
+
+  const tokens: Granted['tokens'] = JSON.parse(exchanged?.got ?? '{}');
+  const clientId = formOf(exchanged).get('client_id') ?? '';
+  checks.expect(chapter, 'audience of the token', resource, claimsOf(tokens.access_token)['aud']);
+  return { clientId, tokens };
+}
+
+/** A program without tokens makes a note: everything that is needed for it happens by itself. */
+async function useNotes(scene: Scene, chapter: string, server: Portcullis): Promise<readonly Exchange[]> {
+  const { transcript, checks, tell } = scene;
+  const start = transcript.exchanges.length;
+  const program = createProgram(server, transcript, tell);
+  const answer = await callTool(program.fetch, server, 'add_note', { text: `By profile ${chapter}` });
+  await transcript.settled();
+  const said = transcript.exchanges.slice(start);
+
+  checks.expect(chapter, 'first request, without a token', 401, said[0]?.status);
+  checks.expect(chapter, 'registration', 201, findExchange(said, 'POST', '/register')?.status);
+  const asked = findExchange(said, 'GET', '/authorize')?.url.searchParams;
+  const verifier = formOf(findExchange(said, 'POST', '/token')).get('code_verifier') ?? '';
+  const derived = createHash('sha256').update(verifier).digest('base64url');
+  checks.expect(chapter, 'PKCE: challenge is made from verifier', derived, asked?.get('code_challenge'));
+  const returned = findExchange(said, 'GET', '/callback')?.url.searchParams;
+  checks.expect(chapter, 'state comes back', asked?.get('state'), returned?.get('state'));
+  checks.expect(chapter, 'a code comes back', true, returned?.has('code'));
+  checks.expect(chapter, 'the request again, with the token', 200, answer.status);
+  return said;
+}
+
+function checkProfileA({ checks }: Scene, chapter: string, said: readonly Exchange[]): void {
+  const asked = findExchange(said, 'GET', '/authorize')?.url.searchParams;
+  checks.expect(chapter, 'no resource in the authorization request', false, asked?.has('resource'));
+  const exchanged = findExchange(said, 'POST', '/token');
+  checks.expect(chapter, 'no resource in the token request', false, formOf(exchanged).has('resource'));
+}
+
+function isDate(text: string | null | undefined): boolean {
+  return /^\d{4}-\d{2}-\d{2}$/.test(text ?? '');
+}
+
+/** Renews tokens twice. Answers the first refresh token, which two others have replaced, and the newest tokens. */
+export async function refresh(scene: Scene, { clientId, tokens }: Granted): Promise<Granted> {
+  const chapter = 'refresh';
+  const { checks, stage, transcript } = scene;
+  const renew = (token: string) =>
+    postForm(transcript.as('client'), `${stage.profileB.url}/token`, {
+      grant_type: 'refresh_token',
+      refresh_token: token,
+      client_id: clientId,
+      resource: stage.profileB.resource,
+    });
+  const first = await readJson<Granted['tokens']>(await renew(tokens.refresh_token));
+  checks.expect(chapter, 'access token is another', false, first.access_token === tokens.access_token);
+  checks.expect(chapter, 'refresh token is another', false, first.refresh_token === tokens.refresh_token);
+  scene.tell(
+    '     (the answer was lost on its way: the client asks again at once, and gets the same successor)\n',
+  );
+  const again = await readJson<Granted['tokens']>(await renew(tokens.refresh_token));
+  checks.expect(
+    chapter,
+    'a retry gets the same successor',
+    true,
+    again.refresh_token === first.refresh_token,
+  );
+  const answer = await callTool(
+    transcript.as('client'),
+    stage.profileB,
+    'list_notes',
+    {},
+    bearer(first.access_token),
+  );
+  checks.expect(chapter, 'request with the new token', 200, answer.status);
+  return { clientId, tokens: first };
+}
+
+export async function clientCredentials(scene: Scene): Promise<void> {
+  const chapter = 'application';
+  const { checks, stage, transcript, tell } = scene;
+  const start = transcript.exchanges.length;
+  const program = createProgram(stage.profileB, transcript, tell, {
+    grant: { kind: 'application' },
+    registration: {
+      preregistered: [
+        {
+          clientId: robot.client_id,
+          clientSecret: robot.client_secret,
+          authentication: 'client_secret_basic',
+        },
+      ],
+    },
+  });
+  const answer = await callTool(program.fetch, stage.profileB, 'whoami');
+  const exchanged = findExchange(transcript.exchanges.slice(start), 'POST', '/token');
+  const tokens: TokenAnswer = JSON.parse(exchanged?.got ?? '{}');
+  checks.expect(chapter, 'grant', 'client_credentials', formOf(exchanged).get('grant_type'));
+  checks.expect(
+    chapter,
+    'subject is the client, no person',
+    robot.client_id,
+    claimsOf(tokens.access_token)['sub'],
+  );
+  checks.expect(chapter, 'no refresh token', false, 'refresh_token' in tokens);
+  checks.expect(chapter, 'request with the token', 200, answer.status);
+}

@@ -1,0 +1,84 @@
+/** `npm run demo`: both profiles, renewal, applications and refusals over real HTTP, told exchange by exchange. */
+import { stripVTControlCharacters } from 'node:util';
+import { owner } from '../support/portcullis.ts';
+import {
+  clientCredentials,
+  profileA,
+  profileAWithoutMetadata,
+  profileB,
+  refresh,
+  type Scene,
+} from './chapters.ts';
+import { createChecks, formatChecks } from './checks.ts';
+import {
+  getShortLivedToken,
+  refuseAtTokenEndpoint,
+  refuseMalformed,
+  refuseUnproven,
+  refuseWithoutPermission,
+} from './refusals.ts';
+import { robot, setStage } from './stage.ts';
+import { createTranscript } from './transcript.ts';
+
+let told = '';
+function tell(text: string): void {
+  told += text;
+  process.stdout.write(`${text}\n`);
+}
+
+function chapter(title: string): void {
+  tell(`── ${title} ${'─'.repeat(Math.max(0, 100 - title.length))}\n`);
+}
+
+const stage = await setStage();
+const checks = createChecks();
+const transcript = createTranscript(tell);
+const scene: Scene = { stage, transcript, checks, tell };
+try {
+  chapter('Beforehand: a token that will have expired by the end');
+  const shortLived = await getShortLivedToken(scene);
+  chapter('Profile A: the server is its own authorization server, and publishes metadata');
+  await profileA(scene);
+  chapter('Profile A without metadata: default endpoints at the root of the host');
+  await profileAWithoutMetadata(scene);
+  chapter('Profile B: resource metadata leads to the authorization server, tokens are for one resource');
+  const first = await profileB(scene);
+  chapter('An application acts for itself: client credentials');
+  await clientCredentials(scene);
+  chapter('Refresh and rotation');
+  const newest = await refresh(scene, first);
+  chapter('Refusals, 403: not allowed to do that');
+  await refuseWithoutPermission(scene, first);
+  chapter('Refusals, 400: malformed');
+  await refuseMalformed(scene, newest);
+  chapter('Refusals, 401: not proven, invalid, expired');
+  await refuseUnproven(scene, newest, shortLived);
+  chapter('Refusals at the token endpoint');
+  await refuseAtTokenEndpoint(scene, first, newest);
+  checks.expect('all', 'secrets in what was told', [], secretsIn(told));
+} catch (error) {
+  checks.expect('all', 'how it ended', 'as planned', String(error));
+} finally {
+  await stage.close();
+}
+
+/** Which of the secrets that went over the wire can be read above. */
+function secretsIn(text: string): readonly string[] {
+  const plain = stripVTControlCharacters(text);
+  const named = /"(?:access_token|refresh_token)":"([^"]+)"|\b(?:code|code_verifier)=([\w.~-]+)/g;
+  const sent = transcript.exchanges.flatMap(({ sent, got, url }) => [
+    ...`${sent}\n${got}\n${url.search}`.matchAll(named),
+  ]);
+  const secrets = sent
+    .map(([, member, parameter]) => member ?? parameter ?? '')
+    .filter((text) => text.length > 20);
+  return [...new Set([...secrets, owner.password, robot.client_secret])].filter((secret) =>
+    plain.includes(secret),
+  );
+}
+
+chapter('Expected and seen');
+process.stdout.write(`${formatChecks(checks.all)}\n\n`);
+const failed = checks.all.filter(({ passed }) => !passed).length;
+process.stdout.write(`${checks.all.length - failed} passed, ${failed} failed\n`);
+process.exitCode = failed === 0 && checks.all.length > 0 ? 0 : 1;

@@ -1,0 +1,138 @@
+/** What the demonstration is played on: four servers, each with fresh data on a free port, and who acts there. */
+import { type Client, type ClientOptions, createClient, createMemoryStore } from '@portcullis/client';
+import { createLoopbackReceiver } from '@portcullis/client/node';
+import { createPerson } from '../support/person.ts';
+import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import type { Exchange, Fetch, Transcript } from './transcript.ts';
+
+/** A client of the configuration file: an application without a person. */
+export const robot = {
+  client_id: 'nightly-report',
+  client_name: 'Nightly report',
+  client_secret: 'known to this program and to the server, nobody else',
+  grant_types: ['client_credentials'],
+  token_endpoint_auth_method: 'client_secret_basic',
+} as const;
+
+export interface Stage {
+  /** Profile A with metadata. */
+  readonly withMetadata: Portcullis;
+  /** Profile A without: default endpoints. */
+  readonly withoutMetadata: Portcullis;
+  /** Profile B. A rotated refresh token answers once more within a second. */
+  readonly profileB: Portcullis;
+  /** Profile B, with access tokens that live for one second. */
+  readonly shortLived: Portcullis;
+  close(): Promise<void>;
+}
+
+export async function setStage(): Promise<Stage> {
+  const [withMetadata, withoutMetadata, profileB, shortLived] = await Promise.all([
+    startPortcullis({ profiles: ['2025-03-26'] }),
+    startPortcullis({ profiles: ['2025-03-26'], metadata: false }),
+    startPortcullis({ profiles: ['2025-06-18'], clients: [robot], lifetimes: { refreshGrace: 1 } }),
+    startPortcullis({ profiles: ['2025-06-18'], clients: [robot], lifetimes: { accessToken: 1 } }),
+  ]);
+  const servers = [withMetadata, withoutMetadata, profileB, shortLived];
+  return {
+    withMetadata,
+    withoutMetadata,
+    profileB,
+    shortLived,
+    async close() {
+      await Promise.all(servers.map((server) => server.stop()));
+    },
+  };
+}
+
+/** A program on somebody's computer: what it sends is told, and so is what the browser sends that it opens. */
+export function createProgram(
+  server: Portcullis,
+  transcript: Transcript,
+  tell: (text: string) => void,
+  options: Partial<ClientOptions> = {},
+): Client {
+  const browser = transcript.as('browser');
+  const person = createPerson(owner, browser);
+  return createClient({
+    serverUrl: server.resource,
+    registration: { clientName: 'Demonstration' },
+    browser: {
+      async open(url) {
+        // The browser waits for the client's page; the client does not wait for the browser.
+        void browser(await person.authorize(url));
+      },
+    },
+    receiver: createLoopbackReceiver(),
+    store: createMemoryStore(),
+    fetch: transcript.as('client'),
+    onEvent(event) {
+      if (event.type !== 'discovered') return;
+      tell(`     (the client finds out: revision ${event.revision}, endpoints from ${event.endpoints})\n`);
+    },
+    ...options,
+  });
+}
+
+/** Calls a tool of the notes. */
+export function callTool(
+  send: Fetch,
+  { resource }: Portcullis,
+  name: string,
+  input: Readonly<Record<string, unknown>> = {},
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  return send(resource, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...headers,
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } }),
+  });
+}
+
+export function bearer(token: string): { readonly authorization: string } {
+  return { authorization: `Bearer ${token}` };
+}
+
+export function postForm(
+  send: Fetch,
+  url: string,
+  fields: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  return send(url, { method: 'POST', headers, body: new URLSearchParams(fields), redirect: 'manual' });
+}
+
+/** A JSON answer, as what the reader knows it to be. */
+export async function readJson<T>(response: Response): Promise<T> {
+  return (await response.json()) as T;
+}
+
+export interface TokenAnswer {
+  readonly access_token: string;
+  readonly refresh_token?: string;
+  readonly expires_in: number;
+  readonly scope: string;
+}
+
+/** The claims of an access token, as anybody can read them. */
+export function claimsOf(token: string): Readonly<Record<string, unknown>> {
+  return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+}
+
+/** The first exchange that fits. */
+export function findExchange(
+  exchanges: readonly Exchange[],
+  method: string,
+  path: string,
+): Exchange | undefined {
+  return exchanges.find((exchange) => exchange.method === method && exchange.url.pathname === path);
+}
+
+/** The parameters of a form that was sent. */
+export function formOf(exchange: Exchange | undefined): URLSearchParams {
+  return new URLSearchParams(exchange?.sent);
+}
