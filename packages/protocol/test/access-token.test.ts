@@ -62,6 +62,7 @@ describe('checkAccessToken', () => {
     { description: '[S-JWT-63] the last second', given: {}, expect: { now: 1_800_000_604 } },
     { description: 'a clock that is behind', given: {}, expect: { now: 1_799_999_995 } },
     { description: 'nbf in the past', given: { nbf: 1_800_000_000 } },
+    { description: '[S-JWT-63] nbf ahead by the skew', given: { nbf: 1_800_000_105 } },
     {
       description: 'another trusted issuer',
       given: { iss: 'https://b.example' },

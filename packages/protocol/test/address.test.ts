@@ -88,6 +88,8 @@ describe('isPublicAddress', () => {
         '1::2::3',
         'example.com',
         '1.1.1.1 ',
+        '2606:4700::1111]/',
+        '::1]/@[2606:4700::1111',
       ],
       expect: false,
     },

@@ -228,6 +228,12 @@ describe('checkAuthorization', () => {
     expect(answerOf(() => checkAuthorization(readParameters(query)))).toBe('invalid_request');
   });
 
+  it('tells a developer who left PKCE out what to send', () => {
+    expect(refusalOf(() => check({ code_challenge: undefined })).description).toBe(
+      'PKCE is required: send code_challenge with code_challenge_method=S256.',
+    );
+  });
+
   it('[AS-AUTHZ-61] T014 leaves several resources to be judged', () => {
     const query = new URLSearchParams(sound);
     for (const resource of ['https://a.example', 'https://b.example']) query.append('resource', resource);

@@ -79,6 +79,7 @@ describe('parseChallenges', () => {
       given: '  ,, Bearer \t realm =\t"a"  ,,\t, scope= b ,',
       expect: [['Bearer', { realm: 'a', scope: 'b' }]],
     },
+    { description: 'a space in front', given: ' Bearer a=b', expect: [['Bearer', { a: 'b' }]] },
     { description: 'a bare scheme', given: 'Bearer', expect: [['Bearer', null]] },
     {
       description: 'bare schemes',
@@ -244,6 +245,9 @@ describe('parseChallenges', () => {
     expect(hostile?.parameters.size).toBe(2);
     expect(others.map(plain)).toEqual([['Basic', { realm: 'x' }]]);
     expect(parseChallenges('A,'.repeat(500_000)).length).toBe(1000);
+    expect(parseChallenges('A b=1,'.repeat(100_000)).length).toBe(500);
+    const unseparated = Array.from({ length: 1500 }, (_, index) => `p${index}=x`).join(' ');
+    expect(parseChallenges(`Bearer ${unseparated}`)[0]?.parameters.size).toBe(1000);
   });
 });
 

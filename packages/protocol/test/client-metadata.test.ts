@@ -271,6 +271,7 @@ describe('invalid_client_metadata', () => {
     { description: 'T041 a symmetric key', given: { jwks: { keys: [{ kty: 'oct', k: 'x' }] } } },
     { description: 'T041 a symmetric key in disguise', given: { jwks: { keys: [{ kty: 'RSA', k: 'x' }] } } },
     { description: 'T041 a key without type', given: { jwks: { keys: [{ n: 'x' }] } } },
+    { description: 'T041 a key of an empty type', given: { jwks: { keys: [{ kty: '', n: 'x' }] } } },
     { description: 'T041 no keys', given: { jwks: { keys: [] } } },
     { description: 'T041 keys that are no list', given: { jwks: { keys: 'x' } } },
     { description: 'T041 keys as a list', given: { jwks: [publicKey] } },
