@@ -69,7 +69,7 @@ function readerOf(request: Request): ReadBody {
 }
 
 /** The token was for the guard: whatever the application asks elsewhere, it asks with a token of its own. */
-function withoutToken(request: Request): Request {
+export function withoutToken(request: Request): Request {
   try {
     request.headers.delete('authorization');
     request.headers.delete('dpop');
@@ -84,7 +84,7 @@ function withoutToken(request: Request): Request {
 }
 
 /** Adds headers that the application has not set itself. */
-function withHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {
+export function withHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {
   const missing = Object.entries(headers).filter(([name]) => !response.headers.has(name));
   if (missing.length === 0) return response;
   const all = new Headers(response.headers);

@@ -8,12 +8,12 @@ import {
   type GuardOptions,
   type ProtectedResource,
 } from './configuration.ts';
-import { createMetadataRoom } from './metadata.ts';
+import { createMetadataRoom, foreignMetadataAnswer } from './metadata.ts';
 import { neededScopes, type ReadBody } from './needed-scopes.ts';
 import { type OriginPolicy, preflightAnswer } from './origins.ts';
 import type { Principal } from './principal.ts';
 import { checkLive, createStandings, type Standing } from './standing.ts';
-import { findProtectedResource, hasQueryToken, pathOf } from './target.ts';
+import { findProtectedResource, hasQueryToken, isWithin, pathOf } from './target.ts';
 
 /** What a guard needs to know of a request. Adapters fill it from their framework's own. */
 export interface Facts {
@@ -30,6 +30,8 @@ export interface Facts {
   readonly body?: ReadBody | undefined;
   /** Scopes that this route needs beyond those of the resource. */
   readonly scopes?: Scopes | undefined;
+  /** Whom this guard has admitted the same request for, before a route asked for more: its token is gone by then. */
+  readonly principal?: Principal | undefined;
 }
 
 /** Either the request may pass, with headers for the application's response, or here is its answer. */
@@ -44,9 +46,9 @@ export type Admission =
 export interface Guard {
   /** The canonical URIs of the resources that it protects. */
   readonly resources: readonly string[];
-  /** Answers what needs no token, metadata and preflights; `null` for every other request. */
+  /** Answers what needs no token, metadata and preflights of its resources; `null` for every other request. */
   answer(facts: Facts): Answer | null;
-  /** Judges a request. Never rejects. */
+  /** Judges a request, whatever its path: metadata and preflights are answered too. Never rejects. */
   admit(facts: Facts): Promise<Admission>;
   /**
    * The answer for an error of the application: an `OAuthError`, such as `insufficient_scope` found out late, becomes a
@@ -65,34 +67,52 @@ export function createGuard(options: GuardOptions): Guard {
   const configuration = defineConfiguration(options);
   const { resources, origins, bodyLimit } = configuration;
   const serveMetadata = createMetadataRoom(resources.flatMap(({ document }) => document ?? []));
-  const resolveStanding = createStandings(configuration);
+  const standings = createStandings(configuration);
   const { refuse, refuseStranger, challenge } = createRefusals(configuration);
 
   function answer(facts: Facts): Answer | null {
-    const document = serveMetadata(facts.method, pathOf(facts.url));
+    const path = pathOf(facts.url);
+    const document = serveMetadata(facts.method, path);
+    if (document !== null || !isPreflight(facts)) return document;
+    return resources.some((resource) => isWithin(resource, path))
+      ? preflightAnswer(origins, facts.origin)
+      : null;
+  }
+
+  /** Whatever was handed to the guard for judgement is its own, so every preflight is. */
+  function answerAtOnce(facts: Facts): Answer | null {
+    const path = pathOf(facts.url);
+    const document = serveMetadata(facts.method, path) ?? foreignMetadataAnswer(path);
     if (document !== null) return document;
-    const isPreflight = facts.method === 'OPTIONS' && isPresent(facts.requestedMethod);
-    return isPreflight && isPresent(facts.origin) ? preflightAnswer(origins, facts.origin) : null;
+    return isPreflight(facts) ? preflightAnswer(origins, facts.origin) : refuseStranger(facts);
   }
 
   // In this order: preflight, origin, token, scopes. Version, method and body are the application's to judge.
   async function admit(facts: Facts): Promise<Admission> {
-    const given = answer(facts) ?? refuseStranger(facts);
+    const given = answerAtOnce(facts);
     if (given !== null) return { admitted: false, answer: given };
     try {
       const resource = findProtectedResource(resources, pathOf(facts.url));
       if (resource === null) return { admitted: false, answer: NOT_FOUND };
       checkTransports(facts);
-      const found = resolveStanding(resource, facts.authorization);
-      const standing = found instanceof Promise ? await found : found;
+      const standing = await standingFor(resource, facts);
       if (standing === null) return { admitted: false, answer: challenge(resource, facts) };
-      if (resource.verifier.isLive !== undefined) await checkLive(resource, standing.claims);
       const needed = neededScopes(resource, facts.scopes, facts.body, bodyLimit);
       checkScopes(configuration, standing, needed instanceof Promise ? await needed : needed);
       return { admitted: true, principal: standing.principal, headers: pageHeaders(origins, facts) };
     } catch (error) {
       return { admitted: false, answer: refuse(error, facts) };
     }
+  }
+
+  async function standingFor(resource: ProtectedResource, facts: Facts): Promise<Standing | null> {
+    const known = facts.principal && standings.standingOf(facts.principal);
+    if (known?.resource === resource) return known;
+    const found = standings.resolve(resource, facts.authorization);
+    const standing = found instanceof Promise ? await found : found;
+    if (standing !== null && resource.verifier.isLive !== undefined)
+      await checkLive(resource, standing.claims);
+    return standing;
   }
 
   return { resources: resources.map(({ resource }) => resource), answer, admit, refuse };
@@ -169,6 +189,11 @@ function nearestResource(resources: Configuration['resources'], url: string): Pr
   } catch {
     return resources[0];
   }
+}
+
+/** @see Fetch §3.3.2 */
+function isPreflight(facts: Facts): facts is Facts & { readonly origin: string } {
+  return facts.method === 'OPTIONS' && isPresent(facts.requestedMethod) && isPresent(facts.origin);
 }
 
 function isPresent<Value>(value: Value | null | undefined): value is Value {

@@ -7,9 +7,6 @@ import { PUBLIC_DOCUMENT, REQUEST_HEADERS } from './origins.ts';
 /** Every path under it is answered by the guard itself, and never asks for a token. */
 const ROOT = '/.well-known/oauth-protected-resource';
 
-/** Where clients ask a server without resource metadata for its authorization server; nothing stands there. */
-const FOREIGN_ROOTS = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'];
-
 const METHODS = 'GET, HEAD, OPTIONS';
 
 /** Seconds for which a client may keep a document. */
@@ -31,8 +28,6 @@ export function createMetadataRoom(documents: readonly ProtectedResourceMetadata
     for (const path of documents.length === 1 ? paths : paths.slice(0, 1)) served.set(path, answer);
   }
   return (method, path) => {
-    if (!path.startsWith('/.well-known/o')) return null;
-    if (FOREIGN_ROOTS.some((root) => isUnder(root, path))) return NOT_FOUND;
     if (!isUnder(ROOT, path)) return null;
     const answer = served.get(path);
     if (answer === undefined) return NOT_FOUND;
@@ -40,6 +35,19 @@ export function createMetadataRoom(documents: readonly ProtectedResourceMetadata
     if (method === 'HEAD') return { ...answer, body: null };
     return method === 'OPTIONS' ? PREFLIGHT : WRONG_METHOD;
   };
+}
+
+/** Where clients look for the metadata of an authorization server at this origin. */
+const FOREIGN_ROOTS = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'];
+
+/**
+ * 404 for metadata of an authorization server, where a request for it has come as far as the guard: nobody has it, and
+ * a client that looks for it has no token yet.
+ */
+export function foreignMetadataAnswer(path: string): Answer | null {
+  return path.startsWith('/.well-known/o') && FOREIGN_ROOTS.some((root) => isUnder(root, path))
+    ? NOT_FOUND
+    : null;
 }
 
 /** Where the document of a resource stands. */

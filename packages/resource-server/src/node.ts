@@ -1,9 +1,7 @@
 /** The guard in front of a node:http handler. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { OAuthError } from '@portcullis/protocol/errors';
-import type { Answer } from './answers.ts';
-import type { Admission, Facts, Guard } from './guard.ts';
-import { bodyTooLong, joinChunks, type ReadBody } from './needed-scopes.ts';
+import type { Guard } from './guard.ts';
+import { factsOfNode, prepare, sendAnswer } from './node-request.ts';
 import type { Principal } from './principal.ts';
 
 /** What is protected. The request that it gets holds no token; its body is still to be read. */
@@ -26,7 +24,7 @@ export function protectNode(
     try {
       const admission = await guard.admit(facts);
       if (!admission.admitted) return sendAnswer(response, admission.answer);
-      prepare(request, response, admission);
+      prepare(request, response, admission.headers);
       await handler(request, response, admission.principal);
     } catch (error) {
       const answer = guard.refuse(error, facts);
@@ -34,112 +32,4 @@ export function protectNode(
       else sendAnswer(response, answer);
     }
   };
-}
-
-/** The facts of a request. */
-export function factsOfNode(request: IncomingMessage): Facts {
-  const { headers, method = 'GET', url = '/' } = request;
-  return {
-    method,
-    url,
-    authorization: authorizationOf(request),
-    origin: headers.origin,
-    host: headers.host,
-    requestedMethod: headers['access-control-request-method'],
-    body: readerOf(request),
-  };
-}
-
-/** Sends an answer. What is left of the request's body is not waited for. */
-export function sendAnswer(response: ServerResponse, { status, headers, body }: Answer): void {
-  if (status === 413) response.shouldKeepAlive = false;
-  response.writeHead(status, headers).end(body ?? undefined);
-}
-
-/** Makes a request ready for the application: its answer readable for the page that asked, its token gone. */
-export function prepare(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { headers }: Extract<Admission, { admitted: true }>,
-): void {
-  for (const name in headers) response.setHeader(name, headers[name] ?? '');
-  withdrawToken(request);
-}
-
-/** Node keeps the first of several fields, but more than one is an error. */
-function authorizationOf({ headers, rawHeaders }: IncomingMessage): Facts['authorization'] {
-  const field = headers.authorization;
-  if (field === undefined) return undefined;
-  const fields: string[] = [];
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    if (isAuthorization(rawHeaders[at])) fields.push(rawHeaders[at + 1] ?? '');
-  }
-  return fields.length > 1 ? fields : field;
-}
-
-function isAuthorization(name: string | undefined): boolean {
-  return name?.length === 13 && name.toLowerCase() === 'authorization';
-}
-
-/** The token was for the guard: whatever the application asks elsewhere, it asks with a token of its own. */
-function withdrawToken({ headers, rawHeaders }: IncomingMessage): void {
-  delete headers.authorization;
-  delete headers['dpop'];
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    // Emptied and not cut out: the request counts on their number.
-    if (isAuthorization(rawHeaders[at]) || rawHeaders[at]?.toLowerCase() === 'dpop') rawHeaders[at + 1] = '';
-  }
-}
-
-/** What a framework's own reader left behind, if one ran before the guard. */
-type WithBody = IncomingMessage & { readonly body?: unknown };
-
-function readerOf(request: WithBody): ReadBody {
-  return async (limit) => {
-    if (request.body !== undefined) return request.body;
-    if (isBodiless(request)) return '';
-    if (request.readableEnded)
-      throw new Error('something read the body before the guard, and kept nothing of it');
-    return readWhole(request, limit);
-  };
-}
-
-function isBodiless({ headers, complete, readableLength, readableEnded }: IncomingMessage): boolean {
-  if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0) return true;
-  return complete && readableLength === 0 && !readableEnded;
-}
-
-/** Reads a body to its end and puts it back into the stream, before that end has been told to anybody. */
-function readWhole(request: IncomingMessage, limit: number): Promise<Uint8Array> {
-  return new Promise((resolve, reject) => {
-    const chunks: Uint8Array[] = [];
-    let length = 0;
-    const stop = (): void => {
-      request.off('readable', take).off('error', fail).off('close', fail);
-    };
-    const refuse = (error: OAuthError): void => {
-      stop();
-      reject(error);
-    };
-    const fail = (): void =>
-      refuse(new OAuthError('invalid_request', 'The body broke off.', { reason: 'body broke off' }));
-    const take = (): void => {
-      // Nothing is read from an empty stream: at its end that would announce the end.
-      while (request.readableLength > 0 && length <= limit) {
-        const chunk: Uint8Array | null = request.read();
-        if (chunk === null) break;
-        chunks.push(chunk);
-        length += chunk.byteLength;
-      }
-      if (length > limit) refuse(bodyTooLong(limit));
-      else if (request.complete) finish();
-    };
-    const finish = (): void => {
-      stop();
-      const body = joinChunks(chunks, length);
-      if (length > 0) request.unshift(body);
-      resolve(body);
-    };
-    request.on('readable', take).on('error', fail).on('close', fail);
-  });
 }

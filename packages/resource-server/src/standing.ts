@@ -20,14 +20,15 @@ export interface Standing {
 
 type Authorization = string | readonly string[] | null | undefined;
 
-/**
- * Finds out what stands behind an Authorization header; `null` when it presents no token.
- * @throws OAuthError `invalid_request`, `invalid_token` or `temporarily_unavailable`.
- */
-export type ResolveStanding = (
-  resource: ProtectedResource,
-  authorization: Authorization,
-) => Standing | null | Promise<Standing>;
+export interface Standings {
+  /**
+   * Finds out what stands behind an Authorization header; `null` when it presents no token.
+   * @throws OAuthError `invalid_request`, `invalid_token` or `temporarily_unavailable`.
+   */
+  resolve(resource: ProtectedResource, authorization: Authorization): Standing | null | Promise<Standing>;
+  /** What stands behind a principal that came from here; `undefined` for any other. */
+  standingOf(principal: Principal): Standing | undefined;
+}
 
 /** On average no longer than this, so that many long tokens take no more room than many short ones. */
 const REMEMBERED_CHARACTERS = 1024;
@@ -36,14 +37,19 @@ const REMEMBERED_CHARACTERS = 1024;
 const LONGEST_FIELD = 16_500;
 
 /** Remembers by the whole field, so that a token seen before costs one look-up and no parsing. */
-export function createStandings(configuration: Configuration): ResolveStanding {
+export function createStandings(configuration: Configuration): Standings {
   const { clock, skew, rememberedTokens } = configuration;
   const memory = createMemory<Standing>({
     entries: rememberedTokens,
     characters: rememberedTokens * REMEMBERED_CHARACTERS,
   });
 
-  return (resource, authorization) => {
+  const proven = new WeakMap<Principal, Standing>();
+
+  function resolve(
+    resource: ProtectedResource,
+    authorization: Authorization,
+  ): ReturnType<Standings['resolve']> {
     const field =
       typeof authorization === 'string' && authorization.length <= LONGEST_FIELD ? authorization : null;
     const now = clock();
@@ -56,10 +62,13 @@ export function createStandings(configuration: Configuration): ResolveStanding {
 
     function keep(found: VerifiedToken): Standing {
       const standing = standingOf(found, resource);
+      proven.set(standing.principal, standing);
       if (field !== null && rememberedTokens > 0 && standing.freshUntil > now) memory.keep(field, standing);
       return standing;
     }
-  };
+  }
+
+  return { resolve, standingOf: (principal) => proven.get(principal) };
 
   function verify(
     resource: ProtectedResource,

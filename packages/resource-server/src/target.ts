@@ -21,6 +21,11 @@ export function hasQueryToken(target: string): boolean {
   return query !== -1 && new URLSearchParams(target.slice(query)).has('access_token');
 }
 
+/** Whether a path is that of a resource, or below it. */
+export function isWithin({ path: outer }: ProtectedResource, path: string): boolean {
+  return `${path.toLowerCase()}/`.startsWith(`${outer}/`);
+}
+
 /**
  * The resource that a path belongs to. A guard with one resource protects whatever it is given, so that it cannot be
  * passed by on another path; among several, the longest whose path is a prefix ending where a segment ends, whatever the
@@ -38,11 +43,9 @@ export function findProtectedResource(
       'Write the path without dot segments, double or encoded slashes.',
     );
   }
-  const wanted = `${path.toLowerCase()}/`;
   let found: ProtectedResource | null = null;
   for (const resource of resources) {
-    if (wanted.startsWith(`${resource.path}/`) && resource.path.length >= (found?.path.length ?? 0))
-      found = resource;
+    if (isWithin(resource, path) && resource.path.length >= (found?.path.length ?? 0)) found = resource;
   }
   return found;
 }

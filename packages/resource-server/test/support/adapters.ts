@@ -1,18 +1,121 @@
 /** The adapters, each as something that the shared suite can start. */
+import type { IncomingMessage } from 'node:http';
+import { getRequestListener } from '@hono/node-server';
+import express from 'express';
+import fastify from 'fastify';
+import { Hono } from 'hono';
+import Koa from 'koa';
+import * as forExpress from '../../src/express.ts';
+import * as forFastify from '../../src/fastify.ts';
 import { protect } from '../../src/fetch.ts';
+import * as forHono from '../../src/hono.ts';
+import type { Principal } from '../../src/index.ts';
+import * as forKoa from '../../src/koa.ts';
+import { principalOf, protectMcp, protectMcpNode } from '../../src/mcp.ts';
 import { protectNode } from '../../src/node.ts';
-import { listen, received, type Start } from './server.ts';
+import {
+  type Application,
+  listen,
+  type Reply,
+  received,
+  type Seen,
+  type Start,
+  type Started,
+} from './server.ts';
 
-export const startFetch: Start = async (guard, application) => {
-  const handle = protect(guard, async (request, principal) => {
-    const fields = JSON.stringify([...request.headers]);
-    const body = await request.text();
-    const reply = await application({ method: request.method, body, principal, fields });
-    return new Response(reply.body, {
-      status: reply.status,
-      ...(reply.headers && { headers: reply.headers }),
-    });
+export const startFetch: Start = async (guard, application) =>
+  send(protect(guard, (request, principal) => answer(application, request, principal)));
+
+export const startNode: Start = (guard, application) =>
+  listen(
+    protectNode(guard, async (request, response, principal) => {
+      const { status, headers, body } = await application(await see(request, principal));
+      response.writeHead(status, headers).end(body);
+    }),
+  );
+
+export const startExpress: Start = (guard, application) => {
+  const app = express();
+  app.use(forExpress.publish(guard));
+  app.use(forExpress.protect(guard));
+  app.use(async (request, response) => {
+    const { status, headers, body } = await application(await see(request, forExpress.principalOf(request)));
+    response.writeHead(status, headers).end(body);
   });
+  app.use(forExpress.refusals(guard));
+  return listen(app);
+};
+
+export const startFastify: Start = async (guard, application) => {
+  const app = fastify({ forceCloseConnections: true });
+  app.addHook('onRequest', forFastify.publish(guard));
+  app.addHook('onRequest', forFastify.protect(guard));
+  app.setErrorHandler(forFastify.refusals(guard));
+  // Whatever it is, as text: bodies are compared byte for byte.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+  app.all('*', async (request, reply) => {
+    const principal = forFastify.principalOf(request);
+    const body = typeof request.body === 'string' ? request.body : '';
+    const fields = JSON.stringify([request.headers, request.raw.headers, request.raw.rawHeaders]);
+    const made = await application({ method: request.method, body, principal, fields });
+    return reply
+      .code(made.status)
+      .headers({ ...made.headers })
+      .send(made.body);
+  });
+  await app.ready();
+  return listen((request, response) => app.routing(request, response));
+};
+
+export const startKoa: Start = (guard, application) => {
+  const app = new Koa();
+  app.silent = true;
+  app.use(forKoa.publish(guard));
+  app.use(forKoa.protect(guard));
+  app.use(async (context) => {
+    const { status, headers, body } = await application(await see(context.req, forKoa.principalOf(context)));
+    context.status = status;
+    context.set({ ...headers });
+    context.body = body;
+  });
+  return listen(app.callback());
+};
+
+function honoApp(guard: Parameters<Start>[0], application: Application): Hono {
+  const app = new Hono();
+  app.onError((_error, context) => context.text('failed', 500));
+  app.use(forHono.publish(guard));
+  app.use(forHono.protect(guard));
+  app.all('*', (context) => answer(application, context.req.raw, forHono.principalOf(context)));
+  return app;
+}
+
+export const startHono: Start = async (guard, application) => {
+  const app = honoApp(guard, application);
+  return send(async (request) => app.fetch(request));
+};
+
+export const startHonoOnNode: Start = (guard, application) =>
+  listen(getRequestListener(honoApp(guard, application).fetch));
+
+export const startMcp: Start = async (guard, application) =>
+  send(
+    protectMcp(guard, {
+      fetch: (request, { authInfo }) => answer(application, request, principalOf(authInfo)),
+    }),
+  );
+
+export const startMcpOnNode: Start = (guard, application) =>
+  listen(
+    protectMcpNode(guard, async (request, response) => {
+      const made = await application(await see(request, principalOf(request.auth)));
+      response.writeHead(made.status, made.headers).end(made.body);
+    }),
+  );
+
+/** Sends requests to a web-standard handler, without a socket. */
+function send(handle: (request: Request) => Promise<Response>): Started {
   return {
     async send({ method = 'GET', path = '/mcp', headers = [], body }) {
       const text = typeof body === 'object' ? body.join('') : body;
@@ -26,15 +129,18 @@ export const startFetch: Start = async (guard, application) => {
     },
     async close() {},
   };
-};
+}
 
-export const startNode: Start = (guard, application) =>
-  listen(
-    protectNode(guard, async (request, response, principal) => {
-      const fields = JSON.stringify([request.headers, request.rawHeaders, request.headersDistinct]);
-      let body = '';
-      for await (const chunk of request) body += String(chunk);
-      const reply = await application({ method: request.method ?? '', body, principal, fields });
-      response.writeHead(reply.status, reply.headers).end(reply.body);
-    }),
-  );
+async function answer(application: Application, request: Request, principal: Principal): Promise<Response> {
+  const fields = JSON.stringify([...request.headers]);
+  const seen: Seen = { method: request.method, body: await request.text(), principal, fields };
+  const { status, headers, body }: Reply = await application(seen);
+  return new Response(body, { status, ...(headers && { headers }) });
+}
+
+async function see(request: IncomingMessage, principal: Principal): Promise<Seen> {
+  const fields = JSON.stringify([request.headers, request.rawHeaders, request.headersDistinct]);
+  let body = '';
+  for await (const chunk of request) body += String(chunk);
+  return { method: request.method ?? '', body, principal, fields };
+}

@@ -25,7 +25,7 @@ export interface Received {
 }
 
 /** What an application behind the guard gets to see. */
-interface Seen {
+export interface Seen {
   readonly method: string;
   readonly body: string;
   readonly principal: Principal;
@@ -33,7 +33,7 @@ interface Seen {
   readonly fields: string;
 }
 
-interface Reply {
+export interface Reply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: string;

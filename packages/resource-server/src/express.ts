@@ -1,0 +1,64 @@
+/** The guard as Express middleware. Anything on node:http that calls `(request, response, next)` can use it. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Scopes } from '@portcullis/protocol';
+import { OAuthError } from '@portcullis/protocol/errors';
+import { carriedPrincipal, carryPrincipal } from './carrier.ts';
+import type { Facts, Guard } from './guard.ts';
+import { factsOfNode, prepare, sendAnswer } from './node-request.ts';
+
+export { principalOf } from './carrier.ts';
+
+/** A request of Express, as far as the guard needs it. */
+type ExpressRequest = IncomingMessage & { readonly originalUrl?: string };
+
+type Next = (error?: unknown) => void;
+
+/** What a route may ask for beyond what its resource needs. */
+export interface RouteOptions {
+  readonly scopes?: Scopes;
+}
+
+/**
+ * Admits a request to what follows, or answers it. `principalOf(request)` tells what follows on whose behalf.
+ * Put it before anything that reads the body, or after a body parser; not after what reads it and keeps nothing.
+ */
+export function protect(
+  guard: Guard,
+  options: RouteOptions = {},
+): (request: ExpressRequest, response: ServerResponse, next: Next) => void {
+  return (request, response, next) => {
+    const facts = factsOf(request, options);
+    guard.admit(facts).then((admission) => {
+      if (!admission.admitted) return sendAnswer(response, admission.answer);
+      prepare(request, response, admission.headers);
+      carryPrincipal(request, admission.principal);
+      return next();
+    }, next);
+  };
+}
+
+/** Serves the metadata documents, and preflights of the resources. Put it at the root of the application, first. */
+export function publish(
+  guard: Guard,
+): (request: ExpressRequest, response: ServerResponse, next: Next) => void {
+  return (request, response, next) => {
+    const answer = guard.answer(factsOf(request));
+    if (answer === null) next();
+    else sendAnswer(response, answer);
+  };
+}
+
+/** Turns an `OAuthError` of a handler into the guard's challenge. Put it last; other errors go on. */
+export function refusals(
+  guard: Guard,
+): (error: unknown, request: ExpressRequest, response: ServerResponse, next: Next) => void {
+  return (error, request, response, next) => {
+    if (!(error instanceof OAuthError) || response.headersSent) return next(error);
+    sendAnswer(response, guard.refuse(error, factsOf(request)));
+  };
+}
+
+/** A router cuts off `url` what it has matched. */
+function factsOf(request: ExpressRequest, { scopes }: RouteOptions = {}): Facts {
+  return factsOfNode(request, { url: request.originalUrl, scopes, principal: carriedPrincipal(request) });
+}

@@ -1,0 +1,76 @@
+/** The guard as Fastify hooks. */
+import type { IncomingMessage } from 'node:http';
+import { OAuthError } from '@portcullis/protocol/errors';
+import type { Answer } from './answers.ts';
+import { carriedPrincipal, carryPrincipal } from './carrier.ts';
+import type { RouteOptions } from './express.ts';
+import type { Facts, Guard } from './guard.ts';
+import { factsOfNode, withdrawToken } from './node-request.ts';
+
+export { principalOf } from './carrier.ts';
+export type { RouteOptions } from './express.ts';
+
+/** A request of Fastify, as far as the guard needs it. */
+interface FastifyRequest {
+  readonly raw: IncomingMessage;
+  readonly originalUrl: string;
+}
+
+/** A reply of Fastify, as far as the guard needs it. */
+interface FastifyReply {
+  code(status: number): FastifyReply;
+  headers(values: Record<string, string>): FastifyReply;
+  send(payload?: unknown): FastifyReply;
+}
+
+type Done = (error?: Error) => void;
+
+/**
+ * An `onRequest` hook that admits a request to its route, or answers it. `principalOf(request)` tells the handler on
+ * whose behalf. The body is still to be parsed then, and is.
+ */
+export function protect(
+  guard: Guard,
+  options: RouteOptions = {},
+): (request: FastifyRequest, reply: FastifyReply, done: Done) => void {
+  return (request, reply, done) => {
+    guard.admit(factsOf(request, options)).then((admission) => {
+      if (!admission.admitted) return sendAnswer(reply, admission.answer);
+      withdrawToken(request.raw);
+      carryPrincipal(request, admission.principal);
+      reply.headers({ ...admission.headers });
+      return done();
+    }, done);
+  };
+}
+
+/** An `onRequest` hook for the whole application: serves the metadata documents, and preflights of the resources. */
+export function publish(guard: Guard): (request: FastifyRequest, reply: FastifyReply, done: Done) => void {
+  return (request, reply, done) => {
+    const answer = guard.answer(factsOf(request));
+    if (answer === null) done();
+    else sendAnswer(reply, answer);
+  };
+}
+
+/** An error handler: an `OAuthError` becomes the guard's challenge, any other error goes to the handler above. */
+export function refusals(
+  guard: Guard,
+): (error: unknown, request: FastifyRequest, reply: FastifyReply) => void {
+  return (error, request, reply) => {
+    if (error instanceof OAuthError) sendAnswer(reply, guard.refuse(error, factsOf(request)));
+    else reply.send(error);
+  };
+}
+
+function factsOf(request: FastifyRequest, { scopes }: RouteOptions = {}): Facts {
+  const { raw, originalUrl: url } = request;
+  return factsOfNode(raw, { url, scopes, principal: carriedPrincipal(request) });
+}
+
+function sendAnswer(reply: FastifyReply, { status, headers, body }: Answer): void {
+  reply
+    .code(status)
+    .headers({ ...headers })
+    .send(body ?? undefined);
+}

@@ -1,0 +1,64 @@
+/** The guard as Koa middleware. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { OAuthError } from '@portcullis/protocol/errors';
+import type { Answer } from './answers.ts';
+import { carriedPrincipal, carryPrincipal } from './carrier.ts';
+import type { RouteOptions } from './express.ts';
+import type { Facts, Guard } from './guard.ts';
+import { factsOfNode, prepare } from './node-request.ts';
+
+export { principalOf } from './carrier.ts';
+export type { RouteOptions } from './express.ts';
+
+/** A context of Koa, as far as the guard needs it. */
+interface KoaContext {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly originalUrl: string;
+  status: number;
+  body: unknown;
+  set(headers: Record<string, string>): void;
+}
+
+type KoaMiddleware = (context: KoaContext, next: () => Promise<unknown>) => Promise<void>;
+
+/**
+ * Admits a request to what follows, or answers it. `principalOf(context)` tells what follows on whose behalf.
+ * An `OAuthError` that is thrown behind it becomes the guard's challenge; other errors go on.
+ */
+export function protect(guard: Guard, options: RouteOptions = {}): KoaMiddleware {
+  return async (context, next) => {
+    const facts = factsOf(context, options);
+    const admission = await guard.admit(facts);
+    if (!admission.admitted) return sendAnswer(context, admission.answer);
+    prepare(context.req, context.res, admission.headers);
+    carryPrincipal(context, admission.principal);
+    try {
+      await next();
+    } catch (error) {
+      if (!(error instanceof OAuthError)) throw error;
+      sendAnswer(context, guard.refuse(error, facts));
+    }
+  };
+}
+
+/** Serves the metadata documents, and preflights of the resources. Put it first. */
+export function publish(guard: Guard): KoaMiddleware {
+  return async (context, next) => {
+    const answer = guard.answer(factsOf(context));
+    if (answer === null) await next();
+    else sendAnswer(context, answer);
+  };
+}
+
+function factsOf(context: KoaContext, { scopes }: RouteOptions = {}): Facts {
+  const { req, originalUrl: url } = context;
+  return factsOfNode(req, { url, scopes, principal: carriedPrincipal(context) });
+}
+
+/** Koa takes a body of null for 204, so an empty one is written as empty text. */
+function sendAnswer(context: KoaContext, { status, headers, body }: Answer): void {
+  context.body = body ?? '';
+  context.status = status;
+  context.set({ ...headers });
+}

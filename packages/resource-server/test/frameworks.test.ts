@@ -1,0 +1,265 @@
+import express from 'express';
+import fastify from 'fastify';
+import { Hono } from 'hono';
+import Koa from 'koa';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import * as forExpress from '../src/express.ts';
+import * as forFastify from '../src/fastify.ts';
+import * as forHono from '../src/hono.ts';
+import { createGuard, type Guard } from '../src/index.ts';
+import * as forKoa from '../src/koa.ts';
+import { authInfoOf, principalOf } from '../src/mcp.ts';
+import { createIssuer, NOW, RESOURCE, type TestIssuer } from './support/issuer.ts';
+import { listen, received, type Sent, type Started } from './support/server.ts';
+
+let issuer: TestIssuer;
+let guard: Guard;
+let started: Started | undefined;
+
+beforeAll(async () => {
+  issuer = await createIssuer();
+  guard = createGuard({
+    resource: RESOURCE,
+    scopes: ['base'],
+    scopesFor: ({ tool }) => (tool === 'write' ? ['write'] : []),
+    verifier: issuer.verifier(),
+    clock: () => NOW,
+    events: () => {},
+  });
+});
+
+afterEach(async () => {
+  await started?.close();
+  started = undefined;
+});
+
+const CALL = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'write' } };
+
+async function calling(scope: string, path = '/mcp'): Promise<Sent> {
+  return {
+    method: 'POST',
+    path,
+    body: JSON.stringify(CALL),
+    headers: [
+      ['authorization', `Bearer ${await issuer.token({ scope })}`],
+      ['content-type', 'application/json'],
+    ],
+  };
+}
+
+/** Refused without the scope of its operation, admitted with it, and the body parsed once all the same. */
+async function expectJudged({ send }: Started): Promise<void> {
+  const refused = await send(await calling('base'));
+  expect([refused.status, refused.json['scope']]).toEqual([403, 'base write']);
+  const admitted = await send(await calling('base write'));
+  expect([admitted.status, admitted.json]).toEqual([200, { subject: 'alice', body: CALL }]);
+}
+
+describe('Express', () => {
+  const reply = (request: express.Request, response: express.Response): void => {
+    response.json({ subject: forExpress.principalOf(request).subject, body: request.body });
+  };
+
+  it('parses the body behind the guard', async () => {
+    const app = express();
+    app.post('/mcp', forExpress.protect(guard), express.json(), reply);
+    started = await listen(app);
+    await expectJudged(started);
+  });
+
+  it('may have parsed the body before the guard', async () => {
+    const app = express();
+    app.use(express.json());
+    app.post('/mcp', forExpress.protect(guard), reply);
+    started = await listen(app);
+    await expectJudged(started);
+  });
+
+  it('is told when something read the body and kept nothing', async () => {
+    const app = express();
+    app.use(async (request, _response, next) => {
+      for await (const _ of request);
+      next();
+    });
+    app.post('/mcp', forExpress.protect(guard), reply);
+    started = await listen(app);
+    expect((await started.send(await calling('base write'))).status).toBe(500);
+  });
+
+  it('mounts the guard below a path, on routes with scopes of their own, and leaves the rest alone', async () => {
+    const app = express();
+    app.use(forExpress.publish(guard));
+    app.get('/health', (_request, response) => void response.send('ok'));
+    app.get(
+      '/.well-known/oauth-authorization-server',
+      (_request, response) => void response.json({ mine: true }),
+    );
+    app.use('/mcp', forExpress.protect(guard));
+    app.all('/mcp/admin', forExpress.protect(guard, { scopes: ['admin', 'root'] }), reply);
+    app.all('/mcp', reply);
+    app.get('/open', (request, response) => void response.json(forExpress.principalOf(request)));
+    const complaints: string[] = [];
+    app.use(((error, _request, response, _next) => {
+      complaints.push(String(error));
+      response.status(500).end();
+    }) as express.ErrorRequestHandler);
+    started = await listen(app);
+    const { send } = started;
+    expect((await send({ path: '/health' })).text).toBe('ok');
+    expect((await send({ path: '/.well-known/oauth-authorization-server' })).json).toEqual({ mine: true });
+    expect((await send({ path: '/.well-known/oauth-protected-resource/mcp' })).json['resource']).toBe(
+      RESOURCE,
+    );
+    expect((await send({ path: '/mcp' })).status).toBe(401);
+    const admin = await send(await calling('base write', '/mcp/admin'));
+    expect([admin.status, admin.json['scope']]).toEqual([403, 'base admin root write']);
+    const granted = await send(await calling('base write admin root', '/mcp/admin'));
+    expect([granted.status, granted.json['subject']]).toEqual([200, 'alice']);
+    expect((await send({ path: '/open' })).status).toBe(500);
+    expect(complaints).toEqual([expect.stringContaining('No guard stands before this handler')]);
+  });
+
+  it('answers preflights of the resource at the root, and leaves those of others alone', async () => {
+    const app = express();
+    app.use(forExpress.publish(guard));
+    app.options('/other', (_request, response) => void response.status(200).send('mine'));
+    started = await listen(app);
+    const headers = [
+      ['origin', 'https://app.example'],
+      ['access-control-request-method', 'POST'],
+    ] as const;
+    expect((await started.send({ method: 'OPTIONS', path: '/mcp', headers })).status).toBe(204);
+    expect((await started.send({ method: 'OPTIONS', path: '/other', headers })).text).toBe('mine');
+  });
+
+  it('leaves errors that are no refusals to the application', async () => {
+    const app = express();
+    app.post('/mcp', forExpress.protect(guard), () => {
+      throw new Error('mine');
+    });
+    app.use(forExpress.refusals(guard));
+    app.use(((error, _request, response, _next) => {
+      response.status(418).send(error.message);
+    }) as express.ErrorRequestHandler);
+    started = await listen(app);
+    const response = await started.send(await calling('base write'));
+    expect([response.status, response.text]).toEqual([418, 'mine']);
+  });
+});
+
+describe('Fastify', () => {
+  it('parses the body behind the guard, and keeps scopes of routes', async () => {
+    const app = fastify();
+    const reply = (request: object & { readonly body: unknown }): unknown => ({
+      subject: forFastify.principalOf(request).subject,
+      body: request.body,
+    });
+    app.post('/mcp', { onRequest: forFastify.protect(guard) }, async (request) => reply(request));
+    const admin = { onRequest: forFastify.protect(guard, { scopes: ['admin'] }) };
+    app.post('/mcp/admin', admin, async (request) => reply(request));
+    await app.ready();
+    started = await listen((request, response) => app.routing(request, response));
+    await expectJudged(started);
+    const refused = await started.send(await calling('base', '/mcp/admin'));
+    expect([refused.status, refused.json['scope']]).toEqual([403, 'base admin write']);
+  });
+
+  it('leaves errors that are no refusals to the application', async () => {
+    const app = fastify();
+    app.setErrorHandler(forFastify.refusals(guard));
+    app.post('/mcp', { onRequest: forFastify.protect(guard) }, async () => {
+      throw new Error('mine');
+    });
+    await app.ready();
+    started = await listen((request, response) => app.routing(request, response));
+    const response = await started.send(await calling('base write'));
+    expect([response.status, response.json['message']]).toEqual([500, 'mine']);
+  });
+});
+
+describe('Koa', () => {
+  it('reads the body behind the guard, and keeps scopes of routes', async () => {
+    const app = new Koa();
+    app.silent = true;
+    app.use(forKoa.protect(guard));
+    app.use(async (context, next) => {
+      if (context.path === '/mcp/admin') await forKoa.protect(guard, { scopes: ['admin'] })(context, next);
+      else await next();
+    });
+    app.use(async (context) => {
+      let text = '';
+      for await (const chunk of context.req) text += String(chunk);
+      context.body = { subject: forKoa.principalOf(context).subject, body: JSON.parse(text) };
+    });
+    started = await listen(app.callback());
+    await expectJudged(started);
+    const refused = await started.send(await calling('base write', '/mcp/admin'));
+    expect([refused.status, refused.json['scope']]).toEqual([403, 'base admin write']);
+    expect((await started.send(await calling('base write admin', '/mcp/admin'))).status).toBe(200);
+  });
+
+  it('leaves errors that are no refusals to the application', async () => {
+    const app = new Koa();
+    app.silent = true;
+    app.use(forKoa.protect(guard));
+    app.use(() => {
+      throw new Error('mine');
+    });
+    started = await listen(app.callback());
+    expect((await started.send(await calling('base write'))).status).toBe(500);
+  });
+});
+
+describe('Hono', () => {
+  const serve = (app: Hono): Started => ({
+    async send({ path = '/mcp', headers = [], ...rest }) {
+      const fields = headers.map(([name, value]) => [name, value] as [string, string]);
+      const response = await app.request(path, { ...rest, headers: fields } as RequestInit);
+      return received(response.status, response.headers, await response.text());
+    },
+    async close() {},
+  });
+
+  it('parses the body behind the guard, and keeps scopes of routes', async () => {
+    const app = new Hono();
+    app.post('/mcp', forHono.protect(guard), async (context) =>
+      context.json({ subject: forHono.principalOf(context).subject, body: await context.req.json() }),
+    );
+    app.post('/mcp/admin', forHono.protect(guard, { scopes: ['admin'] }), (context) => context.text('never'));
+    await expectJudged(serve(app));
+    const refused = await serve(app).send(await calling('base', '/mcp/admin'));
+    expect([refused.status, refused.json['scope']]).toEqual([403, 'base admin write']);
+  });
+
+  it('may have parsed the body before the guard', async () => {
+    const app = new Hono();
+    app.use(async (context, next) => {
+      await context.req.json();
+      await next();
+    });
+    app.post('/mcp', forHono.protect(guard), async (context) =>
+      context.json({ subject: forHono.principalOf(context).subject, body: await context.req.json() }),
+    );
+    await expectJudged(serve(app));
+  });
+});
+
+describe('authInfo of the MCP server packages', () => {
+  it('[S-AUD-4] says all of the principal, and nothing of the token', async () => {
+    const token = await issuer.token({ scope: 'base' });
+    const admission = await guard.admit({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
+    if (!admission.admitted) throw new Error('refused');
+    const authInfo = authInfoOf(admission.principal);
+    expect(authInfo).toMatchObject({
+      clientId: 'notes-app',
+      scopes: ['base'],
+      expiresAt: NOW + 600,
+      resource: new URL(RESOURCE),
+      resourceMetadataUrl: 'https://api.example/.well-known/oauth-protected-resource/mcp',
+    });
+    expect(JSON.stringify(authInfo)).not.toContain(token);
+    expect(principalOf(authInfo)).toBe(admission.principal);
+    expect(() => principalOf({ extra: {} })).toThrow('not from a guard');
+    expect(() => principalOf(undefined)).toThrow('not from a guard');
+  });
+});
