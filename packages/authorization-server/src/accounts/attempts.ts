@@ -29,7 +29,7 @@ export function pauseAfter(failures: number, limit: Limit): number {
 }
 
 /** What became of the question whether somebody may try. */
-export type Attempt =
+type Attempt =
   | { readonly kind: 'wait'; readonly seconds: number }
   /** It counts as failed until one of these is called. */
   | { readonly kind: 'go'; succeeded(): void; withdrawn(): void };

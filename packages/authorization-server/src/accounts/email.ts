@@ -9,7 +9,7 @@ const LONGEST_EMAIL = 254;
  */
 export function emailKey(text: string): string | null {
   const key = text.trim().normalize('NFKC').toLowerCase();
-  const [, local, domain] = /^([^\s\p{C}@]{1,64})@([^\s\p{C}@/\\:[\]]+)$/u.exec(key) ?? [];
+  const [, local, domain] = /^([^\s\p{C}@]{1,64})@([\p{L}\p{M}\p{N}.-]+)$/u.exec(key) ?? [];
   const host = domainToASCII(domain ?? '');
   if (local === undefined || host === '') return null;
   return local.length + host.length < LONGEST_EMAIL ? `${local}@${host}` : null;

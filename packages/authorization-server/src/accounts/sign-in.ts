@@ -6,7 +6,7 @@ import { emailKey } from './email.ts';
 import type { Passwords } from './passwords.ts';
 
 /** What became of a sign-in. */
-export type SignIn =
+type SignIn =
   | { readonly kind: 'signed-in'; readonly account: AccountRecord }
   /** Unknown account, wrong password or disabled account: nobody learns which. */
   | { readonly kind: 'refused' }

@@ -23,7 +23,7 @@ export interface AskedResource {
 }
 
 /** Where the browser goes afterwards: a host, in punycode where it is not ASCII, or a scheme. */
-export interface ReturnPlace {
+interface ReturnPlace {
   readonly kind: 'https' | 'loopback' | 'private-use';
   readonly display: string;
 }
