@@ -29,8 +29,11 @@ export interface Access {
   peek(): Tokens | null;
   /** The tokens to send, renewed ahead of their expiry; `null` when there are none. */
   current(): Promise<Tokens | null>;
-  /** Better tokens than those that the server refused with 401. */
-  renew(refused: Tokens | null, challenge: ServerChallenge): Promise<Renewal>;
+  /**
+   * Better tokens than those that the server refused with 401.
+   * @param mayRefresh `false` after a refresh brought tokens that were refused too
+   */
+  renew(refused: Tokens | null, challenge: ServerChallenge, mayRefresh: boolean): Promise<Renewal>;
   /** Tokens with the scopes that an operation lacks; `null` when asking would bring nothing. */
   stepUp(short: Tokens, challenge: ServerChallenge): Promise<Tokens | null>;
   /** Gets tokens because the host asks for it. */
@@ -151,12 +154,16 @@ export function createAccess(configuration: Configuration, hands: AccessHands): 
     }
   }
 
-  async function renew(refused: Tokens | null, challenge: ServerChallenge): Promise<Renewal> {
+  async function renew(
+    refused: Tokens | null,
+    challenge: ServerChallenge,
+    mayRefresh: boolean,
+  ): Promise<Renewal> {
     await load();
     if (known !== null && known.tokens.accessToken !== refused?.accessToken) {
       return { tokens: known.tokens, by: 'adopted' };
     }
-    if (known !== null && known.tokens.refreshToken !== null && grant.kind === 'person') {
+    if (mayRefresh && known !== null && known.tokens.refreshToken !== null && grant.kind === 'person') {
       const tokens = await refreshOnce(known);
       if (tokens !== null && tokens.accessToken !== refused?.accessToken) return { tokens, by: 'refreshed' };
     }
@@ -199,7 +206,8 @@ export function createAccess(configuration: Configuration, hands: AccessHands): 
     const release = await store.lock(`sign in ${server} ${account}`);
     try {
       await load();
-      if (wish.refused !== null && known !== null && known.tokens.accessToken !== wish.refused.accessToken) {
+      const newer = known !== null && known.tokens.accessToken !== wish.refused?.accessToken;
+      if (known !== null && newer && wish.reason !== 'asked_for') {
         return known.tokens;
       }
       return await obtain(wish);

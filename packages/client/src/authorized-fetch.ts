@@ -1,5 +1,5 @@
 /** `fetch` with an access token: sent to the server's own origin only, renewed when it is refused, widened when it is too narrow. */
-import type { Access } from './access.ts';
+import type { Access, Renewal } from './access.ts';
 import type { Configuration } from './configuration.ts';
 import { NO_CHALLENGE, readServerChallenge } from './discovery/challenge.ts';
 import type { Nonces } from './dpop/nonces.ts';
@@ -38,17 +38,18 @@ export function createAuthorizedFetch(
 
   async function insist(request: Repeatable, first: Tokens | null): Promise<Response> {
     let tokens = first;
-    let obtained = false;
-    let refreshed = false;
+    const renewals = new Set<Renewal['by']>();
     let stepUps = 0;
     for (;;) {
       const response = await sendWithNonce(request, tokens);
-      if (response.status === 401 && !obtained) {
+      // Refresh once if possible, else sign in once, then give up.
+      if (response.status === 401 && !renewals.has('obtained')) {
+        const mayRefresh = !renewals.has('refreshed');
+        const challenge = readServerChallenge(response.headers);
         await discard(response);
-        const renewal = await access.renew(tokens, readServerChallenge(response.headers));
-        // Refresh once if possible, else sign in once, then give up.
-        obtained = renewal.by === 'obtained' || (refreshed && renewal.by === 'adopted');
-        refreshed = true;
+        const renewal = await access.renew(tokens, challenge, mayRefresh);
+        // Somebody else's tokens that are refused as well are no reason to go on for ever.
+        renewals.add(renewals.has(renewal.by) ? 'obtained' : renewal.by);
         tokens = renewal.tokens;
         continue;
       }

@@ -1,0 +1,243 @@
+/** The authorized fetch: where the token goes and where it does not, what is repeated, and when it gives up. */
+import { describe, expect, it } from 'vitest';
+import { calls, codeOf, createWorld, openParty, type World } from './support/world.ts';
+
+const authorizations = (world: World) =>
+  calls(world).map(({ headers }) => headers.get('authorization') !== null);
+
+describe('where the token goes', () => {
+  it('[C-TOK-1 C-TOK-5] to the server, and to no other origin', async () => {
+    const world = await createWorld();
+    const other = await openParty();
+    other.on('GET /', { body: 'hello' });
+    const client = world.client();
+    await client.fetch(world.serverUrl);
+    expect(await (await client.fetch(`${other.origin}/`)).text()).toBe('hello');
+    expect(other.log[0]?.headers.has('authorization')).toBe(false);
+    expect(authorizations(world)).toEqual([false, true]);
+  });
+
+  it('[C-BEAR-60] not along with a redirect to another origin, and neither does the request', async () => {
+    const world = await createWorld();
+    const other = await openParty();
+    other.on('/', { body: 'caught' });
+    world.server.on('/away', { status: 307, headers: { location: `${other.origin}/` } });
+    const client = world.client();
+    await client.fetch(world.serverUrl);
+    expect(
+      await codeOf(client.fetch(`${world.server.origin}/away`, { method: 'POST', body: 'private' })),
+    ).toBe('redirected');
+    expect(other.log).toEqual([]);
+  });
+
+  it.each(['http://plain.example/', 'https://evil.example/', '//evil.example/', 'javascript:alert(1)'])(
+    '[C-BEAR-60] not to %s',
+    async (location) => {
+      const world = await createWorld();
+      world.server.on('/away', { status: 302, headers: { location } });
+      expect(await codeOf(world.client().fetch(`${world.server.origin}/away`))).toBe('redirected');
+    },
+  );
+
+  it('follows redirects within the origin, with method and body where the status keeps them', async () => {
+    const world = await createWorld();
+    world.server.on('/moved', { status: 307, headers: { location: '/mcp' } });
+    world.server.on('/see', { status: 303, headers: { location: '/mcp' } });
+    const client = world.client();
+    await client.fetch(world.serverUrl);
+    await client.fetch(`${world.server.origin}/moved`, { method: 'POST', body: 'kept' });
+    await client.fetch(`${world.server.origin}/see`, { method: 'POST', body: 'left' });
+    expect(
+      calls(world)
+        .slice(2)
+        .map(({ method, body }) => [method, body]),
+    ).toEqual([
+      ['POST', 'kept'],
+      ['GET', ''],
+    ]);
+    world.server.on('/round', { status: 302, headers: { location: '/round' } });
+    expect(await codeOf(client.fetch(`${world.server.origin}/round`))).toBe('redirected');
+    const manual = await client.fetch(`${world.server.origin}/round`, { redirect: 'manual' });
+    expect(manual.status).toBe(302);
+  });
+
+  it("replaces an Authorization header of the caller's", async () => {
+    const world = await createWorld();
+    const client = world.client();
+    await client.fetch(world.serverUrl, {
+      headers: { authorization: 'Bearer somebody-elses', 'x-other': 'kept' },
+    });
+    const sent = calls(world).map(({ headers }) => headers.get('authorization'));
+    expect(sent[0]).toBeNull();
+    expect(sent[1]).toMatch(/^Bearer at-/);
+    expect(calls(world)[1]?.headers.get('x-other')).toBe('kept');
+  });
+});
+
+describe('what is repeated', () => {
+  it.each([
+    ['text', () => ['x', { method: 'POST', body: 'text' }] as const],
+    ['bytes', () => ['x', { method: 'POST', body: new TextEncoder().encode('text') }] as const],
+    [
+      'a stream',
+      () =>
+        ['x', { method: 'POST', duplex: 'half', body: new Blob(['text']).stream() } as RequestInit] as const,
+    ],
+    ['a Request', () => ['request', { method: 'POST', body: 'text' }] as const],
+  ])('[C-FLOW-A8] a request whose body is %s is sent again whole', async (_what, make) => {
+    const world = await createWorld();
+    const [kind, init] = make();
+    const input = kind === 'request' ? new Request(world.serverUrl, init) : world.serverUrl;
+    const response = await world.client().fetch(input, kind === 'request' ? undefined : init);
+    expect(response.status).toBe(200);
+    expect(calls(world).map(({ method, body }) => [method, body])).toEqual([
+      ['POST', 'text'],
+      ['POST', 'text'],
+    ]);
+  });
+
+  it('takes a URL too', async () => {
+    const world = await createWorld();
+    expect((await world.client().fetch(new URL(world.serverUrl))).status).toBe(200);
+  });
+});
+
+describe('giving up', () => {
+  it('[C-BEAR-61] refreshes once, then signs in once, then hands the refusal over', async () => {
+    const world = await createWorld();
+    const client = world.client();
+    await client.fetch(world.serverUrl);
+    world.server.on('/mcp', { status: 401, headers: { 'www-authenticate': 'Bearer error="invalid_token"' } });
+    expect((await client.fetch(world.serverUrl)).status).toBe(401);
+    expect(world.as.asked('/token').map(({ form }) => form.get('grant_type'))).toEqual([
+      'authorization_code',
+      'refresh_token',
+      'authorization_code',
+    ]);
+    expect(world.person.opened).toHaveLength(2);
+  });
+
+  it('[S-HTTP-30] a 403 that is not about scopes is handed over as it is', async () => {
+    const world = await createWorld();
+    const client = world.client();
+    await client.fetch(world.serverUrl);
+    for (const headers of [{}, { 'www-authenticate': 'Bearer error="access_denied", scope="x"' }]) {
+      world.server.on('/mcp', { status: 403, headers, body: 'no' });
+      const response = await client.fetch(world.serverUrl);
+      expect([response.status, await response.text()]).toEqual([403, 'no']);
+    }
+    expect(world.person.opened).toHaveLength(1);
+  });
+});
+
+describe('step-up', () => {
+  /** A server whose POST needs more than its GET; `needs` is what it says. */
+  async function demanding(
+    needs: (round: number) => string,
+    settings: Parameters<typeof createWorld>[0] = {},
+  ) {
+    const world = await createWorld({ challengeScopes: 'read', ...settings });
+    let round = 0;
+    world.server.on('POST /mcp', ({ headers }) => {
+      const granted = world.tokens.get(headers.get('authorization')?.replace('Bearer ', '') ?? '');
+      if (granted === undefined)
+        return { status: 401, headers: { 'www-authenticate': 'Bearer scope="read"' } };
+      const needed = needs(round);
+      if (needed.split(' ').every((scope) => granted.split(' ').includes(scope))) return { body: 'done' };
+      round += 1;
+      return {
+        status: 403,
+        headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${needed}"` },
+        body: { error: 'insufficient_scope' },
+      };
+    });
+    const client = world.client();
+    await client.fetch(world.serverUrl);
+    return { world, client };
+  }
+  const requested = (world: World) =>
+    world.person.opened.map(({ searchParams }) => searchParams.get('scope'));
+
+  it('[C-STEP-20 C-STEP-21 C-STEP-23 C-STEP-30 C-SCOPE-30] asks for what was asked for before and what is needed, and repeats the call', async () => {
+    const { world, client } = await demanding(() => 'write');
+    const response = await client.fetch(world.serverUrl, { method: 'POST', body: 'call' });
+    expect(await response.text()).toBe('done');
+    expect(requested(world)).toEqual(['read', 'read write']);
+    expect(world.events.find(({ type }) => type === 'step_up')).toEqual({
+      type: 'step_up',
+      added: ['write'],
+    });
+    expect(world.as.asked('/token').map(({ form }) => form.get('grant_type'))).not.toContain('refresh_token');
+    expect((await client.session())?.scopes).toEqual(['read', 'write']);
+  });
+
+  it('the revision that follows the challenge alone does so', async () => {
+    const world = await createWorld({ challengeScopes: 'read' });
+    const client = world.client({ revision: '2025-11-25' });
+    await client.fetch(world.serverUrl);
+    world.server.on('/mcp', ({ headers }) => {
+      const granted = world.tokens.get(headers.get('authorization')?.replace('Bearer ', '') ?? '') ?? '';
+      if (granted.includes('write')) return { body: 'done' };
+      return {
+        status: 403,
+        headers: { 'www-authenticate': 'Bearer error="insufficient_scope", scope="write"' },
+      };
+    });
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+    expect(requested(world)).toEqual(['read', 'write']);
+  });
+
+  it('the first two revisions have none', async () => {
+    const { world } = await demanding(() => 'write');
+    const client = world.client({ revision: '2025-06-18' });
+    expect((await client.fetch(world.serverUrl, { method: 'POST' })).status).toBe(403);
+    expect(requested(world)).toEqual(['read', null]);
+  });
+
+  it('[C-STEP-24 C-STEP-25] T122 a server that is never content is asked for once', async () => {
+    const { world, client } = await demanding(() => 'write never');
+    world.as.on('POST /token', () => ({
+      body: { access_token: world.issue('read write'), token_type: 'Bearer', scope: 'read write' },
+    }));
+    const response = await client.fetch(world.serverUrl, { method: 'POST' });
+    expect([response.status, await response.json()]).toEqual([403, { error: 'insufficient_scope' }]);
+    expect(requested(world)).toHaveLength(2);
+    expect((await client.fetch(world.serverUrl, { method: 'POST' })).status).toBe(403);
+    expect(requested(world)).toHaveLength(2);
+  });
+
+  it('[C-STEP-24] T122 a server that wants more each time is given up after a few', async () => {
+    const { world, client } = await demanding((round) => `scope${round}`);
+    expect((await client.fetch(world.serverUrl, { method: 'POST' })).status).toBe(403);
+    expect(requested(world)).toEqual(['read', 'read scope0', 'read scope0 scope1']);
+  });
+
+  it('T122 scopes with characters that no scope has are left out', async () => {
+    const { world, client } = await demanding((round) => (round === 0 ? 'write "bad" a\\\\b' : 'write'));
+    await client.fetch(world.serverUrl, { method: 'POST' });
+    expect(requested(world)[1]).toBe('read write');
+  });
+
+  it('T122 the host sees what is added, and may decline', async () => {
+    const { world } = await demanding(() => 'write');
+    const asked: (readonly string[])[] = [];
+    const client = world.client({
+      confirmStepUp: async (added) => {
+        asked.push(added);
+        return false;
+      },
+    });
+    expect((await client.fetch(world.serverUrl, { method: 'POST' })).status).toBe(403);
+    expect(asked).toEqual([['write']]);
+    expect(requested(world)).toEqual(['read', 'read']);
+  });
+
+  it('calls that lack the same at the same time ask the person once', async () => {
+    const { world, client } = await demanding(() => 'write');
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => client.fetch(world.serverUrl, { method: 'POST' })),
+    );
+    expect(answers.every(({ status }) => status === 200)).toBe(true);
+    expect(requested(world)).toHaveLength(2);
+  });
+});

@@ -1,0 +1,33 @@
+/** The redirect URI of a program on this computer is no way to anywhere else. */
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { Reception } from '../src/authorization/receiver.ts';
+import { createLoopbackReceiver } from '../src/node.ts';
+
+let reception: Reception;
+
+beforeEach(async () => {
+  reception = await createLoopbackReceiver().listen([]);
+});
+
+afterEach(() => reception.close());
+
+it('[C-REDIR-21] follows no address in an answer, and its page loads nothing', async () => {
+  const arrival = reception.arrival('expected');
+  const query = new URLSearchParams({ code: 'c', state: 'expected', next: 'https://evil.example/' });
+  const page = fetch(`${reception.redirectUri}?${query}`, { redirect: 'manual' });
+  await (await arrival).finish({ ok: true, message: 'Back to <https://evil.example/>' });
+  const response = await page;
+  expect(response.status).toBe(200);
+  expect(response.headers.has('location')).toBe(false);
+  expect(response.headers.get('content-security-policy')).toContain("default-src 'none'");
+  expect(await response.text()).not.toMatch(/<script|<meta[^>]*refresh|\b(?:src|href|action)=|<https/i);
+});
+
+it('[C-REDIR-21] turns an answer away that nobody waits for, and goes nowhere with it either', async () => {
+  void reception.arrival('expected').catch(() => {});
+  const query = new URLSearchParams({ code: 'c', state: 'other', redirect_uri: 'https://evil.example/' });
+  const response = await fetch(`${reception.redirectUri}?${query}`, { redirect: 'manual' });
+  expect(response.status).toBe(400);
+  expect(response.headers.has('location')).toBe(false);
+  expect(await response.text()).not.toContain('evil.example');
+});

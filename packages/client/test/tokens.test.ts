@@ -1,0 +1,334 @@
+/** Tokens: renewed in time and once, kept through outages, ended only by the one answer that ends them. */
+import { describe, expect, it } from 'vitest';
+import { type CredentialStore, createMemoryStore } from '../src/index.ts';
+import { calls, codeOf, createWorld, grant, refusal, type World } from './support/world.ts';
+
+const refreshes = ({ as }: World) =>
+  as.asked('/token').filter(({ form }) => form.get('grant_type') === 'refresh_token');
+
+/** A client with a session, and the person's part behind it. */
+async function signedIn(
+  settings: Parameters<typeof createWorld>[0] = {},
+  store: CredentialStore = createMemoryStore(),
+) {
+  const world = await createWorld(settings);
+  const client = world.client({ store });
+  await client.fetch(world.serverUrl);
+  return { world, client, store };
+}
+
+/** Lets refreshes fail, in this order, before they work again. */
+function failRefreshes(world: World, failures: readonly (() => ReturnType<typeof refusal> | null)[]): void {
+  const waiting = [...failures];
+  world.as.on('POST /token', ({ form }) => {
+    const failure = form.get('grant_type') === 'refresh_token' ? waiting.shift() : undefined;
+    if (failure !== undefined) return failure();
+    world.refreshTokens.delete(form.get('refresh_token') ?? '');
+    return grant(world, {}, '');
+  });
+}
+
+describe('refreshing', () => {
+  it('[C-REF-61] T124 fifty calls on an expired token: one refresh', async () => {
+    const { world, client } = await signedIn();
+    world.advance(3_600_000);
+    const answers = await Promise.all(Array.from({ length: 50 }, () => client.fetch(world.serverUrl)));
+    expect(answers.every(({ status }) => status === 200)).toBe(true);
+    expect(refreshes(world)).toHaveLength(1);
+    expect(world.person.opened).toHaveLength(1);
+  });
+
+  it('[C-REF-61] T124 fifty calls that are refused at once: one refresh', async () => {
+    const { world, client } = await signedIn();
+    world.tokens.clear();
+    const answers = await Promise.all(Array.from({ length: 50 }, () => client.fetch(world.serverUrl)));
+    expect(answers.every(({ status }) => status === 200)).toBe(true);
+    expect(refreshes(world)).toHaveLength(1);
+  });
+
+  it('T120 two clients that share a store: one refresh', async () => {
+    const { world, client, store } = await signedIn();
+    const other = world.client({ store });
+    world.advance(3_600_000);
+    await Promise.all([
+      client.fetch(world.serverUrl),
+      other.fetch(world.serverUrl),
+      client.fetch(world.serverUrl),
+    ]);
+    expect(refreshes(world)).toHaveLength(1);
+    expect(world.person.opened).toHaveLength(1);
+  });
+
+  it('T120 two clients that share a store and have no session: one sign-in', async () => {
+    const world = await createWorld();
+    const store = createMemoryStore();
+    const clients = [world.client({ store }), world.client({ store })];
+    const answers = await Promise.all(clients.map((client) => client.fetch(world.serverUrl)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    expect(world.person.opened).toHaveLength(1);
+  });
+
+  it('happens ahead of expiry, so that no call is refused', async () => {
+    const { world, client } = await signedIn();
+    world.advance(545_000);
+    await client.fetch(world.serverUrl);
+    expect(refreshes(world)).toHaveLength(1);
+    expect(
+      calls(world)
+        .slice(1)
+        .every(({ headers }) => headers.has('authorization')),
+    ).toBe(true);
+    world.advance(100_000);
+    await client.fetch(world.serverUrl);
+    expect(refreshes(world)).toHaveLength(1);
+  });
+
+  it('[C-REF-60] the new refresh token replaces the old one at once', async () => {
+    const { world, client } = await signedIn();
+    world.advance(590_000);
+    await client.fetch(world.serverUrl);
+    world.advance(590_000);
+    await client.fetch(world.serverUrl);
+    const [first, second] = refreshes(world).map(({ form }) => form.get('refresh_token'));
+    expect(first).not.toBe(second);
+    expect(world.person.opened).toHaveLength(1);
+  });
+
+  it('[C-REF-60] the old refresh token stays when the answer has none', async () => {
+    const { world, client } = await signedIn();
+    world.as.on('POST /token', () => grant(world, { refresh: false }, ''));
+    for (let round = 0; round < 2; round += 1) {
+      world.advance(590_000);
+      await client.fetch(world.serverUrl);
+    }
+    const [first, second] = refreshes(world).map(({ form }) => form.get('refresh_token'));
+    expect(first).toBe(second);
+  });
+
+  it.each([
+    ['500', () => ({ status: 500 })],
+    ['503 with Retry-After', () => ({ status: 503, headers: { 'retry-after': '0' } })],
+    ['429', () => ({ status: 429, headers: { 'retry-after': '0' } })],
+    ['a lost answer', () => null],
+    ['temporarily_unavailable', () => refusal('temporarily_unavailable')],
+  ])('T124 %s: tried again with the same refresh token, and the session lives on', async (_what, failure) => {
+    const { world, client } = await signedIn();
+    failRefreshes(world, [failure]);
+    world.advance(3_600_000);
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+    expect(new Set(refreshes(world).map(({ form }) => form.get('refresh_token'))).size).toBe(1);
+    expect(refreshes(world)).toHaveLength(2);
+    expect(world.person.opened).toHaveLength(1);
+  });
+
+  it('T124 a long outage: the access token is used while it lives, then the call fails, and the session is there afterwards', async () => {
+    const { world, client } = await signedIn();
+    failRefreshes(
+      world,
+      Array.from({ length: 6 }, () => () => ({ status: 500 })),
+    );
+    world.advance(560_000);
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+    expect(world.events.at(-1)).toMatchObject({ type: 'refresh_postponed' });
+    world.advance(60_000);
+    expect(await codeOf(client.fetch(world.serverUrl))).toBe('temporarily_unavailable');
+    expect(await client.session()).not.toBeNull();
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+    expect(world.person.opened).toHaveLength(1);
+  });
+
+  it('[C-TOK-62] T124 invalid_grant ends that session, and the person is asked again', async () => {
+    const { world, client, store } = await signedIn();
+    const [record] = await store.list(client.server, 'default');
+    world.refreshTokens.clear();
+    world.advance(3_600_000);
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+    expect(refreshes(world)).toHaveLength(1);
+    expect(world.person.opened).toHaveLength(2);
+    // The registration outlives the session.
+    expect(world.as.asked('/register')).toHaveLength(1);
+    expect((await store.list(client.server, 'default'))[0]?.registration).toEqual(record?.registration);
+  });
+
+  it.each(['invalid_request', 'invalid_scope', 'invalid_target', 'server_error', 'something_new'])(
+    'T124 %s does not end the session',
+    async (error) => {
+      const { world, client } = await signedIn();
+      world.as.on('POST /token', () => refusal(error));
+      world.advance(560_000);
+      expect((await client.fetch(world.serverUrl)).status).toBe(200);
+      expect((await client.session())?.refreshable).toBe(true);
+      expect(world.person.opened).toHaveLength(1);
+    },
+  );
+
+  it('[C-REFRESH-33 C-TOK-61] without a refresh token, and without a lifetime, the person is asked when the server refuses', async () => {
+    const { world, client } = await signedIn({ refresh: false, lifetime: null });
+    world.advance(86_400_000);
+    await client.fetch(world.serverUrl);
+    expect(world.person.opened).toHaveLength(1);
+    world.tokens.clear();
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+    expect(world.person.opened).toHaveLength(2);
+  });
+
+  it('[C-REFRESH-30] a refresh token is not sent to an address that is not secure', async () => {
+    const { world, client, store } = await signedIn();
+    const [record] = await store.list(client.server, 'default');
+    if (record === undefined || record.tokens === null) throw new Error('There should be a session.');
+    await store.save({ ...record, tokens: { ...record.tokens, tokenEndpoint: 'http://as.example/token' } });
+    world.advance(3_600_000);
+    const asked: string[] = [];
+    const later = world.client({
+      store,
+      oauthFetch: (input, init) => {
+        asked.push(String(input));
+        return fetch(input, init);
+      },
+    });
+    expect(await codeOf(later.fetch(world.serverUrl))).toBe('insecure_url');
+    expect(asked).toEqual([]);
+  });
+});
+
+describe('the answer of the token endpoint', () => {
+  const honest = { access_token: 'opaque', token_type: 'Bearer' };
+
+  it.each([
+    ['another type', { ...honest, token_type: 'mac' }, 'token_response_invalid'],
+    ['a key-bound type that was not asked for', { ...honest, token_type: 'DPoP' }, 'token_response_invalid'],
+    ['no token', { token_type: 'Bearer' }, 'token_response_invalid'],
+    ['no type', { access_token: 'x' }, 'token_response_invalid'],
+    [
+      'a token that would inject a header',
+      { ...honest, access_token: 'a\r\nx: y' },
+      'token_response_invalid',
+    ],
+    ['no object', [honest], 'token_response_invalid'],
+    ['unknown members', { ...honest, future: { a: 1 }, id_token: 'x' }, 'no error'],
+    ['a type in capitals', { ...honest, token_type: 'BEARER' }, 'no error'],
+    ['a lifetime as text', { ...honest, expires_in: '60' }, 'no error'],
+    ['members that are null', { ...honest, refresh_token: null, scope: null, expires_in: null }, 'no error'],
+  ])('[C-TOK-60 C-TOK-4] with %s', async (_what, body, expected) => {
+    const world = await createWorld();
+    world.as.on('POST /token', { body });
+    world.tokens.set('opaque', '');
+    expect(await codeOf(world.client().fetch(world.serverUrl))).toBe(expected);
+    const sent = calls(world)
+      .map(({ headers }) => headers.get('authorization'))
+      .filter((value) => value !== null);
+    expect(sent).toEqual(expected === 'no error' ? ['Bearer opaque'] : []);
+  });
+
+  it('a code is redeemed once: an outage is not answered by sending it again', async () => {
+    const world = await createWorld();
+    world.as.on('POST /token', { status: 503 });
+    expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('temporarily_unavailable');
+    expect(world.as.asked('/token')).toHaveLength(1);
+  });
+
+  it('[C-TOK-62] a client that the server has forgotten is registered again, once', async () => {
+    const world = await createWorld();
+    let refused = 0;
+    const honestToken = grant(world, {}, '');
+    world.as.on('POST /token', () => {
+      refused += 1;
+      return refused === 1 ? refusal('invalid_client', 401) : honestToken;
+    });
+    expect((await world.client().fetch(world.serverUrl)).status).toBe(200);
+    expect(world.as.asked('/register')).toHaveLength(2);
+
+    const stubborn = await createWorld();
+    stubborn.as.on('POST /token', refusal('invalid_client', 401));
+    expect(await codeOf(stubborn.client().fetch(stubborn.serverUrl))).toBe('token_refused');
+    expect(stubborn.as.asked('/register')).toHaveLength(2);
+  });
+
+  it('[C-TOK-62] a client that dies between two refreshes is replaced, and the access token is not lost', async () => {
+    const { world, client } = await signedIn();
+    const usual = grant(world, {}, '');
+    world.as.on('POST /token', ({ form }) =>
+      form.get('grant_type') === 'refresh_token' ? refusal('invalid_client', 401) : usual,
+    );
+    world.advance(560_000);
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+    expect(world.events.map(({ type }) => type)).toContain('registration_dropped');
+    world.tokens.clear();
+    world.tokens.set((usual.body as { access_token: string }).access_token, '');
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+    expect(world.as.asked('/register')).toHaveLength(2);
+  });
+});
+
+describe('signing out', () => {
+  it('revokes the tokens and forgets them', async () => {
+    const world = await createWorld();
+    world.as.on('GET /.well-known/oauth-authorization-server', {
+      body: {
+        issuer: world.issuer,
+        authorization_endpoint: `${world.issuer}/authorize`,
+        token_endpoint: `${world.issuer}/token`,
+        registration_endpoint: `${world.issuer}/register`,
+        revocation_endpoint: `${world.issuer}/revoke`,
+        code_challenge_methods_supported: ['S256'],
+      },
+    });
+    world.as.on('POST /revoke', { body: '' });
+    const client = world.client();
+    await client.fetch(world.serverUrl);
+    const accessToken = await client.accessToken();
+    expect(await client.signOut()).toBe('revoked');
+    expect(world.as.asked('/revoke').map(({ form }) => form.get('token_type_hint'))).toEqual([
+      'refresh_token',
+      'access_token',
+    ]);
+    expect(world.as.asked('/revoke')[1]?.form.get('token')).toBe(accessToken);
+    expect(await client.session()).toBeNull();
+    expect(await client.accessToken()).toBeNull();
+    expect(await client.signOut()).toBe('no_session');
+  });
+
+  it('forgets them even where the server cannot be told', async () => {
+    const { world, client } = await signedIn();
+    await world.as.close();
+    expect(await client.signOut()).toBe('forgotten');
+    expect(await client.session()).toBeNull();
+  });
+});
+
+describe('what is kept', () => {
+  it('[C-STORE-1 C-BIND-30 C-MULTI-30] T148 is kept by server, issuer and account, and read by no other', async () => {
+    const store = createMemoryStore();
+    const { world, client } = await signedIn({}, store);
+    const [record] = await store.list(client.server, 'default');
+    expect(record?.key).toEqual({ server: world.serverUrl, issuer: world.issuer, account: 'default' });
+
+    const other = await createWorld();
+    const stranger = other.client({ store });
+    expect(await stranger.session()).toBeNull();
+    const second = world.client({ store, account: 'work' });
+    expect(await second.session()).toBeNull();
+    await second.fetch(world.serverUrl);
+    expect(await second.accessToken()).not.toBe(await client.accessToken());
+  });
+
+  it('[C-TOK-5] a client sends a server only the token of its own issuer', async () => {
+    const store = createMemoryStore();
+    const first = await signedIn({}, store);
+    const second = await signedIn({}, store);
+    const token = await first.client.accessToken();
+    await second.client.fetch(second.world.serverUrl);
+    const sent = [...second.world.server.log, ...second.world.as.log].map(
+      ({ headers, body }) => `${headers.get('authorization')} ${body}`,
+    );
+    expect(sent.join()).not.toContain(token ?? 'none');
+  });
+
+  it('a session of an earlier run is taken up without asking anybody', async () => {
+    const { world, store } = await signedIn();
+    const later = world.client({ store });
+    expect((await later.fetch(world.serverUrl)).status).toBe(200);
+    expect(world.person.opened).toHaveLength(1);
+    expect(world.server.asked('/.well-known/oauth-protected-resource/mcp')).toHaveLength(1);
+  });
+});
