@@ -168,26 +168,26 @@ export interface BearerChallenge {
   readonly error?: string | undefined;
   readonly error_description?: string | undefined;
   readonly error_uri?: string | undefined;
-  readonly scope?: string | undefined;
   readonly resource_metadata?: string | undefined;
+  readonly scope?: string | undefined;
 }
 
 /**
  * Builds a Bearer challenge that careless clients read right too: no quotes or backslashes within values, and in the
  * description nothing that looks like another parameter.
- * @throws TypeError when `error`, `error_uri`, `scope` or `resource_metadata` hold a character that MUST NOT stand there.
+ * @throws TypeError when `error`, `error_uri`, `resource_metadata` or `scope` hold a character that MUST NOT stand there.
  * @see RFC 6750 §3, RFC 9728 §5.1
  */
 export function formatBearerChallenge(challenge: BearerChallenge): string {
-  const { realm, error, error_description: description, error_uri, scope, resource_metadata } = challenge;
-  for (const value of [error, error_uri, scope, resource_metadata]) {
+  const { realm, error, error_description: description, error_uri, resource_metadata, scope } = challenge;
+  for (const value of [error, error_uri, resource_metadata, scope]) {
     if (value !== undefined && /["\\]/.test(value)) {
       throw new TypeError('A value of a Bearer challenge may hold neither quotes nor backslashes.');
     }
   }
   const error_description =
     description === undefined ? undefined : errorText(description).replaceAll('=', ' ');
-  return formatChallenge('Bearer', { realm, error, error_description, error_uri, scope, resource_metadata });
+  return formatChallenge('Bearer', { realm, error, error_description, error_uri, resource_metadata, scope });
 }
 
 function token(text: string): string {

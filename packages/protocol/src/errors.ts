@@ -18,6 +18,9 @@ const STATUS_OF = {
   // Bearer tokens: RFC 6750 §3.1
   invalid_token: 401,
   insufficient_scope: 403,
+  // Proof of possession: RFC 9449 §12.2; a protected resource answers 401
+  invalid_dpop_proof: 400,
+  use_dpop_nonce: 400,
   // Dynamic registration: RFC 7591 §3.2.2
   invalid_redirect_uri: 400,
   invalid_client_metadata: 400,

@@ -341,8 +341,8 @@ describe('formatBearerChallenge', () => {
       }),
     ).toBe(
       'Bearer realm="mcp", error="invalid_token", error_description="The access token has expired.", ' +
-        'error_uri="https://docs.example/errors", scope="notes:read notes:write", ' +
-        `resource_metadata="${metadata}"`,
+        `error_uri="https://docs.example/errors", resource_metadata="${metadata}", ` +
+        'scope="notes:read notes:write"',
     );
   });
 
