@@ -1,7 +1,7 @@
 /** Answers that a guard gives itself: refusals with their challenge, documents, preflights. */
 import type { OAuthError, Scopes } from '@portcullis/protocol';
-import { formatChallenge } from '@portcullis/protocol/challenge';
-import { formatScopes } from '@portcullis/protocol/scopes';
+import { type BearerChallenge, formatBearerChallenge, formatChallenge } from '@portcullis/protocol/challenge';
+import { formatScopes, isScope } from '@portcullis/protocol/scopes';
 
 /** An HTTP response in no framework's words. Header names are lowercase. */
 export interface Answer {
@@ -18,7 +18,14 @@ export interface ChallengeFacts {
   readonly realm: string;
   /** What a client should ask for first; empty: the challenge names none. */
   readonly scopes: Scopes;
+  /** Schemes that carry a token here. */
+  readonly bearer: boolean;
+  /** What proofs may be signed with; `null` when tokens bound to a key are not taken. */
+  readonly proofAlgorithms: string | null;
 }
+
+/** How a request presented its token, or tried to: that scheme is challenged. */
+export type Scheme = 'Bearer' | 'DPoP';
 
 /** A JSON answer that no cache may keep. */
 export function answerJson(
@@ -39,20 +46,28 @@ export function answerJson(
  * @see RFC 6750 §3.1, RFC 9728 §5.1
  */
 export function challengeAnswer(facts: ChallengeFacts): Answer {
+  const place = placeOf(facts, facts.scopes);
+  const scheme = facts.bearer ? 'Bearer' : 'DPoP';
+  // Many clients read the first challenge alone.
+  const challenges = facts.bearer
+    ? [formatBearerChallenge(place), ...(facts.proofAlgorithms === null ? [] : [dpopChallenge(facts, {})])]
+    : [dpopChallenge(facts, place)];
   return answerJson(
     401,
     {
-      error_description:
-        'This resource needs an access token. Send it in the Authorization header, as Bearer.',
+      error_description: `This resource needs an access token. Send it in the Authorization header, as ${scheme}.`,
       ...documentedAt(facts),
     },
-    { 'www-authenticate': formatChallenge('Bearer', placeOf(facts, facts.scopes)) },
+    { 'www-authenticate': challenges.join(', ') },
   );
 }
 
-/** The answer that an error becomes; 400, 401 and 403 of RFC 6750 carry a challenge. @see RFC 6750 §3 */
-export function refusalAnswer(error: OAuthError, facts: ChallengeFacts): Answer {
-  const scopes = error.code === 'insufficient_scope' ? (error.scopes ?? []) : facts.scopes;
+/**
+ * The answer that an error becomes; 400, 401 and 403 that speak of the credentials carry a challenge.
+ * @see RFC 6750 §3, RFC 9449 §7.1
+ */
+export function refusalAnswer(error: OAuthError, facts: ChallengeFacts, scheme: Scheme): Answer {
+  const scopes = error.code === 'insufficient_scope' ? (error.scopes ?? []).filter(isScope) : facts.scopes;
   const isChallenged = CHALLENGED.has(error.code) && error.status < 404;
   const document = {
     error: error.code,
@@ -62,22 +77,33 @@ export function refusalAnswer(error: OAuthError, facts: ChallengeFacts): Answer 
   };
   return answerJson(error.status, document, {
     ...(error.retryAfter !== undefined && { 'retry-after': String(error.retryAfter) }),
-    ...(isChallenged && { 'www-authenticate': challengeOf(error, facts, scopes) }),
+    ...(isChallenged && { 'www-authenticate': challengeOf(error, facts, scopes, scheme) }),
   });
 }
 
-/** The codes of RFC 6750 §3.1: they speak of the credentials, so the answer says which are wanted. */
-const CHALLENGED: ReadonlySet<string> = new Set(['invalid_request', 'invalid_token', 'insufficient_scope']);
+/** The codes that speak of the credentials, so that the answer says which are wanted. */
+const CHALLENGED: ReadonlySet<string> = new Set([
+  'invalid_request',
+  'invalid_token',
+  'insufficient_scope',
+  'invalid_dpop_proof',
+  'use_dpop_nonce',
+]);
 
-function challengeOf(error: OAuthError, facts: ChallengeFacts, scopes: Scopes): string {
-  return formatChallenge('Bearer', {
+function challengeOf(error: OAuthError, facts: ChallengeFacts, scopes: Scopes, scheme: Scheme): string {
+  const challenge = {
     error: error.code,
-    error_description: withoutAssignments(error.description),
+    error_description: error.description.replaceAll('=', ' '),
     ...placeOf(facts, scopes),
-  });
+  };
+  return scheme === 'Bearer' ? formatBearerChallenge(challenge) : dpopChallenge(facts, challenge);
 }
 
-function placeOf(facts: ChallengeFacts, scopes: Scopes): Readonly<Record<string, string | undefined>> {
+function dpopChallenge({ proofAlgorithms }: ChallengeFacts, challenge: BearerChallenge): string {
+  return formatChallenge('DPoP', { ...challenge, algs: proofAlgorithms ?? undefined });
+}
+
+function placeOf(facts: ChallengeFacts, scopes: Scopes): BearerChallenge {
   return {
     ...(facts.metadataUrl === undefined ? { realm: facts.realm } : { resource_metadata: facts.metadataUrl }),
     scope: scopes.length === 0 ? undefined : formatScopes(scopes),
@@ -86,9 +112,4 @@ function placeOf(facts: ChallengeFacts, scopes: Scopes): Readonly<Record<string,
 
 function documentedAt(facts: ChallengeFacts): { resource_metadata?: string } {
   return facts.metadataUrl === undefined ? {} : { resource_metadata: facts.metadataUrl };
-}
-
-/** Clients that search the header with a pattern must not find a parameter within a sentence. */
-function withoutAssignments(text: string): string {
-  return text.replaceAll('=', ':');
 }

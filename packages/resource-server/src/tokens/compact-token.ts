@@ -1,4 +1,5 @@
 /** A signed token in compact form, taken apart: within limits of size, and before any cryptography. */
+import { isAccessTokenType } from '@portcullis/protocol/access-token';
 import { OAuthError } from '@portcullis/protocol/errors';
 import { createMemory } from '../memory.ts';
 import { decodeBase64url, isBase64url } from './base64url.ts';
@@ -58,8 +59,7 @@ function readHeader(segment: string): TokenHeader {
   if (kid !== undefined && (typeof kid !== 'string' || kid.length > LONGEST_KEY_ID))
     throw malformed('kid is no key id');
   // The resource server MUST verify that the typ header is at+jwt or application/at+jwt. RFC 9068 §4
-  if (typeof typ !== 'string' || !/^(?:application\/)?at\+jwt$/i.test(typ))
-    throw malformed('typ is not at+jwt');
+  if (!isAccessTokenType(typ)) throw malformed('typ is not at+jwt');
   // No extension is understood, so none may be critical. RFC 7515 §4.1.11
   if (crit !== undefined || b64 !== undefined) throw malformed('header asks for an extension');
   if (cty !== undefined) throw malformed('token holds another token');
