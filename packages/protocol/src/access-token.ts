@@ -63,6 +63,11 @@ export interface ExpectedToken {
   readonly now: number;
   /** Seconds by which clocks may differ. */
   readonly skew: number;
+  /**
+   * Whether the caller itself demands proof of the key that a token is bound to (`cnf`). `false` when left out: such a
+   * token is refused. @see RFC 7800 §3, RFC 9449 §7.1
+   */
+  readonly provesPossession?: boolean;
 }
 
 /**
@@ -78,8 +83,10 @@ export function checkAccessToken(
   const { iss, aud, scope, cnf, grant_id: grantId } = claims;
   if (typeof iss !== 'string' || !expected.issuers.includes(iss)) throw invalid('issuer is not trusted');
   if (!isFor(aud, expected.resource)) throw invalid('audience is not this resource');
-  // A token that is bound to a key is worth nothing without proof of the key. RFC 7800 §3
-  if (cnf !== undefined) throw invalid('token is bound to a key that was not proven');
+  // A token that is bound to a key is worth nothing without proof of the key.
+  if (cnf !== undefined && expected.provesPossession !== true) {
+    throw invalid('token is bound to a key that was not proven');
+  }
   if (scope !== undefined && typeof scope !== 'string') throw invalid('scope is not a string');
   return {
     iss,

@@ -64,6 +64,11 @@ describe('checkAccessToken', () => {
     { description: 'nbf in the past', given: { nbf: 1_800_000_000 } },
     { description: '[S-JWT-63] nbf ahead by the skew', given: { nbf: 1_800_000_105 } },
     {
+      description: 'a key that the caller has proven',
+      given: { cnf: { jkt: 'x' } },
+      expect: { provesPossession: true },
+    },
+    {
       description: 'another trusted issuer',
       given: { iss: 'https://b.example' },
       expect: { issuers: ['https://a.example', 'https://b.example'] },
@@ -71,7 +76,12 @@ describe('checkAccessToken', () => {
     { description: 'claims that nobody knows', given: { act: {}, groups: ['x'] } },
   ];
   it.each(good)('[S-VAL-1] T087 T088 takes $description', ({ given, expect: changes }) => {
-    const { act: _act, groups: _groups, ...known } = { ...claims, act: {}, groups: [], ...given };
+    const {
+      act: _act,
+      groups: _groups,
+      cnf: _cnf,
+      ...known
+    } = { ...claims, act: {}, groups: [], cnf: {}, ...given };
     expect(checkAccessToken({ ...claims, ...given }, { ...expected, ...changes })).toEqual(known);
   });
 
