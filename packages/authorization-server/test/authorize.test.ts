@@ -173,6 +173,9 @@ describe('who asks and where the answer goes', () => {
         application_type: 'web',
       },
       secretHash: null,
+      managementHash: null,
+      lastUsedAt: null,
+      expiresAt: null,
       createdAt: t.clock.now,
     });
     for (const redirect_uri of legacy) {

@@ -1,42 +1,104 @@
 /** Stored clients as facts of a database. */
 import type { ClientRecord, ClientStore } from '@portcullis/authorization-server/ports';
-import type { Database } from './database.ts';
+import type { Database, Steps } from './database.ts';
 import { readJson } from './json.ts';
-import { sql } from './sql.ts';
+import { type Query, sql } from './sql.ts';
 
 interface ClientRow {
   readonly id: string;
   readonly origin: ClientRecord['origin'];
   readonly metadata: string;
   readonly secret_hash: string | null;
+  readonly management_hash: string | null;
   readonly created_at: number;
+  readonly last_used_at: number | null;
+  readonly expires_at: number | null;
 }
 
 export function createClientStore(database: Database): ClientStore {
   return {
-    async saveClient({ id, origin, metadata, secretHash, createdAt }) {
-      await database.change(
-        sql`INSERT INTO clients (id, origin, metadata, secret_hash, created_at)
-          VALUES (${id}, ${origin}, ${JSON.stringify(metadata)}, ${secretHash}, ${createdAt})`,
-      );
+    async saveClient(client) {
+      return (await database.change(insert(client))).length > 0;
     },
     async findClient(id) {
-      return readClient(
-        await database.read<ClientRow>(
-          sql`SELECT id, origin, metadata, secret_hash, created_at FROM clients WHERE id = ${id}`,
-        ),
+      const [row] = await database.read<ClientRow>(
+        sql`SELECT id, origin, metadata, secret_hash, management_hash, created_at, last_used_at, expires_at
+          FROM clients WHERE id = ${id}`,
+      );
+      return row === undefined ? null : readClient(row);
+    },
+    async listClients(after, limit) {
+      const rows = await database.read<ClientRow>(
+        sql`SELECT id, origin, metadata, secret_hash, management_hash, created_at, last_used_at, expires_at
+          FROM clients WHERE id > ${after} ORDER BY id LIMIT ${limit}`,
+      );
+      return rows.map(readClient);
+    },
+    async countUnusedClients() {
+      const [row] = await database.read<{ readonly unused: number }>(
+        sql`SELECT COUNT(*) AS unused FROM clients WHERE last_used_at IS NULL AND expires_at IS NOT NULL`,
+      );
+      return row?.unused ?? 0;
+    },
+    async changeClient(id, { metadata, secretHash }) {
+      const changed = await database.change(
+        sql`UPDATE clients SET metadata = ${JSON.stringify(metadata)}, secret_hash = ${secretHash}
+          WHERE id = ${id} RETURNING id`,
+      );
+      return changed.length > 0;
+    },
+    async noteClientUse(id, at, expiresAt) {
+      await database.change(
+        sql`UPDATE clients SET last_used_at = ${at}, expires_at = ${expiresAt} WHERE id = ${id}`,
       );
     },
+    removeClient: (id, at) =>
+      database.fact({
+        steps: () => remove(id, at),
+        postgres: { query: () => removeAtOnce(id, at), read: (removed) => removed.length > 0 },
+      }),
   };
 }
 
-function readClient([row]: readonly ClientRow[]): ClientRecord | null {
-  if (row === undefined) return null;
+function insert({ id, origin, metadata, secretHash, managementHash, ...times }: ClientRecord): Query {
+  return sql`INSERT INTO clients (id, origin, metadata, secret_hash, management_hash, created_at, last_used_at, expires_at)
+    VALUES (${id}, ${origin}, ${JSON.stringify(metadata)}, ${secretHash}, ${managementHash}, ${times.createdAt},
+      ${times.lastUsedAt}, ${times.expiresAt})
+    ON CONFLICT (id) DO NOTHING RETURNING id`;
+}
+
+/** Codes and transactions of a moment have no index by client: there are never many of them. */
+function* remove(id: string, at: number): Steps<boolean> {
+  const removed = yield sql`DELETE FROM clients WHERE id = ${id} RETURNING id`;
+  if (removed.length === 0) return false;
+  // Point of no return: whatever was under way for it finds nothing to end with.
+  yield sql`DELETE FROM transactions WHERE client_id = ${id}`;
+  yield sql`DELETE FROM codes WHERE client_id = ${id}`;
+  yield sql`UPDATE grants SET revoked_at = ${at} WHERE client_id = ${id} AND revoked_at IS NULL`;
+  return true;
+}
+
+function removeAtOnce(id: string, at: number): Query {
+  return sql`WITH removed AS (
+      DELETE FROM clients WHERE id = ${id} RETURNING id
+    ), without_transactions AS (
+      DELETE FROM transactions t USING removed r WHERE t.client_id = r.id
+    ), without_codes AS (
+      DELETE FROM codes c USING removed r WHERE c.client_id = r.id
+    ), revoked AS (
+      UPDATE grants g SET revoked_at = ${at} FROM removed r WHERE g.client_id = r.id AND g.revoked_at IS NULL
+    ) SELECT id FROM removed`;
+}
+
+function readClient(row: ClientRow): ClientRecord {
   return {
     id: row.id,
     origin: row.origin,
     metadata: readJson(row.metadata),
     secretHash: row.secret_hash,
+    managementHash: row.management_hash,
     createdAt: row.created_at,
+    lastUsedAt: row.last_used_at,
+    expiresAt: row.expires_at,
   };
 }

@@ -2,6 +2,8 @@
 import type { AuthorizationStore } from '@portcullis/authorization-server/ports';
 import { afterEach, beforeEach, describe } from 'vitest';
 import { describeAccounts } from './contract/accounts.ts';
+import { describeAssertions } from './contract/assertions.ts';
+import { describeClientDocuments } from './contract/client-documents.ts';
 import { describeClients } from './contract/clients.ts';
 import { describeCodes } from './contract/codes.ts';
 import { describeKeys } from './contract/keys.ts';
@@ -33,6 +35,8 @@ export function describeStoreContract(name: string, open: () => Promise<Authoriz
 
     describeAccounts(store);
     describeClients(store);
+    describeClientDocuments(store);
+    describeAssertions(store);
     describeTransactions(store);
     describeCodes(store);
     describeRefreshTokens(store);

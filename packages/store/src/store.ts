@@ -1,6 +1,8 @@
 /** The store of an authorization server on any database: all its facts under one roof. */
 import type { AuthorizationStore } from '@portcullis/authorization-server/ports';
 import { createAccountStore } from './accounts.ts';
+import { createAssertionStore } from './assertions.ts';
+import { createClientDocumentStore } from './client-documents.ts';
 import { createClientStore } from './clients.ts';
 import type { Database } from './database.ts';
 import { createGrantStore } from './grants.ts';
@@ -12,6 +14,8 @@ import { createTransactionStore } from './transactions.ts';
 export function createStore(database: Database): AuthorizationStore {
   return {
     ...createAccountStore(database),
+    ...createAssertionStore(database),
+    ...createClientDocumentStore(database),
     ...createClientStore(database),
     ...createGrantStore(database),
     ...createKeyStore(database),

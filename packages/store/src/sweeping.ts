@@ -8,10 +8,13 @@ const CODE_KEPT = 600;
 const REVOCATION_KEPT = 600;
 /** For so long after its end a grant is kept: access tokens of its last moment still ask for it. Seconds. */
 const GRANT_KEPT = 86_400;
+/** A client whose time is over while it holds a live grant is looked at again after so long. Seconds. */
+const CLIENT_RESPITE = 30 * 86_400;
 
 /** Deletes at most `limit` rows of each kind; answers how many. */
 export async function sweep(database: Database, now: number, limit: number): Promise<number> {
   let swept = 0;
+  for (const query of respites(now, limit)) await database.change(query);
   for (const query of steps(now, limit)) swept += (await database.change(query)).length;
   return swept;
 }
@@ -34,5 +37,38 @@ function steps(now: number, limit: number): readonly Query[] {
       (SELECT id FROM grants WHERE expires_at <= ${now - GRANT_KEPT} ORDER BY expires_at LIMIT ${limit}) RETURNING 1 AS one`,
     sql`DELETE FROM grants WHERE id IN
       (SELECT id FROM grants WHERE revoked_at <= ${now - GRANT_KEPT} ORDER BY revoked_at LIMIT ${limit}) RETURNING 1 AS one`,
+    sql`DELETE FROM spent_assertions WHERE hash IN
+      (SELECT hash FROM spent_assertions WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${limit}) RETURNING 1 AS one`,
+    sql`DELETE FROM clients WHERE id IN
+      (SELECT id FROM clients WHERE last_used_at IS NULL AND expires_at <= ${now} ORDER BY expires_at LIMIT ${limit})
+      AND NOT EXISTS (SELECT 1 FROM grants g WHERE g.client_id = clients.id AND g.revoked_at IS NULL AND g.expires_at > ${now})
+      RETURNING 1 AS one`,
+    sql`DELETE FROM clients WHERE id IN
+      (SELECT id FROM clients WHERE last_used_at IS NOT NULL AND expires_at <= ${now} ORDER BY expires_at LIMIT ${limit})
+      AND NOT EXISTS (SELECT 1 FROM grants g WHERE g.client_id = clients.id AND g.revoked_at IS NULL AND g.expires_at > ${now})
+      RETURNING 1 AS one`,
+    sql`DELETE FROM client_documents WHERE url IN
+      (SELECT url FROM client_documents WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${limit})
+      AND NOT EXISTS (SELECT 1 FROM grants g WHERE g.client_id = client_documents.url AND g.revoked_at IS NULL AND g.expires_at > ${now})
+      RETURNING 1 AS one`,
+  ];
+}
+
+/**
+ * A client with a live grant is never swept. Its time is moved on instead, so that such clients do not stand at the head of
+ * the index for ever, to be looked at by each sweep.
+ */
+function respites(now: number, limit: number): readonly Query[] {
+  const later = now + CLIENT_RESPITE;
+  return [
+    sql`UPDATE clients SET expires_at = ${later} WHERE id IN
+      (SELECT id FROM clients WHERE last_used_at IS NULL AND expires_at <= ${now} ORDER BY expires_at LIMIT ${limit})
+      AND EXISTS (SELECT 1 FROM grants g WHERE g.client_id = clients.id AND g.revoked_at IS NULL AND g.expires_at > ${now})`,
+    sql`UPDATE clients SET expires_at = ${later} WHERE id IN
+      (SELECT id FROM clients WHERE last_used_at IS NOT NULL AND expires_at <= ${now} ORDER BY expires_at LIMIT ${limit})
+      AND EXISTS (SELECT 1 FROM grants g WHERE g.client_id = clients.id AND g.revoked_at IS NULL AND g.expires_at > ${now})`,
+    sql`UPDATE client_documents SET expires_at = ${later} WHERE url IN
+      (SELECT url FROM client_documents WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${limit})
+      AND EXISTS (SELECT 1 FROM grants g WHERE g.client_id = client_documents.url AND g.revoked_at IS NULL AND g.expires_at > ${now})`,
   ];
 }

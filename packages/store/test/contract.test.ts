@@ -18,4 +18,4 @@ describeStoreContract('PostgreSQL', async () => {
 
 /** Quicker than a new database for each test. */
 const EMPTY = `TRUNCATE accounts, setup_links, sessions, clients, transactions, codes, grants, refresh_tokens,
-  revoked_access_tokens, signing_keys`;
+  revoked_access_tokens, signing_keys, client_documents, spent_assertions`;

@@ -29,7 +29,10 @@ export function createRegistration({ store, redirects, clock, events }: Configur
         origin: 'registered',
         metadata,
         secretHash: secret === null ? null : hashSecret(secret),
+        managementHash: null,
         createdAt: clock(),
+        lastUsedAt: null,
+        expiresAt: null,
       };
       await store.saveClient(client);
       events({ type: 'client.registered', clientId: client.id });

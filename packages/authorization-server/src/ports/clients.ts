@@ -8,11 +8,33 @@ export interface ClientRecord {
   readonly metadata: ClientMetadata;
   /** Base64url SHA-256 of the secret; `null` for public clients and those that prove a key. */
   readonly secretHash: string | null;
+  /** Base64url SHA-256 of the token by which the client manages its registration; `null` when it cannot. */
+  readonly managementHash: string | null;
   readonly createdAt: number;
+  /** When it last got a token, as far as that was noted; `null` when it never did. */
+  readonly lastUsedAt: number | null;
+  /** From then on it may be swept, unless it holds a live grant; `null`: never. */
+  readonly expiresAt: number | null;
 }
 
+/** What may change in a registration. */
+export type ClientChange = Pick<ClientRecord, 'metadata' | 'secretHash'>;
+
 export interface ClientStore {
-  /** Inserts a client. Its identifier is new: the caller made it from random bytes. */
-  saveClient(client: ClientRecord): Promise<void>;
+  /** Inserts a client. @returns `false` when there is one with this identifier already: nothing has changed then. */
+  saveClient(client: ClientRecord): Promise<boolean>;
   findClient(id: string): Promise<ClientRecord | null>;
+  /** Clients in the order of their identifiers, those behind `after` only. */
+  listClients(after: string, limit: number): Promise<readonly ClientRecord[]>;
+  /** How many clients that may expire have never been used. */
+  countUnusedClients(): Promise<number>;
+  /** Replaces what a client registered. @returns `false` when it is gone. */
+  changeClient(id: string, change: ClientChange): Promise<boolean>;
+  /** Notes that a client got a token, and until when it may now rest. Nothing happens when it is gone. */
+  noteClientUse(id: string, at: number, expiresAt: number | null): Promise<void>;
+  /**
+   * Removes a client with everything that was given to it: grants are revoked, codes and open transactions go. One fact, so
+   * that a later client of the same identifier inherits nothing. @returns `false` when there is none.
+   */
+  removeClient(id: string, at: number): Promise<boolean>;
 }

@@ -1,11 +1,15 @@
 /** The ports of the authorization server: what any store must do. Types only. */
 import type { AccountStore } from './accounts.ts';
+import type { AssertionStore } from './assertions.ts';
+import type { ClientDocumentStore } from './client-documents.ts';
 import type { ClientStore } from './clients.ts';
 import type { GrantStore } from './grants.ts';
 import type { KeyStore } from './keys.ts';
 import type { TransactionStore } from './transactions.ts';
 
 export type * from './accounts.ts';
+export type * from './assertions.ts';
+export type * from './client-documents.ts';
 export type * from './clients.ts';
 export type * from './grants.ts';
 export type * from './keys.ts';
@@ -16,7 +20,14 @@ export type * from './transactions.ts';
  * visible to every process that shares the store from then on. A store that cannot answer rejects with `OAuthError`
  * `temporarily_unavailable`.
  */
-export interface AuthorizationStore extends AccountStore, ClientStore, GrantStore, KeyStore, TransactionStore {
+export interface AuthorizationStore
+  extends AccountStore,
+    AssertionStore,
+    ClientDocumentStore,
+    ClientStore,
+    GrantStore,
+    KeyStore,
+    TransactionStore {
   /** Resolves when the store answers. */
   ping(): Promise<void>;
   /** Deletes at most `limit` rows of each kind that nobody can use any more; answers how many. */

@@ -1,6 +1,18 @@
 /** The contract of stored clients. */
 import { describe, expect, it } from 'vitest';
-import { newClient, newHash, type StoreOfTest } from './samples.ts';
+import {
+  grantOf,
+  issueCode,
+  makeGrant,
+  NOW,
+  newClient,
+  newCode,
+  newHash,
+  newRefreshToken,
+  newTransaction,
+  type StoreOfTest,
+  times,
+} from './samples.ts';
 
 export function describeClients(store: StoreOfTest): void {
   describe('clients', () => {
@@ -14,9 +26,11 @@ export function describeClients(store: StoreOfTest): void {
           scope: 'notes:read',
         },
         secretHash: newHash(),
+        managementHash: null,
+        expiresAt: null,
       });
-      await store().saveClient(open);
-      await store().saveClient(confidential);
+      expect(await store().saveClient(open)).toBe(true);
+      expect(await store().saveClient(confidential)).toBe(true);
       expect(await store().findClient(open.id)).toEqual(open);
       expect(await store().findClient(confidential.id)).toEqual(confidential);
     });
@@ -42,8 +56,92 @@ export function describeClients(store: StoreOfTest): void {
     it('never lets one client take the place of another', async () => {
       const client = newClient();
       await store().saveClient(client);
-      await expect(store().saveClient(newClient({ id: client.id, secretHash: newHash() }))).rejects.toThrow();
+      expect(await store().saveClient(newClient({ id: client.id, secretHash: newHash() }))).toBe(false);
       expect(await store().findClient(client.id)).toEqual(client);
+    });
+
+    it('lists them page by page', async () => {
+      const clients = times(5, () => newClient());
+      for (const client of clients) await store().saveClient(client);
+      const sorted = clients.toSorted((left, right) => (left.id < right.id ? -1 : 1));
+      expect(await store().listClients('', 3)).toEqual(sorted.slice(0, 3));
+      expect(await store().listClients(sorted[2]?.id ?? '', 3)).toEqual(sorted.slice(3));
+    });
+
+    it('changes what a client registered, and nothing else', async () => {
+      const [client, other] = [newClient(), newClient()];
+      for (const one of [client, other]) await store().saveClient(one);
+      const change = { metadata: { ...client.metadata, client_name: 'New' }, secretHash: newHash() };
+      expect(await store().changeClient(client.id, change)).toBe(true);
+      expect(await store().findClient(client.id)).toEqual({ ...client, ...change });
+      expect(await store().findClient(other.id)).toEqual(other);
+      expect(await store().changeClient('client_nobody', change)).toBe(false);
+    });
+
+    it('counts those that were never used and may expire', async () => {
+      const [unused, used, kept] = [newClient(), newClient(), newClient({ expiresAt: null })];
+      expect(await store().countUnusedClients()).toBe(0);
+      for (const client of [unused, used, kept]) await store().saveClient(client);
+      expect(await store().countUnusedClients()).toBe(2);
+      await store().noteClientUse(used.id, NOW + 5, NOW + 1000);
+      expect(await store().countUnusedClients()).toBe(1);
+      expect(await store().findClient(used.id)).toEqual({
+        ...used,
+        lastUsedAt: NOW + 5,
+        expiresAt: NOW + 1000,
+      });
+    });
+
+    it('T143: removes a client with all that was given to it, so that its successor inherits nothing', async () => {
+      const [client, other] = [newClient(), newClient()];
+      for (const one of [client, other]) await store().saveClient(one);
+      const mine = { clientId: client.id };
+      const transaction = newTransaction(mine);
+      await store().openTransaction(transaction);
+      const code = await issueCode(store(), newCode(mine));
+      const { grant, token } = await makeGrant(store(), { grant: mine });
+      const theirs = await makeGrant(store(), { grant: { clientId: other.id } });
+
+      expect(await store().removeClient(client.id, NOW)).toBe(true);
+      expect(await store().findClient(client.id)).toBeNull();
+      expect(await store().removeClient(client.id, NOW)).toBe(false);
+      await store().saveClient(client);
+      expect(await store().findTransaction(transaction.id, NOW)).toBeNull();
+      expect(await store().endTransaction(transaction.id, newCode(mine))).toBe(false);
+      expect(await store().findCode(code.hash)).toBeNull();
+      expect(await store().redeemCode(code.hash, grantOf(code), null, NOW)).toBe('spent');
+      expect(await store().isAccessTokenLive('jti', grant.id)).toBe(false);
+      const successor = newRefreshToken(grant.id);
+      expect(await store().rotateRefreshToken(token.hash, successor, NOW, 30)).toBe('gone');
+      expect(await store().isAccessTokenLive('jti', theirs.grant.id)).toBe(true);
+      expect(await store().findClient(other.id)).toEqual(other);
+    });
+
+    it('T143: sweeps whose time is over, used or not, but never one with a live grant or without an end', async () => {
+      const end = NOW + 86_400;
+      const [unused, used, granted, kept] = [
+        newClient({ expiresAt: end }),
+        newClient({ expiresAt: end, lastUsedAt: NOW }),
+        newClient({ expiresAt: end, lastUsedAt: NOW }),
+        newClient({ expiresAt: null }),
+      ];
+      for (const client of [unused, used, granted, kept]) await store().saveClient(client);
+      const { grant } = await makeGrant(store(), { grant: { clientId: granted.id } });
+      await store().sweep(end - 1, 100);
+      expect(await store().findClient(unused.id)).toEqual(unused);
+      expect(await store().findClient(used.id)).toEqual(used);
+
+      await store().sweep(end, 1);
+      await store().sweep(end, 1);
+      expect(await store().findClient(unused.id)).toBeNull();
+      expect(await store().findClient(used.id)).toBeNull();
+      expect(await store().findClient(granted.id)).not.toBeNull();
+      expect(await store().findClient(kept.id)).toEqual(kept);
+
+      await store().revokeGrant(grant.id, end);
+      await store().sweep(end + 100 * 86_400, 100);
+      expect(await store().findClient(granted.id)).toBeNull();
+      expect(await store().findClient(kept.id)).toEqual(kept);
     });
   });
 }

@@ -3,6 +3,7 @@ import { hash, randomBytes } from 'node:crypto';
 import type {
   AccountRecord,
   AuthorizationStore,
+  ClientDocumentRecord,
   ClientRecord,
   CodeRecord,
   GrantRecord,
@@ -60,7 +61,25 @@ export function newClient(changes: Partial<ClientRecord> = {}): ClientRecord {
       application_type: 'native',
     },
     secretHash: null,
+    managementHash: newHash(),
     createdAt: NOW,
+    lastUsedAt: null,
+    expiresAt: NOW + 86_400,
+    ...changes,
+  };
+}
+
+export function newClientDocument(changes: Partial<ClientDocumentRecord> = {}): ClientDocumentRecord {
+  return {
+    url: `https://app.example/${randomBytes(6).toString('hex')}`,
+    metadata: newClient().metadata,
+    digest: newHash(),
+    etag: '"v1"',
+    lastModified: 'Fri, 20 Nov 2026 08:00:00 GMT',
+    fetchedAt: NOW,
+    freshUntil: NOW + 300,
+    lastUsedAt: null,
+    expiresAt: NOW + 86_400,
     ...changes,
   };
 }

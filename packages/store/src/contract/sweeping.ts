@@ -15,7 +15,7 @@ import {
   times,
 } from './samples.ts';
 
-/** After so long nothing that these tests made is of use, but accounts, clients and keys. */
+/** After so long nothing that these tests made is of use, but accounts, keys and clients without an end. */
 const END = NOW + 100_000_000;
 
 export function describeSweeping(store: StoreOfTest): void {
@@ -51,8 +51,8 @@ export function describeSweeping(store: StoreOfTest): void {
       expect(await store().isAccessTokenLive(revoked, null)).toBe(false);
     });
 
-    it('T143: leaves nothing behind but accounts, clients and keys', async () => {
-      const [account, client] = [newAccount(), newClient()];
+    it('T143: leaves nothing behind but accounts, keys and clients without an end', async () => {
+      const [account, client] = [newAccount(), newClient({ expiresAt: null })];
       await store().createFirstAccount(account, null);
       await store().saveClient(client);
       await store().saveSession(newSession(account.id)); // 1

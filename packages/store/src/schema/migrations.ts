@@ -19,6 +19,11 @@ export const migrations: readonly Migration[] = [
       ...grants(dialect),
     ],
   },
+  {
+    number: 2,
+    name: 'the life of clients, metadata documents, assertions',
+    statements: (dialect) => [...clientLife(dialect), ...clientDocuments(dialect), ...assertions(dialect)],
+  },
 ];
 
 // Lists and documents are JSON in text. Times are epoch seconds. Hashes are base64url SHA-256. What may be deleted after
@@ -136,5 +141,48 @@ function grants({ text, integer, table }: Dialect): readonly string[] {
       expires_at ${integer} NOT NULL
     ) ${table}`,
     'CREATE INDEX revoked_access_tokens_by_expiry ON revoked_access_tokens (expires_at)',
+  ];
+}
+
+/**
+ * Clients that expire stand in one of two indexes: those never used, which are counted, and the others. Clients from before
+ * have ninety days from their beginning, or as long as they hold a grant.
+ */
+function clientLife({ text, integer }: Dialect): readonly string[] {
+  return [
+    `ALTER TABLE clients ADD COLUMN management_hash ${text}`,
+    `ALTER TABLE clients ADD COLUMN last_used_at ${integer}`,
+    `ALTER TABLE clients ADD COLUMN expires_at ${integer}`,
+    `UPDATE clients SET last_used_at = created_at, expires_at = created_at + 7776000 WHERE origin = 'registered'`,
+    'CREATE INDEX clients_unused ON clients (expires_at) WHERE last_used_at IS NULL AND expires_at IS NOT NULL',
+    'CREATE INDEX clients_used ON clients (expires_at) WHERE last_used_at IS NOT NULL AND expires_at IS NOT NULL',
+    'CREATE INDEX grants_by_client ON grants (client_id)',
+  ];
+}
+
+function clientDocuments({ text, integer, table }: Dialect): readonly string[] {
+  return [
+    `CREATE TABLE client_documents (
+      url ${text} PRIMARY KEY NOT NULL,
+      metadata ${text} NOT NULL,
+      digest ${text} NOT NULL,
+      etag ${text},
+      last_modified ${text},
+      fetched_at ${integer} NOT NULL,
+      fresh_until ${integer} NOT NULL,
+      last_used_at ${integer},
+      expires_at ${integer} NOT NULL
+    ) ${table}`,
+    'CREATE INDEX client_documents_by_expiry ON client_documents (expires_at)',
+  ];
+}
+
+function assertions({ text, integer, table }: Dialect): readonly string[] {
+  return [
+    `CREATE TABLE spent_assertions (
+      hash ${text} PRIMARY KEY NOT NULL,
+      expires_at ${integer} NOT NULL
+    ) ${table}`,
+    'CREATE INDEX spent_assertions_by_expiry ON spent_assertions (expires_at)',
   ];
 }

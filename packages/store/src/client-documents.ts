@@ -1,0 +1,65 @@
+/** Copies of Client ID Metadata Documents as facts of a database. */
+import type { ClientDocumentRecord, ClientDocumentStore } from '@portcullis/authorization-server/ports';
+import type { Database } from './database.ts';
+import { readJson } from './json.ts';
+import { type Query, sql } from './sql.ts';
+
+interface ClientDocumentRow {
+  readonly url: string;
+  readonly metadata: string;
+  readonly digest: string;
+  readonly etag: string | null;
+  readonly last_modified: string | null;
+  readonly fetched_at: number;
+  readonly fresh_until: number;
+  readonly last_used_at: number | null;
+  readonly expires_at: number;
+}
+
+export function createClientDocumentStore(database: Database): ClientDocumentStore {
+  return {
+    async findClientDocument(url) {
+      return readCopy(
+        await database.read<ClientDocumentRow>(
+          sql`SELECT url, metadata, digest, etag, last_modified, fetched_at, fresh_until, last_used_at, expires_at
+            FROM client_documents WHERE url = ${url}`,
+        ),
+      );
+    },
+    async saveClientDocument(copy) {
+      await database.change(keep(copy));
+    },
+    async noteClientDocumentUse(url, at, expiresAt) {
+      await database.change(
+        sql`UPDATE client_documents SET last_used_at = ${at}, expires_at = ${expiresAt} WHERE url = ${url}`,
+      );
+    },
+  };
+}
+
+function keep(copy: ClientDocumentRecord): Query {
+  return sql`INSERT INTO client_documents (url, metadata, digest, etag, last_modified, fetched_at, fresh_until, last_used_at,
+      expires_at)
+    VALUES (${copy.url}, ${JSON.stringify(copy.metadata)}, ${copy.digest}, ${copy.etag}, ${copy.lastModified},
+      ${copy.fetchedAt}, ${copy.freshUntil}, ${copy.lastUsedAt}, ${copy.expiresAt})
+    ON CONFLICT (url) DO UPDATE SET metadata = excluded.metadata, digest = excluded.digest, etag = excluded.etag,
+      last_modified = excluded.last_modified, fetched_at = excluded.fetched_at, fresh_until = excluded.fresh_until,
+      expires_at = CASE WHEN excluded.expires_at > client_documents.expires_at
+        THEN excluded.expires_at ELSE client_documents.expires_at END
+    WHERE excluded.fetched_at >= client_documents.fetched_at`;
+}
+
+function readCopy([row]: readonly ClientDocumentRow[]): ClientDocumentRecord | null {
+  if (row === undefined) return null;
+  return {
+    url: row.url,
+    metadata: readJson(row.metadata),
+    digest: row.digest,
+    etag: row.etag,
+    lastModified: row.last_modified,
+    fetchedAt: row.fetched_at,
+    freshUntil: row.fresh_until,
+    lastUsedAt: row.last_used_at,
+    expiresAt: row.expires_at,
+  };
+}
