@@ -47,6 +47,7 @@ export function openFileStore(path: string, options: FileStoreOptions = {}): Fil
   const database = openDatabase(path);
   const statements = new Map<string, StatementSync>();
   const queue = createLockQueue();
+  const held = new Map<string, NodeJS.Timeout>();
 
   return {
     place: `the file ${path}${options.key === undefined ? '' : ', sealed'}`,
@@ -86,7 +87,10 @@ export function openFileStore(path: string, options: FileStoreOptions = {}): Fil
       return row === undefined ? null : (JSON.parse(seal.open(String(row['body']), state)) as Pending);
     },
     lock,
-    close: () => database.close(),
+    close() {
+      for (const holder of [...held.keys()]) giveUpLease(holder);
+      database.close();
+    },
   };
 
   /** Those of this process wait in a queue, so that only its first asks the others. */
@@ -94,13 +98,27 @@ export function openFileStore(path: string, options: FileStoreOptions = {}): Fil
     const release = await queue(name);
     const holder = randomUUID();
     while (!takeLease(name, holder)) await new Promise((resolve) => setTimeout(resolve, POLL));
-    const renewal = setInterval(() => takeLease(name, holder), RENEWAL);
-    renewal.unref();
+    held.set(holder, setInterval(() => renewLease(name, holder), RENEWAL).unref());
     return async () => {
-      clearInterval(renewal);
-      statement('DELETE FROM leases WHERE name = ? AND holder = ?').run(name, holder);
+      giveUpLease(holder);
       await release();
     };
+  }
+
+  function giveUpLease(holder: string): void {
+    if (!held.has(holder)) return;
+    clearInterval(held.get(holder));
+    held.delete(holder);
+    statement('DELETE FROM leases WHERE holder = ?').run(holder);
+  }
+
+  /** One renewal that fails does no harm: the next one comes before the lease ends. */
+  function renewLease(name: string, holder: string): void {
+    try {
+      takeLease(name, holder);
+    } catch {
+      return;
+    }
   }
 
   /** Takes a lease that is free, over, or one's own; one statement, so that only one process can. */

@@ -163,7 +163,12 @@ function buildAuthorizationServer(world: World, settings: WorldSettings): void {
 
   as.on('POST /register', ({ body }) => {
     const asked = JSON.parse(body) as Readonly<Record<string, unknown>>;
-    return { status: 201, body: { ...asked, client_id: `client-${randomUUID()}`, ...settings.registration } };
+    const needsSecret = String(asked['token_endpoint_auth_method']).startsWith('client_secret');
+    const secret = needsSecret ? { client_secret: randomUUID() } : {};
+    return {
+      status: 201,
+      body: { ...asked, ...secret, client_id: `client-${randomUUID()}`, ...settings.registration },
+    };
   });
 
   as.on('GET /authorize', ({ query }) => {

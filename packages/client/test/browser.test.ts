@@ -1,0 +1,84 @@
+/** Opening the system's browser: what is started, with what arguments, and what is never started. */
+import { describe, expect, it } from 'vitest';
+import { createSystemBrowser, openerCommand } from '../src/node.ts';
+
+const platforms = ['linux', 'darwin', 'win32', 'freebsd'] as const;
+
+const payloads = [
+  'https://a.example/$(touch%20x)',
+  'https://a.example/?a=1&calc&b=2',
+  'https://a.example/;reboot',
+  "https://a.example/'x'",
+  'https://a.example/!history!',
+  'https://a.example/?redirect_uri=http%3A%2F%2F127.0.0.1%3A1%2Fcallback&state=a%26b',
+];
+
+describe.each(platforms)('on %s', (platform) => {
+  it('[C-URL-42] T144 the opener is one program without a shell, and gets the very address as its last argument', async () => {
+    for (const url of payloads) {
+      const started: unknown[] = [];
+      const browser = createSystemBrowser(
+        async (program, args, { shell }) => void started.push([program, args.at(-1), shell]),
+        platform,
+      );
+      await browser.open(url);
+      expect(started).toEqual([[expect.stringMatching(/^(xdg-open|open|rundll32)$/), url, false]]);
+    }
+  });
+
+  it.each([
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'file:///etc/passwd',
+    'vbscript:x',
+    'foo:bar',
+    'http://a.example/',
+    'a:$(calc)',
+    '-a https://a.example',
+    '--version',
+    'https://a.example/ x',
+    'https://a.example/\nx',
+    'https://u@a.example/',
+    '%USERPROFILE%',
+    'https://a.example/"&calc&"',
+    '\\\\host\\share',
+    'https:\\\\a.example',
+    '',
+    'https://a.example/$(touch x)',
+    'https://a.example/`id`',
+    'https://a.example/|calc',
+    'https://a.example/?x=%PATH%',
+  ])('[C-URL-40 C-URL-41 C-URL-43] T110 T144 %j is refused, and nothing is started', async (url) => {
+    const started: string[] = [];
+    const browser = createSystemBrowser(async (program) => void started.push(program), platform);
+    await expect(browser.open(url)).rejects.toMatchObject({ code: 'authorization_url_refused' });
+    expect(started).toEqual([]);
+  });
+});
+
+it('[C-REDIR-22] what opens is the system browser, also for a server on this computer', () => {
+  expect(openerCommand('http://127.0.0.1:1/authorize', 'linux')).toEqual({
+    program: 'xdg-open',
+    arguments: ['http://127.0.0.1:1/authorize'],
+  });
+});
+
+it('a browser that cannot be opened leaves the address to the person', async () => {
+  const browser = createSystemBrowser(() => Promise.reject(new Error('ENOENT')), 'linux');
+  await expect(browser.open('https://a.example/x')).rejects.toMatchObject({
+    code: 'sign_in_needed',
+    message: expect.stringContaining('https://a.example/x'),
+  });
+});
+
+it('a program that is not there is an error and no crash', async () => {
+  const before = process.env['PATH'];
+  process.env['PATH'] = '';
+  try {
+    await expect(createSystemBrowser(undefined, 'linux').open('https://a.example/x')).rejects.toMatchObject({
+      code: 'sign_in_needed',
+    });
+  } finally {
+    process.env['PATH'] = before;
+  }
+});

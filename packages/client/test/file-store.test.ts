@@ -1,0 +1,271 @@
+/** Credentials in a file: who may read it, what happens at the same time, and what a copy of it is worth. */
+import { fork } from 'node:child_process';
+import {
+  chmodSync,
+  lstatSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  type CredentialRecord,
+  type CredentialStore,
+  createMemoryStore,
+  type Pending,
+} from '../src/index.ts';
+import { type FileStore, type FileStoreOptions, openFileStore } from '../src/node.ts';
+import { createWorld } from './support/world.ts';
+
+let folder: string;
+const open: FileStore[] = [];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'credentials-'));
+});
+
+afterEach(() => {
+  for (const store of open.splice(0)) store.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function openStore(
+  options: FileStoreOptions = {},
+  path = join(folder, 'inner', 'credentials.db'),
+): FileStore {
+  const store = openFileStore(path, options);
+  open.push(store);
+  return store;
+}
+
+const key = { server: 'https://mcp.example/mcp', issuer: 'https://as.example', account: 'default' };
+
+function record(changes: Partial<CredentialRecord['key']> = {}, accessToken = 'canary'): CredentialRecord {
+  return {
+    key: { ...key, ...changes },
+    registration: null,
+    tokens: {
+      ...{
+        accessToken,
+        scheme: 'Bearer',
+        expiresAt: 5,
+        obtainedAt: 1,
+        refreshToken: 'canary-too',
+        scopes: ['a'],
+      },
+      ...{
+        requestedScopes: ['a'],
+        resource: null,
+        tokenEndpoint: 'https://as.example/token',
+        clientId: 'c',
+        dpopKey: null,
+      },
+    },
+  };
+}
+
+function pending(state: string, expiresAt = Date.now() + 60_000): Pending {
+  return {
+    ...{
+      state,
+      codeVerifier: 'v',
+      server: key.server,
+      account: 'default',
+      issuer: key.issuer,
+      issuerAdvertised: true,
+    },
+    ...{
+      issuerRule: 'rfc9207',
+      tokenEndpoint: 'https://as.example/token',
+      redirectUri: 'http://127.0.0.1:1/callback',
+    },
+    ...{ resource: null, scopes: [], dpopKey: null, binding: null, expiresAt },
+    registration: {
+      ...{
+        way: 'dynamic',
+        clientId: 'c',
+        clientSecret: null,
+        authentication: 'none',
+        redirectUris: [],
+        secretExpiresAt: null,
+      },
+    },
+  };
+}
+
+/** What every store does. */
+const stores: readonly (readonly [string, () => CredentialStore])[] = [
+  ['memory', createMemoryStore],
+  ['a file', () => openStore()],
+  ['a sealed file', () => openStore({ key: new Uint8Array(32).fill(7) })],
+];
+
+describe.each(stores)('%s', (_name, create) => {
+  it('[C-STORE-1 C-BIND-30] T148 keeps records by server, issuer and account', async () => {
+    const store = create();
+    const records = [
+      record(),
+      record({ issuer: 'https://as2.example' }),
+      record({ account: 'work' }),
+      record({ server: 'https://other.example/mcp' }),
+    ];
+    for (const one of records) await store.save(one);
+    for (const one of records) expect(await store.find(one.key)).toEqual(one);
+    expect((await store.list(key.server, 'default')).map(({ key: { issuer } }) => issuer).toSorted()).toEqual(
+      ['https://as.example', 'https://as2.example'],
+    );
+    await store.remove(key);
+    expect(await store.find(key)).toBeNull();
+    expect(await store.list(key.server, 'default')).toHaveLength(1);
+    await store.save(record({ account: 'work' }, 'newer'));
+    expect((await store.find({ ...key, account: 'work' }))?.tokens?.accessToken).toBe('newer');
+  });
+
+  it('T115 hands a flow to one caller', async () => {
+    const store = create();
+    await store.savePending(pending('s1'));
+    const taken = await Promise.all(Array.from({ length: 20 }, () => store.takePending('s1')));
+    expect(taken.filter((flow) => flow !== null)).toEqual([expect.objectContaining({ state: 's1' })]);
+    expect(await store.takePending('s2')).toBeNull();
+  });
+
+  it('gives a lock to one holder at a time, in the order of asking', async () => {
+    const store = create();
+    const order: number[] = [];
+    let inside = 0;
+    await Promise.all(
+      [0, 1, 2, 3].map(async (number) => {
+        const release = await store.lock('x');
+        inside += 1;
+        expect(inside).toBe(1);
+        order.push(number);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        inside -= 1;
+        await release();
+      }),
+    );
+    expect(order).toEqual([0, 1, 2, 3]);
+    const first = await store.lock('y');
+    await (await store.lock('z'))();
+    await first();
+  });
+});
+
+describe('the file', () => {
+  const path = () => join(folder, 'inner', 'credentials.db');
+
+  it.each([0o000, 0o022, 0o777])(
+    '[C-STORE-1] T145 is for its owner alone, whatever the umask (%o) was',
+    async (umask) => {
+      const before = process.umask(umask);
+      try {
+        const store = openStore();
+        await store.save(record());
+        expect(statSync(path()).mode & 0o777).toBe(0o600);
+        expect(statSync(join(folder, 'inner')).mode & 0o077).toBe(0);
+        store.close();
+        open.length = 0;
+        chmodSync(path(), 0o644);
+        openStore();
+        expect(statSync(path()).mode & 0o777).toBe(0o600);
+      } finally {
+        process.umask(before);
+      }
+    },
+  );
+
+  it('[C-STORE-1] T145 is not followed when it is a symbolic link', () => {
+    const target = join(folder, 'victim');
+    writeFileSync(target, 'precious');
+    symlinkSync(target, join(folder, 'link'));
+    expect(() => openStore({}, join(folder, 'link'))).toThrowError(
+      expect.objectContaining({ code: 'store_unusable' }),
+    );
+    expect(readFileSync(target, 'utf8')).toBe('precious');
+    expect(lstatSync(join(folder, 'link')).isSymbolicLink()).toBe(true);
+  });
+
+  it('says what is wrong with a file that is something else', () => {
+    writeFileSync(join(folder, 'notes.txt'), 'these are my notes, '.repeat(100));
+    expect(() => openStore({}, join(folder, 'notes.txt'))).toThrowError(
+      expect.objectContaining({ code: 'store_unusable' }),
+    );
+    expect(readFileSync(join(folder, 'notes.txt'), 'utf8')).toMatch(/^these are my notes/);
+    expect(() => openStore({}, folder)).toThrowError(expect.objectContaining({ code: 'store_unusable' }));
+  });
+
+  it('holds nothing readable when it is sealed, and opens with its key alone', async () => {
+    const sealing = new Uint8Array(32).fill(1);
+    const store = openStore({ key: sealing });
+    await store.save(record());
+    expect(readFileSync(path()).includes('canary')).toBe(false);
+    await expect(openStore({ key: new Uint8Array(32).fill(2) }).find(key)).rejects.toMatchObject({
+      code: 'store_unusable',
+    });
+    await expect(openStore().find(key)).rejects.toMatchObject({ code: 'store_unusable' });
+    expect(await openStore({ key: sealing }).find(key)).toEqual(record());
+    expect(() => openStore({ key: new Uint8Array(16) })).toThrowError(
+      expect.objectContaining({ code: 'configuration_invalid' }),
+    );
+    expect(store.place).toContain('sealed');
+  });
+
+  it('forgets flows that nobody finished', async () => {
+    let now = Date.now();
+    const store = openStore({ clock: () => now });
+    await store.savePending(pending('old', now + 1000));
+    now += 2000;
+    await store.savePending(pending('new', now + 1000));
+    expect(await store.takePending('old')).toBeNull();
+    expect(await store.takePending('new')).not.toBeNull();
+  });
+
+  it('takes the lock of a holder that died, after a while', async () => {
+    let now = Date.now();
+    const first = openStore({ clock: () => now });
+    await first.lock('x');
+    const second = openStore({ clock: () => now });
+    let taken = false;
+    const waiting = second.lock('x').then((release) => {
+      taken = true;
+      return release;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 120));
+    expect(taken).toBe(false);
+    now += 15_001;
+    await (await waiting)();
+  });
+
+  it('T120 T145 a session outlives three processes that refresh it at the same time, again and again', async () => {
+    const world = await createWorld({ lifetime: 1 });
+    const store = openStore();
+    await world.client({ store, clock: Date.now }).fetch(world.serverUrl);
+    const workers = await Promise.all(
+      Array.from({ length: 3 }, () => runWorker({ path: path(), serverUrl: world.serverUrl, rounds: 25 })),
+    );
+    expect(workers).toEqual(Array(3).fill({ answers: 25 }));
+    // Each refresh used the newest refresh token: the server refuses any other.
+    expect(world.person.opened).toHaveLength(1);
+    expect(world.refreshTokens.size).toBe(1);
+    const refreshes = world.as
+      .asked('/token')
+      .filter(({ form }) => form.get('grant_type') === 'refresh_token');
+    expect(refreshes.length).toBeGreaterThan(1);
+    expect(new Set(refreshes.map(({ form }) => form.get('refresh_token'))).size).toBe(refreshes.length);
+  });
+});
+
+function runWorker(task: { path: string; serverUrl: string; rounds: number }): Promise<unknown> {
+  const worker = fork(new URL('support/store-worker.ts', import.meta.url), [JSON.stringify(task)], {
+    execArgv: ['--conditions=source'],
+  });
+  return new Promise((resolve, reject) => {
+    worker.once('message', resolve);
+    worker.once('exit', (code) => reject(new Error(`The worker ended with ${code}.`)));
+  });
+}

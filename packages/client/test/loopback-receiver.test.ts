@@ -1,0 +1,179 @@
+/** The ear on this computer: who may speak to it, what it answers, and that it closes. */
+import { request as sendRequest } from 'node:http';
+import { connect, createServer } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Reception } from '../src/index.ts';
+import { createLoopbackReceiver, createNodeClient } from '../src/node.ts';
+import { codeOf, createWorld } from './support/world.ts';
+
+const open: Reception[] = [];
+
+afterEach(async () => {
+  for (const reception of open.splice(0)) await reception.close();
+});
+
+async function listen(preferred: readonly string[] = [], options = {}): Promise<Reception> {
+  const reception = await createLoopbackReceiver(options).listen(preferred);
+  open.push(reception);
+  return reception;
+}
+
+/** A raw request, with any Host. */
+function ask(port: number, path: string, options: { method?: string; host?: string } = {}) {
+  return new Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; body: string }>(
+    (resolve, reject) => {
+      const { method = 'GET', host = `127.0.0.1:${port}` } = options;
+      const request = sendRequest(
+        { host: '127.0.0.1', port, path, method, headers: { host } },
+        async (response) => {
+          let body = '';
+          for await (const chunk of response) body += String(chunk);
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, body });
+        },
+      );
+      request.on('error', reject);
+      request.end();
+    },
+  );
+}
+
+const portOf = ({ redirectUri }: Reception): number => Number(new URL(redirectUri).port);
+
+/** Whether anybody accepts a connection there. */
+function accepts(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, timeout: 500 });
+    const end = (answer: boolean) => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.once('connect', () => end(true));
+    socket.once('error', () => end(false));
+    socket.once('timeout', () => end(false));
+  });
+}
+
+describe('the loopback listener', () => {
+  it('[C-REDIR-20] T119 listens on 127.0.0.1 alone, by its number', async () => {
+    const reception = await listen();
+    expect(reception.redirectUri).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/callback$/);
+    expect(await accepts('127.0.0.1', portOf(reception))).toBe(true);
+    const others = Object.values(networkInterfaces()).flatMap((list = []) =>
+      list.filter(({ internal, family }) => !internal && family === 'IPv4'),
+    );
+    for (const { address } of others) expect(await accepts(address, portOf(reception))).toBe(false);
+    expect(await accepts('127.0.0.2', portOf(reception))).toBe(false);
+  });
+
+  it('[C-REDIR-20] T119 takes one answer, and is closed then', async () => {
+    const reception = await listen();
+    const port = portOf(reception);
+    const arriving = reception.arrival('s1');
+    const page = ask(port, '/callback?code=c&state=s1&iss=https%3A%2F%2Fas.example');
+    const { query, finish } = await arriving;
+    expect(Object.fromEntries(query)).toEqual({ code: 'c', state: 's1', iss: 'https://as.example' });
+    expect(await accepts('127.0.0.1', port)).toBe(false);
+    await finish({ ok: true, message: 'Done.' });
+    expect(await page).toMatchObject({ status: 200, body: expect.stringContaining('Done.') });
+  });
+
+  it.each([
+    ['no state', '/callback?code=c', {}, 400],
+    ['another state', '/callback?code=c&state=s2', {}, 400],
+    ['two states', '/callback?code=c&state=s1&state=s1', {}, 400],
+    ['another path', '/other?code=c&state=s1', {}, 404],
+    ['the name of another host', '/callback?code=c&state=s1', { host: 'evil.example' }, 404],
+    ['the name localhost', '/callback?code=c&state=s1', { host: 'localhost' }, 404],
+    ['POST', '/callback?code=c&state=s1', { method: 'POST' }, 404],
+    ['HEAD', '/callback?code=c&state=s1', { method: 'HEAD' }, 404],
+  ])(
+    '[C-STATE-2] T119 turns a request with %s away, and goes on listening',
+    async (_what, path, options, status) => {
+      const reception = await listen();
+      const arriving = reception.arrival('s1');
+      expect((await ask(portOf(reception), path, options)).status).toBe(status);
+      const page = ask(portOf(reception), '/callback?code=good&state=s1');
+      const { query, finish } = await arriving;
+      expect(query.get('code')).toBe('good');
+      await finish({ ok: true, message: 'x' });
+      await page;
+    },
+  );
+
+  it('T119 takes nothing before it knows the state', async () => {
+    const reception = await listen();
+    expect((await ask(portOf(reception), '/callback?code=c&state=')).status).toBe(400);
+    expect((await ask(portOf(reception), '/callback?code=c')).status).toBe(400);
+  });
+
+  it('[C-REDIR-21] T119 shows a page of its own words, escaped, that loads, runs and follows nothing', async () => {
+    const reception = await listen();
+    const arriving = reception.arrival('s1');
+    const page = ask(
+      portOf(reception),
+      '/callback?state=s1&error=%3Cscript%3E&next=https%3A%2F%2Fevil.example',
+    );
+    const { finish } = await arriving;
+    await finish({ ok: false, message: 'Refused: <script>alert(1)</script> "\'&' });
+    const { status, headers, body } = await page;
+    expect(status).toBe(400);
+    expect(body).toContain('Refused: &lt;script&gt;alert(1)&lt;/script&gt; &quot;&#39;&amp;');
+    expect(body).not.toMatch(/<script|evil|http:|https:|src=|href=/);
+    expect(headers).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': expect.stringContaining("default-src 'none'"),
+    });
+    expect(headers['location']).toBeUndefined();
+  });
+
+  it('prefers a port that is registered already, and takes another when that one is taken', async () => {
+    const first = await listen();
+    const again = await listen([first.redirectUri]);
+    expect(again.redirectUri).not.toBe(first.redirectUri);
+    await first.close();
+    const third = await listen(['https://elsewhere.example/callback', first.redirectUri]);
+    expect(third.redirectUri).toBe(first.redirectUri);
+  });
+
+  it('T119 says so when the configured port is taken by another program', async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const address = other.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    await expect(listen([], { port })).rejects.toMatchObject({
+      code: 'configuration_invalid',
+      message: expect.stringContaining(String(port)),
+    });
+    other.close();
+  });
+
+  it('gives up when nobody comes, and when it is closed', async () => {
+    const late = await listen([], { patience: 30 });
+    expect(await codeOf(late.arrival('s1'))).toBe('cancelled');
+    const given = await listen();
+    const arriving = given.arrival('s1');
+    await given.close();
+    expect(await codeOf(arriving)).toBe('cancelled');
+    expect(await accepts('127.0.0.1', portOf(given))).toBe(false);
+  });
+});
+
+it('[C-UA-1] a whole sign-in arrives through it', async () => {
+  const world = await createWorld();
+  const pages: Promise<string>[] = [];
+  const client = createNodeClient({
+    serverUrl: world.serverUrl,
+    browser: {
+      async open(url) {
+        const { headers } = await fetch(url, { redirect: 'manual' });
+        pages.push(fetch(headers.get('location') ?? '').then((response) => response.text()));
+      },
+    },
+  });
+  expect((await client.fetch(world.serverUrl)).status).toBe(200);
+  expect(await Promise.all(pages)).toEqual([expect.stringContaining('You are signed in.')]);
+});

@@ -1,0 +1,334 @@
+/** Registration: the ways in their order, what is asked for, what the answer means, and to whom an identity is shown. */
+import { describe, expect, it } from 'vitest';
+import { createMemoryStore, type RegistrationQuestion, type RegistrationSettings } from '../src/index.ts';
+import { codeOf, createWorld, type WorldSettings } from './support/world.ts';
+
+const DOCUMENT = 'https://app.example/client.json';
+
+const withoutRegistration: WorldSettings = { metadata: { registration_endpoint: undefined } };
+
+/** Signs in and tells by which identity. */
+async function identity(registration: RegistrationSettings, settings: WorldSettings = {}, revision?: string) {
+  const world = await createWorld(settings);
+  const client = world.client({ registration, ...(revision !== undefined && { revision }) });
+  expect((await client.fetch(world.serverUrl)).status).toBe(200);
+  const clientId = world.person.opened[0]?.searchParams.get('client_id') ?? '';
+  const body = world.as.asked('/register')[0]?.body;
+  return { world, clientId, request: body === undefined ? null : JSON.parse(body) };
+}
+
+describe('the ways, in their order', () => {
+  const supported = { client_id_metadata_document_supported: true };
+  const preregistered = [{ clientId: 'mine' }];
+
+  it('[C-REG-20 C-REG-21] a preregistered client comes first', async () => {
+    const { clientId, request } = await identity(
+      { preregistered, metadataDocumentUrl: DOCUMENT },
+      { metadata: supported },
+    );
+    expect(clientId).toBe('mine');
+    expect(request).toBeNull();
+  });
+
+  it('[C-REG-20 C-CIMD-20] then the metadata document, where it is understood', async () => {
+    const { clientId, request } = await identity({ metadataDocumentUrl: DOCUMENT }, { metadata: supported });
+    expect(clientId).toBe(DOCUMENT);
+    expect(request).toBeNull();
+  });
+
+  it.each([[undefined], [false]])(
+    '[C-CIMD-26 C-CIMD-27 C-REG-20] then dynamic registration, when the flag is %j',
+    async (flag) => {
+      const { clientId, request } = await identity(
+        { metadataDocumentUrl: DOCUMENT },
+        { metadata: { client_id_metadata_document_supported: flag } },
+      );
+      expect(clientId).toMatch(/^client-/);
+      expect(request).not.toBeNull();
+    },
+  );
+
+  it('[C-DCR-20] a metadata document is enough where nothing can be registered', async () => {
+    const { clientId } = await identity(
+      { metadataDocumentUrl: DOCUMENT },
+      { metadata: { ...supported, registration_endpoint: undefined } },
+    );
+    expect(clientId).toBe(DOCUMENT);
+  });
+
+  it('revisions that know no metadata documents use none', async () => {
+    const { clientId } = await identity(
+      { metadataDocumentUrl: DOCUMENT },
+      { metadata: supported },
+      '2025-06-18',
+    );
+    expect(clientId).toMatch(/^client-/);
+  });
+
+  it('[C-REG-1 C-REG-20] at last the person is asked, with exactly what to register', async () => {
+    const questions: RegistrationQuestion[] = [];
+    const ask = async (question: RegistrationQuestion) => {
+      questions.push(question);
+      return { clientId: 'typed', clientSecret: 'typed too' };
+    };
+    const { clientId, world } = await identity({ ask }, withoutRegistration);
+    expect(clientId).toBe('typed');
+    expect(questions).toEqual([
+      {
+        issuer: world.issuer,
+        server: world.serverUrl,
+        redirectUris: [world.person.redirectUri],
+        grantTypes: ['authorization_code', 'refresh_token'],
+        applicationType: 'native',
+        authenticationMethods: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],
+      },
+    ]);
+    expect(world.as.asked('/token')[0]?.headers.get('authorization')).toBe(
+      `Basic ${btoa('typed:typed+too')}`,
+    );
+  });
+
+  it('[C-REG-1 C-REG-30] without any way it says what to register, and opens nothing', async () => {
+    for (const settings of [{}, { ask: async () => null }]) {
+      const world = await createWorld(withoutRegistration);
+      const failure = world.client({ registration: settings }).fetch(world.serverUrl);
+      await expect(failure).rejects.toMatchObject({ code: 'registration_needed' });
+      await expect(failure).rejects.toThrow(world.person.redirectUri);
+      expect(world.person.opened).toEqual([]);
+    }
+  });
+});
+
+describe('dynamic registration', () => {
+  it('[C-DCR-1 C-DCR-30 C-DCR-31 C-REFRESH-31] asks as a native public client with the refresh grant', async () => {
+    const { request, world } = await identity({
+      clientName: 'Notes',
+      clientUri: 'https://notes.example',
+      softwareId: 'notes',
+    });
+    expect(request).toEqual({
+      client_name: 'Notes',
+      client_uri: 'https://notes.example',
+      software_id: 'notes',
+      redirect_uris: [world.person.redirectUri],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+      application_type: 'native',
+    });
+  });
+
+  it('[C-DCR-32] a page on a remote host is a web application', async () => {
+    const world = await createWorld();
+    await world.client().begin({ redirectUri: 'https://app.example/callback' });
+    expect(JSON.parse(world.as.asked('/register')[0]?.body ?? '{}').application_type).toBe('web');
+  });
+
+  it.each([
+    [['none', 'client_secret_post'], 'none'],
+    [['client_secret_post'], 'client_secret_post'],
+    [['private_key_jwt', 'client_secret_basic'], 'client_secret_basic'],
+    [undefined, 'none'],
+  ])('asks for a method that the server lists: %j', async (listed, expected) => {
+    const world = await createWorld({ metadata: { token_endpoint_auth_methods_supported: listed } });
+    await world.client().begin({ redirectUri: world.person.redirectUri });
+    expect(JSON.parse(world.as.asked('/register')[0]?.body ?? '{}').token_endpoint_auth_method).toBe(
+      expected,
+    );
+  });
+
+  it.each([
+    ['basic', { client_secret: 's', token_endpoint_auth_method: 'client_secret_basic' }, undefined, 'basic'],
+    ['post', { client_secret: 's', token_endpoint_auth_method: 'client_secret_post' }, undefined, 'post'],
+    [
+      'none although it gives a secret',
+      { client_secret: 's', token_endpoint_auth_method: 'none' },
+      undefined,
+      'none',
+    ],
+    [
+      'nothing, with a secret and no list',
+      { client_secret: 's', token_endpoint_auth_method: null },
+      null,
+      'basic',
+    ],
+    [
+      'nothing, with a secret and a list',
+      { client_secret: 's', token_endpoint_auth_method: null },
+      ['client_secret_post'],
+      'post',
+    ],
+    [
+      'nothing, with a secret and a list of none',
+      { client_secret: 's', token_endpoint_auth_method: null },
+      ['none'],
+      'none',
+    ],
+    ['nothing at all', { token_endpoint_auth_method: null }, null, 'none'],
+  ])(
+    '[C-DCR-60 C-AUTH-60] the answer says %s: that is done, and one method only',
+    async (_what, registration, listed, expected) => {
+      const { world } = await identity(
+        {},
+        {
+          registration,
+          ...(listed !== undefined && {
+            metadata: { token_endpoint_auth_methods_supported: listed ?? undefined },
+          }),
+        },
+      );
+      const [asked] = world.as.asked('/token');
+      const basic = asked?.headers.get('authorization')?.startsWith('Basic ') === true;
+      const post = asked?.form.has('client_secret') === true;
+      expect([basic, post]).toEqual([expected === 'basic', expected === 'post']);
+      expect(asked?.form.has('client_id')).toBe(!basic);
+    },
+  );
+
+  it.each([
+    ['a method that needs a secret without one', { token_endpoint_auth_method: 'client_secret_basic' }],
+    ['a method that is not spoken', { client_secret: 's', token_endpoint_auth_method: 'tls_client_auth' }],
+    ['other redirect URIs', { redirect_uris: ['https://elsewhere.example/callback'] }],
+    ['no client_id', { client_id: null }],
+  ])('an answer with %s is refused before the browser opens', async (_what, registration) => {
+    const world = await createWorld({ registration });
+    expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('registration_refused');
+    expect(world.person.opened).toEqual([]);
+  });
+
+  it('[C-DCR-33 C-DCR-34] a refusal ends with what the server said, once', async () => {
+    const world = await createWorld();
+    world.as.on('POST /register', {
+      status: 400,
+      body: { error: 'invalid_redirect_uri', error_description: 'loopback\u001b[31m is not allowed' },
+    });
+    const failure = world.client().fetch(world.serverUrl);
+    await expect(failure).rejects.toMatchObject({
+      code: 'registration_refused',
+      oauthError: 'invalid_redirect_uri',
+      status: 400,
+    });
+    await expect(failure).rejects.toThrow('loopback [31m is not allowed');
+    expect(world.as.asked('/register')).toHaveLength(1);
+    expect(world.person.opened).toEqual([]);
+  });
+
+  it('[C-DCR-60] a secret that has expired is not used: the client registers again', async () => {
+    const store = createMemoryStore();
+    const expires = Math.floor(Date.now() / 1000) + 3600;
+    const world = await createWorld({
+      refresh: false,
+      registration: {
+        client_secret: 's',
+        client_secret_expires_at: expires,
+        token_endpoint_auth_method: 'client_secret_post',
+      },
+    });
+    const client = world.client({ store });
+    await client.fetch(world.serverUrl);
+    world.tokens.clear();
+    await client.fetch(world.serverUrl);
+    expect(world.as.asked('/register')).toHaveLength(1);
+    world.advance(3_601_000);
+    world.tokens.clear();
+    await client.fetch(world.serverUrl);
+    expect(world.as.asked('/register')).toHaveLength(2);
+  });
+
+  it('[C-REDIR-1] a registration is used for the redirect URIs that it lists, and for no other', async () => {
+    const world = await createWorld();
+    const client = world.client();
+    await client.begin({ redirectUri: 'http://127.0.0.1:40001/callback' });
+    await client.begin({ redirectUri: 'http://127.0.0.1:40001/callback' });
+    expect(world.as.asked('/register')).toHaveLength(1);
+    await client.begin({ redirectUri: 'http://127.0.0.1:40002/callback' });
+    expect(world.as.asked('/register')).toHaveLength(2);
+  });
+});
+
+describe('to whom an identity is shown', () => {
+  it('[C-BIND-33] a client that is configured for one issuer is not shown to another', async () => {
+    const world = await createWorld();
+    const preregistered = [{ issuer: 'https://as.example', clientId: 'mine', clientSecret: 'secret' }];
+    const failure = world.client({ registration: { preregistered } }).fetch(world.serverUrl);
+    await expect(failure).rejects.toMatchObject({ code: 'registration_issuer_mismatch' });
+    expect([...world.as.log].map(({ path }) => path)).toEqual(['/.well-known/oauth-authorization-server']);
+    expect(world.person.opened).toEqual([]);
+  });
+
+  it('[C-BIND-33 C-MULTI-31] a client that is configured without an issuer stays with the first one', async () => {
+    const world = await createWorld();
+    const other = await createWorld();
+    const client = world.client({
+      registration: { preregistered: [{ clientId: 'mine', clientSecret: 'secret' }] },
+    });
+    await client.fetch(world.serverUrl);
+    world.server.on('GET /.well-known/oauth-protected-resource/mcp', {
+      body: { resource: world.serverUrl, authorization_servers: [other.issuer] },
+    });
+    world.tokens.clear();
+    world.refreshTokens.clear();
+    expect(await codeOf(client.fetch(world.serverUrl))).toBe('registration_issuer_mismatch');
+    expect(other.as.asked('/token')).toEqual([]);
+    expect(world.person.opened).toHaveLength(1);
+  });
+
+  it('[C-BIND-34] a metadata document is the same everywhere', async () => {
+    const metadata = { client_id_metadata_document_supported: true };
+    for (const world of [await createWorld({ metadata }), await createWorld({ metadata })]) {
+      await world.client({ registration: { metadataDocumentUrl: DOCUMENT } }).fetch(world.serverUrl);
+      expect(world.person.opened[0]?.searchParams.get('client_id')).toBe(DOCUMENT);
+    }
+  });
+
+  it('[C-STORE-1] a configured secret is not copied into the store', async () => {
+    const store = createMemoryStore();
+    const world = await createWorld();
+    const preregistered = [{ clientId: 'mine', clientSecret: 'canary' }];
+    const client = world.client({ store, registration: { preregistered } });
+    await client.fetch(world.serverUrl);
+    expect(JSON.stringify(await store.list(client.server, 'default'))).not.toContain('canary');
+    world.advance(590_000);
+    await client.fetch(world.serverUrl);
+    expect(world.as.asked('/token')[1]?.headers.get('authorization')).toBe(`Basic ${btoa('mine:canary')}`);
+  });
+});
+
+it.each([
+  ['a:b', 'c%d', 'a%3Ab:c%25d'],
+  ['a b', 'c+d', 'a+b:c%2Bd'],
+  ['plain-id_1.0', 'plain~secret', 'plain-id_1.0:plain%7Esecret'],
+  ['ü', '/?&=', '%C3%BC:%2F%3F%26%3D'],
+])(
+  '[C-AUTH-61] %j and %j are form-encoded before they are joined',
+  async (clientId, clientSecret, joined) => {
+    const { world } = await identity({
+      preregistered: [{ clientId, clientSecret, authentication: 'client_secret_basic' }],
+    });
+    expect(world.as.asked('/token')[0]?.headers.get('authorization')).toBe(`Basic ${btoa(joined)}`);
+  },
+);
+
+it.each([
+  'http://app.example/client.json',
+  'https://app.example',
+  'https://app.example/',
+  'app.example/x',
+  'https://app.example/x#y',
+])('[C-CIMD-22] %s cannot be the URL of a metadata document', async (metadataDocumentUrl) => {
+  const world = await createWorld();
+  expect(() => world.client({ registration: { metadataDocumentUrl } })).toThrowError(
+    expect.objectContaining({ code: 'configuration_invalid' }),
+  );
+});
+
+it('every fault of the options is reported at once', async () => {
+  const world = await createWorld();
+  expect(() =>
+    world.client({
+      revision: '2020-01-01',
+      grant: { kind: 'application' },
+      registration: { metadataDocumentUrl: 'x' },
+    }),
+  ).toThrow(/application.*revision.*metadataDocumentUrl/);
+});
