@@ -38,7 +38,7 @@ const MEMBERS: readonly string[] = [
   'error_description',
 ];
 
-const WIDTH = 24;
+const WIDTH = 27;
 const LONGEST = 240;
 
 export function describeQuestion(question: Question, number: number): string {
@@ -61,7 +61,7 @@ export function describeAnswer(exchange: Exchange, number: number | null): strin
 }
 
 /** Enough of a secret to recognize it, and to see that another is another. */
-export function mask(secret: string): string {
+function mask(secret: string): string {
   return secret.length < 20 ? '••••••' : `${secret.slice(0, 5)}…(${secret.length} characters)`;
 }
 
@@ -133,7 +133,7 @@ function lastEvent(body: string): unknown {
 }
 
 /** What a page says of itself. */
-export function titleOf(page: string): string {
+function titleOf(page: string): string {
   return (/<title>([^<]*)/.exec(page)?.[1] ?? '').replace(/&#39;/g, "'").trim();
 }
 

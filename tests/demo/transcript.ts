@@ -2,7 +2,7 @@
 import { describeAnswer, describeQuestion } from './describe.ts';
 
 /** Who sends a request. */
-export type Actor = 'client' | 'browser' | 'somebody';
+type Actor = 'client' | 'browser' | 'somebody';
 
 export interface Question {
   readonly from: Actor;

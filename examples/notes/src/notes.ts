@@ -1,7 +1,7 @@
 /** Notes in SQLite. Every note belongs to one owner, and nobody else can see or delete it. */
 import { DatabaseSync } from 'node:sqlite';
 
-export interface Note {
+interface Note {
   readonly id: number;
   readonly text: string;
 }

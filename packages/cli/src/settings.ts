@@ -39,7 +39,7 @@ type FileValue<T> = T extends Uint8Array
     : T;
 
 /** One of them. */
-export interface Setting<T> {
+interface Setting<T> {
   /** Ends the sentence "decides …". */
   readonly what: string;
   /** What stands for the value in the help text. */

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -318,6 +318,17 @@ describe('what keeps it from starting', () => {
     expect(await ended).toBe(1);
     expect(errors()).toMatch(/^portcullis: PORTCULLIS_CONFIG: clients\.0: .*\n$/);
   });
+});
+
+it('keeps what it writes, and what the application writes, for this user only', async () => {
+  const server = up(['--app', app], { PORTCULLIS_DATABASE: 'kept/portcullis.db' });
+  await server.ready;
+  const modes = ['kept', 'kept/portcullis.db', 'kept/notes.db', 'data/portcullis.key'].map((path) =>
+    (statSync(join(folder, path)).mode & 0o777).toString(8),
+  );
+  expect(modes).toEqual(['700', '600', '600', '600']);
+  server.child.kill('SIGTERM');
+  expect(await server.ended).toBe(0);
 });
 
 describe('the end', () => {

@@ -24,6 +24,8 @@ async function up(
   surroundings: Surroundings,
 ): Promise<void> {
   const asked = untilAskedToStop(surroundings.environment);
+  // Whatever is written from here on, by the application too, is for this user only.
+  process.umask(0o077);
   const settings = await resolveSettings({
     flags,
     environment: surroundings.environment,

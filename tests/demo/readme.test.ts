@@ -1,0 +1,36 @@
+/** What the README shows: the official SDK with the client of Portcullis as its `fetch`. */
+import '../support/foreign-packages.ts';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { createNodeClient } from '@portcullis/client/node';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createPerson } from '../support/person.ts';
+import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
+
+let server: Portcullis;
+beforeAll(async () => {
+  server = await startPortcullis();
+});
+afterAll(() => server.stop());
+
+it.each(['legacy', 'auto'] as const)(
+  'opens the browser when it is needed, and calls a tool (%s)',
+  async (mode) => {
+    const person = createPerson(owner);
+    const opened: string[] = [];
+    const { fetch } = createNodeClient({
+      serverUrl: server.resource,
+      browser: {
+        async open(url) {
+          opened.push(url);
+          void globalThis.fetch(await person.authorize(url));
+        },
+      },
+    });
+    const client = new Client({ name: 'my-program', version: '1.0.0' }, { versionNegotiation: { mode } });
+    await client.connect(new StreamableHTTPClientTransport(new URL(server.resource), { fetch }));
+    const { structuredContent } = await client.callTool({ name: 'whoami', arguments: {} });
+    expect(structuredContent).toMatchObject({ issuer: server.url, scopes: ['notes:read', 'notes:write'] });
+    expect(opened).toHaveLength(1);
+    await client.close();
+  },
+);
