@@ -24,6 +24,11 @@ describe('readCredentials', () => {
     },
     { description: 'DPoP', given: 'dpop abc', expect: token('abc', 'DPoP') },
     { description: 'one field of a list', given: ['Bearer abc'], expect: token('abc') },
+    {
+      description: 'the longest token',
+      given: `Bearer ${'a'.repeat(16_384)}`,
+      expect: token('a'.repeat(16_384)),
+    },
     { description: 'no field', given: null, expect: { kind: 'none' } },
     { description: 'no field of a list', given: [], expect: { kind: 'none' } },
     { description: 'nothing', given: undefined, expect: { kind: 'none' } },
@@ -57,6 +62,15 @@ describe('readCredentials', () => {
     const credentials = readCredentials(given);
     expect(credentials.kind).toBe('malformed');
     expect(credentials).toEqual({ kind: 'malformed', reason: expect.stringMatching(/^[A-Z][A-Za-z -]+\.$/) });
+  });
+
+  it('tells a developer who sent only the scheme what is missing', () => {
+    const missing = { kind: 'malformed', reason: 'The Authorization header holds no token.' };
+    expect([readCredentials('Bearer'), readCredentials('DPoP ')]).toEqual([missing, missing]);
+  });
+
+  it('a token that is one character too long is malformed', () => {
+    expect(readCredentials(`Bearer ${'a'.repeat(16_385)}`).kind).toBe('malformed');
   });
 
   it.each([

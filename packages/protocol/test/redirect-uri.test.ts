@@ -36,6 +36,7 @@ describe('judgeRedirectUri', () => {
     { given: 'https://c.example', expect: 'https' },
     { given: 'https://c.example:8443/cb?x=1', expect: 'https' },
     { given: 'https://xn--e1awd7f.example/cb', expect: 'https' },
+    { given: `https://c.example/${'a'.repeat(1982)}`, expect: 'https' },
     { given: 'https://vscode.dev/redirect', expect: 'https' },
     { given: 'http://localhost:3000/callback', expect: 'loopback' },
     { given: 'http://localhost/callback', expect: 'loopback' },
@@ -83,6 +84,11 @@ describe('judgeRedirectUri', () => {
     {
       description: 'T038 100 KB',
       given: `https://c.example/${'a'.repeat(100_000)}`,
+      expect: 'characters long',
+    },
+    {
+      description: 'one character too many',
+      given: `https://c.example/${'a'.repeat(1983)}`,
       expect: 'characters long',
     },
     { description: 'no host', given: 'https://', expect: 'well-formed' },
@@ -291,6 +297,16 @@ describe('matchesRedirectUri', () => {
       expect: true,
     },
     {
+      description: 'the highest port',
+      given: ['http://localhost:1/cb', 'http://localhost:65535/cb'],
+      expect: true,
+    },
+    {
+      description: 'a port too high',
+      given: ['http://localhost:1/cb', 'http://localhost:65536/cb'],
+      expect: false,
+    },
+    {
       description: 'a path of two slashes',
       given: ['http://localhost:1//evil.test', 'http://localhost:2//evil.test'],
       expect: true,
@@ -405,6 +421,17 @@ describe('admitRedirect', () => {
     },
   ])('$description', ({ given: [registered, requested], expect: expected }) => {
     expect(admitRedirect([registered], requested)).toEqual(expected);
+  });
+
+  it('takes each of several that are registered, and no other', () => {
+    const registered = ['https://a.example/cb', 'http://localhost/cb', 'https://b.example/cb'];
+    for (const uri of registered) expect(admitRedirect(registered, uri).uri).toBe(uri);
+    expect(answerOf(() => admitRedirect(registered, 'https://c.example/cb'))).toBe('invalid_request');
+  });
+
+  it('tells a developer what to send when none is named', () => {
+    const refusal = refusalOf(() => admitRedirect(['https://a.example/', 'https://b.example/'], undefined));
+    expect(refusal.description).toBe('Send the redirect_uri: this client has not registered exactly one.');
   });
 
   it('shows the scheme of a private-use URI', () => {
