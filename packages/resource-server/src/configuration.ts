@@ -14,10 +14,13 @@ import { isScope, unionScopes } from '@portcullis/protocol/scopes';
 import { isSecureUrl } from '@portcullis/protocol/web-url';
 import type { ChallengeFacts } from './answers.ts';
 import { ConfigurationError } from './configuration-error.ts';
+import type { DpopOptions } from './dpop/options.ts';
+import { PROOF_ALGORITHMS } from './dpop/proof.ts';
 import { type GuardEventSink, reportFailures } from './events.ts';
 import { metadataUrlOf } from './metadata.ts';
 import type { Operation } from './operations.ts';
 import { createOriginPolicy, type OriginPolicy, type Origins } from './origins.ts';
+import { ALGORITHMS } from './tokens/public-keys.ts';
 import type { TokenVerifier } from './verifier.ts';
 
 /** A server to protect. */
@@ -54,6 +57,8 @@ export interface GuardSettings {
   readonly skew?: number;
   /** Verified tokens that are remembered, at least; 10,000 when left out, 0 for none. */
   readonly rememberedTokens?: number;
+  /** Takes tokens that are bound to a key of the client (DPoP); plain ones alone when left out. */
+  readonly dpop?: DpopOptions;
   /** The longest body in bytes that is read for its operations; 4 MiB when left out. */
   readonly bodyLimit?: number;
   readonly events?: GuardEventSink;
@@ -86,6 +91,7 @@ export interface Configuration {
   readonly skew: number;
   readonly rememberedTokens: number;
   readonly bodyLimit: number;
+  readonly dpop: DpopOptions | null;
   readonly events: GuardEventSink;
   readonly clock: () => number;
 }
@@ -99,9 +105,10 @@ export function defineConfiguration(options: GuardOptions): Configuration {
   const policy = foldProfiles(options.profiles ?? allProfiles);
   const resources = ('resources' in options ? options.resources : [options]).flatMap((definition, index) => {
     const at = 'resources' in options ? `resources.${index}.` : '';
-    return judgeResource(definition, options.verifier, policy, (fault) => faults.push(`${at}${fault}`));
+    return judgeResource(definition, options, policy, (fault) => faults.push(`${at}${fault}`));
   });
   judgePaths(resources, faults);
+  if (options.dpop !== undefined) judgeDpop(options.dpop, faults);
   const skew = whole('skew', options.skew ?? 5);
   const rememberedTokens = whole('rememberedTokens', options.rememberedTokens ?? 10_000);
   const bodyLimit = whole('bodyLimit', options.bodyLimit ?? 4 * 1024 * 1024);
@@ -119,6 +126,7 @@ export function defineConfiguration(options: GuardOptions): Configuration {
     skew,
     rememberedTokens,
     bodyLimit,
+    dpop: options.dpop ?? null,
     events: options.events ?? reportFailures,
     clock: options.clock ?? (() => Math.floor(Date.now() / 1000)),
   });
@@ -132,7 +140,7 @@ export function defineConfiguration(options: GuardOptions): Configuration {
 /** The resource, or nothing when its identifier cannot be read. */
 function judgeResource(
   options: ResourceOptions,
-  defaultVerifier: TokenVerifier,
+  settings: GuardSettings,
   policy: { readonly resourceMetadata: boolean; readonly challengeScopes: boolean },
   fault: (text: string) => void,
 ): readonly ProtectedResource[] {
@@ -146,9 +154,10 @@ function judgeResource(
   const scopes = options.scopes ?? [];
   const defaultScopes = unionScopes(scopes, options.defaultScopes ?? []);
   judgeScopes([...defaultScopes, ...Object.entries(options.hierarchy ?? {}).flat(2)], fault);
-  const verifier = options.verifier ?? defaultVerifier;
+  const verifier = options.verifier ?? settings.verifier;
   const issuers = options.authorizationServers ?? verifier.issuers;
   judgeIssuers(issuers, fault);
+  const proofAlgorithms = settings.dpop && (settings.dpop.algorithms ?? PROOF_ALGORITHMS);
   const document = protectedResourceMetadata({
     resource,
     authorizationServers: issuers,
@@ -168,10 +177,35 @@ function judgeResource(
         metadataUrl: policy.resourceMetadata ? metadataUrlOf(resource) : undefined,
         realm: resource,
         scopes: policy.challengeScopes ? defaultScopes : [],
+        bearer: settings.dpop?.required !== true,
+        proofAlgorithms: proofAlgorithms?.join(' ') ?? null,
       },
-      document: policy.resourceMetadata ? document : null,
+      document: policy.resourceMetadata ? { ...document, ...dpopMembers(settings.dpop) } : null,
     },
   ];
+}
+
+/** @see RFC 9728 §2 */
+function dpopMembers(dpop: DpopOptions | undefined): Readonly<Record<string, unknown>> {
+  if (dpop === undefined) return {};
+  return {
+    dpop_signing_alg_values_supported: dpop.algorithms ?? PROOF_ALGORITHMS,
+    dpop_bound_access_tokens_required: dpop.required === true,
+  };
+}
+
+/** Faults of what is said of bound tokens. */
+function judgeDpop({ algorithms, window, nonces }: DpopOptions, faults: string[]): void {
+  for (const algorithm of algorithms ?? []) {
+    if (!Object.hasOwn(ALGORITHMS, algorithm))
+      faults.push(`dpop.algorithms: ${String(algorithm)} cannot be allowed`);
+  }
+  if (algorithms?.length === 0) faults.push('dpop.algorithms must name at least one');
+  if (nonces !== undefined && nonces.secret.length < 32)
+    faults.push('dpop.nonces.secret must be 32 bytes or more');
+  for (const seconds of [window ?? 1, nonces?.lifetime ?? 1]) {
+    if (!(seconds >= 1)) faults.push('dpop.window and dpop.nonces.lifetime must be 1 second or more');
+  }
 }
 
 /** `offline_access` is asked of an authorization server, never of a resource. */

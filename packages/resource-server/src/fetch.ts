@@ -40,6 +40,7 @@ export function factsOf(request: Request): Facts {
     origin: headers.get('origin'),
     host: headers.get('host') ?? new URL(url).host,
     requestedMethod: headers.get('access-control-request-method'),
+    dpop: headers.get('dpop'),
     body: request.body === null ? undefined : readerOf(request),
   };
 }

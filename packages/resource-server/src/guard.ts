@@ -1,13 +1,14 @@
 /** The guard: admits a request to a protected server, or answers it itself. */
 import type { Scopes } from '@portcullis/protocol';
 import { OAuthError } from '@portcullis/protocol/errors';
-import { type Answer, answerJson, challengeAnswer, refusalAnswer } from './answers.ts';
+import { type Answer, answerJson, challengeAnswer, refusalAnswer, type Scheme } from './answers.ts';
 import {
   type Configuration,
   defineConfiguration,
   type GuardOptions,
   type ProtectedResource,
 } from './configuration.ts';
+import { createPossession } from './dpop/possession.ts';
 import { createMetadataRoom, foreignMetadataAnswer } from './metadata.ts';
 import { neededScopes, type ReadBody } from './needed-scopes.ts';
 import { type OriginPolicy, preflightAnswer } from './origins.ts';
@@ -26,6 +27,8 @@ export interface Facts {
   readonly host?: string | null | undefined;
   /** `Access-Control-Request-Method`: with an origin and OPTIONS it makes a preflight. */
   readonly requestedMethod?: string | null | undefined;
+  /** The `DPoP` field; several joined by commas. */
+  readonly dpop?: string | null | undefined;
   /** Called at most once, only when operations have to be known, and only after the token was found good. */
   readonly body?: ReadBody | undefined;
   /** Scopes that this route needs beyond those of the resource. */
@@ -68,6 +71,7 @@ export function createGuard(options: GuardOptions): Guard {
   const { resources, origins, bodyLimit } = configuration;
   const serveMetadata = createMetadataRoom(resources.flatMap(({ document }) => document ?? []));
   const standings = createStandings(configuration);
+  const possession = configuration.dpop && createPossession(configuration.dpop, configuration.clock);
   const { refuse, refuseStranger, challenge } = createRefusals(configuration);
 
   function answer(facts: Facts): Answer | null {
@@ -99,9 +103,13 @@ export function createGuard(options: GuardOptions): Guard {
       if (standing === null) return { admitted: false, answer: challenge(resource, facts) };
       const needed = neededScopes(resource, facts.scopes, facts.body, bodyLimit);
       checkScopes(configuration, standing, needed instanceof Promise ? await needed : needed);
-      return { admitted: true, principal: standing.principal, headers: pageHeaders(origins, facts) };
+      return { admitted: true, principal: standing.principal, headers: await headersFor(standing, facts) };
     } catch (error) {
-      return { admitted: false, answer: refuse(error, facts) };
+      const answer = refuse(error, facts);
+      return {
+        admitted: false,
+        answer: possession === null ? answer : await possession.withNonce(answer, error),
+      };
     }
   }
 
@@ -110,9 +118,18 @@ export function createGuard(options: GuardOptions): Guard {
     if (known?.resource === resource) return known;
     const found = standings.resolve(resource, facts.authorization);
     const standing = found instanceof Promise ? await found : found;
-    if (standing !== null && resource.verifier.isLive !== undefined)
-      await checkLive(resource, standing.claims);
+    if (standing === null) return null;
+    if (resource.verifier.isLive !== undefined) await checkLive(resource, standing.claims);
+    if (standing.binding !== null) await possession?.check(standing.binding, resource, facts);
     return standing;
+  }
+
+  function headersFor(
+    { binding }: Standing,
+    facts: Facts,
+  ): Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>> {
+    const headers = pageHeaders(origins, facts);
+    return binding === null || possession === null ? headers : possession.addNonce(headers);
   }
 
   return { resources: resources.map(({ resource }) => resource), answer, admit, refuse };
@@ -156,7 +173,11 @@ function createRefusals({ resources, origins, events }: Configuration): {
     }
     const { status, code, reason = code } = error;
     events({ type: 'request.refused', status, error: code, reason, resource: resource.resource });
-    return withPageHeaders(refusalAnswer(error, resource.challenge), origins, facts);
+    return withPageHeaders(
+      refusalAnswer(error, resource.challenge, schemeOf(resource, facts)),
+      origins,
+      facts,
+    );
   }
 
   return {
@@ -180,6 +201,13 @@ function createRefusals({ resources, origins, events }: Configuration): {
       return answer;
     },
   };
+}
+
+/** The scheme that the request tried, or the only one that would do. */
+function schemeOf({ challenge }: ProtectedResource, { authorization }: Facts): Scheme {
+  if (challenge.proofAlgorithms === null) return 'Bearer';
+  const field = typeof authorization === 'string' ? authorization : (authorization?.[0] ?? '');
+  return challenge.bearer && !/^\s*dpop(?:\s|$)/i.test(field) ? 'Bearer' : 'DPoP';
 }
 
 /** For the challenge of a refusal, also of one that came before the resource was known. */

@@ -15,6 +15,7 @@ export function factsOfNode(request: IncomingMessage, beyond: FactsBeyond = {}):
     origin: headers.origin,
     host: headers.host,
     requestedMethod: headers['access-control-request-method'],
+    dpop: headers['dpop']?.toString(),
     body: readerOf(request),
     scopes: beyond.scopes,
     principal: beyond.principal,

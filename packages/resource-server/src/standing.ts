@@ -16,6 +16,13 @@ export interface Standing {
   readonly held: ReadonlySet<string>;
   /** Epoch seconds; afterwards the token is judged again. */
   readonly freshUntil: number;
+  /** What a proof has to speak of, when the token is bound to a key of the client. */
+  readonly binding: { readonly token: string; readonly thumbprint: string } | null;
+}
+
+interface Presented {
+  readonly scheme: 'Bearer' | 'DPoP';
+  readonly token: string;
 }
 
 type Authorization = string | readonly string[] | null | undefined;
@@ -38,7 +45,7 @@ const LONGEST_FIELD = 16_500;
 
 /** Remembers by the whole field, so that a token seen before costs one look-up and no parsing. */
 export function createStandings(configuration: Configuration): Standings {
-  const { clock, skew, rememberedTokens } = configuration;
+  const { clock, skew, rememberedTokens, dpop } = configuration;
   const memory = createMemory<Standing>({
     entries: rememberedTokens,
     characters: rememberedTokens * REMEMBERED_CHARACTERS,
@@ -55,17 +62,17 @@ export function createStandings(configuration: Configuration): Standings {
     const now = clock();
     const known = field === null ? undefined : memory.find(field);
     if (known !== undefined && known.resource === resource && now < known.freshUntil) return known;
-    const token = readToken(authorization);
-    if (token === null) return null;
-    const verified = verify(resource, token, now);
-    return verified instanceof Promise ? verified.then(keep) : keep(verified);
-
-    function keep(found: VerifiedToken): Standing {
-      const standing = standingOf(found, resource);
+    const presented = readPresented(authorization);
+    if (presented === null || (presented.scheme === 'DPoP' && dpop === null)) return null;
+    if (presented.scheme === 'Bearer' && dpop?.required === true) throw unbound('plain tokens are not taken');
+    const keep = (found: VerifiedToken): Standing => {
+      const standing = standingOf(found, resource, bindingOf(found.claims, presented));
       proven.set(standing.principal, standing);
       if (field !== null && rememberedTokens > 0 && standing.freshUntil > now) memory.keep(field, standing);
       return standing;
-    }
+    };
+    const verified = verify(resource, presented.token, now);
+    return verified instanceof Promise ? verified.then(keep) : keep(verified);
   }
 
   return { resolve, standingOf: (principal) => proven.get(principal) };
@@ -76,7 +83,8 @@ export function createStandings(configuration: Configuration): Standings {
     now: number,
   ): VerifiedToken | Promise<VerifiedToken> {
     try {
-      const verified = resource.verifier.verify(token, { resource: resource.resource, now, skew });
+      const expectation = { resource: resource.resource, now, skew, provesPossession: true };
+      const verified = resource.verifier.verify(token, expectation);
       return verified instanceof Promise ? verified.catch(refuseUnjudged) : verified;
     } catch (error) {
       return refuseUnjudged(error);
@@ -99,7 +107,11 @@ export async function checkLive(resource: ProtectedResource, claims: VerifiedCla
   }
 }
 
-function standingOf({ claims, freshUntil }: VerifiedToken, resource: ProtectedResource): Standing {
+function standingOf(
+  { claims, freshUntil }: VerifiedToken,
+  resource: ProtectedResource,
+  binding: Standing['binding'],
+): Standing {
   const principal = createPrincipal(claims, resource.resource);
   return {
     resource,
@@ -107,11 +119,37 @@ function standingOf({ claims, freshUntil }: VerifiedToken, resource: ProtectedRe
     principal,
     held: impliedScopes(principal.scopes, resource.hierarchy),
     freshUntil: Math.min(freshUntil, principal.expiresAt),
+    binding,
   };
 }
 
-/** The bearer token that is presented; `null` when there is none, or a scheme that we do not take. */
-function readToken(authorization: Authorization): string | null {
+/**
+ * A token that is bound to a key is worth nothing without the key, and a scheme that promises a proof is worth nothing
+ * with a token that needs none.
+ * @throws OAuthError `invalid_token`
+ * @see RFC 9449 §7.1 and §7.2
+ */
+function bindingOf({ cnf }: VerifiedClaims, { scheme, token }: Presented): Standing['binding'] {
+  const isBound = cnf !== undefined && cnf !== null;
+  if (isBound !== (scheme === 'DPoP')) {
+    throw unbound(
+      isBound ? 'a bound token was sent as a plain one' : 'a plain token was sent as a bound one',
+    );
+  }
+  if (!isBound) return null;
+  const thumbprint = (cnf as { jkt?: unknown }).jkt;
+  if (typeof thumbprint !== 'string') throw unbound('the token is bound in a way that is not understood');
+  return { token, thumbprint };
+}
+
+function unbound(reason: string): OAuthError {
+  return new OAuthError('invalid_token', 'Send tokens that are bound to a key as DPoP, and only them.', {
+    reason,
+  });
+}
+
+/** What is presented; `null` when nothing is, or under a scheme that carries no token. */
+function readPresented(authorization: Authorization): Presented | null {
   const credentials = readCredentials(authorization);
   if (credentials.kind === 'none') return null;
   if (credentials.kind === 'malformed') {
@@ -121,7 +159,7 @@ function readToken(authorization: Authorization): string | null {
     }
     throw new OAuthError('invalid_request', credentials.reason, { reason: credentials.reason });
   }
-  return credentials.scheme === 'Bearer' ? credentials.token : null;
+  return credentials;
 }
 
 function holdsOneWord(authorization: Authorization): boolean {

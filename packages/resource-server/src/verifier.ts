@@ -9,6 +9,8 @@ export interface TokenExpectation {
   readonly now: number;
   /** Seconds by which clocks may differ. */
   readonly skew: number;
+  /** Whether the caller itself demands proof of the key that a token is bound to; such tokens are refused otherwise. */
+  readonly provesPossession?: boolean;
 }
 
 /** A token that was found good. */

@@ -41,7 +41,8 @@ export function introspectionVerifier(options: IntrospectionVerifierOptions): To
   const asked = new Map<string, Promise<Readonly<Record<string, unknown>>>>();
   let quietUntil = 0;
 
-  async function verify(token: string, { resource, now, skew }: TokenExpectation): Promise<VerifiedToken> {
+  async function verify(token: string, expectation: TokenExpectation): Promise<VerifiedToken> {
+    const { now } = expectation;
     if (inactive.find(token) === true) throw refused();
     const response = await askOnce(token, now);
     if (response['active'] !== true) {
@@ -49,7 +50,7 @@ export function introspectionVerifier(options: IntrospectionVerifierOptions): To
       throw refused();
     }
     const claims = completeClaims(response, issuer, now);
-    const checked = checkAccessToken(claims, { issuers: [issuer], resource, now, skew });
+    const checked = checkAccessToken(claims, { issuers: [issuer], ...expectation });
     return {
       claims: { ...claims, ...checked } as VerifiedClaims,
       freshUntil: Math.min(checked.exp, now + freshness),

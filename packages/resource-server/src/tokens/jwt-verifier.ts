@@ -54,12 +54,10 @@ export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
   const keys = sourceOf(options);
 
   // What costs nothing comes first, the signature last: junk is refused before any cryptography.
-  function verify(
-    token: string,
-    { resource, now, skew }: TokenExpectation,
-  ): VerifiedToken | Promise<VerifiedToken> {
+  function verify(token: string, expectation: TokenExpectation): VerifiedToken | Promise<VerifiedToken> {
+    const { now } = expectation;
     const compact = readCompactToken(token);
-    const checked = checkAccessToken(compact.payload, { issuers, resource, now, skew });
+    const checked = checkAccessToken(compact.payload, { issuers, ...expectation });
     const { alg: algorithm, kid: keyId } = compact.header;
     const verified: VerifiedToken = {
       claims: { ...compact.payload, ...checked },

@@ -1,0 +1,43 @@
+/** Nonces for proofs: made from a secret and the time, so that nothing is stored and processes take each other's. */
+
+export interface Nonces {
+  /** The nonce of now. */
+  current(now: number): Promise<string>;
+  /** Whether it was made here, lately. */
+  isGood(nonce: unknown, now: number): Promise<boolean>;
+}
+
+const CONTEXT = 'portcullis dpop nonce ';
+
+/**
+ * Makes nonces; each is good for one to two lifetimes in seconds.
+ * @param secret 32 bytes or more
+ * @see RFC 9449 §8 and §9
+ */
+export function createNonces(secret: Uint8Array, lifetime: number): Nonces {
+  const key = crypto.subtle.importKey(
+    'raw',
+    new Uint8Array(secret),
+    { name: 'HMAC', hash: 'SHA-256' },
+    false,
+    ['sign'],
+  );
+
+  async function nonceOf(period: number): Promise<string> {
+    const text = new TextEncoder().encode(CONTEXT + period);
+    const tag = new Uint8Array(await crypto.subtle.sign('HMAC', await key, text));
+    return btoa(String.fromCharCode(...tag.subarray(0, 24)))
+      .replaceAll('+', '-')
+      .replaceAll('/', '_');
+  }
+
+  const periodOf = (now: number): number => Math.floor(now / lifetime);
+
+  return {
+    current: (now) => nonceOf(periodOf(now)),
+    async isGood(nonce, now) {
+      const period = periodOf(now);
+      return nonce === (await nonceOf(period)) || nonce === (await nonceOf(period - 1));
+    },
+  };
+}

@@ -1,0 +1,334 @@
+import { findChallenge, parseChallenges } from '@portcullis/protocol';
+import {
+  base64url,
+  type CryptoKey,
+  calculateJwkThumbprint,
+  exportJWK,
+  generateKeyPair,
+  type JWK,
+  SignJWT,
+} from 'jose';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { protect } from '../src/fetch.ts';
+import { createGuard, createReplayMemory, type DpopOptions, type GuardEvent } from '../src/index.ts';
+import { createIssuer, NOW, RESOURCE, type TestIssuer } from './support/issuer.ts';
+
+let issuer: TestIssuer;
+let holder: Holder;
+let thief: Holder;
+let now = NOW;
+let events: GuardEvent[] = [];
+
+interface Holder {
+  readonly privateKey: CryptoKey;
+  readonly jwk: JWK;
+  readonly thumbprint: string;
+}
+
+async function createHolder(algorithm = 'ES256'): Promise<Holder> {
+  const { privateKey, publicKey } = await generateKeyPair(algorithm, { extractable: true });
+  const jwk = await exportJWK(publicKey);
+  return { privateKey, jwk, thumbprint: await calculateJwkThumbprint(jwk) };
+}
+
+beforeAll(async () => {
+  issuer = await createIssuer();
+  holder = await createHolder();
+  thief = await createHolder();
+});
+
+beforeEach(() => {
+  now = NOW;
+  events = [];
+});
+
+type Send = (
+  token: string,
+  proofs: readonly string[],
+  init?: { method?: string; url?: string; scheme?: string },
+) => Promise<Response>;
+
+function serve(dpop: DpopOptions | null = {}): Send {
+  const guard = createGuard({
+    resource: RESOURCE,
+    verifier: issuer.verifier(),
+    clock: () => now,
+    events: (event) => events.push(event),
+    ...(dpop !== null && { dpop }),
+  });
+  const handle = protect(guard, (_request, principal) => Response.json(principal));
+  return (token, proofs, { method = 'POST', url = RESOURCE, scheme = 'DPoP' } = {}) => {
+    const headers = new Headers({ authorization: `${scheme} ${token}` });
+    for (const proof of proofs) headers.append('dpop', proof);
+    return handle(new Request(url, { method, headers }));
+  };
+}
+
+const boundToken = (claims: Record<string, unknown> = {}): Promise<string> =>
+  issuer.token({ cnf: { jkt: holder.thumbprint }, ...claims });
+
+let serial = 0;
+
+async function makeProof(
+  token: string,
+  claims: Record<string, unknown> = {},
+  header: Record<string, unknown> = {},
+  { privateKey, jwk }: Holder = holder,
+): Promise<string> {
+  serial += 1;
+  const ath = base64url.encode(
+    new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(token))),
+  );
+  const all = { jti: `proof-${serial}`, htm: 'POST', htu: RESOURCE, iat: now, ath, ...claims };
+  const present = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+  return new SignJWT(present)
+    .setProtectedHeader({ alg: 'ES256', typ: 'dpop+jwt', jwk, ...header })
+    .sign(privateKey);
+}
+
+function expectRefused(response: Response, error: string): void {
+  expect(response.status).toBe(401);
+  const challenge = findChallenge(parseChallenges(response.headers.get('www-authenticate')), 'DPoP');
+  expect(challenge?.parameters.get('error')).toBe(error);
+  expect(challenge?.parameters.get('algs')).toContain('ES256');
+  expect(challenge?.parameters.get('resource_metadata')).toContain(
+    '/.well-known/oauth-protected-resource/mcp',
+  );
+}
+
+describe('a token that is bound to a key', () => {
+  it('[X-DPOP-6] is admitted with a proof of the key, each proof once', async () => {
+    const send = serve();
+    const token = await boundToken();
+    for (let round = 0; round < 3; round += 1) {
+      const response = await send(token, [await makeProof(token)]);
+      expect(response.status).toBe(200);
+      expect(await response.json()).toMatchObject({ subject: 'alice' });
+    }
+  });
+
+  const wrong: readonly [string, (token: string) => Promise<readonly string[]>][] = [
+    ['no proof', async () => []],
+    ['two proofs', async (token) => [await makeProof(token), await makeProof(token)]],
+    ['junk', async () => ['junk']],
+    ['a long one', async (token) => [await makeProof(token, { padding: 'x'.repeat(9000) })]],
+    ['another type', async (token) => [await makeProof(token, {}, { typ: 'at+jwt' })]],
+    ['no type', async (token) => [await makeProof(token, {}, { typ: undefined })]],
+    ['no key', async (token) => [await makeProof(token, {}, { jwk: undefined })]],
+    ['a private key', async (token) => [await makeProof(token, {}, { jwk: { ...holder.jwk, d: 'AAAA' } })]],
+    ['a key that did not sign it', async (token) => [await makeProof(token, {}, { jwk: thief.jwk })]],
+    ['the key of a thief', async (token) => [await makeProof(token, {}, {}, thief)]],
+    ['an unsigned algorithm', async (token) => [unsigned(await makeProof(token))]],
+    ['another method', async (token) => [await makeProof(token, { htm: 'GET' })]],
+    ['the method in lower case', async (token) => [await makeProof(token, { htm: 'post' })]],
+    ['another path', async (token) => [await makeProof(token, { htu: 'https://api.example/other' })]],
+    ['another origin', async (token) => [await makeProof(token, { htu: 'https://evil.example/mcp' })]],
+    ['another scheme', async (token) => [await makeProof(token, { htu: 'http://api.example/mcp' })]],
+    ['the internal host', async (token) => [await makeProof(token, { htu: 'https://internal.example/mcp' })]],
+    ['no target', async (token) => [await makeProof(token, { htu: undefined })]],
+    ['no time', async (token) => [await makeProof(token, { iat: undefined })]],
+    ['no identifier', async (token) => [await makeProof(token, { jti: undefined })]],
+    ['a huge identifier', async (token) => [await makeProof(token, { jti: 'x'.repeat(600) })]],
+    ['no hash of the token', async (token) => [await makeProof(token, { ath: undefined })]],
+    ['the hash of another token', async () => [await makeProof('another')]],
+  ];
+
+  it.each(wrong)('[X-DPOP-6 X-DPOP-8] is refused with %s', async (_, make) => {
+    const send = serve();
+    const token = await boundToken();
+    expectRefused(await send(token, await make(token)), 'invalid_dpop_proof');
+    expect(events).toMatchObject([{ type: 'request.refused', status: 401 }]);
+    expect((await send(token, [await makeProof(token)])).status).toBe(200);
+  });
+
+  it.each([
+    ['a query', `${RESOURCE}?x=1`],
+    ['a fragment', `${RESOURCE}#x`],
+    ['another case of scheme and host', 'HTTPS://API.example/mcp'],
+    ['the default port', 'https://api.example:443/mcp'],
+    ['needless encoding', 'https://api.example/%6dcp'],
+  ])('[X-DPOP-6] is admitted with a target that means the same: %s', async (_, htu) => {
+    const token = await boundToken();
+    expect((await serve()(token, [await makeProof(token, { htu })])).status).toBe(200);
+  });
+
+  it('is admitted below the resource, whatever the internal host is called', async () => {
+    const token = await boundToken();
+    const proof = await makeProof(token, { htu: 'https://api.example/mcp/x' });
+    expect((await serve()(token, [proof], { url: 'http://internal:8080/mcp/x?y=1' })).status).toBe(200);
+  });
+
+  it.each([
+    [-301, 401],
+    [-299, 200],
+    [299, 200],
+    [301, 401],
+  ])('[X-DPOP-7] with a proof whose time is off by %i seconds gives %i', async (seconds, status) => {
+    const token = await boundToken();
+    expect((await serve()(token, [await makeProof(token, { iat: NOW + seconds })])).status).toBe(status);
+  });
+
+  it('[X-DPOP-10] is refused with a proof that was used before, by any process that shares the store', async () => {
+    const replays = createReplayMemory(() => now);
+    const [one, other] = [serve({ replays }), serve({ replays })];
+    const token = await boundToken();
+    const proof = await makeProof(token);
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => (index % 2 ? one : other)(token, [proof])),
+    );
+    expect(answers.filter(({ status }) => status === 200).length).toBe(1);
+    now += 200;
+    expectRefused(await one(token, [proof]), 'invalid_dpop_proof');
+    now += 150;
+    expectRefused(await one(token, [proof]), 'invalid_dpop_proof');
+  });
+
+  it('takes no room for a proof that is wrong in anything else', async () => {
+    const kept: string[] = [];
+    const replays = { remember: (proof: string) => kept.push(proof) > 0 };
+    const send = serve({ replays });
+    const token = await boundToken();
+    for (const [, make] of wrong) await send(token, await make(token));
+    expect(kept).toEqual([]);
+    await send(token, [await makeProof(token)]);
+    expect(kept.length).toBe(1);
+  });
+
+  it('[X-DPOP-10] is told the nonce that its proof must hold, and the next one with each answer', async () => {
+    const secret = new Uint8Array(32).fill(7);
+    const send = serve({ nonces: { secret, lifetime: 100 } });
+    const token = await boundToken();
+    const first = await send(token, [await makeProof(token)]);
+    expectRefused(first, 'use_dpop_nonce');
+    const nonce = first.headers.get('dpop-nonce') ?? '';
+    expect(nonce).toMatch(/^[\w-]{32}$/);
+    const admitted = await send(token, [await makeProof(token, { nonce })]);
+    expect([admitted.status, admitted.headers.get('dpop-nonce')]).toEqual([200, nonce]);
+    expect(
+      (await serve({ nonces: { secret, lifetime: 100 } })(token, [await makeProof(token, { nonce })])).status,
+    ).toBe(200);
+
+    now += 100;
+    const later = await send(token, [await makeProof(token, { nonce })]);
+    expect(later.status).toBe(200);
+    expect(later.headers.get('dpop-nonce')).not.toBe(nonce);
+    now += 100;
+    expectRefused(await send(token, [await makeProof(token, { nonce })]), 'use_dpop_nonce');
+    const foreign = new Uint8Array(32).fill(8);
+    const elsewhere = serve({ nonces: { secret: foreign, lifetime: 100 } });
+    expectRefused(
+      await elsewhere(token, [await makeProof(token, { nonce: later.headers.get('dpop-nonce') })]),
+      'use_dpop_nonce',
+    );
+  });
+
+  it('[X-DPOP-9] is refused as a plain one, where bound ones are taken and where they are not', async () => {
+    const token = await boundToken();
+    for (const dpop of [{}, null]) {
+      const response = await serve(dpop)(token, [await makeProof(token)], { scheme: 'Bearer' });
+      expect([response.status, ((await response.json()) as { error: string }).error]).toEqual([
+        401,
+        'invalid_token',
+      ]);
+    }
+  });
+
+  it('[X-DPOP-9] is refused when it was issued for another resource', async () => {
+    const token = await boundToken({ aud: 'https://api.example/other' });
+    expectRefused(await serve()(token, [await makeProof(token)]), 'invalid_token');
+  });
+
+  it('is refused where it is bound by a certificate: nobody looked at that', async () => {
+    const token = await issuer.token({ cnf: { 'x5t#S256': 'abc' } });
+    for (const scheme of ['Bearer', 'DPoP']) {
+      expect((await serve()(token, [await makeProof(token)], { scheme })).status).toBe(401);
+    }
+  });
+
+  it('[X-DPOP-6] may be bound to a key of another algorithm that is allowed', async () => {
+    for (const algorithm of ['EdDSA', 'RS256', 'PS256']) {
+      const other = await createHolder(algorithm);
+      const token = await issuer.token({ cnf: { jkt: other.thumbprint } });
+      const proof = (): Promise<string> => makeProof(token, {}, { alg: algorithm }, other);
+      expect((await serve()(token, [await proof()])).status).toBe(200);
+      expectRefused(await serve({ algorithms: ['ES256'] })(token, [await proof()]), 'invalid_dpop_proof');
+    }
+  });
+});
+
+describe('where bound tokens are taken', () => {
+  const challengesOf = async (dpop: DpopOptions | undefined): Promise<string | null> => {
+    const guard = createGuard({ resource: RESOURCE, verifier: issuer.verifier(), ...(dpop && { dpop }) });
+    const admission = await guard.admit({ method: 'GET', url: '/mcp', authorization: null });
+    return admission.admitted ? null : (admission.answer.headers['www-authenticate'] ?? null);
+  };
+
+  it('[X-DPOP-17] plain ones are taken too, and the challenge names both, Bearer first', async () => {
+    const plain = await issuer.token();
+    expect((await serve()(plain, [], { scheme: 'Bearer' })).status).toBe(200);
+    const challenges = parseChallenges(await challengesOf({ algorithms: ['ES256'] }));
+    expect(challenges.map(({ scheme }) => scheme)).toEqual(['Bearer', 'DPoP']);
+    expect(challenges[1]?.parameters.get('algs')).toBe('ES256');
+  });
+
+  it('[X-DPOP-17] and demanded, plain ones are refused, and challenge and metadata say so', async () => {
+    const send = serve({ required: true, algorithms: ['ES256'] });
+    expectRefused(await send(await issuer.token(), [], { scheme: 'Bearer' }), 'invalid_token');
+    const [challenge, ...others] = parseChallenges(
+      await challengesOf({ required: true, algorithms: ['ES256'] }),
+    );
+    expect(others).toEqual([]);
+    expect(challenge?.scheme).toBe('DPoP');
+    expect(challenge?.parameters.get('resource_metadata')).toContain('/mcp');
+    const guard = createGuard({ resource: RESOURCE, verifier: issuer.verifier(), dpop: { required: true } });
+    const url = '/.well-known/oauth-protected-resource/mcp';
+    const document = guard.answer({ method: 'GET', url, authorization: null })?.body ?? '';
+    expect(JSON.parse(document)).toMatchObject({
+      dpop_bound_access_tokens_required: true,
+      dpop_signing_alg_values_supported: expect.arrayContaining(['ES256']),
+    });
+    const token = await boundToken();
+    expect((await send(token, [await makeProof(token)])).status).toBe(200);
+  });
+
+  it('a plain token is not taken for a bound one', async () => {
+    const plain = await issuer.token();
+    expectRefused(await serve()(plain, [await makeProof(plain)]), 'invalid_token');
+  });
+
+  it('and nowhere else, the scheme is one that carries no token', async () => {
+    const token = await boundToken();
+    const response = await serve(null)(token, [await makeProof(token)]);
+    expect(response.status).toBe(401);
+    expect(response.headers.get('www-authenticate')).toMatch(/^Bearer (?!.*error)/);
+  });
+
+  it('faults of the configuration are told', () => {
+    const make = (dpop: DpopOptions) => () =>
+      createGuard({ resource: RESOURCE, verifier: issuer.verifier(), dpop });
+    expect(make({ algorithms: ['HS256'] as never })).toThrow(/HS256 cannot be allowed/);
+    expect(make({ algorithms: [] })).toThrow(/at least one/);
+    expect(make({ nonces: { secret: new Uint8Array(16) } })).toThrow(/32 bytes/);
+    expect(make({ window: 0 })).toThrow(/1 second/);
+  });
+});
+
+describe('a memory of proofs', () => {
+  it('forgets what is over, and turns away what it has no room for', async () => {
+    let time = 0;
+    const memory = createReplayMemory(() => time, 2);
+    expect(await memory.remember('a', 10)).toBe(true);
+    expect(await memory.remember('b', 20)).toBe(true);
+    expect(await memory.remember('a', 10)).toBe(false);
+    expect(() => memory.remember('c', 10)).toThrow(expect.objectContaining({ status: 503 }));
+    time = 10;
+    expect(await memory.remember('c', 30)).toBe(true);
+    expect(await memory.remember('b', 20)).toBe(false);
+  });
+});
+
+function unsigned(proof: string): string {
+  const [header = '', payload] = proof.split('.');
+  const none = { ...JSON.parse(new TextDecoder().decode(base64url.decode(header))), alg: 'none' };
+  return `${base64url.encode(JSON.stringify(none))}.${payload}.AAAA`;
+}
