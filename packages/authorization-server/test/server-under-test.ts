@@ -126,7 +126,7 @@ export async function startServer(
       id: ACCOUNT,
       email: 'ada@example.org',
       emailKey: 'ada@example.org',
-      passwordHash: 'not used here',
+      passwordHash: '$argon2id$not-used-here',
       createdAt: clock.now,
       disabledAt: null,
     },

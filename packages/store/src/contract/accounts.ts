@@ -70,6 +70,13 @@ export function describeAccounts(store: StoreOfTest): void {
       expect(found.filter((account) => account !== null)).toHaveLength(1);
     });
 
+    it('stores no password that is not hashed', async () => {
+      const account = newAccount({ passwordHash: 'correct horse battery staple' });
+      await expect(store().createFirstAccount(account, null)).rejects.toThrow();
+      expect(await store().hasAccounts()).toBe(false);
+      expect(await store().createFirstAccount(newAccount(), null)).toBe('created');
+    });
+
     it('replaces a password hash only if it is still the old one', async () => {
       const account = newAccount();
       await store().createFirstAccount(account, null);

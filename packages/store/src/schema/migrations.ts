@@ -35,7 +35,7 @@ function accounts({ text, integer, table }: Dialect): readonly string[] {
       id ${text} PRIMARY KEY NOT NULL,
       email ${text} NOT NULL,
       email_key ${text} NOT NULL UNIQUE,
-      password_hash ${text} NOT NULL,
+      password_hash ${text} NOT NULL CHECK (password_hash LIKE '$argon2id$%'),
       created_at ${integer} NOT NULL,
       disabled_at ${integer}
     ) ${table}`,

@@ -1,0 +1,109 @@
+/** No fact costs more the more there is in the store: every statement finds its rows by an index. */
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it } from 'vitest';
+import {
+  grantOf,
+  issueCode,
+  makeGrant,
+  NOW,
+  newAccount,
+  newClient,
+  newKey,
+  newRefreshToken,
+  newSession,
+} from '../src/contract/samples.ts';
+import type { Database, Fact, Steps } from '../src/database.ts';
+import { sqliteDialect } from '../src/schema/dialect.ts';
+import { migrate } from '../src/schema/migrate.ts';
+import type { Query } from '../src/sql.ts';
+import { createRunner, createSqliteDatabase, walk } from '../src/sqlite/sqlite-database.ts';
+import { createStore } from '../src/store.ts';
+
+/** Whole tables that a statement may go through: they stay small, or it stops at the first row. */
+const MAY_SCAN = /SCAN (signing_keys|accounts USING COVERING INDEX|CONSTANT ROW)/;
+
+describe('the plan of a statement', () => {
+  it('goes through no table from end to end', async () => {
+    const connection = new DatabaseSync(':memory:');
+    walk(migrate(sqliteDialect, NOW), createRunner(connection));
+    const texts = new Set<string>();
+    await doEverything(
+      listen(createSqliteDatabase(connection, 1), ({ template }) => texts.add(template.sqlite)),
+    );
+
+    const plans = [...texts].map((text) => ({
+      text,
+      steps: connection
+        .prepare(`EXPLAIN QUERY PLAN ${text}`)
+        .all()
+        .map(({ detail }) => String(detail)),
+    }));
+    expect(plans.length).toBeGreaterThan(25);
+    const whole = plans.filter(({ steps }) =>
+      steps.some((step) => step.includes('SCAN') && !MAY_SCAN.test(step)),
+    );
+    expect(whole).toEqual([]);
+    connection.close();
+  });
+});
+
+async function doEverything(database: Database): Promise<void> {
+  const store = createStore(database);
+  const [account, client] = [newAccount(), newClient()];
+  await store.hasAccounts();
+  await store.saveSetupLink('link', NOW);
+  await store.isSetupLink('link');
+  await store.createFirstAccount(account, 'link');
+  await store.findAccount(account.id);
+  await store.findAccountByEmail(account.emailKey);
+  await store.replacePasswordHash(account.id, account.passwordHash, account.passwordHash);
+  await store.saveSession(newSession(account.id, { hash: 'session' }));
+  await store.findSession('session', NOW);
+  await store.listSessions(account.id, NOW);
+  await store.endSessionsOf(account.id, 'session');
+  await store.endSession('session');
+  await store.saveClient(client);
+  await store.findClient(client.id);
+  await store.listKeys();
+  await store.saveFirstKey(newKey());
+  await store.findTransaction('flow', NOW);
+  await store.signInTransaction('flow', account.id);
+  await store.endTransaction('flow', null);
+  const code = await issueCode(store);
+  await store.findCode(code.hash);
+  await store.burnCode(code.hash, NOW);
+  await store.redeemCode(code.hash, grantOf(code), null, NOW);
+  const { grant, token } = await makeGrant(store);
+  await store.findRefreshToken(token.hash);
+  await store.rotateRefreshToken(token.hash, newRefreshToken(grant.id), NOW, 0);
+  await store.rotateRefreshToken(token.hash, newRefreshToken(grant.id), NOW + 1, 0);
+  await store.noteGrantUse(grant.id, NOW, null);
+  await store.listGrants(grant.accountId, NOW);
+  await store.endGrants(grant.accountId, grant.id, NOW);
+  await store.endGrants(grant.accountId, null, NOW);
+  await store.revokeGrant(grant.id, NOW);
+  await store.revokeAccessToken('jti', NOW);
+  await store.isAccessTokenLive('jti', grant.id);
+  await store.isAccessTokenLive('jti', null);
+  await store.sweep(NOW, 10);
+  await store.ping();
+}
+
+/** The same database, with somebody who hears every query. */
+function listen(database: Database, hear: (query: Query) => void): Database {
+  const heard = <Q extends Query>(query: Q): Q => {
+    hear(query);
+    return query;
+  };
+  function* overhear<T>(steps: Steps<T>): Steps<T> {
+    let step = steps.next([]);
+    while (!step.done) step = steps.next(yield heard(step.value));
+    return step.value;
+  }
+  return {
+    read: (query) => database.read(heard(query)),
+    change: (query) => database.change(heard(query)),
+    fact: <T>({ steps, postgres }: Fact<T>) => database.fact({ steps: () => overhear(steps()), postgres }),
+    close: () => database.close(),
+  };
+}
