@@ -17,6 +17,8 @@ interface SessionRow {
   readonly account_id: string;
   readonly created_at: number;
   readonly expires_at: number;
+  readonly address: string | null;
+  readonly browser: string | null;
 }
 
 export function createAccountStore(database: Database): AccountStore {
@@ -54,22 +56,35 @@ export function createAccountStore(database: Database): AccountStore {
         sql`UPDATE accounts SET password_hash = ${newHash} WHERE id = ${accountId} AND password_hash = ${oldHash}`,
       );
     },
-    async saveSession({ hash, accountId, createdAt, expiresAt }) {
+    async saveSession({ hash, accountId, createdAt, expiresAt, address, browser }) {
       await database.change(
-        sql`INSERT INTO sessions (hash, account_id, created_at, expires_at)
-          VALUES (${hash}, ${accountId}, ${createdAt}, ${expiresAt})`,
+        sql`INSERT INTO sessions (hash, account_id, created_at, expires_at, address, browser)
+          VALUES (${hash}, ${accountId}, ${createdAt}, ${expiresAt}, ${address}, ${browser})`,
       );
     },
     async findSession(hash, now) {
-      return readSession(
-        await database.read<SessionRow>(
-          sql`SELECT s.hash, s.account_id, s.created_at, s.expires_at FROM sessions s JOIN accounts a ON a.id = s.account_id
-            WHERE s.hash = ${hash} AND s.expires_at > ${now} AND a.disabled_at IS NULL`,
-        ),
+      const [row] = await database.read<SessionRow>(
+        sql`SELECT s.hash, s.account_id, s.created_at, s.expires_at, s.address, s.browser
+          FROM sessions s JOIN accounts a ON a.id = s.account_id
+          WHERE s.hash = ${hash} AND s.expires_at > ${now} AND a.disabled_at IS NULL`,
       );
+      return row === undefined ? null : readSession(row);
+    },
+    async listSessions(accountId, now) {
+      const rows = await database.read<SessionRow>(
+        sql`SELECT hash, account_id, created_at, expires_at, address, browser FROM sessions
+          WHERE account_id = ${accountId} AND expires_at > ${now} ORDER BY created_at DESC, hash`,
+      );
+      return rows.map(readSession);
     },
     async endSession(hash) {
       await database.change(sql`DELETE FROM sessions WHERE hash = ${hash}`);
+    },
+    async endSessionsOf(accountId, except) {
+      const ended = await database.change(
+        sql`DELETE FROM sessions WHERE account_id = ${accountId} AND hash <> ${except ?? ''} RETURNING 1 AS one`,
+      );
+      return ended.length;
     },
   };
 }
@@ -100,12 +115,13 @@ function readAccount([row]: readonly AccountRow[]): AccountRecord | null {
   };
 }
 
-function readSession([row]: readonly SessionRow[]): SessionRecord | null {
-  if (row === undefined) return null;
+function readSession(row: SessionRow): SessionRecord {
   return {
     hash: row.hash,
     accountId: row.account_id,
     createdAt: row.created_at,
     expiresAt: row.expires_at,
+    address: row.address,
+    browser: row.browser,
   };
 }

@@ -6,6 +6,7 @@ import { describeAssertions } from './contract/assertions.ts';
 import { describeClientDocuments } from './contract/client-documents.ts';
 import { describeClients } from './contract/clients.ts';
 import { describeCodes } from './contract/codes.ts';
+import { describeConnections } from './contract/connections.ts';
 import { describeKeys } from './contract/keys.ts';
 import { describeLife } from './contract/life.ts';
 import { describeRefreshTokens } from './contract/refresh-tokens.ts';
@@ -41,6 +42,7 @@ export function describeStoreContract(name: string, open: () => Promise<Authoriz
     describeCodes(store);
     describeRefreshTokens(store);
     describeRevocation(store);
+    describeConnections(store);
     describeKeys(store);
     describeSweeping(store);
     describeLife(store);

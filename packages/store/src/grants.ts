@@ -25,19 +25,24 @@ interface CodeRow {
   readonly spent_at: number | null;
 }
 
-/** A refresh token joined with its grant. */
-interface RefreshTokenRow {
-  readonly hash: string;
+interface GrantRow {
   readonly grant_id: string;
-  readonly issued_at: number;
-  readonly expires_at: number;
-  readonly rotated_at: number | null;
   readonly client_id: string;
   readonly account_id: string;
   readonly scopes: string;
   readonly resources: string;
   readonly created_at: number;
   readonly ends_at: number;
+  readonly last_used_at: number;
+  readonly last_used_from: string | null;
+}
+
+/** A refresh token joined with its grant. */
+interface RefreshTokenRow extends GrantRow {
+  readonly hash: string;
+  readonly issued_at: number;
+  readonly expires_at: number;
+  readonly rotated_at: number | null;
   readonly revoked_at: number | null;
 }
 
@@ -70,7 +75,7 @@ export function createGrantStore(database: Database): GrantStore {
       return readRefreshToken(
         await database.read<RefreshTokenRow>(
           sql`SELECT t.hash, t.grant_id, t.issued_at, t.expires_at, t.rotated_at, g.client_id, g.account_id, g.scopes,
-              g.resources, g.created_at, g.expires_at AS ends_at, g.revoked_at
+              g.resources, g.created_at, g.expires_at AS ends_at, g.last_used_at, g.last_used_from, g.revoked_at
             FROM refresh_tokens t JOIN grants g ON g.id = t.grant_id WHERE t.hash = ${hash}`,
         ),
       );
@@ -80,6 +85,30 @@ export function createGrantStore(database: Database): GrantStore {
         steps: () => rotate(presentedHash, successor, at, grace),
         postgres: { query: () => rotateAtOnce(presentedHash, successor, at, grace), read: readRotation },
       }),
+    async noteGrantUse(grantId, at, from) {
+      await database.change(
+        sql`UPDATE grants SET last_used_at = ${at}, last_used_from = ${from} WHERE id = ${grantId}`,
+      );
+    },
+    async listGrants(accountId, now) {
+      const rows = await database.read<GrantRow>(
+        sql`SELECT id AS grant_id, client_id, account_id, scopes, resources, created_at, expires_at AS ends_at, last_used_at,
+            last_used_from
+          FROM grants WHERE account_id = ${accountId} AND revoked_at IS NULL AND expires_at > ${now}
+          ORDER BY last_used_at DESC, id`,
+      );
+      return rows.map(readGrant);
+    },
+    async endGrants(accountId, grantId, at) {
+      if (grantId === null) {
+        return database.fact({ steps: () => endAll(accountId, at), postgres: { lock: 'accounts' } });
+      }
+      const ended = await database.change(
+        sql`UPDATE grants SET revoked_at = ${at} WHERE id = ${grantId} AND account_id = ${accountId} AND revoked_at IS NULL
+          RETURNING 1 AS one`,
+      );
+      return ended.length;
+    },
     async revokeGrant(grantId, at) {
       await database.change(
         sql`UPDATE grants SET revoked_at = ${at} WHERE id = ${grantId} AND revoked_at IS NULL`,
@@ -112,9 +141,11 @@ function* redeem(
   const spent =
     yield sql`UPDATE codes SET spent_at = ${at} WHERE hash = ${codeHash} AND spent_at IS NULL RETURNING hash`;
   if (spent.length === 0) return 'spent';
-  yield sql`INSERT INTO grants (id, client_id, account_id, scopes, resources, created_at, expires_at)
+  yield sql`INSERT INTO grants (id, client_id, account_id, scopes, resources, created_at, expires_at, last_used_at,
+      last_used_from)
     VALUES (${grant.id}, ${grant.clientId}, ${grant.accountId}, ${JSON.stringify(grant.scopes)},
-      ${JSON.stringify(grant.resources)}, ${grant.createdAt}, ${grant.expiresAt})`;
+      ${JSON.stringify(grant.resources)}, ${grant.createdAt}, ${grant.expiresAt}, ${grant.lastUsedAt},
+      ${grant.lastUsedFrom})`;
   if (refreshToken !== null) yield insertRefreshToken(refreshToken, grant.id);
   return 'redeemed';
 }
@@ -128,9 +159,11 @@ function redeemAtOnce(
   return sql`WITH spent AS (
       UPDATE codes SET spent_at = ${at} WHERE hash = ${codeHash} AND spent_at IS NULL RETURNING hash
     ), granted AS (
-      INSERT INTO grants (id, client_id, account_id, scopes, resources, created_at, expires_at)
+      INSERT INTO grants (id, client_id, account_id, scopes, resources, created_at, expires_at, last_used_at,
+        last_used_from)
       SELECT ${grant.id}, ${grant.clientId}, ${grant.accountId}, ${JSON.stringify(grant.scopes)},
-        ${JSON.stringify(grant.resources)}, ${grant.createdAt}::bigint, ${grant.expiresAt}::bigint
+        ${JSON.stringify(grant.resources)}, ${grant.createdAt}::bigint, ${grant.expiresAt}::bigint,
+        ${grant.lastUsedAt}::bigint, ${grant.lastUsedFrom}::text
       FROM spent
     ), stored AS (
       INSERT INTO refresh_tokens (hash, grant_id, issued_at, expires_at)
@@ -190,6 +223,17 @@ function rotateAtOnce(
     ) SELECT rotation FROM verdict`;
 }
 
+/**
+ * Codes come first: whoever is redeeming one holds its row, so on PostgreSQL this waits, and then finds the grant that was
+ * made. A code of today has not expired, which is how the few are found.
+ */
+export function* endAll(accountId: string, at: number): Steps<number> {
+  yield sql`UPDATE codes SET spent_at = ${at} WHERE expires_at > ${at} AND account_id = ${accountId} AND spent_at IS NULL`;
+  const ended =
+    yield sql`UPDATE grants SET revoked_at = ${at} WHERE account_id = ${accountId} AND revoked_at IS NULL RETURNING 1 AS one`;
+  return ended.length;
+}
+
 function readRotation([verdict]: readonly unknown[]): Rotation {
   return verdict === undefined ? 'gone' : (verdict as { readonly rotation: Rotation }).rotation;
 }
@@ -226,15 +270,20 @@ function readRefreshToken([row]: readonly RefreshTokenRow[]): FoundRefreshToken 
       expiresAt: row.expires_at,
       rotatedAt: row.rotated_at,
     },
-    grant: {
-      id: row.grant_id,
-      clientId: row.client_id,
-      accountId: row.account_id,
-      scopes: readJson(row.scopes),
-      resources: readJson(row.resources),
-      createdAt: row.created_at,
-      expiresAt: row.ends_at,
-      revokedAt: row.revoked_at,
-    },
+    grant: { ...readGrant(row), revokedAt: row.revoked_at },
+  };
+}
+
+function readGrant(row: GrantRow): GrantRecord {
+  return {
+    id: row.grant_id,
+    clientId: row.client_id,
+    accountId: row.account_id,
+    scopes: readJson(row.scopes),
+    resources: readJson(row.resources),
+    createdAt: row.created_at,
+    expiresAt: row.ends_at,
+    lastUsedAt: row.last_used_at,
+    lastUsedFrom: row.last_used_from,
   };
 }

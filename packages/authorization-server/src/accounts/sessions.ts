@@ -2,19 +2,23 @@
 import type { Configuration } from '../configuration.ts';
 import { defineCookie } from '../pages/cookies.ts';
 import type { AccountRecord } from '../ports/index.ts';
+import type { Peer } from '../routes.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
+import { browserName } from './browser-name.ts';
 
 /** The proof that somebody is signed in in the browser that sent the request. */
 export interface Person {
   readonly account: AccountRecord;
   /** Base64url SHA-256 of the session's cookie. */
   readonly sessionHash: string;
+  /** When this person signed in. Epoch seconds. */
+  readonly signedInAt: number;
 }
 
 export interface Sessions {
   find(request: Request): Promise<Person | null>;
   /** Signs an account in; the session that the request carried ends. Answers the `Set-Cookie` value. */
-  open(request: Request, accountId: string): Promise<string>;
+  open(request: Request, peer: Peer, accountId: string): Promise<string>;
   /** Signs out. Answers the `Set-Cookie` value. */
   end(request: Request): Promise<string>;
 }
@@ -31,14 +35,21 @@ export function createSessions({ issuer, store, lifetimes, clock }: Configuratio
       if (carried === null) return null;
       const session = await store.findSession(hashSecret(carried), clock());
       const account = session === null ? null : await store.findAccount(session.accountId);
-      return session === null || account === null ? null : { account, sessionHash: session.hash };
+      if (session === null || account === null) return null;
+      return { account, sessionHash: session.hash, signedInAt: session.createdAt };
     },
-    async open(request, accountId) {
+    async open(request, peer, accountId) {
       // A value that was in the browser before must not become a signed-in one.
       const value = newSecret();
       const createdAt = clock();
-      const expiresAt = createdAt + lifetimes.session;
-      await store.saveSession({ hash: hashSecret(value), accountId, createdAt, expiresAt });
+      await store.saveSession({
+        hash: hashSecret(value),
+        accountId,
+        createdAt,
+        expiresAt: createdAt + lifetimes.session,
+        address: peer.address ?? null,
+        browser: browserName(request.headers.get('user-agent')),
+      });
       await endCarried(request);
       return cookie.write(value, lifetimes.session);
     },

@@ -62,7 +62,7 @@ export function createLogin(rooms: Rooms, signIn: SignInHand): readonly Route[] 
       if (outcome.kind !== 'signed-in') return show(flow, complain(email, outcome));
 
       const { account } = outcome;
-      const cookie = await sessions.open(request, account.id);
+      const cookie = await sessions.open(request, peer, account.id);
       await configuration.store.signInTransaction(flow.transaction.id, account.id);
       return advance(rooms, { ...flow, subject: account.id }, [cookie]);
     }),

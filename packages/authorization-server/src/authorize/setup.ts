@@ -35,7 +35,7 @@ export function createSetup(rooms: Rooms, firstAccount: FirstAccount): readonly 
       return isOpen ? show(token, '', NO_FAULTS) : edge.refuse('/setup', 'spent-link');
     }),
 
-    edge.route('POST', '/setup', async (request) => {
+    edge.route('POST', '/setup', async (request, peer) => {
       const form = await readForm(request);
       const token = form.one('token') ?? '';
       if (isForeignForm(request, configuration.issuer)) return edge.refuse('/setup', 'stale-form');
@@ -45,7 +45,7 @@ export function createSetup(rooms: Rooms, firstAccount: FirstAccount): readonly 
       if (faults !== NO_FAULTS) return show(token, email, faults);
       const account = await firstAccount.create(token, email, form.required('password'));
       if (account === null) return edge.refuse('/setup', 'spent-link');
-      return respondRedirect('/setup', [await sessions.open(request, account.id)]);
+      return respondRedirect('/setup', [await sessions.open(request, peer, account.id)]);
     }),
   ];
 }

@@ -21,6 +21,10 @@ export interface SessionRecord {
   readonly accountId: string;
   readonly createdAt: number;
   readonly expiresAt: number;
+  /** The network address that signed in; `null` when the host of the server does not know it. */
+  readonly address: string | null;
+  /** The browser in words, such as `Firefox on Linux`; `null` when it did not say. */
+  readonly browser: string | null;
 }
 
 export interface AccountStore {
@@ -43,5 +47,9 @@ export interface AccountStore {
   saveSession(session: SessionRecord): Promise<void>;
   /** The session, unless it has expired or its account is disabled or gone. */
   findSession(hash: string, now: number): Promise<SessionRecord | null>;
+  /** The live sessions of an account, newest first. */
+  listSessions(accountId: string, now: number): Promise<readonly SessionRecord[]>;
   endSession(hash: string): Promise<void>;
+  /** Ends every session of an account but one (`null`: every one). Answers how many. */
+  endSessionsOf(accountId: string, except: string | null): Promise<number>;
 }

@@ -28,6 +28,10 @@ export interface GrantRecord {
   readonly createdAt: number;
   /** However often it is refreshed, it ends here. */
   readonly expiresAt: number;
+  /** When it last gave an access token, as far as that was noted. */
+  readonly lastUsedAt: number;
+  /** The network address that asked for it; `null` when nobody knows. */
+  readonly lastUsedFrom: string | null;
 }
 
 /** A refresh token of a grant. */
@@ -90,6 +94,16 @@ export interface GrantStore {
     grace: number,
   ): Promise<Rotation>;
 
+  /** Notes that a grant gave an access token, and to whom. Nothing happens when it is gone. */
+  noteGrantUse(grantId: string, at: number, from: string | null): Promise<void>;
+
+  /** The grants of an account that stand, the last used first. */
+  listGrants(accountId: string, now: number): Promise<readonly GrantRecord[]>;
+  /**
+   * Revokes a grant of this account with all its tokens, or (`null`) every grant, and then its unspent codes are spent too.
+   * One fact: a code that is being redeemed at that moment makes a grant that is ended, or none. Answers how many ended.
+   */
+  endGrants(accountId: string, grantId: string | null, at: number): Promise<number>;
   /** Revokes a grant and all tokens of it. Revoking twice changes nothing. */
   revokeGrant(grantId: string, at: number): Promise<void>;
   /** Revokes one access token by its `jti`; forgotten after it has expired. */

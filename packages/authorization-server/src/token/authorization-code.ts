@@ -9,7 +9,7 @@ import { narrow } from './narrow.ts';
 /** @see OAuth 2.1 draft 13 §4.1.3 */
 export function createAuthorizationCodeGrant(hands: GrantHands): Grant {
   const { store, resources, clock, events } = hands.configuration;
-  return async (client, form) => {
+  return async (client, form, peer) => {
     const now = clock();
     const found = checkOwner(await store.findCode(hashSecret(form.required('code'))), client);
     const isProven = provesChallenge(found, form.one('code_verifier'));
@@ -30,7 +30,7 @@ export function createAuthorizationCodeGrant(hands: GrantHands): Grant {
     if (found.expiresAt <= now) throw invalid('expired');
     checkRedirectUri(found, request.redirectUri, client);
     const narrowed = narrow(found, { resources: request.resources, scopes: null }, resources);
-    return redeem(hands, client, found, narrowed, now);
+    return redeem(hands, client, found, narrowed, { now, from: peer.address ?? null });
   };
 }
 
@@ -58,7 +58,7 @@ async function redeem(
   client: AuthenticatedClient,
   found: FoundCode,
   narrowed: ReturnType<typeof narrow>,
-  now: number,
+  { now, from }: { readonly now: number; readonly from: string | null },
 ): Promise<TokenResponse> {
   const { accountId, grantId, scopes, resources } = found;
   const expiresAt = now + lifetimes.grant;
@@ -70,6 +70,8 @@ async function redeem(
     resources,
     createdAt: now,
     expiresAt,
+    lastUsedAt: now,
+    lastUsedFrom: from,
   };
   const answer = mint({ subject: accountId, clientId: client.id, grantId, until: expiresAt }, narrowed, now);
   const refreshToken = client.metadata.grant_types.includes('refresh_token') ? newSecret() : null;

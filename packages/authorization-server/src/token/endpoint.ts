@@ -12,7 +12,7 @@ export function createTokenEndpoint(grants: ReadonlyMap<string, Grant>, findClie
     method: 'POST',
     path: '/token',
     crossOrigin: true,
-    async handle(request) {
+    async handle(request, peer) {
       const form = await readForm(request);
       const client = await authenticateClient(request, form, findClient);
       const type = form.required('grant_type');
@@ -24,7 +24,7 @@ export function createTokenEndpoint(grants: ReadonlyMap<string, Grant>, findClie
       if (!client.metadata.grant_types.includes(type)) {
         throw new OAuthError('unauthorized_client', `This client has not registered the grant type ${type}.`);
       }
-      return respondJson(await grant(client, form));
+      return respondJson(await grant(client, form, peer));
     },
   };
 }

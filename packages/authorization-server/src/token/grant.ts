@@ -2,11 +2,12 @@
 import type { Parameters, TokenResponse } from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/authenticate.ts';
 import type { Configuration } from '../configuration.ts';
+import type { Peer } from '../routes.ts';
 import type { Mint } from './mint.ts';
 import type { RefreshTokens } from './refresh-tokens.ts';
 
 /** Serves a request of a proven client that registered this grant. Throws `OAuthError`. */
-export type Grant = (client: AuthenticatedClient, form: Parameters) => Promise<TokenResponse>;
+export type Grant = (client: AuthenticatedClient, form: Parameters, peer: Peer) => Promise<TokenResponse>;
 
 /** What grants work with. */
 export interface GrantHands {

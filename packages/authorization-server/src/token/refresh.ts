@@ -1,7 +1,7 @@
 /** The grant `refresh_token`: a refresh token is replaced, and nobody is logged out by accident. */
 import { OAuthError, readRefreshRequest } from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/authenticate.ts';
-import type { FoundRefreshToken, Rotation } from '../ports/index.ts';
+import type { FoundRefreshToken, GrantRecord, Rotation } from '../ports/index.ts';
 import { hashSecret } from '../secrets.ts';
 import type { Grant, GrantHands } from './grant.ts';
 import { narrow } from './narrow.ts';
@@ -14,13 +14,16 @@ const EVENTS = {
   gone: null,
 } as const;
 
+/** Seconds. */
+const USE_NOTED_EVERY = 60;
+
 /**
  * Everything that can refuse the request is judged before the token is touched: a refused refresh burns nothing.
  * @see OAuth 2.1 draft 13 §4.3
  */
 export function createRefreshGrant({ configuration, mint, refreshTokens }: GrantHands): Grant {
   const { store, resources, lifetimes, clock, events } = configuration;
-  return async (client, form) => {
+  return async (client, form, peer) => {
     const now = clock();
     const request = readRefreshRequest(form);
     const found = checkStanding(await store.findRefreshToken(hashSecret(request.refreshToken)), client, now);
@@ -40,12 +43,20 @@ export function createRefreshGrant({ configuration, mint, refreshTokens }: Grant
     const outcome = await store.rotateRefreshToken(found.token.hash, record, now, lifetimes.refreshGrace);
     note(outcome, { clientId: client.id, accountId: grant.accountId, grantId: grant.id, ...narrowed });
     if (outcome === 'reused' || outcome === 'gone') throw invalid(outcome);
+    await noteUse(grant, peer.address ?? null, now);
     return { ...answer, refresh_token: successor };
   };
 
   async function checkAccount(accountId: string): Promise<void> {
     const account = await store.findAccount(accountId);
     if (account === null || account.disabledAt !== null) throw invalid('its account is gone');
+  }
+
+  /** Who refreshes all the time is noted once a minute: people read it, nothing is decided by it. */
+  async function noteUse({ id, lastUsedAt, lastUsedFrom }: GrantRecord, from: string | null, now: number) {
+    if (now - lastUsedAt < USE_NOTED_EVERY && from === lastUsedFrom) return;
+    // The token is rotated already: that nobody could note it is no reason to refuse.
+    await store.noteGrantUse(id, now, from).catch(() => {});
   }
 
   function note(outcome: Rotation, about: object): void {

@@ -111,6 +111,25 @@ export function describeAccounts(store: StoreOfTest): void {
       expect(await store().findSession(other.hash, NOW)).toEqual(other);
     });
 
+    it('lists the live sessions of an account, newest first, and ends all but one', async () => {
+      const account = newAccount();
+      await store().createFirstAccount(account, null);
+      const [old, young] = [
+        newSession(account.id),
+        newSession(account.id, { createdAt: NOW + 1, browser: null }),
+      ];
+      const expired = newSession(account.id, { expiresAt: NOW + 5 });
+      for (const session of [old, young, expired]) await store().saveSession(session);
+      expect(await store().listSessions(account.id, NOW + 5)).toEqual([young, old]);
+      expect(await store().listSessions('user_nobody', NOW)).toEqual([]);
+
+      expect(await store().endSessionsOf('user_nobody', null)).toBe(0);
+      expect(await store().endSessionsOf(account.id, old.hash)).toBe(2);
+      expect(await store().listSessions(account.id, NOW)).toEqual([old]);
+      expect(await store().endSessionsOf(account.id, null)).toBe(1);
+      expect(await store().findSession(old.hash, NOW)).toBeNull();
+    });
+
     it('finds no session of a disabled account', async () => {
       const account = newAccount({ disabledAt: NOW });
       await store().createFirstAccount(account, null);

@@ -45,7 +45,15 @@ export function newAccount(changes: Partial<AccountRecord> = {}): AccountRecord 
 }
 
 export function newSession(accountId: string, changes: Partial<SessionRecord> = {}): SessionRecord {
-  return { hash: newHash(), accountId, createdAt: NOW, expiresAt: NOW + 1000, ...changes };
+  return {
+    hash: newHash(),
+    accountId,
+    createdAt: NOW,
+    expiresAt: NOW + 1000,
+    address: '192.0.2.1',
+    browser: 'Firefox on Linux',
+    ...changes,
+  };
 }
 
 export function newClient(changes: Partial<ClientRecord> = {}): ClientRecord {
@@ -130,6 +138,8 @@ export function grantOf(code: CodeRecord, changes: Partial<GrantRecord> = {}): G
     resources: code.resources,
     createdAt: NOW,
     expiresAt: NOW + 1_000_000,
+    lastUsedAt: NOW,
+    lastUsedFrom: '192.0.2.1',
     ...changes,
   };
 }

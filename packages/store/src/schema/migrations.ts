@@ -24,6 +24,11 @@ export const migrations: readonly Migration[] = [
     name: 'the life of clients, metadata documents, assertions',
     statements: (dialect) => [...clientLife(dialect), ...clientDocuments(dialect), ...assertions(dialect)],
   },
+  {
+    number: 3,
+    name: 'when and where grants and sessions are used',
+    statements: (dialect) => [...usage(dialect)],
+  },
 ];
 
 // Lists and documents are JSON in text. Times are epoch seconds. Hashes are base64url SHA-256. What may be deleted after
@@ -184,5 +189,17 @@ function assertions({ text, integer, table }: Dialect): readonly string[] {
       expires_at ${integer} NOT NULL
     ) ${table}`,
     'CREATE INDEX spent_assertions_by_expiry ON spent_assertions (expires_at)',
+  ];
+}
+
+/** What was not noted before is taken to have been used when it began. */
+function usage({ text, integer }: Dialect): readonly string[] {
+  return [
+    `ALTER TABLE sessions ADD COLUMN address ${text}`,
+    `ALTER TABLE sessions ADD COLUMN browser ${text}`,
+    `ALTER TABLE grants ADD COLUMN last_used_at ${integer} NOT NULL DEFAULT 0`,
+    `ALTER TABLE grants ADD COLUMN last_used_from ${text}`,
+    'UPDATE grants SET last_used_at = created_at',
+    'CREATE INDEX grants_by_account ON grants (account_id) WHERE revoked_at IS NULL',
   ];
 }

@@ -1,0 +1,95 @@
+/** The contract of what has access to an account: listed, noted when used, and ended. */
+import { describe, expect, it } from 'vitest';
+import {
+  grantOf,
+  issueCode,
+  makeGrant,
+  NOW,
+  newCode,
+  newRefreshToken,
+  RACERS,
+  race,
+  type StoreOfTest,
+  times,
+} from './samples.ts';
+
+export function describeConnections(store: StoreOfTest): void {
+  const make = (accountId: string, lastUsedAt = NOW) =>
+    makeGrant(store(), { grant: { accountId, lastUsedAt } });
+  const isLive = (grantId: string) => store().isAccessTokenLive('token', grantId);
+
+  describe('the grants of an account', () => {
+    it('are listed while they stand, the last used first, and nobody else\u2019s', async () => {
+      const [first, last] = [await make('user_ada', NOW + 1), await make('user_ada', NOW + 2)];
+      const { grant: revoked } = await make('user_ada');
+      await store().revokeGrant(revoked.id, NOW);
+      await make('user_bob');
+      await makeGrant(store(), { grant: { accountId: 'user_ada', expiresAt: NOW + 10 } });
+      expect(await store().listGrants('user_ada', NOW + 10)).toEqual([last.grant, first.grant]);
+      expect(await store().listGrants('user_eve', NOW)).toEqual([]);
+    });
+
+    it('note when and from where they were used', async () => {
+      const [used, other] = [await make('user_ada'), await make('user_ada', NOW - 1)];
+      await store().noteGrantUse(used.grant.id, NOW + 5, '2001:db8::1');
+      await store().noteGrantUse('grant_of_nobody', NOW + 5, null);
+      expect(await store().listGrants('user_ada', NOW)).toEqual([
+        { ...used.grant, lastUsedAt: NOW + 5, lastUsedFrom: '2001:db8::1' },
+        other.grant,
+      ]);
+      await store().noteGrantUse(used.grant.id, NOW + 6, null);
+      expect((await store().findRefreshToken(used.token.hash))?.grant).toMatchObject({
+        lastUsedAt: NOW + 6,
+        lastUsedFrom: null,
+      });
+    });
+
+    it('end one by one, each with its tokens, by their own account only', async () => {
+      const [ended, kept] = [await make('user_ada'), await make('user_ada')];
+      expect(await store().endGrants('user_bob', ended.grant.id, NOW + 1)).toBe(0);
+      expect(await isLive(ended.grant.id)).toBe(true);
+
+      expect(await store().endGrants('user_ada', ended.grant.id, NOW + 1)).toBe(1);
+      expect(await store().endGrants('user_ada', ended.grant.id, NOW + 2)).toBe(0);
+      expect([await isLive(ended.grant.id), await isLive(kept.grant.id)]).toEqual([false, true]);
+      const successor = newRefreshToken(ended.grant.id);
+      expect(await store().rotateRefreshToken(ended.token.hash, successor, NOW + 2, 30)).toBe('gone');
+      expect((await store().findRefreshToken(ended.token.hash))?.grant.revokedAt).toBe(NOW + 1);
+      expect(await store().listGrants('user_ada', NOW)).toEqual([kept.grant]);
+    });
+
+    it('end all at once, with the codes that would make another, and nobody else\u2019s', async () => {
+      const grants = [await make('user_ada'), await make('user_ada')];
+      const { grant: foreign } = await make('user_bob');
+      const [code, foreignCode] = [
+        await issueCode(store(), newCode({ accountId: 'user_ada' })),
+        await issueCode(store(), newCode({ accountId: 'user_bob' })),
+      ];
+      expect(await store().endGrants('user_ada', null, NOW + 1)).toBe(2);
+      expect(await store().endGrants('user_ada', null, NOW + 1)).toBe(0);
+      expect(await Promise.all(grants.map(({ grant }) => isLive(grant.id)))).toEqual([false, false]);
+      expect(await isLive(foreign.id)).toBe(true);
+      expect(await store().redeemCode(code.hash, grantOf(code), null, NOW + 1)).toBe('spent');
+      expect(await store().redeemCode(foreignCode.hash, grantOf(foreignCode), null, NOW + 1)).toBe(
+        'redeemed',
+      );
+    });
+
+    it(`leave none behind when ${RACERS} codes are redeemed while all is ended`, async () => {
+      const codes = await Promise.all(
+        times(RACERS, () => issueCode(store(), newCode({ accountId: 'user_ada' }))),
+      );
+      await race([
+        ...codes.map((code) => () => store().redeemCode(code.hash, grantOf(code), null, NOW + 1)),
+        async () => String(await store().endGrants('user_ada', null, NOW + 1)),
+      ]);
+      const late = await Promise.all(
+        codes.map((code) => store().redeemCode(code.hash, grantOf(code), null, NOW + 1)),
+      );
+      expect(late.every((outcome) => outcome === 'spent')).toBe(true);
+      // What the race redeemed before the end is ended; what came after found no code.
+      const live = await store().listGrants('user_ada', NOW + 1);
+      expect(live).toEqual([]);
+    });
+  });
+}
