@@ -41,7 +41,7 @@ export function isSecureUrl(url: URL): boolean {
  */
 function hasPlainAuthority(text: string, url: URL): boolean {
   const authority = /^[^:]+:\/\/([^/?#]*)/.exec(text)?.[1] ?? '';
-  if (authority.includes('@') || url.username !== '' || url.password !== '') return false;
+  if (authority.includes('@')) return false;
   const host = authority.replace(/:\d*$/, '').toLowerCase();
   // An IPv6 address has many spellings, and brackets show each for what it is.
   return host.startsWith('[') ? url.hostname.startsWith('[') : host === url.hostname.toLowerCase();

@@ -62,6 +62,8 @@ describe('readWebUrl', () => {
       given: 'http://localhost:80@evil.example/',
       expect: null,
     },
+    { description: 'a false IPv6 host as user', given: 'https://[::1]@[2001:db8::1]/', expect: null },
+    { description: 'a user without slashes', given: 'https:/user@a.example/', expect: null },
     { description: 'an empty user', given: 'https://@a.example/', expect: null },
     { description: 'an empty user and password', given: 'https://:@a.example/', expect: null },
     {
