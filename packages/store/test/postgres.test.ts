@@ -2,7 +2,19 @@
 import { OAuthError } from '@portcullis/protocol';
 import { openStore, StoreError } from '@portcullis/store';
 import { afterEach, describe, expect, it } from 'vitest';
-import { grantOf, issueCode, makeGrant, NOW, newClient, newKey, times } from '../src/contract/samples.ts';
+import {
+  grantOf,
+  issueCode,
+  makeGrant,
+  NOW,
+  newAccount,
+  newClient,
+  newKey,
+  newRefreshToken,
+  RACERS,
+  race,
+  times,
+} from '../src/contract/samples.ts';
 import { type Network, startNetwork } from './network.ts';
 import { ask, postgresDatabases } from './places.ts';
 
@@ -70,6 +82,29 @@ describe('opening a PostgreSQL database', () => {
   });
 });
 
+describe('PostgreSQL whose operator chose the strictest isolation', () => {
+  it('keeps every law: what meets another transaction tries again', async () => {
+    const location = await databases();
+    const name = new URL(location).pathname.slice(1);
+    await ask(location, `ALTER DATABASE ${name} SET default_transaction_isolation = 'serializable'`);
+    const store = await openStore(location);
+    const code = await issueCode(store);
+    const { grant, token } = await makeGrant(store);
+    const successor = newRefreshToken(grant.id);
+    const races = await Promise.all([
+      race(times(RACERS, () => () => store.redeemCode(code.hash, grantOf(code), null, NOW))),
+      race(times(RACERS, () => () => store.rotateRefreshToken(token.hash, successor, NOW, 30))),
+      race(times(RACERS, () => () => store.createFirstAccount(newAccount(), null))),
+    ]);
+    expect(races).toEqual([
+      { redeemed: 1, spent: RACERS - 1 },
+      { rotated: 1, replayed: RACERS - 1 },
+      { created: 1, refused: RACERS - 1 },
+    ]);
+    await store.close();
+  });
+});
+
 describe('PostgreSQL that cannot be reached', () => {
   let network: Network | undefined;
   afterEach(() => network?.close());
@@ -98,6 +133,17 @@ describe('PostgreSQL that cannot be reached', () => {
     network.mend();
     expect(await store.findCode(code.hash)).toEqual({ ...code, spentAt: null });
     expect(await store.redeemCode(code.hash, grantOf(code), null, NOW)).toBe('redeemed');
+    await store.close();
+  });
+
+  it('is noticed by nobody who only reads, when connections were cut meanwhile', async () => {
+    network = await startNetwork(await databases());
+    const store = await openStore(network.location);
+    const code = await issueCode(store);
+    await Promise.all(times(10, () => store.ping()));
+    network.cut();
+    network.mend();
+    expect(await store.findCode(code.hash)).toEqual({ ...code, spentAt: null });
     await store.close();
   });
 

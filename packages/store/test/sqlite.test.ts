@@ -108,14 +108,17 @@ describe('a SQLite file that another process has locked', () => {
     lock.exec('BEGIN IMMEDIATE');
     const client = newClient();
     const order: string[] = [];
-    const save = async () => order.push((await store.saveClient(client)) ? 'saved' : 'refused');
-    const facts = [save(), save()];
-    await sleep(50);
+    const save = async (name: string) =>
+      order.push(`${name} ${(await store.saveClient(client)) ? 'saved' : 'refused'}`);
+    const facts = [save('first'), save('second')];
+    await sleep(20);
+    facts.push(save('third'));
+    await sleep(20);
     expect(order).toEqual([]);
     expect(await store.findClient(client.id)).toBeNull();
     lock.exec('COMMIT');
     await Promise.all(facts);
-    expect(order).toEqual(['saved', 'refused']);
+    expect(order).toEqual(['first saved', 'second refused', 'third refused']);
     expect(await store.findClient(client.id)).toEqual(client);
     lock.close();
     await store.close();

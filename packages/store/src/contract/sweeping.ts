@@ -116,6 +116,14 @@ export function describeSweeping(store: StoreOfTest): void {
       expect(await store().findRefreshToken(token.hash)).toBeNull();
     });
 
+    it('keeps a grant for an hour after its end, for access tokens of its last moment', async () => {
+      const { grant } = await makeGrant(store());
+      await store().sweep(grant.expiresAt + 3600, 100);
+      expect(await store().isAccessTokenLive('jti', grant.id)).toBe(true);
+      await sweepAll(END);
+      expect(await store().isAccessTokenLive('jti', grant.id)).toBe(false);
+    });
+
     it('keeps a grant that lives on, however many of its tokens have expired', async () => {
       const { grant, token } = await makeGrant(store());
       await store().sweep(token.expiresAt, 100);
