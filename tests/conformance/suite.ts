@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-export const root: string = fileURLToPath(new URL('../..', import.meta.url));
+const root: string = fileURLToPath(new URL('../..', import.meta.url));
 
 const command = fileURLToPath(
   new URL('../../node_modules/@modelcontextprotocol/conformance/dist/index.js', import.meta.url),

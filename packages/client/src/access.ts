@@ -1,20 +1,13 @@
 /** The session with one server: which tokens are sent, when they are renewed, and when somebody has to be asked again. */
 
-import type { ScopePlan } from './authorization/scope-plan.ts';
-import { planScopes, planStepUp } from './authorization/scope-plan.ts';
-import type { SignIn } from './authorization/sign-in.ts';
+import { planStepUp, type ScopePlan } from './authorization/scope-plan.ts';
 import type { Configuration } from './configuration.ts';
 import { NO_CHALLENGE, type ServerChallenge } from './discovery/challenge.ts';
-import type { Discovery } from './discovery/discover.ts';
-import { createDpopKey, DPOP_ALGORITHM } from './dpop/proof.ts';
 import { ClientError } from './errors.ts';
 import type { SignInReason } from './events.ts';
-import { obtainByMachine } from './grants/machine.ts';
-import type { Registry } from './registration/registrar.ts';
+import type { Obtainer, Planner } from './obtainer.ts';
 import { type CredentialKey, type CredentialRecord, keyText } from './store/credential-store.ts';
-import type { EllipticJwk } from './tokens/jwk.ts';
 import type { Refresher } from './tokens/refresh.ts';
-import type { TokenHands } from './tokens/token-endpoint.ts';
 import { isExpired, isStale, type Tokens } from './tokens/tokens.ts';
 
 /** How tokens were renewed after a refusal. */
@@ -47,15 +40,9 @@ export interface Access {
 }
 
 export interface AccessHands {
-  readonly discover: (challenge: ServerChallenge) => Promise<Discovery>;
-  readonly registry: Registry;
+  readonly obtainer: Obtainer;
   readonly refresher: Refresher;
-  readonly signIn: SignIn;
-  readonly tokens: TokenHands;
 }
-
-/** What is asked for, once the server is known; `null`: nothing. */
-type Planner = (discovery: Discovery) => ScopePlan | null | Promise<ScopePlan | null>;
 
 interface Wish {
   readonly reason: SignInReason;
@@ -66,12 +53,10 @@ interface Wish {
   readonly refused: Tokens | null;
 }
 
-/** Codes by which a token endpoint says that it does not know the client any more. */
-const DEAD_CLIENT: ReadonlySet<string> = new Set(['invalid_client', 'unauthorized_client']);
-
 /** Makes the session of a client. */
 export function createAccess(configuration: Configuration, hands: AccessHands): Access {
   const { store, server, account, clock, limits, grant, tell } = configuration;
+  const byMachine = grant.kind !== 'person' && grant.kind !== 'device';
   let known: { readonly key: CredentialKey; readonly tokens: Tokens } | null = null;
   let refreshing: Promise<Tokens | null> | null = null;
   let obtaining: Promise<Tokens | null> | null = null;
@@ -87,7 +72,7 @@ export function createAccess(configuration: Configuration, hands: AccessHands): 
       const tokens = await obtainOnce({
         reason: 'asked_for',
         challenge,
-        plan: planFirst,
+        plan: hands.obtainer.planFirst,
         prompt,
         refused: null,
       });
@@ -105,7 +90,7 @@ export function createAccess(configuration: Configuration, hands: AccessHands): 
     if (known === null) await load();
     if (known === null) return null;
     if (!isStale(known.tokens, clock())) return known.tokens;
-    if (grant.kind !== 'person') return renewByMachine(known.tokens);
+    if (byMachine) return renewByMachine(known.tokens);
     if (known.tokens.refreshToken === null) return known.tokens;
     return refreshOnce(known);
   }
@@ -163,12 +148,18 @@ export function createAccess(configuration: Configuration, hands: AccessHands): 
     if (known !== null && known.tokens.accessToken !== refused?.accessToken) {
       return { tokens: known.tokens, by: 'adopted' };
     }
-    if (mayRefresh && known !== null && known.tokens.refreshToken !== null && grant.kind === 'person') {
+    if (mayRefresh && known !== null && known.tokens.refreshToken !== null && !byMachine) {
       const tokens = await refreshOnce(known);
       if (tokens !== null && tokens.accessToken !== refused?.accessToken) return { tokens, by: 'refreshed' };
     }
     const reason: SignInReason = refused === null ? 'no_tokens' : 'tokens_refused';
-    const tokens = await obtainOnce({ reason, challenge, plan: planFirst, prompt: null, refused });
+    const tokens = await obtainOnce({
+      reason,
+      challenge,
+      plan: hands.obtainer.planFirst,
+      prompt: null,
+      refused,
+    });
     if (tokens === null) throw new ClientError('sign_in_needed', 'Nothing was asked for.');
     return { tokens, by: 'obtained' };
   }
@@ -186,10 +177,6 @@ export function createAccess(configuration: Configuration, hands: AccessHands): 
       return (await configuration.confirmStepUp(added)) ? wider : null;
     };
     return obtainOnce({ reason: 'more_scopes', challenge, plan, prompt: null, refused: short });
-  }
-
-  function planFirst(discovery: Discovery): ScopePlan {
-    return planScopes(discovery, configuration.scopes);
   }
 
   /** All who need tokens wait for one sign-in; one that failed for good is not repeated at once. */
@@ -221,64 +208,17 @@ export function createAccess(configuration: Configuration, hands: AccessHands): 
   }
 
   async function obtain(wish: Wish): Promise<Tokens | null> {
-    const discovery = await hands.discover(wish.challenge);
-    const plan = await wish.plan(discovery);
-    if (plan === null) return null;
-    const { issuer } = discovery;
-    tell({ type: 'sign_in', issuer, reason: wish.reason, scopes: plan.scopes, scopeReasons: plan.reasons });
+    const prepared = await hands.obtainer.prepare(wish.challenge, wish.plan);
+    if (prepared === null) return null;
+    const { issuer } = prepared.discovery;
+    const { scopes, reasons } = prepared.plan;
+    tell({ type: 'sign_in', issuer, reason: wish.reason, scopes, scopeReasons: reasons });
     const key: CredentialKey = { server, issuer, account };
-    const dpopKey = wantsDpop(discovery) ? await createDpopKey() : null;
-    const tokens = await obtainReplacingDeadClient(key, discovery, plan, dpopKey, wish.prompt);
+    const tokens = await hands.obtainer.obtain(key, prepared, wish.prompt);
     await keep(key, tokens);
     return tokens;
   }
 
-  /** A registration that the server has forgotten is made anew, once. */
-  async function obtainReplacingDeadClient(
-    key: CredentialKey,
-    discovery: Discovery,
-    plan: ScopePlan,
-    dpopKey: EllipticJwk | null,
-    prompt: string | null,
-  ): Promise<Tokens> {
-    try {
-      return await obtainBy(discovery, plan, dpopKey, prompt);
-    } catch (error) {
-      const dead = error instanceof ClientError && DEAD_CLIENT.has(error.oauthError ?? '');
-      const registration = dead ? ((await store.find(key))?.registration ?? null) : null;
-      if (!dead || registration?.way !== 'dynamic') throw error;
-      await hands.registry.drop(key, registration.clientId, error.message);
-      return obtainBy(discovery, plan, dpopKey, prompt);
-    }
-  }
-
-  async function obtainBy(
-    discovery: Discovery,
-    plan: ScopePlan,
-    dpopKey: EllipticJwk | null,
-    prompt: string | null,
-  ): Promise<Tokens> {
-    if (grant.kind === 'person') {
-      return (await hands.signIn.run({ discovery, plan, dpopKey, prompt })).tokens;
-    }
-    const registration = await hands.registry.register(discovery, []);
-    return obtainByMachine(grant, {
-      hands: hands.tokens,
-      discovery,
-      registration,
-      scopes: plan.scopes,
-      dpopKey,
-    });
-  }
-
-  function wantsDpop({ challenge, resourceMetadata, metadata }: Discovery): boolean {
-    const offered = metadata.dpop_signing_alg_values_supported?.includes(DPOP_ALGORITHM) === true;
-    if (!offered || configuration.dpop === 'never') return false;
-    const asked = challenge.dpop || resourceMetadata?.dpop_bound_access_tokens_required === true;
-    return asked || configuration.dpop === 'when-offered';
-  }
-
-  /** Scopes that were asked for before stay remembered, so that the next step-up can build on them. */
   async function keep(key: CredentialKey, tokens: Tokens): Promise<void> {
     const release = await store.lock(`refresh ${keyText(key)}`);
     try {

@@ -1,13 +1,13 @@
 /** The client of one protected server: all its rooms put together. */
 import type { Scopes } from '@portcullis/protocol';
 import { createAccess } from './access.ts';
-import { planScopes } from './authorization/scope-plan.ts';
 import { createSignIn } from './authorization/sign-in.ts';
 import { createAuthorizedFetch, provoke } from './authorized-fetch.ts';
 import { type ClientOptions, defineConfiguration } from './configuration.ts';
 import type { ServerChallenge } from './discovery/challenge.ts';
 import { type Discovery, discover } from './discovery/discover.ts';
 import { createNonces } from './dpop/nonces.ts';
+import { createObtainer } from './obtainer.ts';
 import { createRegistry } from './registration/registrar.ts';
 import type { CredentialRecord } from './store/credential-store.ts';
 import { createRefresher } from './tokens/refresh.ts';
@@ -70,7 +70,7 @@ export interface Client {
  */
 export function createClient(options: ClientOptions): Client {
   const configuration = defineConfiguration(options);
-  const { server, account, store, limits, clock, tell } = configuration;
+  const { server, account, store, limits, clock, sleep, tell } = configuration;
   const wire: Wire = {
     fetch: configuration.oauthFetch,
     timeout: limits.timeout,
@@ -79,17 +79,12 @@ export function createClient(options: ClientOptions): Client {
   };
   const identifier = (): string => crypto.randomUUID();
   const nonces = createNonces();
-  const tokenHands: TokenHands = { wire, clock, identifier, nonces, signingKeyOf };
+  const tokenHands: TokenHands = { wire, clock, sleep, identifier, nonces, signingKeyOf };
   const registry = createRegistry(configuration, wire);
   const signIn = createSignIn(configuration, tokenHands, registry);
   const refresher = createRefresher(configuration, tokenHands, registry.ofTokens);
-  const access = createAccess(configuration, {
-    discover: find,
-    registry,
-    refresher,
-    signIn,
-    tokens: tokenHands,
-  });
+  const obtainer = createObtainer(configuration, { discover: find, registry, signIn, tokens: tokenHands });
+  const access = createAccess(configuration, { obtainer, refresher });
 
   return {
     server,
@@ -101,13 +96,9 @@ export function createClient(options: ClientOptions): Client {
       return requireSession();
     },
     async begin({ redirectUri, binding, prompt }) {
-      const discovery = await find(await provoke(configuration));
-      const plan = planScopes(discovery, configuration.scopes);
-      return signIn.begin(
-        { discovery, plan, dpopKey: null, prompt: prompt ?? null },
-        redirectUri,
-        binding ?? null,
-      );
+      const prepared = await obtainer.prepare(await provoke(configuration), obtainer.planFirst);
+      if (prepared === null) throw new TypeError('The first plan always asks.');
+      return signIn.begin({ ...prepared, prompt: prompt ?? null }, redirectUri, binding ?? null);
     },
     async complete(arrived, binding) {
       const { pending, tokens } = await signIn.complete(arrived, binding ?? null);

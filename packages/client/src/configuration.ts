@@ -60,6 +60,8 @@ export interface ClientOptions {
   readonly clock?: () => number;
   /** Cryptographically random bytes. */
   readonly random?: (bytes: number) => Uint8Array;
+  /** Waits; milliseconds. */
+  readonly sleep?: (milliseconds: number) => Promise<void>;
   readonly limits?: Partial<Limits>;
 }
 
@@ -108,6 +110,7 @@ export interface Configuration {
   readonly tell: (event: ClientEvent) => void;
   readonly clock: () => number;
   readonly random: (bytes: number) => Uint8Array;
+  readonly sleep: (milliseconds: number) => Promise<void>;
   readonly limits: Limits;
 }
 
@@ -148,6 +151,7 @@ export function defineConfiguration(options: ClientOptions): Configuration {
     tell: options.onEvent ?? (() => undefined),
     clock: options.clock ?? Date.now,
     random: options.random ?? ((bytes) => crypto.getRandomValues(new Uint8Array(bytes))),
+    sleep: options.sleep ?? ((milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds))),
     limits: { ...defaultLimits, ...options.limits },
   });
 }

@@ -10,6 +10,8 @@ export { ClientError, type ClientErrorCode, type ClientErrorOptions, displayText
 export type { ClientEvent, SignInReason } from './events.ts';
 export type {
   ApplicationGrant,
+  DeviceGrant,
+  DevicePrompt,
   EnterpriseGrant,
   GrantSettings,
   PersonGrant,

@@ -21,7 +21,7 @@ export interface Registrar {
 }
 
 /** What a sign-in is for. */
-export interface SignInCase {
+interface SignInCase {
   readonly discovery: Discovery;
   readonly plan: ScopePlan;
   readonly dpopKey: EllipticJwk | null;
@@ -29,7 +29,7 @@ export interface SignInCase {
 }
 
 /** What a sign-in gives, beside the flow that it ended. */
-export interface SignedIn {
+interface SignedIn {
   readonly pending: Pending;
   readonly tokens: Tokens;
 }

@@ -58,7 +58,7 @@ function checkPlace(announced: string, server: string, trustedOrigins: readonly 
  * Judges a document. If the resource is not the one that was asked for, the metadata MUST NOT be used.
  * @see RFC 9728 §3.3
  */
-export function checkResourceMetadata(json: unknown, server: string): ProtectedResourceMetadata {
+function checkResourceMetadata(json: unknown, server: string): ProtectedResourceMetadata {
   const reading = readProtectedResourceMetadata(json);
   if ('faults' in reading) {
     const faults = reading.faults.slice(0, 3).map(displayText).join('; ');

@@ -69,9 +69,14 @@ function checkAudience({ metadata, issuer }: Discovery, { authentication }: Regi
 }
 
 /** @see RFC 7523 §2.1 */
-function jwtBearerForm({ discovery, scopes }: GrantCase, assertion: string): URLSearchParams {
-  const form = new URLSearchParams({ grant_type: JWT_BEARER, assertion });
-  if (scopes.length > 0) form.set('scope', formatScopes(scopes));
+function jwtBearerForm(situation: GrantCase, assertion: string): URLSearchParams {
+  const form = targetOf(situation, new URLSearchParams({ grant_type: JWT_BEARER, assertion }));
+  if (situation.scopes.length > 0) form.set('scope', formatScopes(situation.scopes));
+  return form;
+}
+
+/** Adds the resource that the token is for, where the profile names it. */
+export function targetOf({ discovery }: GrantCase, form: URLSearchParams): URLSearchParams {
   if (discovery.resource !== null) form.set('resource', discovery.resource);
   return form;
 }

@@ -31,7 +31,25 @@ export interface EnterpriseGrant {
   readonly subjectTokenType?: 'id_token' | 'saml2';
 }
 
-export type GrantSettings = PersonGrant | ApplicationGrant | WorkloadGrant | EnterpriseGrant;
+/** What a person is shown who signs in on another device. */
+export interface DevicePrompt {
+  /** To be typed in there. */
+  readonly userCode: string;
+  /** https, or http on this computer. */
+  readonly verificationUri: string;
+  /** The same with the code in it, for a link or a QR code. */
+  readonly verificationUriComplete: string | null;
+  /** Seconds. */
+  readonly expiresIn: number;
+}
+
+/** A person who signs in on another device. @see RFC 8628 */
+export interface DeviceGrant {
+  readonly kind: 'device';
+  readonly show: (prompt: DevicePrompt) => void | Promise<void>;
+}
+
+export type GrantSettings = PersonGrant | DeviceGrant | ApplicationGrant | WorkloadGrant | EnterpriseGrant;
 
 /** What is wrong with the settings of a grant, as sentences without a full stop. */
 export function checkGrantSettings(
@@ -39,6 +57,6 @@ export function checkGrantSettings(
   registration: RegistrationSettings,
 ): readonly string[] {
   const configured = registration.preregistered ?? [];
-  if (grant.kind === 'person' || configured.length > 0) return [];
+  if (grant.kind === 'person' || grant.kind === 'device' || configured.length > 0) return [];
   return [`the grant ${grant.kind} needs a preregistered client`];
 }

@@ -23,6 +23,14 @@ export interface RegistrationRequest {
   readonly application_type: 'native' | 'web';
 }
 
+const BY_BROWSER = { grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'] };
+
+/** Who signs in on another device needs no redirect. @see RFC 8628 §3.4 */
+const BY_DEVICE = {
+  grant_types: ['urn:ietf:params:oauth:grant-type:device_code', 'refresh_token'],
+  response_types: [],
+};
+
 /** Writes the request. The refresh grant is registered, so that the person is asked seldom. */
 export function registrationRequest(
   settings: RegistrationSettings,
@@ -35,8 +43,7 @@ export function registrationRequest(
     ...(settings.softwareId !== undefined && { software_id: settings.softwareId }),
     ...(settings.softwareVersion !== undefined && { software_version: settings.softwareVersion }),
     redirect_uris: redirectUris,
-    grant_types: ['authorization_code', 'refresh_token'],
-    response_types: ['code'],
+    ...(redirectUris.length > 0 ? BY_BROWSER : BY_DEVICE),
     token_endpoint_auth_method: methodToRegister(metadata),
     application_type: applicationType(redirectUris),
   };
@@ -67,7 +74,7 @@ export async function registerDynamically(
 }
 
 /** Understands the answer: what it says counts, not what was asked for. @see RFC 7591 §3.2.1 */
-export function readRegistration(
+function readRegistration(
   answer: Answer,
   request: RegistrationRequest,
   metadata: AuthorizationServerMetadata,

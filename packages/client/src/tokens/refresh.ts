@@ -8,7 +8,7 @@ import { requestToken, type TokenHands } from './token-endpoint.ts';
 import { readTokens, type Tokens } from './tokens.ts';
 
 /** How a refresh ended. */
-export type RefreshResult =
+type RefreshResult =
   /** Newer tokens, by this refresh or by somebody else's. */
   | { readonly kind: 'renewed'; readonly tokens: Tokens }
   /** There is no session any more: the refresh token is gone or dead. */
@@ -79,7 +79,7 @@ export function createRefresher(
         if (!(error instanceof ClientError) || !error.temporary || delay === null) throw error;
         const wanted = (error.retryAfter ?? 0) * 1000;
         if (wanted > PATIENCE) throw error;
-        await wait(Math.max(delay, wanted));
+        await hands.sleep(Math.max(delay, wanted));
       }
     }
     throw new TypeError('The last try returns or throws.');
@@ -136,8 +136,4 @@ export function createRefresher(
     tell({ type: 'refresh_postponed', issuer, reason: error.message });
     return { kind: 'postponed', error };
   }
-}
-
-function wait(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }

@@ -23,7 +23,7 @@ const ALGORITHMS = {
 export type SigningAlgorithm = keyof typeof ALGORITHMS;
 
 /** A private key as WebCrypto holds it. */
-export type PrivateKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
+type PrivateKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
 /** A private key, its algorithm, and the `kid` that its public half is published under. */
 export interface SigningKey {

@@ -17,6 +17,8 @@ export interface TokenHands {
   /** A text never returned before. */
   readonly identifier: () => string;
   readonly nonces: Nonces;
+  /** Milliseconds. */
+  readonly sleep: (milliseconds: number) => Promise<void>;
   /** The signing key of a configured client; `null` when it has none. */
   readonly signingKeyOf: (clientId: string) => SigningKey | null;
 }

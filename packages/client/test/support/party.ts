@@ -23,7 +23,7 @@ export interface Told {
 }
 
 /** `null`: the connection is cut. */
-export type Route = (asked: Asked) => Told | null | Promise<Told | null>;
+type Route = (asked: Asked) => Told | null | Promise<Told | null>;
 
 export interface Party {
   readonly origin: string;

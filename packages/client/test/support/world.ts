@@ -51,7 +51,7 @@ export interface World {
 }
 
 /** The person's browser and ear, without a socket. */
-export interface Person {
+interface Person {
   readonly browser: Browser;
   readonly receiver: Receiver;
   /** Addresses that were opened. */
@@ -223,7 +223,7 @@ export function grant(world: World, settings: WorldSettings, scope: string): Tol
 }
 
 /** Somebody who follows the authorization server's redirect, and whose answer arrives where it should. */
-export function createPerson(redirectUri = 'http://127.0.0.1:49152/callback'): Person {
+function createPerson(redirectUri = 'http://127.0.0.1:49152/callback'): Person {
   const opened: URL[] = [];
   const read: string[] = [];
   const waiting = new Map<string, (query: URLSearchParams) => void>();
