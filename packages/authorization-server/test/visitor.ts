@@ -126,7 +126,7 @@ export interface Scene extends ServerUnderTest {
 /** A server whose account Ada can sign in, and her browser. */
 export async function setScene(options: Partial<AuthorizationServerOptions> = {}): Promise<Scene> {
   const t = await startServer(options);
-  await t.store.replacePasswordHash(ACCOUNT, 'not used here', await phc);
+  await t.store.replacePasswordHash(ACCOUNT, '$argon2id$not-used-here', await phc);
   return {
     ...t,
     visitor: createVisitor(t.server, '192.0.2.1'),
