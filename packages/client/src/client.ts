@@ -12,6 +12,7 @@ import { createRegistry } from './registration/registrar.ts';
 import type { CredentialRecord } from './store/credential-store.ts';
 import { createRefresher } from './tokens/refresh.ts';
 import { revokeTokens } from './tokens/revocation.ts';
+import type { SigningKey } from './tokens/signing-key.ts';
 import type { TokenHands } from './tokens/token-endpoint.ts';
 import type { Fetch, Wire } from './transport.ts';
 
@@ -136,11 +137,10 @@ export function createClient(options: ClientOptions): Client {
     return [...issuers.filter(known), ...issuers.filter((issuer) => !known(issuer))];
   }
 
-  function signingKeyOf(clientId: string) {
-    return (
-      configuration.registration.preregistered?.find((client) => client.clientId === clientId)?.signingKey ??
-      null
-    );
+  function signingKeyOf(clientId: string): SigningKey | null {
+    const { preregistered = [], metadataDocumentUrl, metadataDocumentKey } = configuration.registration;
+    if (clientId === metadataDocumentUrl) return metadataDocumentKey ?? null;
+    return preregistered.find((client) => client.clientId === clientId)?.signingKey ?? null;
   }
 
   async function session(): Promise<Session | null> {

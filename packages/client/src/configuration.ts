@@ -13,6 +13,7 @@ import type { ScopeSettings } from './authorization/scope-plan.ts';
 import { ClientError } from './errors.ts';
 import type { ClientEvent } from './events.ts';
 import { checkGrantSettings, type GrantSettings } from './grants/settings.ts';
+import { documentUrlFault } from './registration/metadata-document.ts';
 import type { RegistrationSettings } from './registration/registration.ts';
 import type { CredentialStore } from './store/credential-store.ts';
 import { createMemoryStore } from './store/memory-store.ts';
@@ -164,20 +165,7 @@ function findFaults(options: ClientOptions): string[] {
     faults.push(`revision must be one of ${profiles.map(({ revision }) => revision).join(', ')}`);
   }
   const document = options.registration?.metadataDocumentUrl;
-  if (document !== undefined && !isDocumentUrl(document)) {
-    faults.push('metadataDocumentUrl must be an https URL with a path');
-  }
+  const documentFault = document === undefined ? null : documentUrlFault(document);
+  if (documentFault !== null) faults.push(`metadataDocumentUrl ${documentFault}`);
   return faults;
-}
-
-/** A client_id URL MUST have the https scheme and a path. */
-function isDocumentUrl(text: string): boolean {
-  const url = URL.parse(text);
-  return (
-    url !== null &&
-    url.protocol === 'https:' &&
-    url.pathname !== '/' &&
-    url.href === text &&
-    !text.includes('#')
-  );
 }

@@ -1,4 +1,5 @@
 /** From the URL of a protected server to an authorized `fetch`: runs in Node, in browsers and in workers. */
+export { createPasteReceiver, type PasteOptions } from './authorization/paste-receiver.ts';
 export type { Pending } from './authorization/pending.ts';
 export type { Arrival, Browser, Outcome, Receiver, Reception } from './authorization/receiver.ts';
 export type { ScopePlan, ScopeSettings } from './authorization/scope-plan.ts';
@@ -17,6 +18,13 @@ export type {
   PersonGrant,
   WorkloadGrant,
 } from './grants/settings.ts';
+export {
+  buildMetadataDocument,
+  checkHostedDocument,
+  findDocumentFaults,
+  type MetadataDocument,
+  type MetadataDocumentSettings,
+} from './registration/metadata-document.ts';
 export type {
   PreregisteredClient,
   Registration,

@@ -69,7 +69,7 @@ describe('the loopback listener', () => {
   it('[C-REDIR-20] T119 takes one answer, and is closed then', async () => {
     const reception = await listen();
     const port = portOf(reception);
-    const arriving = reception.arrival('s1');
+    const arriving = reception.arrival('s1', Promise.resolve());
     const page = ask(port, '/callback?code=c&state=s1&iss=https%3A%2F%2Fas.example');
     const { query, finish } = await arriving;
     expect(Object.fromEntries(query)).toEqual({ code: 'c', state: 's1', iss: 'https://as.example' });
@@ -91,7 +91,7 @@ describe('the loopback listener', () => {
     '[C-STATE-2] T119 turns a request with %s away, and goes on listening',
     async (_what, path, options, status) => {
       const reception = await listen();
-      const arriving = reception.arrival('s1');
+      const arriving = reception.arrival('s1', Promise.resolve());
       expect((await ask(portOf(reception), path, options)).status).toBe(status);
       const page = ask(portOf(reception), '/callback?code=good&state=s1');
       const { query, finish } = await arriving;
@@ -109,7 +109,7 @@ describe('the loopback listener', () => {
 
   it('[C-REDIR-21] T119 shows a page of its own words, escaped, that loads, runs and follows nothing', async () => {
     const reception = await listen();
-    const arriving = reception.arrival('s1');
+    const arriving = reception.arrival('s1', Promise.resolve());
     const page = ask(
       portOf(reception),
       '/callback?state=s1&error=%3Cscript%3E&next=https%3A%2F%2Fevil.example',
@@ -153,9 +153,9 @@ describe('the loopback listener', () => {
 
   it('gives up when nobody comes, and when it is closed', async () => {
     const late = await listen([], { patience: 30 });
-    expect(await codeOf(late.arrival('s1'))).toBe('cancelled');
+    expect(await codeOf(late.arrival('s1', Promise.resolve()))).toBe('cancelled');
     const given = await listen();
-    const arriving = given.arrival('s1');
+    const arriving = given.arrival('s1', Promise.resolve());
     await given.close();
     expect(await codeOf(arriving)).toBe('cancelled');
     expect(await accepts('127.0.0.1', portOf(given))).toBe(false);

@@ -22,8 +22,11 @@ export interface Arrival {
 /** An open ear for one answer. */
 export interface Reception {
   readonly redirectUri: string;
-  /** Waits for the answer with this state. Answers with another, or with none, are turned away. */
-  arrival(state: string): Promise<Arrival>;
+  /**
+   * Waits for the answer with this state. Answers with another, or with none, are turned away.
+   * @param opened resolves once the person's browser was opened
+   */
+  arrival(state: string, opened: Promise<void>): Promise<Arrival>;
   /** Stops listening. */
   close(): Promise<void>;
 }

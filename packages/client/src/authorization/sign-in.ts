@@ -60,9 +60,11 @@ export function createSignIn(configuration: Configuration, hands: TokenHands, re
       try {
         const { url, state } = await start(situation, reception.redirectUri, null);
         // The ear is open before the browser is.
-        const arriving = reception.arrival(state);
+        const { promise: opened, resolve: isOpen } = Promise.withResolvers<void>();
+        const arriving = reception.arrival(state, opened);
         arriving.catch(() => undefined);
         await browser.open(url);
+        isOpen();
         return await receive(await arriving);
       } finally {
         await reception.close();

@@ -76,11 +76,16 @@ function registrationOf(client: PreregisteredClient, { metadata }: Discovery): R
 function useMetadataDocument({ settings, discovery }: RegistrationCase): Registration | null {
   const url = settings.metadataDocumentUrl;
   if (url === undefined || discovery.metadata.client_id_metadata_document_supported !== true) return null;
+  const authentication = chooseMethod({
+    hasSecret: false,
+    hasKey: settings.metadataDocumentKey !== undefined,
+    listed: discovery.metadata.token_endpoint_auth_methods_supported,
+  });
   return {
     way: 'metadata-document',
     clientId: url,
     clientSecret: null,
-    authentication: 'none',
+    authentication: authentication ?? 'none',
     redirectUris: [],
     secretExpiresAt: null,
   };

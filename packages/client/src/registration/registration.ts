@@ -50,6 +50,8 @@ export interface RegistrationSettings {
   readonly preregistered?: readonly PreregisteredClient[];
   /** An https URL with a path, at which this client's metadata document is. It is the client identifier. */
   readonly metadataDocumentUrl?: string;
+  /** For a document that names public keys: what the client proves itself with, where servers take it. */
+  readonly metadataDocumentKey?: SigningKey;
   /** Shown to people at registration. */
   readonly clientName?: string;
   readonly clientUri?: string;

@@ -1,0 +1,160 @@
+/** People without a browser beside the program: a code for another device, or an address that is pasted. */
+import { describe, expect, it } from 'vitest';
+import { type ClientOptions, createPasteReceiver, type DevicePrompt } from '../src/index.ts';
+import type { Told } from './support/party.ts';
+import { codeOf, createWorld, grant, refusal, type World } from './support/world.ts';
+
+const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';
+
+/** A world that offers device authorization; the token endpoint gives these answers, in order. */
+async function deviceWorld(answers: readonly Told[], authorization: Readonly<Record<string, unknown>> = {}) {
+  const world = await createWorld();
+  const { origin } = world.as;
+  world.as.on('GET /.well-known/oauth-authorization-server', {
+    body: {
+      issuer: origin,
+      token_endpoint: `${origin}/token`,
+      registration_endpoint: `${origin}/register`,
+      device_authorization_endpoint: `${origin}/device`,
+    },
+  });
+  world.as.on('POST /device', {
+    body: {
+      ...{
+        device_code: 'dc',
+        user_code: 'WDJB-MJHT',
+        verification_uri: 'https://as.example/device',
+        expires_in: 600,
+        interval: 5,
+      },
+      ...authorization,
+    },
+  });
+  const waiting = [...answers];
+  world.as.on('POST /token', () => waiting.shift() ?? grant(world, {}, ''));
+  const shown: DevicePrompt[] = [];
+  const slept: number[] = [];
+  const options: Partial<ClientOptions> = {
+    grant: { kind: 'device', show: (prompt) => void shown.push(prompt) },
+    sleep: async (milliseconds) => {
+      slept.push(milliseconds);
+      world.advance(milliseconds);
+    },
+  };
+  return { world, client: world.client(options), shown, slept };
+}
+
+describe('a code for another device', () => {
+  it('is shown, and asked about at the pace of the server until the person has answered', async () => {
+    const pending = refusal('authorization_pending');
+    const { world, client, shown, slept } = await deviceWorld([
+      pending,
+      refusal('slow_down'),
+      { status: 503 },
+      pending,
+    ]);
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+    expect(shown).toEqual([
+      {
+        userCode: 'WDJB-MJHT',
+        verificationUri: 'https://as.example/device',
+        verificationUriComplete: null,
+        expiresIn: 600,
+      },
+    ]);
+    expect(slept).toEqual([5000, 5000, 10_000, 15_000, 15_000]);
+    expect(Object.fromEntries(world.as.asked('/device')[0]?.form ?? [])).toMatchObject({
+      resource: world.serverUrl,
+    });
+    expect(Object.fromEntries(world.as.asked('/token')[0]?.form ?? [])).toMatchObject({
+      grant_type: DEVICE_CODE,
+      device_code: 'dc',
+      resource: world.serverUrl,
+    });
+    expect(JSON.parse(world.as.asked('/register')[0]?.body ?? '{}')).toMatchObject({
+      grant_types: [DEVICE_CODE, 'refresh_token'],
+      redirect_uris: [],
+    });
+    world.advance(590_000);
+    await client.fetch(world.serverUrl);
+    expect(world.as.asked('/token').at(-1)?.form.get('grant_type')).toBe('refresh_token');
+  });
+
+  it.each([
+    ['access_denied', 'authorization_denied'],
+    ['expired_token', 'cancelled'],
+    ['invalid_grant', 'token_refused'],
+  ])('%s ends it as %s', async (error, code) => {
+    const { world, client } = await deviceWorld([refusal('authorization_pending'), refusal(error)]);
+    expect(await codeOf(client.fetch(world.serverUrl))).toBe(code);
+    expect(world.as.asked('/token')).toHaveLength(2);
+  });
+
+  it('ends when the code does', async () => {
+    const { world, client, slept } = await deviceWorld(Array(50).fill(refusal('authorization_pending')), {
+      expires_in: 20,
+    });
+    expect(await codeOf(client.fetch(world.serverUrl))).toBe('cancelled');
+    expect(slept).toHaveLength(4);
+  });
+
+  it.each([
+    [{ verification_uri: 'javascript:alert(1)' }],
+    [{ verification_uri: 'http://as.example/device' }],
+    [{ device_code: 7 }],
+    [{ user_code: null }],
+  ])('an answer with %j is refused, and nothing is shown', async (authorization) => {
+    const { world, client, shown } = await deviceWorld([], authorization);
+    expect(await codeOf(client.fetch(world.serverUrl))).toBe('token_response_invalid');
+    expect(shown).toEqual([]);
+  });
+
+  it('says that the server offers none', async () => {
+    const world = await createWorld();
+    const client = world.client({ grant: { kind: 'device', show: () => undefined } });
+    expect(await codeOf(client.fetch(world.serverUrl))).toBe('sign_in_needed');
+  });
+});
+
+describe('a pasted address', () => {
+  /** The person signs in somewhere, and pastes what `change` makes of the address there. */
+  function pasting(world: World, ...changes: ((arrived: string) => string)[]) {
+    const told: string[] = [];
+    let arrived = '';
+    const options: Partial<ClientOptions> = {
+      browser: {
+        async open(url) {
+          arrived = (await fetch(url, { redirect: 'manual' })).headers.get('location') ?? '';
+        },
+      },
+      receiver: createPasteReceiver({
+        read: async () => (changes.shift() ?? ((text) => text))(arrived),
+        tell: (message) => told.push(message),
+      }),
+    };
+    return { client: world.client(options), told };
+  }
+
+  it('is as good as a redirect, with spaces around it', async () => {
+    const world = await createWorld();
+    const { client, told } = pasting(world, (arrived) => ` ${arrived}\n`);
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+    expect(told).toEqual(['You are signed in. You can close this page.']);
+  });
+
+  it('[C-STATE-2] T115 is asked for again when it belongs to nothing, a few times', async () => {
+    const world = await createWorld();
+    const { client, told } = pasting(
+      world,
+      () => 'https://elsewhere.example/?state=x&code=y',
+      () => 'what?',
+    );
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+    expect(told).toHaveLength(3);
+
+    const other = await createWorld();
+    const { client: lost } = pasting(other, ...Array(3).fill(() => 'no'));
+    expect(await codeOf(lost.fetch(other.serverUrl))).toBe('cancelled');
+    expect(other.as.asked('/token')).toEqual([]);
+  });
+});
