@@ -23,15 +23,20 @@ export function eventSink(log: Log): (event: AuthorizationEvent) => void {
 }
 
 function formatJson(at: Date, event: LogEvent): string {
-  return JSON.stringify({ at: at.toISOString(), ...event });
+  return JSON.stringify({ at: at.toISOString(), ...event }, (_name, value: unknown) => withStack(value));
 }
 
 /** `12:03:11 token.issued clientId=client_x scopes=notes:read,notes:write` */
 function formatText(at: Date, { type, ...members }: LogEvent): string {
   const pairs = Object.entries(members)
     .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${name}=${formatValue(value)}`);
+    .map(([name, value]) => `${name}=${formatValue(withStack(value))}`);
   return [at.toISOString().slice(11, 19), type, ...pairs].join(' ');
+}
+
+/** An error has no members of its own that JSON would show. */
+function withStack(value: unknown): unknown {
+  return value instanceof Error ? (value.stack ?? value.message) : value;
 }
 
 /** Bare where it can be read without doubt; else as a JSON string, in which nothing can end the line. */
@@ -41,5 +46,5 @@ function formatValue(value: unknown): string {
     : typeof value === 'string'
       ? value
       : JSON.stringify(value);
-  return /^[\w.:/,@+-]+$/.test(text) ? text : JSON.stringify(text).replace(/[\x7f-\x9f]/g, '?');
+  return /^[\w.:/,@+-]+$/.test(text) ? text : JSON.stringify(text).replace(/[\x7f-\x9f\u2028\u2029]/g, '?');
 }

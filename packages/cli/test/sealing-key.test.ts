@@ -18,7 +18,7 @@ async function find(flags: Partial<Record<SettingName, string>>): Promise<FoundK
 }
 
 describe('a key file', () => {
-  it('[S-STORE-1] is made with 32 random bytes, mode 0600, in a folder of mode 0700', async () => {
+  it('is made with 32 random bytes, mode 0600, in a folder of mode 0700', async () => {
     const { bytes, warning } = await find({});
     expect(bytes).toHaveLength(32);
     expect(warning).toBeNull();

@@ -69,14 +69,14 @@ async function getTokens(
 
 async function callTool(
   url: string,
-  token: string,
+  token: string | null,
   name: string,
   input: Readonly<Record<string, unknown>> = {},
 ) {
   return fetch(`${url}/mcp`, {
     method: 'POST',
     headers: {
-      authorization: `Bearer ${token}`,
+      ...(token !== null && { authorization: `Bearer ${token}` }),
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
     },
@@ -126,10 +126,10 @@ describe('a running server', () => {
     expect((await fetch(portcullis.url + path)).status).toBe(status);
   });
 
-  it('[S-ROLE-1 S-AUD-1 S-GEN-1] is authorization server and protected server of one origin', async () => {
+  it('[S-ROLE-1 S-GEN-1] is authorization server and protected server of one origin', async () => {
     const client = await register(portcullis.url);
     const tokens = await getTokens(portcullis.url, client, { resource: portcullis.resource });
-    expect((await callTool(portcullis.url, 'none', 'whoami')).status).toBe(401);
+    expect((await callTool(portcullis.url, null, 'whoami')).status).toBe(401);
     const response = await callTool(portcullis.url, tokens.access_token, 'whoami');
     expect(response.status).toBe(200);
     expect(await response.text()).toContain(client);
@@ -147,6 +147,19 @@ describe('a running server', () => {
     expect(await (await callTool(portcullis.url, tokens.access_token, 'list_notes')).text()).not.toContain(
       'no\\"',
     );
+  });
+
+  it('tells in its log what happened, and no secret', async () => {
+    const client = await register(portcullis.url);
+    const tokens = await getTokens(portcullis.url, client);
+    expect((await callTool(portcullis.url, `${tokens.access_token}x`, 'whoami')).status).toBe(401);
+    expect(portcullis.output()).toMatch(
+      new RegExp(`^\\d\\d:\\d\\d:\\d\\d token.issued grantType=authorization_code clientId=${client} `, 'm'),
+    );
+    expect(portcullis.output()).toMatch(/^\d\d:\d\d:\d\d request.refused status=401 error=invalid_token /m);
+    for (const secret of [...Object.values(tokens).map(String), owner.password]) {
+      if (secret.length > 20) expect(portcullis.output()).not.toContain(secret);
+    }
   });
 
   it('keeps accounts, clients, keys, tokens and notes over a restart', async () => {

@@ -1,0 +1,45 @@
+/** The log: one event, one line, whatever stands in it. */
+import { describe, expect, it } from 'vitest';
+import { createLog, type LogEvent } from '../src/log.ts';
+
+function lineOf(form: 'text' | 'json', event: LogEvent): string {
+  const lines: string[] = [];
+  createLog(form, (line) => lines.push(line))(event);
+  expect(lines).toHaveLength(1);
+  return lines[0] ?? '';
+}
+
+describe('as text', () => {
+  it.each<[LogEvent, string]>([
+    [{ type: 'key.created' }, 'key.created'],
+    [
+      { type: 'token.issued', clientId: 'client_x', scopes: ['notes:read', 'notes:write'] },
+      'token.issued clientId=client_x scopes=notes:read,notes:write',
+    ],
+    [{ type: 'x', number: 401, nothing: null, absent: undefined }, 'x number=401 nothing=null'],
+    [{ type: 'x', reason: 'two words' }, 'x reason="two words"'],
+    [{ type: 'x', reason: 'a\nb\u001b[31m\u009b\u2028' }, 'x reason="a\\nb\\u001b[31m??"'],
+    [{ type: 'x', empty: '' }, 'x empty=""'],
+  ])('%j', (event, expected) => {
+    expect(lineOf('text', event)).toMatch(/^\d\d:\d\d:\d\d /);
+    expect(lineOf('text', event).slice(9)).toBe(expected);
+  });
+});
+
+it('as JSON carries the time', () => {
+  const { at, ...event } = JSON.parse(lineOf('json', { type: 'x', scopes: ['a'] }));
+  expect(Date.parse(at)).toBeGreaterThan(0);
+  expect(event).toEqual({ type: 'x', scopes: ['a'] });
+});
+
+it.each(['text', 'json'] as const)('as %s tells where an error came from', (form) => {
+  expect(lineOf(form, { type: 'request.failed', cause: new Error('the reason') })).toMatch(
+    /Error: the reason.*log\.test\.ts/,
+  );
+});
+
+it('says nothing when nothing is wanted', () => {
+  const lines: string[] = [];
+  createLog('none', (line) => lines.push(line))({ type: 'x' });
+  expect(lines).toEqual([]);
+});
