@@ -10,6 +10,9 @@ export interface BrowserHabits {
   readonly javaScriptEnabled?: boolean;
 }
 
+/** Milliseconds for each page and each answer to it. */
+const PATIENCE = 10_000;
+
 /**
  * A person with a browser profile of their own. The client has to listen at its redirect URI: a browser really goes there.
  * `authorize` resolves when the page there has answered.
@@ -24,6 +27,7 @@ export async function openBrowserFor(
     context,
     async authorize(url, decision = 'allow') {
       const page = await context.newPage();
+      page.setDefaultTimeout(PATIENCE);
       try {
         await page.goto(String(url));
         await signIn(page, account);
