@@ -29,7 +29,7 @@ describe.each([
 ])('$name whose process is killed', ({ places, select }) => {
   it('T139: has what was told, and no half of a fact', async () => {
     const location = await places();
-    for (let kill = 0; kill < 3; kill += 1) {
+    for (let kill = 0; kill < 2; kill += 1) {
       const told = await workUntilKilled(location, 20 + Math.random() * 80);
       expect(told.length).toBeGreaterThan(0);
       const store = await openStore(location);
