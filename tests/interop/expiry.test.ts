@@ -61,3 +61,21 @@ it.each(applications)(
     expect(second?.refresh_token).not.toBe(first?.refresh_token);
   },
 );
+
+it.each(applications)(
+  '[AS-ROT-2] $name is not signed out by calls that all refresh at once',
+  async ({ sdk, provider }) => {
+    const session = await sdk.connect(server.resource, provider);
+    const tokens = provider.tokens();
+    if (tokens !== undefined) provider.saveTokens({ ...tokens, access_token: 'spoilt' });
+    const { fetch, exchanges } = createRecorder();
+    const sessions = await Promise.all(
+      Array.from({ length: 4 }, () => sdk.connect(server.resource, provider, fetch)),
+    );
+    const refreshes = exchanges.filter(({ url }) => url.pathname === '/token');
+    expect(refreshes.length).toBeGreaterThan(1);
+    expect(refreshes.every(({ status }) => status === 200)).toBe(true);
+    await Promise.all(sessions.map((each) => each.call('whoami')));
+    await Promise.all([session, ...sessions].map((each) => each.close()));
+  },
+);

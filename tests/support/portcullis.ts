@@ -10,11 +10,13 @@ import type { FileConfiguration } from '@portcullis/cli';
 import type { Account } from './person.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-/** What `npm start` runs: Node, its flags, and as the last word the application. */
+/** What `npm start` runs, from any folder: Node, its flags, and as the last word the application. */
 const { scripts }: { scripts: { start: string } } = JSON.parse(
   readFileSync(join(root, 'package.json'), 'utf8'),
 );
-const [, ...command] = scripts.start.split(' ');
+const [, ...command] = scripts.start
+  .split(' ')
+  .map((word) => (word.endsWith('.ts') ? join(root, word) : word));
 
 /** The first account of a server started here. */
 export const owner: Account = { email: 'ada@example.com', password: 'correct horse battery staple' };
@@ -26,7 +28,7 @@ export interface Portcullis {
   readonly resource: string;
   /** Milliseconds from the start of the process to its line `ready`. */
   readonly startedIn: number;
-  /** SQLite file. */
+  /** SQLite file, unless the configuration names another. */
   readonly database: string;
   output(): string;
   errors(): string;
@@ -47,7 +49,7 @@ export async function startPortcullis(
   application?: string,
 ): Promise<Portcullis> {
   const folder = await mkdtemp(join(tmpdir(), 'portcullis-'));
-  const database = join(folder, 'portcullis.db');
+  const database = configuration.database ?? join(folder, 'portcullis.db');
   const file = join(folder, 'config.json');
   await writeFile(file, JSON.stringify(configuration));
   const args = application === undefined ? command : [...command.slice(0, -1), application];
@@ -59,7 +61,7 @@ export async function startPortcullis(
     PORTCULLIS_BOOTSTRAP_EMAIL: owner.email,
     PORTCULLIS_BOOTSTRAP_PASSWORD: owner.password,
   };
-  let running = await run(args, { ...environment, PORTCULLIS_PORT: '0' });
+  let running = await run(folder, args, { ...environment, PORTCULLIS_PORT: '0' });
   const { url, startedIn } = running;
   return {
     url,
@@ -72,7 +74,7 @@ export async function startPortcullis(
     async restart(between) {
       await end(running.child);
       between?.(database);
-      running = await run(args, { ...environment, PORTCULLIS_PORT: new URL(url).port });
+      running = await run(folder, args, { ...environment, PORTCULLIS_PORT: new URL(url).port });
     },
     async stop() {
       const code = await end(running.child);
@@ -96,9 +98,9 @@ interface Running {
   errors: string;
 }
 
-async function run(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Running> {
+async function run(cwd: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<Running> {
   const start = performance.now();
-  const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const killWithUs = () => child.kill('SIGKILL');
   process.once('exit', killWithUs);
   child.once('exit', () => process.off('exit', killWithUs));

@@ -1,0 +1,34 @@
+/** The same command on PostgreSQL: sign-ins are kept there. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createPerson } from '../support/person.ts';
+import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import { type Postgres, startPostgres } from '../support/postgres.ts';
+import { createMemoryProvider } from './memory-provider.ts';
+import { sdks } from './sdks.ts';
+
+let postgres: Postgres;
+let server: Portcullis;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  server = await startPortcullis({ database: await postgres.createDatabase() });
+});
+
+afterAll(async () => {
+  expect(await server.stop()).toBe(0);
+  await postgres.stop();
+});
+
+it.each(sdks)('lets $name in, and again after a restart', async (sdk) => {
+  const provider = createMemoryProvider({ redirectUrl: 'http://127.0.0.1:33418/callback' });
+  await sdk.signIn(server.resource, provider, createPerson(owner));
+  const before = await sdk.connect(server.resource, provider);
+  const me = await before.call('whoami');
+  await before.close();
+
+  await server.restart();
+
+  const after = await sdk.connect(server.resource, provider);
+  expect(await after.call('whoami')).toEqual(me);
+  await after.close();
+});
