@@ -35,6 +35,7 @@ export type {
 export type { CredentialKey, CredentialRecord, CredentialStore, Release } from './store/credential-store.ts';
 export { keyText } from './store/credential-store.ts';
 export { createMemoryStore } from './store/memory-store.ts';
+export { createWebStore, type WebLocks, type WebStorage, type WebStoreOptions } from './store/web-store.ts';
 export { readSigningKey, type SigningAlgorithm, type SigningKey } from './tokens/signing-key.ts';
 export type { Tokens } from './tokens/tokens.ts';
 export type { Fetch } from './transport.ts';

@@ -17,7 +17,9 @@ import {
   type CredentialRecord,
   type CredentialStore,
   createMemoryStore,
+  createWebStore,
   type Pending,
+  type WebStorage,
 } from '../src/index.ts';
 import { type FileStore, type FileStoreOptions, openFileStore } from '../src/node.ts';
 import { createWorld } from './support/world.ts';
@@ -98,9 +100,28 @@ function pending(state: string, expiresAt = Date.now() + 60_000): Pending {
   };
 }
 
+/** As a browser's storage, kept in memory. */
+function createStorage(): WebStorage {
+  const values = new Map<string, string>();
+  return {
+    get length() {
+      return values.size;
+    },
+    key: (index) => [...values.keys()][index] ?? null,
+    getItem: (name) => values.get(name) ?? null,
+    setItem: (name, value) => void values.set(name, value),
+    removeItem: (name) => void values.delete(name),
+  };
+}
+
 /** What every store does. */
 const stores: readonly (readonly [string, () => CredentialStore])[] = [
   ['memory', createMemoryStore],
+  ["a browser's storage", () => createWebStore({ storage: createStorage() })],
+  [
+    "a browser's storage with its locks",
+    () => createWebStore({ storage: createStorage(), locks: navigator.locks }),
+  ],
   ['a file', () => openStore()],
   ['a sealed file', () => openStore({ key: new Uint8Array(32).fill(7) })],
 ];

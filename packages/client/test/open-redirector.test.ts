@@ -12,7 +12,7 @@ beforeEach(async () => {
 afterEach(() => reception.close());
 
 it('[C-REDIR-21] follows no address in an answer, and its page loads nothing', async () => {
-  const arrival = reception.arrival('expected');
+  const arrival = reception.arrival('expected', Promise.resolve());
   const query = new URLSearchParams({ code: 'c', state: 'expected', next: 'https://evil.example/' });
   const page = fetch(`${reception.redirectUri}?${query}`, { redirect: 'manual' });
   await (await arrival).finish({ ok: true, message: 'Back to <https://evil.example/>' });
@@ -24,7 +24,7 @@ it('[C-REDIR-21] follows no address in an answer, and its page loads nothing', a
 });
 
 it('[C-REDIR-21] turns an answer away that nobody waits for, and goes nowhere with it either', async () => {
-  void reception.arrival('expected').catch(() => {});
+  void reception.arrival('expected', Promise.resolve()).catch(() => {});
   const query = new URLSearchParams({ code: 'c', state: 'other', redirect_uri: 'https://evil.example/' });
   const response = await fetch(`${reception.redirectUri}?${query}`, { redirect: 'manual' });
   expect(response.status).toBe(400);
