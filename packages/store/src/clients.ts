@@ -52,11 +52,7 @@ export function createClientStore(database: Database): ClientStore {
         sql`UPDATE clients SET last_used_at = ${at}, expires_at = ${expiresAt} WHERE id = ${id}`,
       );
     },
-    removeClient: (id, at) =>
-      database.fact({
-        steps: () => remove(id, at),
-        postgres: { query: () => removeAtOnce(id, at), read: (removed) => removed.length > 0 },
-      }),
+    removeClient: (id, at) => database.fact({ steps: () => remove(id, at), postgres: { lock: null } }),
   };
 }
 
@@ -67,7 +63,10 @@ function insert({ id, origin, metadata, secretHash, managementHash, ...times }: 
     ON CONFLICT (id) DO NOTHING RETURNING id`;
 }
 
-/** Codes and transactions of a moment have no index by client: there are never many of them. */
+/**
+ * Codes and transactions of a moment have no index by client: there are never many of them. On PostgreSQL each step sees what
+ * was done before it began: it waits for whoever ends a transaction or redeems a code, and then finds what that made.
+ */
 function* remove(id: string, at: number): Steps<boolean> {
   const removed = yield sql`DELETE FROM clients WHERE id = ${id} RETURNING id`;
   if (removed.length === 0) return false;
@@ -76,18 +75,6 @@ function* remove(id: string, at: number): Steps<boolean> {
   yield sql`DELETE FROM codes WHERE client_id = ${id}`;
   yield sql`UPDATE grants SET revoked_at = ${at} WHERE client_id = ${id} AND revoked_at IS NULL`;
   return true;
-}
-
-function removeAtOnce(id: string, at: number): Query {
-  return sql`WITH removed AS (
-      DELETE FROM clients WHERE id = ${id} RETURNING id
-    ), without_transactions AS (
-      DELETE FROM transactions t USING removed r WHERE t.client_id = r.id
-    ), without_codes AS (
-      DELETE FROM codes c USING removed r WHERE c.client_id = r.id
-    ), revoked AS (
-      UPDATE grants g SET revoked_at = ${at} FROM removed r WHERE g.client_id = r.id AND g.revoked_at IS NULL
-    ) SELECT id FROM removed`;
 }
 
 function readClient(row: ClientRow): ClientRecord {

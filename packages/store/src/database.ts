@@ -9,7 +9,7 @@ export interface Fact<T> {
   /** Statements of one transaction. They may run again from the beginning, so they change nothing but the database. */
   readonly steps: () => Steps<T>;
   /** How PostgreSQL does the same. */
-  readonly postgres: AtOnce<T> | UnderLock;
+  readonly postgres: AtOnce<T> | InSteps;
 }
 
 /** All statements in one: a fact then costs one round trip and needs no transaction. */
@@ -18,9 +18,10 @@ export interface AtOnce<T> {
   readonly read: (rows: readonly unknown[]) => T;
 }
 
-/** The steps, while nobody else writes the table: for what happens once in the life of a database. */
-export interface UnderLock {
-  readonly lock: 'accounts' | 'signing_keys';
+/** The steps, in a transaction: for what happens seldom. */
+export interface InSteps {
+  /** A table that nobody else writes meanwhile; `null` where the rows that the steps change are lock enough. */
+  readonly lock: 'accounts' | 'signing_keys' | null;
 }
 
 /** All methods reject with `temporarily_unavailable` while the database cannot answer. A row's type is the caller's claim: the schema is its proof. */

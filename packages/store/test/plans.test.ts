@@ -1,5 +1,6 @@
 /** No fact costs more the more there is in the store: every statement finds its rows by an index. */
 import { DatabaseSync } from 'node:sqlite';
+import type { AuthorizationStore } from '@portcullis/authorization-server/ports';
 import { describe, expect, it } from 'vitest';
 import {
   grantOf,
@@ -8,9 +9,11 @@ import {
   NOW,
   newAccount,
   newClient,
+  newClientDocument,
   newKey,
   newRefreshToken,
   newSession,
+  newTransaction,
 } from '../src/contract/samples.ts';
 import type { Database, Fact, Steps } from '../src/database.ts';
 import { sqliteDialect } from '../src/schema/dialect.ts';
@@ -20,16 +23,18 @@ import { createRunner, createSqliteDatabase, walk } from '../src/sqlite/sqlite-d
 import { createStore } from '../src/store.ts';
 
 /** Whole tables that a statement may go through: they stay small, or it stops at the first row. */
-const MAY_SCAN = /SCAN (signing_keys|accounts USING COVERING INDEX|CONSTANT ROW)/;
+const MAY_SCAN =
+  /SCAN (signing_keys|accounts USING COVERING INDEX|CONSTANT ROW|clients USING (COVERING )?INDEX clients_unused)/;
+/** What lives for minutes is gone through when a client is removed, which is rare. */
+const REMOVAL = /^DELETE FROM (transactions|codes) WHERE client_id = \?$/;
 
 describe('the plan of a statement', () => {
   it('goes through no table from end to end', async () => {
     const connection = new DatabaseSync(':memory:');
     walk(migrate(sqliteDialect, NOW), createRunner(connection));
     const texts = new Set<string>();
-    await doEverything(
-      listen(createSqliteDatabase(connection, 1), ({ template }) => texts.add(template.sqlite)),
-    );
+    const database = createSqliteDatabase(connection, 1);
+    await doEverything(createStore(listen(database, ({ template }) => texts.add(template.sqlite))));
 
     const plans = [...texts].map((text) => ({
       text,
@@ -39,16 +44,23 @@ describe('the plan of a statement', () => {
         .map(({ detail }) => String(detail)),
     }));
     expect(plans.length).toBeGreaterThan(25);
-    const whole = plans.filter(({ steps }) =>
-      steps.some((step) => step.includes('SCAN') && !MAY_SCAN.test(step)),
+    const whole = plans.filter(
+      ({ text, steps }) =>
+        !REMOVAL.test(text) && steps.some((step) => step.includes('SCAN') && !MAY_SCAN.test(step)),
     );
     expect(whole).toEqual([]);
     connection.close();
   });
 });
 
-async function doEverything(database: Database): Promise<void> {
-  const store = createStore(database);
+async function doEverything(whole: AuthorizationStore): Promise<void> {
+  const done = new Set<string | symbol>();
+  const store = new Proxy(whole, {
+    get(target, name, receiver) {
+      done.add(name);
+      return Reflect.get(target, name, receiver);
+    },
+  });
   const [account, client] = [newAccount(), newClient()];
   await store.hasAccounts();
   await store.saveSetupLink('link', NOW);
@@ -64,6 +76,17 @@ async function doEverything(database: Database): Promise<void> {
   await store.endSession('session');
   await store.saveClient(client);
   await store.findClient(client.id);
+  await store.listClients('', 10);
+  await store.countUnusedClients();
+  await store.changeClient(client.id, client);
+  await store.noteClientUse(client.id, NOW, null);
+  await store.removeClient(client.id, NOW);
+  const copy = newClientDocument();
+  await store.saveClientDocument(copy);
+  await store.findClientDocument(copy.url);
+  await store.noteClientDocumentUse(copy.url, NOW, NOW);
+  await store.spendAssertion('assertion', NOW);
+  await store.openTransaction(newTransaction());
   await store.listKeys();
   await store.saveFirstKey(newKey());
   await store.findTransaction('flow', NOW);
@@ -87,6 +110,8 @@ async function doEverything(database: Database): Promise<void> {
   await store.isAccessTokenLive('jti', null);
   await store.sweep(NOW, 10);
   await store.ping();
+  const left = Object.keys(whole).filter((name) => !done.has(name));
+  expect(left).toEqual(['close']);
 }
 
 /** The same database, with somebody who hears every query. */

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import type { AuthorizationStore } from '@portcullis/authorization-server/ports';
 import { openStore, StoreError } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
 import { grantOf, issueCode, NOW, newClient, times } from '../src/contract/samples.ts';
@@ -98,6 +99,29 @@ describe('opening a SQLite file', () => {
       await expect(openStore(location)).rejects.toThrow('must be a file, :memory: or a postgres:// URL');
     },
   );
+});
+
+describe('facts in a SQLite file', () => {
+  it('are committed together when they arrive together: the journal grows by far less', async () => {
+    const journalAfter = async (save: (store: AuthorizationStore) => Promise<unknown>) => {
+      const file = await files();
+      const store = await openStore(file);
+      const before = statSync(`${file}-wal`).size;
+      await save(store);
+      const { size } = statSync(`${file}-wal`);
+      await store.close();
+      return size - before;
+    };
+    const clients = times(50, () => newClient());
+    const apart = await journalAfter(async (store) => {
+      for (const client of clients) await store.saveClient(client);
+    });
+    const together = await journalAfter((store) =>
+      Promise.all(clients.map((client) => store.saveClient(client))),
+    );
+    expect(together).toBeGreaterThan(0);
+    expect(together).toBeLessThan(apart / 4);
+  });
 });
 
 describe('a SQLite file that another process has locked', () => {

@@ -1,4 +1,5 @@
 /** The contract of stored clients. */
+import type { CodeRecord } from '@portcullis/authorization-server/ports';
 import { describe, expect, it } from 'vitest';
 import {
   grantOf,
@@ -10,6 +11,8 @@ import {
   newHash,
   newRefreshToken,
   newTransaction,
+  RACERS,
+  race,
   type StoreOfTest,
   times,
 } from './samples.ts';
@@ -115,6 +118,23 @@ export function describeClients(store: StoreOfTest): void {
       expect(await store().rotateRefreshToken(token.hash, successor, NOW, 30)).toBe('gone');
       expect(await store().isAccessTokenLive('jti', theirs.grant.id)).toBe(true);
       expect(await store().findClient(other.id)).toEqual(other);
+    });
+
+    it(`leaves nothing alive when ${RACERS} codes are redeemed while their client is removed`, async () => {
+      const client = newClient();
+      await store().saveClient(client);
+      const codes = await Promise.all(
+        times(RACERS, () => issueCode(store(), newCode({ clientId: client.id }))),
+      );
+      const redeem = (code: CodeRecord) => store().redeemCode(code.hash, grantOf(code), null, NOW);
+      const outcomes = await race<string | boolean>([
+        ...codes.map((code) => () => redeem(code)),
+        () => store().removeClient(client.id, NOW),
+        ...codes.map((code) => () => redeem(code)),
+      ]);
+      expect(outcomes['true']).toBe(1);
+      const live = await Promise.all(codes.map(({ grantId }) => store().isAccessTokenLive('jti', grantId)));
+      expect(live.filter(Boolean)).toEqual([]);
     });
 
     it('T143: sweeps whose time is over, used or not, but never one with a live grant or without an end', async () => {

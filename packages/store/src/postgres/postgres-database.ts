@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { unavailable } from '@portcullis/protocol';
 import type { Pool, PoolClient } from 'pg';
-import type { Database, Fact, Steps, UnderLock } from '../database.ts';
+import type { Database, Fact, InSteps, Steps } from '../database.ts';
 import type { Query, Template } from '../sql.ts';
 import { isCollision, isCut, toldOutage } from './outage.ts';
 
@@ -35,7 +35,7 @@ export function createPostgresDatabase(pool: Pool): Database {
       admit(() =>
         persist(async () =>
           'lock' in postgres
-            ? underLock(pool, run, postgres.lock, steps())
+            ? inSteps(pool, run, postgres.lock, steps())
             : postgres.read(await run(pool, postgres.query())),
         ),
       ),
@@ -80,7 +80,7 @@ function createRunner(): Run {
   };
 }
 
-async function underLock<T>(pool: Pool, run: Run, table: UnderLock['lock'], steps: Steps<T>): Promise<T> {
+async function inSteps<T>(pool: Pool, run: Run, table: InSteps['lock'], steps: Steps<T>): Promise<T> {
   const connection = await pool.connect();
   // Losing the connection between two statements is seen by the next one; unheard, it would end the process.
   const ignore = () => {};
@@ -88,7 +88,7 @@ async function underLock<T>(pool: Pool, run: Run, table: UnderLock['lock'], step
   let failed = true;
   try {
     await connection.query('BEGIN');
-    await connection.query(`LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`);
+    if (table !== null) await connection.query(`LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`);
     const outcome = await walk(steps, (query) => run(connection, query));
     await connection.query('COMMIT');
     failed = false;
