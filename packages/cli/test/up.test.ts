@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createPerson } from '../../../tests/support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
 
@@ -238,12 +238,19 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
+const children = new Set<ChildProcess>();
+afterEach(() => {
+  for (const child of children) child.kill('SIGKILL');
+});
+
 function up(flags: readonly string[], environment: Readonly<Record<string, string>> = {}): Spawned {
   const child = spawn(process.execPath, ['--conditions=source', main, 'up', ...flags], {
     cwd: folder,
     env: { PATH: process.env['PATH'], PORTCULLIS_DATABASE: ':memory:', PORTCULLIS_PORT: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  children.add(child);
+  child.once('exit', () => children.delete(child));
   let output = '';
   let errors = '';
   const ready = Promise.withResolvers<string>();
