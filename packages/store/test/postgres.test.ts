@@ -1,6 +1,7 @@
 /** What only PostgreSQL can meet: a network that fails, an administrator who ends connections, roles with few rights. */
 import { OAuthError } from '@portcullis/protocol';
 import { openStore, StoreError } from '@portcullis/store';
+import { Client } from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
   grantOf,
@@ -9,6 +10,7 @@ import {
   NOW,
   newAccount,
   newClient,
+  newCode,
   newKey,
   newRefreshToken,
   RACERS,
@@ -81,6 +83,38 @@ describe('opening a PostgreSQL database', () => {
     await expect(refused).rejects.not.toThrow('hunter2');
   });
 });
+
+describe('PostgreSQL when a fact waits for another', () => {
+  it('T143: revokes the grant that a redemption made while the removal of its client waited', async () => {
+    const location = await databases();
+    const store = await openStore(location);
+    const client = newClient();
+    await store.saveClient(client);
+    const { grant } = await makeGrant(store, { grant: { clientId: client.id } });
+    const waiting = await issueCode(store, newCode({ clientId: client.id }));
+
+    const redemption = new Client({ connectionString: location });
+    await redemption.connect();
+    await redemption.query('BEGIN');
+    await redemption.query('UPDATE codes SET spent_at = $1 WHERE hash = $2', [NOW, waiting.hash]);
+    const removal = store.removeClient(client.id, NOW);
+    await expect.poll(() => ask(location, WAITING)).toEqual([{ waiting: 1 }]);
+    await redemption.query(
+      "INSERT INTO grants SELECT 'grant_late', client_id, account_id, scopes, resources, created_at, expires_at, NULL FROM grants WHERE id = $1",
+      [grant.id],
+    );
+    await redemption.query('COMMIT');
+    await redemption.end();
+
+    expect(await removal).toBe(true);
+    expect(await store.isAccessTokenLive('jti', grant.id)).toBe(false);
+    expect(await store.isAccessTokenLive('jti', 'grant_late')).toBe(false);
+    await store.close();
+  });
+});
+
+const WAITING = `SELECT count(*)::int AS waiting FROM pg_stat_activity
+  WHERE datname = current_database() AND wait_event_type = 'Lock'`;
 
 describe('PostgreSQL whose operator chose the strictest isolation', () => {
   it('keeps every law: what meets another transaction tries again', async () => {
