@@ -9,9 +9,15 @@ import type { EllipticJwk } from './tokens/jwk.ts';
 import type { Tokens } from './tokens/tokens.ts';
 import { discard, type Fetch } from './transport.ts';
 
+/** A place, parsed once. */
+interface Place {
+  readonly href: string;
+  readonly origin: string;
+}
+
 /** A request that can be sent more than once. */
 interface Repeatable {
-  readonly url: URL;
+  readonly place: Place;
   readonly init: RequestInit;
 }
 
@@ -27,14 +33,25 @@ export function createAuthorizedFetch(
 ): Fetch {
   const { fetch, clock, limits, server } = configuration;
   const { origin } = new URL(server);
+  /** Callers mostly ask for the same place again. */
+  let latest: Place & { readonly text: string } = { text: server, href: server, origin };
 
   return async function authorizedFetch(input, init) {
-    const url = new URL(input instanceof Request ? input.url : input);
+    const place = placeOf(input);
     // The token is for this server; whatever goes elsewhere goes without it.
-    if (url.origin !== origin) return fetch(input, init);
-    const request = await makeRepeatable(url, input, init);
-    return insist(request, access.peek() ?? (await access.current()));
+    if (place.origin !== origin) return fetch(input, init);
+    const repeatable = isRepeatable(input, init) ? (init ?? {}) : await makeRepeatable(input, init);
+    return insist({ place, init: repeatable }, access.peek() ?? (await access.current()));
   };
+
+  function placeOf(input: string | URL | Request): Place {
+    const text = typeof input === 'string' ? input : input instanceof Request ? input.url : input.href;
+    if (text !== latest.text) {
+      const url = new URL(text);
+      latest = { text, href: url.href, origin: url.origin };
+    }
+    return latest;
+  }
 
   async function insist(request: Repeatable, first: Tokens | null): Promise<Response> {
     let tokens = first;
@@ -71,56 +88,59 @@ export function createAuthorizedFetch(
     return challenge.error === 'insufficient_scope' ? access.stepUp(tokens, challenge) : null;
   }
 
-  async function sendWithNonce(request: Repeatable, tokens: Tokens | null): Promise<Response> {
+  function sendWithNonce(request: Repeatable, tokens: Tokens | null): Promise<Response> {
+    return tokens?.scheme === 'DPoP' ? sendProven(request, tokens) : sendAlong(request, tokens);
+  }
+
+  /** A nonce that the server asks for is given at once. @see RFC 9449 §9 */
+  async function sendProven(request: Repeatable, tokens: Tokens): Promise<Response> {
+    const { href } = request.place;
     const response = await sendAlong(request, tokens);
-    if (tokens?.scheme !== 'DPoP') return response;
-    const isNew = nonces.keep(request.url.href, response.headers);
+    const isNew = nonces.keep(href, response.headers);
     const wanted =
       response.status === 401 && readServerChallenge(response.headers).error === 'use_dpop_nonce';
     if (!isNew || !wanted) return response;
     await discard(response);
     const answer = await sendAlong(request, tokens);
-    nonces.keep(request.url.href, answer.headers);
+    nonces.keep(href, answer.headers);
     return answer;
   }
 
   /** Follows redirects within the origin. A redirect elsewhere is refused: neither token nor request belongs there. */
   async function sendAlong(request: Repeatable, tokens: Tokens | null): Promise<Response> {
-    let { url, init } = request;
+    let { href } = request.place;
+    let { init } = request;
     for (let hop = 0; ; hop += 1) {
-      const response = await send(url, init, tokens);
+      const response = await send(href, init, tokens);
       if (response.type === 'opaqueredirect') throw redirected('to a place that the browser does not tell');
-      const location = response.headers.get('location');
-      const redirects = [301, 302, 303, 307, 308].includes(response.status) && location !== null;
-      if (!redirects || request.init.redirect === 'manual') return response;
+      const location = REDIRECTS.has(response.status) ? response.headers.get('location') : null;
+      if (location === null || request.init.redirect === 'manual') return response;
       await discard(response);
-      const next = URL.parse(location, url.href);
+      const next = URL.parse(location, href);
       if (next === null || next.origin !== origin) throw redirected(`to ${next?.origin ?? 'nowhere'}`);
       if (hop === MOST_HOPS || request.init.redirect === 'error') throw redirected('again and again');
-      url = next;
+      href = next.href;
       if (response.status < 307 && init.method !== 'GET' && init.method !== 'HEAD') {
         init = { ...init, method: 'GET', body: null };
       }
     }
   }
 
-  async function send(url: URL, init: RequestInit, tokens: Tokens | null): Promise<Response> {
-    const headers = new Headers(init.headers);
-    headers.delete('authorization');
-    headers.delete('dpop');
+  async function send(href: string, init: RequestInit, tokens: Tokens | null): Promise<Response> {
+    const own: Record<string, string> = {};
     if (tokens !== null) {
-      headers.set('authorization', `${tokens.scheme} ${tokens.accessToken}`);
-      if (tokens.dpopKey !== null) headers.set('dpop', await prove(url, init, tokens, tokens.dpopKey));
+      own['authorization'] = `${tokens.scheme} ${tokens.accessToken}`;
+      if (tokens.dpopKey !== null) own['dpop'] = await prove(href, init, tokens, tokens.dpopKey);
     }
-    return fetch(url.href, { ...init, headers, redirect: 'manual' });
+    return fetch(href, { ...init, headers: withOwn(init.headers, own), redirect: 'manual' });
   }
 
-  function prove(url: URL, init: RequestInit, tokens: Tokens, key: EllipticJwk): Promise<string> {
+  function prove(url: string, init: RequestInit, tokens: Tokens, key: EllipticJwk): Promise<string> {
     return createProof(key, {
       method: init.method ?? 'GET',
-      url: url.href,
+      url,
       accessToken: tokens.accessToken,
-      nonce: nonces.find(url.href),
+      nonce: nonces.find(url),
       now: clock(),
       identifier: identifier(),
     });
@@ -134,20 +154,43 @@ export function createAuthorizedFetch(
   }
 }
 
-/** A body that can be read only once is read now. */
-async function makeRepeatable(
-  url: URL,
-  input: string | URL | Request,
-  init: RequestInit = {},
-): Promise<Repeatable> {
-  if (!(input instanceof Request)) {
-    if (!(init.body instanceof ReadableStream)) return { url, init };
-    return { url, init: { ...init, body: await new Response(init.body).arrayBuffer() } };
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/** The caller's headers, of which those that prove who asks are replaced by ours. */
+function withOwn(
+  headers: RequestInit['headers'],
+  own: Readonly<Record<string, string>>,
+): Record<string, string> | Headers {
+  if (headers instanceof Headers || Array.isArray(headers)) {
+    const copy = new Headers(headers);
+    for (const name of OWN) {
+      const value = own[name];
+      if (value !== undefined) copy.set(name, value);
+      else if (copy.has(name)) copy.delete(name);
+    }
+    return copy;
   }
+  const copy: Record<string, string> = { ...own };
+  for (const [name, value] of Object.entries(headers ?? {})) {
+    if (!OWN.includes(name.toLowerCase())) copy[name] = String(value);
+  }
+  return copy;
+}
+
+const OWN = ['authorization', 'dpop'];
+
+function isRepeatable(input: string | URL | Request, init: RequestInit | undefined): boolean {
+  return !(input instanceof Request) && !(init?.body instanceof ReadableStream);
+}
+
+/** A body that can be read only once is read now. */
+async function makeRepeatable(input: string | URL | Request, init: RequestInit = {}): Promise<RequestInit> {
+  if (!(input instanceof Request))
+    return { ...init, body: await new Response(init.body ?? null).arrayBuffer() };
   const request = new Request(input, init);
   const body = request.body === null ? null : await request.arrayBuffer();
   const { method, headers, signal, redirect } = request;
-  return { url, init: { ...init, method, headers, signal, redirect, body } };
+  return { ...init, method, headers, signal, redirect, body };
 }
 
 /** Asks the server without a token, so that it says what it wants. */
