@@ -13,7 +13,7 @@ export interface Fact<T> {
 }
 
 /** All statements in one: a fact then costs one round trip and needs no transaction. */
-export interface AtOnce<T> {
+interface AtOnce<T> {
   readonly query: () => Query;
   readonly read: (rows: readonly unknown[]) => T;
 }

@@ -9,7 +9,7 @@ const COLLISIONS: ReadonlySet<string> = new Set(['40001', '40P01']);
 const CUTS: ReadonlySet<string> = new Set(['57P01', '57P02', 'ECONNRESET', 'EPIPE']);
 
 /** SQLSTATE, or the code of a system error; empty when the driver gave none. */
-export function errorCode(error: unknown): string {
+function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
