@@ -1,22 +1,26 @@
 /** Configuration of an authorization server: judged once, at birth, every fault reported together, and frozen. */
 import {
   profiles as allProfiles,
-  type ClientMetadata,
   canonicalResource,
   isScope,
   issuerFault,
   OAuthError,
   type Profile,
   type RedirectPolicy,
-  readClientMetadata,
   type ScopeHierarchy,
   type Scopes,
 } from '@portcullis/protocol';
-import { clientAuthenticationMethods } from './clients/presented.ts';
+import { type ConfiguredClient, readConfiguredClient } from './clients/configured.ts';
+import { type DocumentOptions, judgeDocuments } from './clients/documents/document-options.ts';
+import type { TrustPolicy } from './clients/documents/document-url.ts';
+import {
+  judgeRegistration,
+  type RegistrationOptions,
+  type RegistrationRules,
+} from './clients/registration-rules.ts';
+import { judgeOutbound, type Outbound, type OutboundSettings } from './clients/remote/outbound-settings.ts';
 import type { EventSink } from './events.ts';
 import type { AuthorizationStore } from './ports/index.ts';
-import { hashSecret } from './secrets.ts';
-import { grantTypes } from './token/grants.ts';
 
 /** A protected resource that tokens are issued for. */
 export interface ResourceDefinition {
@@ -31,6 +35,11 @@ export interface ResourceDefinition {
   readonly hierarchy?: ScopeHierarchy;
   /** Identifiers of the confidential clients that may introspect its access tokens: the resource itself, as a client. */
   readonly introspectedBy?: readonly string[];
+  /**
+   * Whether its guard asks this server at each request if a token still stands: in the same process, or by introspection
+   * without memory. Then ended access ends at once; otherwise a token works until it expires, and people are told so.
+   */
+  readonly endsAtOnce?: boolean;
 }
 
 /** Seconds. */
@@ -45,6 +54,10 @@ export interface Lifetimes {
   readonly grant: number;
   /** For so long after its rotation a refresh token still answers with the same successor. */
   readonly refreshGrace: number;
+  /** A client that registered and never got a token is forgotten after so long. */
+  readonly unusedClient: number;
+  /** A client that registered is forgotten so long after its last token, unless it still holds a grant. */
+  readonly usedClient: number;
 }
 
 export const defaultLifetimes: Lifetimes = {
@@ -55,6 +68,8 @@ export const defaultLifetimes: Lifetimes = {
   refreshIdle: 30 * 86_400,
   grant: 365 * 86_400,
   refreshGrace: 30,
+  unusedClient: 86_400,
+  usedClient: 90 * 86_400,
 };
 
 /** What an operator says. */
@@ -74,20 +89,17 @@ export interface AuthorizationServerOptions {
   readonly profiles?: readonly Profile[];
   /** `false`: no metadata documents, default paths only, as a Profile A server may be. */
   readonly metadata?: boolean;
-  /** Whether anybody may register a client. */
-  readonly registration?: boolean;
+  /** Whether anybody may register a client, and by what rules. */
+  readonly registration?: boolean | RegistrationOptions;
+  /** Whether clients may be named by the address of a document that describes them, and on which hosts. `true` when left out. */
+  readonly metadataDocuments?: boolean | DocumentOptions;
+  /** How this server asks hosts that clients name: for their documents and keys. */
+  readonly outbound?: OutboundSettings;
   readonly lifetimes?: Partial<Lifetimes>;
   readonly privateUseSchemes?: readonly string[];
   readonly events?: EventSink;
   /** Epoch seconds. */
   readonly clock?: () => number;
-}
-
-/** A client from the configuration. */
-interface ConfiguredClient {
-  readonly id: string;
-  readonly metadata: ClientMetadata;
-  readonly secretHash: string | null;
 }
 
 /** Options as judged: nothing in it is optional or wrong. */
@@ -100,7 +112,11 @@ export interface Configuration {
   readonly clients: ReadonlyMap<string, ConfiguredClient>;
   readonly profiles: readonly Profile[];
   readonly metadata: boolean;
-  readonly registration: boolean;
+  /** `null`: nobody may register. */
+  readonly registration: RegistrationRules | null;
+  /** Whose metadata documents are read; `null`: nobody's. */
+  readonly metadataDocuments: TrustPolicy | null;
+  readonly outbound: Outbound;
   readonly lifetimes: Lifetimes;
   readonly redirects: RedirectPolicy;
   readonly events: EventSink;
@@ -134,6 +150,9 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
   const resources = judgeResources(options.resources, faults);
   const clients = judgeClients(options.clients ?? [], redirects, faults);
   judgeIntrospection(options.resources, clients, faults);
+  const registration = judgeRegistration(options.registration ?? true, faults);
+  const outbound = judgeOutbound(options.outbound ?? {}, faults);
+  const metadataDocuments = judgeDocuments(options.metadataDocuments ?? true, outbound.loopback, faults);
   if (faults.length > 0) throw new ConfigurationError(faults);
   return Object.freeze<Configuration>({
     issuer: options.issuer,
@@ -144,7 +163,9 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
     clients,
     profiles: options.profiles ?? allProfiles,
     metadata: options.metadata ?? true,
-    registration: options.registration ?? true,
+    registration,
+    metadataDocuments,
+    outbound,
     lifetimes,
     redirects,
     events: options.events ?? (() => {}),
@@ -190,7 +211,7 @@ function judgeResources(
   return resources;
 }
 
-/** Who introspects MUST be authorized to: a configured client with a secret. @see RFC 7662 §2.1 */
+/** Who introspects MUST be authorized to: a configured client that proves itself. @see RFC 7662 §2.1 */
 function judgeIntrospection(
   definitions: readonly ResourceDefinition[],
   clients: ReadonlyMap<string, ConfiguredClient>,
@@ -198,9 +219,9 @@ function judgeIntrospection(
 ): void {
   for (const [index, { introspectedBy = [] }] of definitions.entries()) {
     for (const id of introspectedBy) {
-      if ((clients.get(id)?.secretHash ?? null) === null) {
+      if ((clients.get(id)?.metadata.token_endpoint_auth_method ?? 'none') === 'none') {
         faults.push(
-          `resources.${index}.introspectedBy: ${JSON.stringify(id)} is no configured client with a secret`,
+          `resources.${index}.introspectedBy: ${JSON.stringify(id)} is no configured client with a secret or a key`,
         );
       }
     }
@@ -224,39 +245,4 @@ function judgeClients(
     }
   }
   return clients;
-}
-
-/** @throws OAuthError `invalid_client_metadata` or `invalid_redirect_uri` */
-function readConfiguredClient(document: unknown, redirects: RedirectPolicy): ConfiguredClient {
-  const { client_id: id, client_secret: secret } = (document ?? {}) as Record<string, unknown>;
-  const hasSecret = typeof secret === 'string' && secret !== '';
-  const metadata = readClientMetadata(hasSecret ? document : { ...AS_PUBLIC, ...(document as object) }, {
-    grantTypes,
-    authenticationMethods: Object.keys(clientAuthenticationMethods),
-    redirects,
-  });
-  if (hasSecret !== (metadata.token_endpoint_auth_method !== 'none')) {
-    throw new OAuthError(
-      'invalid_client_metadata',
-      'client_secret goes with client_secret_basic or client_secret_post, and only with them',
-    );
-  }
-  return { id: checkClientId(id), metadata, secretHash: hasSecret ? hashSecret(secret) : null };
-}
-
-/** Who configures a client without a secret and names no method means a public client. */
-const AS_PUBLIC = { token_endpoint_auth_method: 'none' };
-
-/**
- * client-id = *VSCHAR. The subject of a token is a person or a client, and which of the two has to be certain.
- * @see RFC 6749 appendix A.1, RFC 9068 §5
- */
-function checkClientId(id: unknown): string {
-  if (typeof id !== 'string' || !/^[\x20-\x7e]{1,2048}$/.test(id)) {
-    throw new OAuthError('invalid_client_metadata', 'client_id must be printable ASCII');
-  }
-  if (id.startsWith('user_')) {
-    throw new OAuthError('invalid_client_metadata', 'client_id must not start with user_, as accounts do');
-  }
-  return id;
 }

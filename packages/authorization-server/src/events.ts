@@ -13,8 +13,15 @@ interface About {
 
 export type AuthorizationEvent = About &
   (
-    | { readonly type: 'client.registered' }
+    | { readonly type: 'client.registered' | 'client.added' | 'client.changed' | 'client.removed' }
+    | {
+        readonly type: 'client.document-refused';
+        readonly reason: string;
+        /** Whether the last good copy stood in for it. */
+        readonly lastGoodCopy: boolean;
+      }
     | { readonly type: 'account.created' | 'account.signed-in' | 'account.sign-in-refused' }
+    | { readonly type: 'access.ended' | 'sessions.ended'; readonly count: number }
     | { readonly type: 'consent.allowed' | 'consent.denied' }
     | { readonly type: 'code.issued' | 'code.replayed' }
     | { readonly type: 'token.issued'; readonly grantType: string }

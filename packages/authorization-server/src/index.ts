@@ -1,8 +1,8 @@
 /** OAuth 2.1 authorization server for protected context-protocol servers: `createAuthorizationServer`. */
 import type { AccessTokenClaims } from '@portcullis/protocol';
 import { createInteraction } from './authorize/interaction.ts';
-import { createFindClient } from './clients/find-client.ts';
-import { createRegistration } from './clients/register.ts';
+import { type ClientAdministration, createClientAdministration } from './clients/administer.ts';
+import { createClients } from './clients/clients.ts';
 import { type AuthorizationServerOptions, defineConfiguration } from './configuration.ts';
 import { createIntrospection } from './introspection.ts';
 import { createAccessTokens } from './keys/access-tokens.ts';
@@ -16,6 +16,10 @@ import { createGrants } from './token/grants.ts';
 import { createMint } from './token/mint.ts';
 import { createRefreshTokens } from './token/refresh-tokens.ts';
 
+export type { ClientAdministration, ListedClient } from './clients/administer.ts';
+export type { DocumentOptions } from './clients/documents/document-options.ts';
+export type { RegistrationOptions } from './clients/registration-rules.ts';
+export type { OutboundSettings } from './clients/remote/outbound-settings.ts';
 export {
   type AuthorizationServerOptions,
   ConfigurationError,
@@ -37,6 +41,8 @@ export interface AuthorizationServer {
   jwks(): Promise<{ keys: PublicJwk[] }>;
   /** Whether a verified access token still stands: neither it nor its grant is revoked. */
   isLive(claims: AccessTokenClaims): Promise<boolean>;
+  /** Clients that registered or that an administrator adds. */
+  readonly clients: ClientAdministration;
   /** A one-time link that makes the first account; `null` when there is one. */
   setupLink(): Promise<string | null>;
   /** Creates the first account, if there is none. */
@@ -56,16 +62,17 @@ export async function createAuthorizationServer(
   const { store, events } = configuration;
   const keys = await loadSigningKeys(configuration);
   const accessTokens = createAccessTokens(keys);
-  const findClient = createFindClient(configuration);
+  const clients = createClients(configuration);
+  const { findClient, authenticate, noteUse } = clients;
   const mint = createMint(configuration, accessTokens);
   const refreshTokens = createRefreshTokens(configuration);
   const interaction = createInteraction(configuration, { findClient });
   const routes: readonly Route[] = [
     ...interaction.routes,
-    createTokenEndpoint(createGrants({ configuration, mint, refreshTokens }), findClient),
-    ...(configuration.registration ? [createRegistration(configuration)] : []),
-    createRevocation(configuration, accessTokens, findClient),
-    createIntrospection(configuration, accessTokens, findClient),
+    createTokenEndpoint(createGrants({ configuration, mint, refreshTokens }), authenticate, noteUse),
+    ...clients.routes,
+    createRevocation(configuration, accessTokens, authenticate),
+    createIntrospection(configuration, accessTokens, authenticate),
     createJwks(keys),
   ];
   const router = createRouter([...routes, ...createMetadata(configuration, routes)], events);
@@ -74,6 +81,7 @@ export async function createAuthorizationServer(
     owns: router.owns,
     jwks: async () => ({ keys: keys.map(({ publicJwk }) => publicJwk) }),
     isLive: ({ jti, grant_id: grantId }) => store.isAccessTokenLive(jti, grantId ?? null),
+    clients: createClientAdministration(configuration),
     setupLink: interaction.setupLink,
     bootstrap: interaction.bootstrap,
     close: async () => {},

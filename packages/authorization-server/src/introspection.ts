@@ -1,8 +1,7 @@
 /** Introspection: a protected resource asks what a token is worth. */
 import { readForm, respondJson } from '@portcullis/http';
 import { type AccessTokenClaims, formatScopes, OAuthError } from '@portcullis/protocol';
-import { type AuthenticatedClient, authenticateClient } from './clients/authenticate.ts';
-import type { FindClient } from './clients/find-client.ts';
+import type { Authenticate, AuthenticatedClient } from './clients/authenticate.ts';
 import type { Configuration } from './configuration.ts';
 import type { AccessTokens } from './keys/access-tokens.ts';
 import type { FoundRefreshToken } from './ports/index.ts';
@@ -20,7 +19,7 @@ const INACTIVE = { active: false } as const;
 export function createIntrospection(
   configuration: Configuration,
   { read }: AccessTokens,
-  findClient: FindClient,
+  authenticate: Authenticate,
 ): Route {
   const { issuer, resources, store, clock } = configuration;
   return {
@@ -29,7 +28,7 @@ export function createIntrospection(
     crossOrigin: true,
     async handle(request) {
       const form = await readForm(request);
-      const caller = checkConfidential(await authenticateClient(request, form, findClient));
+      const caller = checkConfidential(await authenticate(request, form));
       const token = form.required('token');
       const answer = token.includes('.')
         ? await describeAccessToken(token, caller.id)
@@ -70,7 +69,7 @@ export function createIntrospection(
 
 /** Who calls MUST be authorized to: saying a public client's name proves nothing. @see RFC 7662 §2.1 */
 function checkConfidential(client: AuthenticatedClient): AuthenticatedClient {
-  if (client.secretHash !== null) return client;
+  if (client.provenBy !== 'none') return client;
   throw new OAuthError('invalid_client', 'Introspection is for confidential clients.');
 }
 

@@ -8,6 +8,7 @@ import {
   RESPONSE_TYPES,
   type ServerMetadataKind,
 } from '@portcullis/protocol';
+import { assertionAlgorithms } from './clients/assertions.ts';
 import { clientAuthenticationMethods } from './clients/presented.ts';
 import type { Configuration } from './configuration.ts';
 import type { Route } from './routes.ts';
@@ -71,11 +72,15 @@ function describeServer(
     response_modes_supported: RESPONSE_MODES,
     grant_types_supported: grantTypes,
     token_endpoint_auth_methods_supported: methods,
+    token_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
     revocation_endpoint_auth_methods_supported: methods,
+    revocation_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
     introspection_endpoint_auth_methods_supported: confidential,
+    introspection_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
     code_challenge_methods_supported: [CODE_CHALLENGE_METHOD],
     // Every authorization response carries `iss`, whichever revision the client speaks: those that do not know it ignore it.
     authorization_response_iss_parameter_supported: true,
+    client_id_metadata_document_supported: configuration.metadataDocuments !== null,
     ...(kind === 'oidc' && OPENID_MEMBERS),
   };
   // Claims with zero elements MUST be omitted. RFC 8414 §3.2

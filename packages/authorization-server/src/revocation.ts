@@ -1,7 +1,6 @@
 /** Revocation: a client gives back a token of its own. */
 import { readForm } from '@portcullis/http';
-import { authenticateClient } from './clients/authenticate.ts';
-import type { FindClient } from './clients/find-client.ts';
+import type { Authenticate } from './clients/authenticate.ts';
 import type { Configuration } from './configuration.ts';
 import type { AccessTokens } from './keys/access-tokens.ts';
 import type { Route } from './routes.ts';
@@ -16,7 +15,7 @@ import { hashSecret } from './secrets.ts';
 export function createRevocation(
   { store, clock, events }: Configuration,
   { read }: AccessTokens,
-  findClient: FindClient,
+  authenticate: Authenticate,
 ): Route {
   return {
     method: 'POST',
@@ -24,7 +23,7 @@ export function createRevocation(
     crossOrigin: true,
     async handle(request) {
       const form = await readForm(request);
-      const { id: clientId } = await authenticateClient(request, form, findClient);
+      const { id: clientId } = await authenticate(request, form);
       const token = form.required('token');
       await (token.includes('.') ? revokeAccessToken(token, clientId) : revokeRefreshToken(token, clientId));
       return new Response(null, { headers: { 'cache-control': 'no-store', pragma: 'no-cache' } });

@@ -12,7 +12,7 @@ export interface Peer {
 /** One method of one path. */
 export interface Route {
   /** HEAD follows GET. */
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** A whole path, or one that ends with `/*` and stands for all below it. */
   readonly path: string;
   /** Whether scripts of any web origin may call it, without cookies. Never for pages. */

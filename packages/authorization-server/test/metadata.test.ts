@@ -12,6 +12,9 @@ import { CALLBACK, claimsOf, ISSUER, startServer } from './server-under-test.ts'
 const OAUTH = '/.well-known/oauth-authorization-server';
 const OIDC = '/.well-known/openid-configuration';
 
+const METHODS = ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'];
+const ALGORITHMS = ['ES256', 'ES384', 'EdDSA', 'Ed25519', 'PS256', 'RS256'];
+
 /** What both documents say of the server under test. */
 const described = {
   issuer: ISSUER,
@@ -25,15 +28,19 @@ const described = {
   response_types_supported: ['code'],
   response_modes_supported: ['query'],
   grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
-  token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
-  revocation_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
-  introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+  token_endpoint_auth_methods_supported: METHODS,
+  token_endpoint_auth_signing_alg_values_supported: ALGORITHMS,
+  revocation_endpoint_auth_methods_supported: METHODS,
+  revocation_endpoint_auth_signing_alg_values_supported: ALGORITHMS,
+  introspection_endpoint_auth_methods_supported: METHODS.slice(1),
+  introspection_endpoint_auth_signing_alg_values_supported: ALGORITHMS,
   code_challenge_methods_supported: ['S256'],
   authorization_response_iss_parameter_supported: true,
+  client_id_metadata_document_supported: true,
 };
 
 describe('the documents', () => {
-  it('[AS-META-1 AS-META-2 AS-META-3 AS-META-6 AS-META-8 AS-META-61 AS-META-62 AS-META-63 AS-META-64 AS-META-67 AS-DCR-1] stand at the well-known URL', async () => {
+  it('[AS-META-1 AS-META-2 AS-META-3 AS-META-6 AS-META-8 AS-META-61 AS-META-62 AS-META-63 AS-META-64 AS-META-67 AS-DCR-1 AS-CIMD-29 X-CC-4 X-CC-5] stand at the well-known URL', async () => {
     const { send } = await startServer();
     const { status, headers, body } = await send(OAUTH);
     expect(status).toBe(200);

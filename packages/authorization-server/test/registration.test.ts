@@ -1,6 +1,6 @@
 /** Dynamic registration: anybody becomes a client with the rights of anybody, and gets told exactly what was registered. */
 import { describe, expect, it } from 'vitest';
-import { CALLBACK, redemption, type ServerUnderTest, startServer } from './server-under-test.ts';
+import { CALLBACK, ISSUER, redemption, type ServerUnderTest, startServer } from './server-under-test.ts';
 
 const LOOPBACK = 'http://localhost:3118/callback';
 
@@ -33,6 +33,8 @@ describe('what a client gets', () => {
     expect(body).toEqual({
       client_id: expect.stringMatching(/^client_[A-Za-z0-9_-]{22}$/),
       client_id_issued_at: clock.now,
+      registration_client_uri: `${ISSUER}/register/${body['client_id']}`,
+      registration_access_token: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/),
       redirect_uris: [LOOPBACK],
       grant_types: ['authorization_code', 'refresh_token'],
       response_types: ['code'],

@@ -1,4 +1,5 @@
 /** The edges that every role shares: bodies read with limits, JSON answers, errors as responses, CORS. */
 export { LARGEST_BODY, readForm, readJson } from './bodies.ts';
 export { isPreflight, respondPreflight, shareAcrossOrigins } from './cross-origin.ts';
+export { parseJson } from './json.ts';
 export { type JsonOptions, respondError, respondJson } from './responses.ts';

@@ -30,18 +30,25 @@ export function respondJson(document: unknown, options: JsonOptions = {}): Respo
 /**
  * Answers with an OAuth error. When the client authenticated (or tried to) by the `Authorization` header, a 401
  * MUST carry `WWW-Authenticate` with the scheme that it used. A client that used the form gets none: client libraries
- * take a challenge for another kind of failure, and no longer look at the error in the body.
+ * take a challenge for another kind of failure, and no longer look at the error in the body. A request that lacks a bearer
+ * token, or has one that is not valid, is always challenged for it.
  * @param request the request that failed; its scheme is answered
- * @see OAuth 2.1 draft 13 §3.2.4
+ * @see OAuth 2.1 draft 13 §3.2.4 and §5.3
  */
 export function respondError(error: OAuthError, request?: Request): Response {
   const headers: Record<string, string> = {};
   if (error.retryAfter !== undefined) headers['retry-after'] = String(error.retryAfter);
-  if (error.status === 401 && isBasic(request))
+  if (error.code === 'invalid_token') headers['www-authenticate'] = bearerChallenge(request);
+  else if (error.status === 401 && isBasic(request))
     headers['www-authenticate'] = 'Basic realm="token", charset="UTF-8"';
   return respondJson(errorDocument(error), { status: error.status, headers });
 }
 
 function isBasic(request: Request | undefined): boolean {
   return /^basic(?:\s|$)/i.test(request?.headers.get('authorization') ?? '');
+}
+
+/** A request that carried no credentials SHOULD NOT be told an error code in the challenge. @see RFC 6750 §3.1 */
+function bearerChallenge(request: Request | undefined): string {
+  return request?.headers.has('authorization') === true ? 'Bearer error="invalid_token"' : 'Bearer';
 }

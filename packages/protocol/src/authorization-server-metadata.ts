@@ -19,7 +19,9 @@ export interface AuthorizationServerMetadata {
   readonly token_endpoint_auth_methods_supported?: readonly string[];
   readonly token_endpoint_auth_signing_alg_values_supported?: readonly string[];
   readonly revocation_endpoint_auth_methods_supported?: readonly string[];
+  readonly revocation_endpoint_auth_signing_alg_values_supported?: readonly string[];
   readonly introspection_endpoint_auth_methods_supported?: readonly string[];
+  readonly introspection_endpoint_auth_signing_alg_values_supported?: readonly string[];
   readonly code_challenge_methods_supported?: readonly string[];
   readonly authorization_response_iss_parameter_supported?: boolean;
   readonly client_id_metadata_document_supported?: boolean;
@@ -45,7 +47,9 @@ const schema = z.object({
   token_endpoint_auth_methods_supported: z.exactOptional(strings),
   token_endpoint_auth_signing_alg_values_supported: z.exactOptional(strings),
   revocation_endpoint_auth_methods_supported: z.exactOptional(strings),
+  revocation_endpoint_auth_signing_alg_values_supported: z.exactOptional(strings),
   introspection_endpoint_auth_methods_supported: z.exactOptional(strings),
+  introspection_endpoint_auth_signing_alg_values_supported: z.exactOptional(strings),
   code_challenge_methods_supported: z.exactOptional(strings),
   authorization_response_iss_parameter_supported: z.exactOptional(z.boolean()),
   client_id_metadata_document_supported: z.exactOptional(z.boolean()),

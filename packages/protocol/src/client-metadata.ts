@@ -21,6 +21,10 @@ export interface ClientMetadata {
   readonly grant_types: readonly string[];
   readonly response_types: readonly string[];
   readonly token_endpoint_auth_method: ClientAuthenticationMethod;
+  /** Whichever of these the server knows may be used: for clients that never see what a server chose. @see OpenID RP Metadata Choices §2 */
+  readonly token_endpoint_auth_methods_supported?: readonly ClientAuthenticationMethod[];
+  /** The only algorithm of its assertions. @see OpenID Connect Registration §2 */
+  readonly token_endpoint_auth_signing_alg?: string;
   readonly application_type: ApplicationType;
   readonly client_name?: string;
   readonly client_uri?: string;
@@ -40,6 +44,8 @@ export interface RegistrationPolicy {
   readonly grantTypes: readonly string[];
   readonly authenticationMethods: readonly string[];
   readonly redirects: RedirectPolicy;
+  /** Algorithms that an assertion may be signed with; any when left out. */
+  readonly signingAlgorithms?: readonly string[];
   /** Whether `jwks_uri` may lead to a host of this machine or network. `false` when left out. */
   readonly innerHosts?: boolean;
 }
@@ -61,6 +67,7 @@ const schema = z.object({
   grant_types: z.exactOptional(strings),
   response_types: z.exactOptional(strings),
   token_endpoint_auth_method: z.exactOptional(z.string()),
+  token_endpoint_auth_signing_alg: z.exactOptional(z.string().max(100)),
   application_type: z.exactOptional(z.enum(['web', 'native'])),
   client_name: z.exactOptional(short),
   client_uri: z.exactOptional(webPage),
@@ -183,6 +190,10 @@ function checkMethod(
   if (!policy.authenticationMethods.includes(method)) {
     const offered = policy.authenticationMethods.join(', ');
     throw invalid(`token_endpoint_auth_method: must be one of ${offered}`);
+  }
+  const algorithm = requested.token_endpoint_auth_signing_alg;
+  if (algorithm !== undefined && policy.signingAlgorithms?.includes(algorithm) === false) {
+    throw invalid(`token_endpoint_auth_signing_alg: must be one of ${policy.signingAlgorithms.join(', ')}`);
   }
   if (method === 'none' && grantTypes.includes('client_credentials')) {
     throw invalid('token_endpoint_auth_method: client_credentials needs a confidential client');

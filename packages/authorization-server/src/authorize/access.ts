@@ -1,6 +1,6 @@
 /** What an authorization request asks for, in terms of what this server protects. */
 import { findResource, intersectScopes, OAuthError, readScopes, type Scopes } from '@portcullis/protocol';
-import type { ResolvedClient } from '../clients/resolved-client.ts';
+import { isVouchedFor, type ResolvedClient } from '../clients/resolved-client.ts';
 import type { ResourceDefinition } from '../configuration.ts';
 
 /** One protected resource and what may be allowed there. */
@@ -50,8 +50,10 @@ function resolveResource(
 
 /**
  * What a client can get at all. The `scope` that an operator wrote into a client's metadata is a limit; the one that a
- * client registered for itself is not: clients register before they know which scopes there are.
+ * client chose for itself is not, unless the operator says so: clients register before they know which scopes there are.
  */
-export function scopeCeiling({ origin, metadata }: ResolvedClient): Scopes | null {
-  return origin === 'registered' || metadata.scope === undefined ? null : readScopes(metadata.scope);
+export function scopeCeiling(client: ResolvedClient, ownScope: 'ceiling' | 'hint'): Scopes | null {
+  const { scope } = client.metadata;
+  const isLimit = isVouchedFor(client) || ownScope === 'ceiling';
+  return isLimit && scope !== undefined ? readScopes(scope) : null;
 }

@@ -70,7 +70,11 @@ async function open(rooms: Rooms, request: Request, beginning: Beginning): Promi
     );
   }
   const asked = checkAuthorization(beginning.parameters);
-  const { resource, scopes } = resolveAccess(configuration.resources, asked, scopeCeiling(client));
+  const { resource, scopes } = resolveAccess(
+    configuration.resources,
+    asked,
+    scopeCeiling(client, configuration.registration?.scope ?? 'hint'),
+  );
   checkSilent(asked, person);
 
   const cookie = browser.read(request) ?? newSecret();

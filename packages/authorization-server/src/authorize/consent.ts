@@ -2,8 +2,9 @@
 import { readForm } from '@portcullis/http';
 import { type Parameters, type RedirectTarget, readParameters, type Scopes } from '@portcullis/protocol';
 import type { Person } from '../accounts/sessions.ts';
+import { isVouchedFor, type ResolvedClient } from '../clients/resolved-client.ts';
 import type { ResourceDefinition } from '../configuration.ts';
-import { type AskedResource, consentPage } from '../pages/consent.ts';
+import { type AskedResource, type ConsentPage, consentPage } from '../pages/consent.ts';
 import { respondPage, respondRedirect } from '../pages/respond.ts';
 import type { Route } from '../routes.ts';
 import { advance, decline, pagePath } from './advance.ts';
@@ -49,7 +50,7 @@ function show(rooms: Rooms, flow: FlowUnderWay, person: Person): Promise<Respons
   const { transaction, client, target } = flow;
   const page = consentPage(frame, {
     appName: appName(client),
-    verified: client.origin !== 'registered',
+    vouchedBy: voucherOf(client),
     resources: transaction.resources.map((resource) =>
       describe(configuration.resources.get(resource), resource, transaction.scopes),
     ),
@@ -74,6 +75,12 @@ function describe(
     place: `${url.host}${url.pathname === '/' ? '' : url.pathname}`,
     powers: sentences.length === 0 ? ['Use it in your name'] : sentences,
   };
+}
+
+/** Who says what the app is: the operator, the host of its document, or nobody but itself. */
+function voucherOf(client: ResolvedClient): ConsentPage['vouchedBy'] {
+  if (isVouchedFor(client)) return 'operator';
+  return client.origin === 'metadata-document' ? { host: new URL(client.id).host } : 'nobody';
 }
 
 /** Parameters of the request: they are fixed in the transaction, so a form that carries one was made by somebody else. */

@@ -33,7 +33,7 @@ export async function findFlow(rooms: Rooms, request: Request, parameters: Param
   if (cookie === null) return { missing: 'no-cookie' };
   if (!matchesSecret(cookie, transaction.browserHash)) return { missing: 'other-browser' };
 
-  const client = await findClient(transaction.clientId);
+  const client = await findClient(transaction.clientId, 'under-way');
   if (client === null) return { missing: 'unknown-app' };
   const target = admitRedirect(
     client.metadata.redirect_uris,
@@ -47,6 +47,7 @@ export async function findFlow(rooms: Rooms, request: Request, parameters: Param
     target,
     person,
     subject: subjectOf(transaction, person?.account.id ?? null),
-    bound: [transaction.id, transaction.browserHash, person?.sessionHash ?? ''],
+    // The digest: an answer to what a client's document said is none to what it says now.
+    bound: [transaction.id, transaction.browserHash, person?.sessionHash ?? '', client.digest ?? ''],
   };
 }

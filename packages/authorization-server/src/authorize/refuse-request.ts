@@ -1,7 +1,7 @@
 /** Refusing an authorization request whose client and redirect URI are proven: by redirect, or first by a page. */
 import { errorResponse, OAuthError, type RedirectTarget } from '@portcullis/protocol';
 import type { Person } from '../accounts/sessions.ts';
-import type { ResolvedClient } from '../clients/resolved-client.ts';
+import { isVouchedFor, type ResolvedClient } from '../clients/resolved-client.ts';
 import { noticePage } from '../pages/notice.ts';
 import { respondPage, respondRedirect } from '../pages/respond.ts';
 import { appName } from './app-name.ts';
@@ -38,7 +38,7 @@ export async function refuseRequest(
     reference,
   });
   const location = errorResponse(target, error, { state, issuer: configuration.issuer });
-  if (person !== null || client.origin !== 'registered') return respondRedirect(location);
+  if (person !== null || isVouchedFor(client)) return respondRedirect(location);
 
   const name = appName(client);
   const notice = noticePage(frame, {

@@ -1,21 +1,38 @@
-/** Finding clients: those of the configuration first, then those of the store. */
+/** Finding clients: those of the configuration first, then those of the store, then those that a document describes. */
 import type { Configuration } from '../configuration.ts';
+import type { FindDocumentClient } from './documents/find-document-client.ts';
 import type { ResolvedClient } from './resolved-client.ts';
 
 /** No identifier that this server gives or accepts is longer. */
 const LONGEST_ID = 2048;
 
-/** Answers the client of an identifier; `null` when there is none. */
-export type FindClient = (id: string) => Promise<ResolvedClient | null>;
+/**
+ * Answers the client of an identifier; `null` when there is none.
+ * @param moment whether a flow of the client begins or is under way already: then what was known at its beginning will do
+ * @throws OAuthError `invalid_client` when its metadata document cannot be used
+ */
+export type FindClient = (id: string, moment?: 'begins' | 'under-way') => Promise<ResolvedClient | null>;
 
-export function createFindClient({ clients, store }: Pick<Configuration, 'clients' | 'store'>): FindClient {
-  return async (id) => {
+/** @param findDocumentClient `null`: no identifier is an address */
+export function createFindClient(
+  { clients, store }: Pick<Configuration, 'clients' | 'store'>,
+  findDocumentClient: FindDocumentClient | null,
+): FindClient {
+  return async (id, moment = 'begins') => {
     const configured = clients.get(id);
-    if (configured !== undefined) return { ...configured, origin: 'configured' };
+    if (configured !== undefined)
+      return { ...configured, origin: 'configured', digest: null, lastUsedAt: null };
     if (id === '' || id.length > LONGEST_ID) return null;
     const record = await store.findClient(id);
-    if (record === null) return null;
-    const { origin, metadata, secretHash } = record;
-    return { id: record.id, origin, metadata, secretHash };
+    if (record !== null) {
+      const { origin, metadata, secretHash, lastUsedAt } = record;
+      return { id: record.id, origin, metadata, secretHash, digest: null, lastUsedAt };
+    }
+    return findDocumentClient === null || !looksLikeAddress(id) ? null : findDocumentClient(id, moment);
   };
+}
+
+/** No identifier that this server gives looks so. Whether the address may be asked is judged elsewhere. */
+function looksLikeAddress(id: string): boolean {
+  return /^\s*https?:/i.test(id);
 }

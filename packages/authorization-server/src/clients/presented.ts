@@ -1,13 +1,11 @@
 /** What a request presents to authenticate its client: read from the `Authorization` header and the form, not yet judged. */
-import { OAuthError, type Parameters } from '@portcullis/protocol';
+import { type ClientAuthenticationMethod, OAuthError, type Parameters } from '@portcullis/protocol';
+import { ASSERTION_TYPE, claimedClient } from './assertions.ts';
 
-/** The methods that this server knows, each under the name by which clients register it. */
-export type ClientAuthenticationMethod = 'none' | 'client_secret_basic' | 'client_secret_post';
-
-/** An identifier with the secrets that could prove it: more than one when a spelling can be read in two ways. */
+/** An identifier with the secret or assertion that could prove it: more than one when a spelling can be read in two ways. */
 export interface Presented {
   readonly method: ClientAuthenticationMethod;
-  readonly readings: readonly { readonly clientId: string; readonly secret: string | null }[];
+  readonly readings: readonly { readonly clientId: string; readonly proof: string | null }[];
 }
 
 /** Reads one method from a request; `null` when the request does not use it. */
@@ -17,17 +15,28 @@ type Reader = (authorization: string | null, form: Parameters) => Presented['rea
 export const clientAuthenticationMethods: Readonly<Record<ClientAuthenticationMethod, Reader>> = {
   none(authorization, form) {
     const clientId = form.one('client_id');
-    const usesAnother = isBasic(authorization) || form.one('client_secret') !== undefined;
-    return clientId === undefined || usesAnother ? null : [{ clientId, secret: null }];
+    const usesAnother = isBasic(authorization) || PROOFS.some((name) => form.one(name) !== undefined);
+    return clientId === undefined || usesAnother ? null : [{ clientId, proof: null }];
   },
   client_secret_basic(authorization) {
     return isBasic(authorization) ? readBasic(authorization) : null;
   },
   client_secret_post(_authorization, form) {
     const secret = form.one('client_secret');
-    return secret === undefined ? null : [{ clientId: form.one('client_id') ?? '', secret }];
+    return secret === undefined ? null : [{ clientId: form.one('client_id') ?? '', proof: secret }];
+  },
+  private_key_jwt(_authorization, form) {
+    const [type, assertion] = [form.one('client_assertion_type'), form.one('client_assertion')];
+    if (type === undefined && assertion === undefined) return null;
+    if (type !== ASSERTION_TYPE || assertion === undefined) {
+      throw new OAuthError('invalid_client', `Send client_assertion with the type ${ASSERTION_TYPE}.`);
+    }
+    return [{ clientId: form.one('client_id') ?? claimedClient(assertion), proof: assertion }];
   },
 };
+
+/** Parameters of a form that prove something. */
+const PROOFS = ['client_secret', 'client_assertion', 'client_assertion_type'];
 
 /**
  * Reads which client a request claims to come from. The client MUST NOT use more than one method, and what it says twice
@@ -79,9 +88,9 @@ function readBasic(authorization: string): Presented['readings'] {
       'The Authorization header must hold base64 of client_id:client_secret.',
     );
   }
-  const raw = { clientId: text.slice(0, colon), secret: text.slice(colon + 1) };
-  const decoded = { clientId: formDecode(raw.clientId), secret: formDecode(raw.secret) };
-  const isPlain = decoded.clientId === raw.clientId && decoded.secret === raw.secret;
+  const raw = { clientId: text.slice(0, colon), proof: text.slice(colon + 1) };
+  const decoded = { clientId: formDecode(raw.clientId), proof: formDecode(raw.proof) };
+  const isPlain = decoded.clientId === raw.clientId && decoded.proof === raw.proof;
   return isPlain ? [raw] : [decoded, raw];
 }
 

@@ -1,55 +1,48 @@
 /** Dynamic registration: anybody may become a client, with the rights of anybody. */
 import { readJson, respondJson } from '@portcullis/http';
-import {
-  type ClientMetadata,
-  openRegistrationPolicy,
-  type RegistrationPolicy,
-  readClientMetadata,
-} from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { ClientRecord } from '../ports/index.ts';
 import type { Route } from '../routes.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
+import { usesSecret } from './configured.ts';
+import { clientInformation, createReadRegistration } from './registration.ts';
+import { createAdmitRegistration, type RegistrationRules } from './registration-rules.ts';
 
 /**
  * The registration endpoint.
  * @see RFC 7591 §3
  */
-export function createRegistration({ store, redirects, clock, events }: Configuration): Route {
-  const policy: RegistrationPolicy = { ...openRegistrationPolicy, redirects };
+export function createRegistration(configuration: Configuration, rules: RegistrationRules): Route {
+  const { store, clock, events, issuer, lifetimes } = configuration;
+  const admit = createAdmitRegistration(configuration, rules);
+  const read = createReadRegistration(configuration);
   return {
     method: 'POST',
     path: '/register',
     crossOrigin: true,
-    async handle(request) {
-      const metadata = readClientMetadata(await readJson(request, 'invalid_client_metadata'), policy);
-      const secret = metadata.token_endpoint_auth_method === 'none' ? null : newSecret();
+    async handle(request, peer) {
+      const metadata = read(await readJson(request, 'invalid_client_metadata'));
+      await admit(request, peer);
+      const secret = usesSecret(metadata) ? newSecret() : null;
+      const managementToken = rules.management ? newSecret() : null;
+      const now = clock();
       const client: ClientRecord = {
         id: newIdentifier('client'),
         origin: 'registered',
         metadata,
-        secretHash: secret === null ? null : hashSecret(secret),
-        managementHash: null,
-        createdAt: clock(),
+        secretHash: hashOf(secret),
+        managementHash: hashOf(managementToken),
+        createdAt: now,
         lastUsedAt: null,
-        expiresAt: null,
+        expiresAt: now + lifetimes.unusedClient,
       };
       await store.saveClient(client);
       events({ type: 'client.registered', clientId: client.id });
-      return respondJson(clientInformation(client, metadata, secret), { status: 201 });
+      return respondJson(clientInformation(client, issuer, { secret, managementToken }), { status: 201 });
     },
   };
 }
 
-/**
- * All metadata that is registered now, defaults and substitutions included. A secret MUST come with its expiry; 0: it has none.
- * @see RFC 7591 §3.2.1
- */
-function clientInformation(client: ClientRecord, metadata: ClientMetadata, secret: string | null): object {
-  return {
-    client_id: client.id,
-    client_id_issued_at: client.createdAt,
-    ...(secret !== null && { client_secret: secret, client_secret_expires_at: 0 }),
-    ...metadata,
-  };
+function hashOf(secret: string | null): string | null {
+  return secret === null ? null : hashSecret(secret);
 }

@@ -4,8 +4,8 @@ import { type Frame, hidden, key, layout, type Markup } from './layout.ts';
 
 export interface ConsentPage {
   readonly appName: string;
-  /** Whether somebody whom the server trusts vouches for the name. */
-  readonly verified: boolean;
+  /** Who says what the app is: the operator, the host on which its document stands, or nobody but itself. */
+  readonly vouchedBy: 'operator' | { readonly host: string } | 'nobody';
   readonly resources: readonly AskedResource[];
   /** The account that the app will act for. */
   readonly email: string;
@@ -41,7 +41,7 @@ ${hidden({ flow: page.flow, token: page.token })}
 <p class="fact">Signed in as <bdi>${page.email}</bdi> · <button class="link" name="decision" value="switch">not you?</button></p>
 </div>
 ${page.resources.map(powers)}
-${!page.verified && page.returnTo.kind !== 'https' && warning}
+${page.vouchedBy !== 'operator' && page.returnTo.kind !== 'https' && warning}
 <div class="head">
 <p class="fact">${returnSentence(page.returnTo)}</p>
 <div class="answers">
@@ -62,11 +62,14 @@ ${resource.powers.map((power) => html`<li>${key}<span>${power}</span></li>`)}
 </section>`;
 }
 
-/** Who vouches for the app. */
-function asker(frame: Frame, { verified }: ConsentPage): Markup {
-  return verified
-    ? html`This app was set up by the people who run <bdi>${frame.serverName}</bdi>.`
-    : html`This app has not been verified. It chose its name itself.`;
+/** Who vouches for the app. A host vouches for itself alone: the name beside it is still the app's own word. */
+function asker(frame: Frame, { vouchedBy }: ConsentPage): Markup {
+  if (vouchedBy === 'operator') {
+    return html`This app was set up by the people who run <bdi>${frame.serverName}</bdi>.`;
+  }
+  return vouchedBy === 'nobody'
+    ? html`This app has not been verified. It chose its name itself.`
+    : html`This app is published at <code>${vouchedBy.host}</code>. It chose its name itself.`;
 }
 
 /** Only where it is meant: what answers on this computer can be any program that knows the app's name. */

@@ -19,7 +19,7 @@ export function createClientCredentialsGrant({ configuration, mint }: GrantHands
   const { resources, clock, events } = configuration;
   const known = [...resources.keys()];
   return async (client, form) => {
-    if (client.secretHash === null) {
+    if (client.provenBy === 'none') {
       throw new OAuthError(
         'unauthorized_client',
         'The grant client_credentials is for confidential clients.',

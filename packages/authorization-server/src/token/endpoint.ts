@@ -1,20 +1,24 @@
 /** The token endpoint: read, authenticate the client, let its grant do the rest. */
 import { readForm, respondJson } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
-import { authenticateClient } from '../clients/authenticate.ts';
-import type { FindClient } from '../clients/find-client.ts';
+import type { Authenticate } from '../clients/authenticate.ts';
+import type { NoteUse } from '../clients/life.ts';
 import type { Route } from '../routes.ts';
 import type { Grant } from './grant.ts';
 
 /** @see OAuth 2.1 draft 13 §3.2 */
-export function createTokenEndpoint(grants: ReadonlyMap<string, Grant>, findClient: FindClient): Route {
+export function createTokenEndpoint(
+  grants: ReadonlyMap<string, Grant>,
+  authenticate: Authenticate,
+  noteUse: NoteUse,
+): Route {
   return {
     method: 'POST',
     path: '/token',
     crossOrigin: true,
     async handle(request, peer) {
       const form = await readForm(request);
-      const client = await authenticateClient(request, form, findClient);
+      const client = await authenticate(request, form);
       const type = form.required('grant_type');
       const grant = grants.get(type);
       if (grant === undefined) {
@@ -24,7 +28,9 @@ export function createTokenEndpoint(grants: ReadonlyMap<string, Grant>, findClie
       if (!client.metadata.grant_types.includes(type)) {
         throw new OAuthError('unauthorized_client', `This client has not registered the grant type ${type}.`);
       }
-      return respondJson(await grant(client, form, peer));
+      const answer = await grant(client, form, peer);
+      await noteUse(client);
+      return respondJson(answer);
     },
   };
 }

@@ -1,0 +1,67 @@
+/** Clients in the hands of an administrator: added, listed, removed. */
+import { OAuthError } from '@portcullis/protocol';
+import type { Configuration } from '../configuration.ts';
+import type { ClientRecord } from '../ports/index.ts';
+import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
+import { checkClientId, readOperatorsClient, usesSecret } from './configured.ts';
+import { clientInformation } from './registration.ts';
+
+/** What is told of a stored client. */
+export type ListedClient = Omit<ClientRecord, 'secretHash' | 'managementHash'>;
+
+export interface ClientAdministration {
+  /**
+   * Adds a client that never expires.
+   * @param document RFC 7591 metadata; `client_id` may be chosen. Without `token_endpoint_auth_method` it is public
+   * @returns what was registered, with the secret, which nobody can read again
+   * @throws OAuthError `invalid_client_metadata` or `invalid_redirect_uri`
+   */
+  add(document: object): Promise<Readonly<Record<string, unknown>>>;
+  /** Clients that registered or were added, in the order of their identifiers: those behind `after`, at most `limit`. */
+  list(after?: string, limit?: number): Promise<readonly ListedClient[]>;
+  /** Removes a client with its grants, and whatever is under way for it. @returns `false` when there is none */
+  remove(id: string): Promise<boolean>;
+}
+
+export function createClientAdministration(configuration: Configuration): ClientAdministration {
+  const { store, clients, clock, events, issuer, redirects } = configuration;
+  return {
+    async add(document) {
+      const { client_id: chosen } = document as { readonly client_id?: unknown };
+      const id = chosen === undefined ? newIdentifier('client') : checkFree(checkClientId(chosen));
+      const metadata = readOperatorsClient({ token_endpoint_auth_method: 'none', ...document }, redirects);
+      const secret = usesSecret(metadata) ? newSecret() : null;
+      const client: ClientRecord = {
+        id,
+        origin: 'administered',
+        metadata,
+        secretHash: secret === null ? null : hashSecret(secret),
+        managementHash: null,
+        createdAt: clock(),
+        lastUsedAt: null,
+        expiresAt: null,
+      };
+      if (!(await store.saveClient(client))) throw taken();
+      events({ type: 'client.added', clientId: id });
+      return { ...clientInformation(client, issuer, { secret, managementToken: null }) };
+    },
+    async list(after = '', limit = 100) {
+      const records = await store.listClients(after, limit);
+      return records.map(({ secretHash: _secret, managementHash: _management, ...listed }) => listed);
+    },
+    async remove(id) {
+      const removed = await store.removeClient(id, clock());
+      if (removed) events({ type: 'client.removed', clientId: id });
+      return removed;
+    },
+  };
+
+  function checkFree(id: string): string {
+    if (clients.has(id)) throw taken();
+    return id;
+  }
+}
+
+function taken(): OAuthError {
+  return new OAuthError('invalid_client_metadata', 'client_id: another client has it; remove that one first');
+}

@@ -1,0 +1,93 @@
+/** The public keys of clients: those that they registered, or those that stand at an address, fetched when they are needed. */
+import { type ClientKeySet, type ClientMetadata, OAuthError, unavailable } from '@portcullis/protocol';
+import { createFlights } from './remote/flights.ts';
+import { type FreshnessLaw, freshFor } from './remote/freshness.ts';
+import { type FetchJson, RemoteError } from './remote/remote-json.ts';
+
+/** Bytes. */
+const LARGEST = 65_536;
+const MOST_KEYS = 50;
+
+/** An hour at most: a key that was withdrawn must not work for long. */
+const FRESHNESS: FreshnessLaw = { longest: 3600, unsaid: 300 };
+
+/** For so long kept keys stand in for a host that does not answer. Seconds. */
+const LAST_GOOD_FOR = 3600;
+
+/** A key that is not among them is not looked for again sooner. Seconds. */
+const PAUSE = 30;
+
+/** Addresses whose keys are remembered; the one not asked for longest goes first. */
+const MOST_ADDRESSES = 1000;
+
+export interface ClientKeys {
+  /**
+   * The keys of a client.
+   * @param wanted `newest`: those that were at hand do not fit, so they are fetched again unless that has just been done
+   * @throws OAuthError `invalid_client`, or `temporarily_unavailable` when their host does not answer
+   */
+  find(metadata: ClientMetadata, wanted: 'any' | 'newest'): Promise<ClientKeySet>;
+}
+
+interface Copy {
+  readonly keys: ClientKeySet;
+  readonly fetchedAt: number;
+  readonly freshUntil: number;
+}
+
+const NONE: ClientKeySet = { keys: [] };
+
+/** Copies of this process: another one fetches for itself. */
+export function createClientKeys(fetchJson: FetchJson, clock: () => number): ClientKeys {
+  const copies = new Map<string, Copy>();
+  const flights = createFlights<Copy>();
+
+  return {
+    async find({ jwks, jwks_uri: url }, wanted) {
+      if (url === undefined) return jwks ?? NONE;
+      const copy = copies.get(url);
+      const now = clock();
+      const isEnough =
+        copy !== undefined && (wanted === 'any' ? now < copy.freshUntil : now < copy.fetchedAt + PAUSE);
+      return (isEnough ? copy : await flights.join(url, () => renew(url, copy))).keys;
+    },
+  };
+
+  async function renew(url: string, copy: Copy | undefined): Promise<Copy> {
+    try {
+      const answer = await fetchJson({ url, limit: LARGEST, validators: null });
+      const now = clock();
+      const keys = readKeys(answer.kind === 'found' ? answer.json : null);
+      return keep(url, { keys, fetchedAt: now, freshUntil: now + freshFor(answer.headers, FRESHNESS, now) });
+    } catch (error) {
+      if (!(error instanceof RemoteError)) throw error;
+      if (copy !== undefined && error.fault !== 'gone' && clock() < copy.fetchedAt + LAST_GOOD_FOR)
+        return copy;
+      if (error.fault === 'outage' || error.fault === 'budget') {
+        throw unavailable(`client keys: ${error.reason}`, error.retryAfter, error);
+      }
+      throw new OAuthError('invalid_client', `The keys at jwks_uri cannot be used: ${error.message}.`, {
+        reason: `client keys: ${error.reason}`,
+      });
+    }
+  }
+
+  function keep(url: string, copy: Copy): Copy {
+    copies.delete(url);
+    copies.set(url, copy);
+    const [oldest] = copies.keys();
+    if (copies.size > MOST_ADDRESSES && oldest !== undefined) copies.delete(oldest);
+    return copy;
+  }
+}
+
+/** Keys that cannot be read are passed over: others may be for other uses. */
+function readKeys(json: unknown): ClientKeySet {
+  const keys = (json as { readonly keys?: unknown } | null)?.keys;
+  if (!Array.isArray(keys) || keys.length > MOST_KEYS) {
+    throw new RemoteError('unusable', `it is no key set of at most ${MOST_KEYS} keys`);
+  }
+  return {
+    keys: keys.filter((key) => typeof key === 'object' && key !== null && typeof key.kty === 'string'),
+  };
+}

@@ -1,0 +1,41 @@
+/** The room of clients, put together: how one is found, proven and kept alive, and where it registers. */
+import type { Configuration } from '../configuration.ts';
+import type { Route } from '../routes.ts';
+import { createCheckAssertion } from './assertions.ts';
+import { type Authenticate, createAuthenticate } from './authenticate.ts';
+import { createClientKeys } from './client-keys.ts';
+import { createFindDocumentClient } from './documents/find-document-client.ts';
+import { createFindClient, type FindClient } from './find-client.ts';
+import { createNoteUse, type NoteUse } from './life.ts';
+import { createManagement } from './manage.ts';
+import { createRegistration } from './register.ts';
+import { createBudget } from './remote/budget.ts';
+import { createFetchJson } from './remote/remote-json.ts';
+
+export interface Clients {
+  readonly findClient: FindClient;
+  readonly authenticate: Authenticate;
+  readonly noteUse: NoteUse;
+  readonly routes: readonly Route[];
+}
+
+export function createClients(configuration: Configuration): Clients {
+  const { registration, metadataDocuments, outbound, clock } = configuration;
+  const fetchJson = createFetchJson({ ...outbound, budget: createBudget(clock) });
+  const findDocumentClient =
+    metadataDocuments === null ? null : createFindDocumentClient(configuration, metadataDocuments, fetchJson);
+  const findClient = createFindClient(configuration, findDocumentClient);
+  const checkAssertion = createCheckAssertion(configuration, createClientKeys(fetchJson, clock));
+  return {
+    findClient,
+    authenticate: createAuthenticate(findClient, checkAssertion),
+    noteUse: createNoteUse(configuration),
+    routes:
+      registration === null
+        ? []
+        : [
+            createRegistration(configuration, registration),
+            ...(registration.management ? createManagement(configuration) : []),
+          ],
+  };
+}

@@ -1,0 +1,28 @@
+/** What an operator says about clients that are described by a document. */
+import { isHostPattern, type TrustPolicy } from './document-url.ts';
+
+export interface DocumentOptions {
+  /** Only documents on these hosts: `app.example`, or `*.app.example` for all below it. Any host when left out. */
+  readonly hosts?: readonly string[];
+  /** Never documents on these. */
+  readonly refusedHosts?: readonly string[];
+}
+
+/** @returns `null` when no document is read */
+export function judgeDocuments(
+  options: boolean | DocumentOptions,
+  loopback: boolean,
+  faults: string[],
+): TrustPolicy | null {
+  if (options === false) return null;
+  const { hosts = null, refusedHosts = [] } = options === true ? {} : options;
+  for (const [name, patterns] of Object.entries({ hosts: hosts ?? [], refusedHosts })) {
+    for (const pattern of patterns) {
+      if (isHostPattern(pattern)) continue;
+      faults.push(
+        `metadataDocuments.${name}: ${JSON.stringify(pattern)} is no host such as app.example or *.app.example`,
+      );
+    }
+  }
+  return Object.freeze<TrustPolicy>({ hosts, refusedHosts, loopback });
+}

@@ -1,0 +1,111 @@
+/** Management of a registration by its client: read, replace, delete. */
+import { readJson, respondJson } from '@portcullis/http';
+import { OAuthError } from '@portcullis/protocol';
+import type { Configuration } from '../configuration.ts';
+import type { ClientRecord } from '../ports/index.ts';
+import type { Route } from '../routes.ts';
+import { hashSecret, matchesSecret, newSecret } from '../secrets.ts';
+import { usesSecret } from './configured.ts';
+import { clientInformation, createReadRegistration } from './registration.ts';
+import { readBearer } from './registration-rules.ts';
+
+const PLACE = '/register/';
+
+/** Members of an answer that MUST NOT be sent back. @see RFC 7592 §2.2 */
+const ANSWERED = [
+  'registration_access_token',
+  'registration_client_uri',
+  'client_secret_expires_at',
+  'client_id_issued_at',
+];
+
+/** A client that has proven that the registration is its own, and by what. */
+interface Owner {
+  readonly client: ClientRecord;
+  readonly managementToken: string;
+}
+
+/** @see RFC 7592 §2 */
+export function createManagement(configuration: Configuration): readonly Route[] {
+  const { store, clock, events, issuer } = configuration;
+  const read = createReadRegistration(configuration);
+
+  return [
+    route('GET', async (request) => {
+      const { client, managementToken } = await authorize(request);
+      return respondJson(clientInformation(client, issuer, { secret: null, managementToken }));
+    }),
+
+    route('PUT', async (request) => {
+      const { client, managementToken } = await authorize(request);
+      const json = await readJson(request, 'invalid_client_metadata');
+      checkUnchangeable(json, client);
+      const metadata = read(json);
+      const needsSecret = usesSecret(metadata);
+      const secret = needsSecret && client.secretHash === null ? newSecret() : null;
+      const secretHash = secret === null ? (needsSecret ? client.secretHash : null) : hashSecret(secret);
+      if (!(await store.changeClient(client.id, { metadata, secretHash }))) throw refuse('gone meanwhile');
+      events({ type: 'client.changed', clientId: client.id });
+      const changed = { ...client, metadata, secretHash };
+      return respondJson(clientInformation(changed, issuer, { secret, managementToken }));
+    }),
+
+    route('DELETE', async (request) => {
+      const { client } = await authorize(request);
+      // Point of no return: the client, its grants and what was under way for it are gone.
+      if (!(await store.removeClient(client.id, clock()))) throw refuse('gone meanwhile');
+      events({ type: 'client.removed', clientId: client.id });
+      return new Response(null, {
+        status: 204,
+        headers: { 'cache-control': 'no-store', pragma: 'no-cache' },
+      });
+    }),
+  ];
+
+  function route(method: Route['method'], handle: (request: Request) => Promise<Response>): Route {
+    return { method, path: `${PLACE}*`, crossOrigin: true, handle };
+  }
+
+  /** A wrong token, another client's, and one of a client that is gone look alike. @see RFC 7592 §2.1 */
+  async function authorize(request: Request): Promise<Owner> {
+    const id = new URL(request.url).pathname.slice(PLACE.length);
+    const managementToken = readBearer(request);
+    const client = await store.findClient(id);
+    const hash = client?.managementHash ?? null;
+    if (client === null || hash === null || managementToken === null) throw refuse('unknown');
+    if (!matchesSecret(managementToken, hash)) throw refuse('wrong');
+    return { client, managementToken };
+  }
+}
+
+/** What is in the document beside metadata: the client says which it is, and chooses neither that nor its secret. */
+function checkUnchangeable(json: unknown, client: ClientRecord): void {
+  const document = (typeof json === 'object' && json !== null ? json : {}) as Record<string, unknown>;
+  if (document['client_id'] !== client.id) {
+    throw new OAuthError('invalid_client_metadata', 'client_id: must be the one that was registered');
+  }
+  for (const name of ANSWERED) {
+    if (Object.hasOwn(document, name)) {
+      throw new OAuthError('invalid_client_metadata', `${name}: must not be sent`);
+    }
+  }
+  const { client_secret: secret } = document;
+  const isOurs =
+    typeof secret === 'string' && client.secretHash !== null && matchesSecret(secret, client.secretHash);
+  if (secret !== undefined && !isOurs) {
+    throw new OAuthError(
+      'invalid_client_metadata',
+      'client_secret: must be the one that was issued, or left out',
+    );
+  }
+}
+
+function refuse(reason: string): OAuthError {
+  return new OAuthError(
+    'invalid_token',
+    'Send the registration access token of this client as a bearer token.',
+    {
+      reason: `registration access token: ${reason}`,
+    },
+  );
+}

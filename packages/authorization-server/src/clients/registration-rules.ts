@@ -1,0 +1,109 @@
+/** The rules of registration: who may, what a registration can ever get, and how many may lie about unused. */
+import { OAuthError, readCredentials } from '@portcullis/protocol';
+import type { Configuration } from '../configuration.ts';
+import type { Peer } from '../routes.ts';
+import { hashSecret, matchesSecret } from '../secrets.ts';
+
+/** What an operator says about registration. */
+export interface RegistrationOptions {
+  /** Who registers presents one of these as a bearer token; anybody may register when left out. */
+  readonly initialAccessTokens?: readonly string[];
+  /**
+   * What the scope means that a client registers: a `ceiling` for everything that it can ever get, or a `hint` that limits
+   * nothing, because clients register before they know which scopes there are. `hint` when left out.
+   */
+  readonly scope?: 'ceiling' | 'hint';
+  /** Registrations that may wait for their first token at one time; 20,000 when left out. */
+  readonly mostUnused?: number;
+  /** Whether clients may read, change and delete their registrations; `true` when left out. @see RFC 7592 */
+  readonly management?: boolean;
+}
+
+/** The rules as judged. */
+export interface RegistrationRules {
+  /** Base64url SHA-256 of each; empty: anybody may register. */
+  readonly initialAccessHashes: readonly string[];
+  readonly scope: 'ceiling' | 'hint';
+  readonly mostUnused: number;
+  readonly management: boolean;
+}
+
+/** @returns `null` when nobody may register */
+export function judgeRegistration(
+  options: boolean | RegistrationOptions,
+  faults: string[],
+): RegistrationRules | null {
+  if (options === false) return null;
+  const {
+    initialAccessTokens,
+    scope = 'hint',
+    mostUnused = 20_000,
+    management = true,
+  } = options === true ? {} : options;
+  if (initialAccessTokens?.length === 0) {
+    faults.push(
+      'registration.initialAccessTokens must hold at least one: set registration to false to refuse all',
+    );
+  }
+  if (initialAccessTokens?.some((token) => !/^[A-Za-z0-9\-._~+/]{16,}=*$/.test(token)) === true) {
+    faults.push('registration.initialAccessTokens must be bearer tokens of at least 16 characters');
+  }
+  if (!Number.isSafeInteger(mostUnused) || mostUnused < 1) {
+    faults.push('registration.mostUnused must be a whole number, at least 1');
+  }
+  return Object.freeze<RegistrationRules>({
+    initialAccessHashes: (initialAccessTokens ?? []).map(hashSecret),
+    scope,
+    mostUnused,
+    management,
+  });
+}
+
+/** Whether a stranger may register now. Throws `OAuthError` when not. */
+export type AdmitRegistration = (request: Request, peer: Peer) => Promise<void>;
+
+/** Seconds between two counts: so much may a few processes together overshoot. */
+const COUNTED_EVERY = 10;
+/** Seconds. The first registrations to expire make room. */
+const TRY_AGAIN = 600;
+
+export function createAdmitRegistration(
+  { store, clock }: Pick<Configuration, 'store' | 'clock'>,
+  { initialAccessHashes, mostUnused }: RegistrationRules,
+): AdmitRegistration {
+  let unused = 0;
+  let countedAt = Number.NEGATIVE_INFINITY;
+  return async (request) => {
+    checkInitialAccess(request, initialAccessHashes);
+    const now = clock();
+    if (Math.abs(now - countedAt) >= COUNTED_EVERY) {
+      unused = await store.countUnusedClients();
+      countedAt = now;
+    }
+    // Clients that are known already do not come this way.
+    if (unused >= mostUnused) {
+      throw new OAuthError(
+        'temporarily_unavailable',
+        'Too many clients have registered and wait for their first use. Try again later.',
+        { reason: `registration: ${unused} clients are unused`, retryAfter: TRY_AGAIN },
+      );
+    }
+    unused += 1;
+  };
+}
+
+/** @see RFC 7591 §3 */
+function checkInitialAccess(request: Request, hashes: readonly string[]): void {
+  if (hashes.length === 0) return;
+  const token = readBearer(request);
+  if (token !== null && hashes.some((known) => matchesSecret(token, known))) return;
+  throw new OAuthError('invalid_token', 'Send an initial access token of this server as a bearer token.', {
+    reason: `initial access token: ${token === null ? 'none' : 'unknown'}`,
+  });
+}
+
+/** The bearer token of a request; `null` when there is none that can be read. */
+export function readBearer(request: Request): string | null {
+  const credentials = readCredentials(request.headers.get('authorization'));
+  return credentials.kind === 'token' && credentials.scheme === 'Bearer' ? credentials.token : null;
+}

@@ -1,0 +1,48 @@
+/** A registration in words: what is judged when it comes in, and what its client is told. */
+import {
+  type ClientMetadata,
+  openRegistrationPolicy,
+  type RegistrationPolicy,
+  readClientMetadata,
+} from '@portcullis/protocol';
+import type { Configuration } from '../configuration.ts';
+import type { ClientRecord } from '../ports/index.ts';
+import { assertionAlgorithms } from './assertions.ts';
+import { clientAuthenticationMethods } from './presented.ts';
+
+/** Judges what a stranger registers: the same law when it is new and when it changes. */
+export type ReadRegistration = (json: unknown) => ClientMetadata;
+
+export function createReadRegistration({ redirects }: Pick<Configuration, 'redirects'>): ReadRegistration {
+  const policy: RegistrationPolicy = {
+    ...openRegistrationPolicy,
+    authenticationMethods: Object.keys(clientAuthenticationMethods),
+    signingAlgorithms: assertionAlgorithms,
+    redirects,
+  };
+  return (json) => readClientMetadata(json, policy);
+}
+
+/** What is told once, or by whoever presented it: the store has only hashes. */
+export interface Told {
+  readonly secret: string | null;
+  readonly managementToken: string | null;
+}
+
+/**
+ * All metadata that is registered now, defaults and substitutions included. A secret MUST come with its expiry; 0: it has
+ * none, for a client in use would be locked out by one.
+ * @see RFC 7591 §3.2.1, RFC 7592 §3
+ */
+export function clientInformation(client: ClientRecord, issuer: string, told: Told): object {
+  return {
+    client_id: client.id,
+    client_id_issued_at: client.createdAt,
+    ...(told.secret !== null && { client_secret: told.secret, client_secret_expires_at: 0 }),
+    ...(told.managementToken !== null && {
+      registration_client_uri: `${new URL(issuer).origin}/register/${client.id}`,
+      registration_access_token: told.managementToken,
+    }),
+    ...client.metadata,
+  };
+}
