@@ -303,7 +303,7 @@ describe('scopes', () => {
   });
 });
 
-it('T107 tokens of an authorization server that is no longer named are not used, and its client is not shown to the new one', async () => {
+it('[C-BIND-31 C-BIND-32] T107 tokens of an authorization server that is no longer named are not used, and its client is not shown to the new one', async () => {
   const world = await createWorld();
   const moved = await createWorld();
   const client = world.client();

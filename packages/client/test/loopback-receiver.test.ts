@@ -107,7 +107,7 @@ describe('the loopback listener', () => {
     expect((await ask(portOf(reception), '/callback?code=c')).status).toBe(400);
   });
 
-  it('[C-REDIR-21] T119 shows a page of its own words, escaped, that loads, runs and follows nothing', async () => {
+  it('[C-REDIR-21 C-URL-44] T119 shows a page of its own words, escaped, that loads, runs and follows nothing', async () => {
     const reception = await listen();
     const arriving = reception.arrival('s1', Promise.resolve());
     const page = ask(

@@ -30,7 +30,7 @@ function expectNobodyAsked({ as, person }: World): void {
 }
 
 describe('the application itself', () => {
-  it('[X-CC-2 X-CC-6 X-CC-8 X-CC-13] reads the metadata, gets a token with its secret, and gets the next one in time', async () => {
+  it('[X-CC-2 X-CC-6 X-CC-8 X-CC-13 X-CC-16] reads the metadata, gets a token with its secret, and gets the next one in time', async () => {
     const world = await createWorld({ challengeScopes: 'jobs' });
     const client = world.client(application);
     expect((await client.fetch(world.serverUrl)).status).toBe(200);
@@ -74,6 +74,23 @@ describe('the application itself', () => {
       expect(new Set(assertions.map((assertion) => decodeJwt(assertion).jti)).size).toBe(2);
     },
   );
+
+  it('[C-STEP-22] asks for what it lacks, once', async () => {
+    const world = await createWorld({ challengeScopes: 'jobs' });
+    const client = world.client(application);
+    await client.fetch(world.serverUrl);
+    world.server.on('/mcp', ({ headers }) => {
+      const granted = world.tokens.get(headers.get('authorization')?.replace('Bearer ', '') ?? '') ?? '';
+      if (granted.includes('admin')) return { body: 'done' };
+      return {
+        status: 403,
+        headers: { 'www-authenticate': 'Bearer error="insufficient_scope", scope="admin"' },
+      };
+    });
+    expect(await (await client.fetch(world.serverUrl)).text()).toBe('done');
+    expect(world.as.asked('/token').map(({ form }) => form.get('scope'))).toEqual(['jobs', 'jobs admin']);
+    expectNobodyAsked(world);
+  });
 
   it('T125 makes no assertion for an issuer that its document merely names', async () => {
     const world = await createWorld({ resourceMetadata: false, oneOrigin: true });
