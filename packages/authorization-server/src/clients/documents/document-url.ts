@@ -55,5 +55,5 @@ function matchesHost(pattern: string, host: string): boolean {
 /** Whether a text names a host, or all below one, as URLs spell them. */
 export function isHostPattern(text: string): boolean {
   const host = text.replace(/^\*\./, '');
-  return host !== '' && URL.parse(`https://${host}/`)?.hostname === host;
+  return /^[^*]+$/.test(host) && URL.parse(`https://${host}/`)?.hostname === host;
 }

@@ -1,0 +1,737 @@
+/** Clients named by the address of a document: which addresses are asked, what a document must say, and how long it is believed. */
+import { createServer as createPlainServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createServer, type Server } from 'node:net';
+import { createOutboundFetch, OutboundError } from '@portcullis/http/outbound';
+import { openStore } from '@portcullis/store';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { AuthorizationServerOptions } from '../src/index.ts';
+import { APP, createDocumentHost, type DocumentHost, documentOf, respond } from './document-host.ts';
+import { CLIENTS, redemption, refreshing } from './server-under-test.ts';
+import { decide, requestOf, type Scene, type Sight, setScene, textOf, VERIFIER } from './visitor.ts';
+
+interface Stage extends Scene {
+  readonly host: DocumentHost;
+}
+
+async function setStage(
+  host: DocumentHost = createDocumentHost({ [APP]: documentOf() }),
+  options: Partial<AuthorizationServerOptions> = {},
+): Promise<Stage> {
+  const scene = await setScene({ outbound: { fetch: host.fetch }, ...options });
+  return { ...scene, host };
+}
+
+function ask(client_id: string = APP, redirect_uri = 'https://app.example/callback'): string {
+  return requestOf({ client_id, redirect_uri });
+}
+
+/** A refusal that the server shows itself: no redirect, nothing stored. */
+async function expectRefused(t: Scene, path: string, words?: RegExp): Promise<Sight> {
+  const before = t.snapshot();
+  const sight = await t.stranger().open(path);
+  expect([path, sight.status, sight.headers.get('location')]).toEqual([path, 400, null]);
+  if (words !== undefined) expect(textOf(sight)).toMatch(words);
+  expect(t.snapshot()).toBe(before);
+  return sight;
+}
+
+async function expectAdmitted(t: Scene, path: string = ask()): Promise<Sight> {
+  const sight = await t.stranger().open(path);
+  expect([path, sight.status, sight.path.split('?')[0]]).toEqual([path, 200, '/login']);
+  return sight;
+}
+
+/** Signs Ada in with the client and redeems the code. */
+async function getTokens(
+  t: Scene,
+  more: Record<string, string> = {},
+  clientId = APP,
+): Promise<Record<string, unknown>> {
+  const { left } = await decide(t.visitor, ask(clientId));
+  const form = redemption(left?.searchParams.get('code') ?? '', VERIFIER, clientId);
+  const { status, body } = await t.post('/token', { ...form, ...more });
+  expect([status, body['error']]).toEqual([200, undefined]);
+  return body;
+}
+
+describe('[AS-CIMD-26 AS-CIMD-30] a client that a document describes', () => {
+  it('[AS-CIMD-21 AS-CIMD-28 AS-CIMD-64] is asked for consent by its name and host, and gets tokens', async () => {
+    const t = await setStage();
+    const consent = await t.visitor.signIn(ask());
+    expect(textOf(consent)).toContain('Sketchbook wants to use Notes');
+    expect(textOf(consent)).toContain('This app is published at app.example . It chose its name itself.');
+    expect(consent.html).not.toContain('<img');
+    const { left } = await t.visitor.submit(consent, { decision: 'allow' });
+    expect(left?.href.startsWith('https://app.example/callback?code=')).toBe(true);
+    const code = left?.searchParams.get('code') ?? '';
+    const { status, body } = await t.post('/token', redemption(code, VERIFIER, APP));
+    expect(status).toBe(200);
+    expect((await t.post('/token', refreshing(body['refresh_token'], APP))).status).toBe(200);
+    expect(t.host.asked).toEqual([APP]);
+  });
+
+  it('[AS-CIMD-32 AS-CIMD-34] T054: with a redirect to this computer comes with a warning, and is asked for each time', async () => {
+    const t = await setStage();
+    const local = ask(APP, 'http://127.0.0.1:51004/callback');
+    for (let round = 0; round < 2; round += 1) {
+      const consent = await t.visitor.signIn(local);
+      expect(textOf(consent)).toContain('Any program on this computer could pretend to be this app.');
+      expect(textOf(consent)).toContain('You will return to 127.0.0.1:51004 on this computer');
+      await t.visitor.submit(consent, { decision: 'allow' });
+    }
+    expect(textOf(await t.visitor.signIn(ask()))).not.toContain('Any program on this computer');
+  });
+
+  it.each(['http://127.0.0.1:51004/callback', 'http://localhost:8765/callback', 'http://localhost/callback'])(
+    '[AS-CIMD-24] that lists a redirect without a port may use any: %s',
+    async (redirectUri) => {
+      const t = await setStage();
+      const { left } = await decide(t.visitor, ask(APP, redirectUri));
+      expect(left?.href.startsWith(`${redirectUri}?code=`)).toBe(true);
+    },
+  );
+
+  it('[AS-CIMD-24] gets no answer at an address that its document does not list', async () => {
+    const t = await setStage();
+    await expectAdmitted(t);
+    for (const uri of [
+      'https://evil.example/cb',
+      'https://app.example/callback/',
+      'http://127.0.0.1:1/other',
+    ]) {
+      await expectRefused(t, ask(APP, uri));
+    }
+  });
+
+  it('[AS-CIMD-27] T011: is no relay: what cannot be granted is told by a page to whom is not signed in', async () => {
+    const t = await setStage();
+    await expectAdmitted(t);
+    const nonsense = requestOf({ client_id: APP, scope: 'nonsense' });
+    const sight = await t.stranger().open(nonsense);
+    expect([sight.status, sight.left]).toEqual([400, null]);
+    await t.visitor.signIn(ask());
+    expect((await t.visitor.open(nonsense)).left?.searchParams.get('error')).toBe('invalid_scope');
+  });
+
+  it('gets no client credentials, whatever its document says', async () => {
+    const t = await setStage(
+      createDocumentHost({
+        [APP]: documentOf(APP, { grant_types: ['authorization_code', 'client_credentials'] }),
+      }),
+    );
+    await expectAdmitted(t);
+    const { status, body } = await t.post('/token', { grant_type: 'client_credentials', client_id: APP });
+    expect([status, body['error']]).toEqual([400, 'unauthorized_client']);
+  });
+
+  it('T058: is one client on every device: signing in on another leaves the first signed in', async () => {
+    const t = await setStage();
+    const [first, second] = [await getTokens(t), await getTokens(t)];
+    for (const { refresh_token } of [first, second]) {
+      expect((await t.post('/token', refreshing(refresh_token, APP))).status).toBe(200);
+    }
+  });
+
+  it('never takes the place of a client that the operator knows', async () => {
+    const host = createDocumentHost({ [APP]: documentOf() });
+    const t = await setStage(host, {
+      clients: [
+        ...CLIENTS,
+        { client_id: APP, client_name: 'Ours', redirect_uris: ['https://ours.example/cb'] },
+      ],
+    });
+    await expectRefused(t, ask());
+    await expectAdmitted(t, ask(APP, 'https://ours.example/cb'));
+    expect(host.asked).toEqual([]);
+  });
+});
+
+describe('addresses', () => {
+  // biome-ignore format: a table
+  const refused: readonly (readonly [string, string])[] = [
+    ['http', 'http://app.example/client.json'],
+    ['another scheme', 'httpsx://app.example/client.json'],
+    ['no path', 'https://app.example'],
+    ['an empty path', 'https://app.example/'],
+    ['only a query', 'https://app.example?x=1'],
+    ['a dot segment', 'https://app.example/./client.json'],
+    ['only a dot', 'https://app.example/.'],
+    ['a dot and a slash', 'https://app.example/./'],
+    ['two dots', 'https://app.example/../client.json'],
+    ['two dots inside', 'https://app.example/x/../client.json'],
+    ['two dots at the end', 'https://app.example/x/..'],
+    ['encoded dots', 'https://app.example/%2e%2e/client.json'],
+    ['a dot, half encoded', 'https://app.example/x/.%2E/client.json'],
+    ['a fragment', 'https://app.example/client.json#x'],
+    ['an empty fragment', 'https://app.example/client.json#'],
+    ['a user', 'https://user@app.example/client.json'],
+    ['a user and password', 'https://user:pass@app.example/client.json'],
+    ['an empty user', 'https://@app.example/client.json'],
+    ['backslashes', 'https:\\\\app.example\\client.json'],
+    ['one slash', 'https:/app.example/client.json'],
+    ['three slashes', 'https:///app.example/client.json'],
+    ['a tab', 'https://app.example/cli\tent.json'],
+    ['a space', 'https://app.example/client .json'],
+    ['a space before', ' https://app.example/client.json'],
+    ['a line break', 'https://app.example/client.json\n'],
+    ['another script', 'https://\u0430pp.example/client.json'],
+    ['a wide dot', 'https://app\uff0eexample/client.json'],
+    ['an encoded host', 'https://app%2eexample/client.json'],
+    ['capitals in the host', 'https://APP.example/client.json'],
+    ['capitals in the scheme', 'HTTPS://app.example/client.json'],
+    ['the port that is meant anyway', 'https://app.example:443/client.json'],
+    ['too many characters', `https://app.example/${'x'.repeat(2048)}`],
+    ['a host of this computer', 'https://localhost/client.json'],
+    ['a host of this network', 'https://printer.local/client.json'],
+    ['a bare name', 'https://intranet/client.json'],
+    ['a metadata service', 'https://metadata.google.internal/client.json'],
+    ['an address of this network', 'https://10.0.0.1/client.json'],
+    ['a link-local address', 'https://169.254.169.254/latest'],
+    ['this computer, in IPv6', 'https://[::1]/client.json'],
+    ['this computer, in another spelling', 'https://0x7f.1/client.json'],
+  ];
+
+  it.each(refused)(
+    '[AS-CIMD-60 AS-CIMD-31] T047 T048: with %s are refused before anybody is asked',
+    async (_what, url) => {
+      const t = await setStage();
+      t.host.pages.set(url, documentOf(url));
+      await expectRefused(t, ask(url));
+      const { status, body } = await t.post('/token', refreshing('x', url));
+      expect([status, body['error']]).toEqual([401, 'invalid_client']);
+      expect(t.host.asked).toEqual([]);
+      await expectAdmitted(t);
+    },
+  );
+
+  it.each([
+    'https://app.example:8443/client.json',
+    'https://app.example/a/b?c=d',
+    'https://app.example/~x/.well-known/y',
+  ])('[AS-CIMD-60] may be %s', async (url) => {
+    const t = await setStage(createDocumentHost({ [url]: documentOf(url) }));
+    await expectAdmitted(t, ask(url));
+    expect(t.host.asked).toEqual([url]);
+  });
+
+  it('[AS-CIMD-35] are those of the hosts that the operator trusts', async () => {
+    const urls = [
+      'https://app.example/c',
+      'https://a.tools.example/c',
+      'https://tools.example/c',
+      'https://evil.example/c',
+    ];
+    const pages = Object.fromEntries(urls.map((url) => [url, documentOf(url)]));
+    const admitted = async (metadataDocuments: AuthorizationServerOptions['metadataDocuments']) => {
+      const t = await setStage(createDocumentHost(pages), {
+        ...(metadataDocuments && { metadataDocuments }),
+      });
+      const seen: string[] = [];
+      for (const url of urls) if ((await t.stranger().open(ask(url))).status === 200) seen.push(url);
+      expect(t.host.asked).toEqual(seen);
+      return seen.map((url) => new URL(url).host);
+    };
+    expect(await admitted(undefined)).toEqual([
+      'app.example',
+      'a.tools.example',
+      'tools.example',
+      'evil.example',
+    ]);
+    expect(await admitted({ hosts: ['app.example', '*.tools.example'] })).toEqual([
+      'app.example',
+      'a.tools.example',
+    ]);
+    expect(await admitted({ refusedHosts: ['evil.example', '*.tools.example'] })).toEqual([
+      'app.example',
+      'tools.example',
+    ]);
+  });
+
+  it('[AS-CIMD-35] of a host that is refused from now on are refused although a copy is kept', async () => {
+    const store = await openStore(':memory:');
+    const host = createDocumentHost({
+      [APP]: () => respond(documentOf(), { 'cache-control': 'max-age=3600' }),
+    });
+    await expectAdmitted(await setStage(host, { store }));
+    const t = await setScene({
+      store: sharing(store),
+      outbound: { fetch: host.fetch },
+      metadataDocuments: { refusedHosts: ['app.example'] },
+    });
+    expect((await t.stranger().open(ask())).status).toBe(400);
+    expect(host.asked).toHaveLength(1);
+  });
+
+  it.each([
+    ['a host list with an address', { hosts: ['https://app.example'] }],
+    ['a host list with a wildcard inside', { hosts: ['app.*.example'] }],
+    ['a refused host in capitals', { refusedHosts: ['App.Example'] }],
+  ])('with %s are a fault of the configuration', async (_what, metadataDocuments) => {
+    await expect(setScene({ metadataDocuments })).rejects.toThrow(/metadataDocuments\.(hosts|refusedHosts)/);
+  });
+
+  it('[AS-CIMD-29] T062: are identifiers exactly when the metadata says so', async () => {
+    const on = await setStage();
+    const off = await setStage(undefined, { metadataDocuments: false });
+    const flag = async (t: Scene) =>
+      (await t.send('/.well-known/oauth-authorization-server')).body['client_id_metadata_document_supported'];
+    expect([await flag(on), await flag(off)]).toEqual([true, false]);
+    await expectAdmitted(on);
+    await expectRefused(off, ask());
+    expect(off.host.asked).toEqual([]);
+  });
+});
+
+describe('the guard before the hosts', () => {
+  /** Listens where nobody must connect to. */
+  async function trap(): Promise<{ port: number; connections: () => number }> {
+    let connections = 0;
+    const server = createServer((socket) => {
+      connections += 1;
+      socket.destroy();
+    });
+    return { port: await listen(server), connections: () => connections };
+  }
+
+  it('[AS-CIMD-31 AS-CIMD-65] T048: stands there unless it is replaced, and connects to no inner address', async () => {
+    const { port, connections } = await trap();
+    const t = await setScene();
+    for (const host of ['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', 'localtest.internal']) {
+      await expectRefused(t, ask(`https://${host}:${port}/client.json`));
+    }
+    expect(connections()).toBe(0);
+  });
+
+  it.each([[['127.0.0.1']], [['93.184.216.34', '10.0.0.1']], [['fc00::1']]])(
+    '[AS-CIMD-31 AS-CIMD-65] T049: refuses a name that leads to %j',
+    async (addresses) => {
+      const { port, connections } = await trap();
+      const t = await setScene({
+        outbound: { fetch: createOutboundFetch({ resolve: async () => addresses }) },
+      });
+      const sight = await expectRefused(t, ask(`https://rebound.example:${port}/client.json`));
+      expect(textOf(sight)).toContain('it could not be fetched');
+      expect(textOf(sight)).not.toMatch(/address|private|network/);
+      expect(connections()).toBe(0);
+    },
+  );
+
+  it('lets this computer be asked when development needs it', async () => {
+    const server = createPlainServer((_request, response) => {
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify(documentOf(url)));
+    });
+    const url = `http://127.0.0.1:${await listen(server)}/client.json`;
+    const t = await setScene({ outbound: { allowLoopback: true } });
+    await expectAdmitted(t, ask(url));
+    await expectRefused(await setScene(), ask(url));
+  });
+
+  it('[AS-CIMD-63] T051: ends an answer that is too large or never ends, at the socket', async () => {
+    let open = 0;
+    const server = createPlainServer((request, response) => {
+      open += 1;
+      response.on('close', () => (open -= 1));
+      response.setHeader('content-type', 'application/json');
+      response.write(`{"client_id":"`);
+      if (request.url === '/slow') return;
+      const timer = setInterval(() => response.write('x'.repeat(1000)), 1);
+      response.on('close', () => clearInterval(timer));
+    });
+    const port = await listen(server);
+    const t = await setScene({ outbound: { allowLoopback: true, timeout: 200 } });
+    await expectRefused(t, ask(`http://127.0.0.1:${port}/endless`), /larger than 5120 bytes/);
+    await expectRefused(t, ask(`http://127.0.0.1:${port}/slow`), /did not answer in time/);
+    await expect.poll(() => open).toBe(0);
+  });
+});
+
+describe('what a host answers', () => {
+  const body = JSON.stringify(documentOf());
+  const json = { 'content-type': 'application/json' };
+  const endless = () =>
+    new ReadableStream<Uint8Array>({
+      pull: (controller) => controller.enqueue(new TextEncoder().encode(' '.repeat(1000))),
+    });
+  const drip = () =>
+    new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        controller.enqueue(new TextEncoder().encode(' '));
+      },
+    });
+
+  // biome-ignore format: a table
+  const answers: readonly (readonly [string, () => Response | Promise<Response>, RegExp])[] = [
+    ['302', () => new Response(null, { status: 302, headers: { location: 'https://elsewhere.example/c' } }), /status 302/],
+    ['201', () => new Response(body, { status: 201, headers: json }), /status 201/],
+    ['404', () => new Response(body, { status: 404, headers: json }), /status 404/],
+    ['410', () => new Response(body, { status: 410, headers: json }), /status 410/],
+    ['403 of a firewall', () => new Response('<html>', { status: 403 }), /status 403/],
+    ['500', () => new Response(body, { status: 500, headers: json }), /status 500/],
+    ['304 to no condition', () => new Response(null, { status: 304 }), /status 304/],
+    ['HTML', () => new Response(body, { headers: { 'content-type': 'text/html' } }), /content type/],
+    ['text', () => new Response(body, { headers: { 'content-type': 'text/plain' } }), /content type/],
+    ['JSON of another name', () => new Response(body, { headers: { 'content-type': 'text/json' } }), /content type/],
+    ['JavaScript', () => new Response(body, { headers: { 'content-type': 'application/javascript+jsonp' } }), /content type/],
+    ['no content type', () => new Response(new TextEncoder().encode(body)), /content type/],
+    ['UTF-16', () => new Response(body, { headers: { 'content-type': 'application/json; charset=utf-16' } }), /content type/],
+    ['bytes that are no UTF-8', () => new Response(new Uint8Array([0x22, 0xff, 0x22]), { headers: json }), /UTF-8/],
+    ['5,121 bytes', () => new Response(body + ' '.repeat(5121 - body.length), { headers: json }), /larger than 5120 bytes/],
+    ['no end', () => new Response(endless(), { headers: json }), /larger than 5120 bytes/],
+    ['a byte now and then', () => new Response(drip(), { headers: json }), /did not answer in time/],
+    ['nothing at all', () => new Promise(() => {}), /did not answer in time/],
+    ['an empty body', () => new Response('', { headers: json }), /well-formed JSON/],
+    ['half a document', () => new Response(body.slice(0, 40), { headers: json }), /well-formed JSON/],
+    ['a member twice', () => new Response(body.replace('{', '{"client_id":"https://x.example/y",'), { headers: json }), /repeated members/],
+    ['JSON of a thousand levels', () => new Response('['.repeat(1000) + ']'.repeat(1000), { headers: json }), /JSON/],
+    ['an array', () => respond([documentOf()]), /no JSON object/],
+    ['null', () => respond(null), /no JSON object/],
+    ['a text', () => respond('x'), /no JSON object/],
+    ['an outage', () => Promise.reject(new OutboundError('unreachable', 'The server could not be reached.')), /could not be fetched/],
+    ['an encoded body', () => Promise.reject(new OutboundError('encoding', 'It is encoded.')), /could not be fetched/],
+  ];
+
+  it.each(answers)(
+    '[AS-CIMD-25 AS-CIMD-27 AS-CIMD-62 AS-CIMD-63 AS-CIMD-65] T051 T055: %s is refused, and never kept',
+    async (_what, answer, words) => {
+      const t = await setStage(createDocumentHost({ [APP]: answer }), {});
+      const u = await setStage(t.host, { outbound: { fetch: t.host.fetch, timeout: 150 } });
+      await expectRefused(u, ask(), words);
+      expect(u.events).toContainEqual(
+        expect.objectContaining({ type: 'client.document-refused', clientId: APP, lastGoodCopy: false }),
+      );
+      // Nothing was kept: as soon as the host is well again, so is the client.
+      t.host.pages.set(APP, documentOf());
+      await expectAdmitted(u);
+    },
+  );
+
+  it.each([
+    'application/json',
+    'application/json; charset=utf-8',
+    'Application/JSON;charset="UTF-8"',
+    'application/client+json',
+  ])('[AS-CIMD-63] %s is taken, up to 5,120 bytes', async (type) => {
+    const answer = () =>
+      new Response(body + ' '.repeat(5120 - body.length), { headers: { 'content-type': type } });
+    await expectAdmitted(await setStage(createDocumentHost({ [APP]: answer })));
+  });
+});
+
+describe('what a document says', () => {
+  const rsa = { kty: 'RSA', n: 'x', e: 'AQAB' };
+
+  // biome-ignore format: a table
+  const refused: readonly (readonly [string, object, RegExp])[] = [
+    ['another client_id', { client_id: 'https://app.example/other.json' }, /client_id is not the URL/],
+    ['its client_id with a slash', { client_id: `${APP}/` }, /client_id is not the URL/],
+    ['its client_id in capitals', { client_id: APP.replace('client', 'Client') }, /client_id is not the URL/],
+    ['its client_id with the port', { client_id: APP.replace('.example', '.example:443') }, /client_id is not the URL/],
+    ['its client_id percent-encoded', { client_id: APP.replace('client', '%63lient') }, /client_id is not the URL/],
+    ['no client_id', { client_id: undefined }, /client_id is not the URL/],
+    ['a client_id that is no text', { client_id: [APP] }, /client_id is not the URL/],
+    ['no name', { client_name: undefined }, /client_name/],
+    ['a blank name', { client_name: '  ' }, /client_name/],
+    ['a name that is no text', { client_name: 7 }, /client_name/],
+    ['no redirect URIs', { redirect_uris: undefined }, /redirect_uris/],
+    ['an empty list of redirect URIs', { redirect_uris: [] }, /redirect_uris/],
+    ['a redirect URI that is a script', { redirect_uris: ['javascript:alert(1)'] }, /redirect_uris/],
+    ['a good and a dangerous redirect URI', { redirect_uris: ['https://app.example/callback', 'http://evil.example/cb'] }, /redirect_uris/],
+    ['a wildcard', { redirect_uris: ['https://*.app.example/callback'] }, /redirect_uris/],
+    ['a secret', { client_secret: 'x' }, /client_secret must not stand in it/],
+    ['an expiry of a secret', { client_secret_expires_at: 0 }, /client_secret_expires_at must not stand in it/],
+    ['client_secret_basic', { token_endpoint_auth_method: 'client_secret_basic' }, /token_endpoint_auth_method/],
+    ['client_secret_post', { token_endpoint_auth_method: 'client_secret_post' }, /token_endpoint_auth_method/],
+    ['client_secret_jwt', { token_endpoint_auth_method: 'client_secret_jwt' }, /token_endpoint_auth_method/],
+    ['only methods by secrets', { token_endpoint_auth_method: undefined, token_endpoint_auth_methods_supported: ['client_secret_basic'] }, /methods_supported/],
+    ['methods that are no list', { token_endpoint_auth_methods_supported: 'none' }, /methods_supported/],
+    ['a key method without keys', { token_endpoint_auth_method: 'private_key_jwt' }, /jwks/],
+    ['a private key', { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [{ ...rsa, d: 'x' }] } }, /jwks/],
+    ['a symmetric key', { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [{ kty: 'oct', k: 'x' }] } }, /jwks/],
+    ['keys by value and by address', { jwks: { keys: [rsa] }, jwks_uri: 'https://app.example/jwks' }, /jwks/],
+    ['keys inside a network', { jwks_uri: 'https://10.0.0.1/jwks' }, /jwks_uri/],
+    ['an algorithm without a key pair', { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [rsa] }, token_endpoint_auth_signing_alg: 'HS256' }, /signing_alg/],
+    ['a page over http', { client_uri: 'http://app.example' }, /client_uri: must use https/],
+    ['a logo over http', { logo_uri: 'http://app.example/logo.png' }, /logo_uri: must use https/],
+    ['a script for a page', { policy_uri: 'javascript:alert(1)' }, /policy_uri/],
+    ['grants that nobody can have', { grant_types: ['implicit'] }, /grant_types/],
+  ];
+
+  it.each(refused)(
+    '[AS-CIMD-22 AS-CIMD-25 AS-CIMD-27 AS-CIMD-61] T052: %s is refused',
+    async (_what, changes, words) => {
+      const t = await setStage(createDocumentHost({ [APP]: documentOf(APP, changes) }));
+      await expectRefused(t, ask(), words);
+      t.host.pages.set(APP, documentOf());
+      await expectAdmitted(t);
+    },
+  );
+
+  it('T051: names of prototypes do no harm', async () => {
+    const text = JSON.stringify(documentOf()).replace(
+      '{',
+      '{"__proto__":{"client_secret":"x","trusted":true},',
+    );
+    const t = await setStage(
+      createDocumentHost({
+        [APP]: () => new Response(text, { headers: { 'content-type': 'application/json' } }),
+      }),
+    );
+    await expectAdmitted(t);
+    expect(({} as Record<string, unknown>)['trusted']).toBeUndefined();
+  });
+
+  it('may ask for grants and name members that this server does not know, as the documents of known clients do', async () => {
+    const t = await setStage(
+      createDocumentHost({
+        [APP]: documentOf(APP, {
+          grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:jwt-bearer'],
+          token_endpoint_auth_method: undefined,
+          logo_uri: 'https://app.example/logo.png',
+          id_token_signed_response_alg: 'ES256',
+        }),
+      }),
+    );
+    expect(await getTokens(t)).toHaveProperty('refresh_token');
+  });
+
+  it('may list a private-use redirect beside others: it is left out', async () => {
+    const redirect_uris = ['cursor://anysphere.cursor-mcp/callback', 'https://app.example/callback'];
+    const t = await setStage(createDocumentHost({ [APP]: documentOf(APP, { redirect_uris }) }));
+    await expectAdmitted(t);
+    await expectRefused(t, ask(APP, redirect_uris[0]));
+    const allowing = await setStage(t.host, { privateUseSchemes: ['cursor'] });
+    await expectAdmitted(allowing, ask(APP, redirect_uris[0]));
+  });
+});
+
+describe('how long a document is believed', () => {
+  const host = (headers: Record<string, string>) =>
+    createDocumentHost({ [APP]: () => respond(documentOf(), headers) });
+
+  // biome-ignore format: a table
+  const freshness: readonly (readonly [string, Record<string, string>, number])[] = [
+    ['what it says', { 'cache-control': 'max-age=1000' }, 1000],
+    ['what it says to shared caches', { 'cache-control': 'max-age=10, s-maxage="1000"' }, 1000],
+    ['what it says, less its age', { 'cache-control': 'public, Max-Age=1000', age: '400' }, 600],
+    ['a day at most', { 'cache-control': 'max-age=315360000' }, 86_400],
+    ['until it expires', { date: 'Fri, 15 Jan 2027 08:00:00 GMT', expires: 'Fri, 15 Jan 2027 08:10:00 GMT' }, 600],
+    ['five minutes when it says nothing', {}, 300],
+    ['not at all: no-store', { 'cache-control': 'no-store, max-age=1000' }, 0],
+    ['not at all: no-cache', { 'cache-control': 'no-cache' }, 0],
+    ['not at all: private', { 'cache-control': 'private, max-age=1000' }, 0],
+    ['not at all: max-age=0', { 'cache-control': 'max-age=0' }, 0],
+    ['not at all: an age beyond', { 'cache-control': 'max-age=10', age: '20' }, 0],
+    ['not at all: what cannot be read', { 'cache-control': 'max-age=-1' }, 0],
+    ['not at all: an expiry that cannot be read', { expires: '0' }, 0],
+    ['not at all: Vary: *', { vary: '*', 'cache-control': 'max-age=1000' }, 0],
+  ];
+
+  it.each(freshness)('[AS-CIMD-23] T055: %s', async (_what, headers, seconds) => {
+    const t = await setStage(host(headers));
+    t.clock.now = 1_799_999_000;
+    await expectAdmitted(t);
+    if (seconds > 0) {
+      t.clock.now += seconds - 1;
+      await expectAdmitted(t);
+      expect(t.host.asked).toHaveLength(1);
+      t.clock.now += 1;
+    }
+    await expectAdmitted(t);
+    expect(t.host.asked).toHaveLength(2);
+  });
+
+  it('[AS-CIMD-23] is settled by the host in one word when nothing has changed', async () => {
+    const seen: (string | null)[][] = [];
+    const headers = {
+      etag: '"v1"',
+      'last-modified': 'Fri, 20 Nov 2026 08:00:00 GMT',
+      'cache-control': 'max-age=60',
+    };
+    const t = await setStage(
+      createDocumentHost({
+        [APP]: (request) => {
+          const conditions = ['if-none-match', 'if-modified-since'].map((name) => request.headers.get(name));
+          seen.push(conditions);
+          return conditions[0] === '"v1"'
+            ? new Response(null, { status: 304, headers: { 'cache-control': 'max-age=120' } })
+            : respond(documentOf(), headers);
+        },
+      }),
+    );
+    await expectAdmitted(t);
+    t.clock.now += 60;
+    await expectAdmitted(t);
+    t.clock.now += 119;
+    await expectAdmitted(t);
+    expect(seen).toEqual([
+      [null, null],
+      ['"v1"', 'Fri, 20 Nov 2026 08:00:00 GMT'],
+    ]);
+  });
+
+  it('survives a restart, and is shared by the processes on one store', async () => {
+    const store = await openStore(':memory:');
+    const shared = host({ 'cache-control': 'max-age=1000' });
+    await expectAdmitted(await setStage(shared, { store }));
+    const other = await setScene({ store: sharing(store), outbound: { fetch: shared.fetch } });
+    await expectAdmitted(other);
+    expect(shared.asked).toHaveLength(1);
+  });
+
+  it('T055: ends with the next document: what it no longer lists is refused, what it lists now is asked for anew', async () => {
+    const t = await setStage(host({ 'cache-control': 'max-age=60' }));
+    await decide(t.visitor, ask());
+    t.host.pages.set(
+      APP,
+      documentOf(APP, { client_name: 'Newer', redirect_uris: ['https://app.example/new'] }),
+    );
+    t.clock.now += 60;
+    expect((await t.stranger().open(ask())).status).toBe(400);
+    const consent = await t.visitor.signIn(ask(APP, 'https://app.example/new'));
+    expect(textOf(consent)).toContain('Newer wants to use');
+    expect(t.events).toContainEqual(expect.objectContaining({ type: 'client.changed', clientId: APP }));
+  });
+
+  it('an answer to what a document said is none to what it says now', async () => {
+    const t = await setStage(host({ 'cache-control': 'no-store' }));
+    const consent = await t.visitor.signIn(ask());
+    t.host.pages.set(APP, documentOf(APP, { client_name: 'Somebody else' }));
+    await t.stranger().open(ask());
+    const stale = await t.visitor.submit(consent, { decision: 'allow' });
+    expect([stale.status, stale.left]).toEqual([403, null]);
+    const again = await t.visitor.open(consent.path);
+    expect(textOf(again)).toContain('Somebody else wants to use');
+    expect((await t.visitor.submit(again, { decision: 'allow' })).left?.searchParams.has('code')).toBe(true);
+  });
+
+  it('a flow under way asks nobody again', async () => {
+    const t = await setStage(host({ 'cache-control': 'no-store' }));
+    const { left } = await decide(t.visitor, ask());
+    expect(left?.searchParams.has('code')).toBe(true);
+    expect(t.host.asked).toHaveLength(1);
+  });
+});
+
+describe('a host that answers badly', () => {
+  const bad: readonly (readonly [string, () => Response | Promise<Response>])[] = [
+    ['with the 403 of a firewall', () => new Response('<html>', { status: 403 })],
+    ['with 404', () => new Response(null, { status: 404 })],
+    ['with 500', () => respond({ error: 'x' }, {}, 500)],
+    ['with a page', () => new Response('<html>', { headers: { 'content-type': 'text/html' } })],
+    ['with a document of another', () => respond(documentOf('https://other.example/c'))],
+    [
+      'not at all',
+      () => Promise.reject(new OutboundError('unreachable', 'The server could not be reached.')),
+    ],
+  ];
+
+  it.each(bad)(
+    '[AS-CIMD-62] T055: %s is represented by the last good copy for a week',
+    async (_what, answer) => {
+      const t = await setStage();
+      const { refresh_token } = await getTokens(t);
+      t.host.pages.set(APP, answer);
+      t.clock.now += 6 * 86_400;
+      await expectAdmitted(t);
+      expect(t.events).toContainEqual(
+        expect.objectContaining({ type: 'client.document-refused', clientId: APP, lastGoodCopy: true }),
+      );
+      const { status, body } = await t.post('/token', refreshing(refresh_token, APP));
+      expect(status).toBe(200);
+
+      t.clock.now += 86_400 + 1;
+      await expectRefused(t, ask());
+      t.host.pages.set(APP, documentOf());
+      await expectAdmitted(t);
+      expect((await t.post('/token', refreshing(body['refresh_token'], APP))).status).toBe(200);
+    },
+  );
+
+  it('takes its document back by 410', async () => {
+    const t = await setStage();
+    const { refresh_token } = await getTokens(t);
+    t.host.pages.set(APP, () => new Response(null, { status: 410 }));
+    t.clock.now += 300;
+    await expectRefused(t, ask());
+    const refused = await t.post('/token', refreshing(refresh_token, APP));
+    expect([refused.status, refused.body['error']]).toEqual([401, 'invalid_client']);
+    t.host.pages.set(APP, documentOf());
+    expect((await t.post('/token', refreshing(refresh_token, APP))).status).toBe(200);
+  });
+});
+
+describe('how much strangers can make this server ask', () => {
+  it('T056: 500 who want one document at once cause one question', async () => {
+    const t = await setStage(
+      createDocumentHost({
+        [APP]: async () => {
+          await new Promise((resolve) => setTimeout(resolve, 1000));
+          return respond(documentOf(), { 'cache-control': 'no-store' });
+        },
+      }),
+    );
+    const answers = await Promise.all(Array.from({ length: 500 }, () => t.send(ask())));
+    expect(answers.map(({ status }) => status)).toEqual(new Array(500).fill(303));
+    expect(t.host.asked).toHaveLength(1);
+  });
+
+  it('T056: 1,000 documents of one host cause twenty questions a minute, and the rest is refused at once', async () => {
+    const t = await setStage();
+    await expectAdmitted(t);
+    const victim = (index: number) => `https://victim.example/${index}`;
+    const statuses: number[] = [];
+    for (let index = 0; index < 1000; index += 1) {
+      const { status, headers } = await t.stranger().open(ask(victim(index)));
+      statuses.push(status);
+      if (status === 503) expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+    }
+    expect(statuses.filter((status) => status === 400)).toHaveLength(20);
+    expect(statuses.filter((status) => status === 503)).toHaveLength(980);
+    expect(t.host.asked.filter((url) => url.startsWith('https://victim.example'))).toHaveLength(20);
+    // A known client does not suffer, nor does another host's new one.
+    await expectAdmitted(t);
+    t.host.pages.set('https://new.example/c', documentOf('https://new.example/c'));
+    await expectAdmitted(t, ask('https://new.example/c'));
+    t.clock.now += 60;
+    expect((await t.stranger().open(ask(victim(0)))).status).toBe(400);
+  });
+
+  it('T056: many hosts together cause 120 questions a minute; who is known lives from the last good copy', async () => {
+    const t = await setStage();
+    await expectAdmitted(t);
+    t.clock.now += 300;
+    for (let index = 0; index < 300; index += 1) await t.stranger().open(ask(`https://h${index}.example/c`));
+    expect(t.host.asked).toHaveLength(121);
+    await expectAdmitted(t);
+    expect(t.host.asked).toHaveLength(121);
+  });
+
+  it('T143: what nobody allowed anything is forgotten after an hour; what somebody did is kept', async () => {
+    const other = 'https://other.example/c';
+    const t = await setStage(createDocumentHost({ [APP]: documentOf(), [other]: documentOf(other) }));
+    await getTokens(t);
+    await expectAdmitted(t, ask(other));
+    t.clock.now += 3600;
+    await t.store.sweep(t.clock.now, 100);
+    expect(await t.store.findClientDocument(other)).toBeNull();
+    expect(await t.store.findClientDocument(APP)).toMatchObject({ lastUsedAt: t.clock.now - 3600 });
+  });
+});
+
+/** The same store for a second server, which must not make its accounts or close it. */
+function sharing(store: Awaited<ReturnType<typeof openStore>>): typeof store {
+  return { ...store, close: async () => {} };
+}
+
+async function listen(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(async () => {
+    if ('closeAllConnections' in server)
+      (server as ReturnType<typeof createPlainServer>).closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return (server.address() as AddressInfo).port;
+}
