@@ -336,7 +336,6 @@ describe('signing in', () => {
       body: new URLSearchParams({ email: 'x'.repeat(70_000) }),
     });
     expect(large.status).toBe(413);
-    expect((await t.visitor.open('/login')).status).toBe(400);
   });
 });
 

@@ -65,7 +65,7 @@ export function createVisitor(server: AuthorizationServer, address?: string): Vi
       return { status, headers, html: await response.text(), path: sight.path, left, trail };
     },
     submit(sight, fields, path = actionOf(sight)) {
-      const filled = Object.entries({ ...hiddenOf(sight), ...fields });
+      const filled = Object.entries({ ...hiddenOf(sight, path), ...fields });
       const pairs = filled.filter((pair): pair is [string, string] => pair[1] !== undefined);
       return visitor.open(path, { method: 'POST', body: new URLSearchParams(pairs) });
     },
@@ -91,8 +91,11 @@ function actionOf({ html }: Sight): string {
   return action;
 }
 
-function hiddenOf({ html }: Sight): Record<string, string> {
-  const inputs = html.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g);
+/** The hidden fields of the first form that posts there; of the page, when there is none. */
+function hiddenOf({ html }: Sight, path: string): Record<string, string> {
+  const forms = html.match(/<form.*?<\/form>/gs) ?? [];
+  const form = forms.find((markup) => markup.includes(` action="${path}"`)) ?? html;
+  const inputs = form.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g);
   return Object.fromEntries([...inputs].map(([, name = '', value = '']) => [name, value]));
 }
 

@@ -85,7 +85,14 @@ async function createServer(parts: Parts, resource: string): Promise<Authorizati
       store: storage.store,
       sealingKey,
       resources: [
-        { resource, name, scopes, ...(defaultScopes && { defaultScopes }), ...(hierarchy && { hierarchy }) },
+        {
+          resource,
+          name,
+          scopes,
+          ...(defaultScopes && { defaultScopes }),
+          ...(hierarchy && { hierarchy }),
+          endsAtOnce: true,
+        },
       ],
       clients: settings.clients,
       ...(settings.profiles !== null && { profiles: settings.profiles }),

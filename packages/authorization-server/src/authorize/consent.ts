@@ -3,12 +3,12 @@ import { readForm } from '@portcullis/http';
 import { type Parameters, type RedirectTarget, readParameters, type Scopes } from '@portcullis/protocol';
 import type { Person } from '../accounts/sessions.ts';
 import { isVouchedFor, type ResolvedClient } from '../clients/resolved-client.ts';
-import type { ResourceDefinition } from '../configuration.ts';
-import { type AskedResource, type ConsentPage, consentPage } from '../pages/consent.ts';
+import { type ConsentPage, consentPage } from '../pages/consent.ts';
 import { respondPage, respondRedirect } from '../pages/respond.ts';
 import type { Route } from '../routes.ts';
 import { advance, decline, pagePath } from './advance.ts';
 import { appName } from './app-name.ts';
+import { describeResource } from './describe-resource.ts';
 import { type FlowUnderWay, findFlow } from './flows.ts';
 import { isForeignForm } from './form-tokens.ts';
 import type { Rooms } from './rooms.ts';
@@ -52,7 +52,7 @@ function show(rooms: Rooms, flow: FlowUnderWay, person: Person): Promise<Respons
     appName: appName(client),
     vouchedBy: voucherOf(client),
     resources: transaction.resources.map((resource) =>
-      describe(configuration.resources.get(resource), resource, transaction.scopes),
+      describeResource(configuration.resources.get(resource), resource, transaction.scopes),
     ),
     email: person.account.email,
     returnTo: target,
@@ -60,21 +60,6 @@ function show(rooms: Rooms, flow: FlowUnderWay, person: Person): Promise<Respons
     token: formTokens.mint('consent', ...flow.bound),
   });
   return respondPage(page, { formAction: onwardSources(target) });
-}
-
-/** A resource in words. One that left the configuration meanwhile is shown as it stands in the transaction. */
-function describe(
-  definition: ResourceDefinition | undefined,
-  resource: string,
-  scopes: Scopes,
-): AskedResource {
-  const url = new URL(resource);
-  const sentences = scopes.map((scope) => definition?.scopes[scope] ?? scope);
-  return {
-    name: definition?.name ?? url.host,
-    place: `${url.host}${url.pathname === '/' ? '' : url.pathname}`,
-    powers: sentences.length === 0 ? ['Use it in your name'] : sentences,
-  };
 }
 
 /** Who says what the app is: the operator, the host of its document, or nobody but itself. */

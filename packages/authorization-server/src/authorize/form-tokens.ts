@@ -3,7 +3,7 @@ import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { Configuration } from '../configuration.ts';
 
 /** What a form is for: a token for one purpose is none for another. */
-type Purpose = 'login' | 'consent' | 'logout';
+type Purpose = 'login' | 'consent' | 'logout' | 'home';
 
 export interface FormTokens {
   /** The hidden field of a form, bound to everything that must not change between showing and sending it. */

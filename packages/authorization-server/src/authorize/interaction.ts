@@ -5,6 +5,8 @@ import { createSessions } from '../accounts/sessions.ts';
 import { createSignIn } from '../accounts/sign-in.ts';
 import type { FindClient } from '../clients/find-client.ts';
 import type { Configuration } from '../configuration.ts';
+import { createAccount } from '../home/account.ts';
+import { createConnections } from '../home/connections.ts';
 import { respondAsset } from '../pages/assets.ts';
 import { defineCookie } from '../pages/cookies.ts';
 import type { Route } from '../routes.ts';
@@ -56,6 +58,8 @@ export function createInteraction(
       ...createAuthorize(rooms),
       ...createLogin(rooms, createSignIn(configuration, passwords)),
       ...createConsent(rooms),
+      ...createConnections(rooms),
+      ...createAccount(rooms),
       ...createSetup(rooms, firstAccount),
       createLogout(rooms),
       {

@@ -1,13 +1,12 @@
-/** Sign-in as a step of a flow. */
+/** Sign-in, for the flow of an app or for the pages of one's own account. */
 import { readForm } from '@portcullis/http';
 import { readParameters } from '@portcullis/protocol';
 import type { SignInHand } from '../accounts/sign-in.ts';
 import { respondPage } from '../pages/respond.ts';
 import { signInPage } from '../pages/sign-in.ts';
+import { duration } from '../pages/times.ts';
 import type { Route } from '../routes.ts';
-import { advance, pagePath } from './advance.ts';
-import { appName } from './app-name.ts';
-import { type FlowUnderWay, findFlow } from './flows.ts';
+import { type Errand, findErrand } from './errands.ts';
 import { isForeignForm } from './form-tokens.ts';
 import type { Rooms } from './rooms.ts';
 
@@ -22,49 +21,45 @@ interface Complaint {
 export function createLogin(rooms: Rooms, signIn: SignInHand): readonly Route[] {
   const { configuration, edge, sessions, formTokens } = rooms;
 
-  const show = (flow: FlowUnderWay, complaint?: Complaint): Promise<Response> => {
+  const show = (errand: Errand, complaint?: Complaint): Promise<Response> => {
     const page = signInPage(rooms.frame, {
-      appName: appName(flow.client),
-      flow: flow.transaction.id,
-      token: formTokens.mint('login', ...flow.bound),
+      appName: errand.appName,
+      fields: errand.fields,
+      token: formTokens.mint('login', ...errand.bound),
       email: complaint?.email ?? '',
       wrong: complaint?.wrong ?? null,
     });
     const { status = 200, retryAfter } = complaint ?? {};
-    return respondPage(page, {
-      status,
-      headers: retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) },
-    });
+    const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) };
+    return respondPage(page, { status, headers, cookies: errand.cookies });
   };
 
   return [
     edge.route('GET', '/login', async (request) => {
-      const flow = await findFlow(rooms, request, readParameters(new URL(request.url).searchParams));
-      if ('missing' in flow) return edge.refuse('/login', flow.missing);
-      return flow.subject === null ? show(flow) : advance(rooms, flow);
+      const errand = await findErrand(rooms, request, readParameters(new URL(request.url).searchParams));
+      if ('missing' in errand) return edge.refuse('/login', errand.missing);
+      return errand.isSignedIn ? errand.proceed() : show(errand);
     }),
 
     edge.route('POST', '/login', async (request, peer) => {
       const form = await readForm(request);
-      const flow = await findFlow(rooms, request, form);
-      if ('missing' in flow) return edge.refuse('/login', flow.missing);
-      const isOurs = formTokens.matches(form.one('token'), 'login', ...flow.bound);
+      const errand = await findErrand(rooms, request, form);
+      if ('missing' in errand) return edge.refuse('/login', errand.missing);
+      const isOurs = formTokens.matches(form.one('token'), 'login', ...errand.bound);
       if (!isOurs || isForeignForm(request, configuration.issuer)) {
-        const action = { label: 'Sign in again', href: pagePath('login', flow.transaction.id) };
+        const action = { label: 'Sign in again', href: errand.path };
         return edge.refuse('/login', 'stale-form', { action });
       }
       const email = form.one('email') ?? '';
       const password = form.one('password') ?? '';
       if (email === '' || password === '') {
-        return show(flow, { email, wrong: 'Enter your email and your password.', status: 400 });
+        return show(errand, { email, wrong: 'Enter your email and your password.', status: 400 });
       }
       const outcome = await signIn(email, password, peer.address);
-      if (outcome.kind !== 'signed-in') return show(flow, complain(email, outcome));
+      if (outcome.kind !== 'signed-in') return show(errand, complain(email, outcome));
 
       const { account } = outcome;
-      const cookie = await sessions.open(request, peer, account.id);
-      await configuration.store.signInTransaction(flow.transaction.id, account.id);
-      return advance(rooms, { ...flow, subject: account.id }, [cookie]);
+      return errand.proceedAs(account.id, await sessions.open(request, peer, account.id));
     }),
   ];
 }
@@ -81,8 +76,7 @@ function complain(
   return { email, wrong, status: 429, retryAfter: outcome.seconds };
 }
 
+/** Never less than it takes. */
 function inWords(seconds: number): string {
-  if (seconds === 1) return '1 second';
-  if (seconds < 100) return `${seconds} seconds`;
-  return `${Math.ceil(seconds / 60)} minutes`;
+  return seconds < 60 ? duration(seconds) : duration(Math.ceil(seconds / 60) * 60);
 }

@@ -7,24 +7,25 @@ export interface PageOptions {
   /** Where the page's forms may end up besides this server, as sources of a content security policy. */
   readonly formAction?: readonly string[];
   readonly headers?: Readonly<Record<string, string>>;
+  /** `Set-Cookie` values. */
+  readonly cookies?: readonly string[];
 }
 
 const NOTHING_KEPT = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' } as const;
 
 /** @see OAuth 2.1 draft 13 §7.10 on clickjacking */
 export async function respondPage(markup: Markup, options: PageOptions = {}): Promise<Response> {
-  return new Response(String(await markup), {
-    status: options.status ?? 200,
-    headers: {
-      'content-type': 'text/html; charset=utf-8',
-      'content-security-policy': contentSecurityPolicy(options.formAction ?? []),
-      'x-frame-options': 'DENY',
-      'x-content-type-options': 'nosniff',
-      'cross-origin-resource-policy': 'same-origin',
-      ...NOTHING_KEPT,
-      ...options.headers,
-    },
+  const headers = new Headers({
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': contentSecurityPolicy(options.formAction ?? []),
+    'x-frame-options': 'DENY',
+    'x-content-type-options': 'nosniff',
+    'cross-origin-resource-policy': 'same-origin',
+    ...NOTHING_KEPT,
+    ...options.headers,
   });
+  for (const cookie of options.cookies ?? []) headers.append('set-cookie', cookie);
+  return new Response(String(await markup), { status: options.status ?? 200, headers });
 }
 
 function contentSecurityPolicy(formAction: readonly string[]): string {

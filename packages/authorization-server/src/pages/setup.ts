@@ -74,7 +74,7 @@ export function readyPage(frame: Frame, page: ReadyPage): Markup {
     'Account ready',
     html`<div class="head">
 <h1>Your account is ready</h1>
-<p>Now connect an app. It will bring you here and ask for your permission.</p>
+<p>Now connect an app. It will bring you here and ask for your permission. Later you see on the page <a href="/connections">Connections</a> what has access.</p>
 </div>
 <form class="fact" method="post" action="/logout">
 ${hidden({ token: page.token })}

@@ -3,9 +3,10 @@ import { html } from 'hono/html';
 import { type Frame, field, hidden, layout, type Markup } from './layout.ts';
 
 export interface SignInPage {
-  /** The app that the person comes from. */
-  readonly appName: string;
-  readonly flow: string;
+  /** The app that the person comes from; `null` when they come on their own account. */
+  readonly appName: string | null;
+  /** What the form carries so that the errand is found again. */
+  readonly fields: Readonly<Record<string, string>>;
   readonly token: string;
   /** What was typed before. */
   readonly email: string;
@@ -20,10 +21,10 @@ export function signInPage(frame: Frame, page: SignInPage): Markup {
     failed ? 'Not signed in' : 'Sign in',
     html`<div class="head">
 <h1>Sign in</h1>
-<p>to continue to <strong><bdi>${page.appName}</bdi></strong></p>
+<p>${page.appName === null ? 'to see what has access to your account' : html`to continue to <strong><bdi>${page.appName}</bdi></strong>`}</p>
 </div>
 <form class="stack once" method="post" action="/login">
-${hidden({ flow: page.flow, token: page.token })}
+${hidden({ ...page.fields, token: page.token })}
 <div class="fields">
 ${field({
   name: 'email',

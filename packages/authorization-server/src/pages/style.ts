@@ -19,6 +19,10 @@ export const STYLE: string = `
   --warn: #fff4d9;
   --warn-ink: #5e4100;
   --bad: #b3211b;
+  --bad-pressed: #8f1a15;
+  --bad-ink: #ffffff;
+  --good: #e3f3e6;
+  --good-ink: #14532a;
 }
 @media (prefers-color-scheme: dark) {
   :root {
@@ -37,6 +41,10 @@ export const STYLE: string = `
     --warn: #2f2510;
     --warn-ink: #ffd88f;
     --bad: #ff9d94;
+    --bad-pressed: #ffbdb7;
+    --bad-ink: #3d0703;
+    --good: #12291a;
+    --good-ink: #a8e3b9;
   }
 }
 *, *::before, *::after { box-sizing: border-box; }
@@ -92,8 +100,28 @@ svg { display: block; flex: none; }
   font-size: 13px;
 }
 .note code { color: inherit; }
+.done {
+  padding: 8px 16px;
+  border-radius: 8px;
+  background: var(--good);
+  color: var(--good-ink);
+  font-size: 13px;
+}
 
-.powers { display: grid; gap: 8px; list-style: none; margin-top: 8px; }
+.tabs { display: flex; gap: 24px; font-size: 13px; font-weight: 600; }
+.tabs a { display: inline-block; padding: 4px 0; text-decoration: none; color: var(--quiet); }
+.tabs a[aria-current] { color: var(--ink); box-shadow: 0 2px 0 var(--accent); }
+.rows, .plain { display: grid; gap: 16px; list-style: none; }
+.rows { gap: 32px; }
+.rows.close { gap: 16px; }
+.plain { gap: 8px; }
+.row { display: grid; gap: 16px; }
+.name { font-size: 16px; color: var(--ink); }
+.beside { display: flex; gap: 16px; align-items: center; justify-content: space-between; }
+.beside .button { width: auto; flex: none; padding: 8px 16px; }
+
+.powers { display: grid; gap: 8px; list-style: none; }
+h2 + .powers { margin-top: 8px; }
 .powers li { display: flex; gap: 8px; align-items: flex-start; }
 .powers svg { margin-top: 2px; color: var(--accent); }
 
@@ -135,6 +163,8 @@ input[aria-invalid=true] { border-color: var(--bad); box-shadow: inset 0 0 0 1px
 .button:hover, .button:active { background: var(--plain-pressed); }
 .main { background: var(--accent); color: var(--accent-ink); }
 .main:hover, .main:active { background: var(--accent-pressed); }
+.danger { background: var(--bad); color: var(--bad-ink); }
+.danger:hover, .danger:active { background: var(--bad-pressed); }
 .answers { display: grid; grid-template-columns: 1fr 1fr; gap: 16px; }
 .link {
   display: inline-block;

@@ -1,0 +1,96 @@
+/** What somebody signs in for: the flow of an app, or the pages of their own account. */
+import type { Parameters } from '@portcullis/protocol';
+import { respondRedirect } from '../pages/respond.ts';
+import type { Situation } from '../pages/situations.ts';
+import { type HomePage, homePaths } from '../pages/tabs.ts';
+import { hashSecret, newSecret } from '../secrets.ts';
+import { advance, pagePath } from './advance.ts';
+import { appName } from './app-name.ts';
+import { findFlow } from './flows.ts';
+import type { Rooms } from './rooms.ts';
+
+/** An errand in the browser that sent the request. */
+export interface Errand {
+  /** The app that waits; `null` when somebody comes on their own account. */
+  readonly appName: string | null;
+  /** What a form carries so that the errand is found again. */
+  readonly fields: Readonly<Record<string, string>>;
+  /** What forms of this errand in this browser are bound to. */
+  readonly bound: readonly string[];
+  /** Whether whoever has to be signed in is. */
+  readonly isSignedIn: boolean;
+  /** Where one begins again. */
+  readonly path: string;
+  /** Cookies that the page has to set. */
+  readonly cookies: readonly string[];
+  /** Goes on, for the person that is signed in. */
+  proceed(): Promise<Response>;
+  /** Goes on for somebody who has just signed in, by a session whose cookie has to be set. */
+  proceedAs(accountId: string, cookie: string): Promise<Response>;
+}
+
+export type FoundErrand = Errand | { readonly missing: Situation };
+
+/** Finds the errand that the parameters name: a `flow`, or else a page to go `to`. */
+export async function findErrand(
+  rooms: Rooms,
+  request: Request,
+  parameters: Parameters,
+): Promise<FoundErrand> {
+  return parameters.one('flow') === undefined
+    ? findVisit(rooms, request, parameters)
+    : findFlowErrand(rooms, request, parameters);
+}
+
+async function findFlowErrand(rooms: Rooms, request: Request, parameters: Parameters): Promise<FoundErrand> {
+  const flow = await findFlow(rooms, request, parameters);
+  if ('missing' in flow) return flow;
+  const { id } = flow.transaction;
+  return {
+    appName: appName(flow.client),
+    fields: { flow: id },
+    bound: flow.bound,
+    isSignedIn: flow.subject !== null,
+    path: pagePath('login', id),
+    cookies: [],
+    proceed: () => advance(rooms, flow),
+    async proceedAs(accountId, cookie) {
+      await rooms.configuration.store.signInTransaction(id, accountId);
+      return advance(rooms, { ...flow, subject: accountId }, [cookie]);
+    },
+  };
+}
+
+/** For so long after signing in one may change how one signs in. Seconds. */
+export const RECENT = 900;
+
+async function findVisit(rooms: Rooms, request: Request, parameters: Parameters): Promise<FoundErrand> {
+  const { configuration, browser, sessions } = rooms;
+  const carried = browser.read(request);
+  if (carried === null && request.method === 'POST') return { missing: 'no-cookie' };
+  const cookie = carried ?? newSecret();
+  const person = await sessions.find(request);
+  const to = readPage(parameters.one('to'));
+  const again = parameters.one('again') === undefined ? {} : { again: 'yes' };
+  const fields = { to, ...again };
+  const age = person === null ? Number.POSITIVE_INFINITY : configuration.clock() - person.signedInAt;
+  return {
+    appName: null,
+    fields,
+    bound: ['visit', hashSecret(cookie), person?.sessionHash ?? ''],
+    isSignedIn: 'again' in again ? age < RECENT : person !== null,
+    path: loginPath(to, 'again' in again),
+    cookies: carried === null ? [browser.write(cookie, configuration.lifetimes.transaction)] : [],
+    proceed: async () => respondRedirect(homePaths[to]),
+    proceedAs: async (_accountId, sessionCookie) => respondRedirect(homePaths[to], [sessionCookie]),
+  };
+}
+
+/** Where one signs in for a page of one's own. @param again even if somebody is signed in since long ago */
+export function loginPath(to: HomePage, again = false): string {
+  return `/login?to=${to}${again ? '&again=yes' : ''}`;
+}
+
+function readPage(name: string | undefined): HomePage {
+  return name !== undefined && Object.hasOwn(homePaths, name) ? (name as HomePage) : 'connections';
+}

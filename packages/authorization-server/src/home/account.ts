@@ -1,0 +1,55 @@
+/** A person's own account: where they are signed in, and signing out there. */
+import type { Rooms } from '../authorize/rooms.ts';
+import { type AccountNews, accountNews, accountPage } from '../pages/account.ts';
+import { respondPage, respondRedirect } from '../pages/respond.ts';
+import { homePaths } from '../pages/tabs.ts';
+import type { Route } from '../routes.ts';
+import { createSignedIn } from './signed-in.ts';
+
+export function createAccount(rooms: Rooms): readonly Route[] {
+  const { configuration, formTokens, frame } = rooms;
+  const { store, clock, events } = configuration;
+  const signedIn = createSignedIn(rooms, 'account');
+  return [
+    signedIn.page('/account', async ({ person, parameters }) => {
+      const sessions = await store.listSessions(person.account.id, clock());
+      const browsers = sessions.map(({ hash, browser, address, createdAt }) => ({
+        id: hash,
+        name: browser,
+        address,
+        since: createdAt,
+        isThisOne: hash === person.sessionHash,
+      }));
+      const page = accountPage(frame, {
+        email: person.account.email,
+        browsers,
+        now: clock(),
+        news: readNews(parameters.one('news')),
+        logoutToken: formTokens.mint('logout', person.sessionHash),
+        token: signedIn.token(person),
+      });
+      return respondPage(page);
+    }),
+
+    signedIn.form('/account/sessions', async ({ person, parameters }) => {
+      const { id: accountId } = person.account;
+      const chosen = parameters.required('session');
+      const own = await store.listSessions(accountId, clock());
+      const ended = own.filter(
+        ({ hash }) => hash !== person.sessionHash && (chosen === 'others' || hash === chosen),
+      );
+      await Promise.all(ended.map(({ hash }) => store.endSession(hash)));
+      events({ type: 'sessions.ended', accountId, count: ended.length });
+      return respondRedirect(newsPath('signed-out'));
+    }),
+  ];
+}
+
+/** The account page, telling what has just happened. */
+export function newsPath(news: AccountNews): string {
+  return `${homePaths.account}?news=${news}`;
+}
+
+function readNews(name: string | undefined): AccountNews | null {
+  return name !== undefined && Object.hasOwn(accountNews, name) ? (name as AccountNews) : null;
+}

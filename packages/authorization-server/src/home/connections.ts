@@ -1,0 +1,44 @@
+/** The connections of a person: seen, and ended, one or all. */
+import type { Rooms } from '../authorize/rooms.ts';
+import { connectionsPage, endPage } from '../pages/connections.ts';
+import { respondPage, respondRedirect } from '../pages/respond.ts';
+import { homePaths } from '../pages/tabs.ts';
+import type { Route } from '../routes.ts';
+import { listConnections } from './list-connections.ts';
+import { createSignedIn } from './signed-in.ts';
+
+export function createConnections(rooms: Rooms): readonly Route[] {
+  const { configuration, frame } = rooms;
+  const { store, clock, events } = configuration;
+  const signedIn = createSignedIn(rooms, 'connections');
+  const backTo = (ended: 'one' | 'all') => respondRedirect(`${homePaths.connections}?ended=${ended}`);
+  return [
+    signedIn.page('/connections', async ({ person, parameters }) => {
+      const connections = await listConnections(rooms, person.account.id);
+      const told = parameters.one('ended');
+      const ended = told === 'one' || told === 'all' ? told : null;
+      const { email } = person.account;
+      return respondPage(connectionsPage(frame, { email, connections, ended, now: clock() }));
+    }),
+
+    signedIn.page('/connections/end', async ({ person, parameters }) => {
+      const connections = await listConnections(rooms, person.account.id);
+      const id = parameters.one('connection');
+      const chosen = id === undefined ? connections : connections.filter((one) => one.id === id);
+      // Ended already, by a double click or in another tab: the list shows it.
+      if (chosen.length === 0) return respondRedirect(homePaths.connections);
+      const token = signedIn.token(person);
+      return respondPage(endPage(frame, { connections: chosen, all: id === undefined, token }));
+    }),
+
+    signedIn.form('/connections/end', async ({ person, parameters }) => {
+      const { id: accountId } = person.account;
+      const grantId = parameters.one('connection') ?? null;
+      if (grantId === null && parameters.one('all') !== 'yes') return respondRedirect(homePaths.connections);
+      // Point of no return: the grants and their tokens are dead.
+      const count = await store.endGrants(accountId, grantId, clock());
+      events({ type: 'access.ended', accountId, count, ...(grantId !== null && { grantId }) });
+      return backTo(grantId === null ? 'all' : 'one');
+    }),
+  ];
+}

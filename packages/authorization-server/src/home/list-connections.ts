@@ -1,0 +1,58 @@
+/** What has access to an account, in words: its grants, with the names of their apps and servers. */
+import { appName } from '../authorize/app-name.ts';
+import { describeResource } from '../authorize/describe-resource.ts';
+import type { Rooms } from '../authorize/rooms.ts';
+import type { ResolvedClient } from '../clients/resolved-client.ts';
+import type { Lifetimes } from '../configuration.ts';
+import type { Connection } from '../pages/connections.ts';
+import type { GrantRecord } from '../ports/index.ts';
+
+/** Uses of a grant are noted so exactly. Seconds. */
+const SLACK = 60;
+
+/** The connections of an account, the last used first. */
+export async function listConnections(
+  { configuration, findClient }: Pick<Rooms, 'configuration' | 'findClient'>,
+  accountId: string,
+): Promise<readonly Connection[]> {
+  const { store, clock, lifetimes } = configuration;
+  const now = clock();
+  const grants = await store.listGrants(accountId, now);
+  // A client that cannot be asked for now still has access.
+  const clients = await Promise.all(grants.map(({ clientId }) => findClient(clientId).catch(() => null)));
+  return grants.flatMap((grant, index) => {
+    const client = clients[index] ?? null;
+    return isUsable(grant, client, lifetimes, now) ? [describe(configuration, grant, client)] : [];
+  });
+}
+
+/** A grant whose tokens have all expired gives access to nothing, though it stands. */
+function isUsable(
+  { lastUsedAt }: GrantRecord,
+  client: ResolvedClient | null,
+  lifetimes: Lifetimes,
+  now: number,
+): boolean {
+  const refreshes = client?.metadata.grant_types.includes('refresh_token') ?? true;
+  return lastUsedAt + (refreshes ? lifetimes.refreshIdle : lifetimes.accessToken) + SLACK > now;
+}
+
+function describe(
+  { resources, lifetimes }: Rooms['configuration'],
+  grant: GrantRecord,
+  client: ResolvedClient | null,
+): Connection {
+  const [resource = ''] = grant.resources;
+  const definition = resources.get(resource);
+  const { name, place, powers } = describeResource(definition, resource, grant.scopes);
+  return {
+    id: grant.id,
+    appName: client === null ? 'An app that is gone' : appName(client),
+    server: { name, place },
+    powers,
+    since: grant.createdAt,
+    lastUsedAt: grant.lastUsedAt,
+    lastUsedFrom: grant.lastUsedFrom,
+    noticedWithin: definition?.endsAtOnce === true ? 0 : lifetimes.accessToken,
+  };
+}

@@ -1,0 +1,65 @@
+/** Pages of a person's own account: whoever is not signed in signs in first, and forms are bound to the session. */
+import { readForm } from '@portcullis/http';
+import { type Parameters, readParameters } from '@portcullis/protocol';
+import type { Person } from '../accounts/sessions.ts';
+import { loginPath, RECENT } from '../authorize/errands.ts';
+import { isForeignForm } from '../authorize/form-tokens.ts';
+import type { Rooms } from '../authorize/rooms.ts';
+import { respondRedirect } from '../pages/respond.ts';
+import { type HomePage, homePaths } from '../pages/tabs.ts';
+import type { Peer, Route } from '../routes.ts';
+
+/** Who asks for what. */
+export interface Visit {
+  readonly request: Request;
+  readonly peer: Peer;
+  readonly person: Person;
+  /** Of the query of a page, of the body of a form. */
+  readonly parameters: Parameters;
+}
+
+export interface SignedIn {
+  page(path: string, handle: (visit: Visit) => Promise<Response>): Route;
+  /** A posted form with a token of this session. Anything else changes nothing. */
+  form(path: string, handle: (visit: Visit) => Promise<Response>): Route;
+  /** The token of this person's forms. */
+  token(person: Person): string;
+}
+
+/**
+ * The routes of one page and those below it.
+ * @param isDelicate whether it changes how one signs in: then the sign-in has to be a recent one
+ */
+export function createSignedIn(
+  rooms: Rooms,
+  home: HomePage,
+  isDelicate: 'delicate' | 'plain' = 'plain',
+): SignedIn {
+  const { configuration, edge, formTokens, sessions } = rooms;
+  const token = (person: Person) => formTokens.mint('home', person.sessionHash);
+  const mustSignIn = (person: Person | null): person is null =>
+    person === null || (isDelicate === 'delicate' && configuration.clock() - person.signedInAt >= RECENT);
+  const signIn = () => respondRedirect(loginPath(home, isDelicate === 'delicate'));
+  return {
+    token,
+    page: (path, handle) =>
+      edge.route('GET', path, async (request, peer) => {
+        const person = await sessions.find(request);
+        if (mustSignIn(person)) return signIn();
+        const parameters = readParameters(new URL(request.url).searchParams);
+        return handle({ request, peer, person, parameters });
+      }),
+    form: (path, handle) =>
+      edge.route('POST', path, async (request, peer) => {
+        const parameters = await readForm(request);
+        const person = await sessions.find(request);
+        if (mustSignIn(person)) return signIn();
+        const isOurs = formTokens.matches(parameters.one('token'), 'home', person.sessionHash);
+        if (!isOurs || isForeignForm(request, configuration.issuer)) {
+          const action = { label: 'Look at the page again', href: homePaths[home] };
+          return edge.refuse(path, 'stale-form', { action });
+        }
+        return handle({ request, peer, person, parameters });
+      }),
+  };
+}

@@ -1,0 +1,366 @@
+/** What has access to an account: shown in words, noted when used, ended at once with all its tokens. */
+import { describe, expect, it } from 'vitest';
+import { browserName } from '../src/accounts/browser-name.ts';
+import { agoInWords, duration } from '../src/pages/times.ts';
+import { claimsOf, FILES, redemption, refreshing } from './server-under-test.ts';
+import {
+  createVisitor,
+  decide,
+  EMAIL,
+  PASSWORD,
+  requestOf,
+  type Scene,
+  type Sight,
+  setScene,
+  textOf,
+  VERIFIER,
+  type Visitor,
+} from './visitor.ts';
+
+interface Tokens {
+  readonly access: string;
+  readonly refresh: string;
+  readonly grantId: string;
+}
+
+/** Ada connects an app that registered itself; its requests come from an address of its own. */
+async function connect(t: Scene, client_name: string, more: Record<string, string> = {}): Promise<Tokens> {
+  const redirect_uri = 'http://127.0.0.1:51004/cb';
+  const client_id = await t.registerClient({
+    client_name,
+    redirect_uris: [redirect_uri],
+    grant_types: ['authorization_code', 'refresh_token'],
+  });
+  const { left } = await decide(t.visitor, requestOf({ client_id, redirect_uri, ...more }));
+  const form = redemption(left?.searchParams.get('code') ?? '', VERIFIER, client_id);
+  return tokensOf(await postFrom(t, '203.0.113.9', form));
+}
+
+async function postFrom(
+  t: Scene,
+  address: string,
+  form: Record<string, string>,
+): Promise<Record<string, unknown>> {
+  const request = new Request('https://as.example/token', {
+    method: 'POST',
+    body: new URLSearchParams(form),
+  });
+  const response = await t.server.handle(request, { address });
+  return (await response.json()) as Record<string, unknown>;
+}
+
+function tokensOf(body: Record<string, unknown>): Tokens {
+  const access = String(body['access_token']);
+  return { access, refresh: String(body['refresh_token']), grantId: String(claimsOf(access)['grant_id']) };
+}
+
+async function isLive(t: Scene, { access }: Tokens): Promise<boolean> {
+  return t.server.isLive(claimsOf(access) as unknown as Parameters<Scene['server']['isLive']>[0]);
+}
+
+/** Opens a page of one's own account, signing in first. */
+async function visitHome(visitor: Visitor, path: string, email = EMAIL): Promise<Sight> {
+  const sight = await visitor.open(path);
+  return sight.path.startsWith('/login') ? visitor.submit(sight, { email, password: PASSWORD }) : sight;
+}
+
+function endLinks({ html }: Sight): readonly string[] {
+  return [...html.matchAll(/href="(\/connections\/end\?connection=[^"]+)"/g)].map(([, href = '']) => href);
+}
+
+describe('signing in on one\u2019s own account', () => {
+  it('leads to the connections, and to the page that was asked for', async () => {
+    const t = await setScene();
+    const login = await t.visitor.open('/login');
+    expect([login.status, textOf(login)]).toEqual([
+      200,
+      expect.stringContaining('to see what has access to your account'),
+    ]);
+    const sight = await t.visitor.submit(login, { email: EMAIL, password: PASSWORD });
+    expect([sight.path, sight.status]).toEqual(['/connections', 200]);
+    expect((await t.visitor.open('/login')).path).toBe('/connections');
+    expect((await visitHome(t.stranger(), '/account')).path).toBe('/account');
+  });
+
+  it('leads nowhere else, whatever the address says', async () => {
+    const t = await setScene();
+    for (const to of ['https://evil.example', '//evil.example', '/connections/end', 'constructor', '']) {
+      const visitor = t.stranger();
+      const login = await visitor.open(`/login?to=${encodeURIComponent(to)}`);
+      expect((await visitor.submit(login, { email: EMAIL, password: PASSWORD })).path).toBe('/connections');
+    }
+  });
+
+  it('T067: refuses a form that another browser was shown, or another site sent', async () => {
+    const t = await setScene();
+    const login = await t.stranger().open('/login');
+    const before = t.snapshot();
+    const noCookie = await t.visitor.submit(login, { email: EMAIL, password: PASSWORD });
+    expect(noCookie.status).toBe(403);
+    await t.visitor.open('/login');
+    const otherBrowser = await t.visitor.submit(login, { email: EMAIL, password: PASSWORD });
+    expect([otherBrowser.status, textOf(otherBrowser)]).toEqual([
+      403,
+      expect.stringContaining('Sign in again'),
+    ]);
+    const own = await t.visitor.open('/login');
+    t.visitor.headers = { 'sec-fetch-site': 'cross-site' };
+    expect((await t.visitor.submit(own, { email: EMAIL, password: PASSWORD })).status).toBe(403);
+    expect(t.snapshot()).toBe(before);
+    t.visitor.headers = {};
+    expect((await t.visitor.submit(own, { email: EMAIL, password: PASSWORD })).path).toBe('/connections');
+  });
+});
+
+describe('connections', () => {
+  it('are shown with app, server, sentences, and when and from where they were used', async () => {
+    const t = await setScene();
+    await connect(t, 'Notes <b>CLI</b>', { scope: 'notes:read notes:write' });
+    t.clock.now += 180;
+    const sight = await visitHome(t.visitor, '/connections');
+    const text = textOf(sight);
+    for (const words of [
+      'Notes <b>CLI</b>',
+      'on Notes · mcp.example/notes',
+      'Read your notes',
+      'Change your notes',
+      'Used 3 minutes ago from 203.0.113.9',
+      'allowed on 15 January 2027',
+    ]) {
+      expect(text).toContain(words);
+    }
+    expect(text).not.toMatch(/scope|grant|client|authoriz/i);
+  });
+
+  it('say what will stand there when there are none', async () => {
+    const t = await setScene();
+    expect(textOf(await visitHome(t.visitor, '/connections'))).toContain(
+      'No app has access to your account.',
+    );
+  });
+
+  it('are noted as used at a refresh, once a minute, and at once from another address', async () => {
+    const t = await setScene();
+    const { refresh } = await connect(t, 'CLI');
+    const client_id = (await t.store.listGrants('user_ada', t.clock.now))[0]?.clientId ?? '';
+    t.clock.now += 30;
+    const second = tokensOf(await postFrom(t, '203.0.113.9', refreshing(refresh, client_id)));
+    const used = async () =>
+      (await t.store.listGrants('user_ada', t.clock.now)).map(({ lastUsedAt, lastUsedFrom }) => [
+        t.clock.now - lastUsedAt,
+        lastUsedFrom,
+      ]);
+    expect(await used()).toEqual([[30, '203.0.113.9']]);
+    t.clock.now += 10;
+    const third = tokensOf(await postFrom(t, '203.0.113.10', refreshing(second.refresh, client_id)));
+    expect(await used()).toEqual([[0, '203.0.113.10']]);
+    t.clock.now += 600;
+    await postFrom(t, '203.0.113.10', refreshing(third.refresh, client_id));
+    expect(await used()).toEqual([[0, '203.0.113.10']]);
+  });
+
+  it('leave the list when nothing of them can be used any more', async () => {
+    const t = await setScene();
+    await connect(t, 'Idle');
+    t.clock.now += 30 * 86_400 - 60;
+    expect(textOf(await visitHome(t.visitor, '/connections'))).toContain('Idle');
+    t.clock.now += 180;
+    expect(textOf(await visitHome(t.visitor, '/connections'))).not.toContain('Idle');
+  });
+
+  it('T095: end at once with all their tokens, after one question that says what ends, and no other does', async () => {
+    const t = await setScene();
+    const [ended, kept] = [await connect(t, 'First'), await connect(t, 'Second')];
+    const list = await visitHome(t.visitor, '/connections');
+    const link = endLinks(list).find((href) => href.includes(ended.grantId)) ?? '';
+    const question = await t.visitor.open(link);
+    expect(textOf(question)).toContain('End access of First ?');
+    expect(textOf(question)).toContain('it will no longer be able to Read your notes');
+    expect(textOf(question)).toContain('can still work for up to 10 minutes');
+    expect(await isLive(t, ended)).toBe(true);
+
+    const after = await t.visitor.submit(question, {});
+    expect([after.path, textOf(after).includes('Access has ended.')]).toEqual([
+      '/connections?ended=one',
+      true,
+    ]);
+    expect(endLinks(after)).toHaveLength(1);
+    expect([await isLive(t, ended), await isLive(t, kept)]).toEqual([false, true]);
+    const [{ clientId = '' } = {}] = await t.store.listGrants('user_ada', t.clock.now);
+    const refreshed = await t.post('/token', refreshing(kept.refresh, clientId));
+    expect(refreshed.status).toBe(200);
+    expect(t.events).toContainEqual({
+      type: 'access.ended',
+      accountId: 'user_ada',
+      count: 1,
+      grantId: ended.grantId,
+    });
+    // The question of another tab is answered by the list.
+    expect((await t.visitor.open(link)).path).toBe('/connections');
+    expect((await t.visitor.submit(question, {})).path).toBe('/connections?ended=one');
+  });
+
+  it('T095: refuse a refresh token from the moment they end', async () => {
+    const t = await setScene();
+    const { refresh, grantId } = await connect(t, 'App');
+    const [{ clientId = '' } = {}] = await t.store.listGrants('user_ada', t.clock.now);
+    await visitHome(t.visitor, '/connections');
+    await t.visitor.submit(await t.visitor.open(`/connections/end?connection=${grantId}`), {});
+    const { status, body } = await t.post('/token', refreshing(refresh, clientId));
+    expect([status, body['error']]).toEqual([400, 'invalid_grant']);
+  });
+
+  it('end all at once, codes on their way too', async () => {
+    const t = await setScene();
+    const all = [await connect(t, 'First'), await connect(t, 'Second', { resource: FILES })];
+    const { code, verifier } = await t.issueCode();
+    await visitHome(t.visitor, '/connections');
+    const question = await t.visitor.open('/connections/end');
+    expect(textOf(question)).toContain('Second on Files');
+    const after = await t.visitor.submit(question, {});
+    expect(textOf(after)).toContain('All access has ended. No app has access');
+    expect(await Promise.all(all.map((tokens) => isLive(t, tokens)))).toEqual([false, false]);
+    expect((await t.post('/token', redemption(code, verifier))).status).toBe(400);
+  });
+
+  it('say that they end at once where the server asks us each time', async () => {
+    const t = await setScene({
+      resources: [
+        {
+          resource: 'https://mcp.example/notes',
+          name: 'Notes',
+          scopes: { 'notes:read': 'Read your notes' },
+          endsAtOnce: true,
+        },
+      ],
+      clients: [],
+    });
+    const { grantId } = await connect(t, 'App');
+    await visitHome(t.visitor, '/connections');
+    expect(textOf(await t.visitor.open(`/connections/end?connection=${grantId}`))).toContain(
+      'It ends at once.',
+    );
+  });
+
+  it('T067: are ended by their own person and through the page only', async () => {
+    const t = await setScene();
+    const mine = await connect(t, 'Mine');
+    await visitHome(t.visitor, '/connections');
+    const question = await t.visitor.open(`/connections/end?connection=${mine.grantId}`);
+    const before = t.snapshot();
+    const attempts: readonly (() => Promise<Sight>)[] = [
+      () => t.visitor.submit(question, { token: undefined }),
+      () => t.visitor.submit(question, { token: 'x' }),
+      () => createVisitor(t.server).submit(question, {}),
+      async () => {
+        t.visitor.headers = { 'sec-fetch-site': 'cross-site' };
+        const sight = await t.visitor.submit(question, {});
+        t.visitor.headers = {};
+        return sight;
+      },
+      // Neither one nor all.
+      () => t.visitor.submit(question, { connection: undefined }),
+      () => t.visitor.submit(question, { connection: 'grant_of_somebody_else' }),
+      () => t.visitor.open('/connections/end?all=yes', { method: 'HEAD' }),
+    ];
+    for (const attempt of attempts) {
+      await attempt();
+      expect(t.snapshot()).toBe(before);
+    }
+    await t.visitor.submit(question, {});
+    expect(await isLive(t, mine)).toBe(false);
+  });
+});
+
+describe('sessions', () => {
+  const firefox = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' };
+
+  async function three(t: Scene): Promise<readonly [Visitor, Visitor, Visitor]> {
+    const visitors = [t.visitor, t.stranger('198.51.100.7'), t.stranger('198.51.100.8')] as const;
+    visitors[1].headers = firefox;
+    for (const visitor of visitors) await visitHome(visitor, '/account');
+    return visitors;
+  }
+
+  it('are listed with browser and address, this one marked', async () => {
+    const t = await setScene();
+    const [mine] = await three(t);
+    const text = textOf(await mine.open('/account'));
+    expect(text).toContain('Firefox on Linux since just now from 198.51.100.7');
+    expect(text).toContain('A browser this browser, since just now from 192.0.2.1');
+    expect(text.match(/since/g)).toHaveLength(3);
+  });
+
+  it('end one by one, and all others at once; nobody ends another person\u2019s', async () => {
+    const t = await setScene();
+    const [mine, other, third] = await three(t);
+    const [, { hash = '' } = {}] = (await t.store.listSessions('user_ada', t.clock.now)).filter(
+      ({ address }) => address !== '192.0.2.1',
+    );
+    const page = await mine.open('/account');
+    const before = t.snapshot();
+    await mine.submit(page, { session: 'x'.repeat(43) }, '/account/sessions');
+    await mine.submit(page, { session: hash, token: 'x' }, '/account/sessions');
+    expect(t.snapshot()).toBe(before);
+
+    const after = await mine.submit(page, { session: hash }, '/account/sessions');
+    expect(textOf(after)).toContain('Signed out there.');
+    expect(await t.store.listSessions('user_ada', t.clock.now)).toHaveLength(2);
+    await mine.submit(page, { session: 'others' }, '/account/sessions');
+    expect((await mine.open('/account')).path).toBe('/account');
+    for (const visitor of [other, third])
+      expect((await visitor.open('/account')).path).toBe('/login?to=account');
+  });
+
+  it('end at sign-out', async () => {
+    const t = await setScene();
+    const [mine] = await three(t);
+    const page = await mine.open('/account');
+    expect(textOf(await mine.submit(page, {}, '/logout'))).toContain('You are signed out');
+    expect((await mine.open('/connections')).path).toBe('/login?to=connections');
+  });
+});
+
+describe('browserName', () => {
+  const webkit = 'AppleWebKit/537.36 (KHTML, like Gecko)';
+  it.each([
+    [firefoxOn('Windows NT 10.0; Win64; x64'), 'Firefox on Windows'],
+    [
+      `Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) ${webkit} Chrome/141.0.0.0 Safari/537.36`,
+      'Chrome on Mac',
+    ],
+    [`Mozilla/5.0 (Windows NT 10.0) ${webkit} Chrome/141.0.0.0 Safari/537.36 Edg/141.0`, 'Edge on Windows'],
+    [
+      'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1 (KHTML, like Gecko) Version/18.0 Mobile/15E148 Safari/604.1',
+      'Safari on iPhone',
+    ],
+    [`Mozilla/5.0 (Linux; Android 15) ${webkit} Chrome/141.0.0.0 Mobile Safari/537.36`, 'Chrome on Android'],
+    ['curl/8.0', null],
+    ['<script>', null],
+    [null, null],
+  ])('%s', (given, expected) => {
+    expect(browserName(given)).toBe(expected);
+  });
+});
+
+function firefoxOn(system: string): string {
+  return `Mozilla/5.0 (${system}; rv:140.0) Gecko/20100101 Firefox/140.0`;
+}
+
+describe('times in words', () => {
+  it.each([
+    [0, 'just now'], [-5, 'just now'], [59, 'just now'], [60, '1 minute ago'], [3599, '59 minutes ago'], [7200, '2 hours ago'],
+    [86_400, '1 day ago'], [13 * 86_400, '13 days ago'], [14 * 86_400, 'on 1 January 2027'],
+  ])('%i seconds: %s', (passed, words) => {
+    expect(agoInWords(1_800_000_000 - passed, 1_800_000_000)).toBe(words);
+  }); // biome-ignore format: a table
+
+  it.each([
+    [1, '1 second'],
+    [600, '10 minutes'],
+    [3600, '1 hour'],
+    [90_000, '1 day'],
+  ])('%i: %s', (seconds, words) => {
+    expect(duration(seconds)).toBe(words);
+  });
+});
