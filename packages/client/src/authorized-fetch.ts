@@ -1,7 +1,7 @@
 /** `fetch` with an access token: sent to the server's own origin only, renewed when it is refused, widened when it is too narrow. */
 import type { Access, Renewal } from './access.ts';
 import type { Configuration } from './configuration.ts';
-import { NO_CHALLENGE, readServerChallenge } from './discovery/challenge.ts';
+import { NO_CHALLENGE, readServerChallenge, type ServerChallenge } from './discovery/challenge.ts';
 import type { Nonces } from './dpop/nonces.ts';
 import { createProof } from './dpop/proof.ts';
 import { ClientError } from './errors.ts';
@@ -193,12 +193,18 @@ async function makeRepeatable(input: string | URL | Request, init: RequestInit =
   return { ...init, method, headers, signal, redirect, body };
 }
 
-/** Asks the server without a token, so that it says what it wants. */
-export async function provoke(configuration: Configuration): Promise<ReturnType<typeof readServerChallenge>> {
-  const response = await configuration.fetch(configuration.server, {
-    headers: { accept: 'application/json, text/event-stream' },
-    redirect: 'manual',
-  });
-  await discard(response);
-  return response.status === 401 ? readServerChallenge(response.headers) : NO_CHALLENGE;
+/**
+ * Asks the server without a token, so that it says what it wants.
+ * @throws ClientError `unreachable`
+ */
+export async function provoke({ fetch, server, limits }: Configuration): Promise<ServerChallenge> {
+  const signal = AbortSignal.timeout(limits.timeout);
+  const headers = { accept: 'application/json, text/event-stream' };
+  try {
+    const response = await fetch(server, { headers, redirect: 'manual', signal });
+    await discard(response);
+    return response.status === 401 ? readServerChallenge(response.headers) : NO_CHALLENGE;
+  } catch (cause) {
+    throw new ClientError('unreachable', `${new URL(server).origin} could not be reached.`, { cause });
+  }
 }

@@ -376,6 +376,17 @@ describe('outages', () => {
     expectNothingBegun(world);
   });
 
+  it('[C-META-61] in a browser, a document whose server does not expect the version header is asked for without it', async () => {
+    const world = await createWorld();
+    const client = world.client({
+      oauthFetch: (input, init) => {
+        const preflighted = new Headers(init?.headers).has('mcp-protocol-version');
+        return preflighted ? Promise.reject(new TypeError('Failed to fetch')) : fetch(input, init);
+      },
+    });
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+  });
+
   it('an outage is not remembered: the next request tries again', async () => {
     const world = await createWorld();
     let broken = true;

@@ -35,6 +35,14 @@ function createOwnersClient(options: Partial<NodeClientOptions> = {}) {
   return { client, opened };
 }
 
+const headers = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
+const whoami = JSON.stringify({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
+  params: { name: 'whoami', arguments: {} },
+});
+
 const info = { name: 'test', version: '1.0.0' };
 
 it('SDK 1.x and 2.x share one session, and step up when a call needs more', async () => {
@@ -69,17 +77,7 @@ it('SDK 1.x and 2.x share one session, and step up when a call needs more', asyn
 it('comes back after a refresh, and is signed out at the server', async () => {
   let offset = 0;
   const { client, opened } = createOwnersClient({ clock: () => Date.now() + offset });
-  const call = () =>
-    client.fetch(server.resource, {
-      method: 'POST',
-      headers: { accept: 'application/json, text/event-stream', 'content-type': 'application/json' },
-      body: JSON.stringify({
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'tools/call',
-        params: { name: 'whoami', arguments: {} },
-      }),
-    });
+  const call = () => client.fetch(server.resource, { method: 'POST', headers, body: whoami });
   expect((await call()).status).toBe(200);
   const first = await client.accessToken();
   offset = 3_600_000;
@@ -93,4 +91,26 @@ it('comes back after a refresh, and is signed out at the server', async () => {
     headers: { authorization: `Bearer ${second}` },
   });
   expect(refused.status).toBe(401);
+});
+
+it('T124 a refresh whose answer was lost on its way is repeated, and the session lives on', async () => {
+  let offset = 0;
+  let lost = 0;
+  const { client, opened } = createOwnersClient({
+    clock: () => Date.now() + offset,
+    limits: { retryDelays: [1] },
+    oauthFetch: async (input, init) => {
+      const response = await fetch(input, init);
+      if (!String(init?.body).includes('grant_type=refresh_token') || lost > 0) return response;
+      lost += 1;
+      throw new TypeError('The connection was lost.');
+    },
+  });
+  const call = () => client.fetch(server.resource, { method: 'POST', headers, body: whoami });
+  expect((await call()).status).toBe(200);
+  for (let round = 1; round <= 3; round += 1) {
+    offset = round * 3_600_000;
+    expect((await call()).status).toBe(200);
+  }
+  expect([lost, opened.length]).toEqual([1, 1]);
 });

@@ -47,7 +47,8 @@ export function checkPkceSupport({ profile, metadata, issuer }: Discovery): void
   if (metadata.code_challenge_methods_supported?.includes(CODE_CHALLENGE_METHOD) === true) return;
   throw new ClientError(
     'pkce_unsupported',
-    `${displayText(issuer)} does not say that it supports PKCE with S256, so signing in there would not be safe.`,
+    `${displayText(issuer)} does not say that it supports PKCE with S256, so signing in there would not be safe. ` +
+      'If you know that it does, pin revision 2025-06-18.',
   );
 }
 

@@ -45,11 +45,18 @@ export async function searchDocument(
 }
 
 async function askForDocument({ wire, headers }: DocumentRequest, url: string): Promise<Outcome> {
+  const outcome = await tryDocument(wire, headers, url);
+  // In a browser a server that does not expect the header in its preflight looks like no server at all.
+  const plain = outcome.kind === 'failed' && outcome.passable && outcome.error.code === 'unreachable';
+  return plain ? tryDocument(wire, {}, url) : outcome;
+}
+
+async function tryDocument(wire: Wire, headers: DocumentRequest['headers'], url: string): Promise<Outcome> {
   try {
     return understand(url, await exchange(wire, url, { method: 'GET', headers }));
   } catch (error) {
     if (!(error instanceof ClientError)) throw error;
-    // In a browser an answer without CORS headers looks like no answer at all, so the next place is asked.
+    // So does an answer without CORS headers; the next place may be asked.
     return {
       kind: 'failed',
       error,
