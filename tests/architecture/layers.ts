@@ -13,6 +13,7 @@ export interface Manifest {
   readonly name: string;
   readonly exports?: Readonly<Record<string, { readonly source: string } | string>>;
   readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
   readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
@@ -160,7 +161,11 @@ function unlisted({ from, specifier, to }: Link, manifests: Manifests): readonly
   const name = packageName(specifier);
   const manifest = manifests[folder];
   if (name === manifest?.name) return [];
-  const listed = { ...manifest?.dependencies, ...manifest?.peerDependencies };
+  const listed = {
+    ...manifest?.dependencies,
+    ...manifest?.optionalDependencies,
+    ...manifest?.peerDependencies,
+  };
   return name in listed
     ? []
     : [`${from} imports ${name}, which packages/${folder}/package.json does not list`];
