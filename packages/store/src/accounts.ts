@@ -1,7 +1,13 @@
 /** Accounts, browser sessions and setup links as facts of a database. */
-import type { AccountRecord, AccountStore, SessionRecord } from '@portcullis/authorization-server/ports';
+import type {
+  AccountLinkRecord,
+  AccountRecord,
+  AccountStore,
+  SessionRecord,
+} from '@portcullis/authorization-server/ports';
 import type { Database, Steps } from './database.ts';
-import { sql } from './sql.ts';
+import { endAll } from './grants.ts';
+import { type Query, sql } from './sql.ts';
 
 interface AccountRow {
   readonly id: string;
@@ -10,6 +16,14 @@ interface AccountRow {
   readonly password_hash: string;
   readonly created_at: number;
   readonly disabled_at: number | null;
+}
+
+interface AccountLinkRow {
+  readonly hash: string;
+  readonly account_id: string;
+  readonly purpose: AccountLinkRecord['purpose'];
+  readonly created_at: number;
+  readonly expires_at: number;
 }
 
 interface SessionRow {
@@ -51,6 +65,35 @@ export function createAccountStore(database: Database): AccountStore {
     },
     createFirstAccount: (account, setupHash) =>
       database.fact({ steps: () => makeFirst(account, setupHash), postgres: { lock: 'accounts' } }),
+    addAccount: (account, invitation) =>
+      database.fact({ steps: () => add(account, invitation), postgres: { lock: 'accounts' } }),
+    async listAccounts(after, limit) {
+      const rows = await database.read<AccountRow>(
+        sql`SELECT id, email, email_key, password_hash, created_at, disabled_at FROM accounts WHERE email_key > ${after}
+          ORDER BY email_key LIMIT ${limit}`,
+      );
+      return rows.flatMap((row) => readAccount([row]) ?? []);
+    },
+    disableAccount: (id, at) =>
+      database.fact({ steps: () => disable(id, at), postgres: { lock: 'accounts' } }),
+    async enableAccount(id) {
+      const enabled = await database.change(
+        sql`UPDATE accounts SET disabled_at = NULL WHERE id = ${id} RETURNING 1 AS one`,
+      );
+      return enabled.length > 0;
+    },
+    saveAccountLink: (link) =>
+      database.fact({ steps: () => replaceLink(link), postgres: { lock: 'accounts' } }),
+    async findAccountLink(hash, now) {
+      const [row] = await database.read<AccountLinkRow>(
+        sql`SELECT l.hash, l.account_id, l.purpose, l.created_at, l.expires_at
+          FROM account_links l JOIN accounts a ON a.id = l.account_id
+          WHERE l.hash = ${hash} AND l.expires_at > ${now} AND a.disabled_at IS NULL`,
+      );
+      return row === undefined ? null : readLink(row);
+    },
+    useAccountLink: (hash, passwordHash, at) =>
+      database.fact({ steps: () => useLink(hash, passwordHash, at), postgres: { lock: 'accounts' } }),
     async replacePasswordHash(accountId, oldHash, newHash) {
       await database.change(
         sql`UPDATE accounts SET password_hash = ${newHash} WHERE id = ${accountId} AND password_hash = ${oldHash}`,
@@ -96,11 +139,68 @@ function* makeFirst(account: AccountRecord, setupHash: string | null): Steps<'cr
     const links = yield sql`SELECT 1 AS one FROM setup_links WHERE hash = ${setupHash}`;
     if (links.length === 0) return 'refused';
   }
-  yield sql`INSERT INTO accounts (id, email, email_key, password_hash, created_at, disabled_at)
-    VALUES (${account.id}, ${account.email}, ${account.emailKey}, ${account.passwordHash}, ${account.createdAt},
-      ${account.disabledAt})`;
+  yield insertAccount(account);
   yield sql`DELETE FROM setup_links`;
   return 'created';
+}
+
+function* add(account: AccountRecord, invitation: AccountLinkRecord): Steps<boolean> {
+  const others = yield sql`SELECT 1 AS one FROM accounts WHERE email_key = ${account.emailKey}`;
+  if (others.length > 0) return false;
+  yield insertAccount(account);
+  yield insertLink(invitation);
+  return true;
+}
+
+/** Whoever redeems a code at this moment is waited for, or finds it spent: see `endAll`. */
+function* disable(id: string, at: number): Steps<boolean> {
+  const found = yield sql`SELECT 1 AS one FROM accounts WHERE id = ${id}`;
+  yield sql`UPDATE accounts SET disabled_at = ${at} WHERE id = ${id} AND disabled_at IS NULL`;
+  yield sql`DELETE FROM sessions WHERE account_id = ${id}`;
+  yield sql`DELETE FROM account_links WHERE account_id = ${id}`;
+  yield* endAll(id, at);
+  return found.length > 0;
+}
+
+function* replaceLink(link: AccountLinkRecord): Steps<void> {
+  yield sql`DELETE FROM account_links WHERE account_id = ${link.accountId}`;
+  yield insertLink(link);
+}
+
+function* useLink(hash: string, passwordHash: string, at: number): Steps<boolean> {
+  // Point of no return: of all who come, one finds the link.
+  const [used] =
+    (yield sql`DELETE FROM account_links WHERE hash = ${hash} AND expires_at > ${at} RETURNING account_id`) as readonly Pick<
+      AccountLinkRow,
+      'account_id'
+    >[];
+  if (used === undefined) return false;
+  const id = used.account_id;
+  yield sql`UPDATE accounts SET password_hash = ${passwordHash} WHERE id = ${id}`;
+  yield sql`DELETE FROM account_links WHERE account_id = ${id}`;
+  yield sql`DELETE FROM sessions WHERE account_id = ${id}`;
+  return true;
+}
+
+function insertAccount(account: AccountRecord): Query {
+  return sql`INSERT INTO accounts (id, email, email_key, password_hash, created_at, disabled_at)
+    VALUES (${account.id}, ${account.email}, ${account.emailKey}, ${account.passwordHash}, ${account.createdAt},
+      ${account.disabledAt})`;
+}
+
+function insertLink(link: AccountLinkRecord): Query {
+  return sql`INSERT INTO account_links (hash, account_id, purpose, created_at, expires_at)
+    VALUES (${link.hash}, ${link.accountId}, ${link.purpose}, ${link.createdAt}, ${link.expiresAt})`;
+}
+
+function readLink(row: AccountLinkRow): AccountLinkRecord {
+  return {
+    hash: row.hash,
+    accountId: row.account_id,
+    purpose: row.purpose,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+  };
 }
 
 function readAccount([row]: readonly AccountRow[]): AccountRecord | null {

@@ -2,6 +2,7 @@
 import type { AuthorizationStore } from '@portcullis/authorization-server/ports';
 import { afterEach, beforeEach, describe } from 'vitest';
 import { describeAccounts } from './contract/accounts.ts';
+import { describeAdministration } from './contract/administration.ts';
 import { describeAssertions } from './contract/assertions.ts';
 import { describeClientDocuments } from './contract/client-documents.ts';
 import { describeClients } from './contract/clients.ts';
@@ -35,6 +36,7 @@ export function describeStoreContract(name: string, open: () => Promise<Authoriz
     });
 
     describeAccounts(store);
+    describeAdministration(store);
     describeClients(store);
     describeClientDocuments(store);
     describeAssertions(store);

@@ -227,7 +227,7 @@ function rotateAtOnce(
  * Codes come first: whoever is redeeming one holds its row, so on PostgreSQL this waits, and then finds the grant that was
  * made. A code of today has not expired, which is how the few are found.
  */
-function* endAll(accountId: string, at: number): Steps<number> {
+export function* endAll(accountId: string, at: number): Steps<number> {
   yield sql`UPDATE codes SET spent_at = ${at} WHERE expires_at > ${at} AND account_id = ${accountId} AND spent_at IS NULL`;
   const ended =
     yield sql`UPDATE grants SET revoked_at = ${at} WHERE account_id = ${accountId} AND revoked_at IS NULL RETURNING 1 AS one`;

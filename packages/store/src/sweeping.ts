@@ -26,6 +26,8 @@ function steps(now: number, limit: number): readonly Query[] {
       (SELECT id FROM transactions WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${limit}) RETURNING 1 AS one`,
     sql`DELETE FROM sessions WHERE hash IN
       (SELECT hash FROM sessions WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${limit}) RETURNING 1 AS one`,
+    sql`DELETE FROM account_links WHERE hash IN
+      (SELECT hash FROM account_links WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${limit}) RETURNING 1 AS one`,
     sql`DELETE FROM codes WHERE hash IN
       (SELECT hash FROM codes WHERE expires_at <= ${now - CODE_KEPT} ORDER BY expires_at LIMIT ${limit}) RETURNING 1 AS one`,
     sql`DELETE FROM revoked_access_tokens WHERE id IN

@@ -8,6 +8,7 @@ import {
   makeGrant,
   NOW,
   newAccount,
+  newAccountLink,
   newClient,
   newClientDocument,
   newKey,
@@ -71,6 +72,14 @@ async function doEverything(whole: AuthorizationStore): Promise<void> {
   await store.replacePasswordHash(account.id, account.passwordHash, account.passwordHash);
   await store.saveSession(newSession(account.id, { hash: 'session' }));
   await store.findSession('session', NOW);
+  const invited = newAccount();
+  await store.addAccount(invited, newAccountLink(invited.id));
+  await store.listAccounts('', 10);
+  await store.saveAccountLink(newAccountLink(invited.id, { hash: 'reset' }));
+  await store.findAccountLink('reset', NOW);
+  await store.useAccountLink('reset', account.passwordHash, NOW);
+  await store.disableAccount(invited.id, NOW);
+  await store.enableAccount(invited.id);
   await store.listSessions(account.id, NOW);
   await store.endSessionsOf(account.id, 'session');
   await store.endSession('session');

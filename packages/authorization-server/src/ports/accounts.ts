@@ -27,6 +27,17 @@ export interface SessionRecord {
   readonly browser: string | null;
 }
 
+/** A one-time link by which the owner of an account chooses how to sign in. Times in epoch seconds. */
+export interface AccountLinkRecord {
+  /** Base64url SHA-256 of the link's token. */
+  readonly hash: string;
+  readonly accountId: string;
+  /** The owner is new, or has lost the way in. */
+  readonly purpose: 'invitation' | 'reset';
+  readonly createdAt: number;
+  readonly expiresAt: number;
+}
+
 export interface AccountStore {
   hasAccounts(): Promise<boolean>;
   findAccount(id: string): Promise<AccountRecord | null>;
@@ -41,6 +52,28 @@ export interface AccountStore {
    * racing calls exactly one answers `created`, and with it every setup link is spent.
    */
   createFirstAccount(account: AccountRecord, setupHash: string | null): Promise<'created' | 'refused'>;
+  /** Makes an account with the link of its invitation. One fact. @returns `false` when the address is taken */
+  addAccount(account: AccountRecord, invitation: AccountLinkRecord): Promise<boolean>;
+  /** Accounts in the order of their e-mail keys, those behind `after` only. */
+  listAccounts(after: string, limit: number): Promise<readonly AccountRecord[]>;
+  /**
+   * Disables an account. One fact: its sessions, links, grants and codes end with it, for good. Disabling twice changes
+   * nothing. @returns `false` when there is none
+   */
+  disableAccount(id: string, at: number): Promise<boolean>;
+  /** @returns `false` when there is none */
+  enableAccount(id: string): Promise<boolean>;
+
+  /** Keeps a link; the account's earlier ones end. */
+  saveAccountLink(link: AccountLinkRecord): Promise<void>;
+  /** The link, unless it was used or has expired, or its account is disabled. */
+  findAccountLink(hash: string, now: number): Promise<AccountLinkRecord | null>;
+  /**
+   * Uses a link: its account gets the password and loses every other way in and every session. One fact: of racing calls
+   * one answers `true`.
+   */
+  useAccountLink(hash: string, passwordHash: string, at: number): Promise<boolean>;
+
   /** Replaces the password hash if it is still the old one. */
   replacePasswordHash(accountId: string, oldHash: string, newHash: string): Promise<void>;
 

@@ -1,6 +1,7 @@
 /** Records for the contract: each new, whole, and like those of real life. */
 import { hash, randomBytes } from 'node:crypto';
 import type {
+  AccountLinkRecord,
   AccountRecord,
   AuthorizationStore,
   ClientDocumentRecord,
@@ -40,6 +41,20 @@ export function newAccount(changes: Partial<AccountRecord> = {}): AccountRecord 
     passwordHash: '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4',
     createdAt: NOW,
     disabledAt: null,
+    ...changes,
+  };
+}
+
+export function newAccountLink(
+  accountId: string,
+  changes: Partial<AccountLinkRecord> = {},
+): AccountLinkRecord {
+  return {
+    hash: newHash(),
+    accountId,
+    purpose: 'invitation',
+    createdAt: NOW,
+    expiresAt: NOW + 1000,
     ...changes,
   };
 }

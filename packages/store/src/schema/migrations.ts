@@ -27,7 +27,12 @@ export const migrations: readonly Migration[] = [
   {
     number: 3,
     name: 'when and where grants and sessions are used',
-    statements: (dialect) => [...usage(dialect)],
+    statements: usage,
+  },
+  {
+    number: 4,
+    name: 'links by which owners of accounts choose how to sign in',
+    statements: accountLinks,
   },
 ];
 
@@ -201,5 +206,19 @@ function usage({ text, integer }: Dialect): readonly string[] {
     `ALTER TABLE grants ADD COLUMN last_used_from ${text}`,
     'UPDATE grants SET last_used_at = created_at',
     'CREATE INDEX grants_by_account ON grants (account_id) WHERE revoked_at IS NULL',
+  ];
+}
+
+function accountLinks({ text, integer, table }: Dialect): readonly string[] {
+  return [
+    `CREATE TABLE account_links (
+      hash ${text} PRIMARY KEY NOT NULL,
+      account_id ${text} NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+      purpose ${text} NOT NULL,
+      created_at ${integer} NOT NULL,
+      expires_at ${integer} NOT NULL
+    ) ${table}`,
+    'CREATE INDEX account_links_by_account ON account_links (account_id)',
+    'CREATE INDEX account_links_by_expiry ON account_links (expires_at)',
   ];
 }

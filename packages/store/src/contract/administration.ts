@@ -1,0 +1,144 @@
+/** The contract of accounts in the hands of an administrator: added, disabled, enabled, and the links for their owners. */
+import { describe, expect, it } from 'vitest';
+import {
+  grantOf,
+  issueCode,
+  makeGrant,
+  NOW,
+  newAccount,
+  newAccountLink,
+  newCode,
+  newHash,
+  newRefreshToken,
+  newSession,
+  RACERS,
+  race,
+  type StoreOfTest,
+  times,
+} from './samples.ts';
+
+const NEW_HASH = '$argon2id$v=19$m=47104,t=1,p=1$bmV3$bmV3';
+
+export function describeAdministration(store: StoreOfTest): void {
+  /** An account with its invitation. */
+  const add = async () => {
+    const account = newAccount();
+    const link = newAccountLink(account.id);
+    expect(await store().addAccount(account, link)).toBe(true);
+    return { account, link };
+  };
+
+  describe('accounts that an administrator makes', () => {
+    it('are there with the link of their invitation; an address is taken once', async () => {
+      const { account, link } = await add();
+      expect(await store().findAccountByEmail(account.emailKey)).toEqual(account);
+      expect(await store().findAccountLink(link.hash, NOW)).toEqual(link);
+
+      const second = newAccount({ emailKey: account.emailKey });
+      const other = newAccountLink(second.id);
+      expect(await store().addAccount(second, other)).toBe(false);
+      expect(await store().findAccount(second.id)).toBeNull();
+      expect(await store().findAccountLink(other.hash, NOW)).toBeNull();
+    });
+
+    it(`are one when ${RACERS} make the same at once`, async () => {
+      const outcomes = await race(
+        times(RACERS, () => () => {
+          const account = newAccount({ emailKey: 'ada@example.com' });
+          return store().addAccount(account, newAccountLink(account.id));
+        }),
+      );
+      expect(outcomes).toEqual({ true: 1, false: RACERS - 1 });
+    });
+
+    it('are listed in the order of their addresses, page by page', async () => {
+      const keys = ['c@example.com', 'a@example.com', 'B@example.com', 'b@example.com'];
+      for (const emailKey of keys) {
+        const account = newAccount({ emailKey });
+        await store().addAccount(account, newAccountLink(account.id));
+      }
+      const list = async (after: string) =>
+        (await store().listAccounts(after, 2)).map(({ emailKey }) => emailKey);
+      expect(await list('')).toEqual(['B@example.com', 'a@example.com']);
+      expect(await list('a@example.com')).toEqual(['b@example.com', 'c@example.com']);
+      expect(await list('c@example.com')).toEqual([]);
+    });
+
+    it('lose sessions, links, grants and codes when they are disabled, and do not get them back', async () => {
+      const [{ account, link }, bystander] = [await add(), await add()];
+      const session = newSession(account.id);
+      const foreign = newSession(bystander.account.id);
+      for (const one of [session, foreign]) await store().saveSession(one);
+      const { grant, token } = await makeGrant(store(), { grant: { accountId: account.id } });
+      const code = await issueCode(store(), newCode({ accountId: account.id }));
+
+      expect(await store().disableAccount(account.id, NOW + 1)).toBe(true);
+      expect(await store().disableAccount(account.id, NOW + 2)).toBe(true);
+      expect(await store().findAccount(account.id)).toEqual({ ...account, disabledAt: NOW + 1 });
+      const nothingLeft = async () => {
+        expect(await store().findSession(session.hash, NOW + 2)).toBeNull();
+        expect(await store().findAccountLink(link.hash, NOW + 2)).toBeNull();
+        expect(await store().isAccessTokenLive('token', grant.id)).toBe(false);
+        const successor = newRefreshToken(grant.id);
+        expect(await store().rotateRefreshToken(token.hash, successor, NOW + 2, 30)).toBe('gone');
+        expect(await store().redeemCode(code.hash, grantOf(code), null, NOW + 2)).toBe('spent');
+      };
+      await nothingLeft();
+      expect(await store().enableAccount(account.id)).toBe(true);
+      expect(await store().findAccount(account.id)).toEqual(account);
+      await nothingLeft();
+      expect(await store().findSession(foreign.hash, NOW)).toEqual(foreign);
+      expect(await store().findAccountLink(bystander.link.hash, NOW)).toEqual(bystander.link);
+    });
+
+    it('are told apart from those that are not there', async () => {
+      expect(await store().disableAccount('user_nobody', NOW)).toBe(false);
+      expect(await store().enableAccount('user_nobody')).toBe(false);
+    });
+  });
+
+  describe('links of accounts', () => {
+    it('give the account its password once, and end its sessions and other links', async () => {
+      const { account } = await add();
+      const link = newAccountLink(account.id, { purpose: 'reset' });
+      await store().saveAccountLink(link);
+      const session = newSession(account.id);
+      await store().saveSession(session);
+
+      expect(await store().useAccountLink(newHash(), NEW_HASH, NOW)).toBe(false);
+      expect(await store().findAccount(account.id)).toEqual(account);
+      expect(await store().useAccountLink(link.hash, NEW_HASH, NOW)).toBe(true);
+      expect(await store().findAccount(account.id)).toEqual({ ...account, passwordHash: NEW_HASH });
+      expect(await store().findSession(session.hash, NOW)).toBeNull();
+      expect(await store().useAccountLink(link.hash, account.passwordHash, NOW)).toBe(false);
+      expect(await store().findAccountLink(link.hash, NOW)).toBeNull();
+    });
+
+    it('take the place of earlier ones', async () => {
+      const [{ account, link: first }, bystander] = [await add(), await add()];
+      const second = newAccountLink(account.id, { purpose: 'reset' });
+      await store().saveAccountLink(second);
+      expect(await store().findAccountLink(first.hash, NOW)).toBeNull();
+      expect(await store().useAccountLink(first.hash, NEW_HASH, NOW)).toBe(false);
+      expect(await store().findAccountLink(second.hash, NOW)).toEqual(second);
+      expect(await store().findAccountLink(bystander.link.hash, NOW)).toEqual(bystander.link);
+    });
+
+    it('work until the second in which they expire, and are swept then', async () => {
+      const { account, link } = await add();
+      expect(await store().findAccountLink(link.hash, link.expiresAt)).toBeNull();
+      expect(await store().useAccountLink(link.hash, NEW_HASH, link.expiresAt)).toBe(false);
+      expect(await store().findAccount(account.id)).toEqual(account);
+      expect(await store().sweep(link.expiresAt - 1, 10)).toBe(0);
+      expect(await store().sweep(link.expiresAt, 10)).toBe(1);
+    });
+
+    it(`let one of ${RACERS} in`, async () => {
+      const { link } = await add();
+      const outcomes = await race(
+        times(RACERS, () => () => store().useAccountLink(link.hash, NEW_HASH, NOW)),
+      );
+      expect(outcomes).toEqual({ true: 1, false: RACERS - 1 });
+    });
+  });
+}
