@@ -21,6 +21,13 @@ export type AuthorizationEvent = About &
         readonly lastGoodCopy: boolean;
       }
     | { readonly type: 'account.created' | 'account.signed-in' | 'account.sign-in-refused' }
+    | {
+        readonly type:
+          | 'account.disabled'
+          | 'account.enabled'
+          | 'account.reset-link-made'
+          | 'account.link-used';
+      }
     | { readonly type: 'access.ended' | 'sessions.ended'; readonly count: number }
     | { readonly type: 'consent.allowed' | 'consent.denied' }
     | { readonly type: 'code.issued' | 'code.replayed' }

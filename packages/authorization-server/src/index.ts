@@ -1,5 +1,6 @@
 /** OAuth 2.1 authorization server for protected context-protocol servers: `createAuthorizationServer`. */
 import type { AccessTokenClaims } from '@portcullis/protocol';
+import { type AccountAdministration, createAccountAdministration } from './accounts/administer.ts';
 import { createInteraction } from './authorize/interaction.ts';
 import { type ClientAdministration, createClientAdministration } from './clients/administer.ts';
 import { createClients } from './clients/clients.ts';
@@ -16,6 +17,13 @@ import { createGrants } from './token/grants.ts';
 import { createMint } from './token/mint.ts';
 import { createRefreshTokens } from './token/refresh-tokens.ts';
 
+export {
+  type AccountAdministration,
+  type AccountLink,
+  type AdministeredStore,
+  createAccountAdministration,
+  type ListedAccount,
+} from './accounts/administer.ts';
 export type { ClientAdministration, ListedClient } from './clients/administer.ts';
 export type { DocumentOptions } from './clients/documents/document-options.ts';
 export type { RegistrationOptions } from './clients/registration-rules.ts';
@@ -43,6 +51,8 @@ export interface AuthorizationServer {
   isLive(claims: AccessTokenClaims): Promise<boolean>;
   /** Clients that registered or that an administrator adds. */
   readonly clients: ClientAdministration;
+  /** The accounts of people. */
+  readonly accounts: AccountAdministration;
   /** A one-time link that makes the first account; `null` when there is one. */
   setupLink(): Promise<string | null>;
   /** Creates the first account, if there is none. */
@@ -82,6 +92,7 @@ export async function createAuthorizationServer(
     jwks: async () => ({ keys: keys.map(({ publicJwk }) => publicJwk) }),
     isLive: ({ jti, grant_id: grantId }) => store.isAccessTokenLive(jti, grantId ?? null),
     clients: createClientAdministration(configuration),
+    accounts: createAccountAdministration(configuration),
     setupLink: interaction.setupLink,
     bootstrap: interaction.bootstrap,
     close: async () => {},

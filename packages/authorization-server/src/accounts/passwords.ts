@@ -67,6 +67,11 @@ export function createPasswords(): Passwords {
   };
 }
 
+/** The hash of an account without a password: it costs the same work as any other, and nobody knows what would match. */
+export function unusableHash(): string {
+  return formatPhc({ cost: CURRENT_COST, salt: randomBytes(SALT_BYTES), tag: randomBytes(TAG_BYTES) });
+}
+
 function deriveTag(password: string, cost: Cost, salt: Buffer, tagLength: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const parameters = { message: password, nonce: salt, tagLength, ...cost };

@@ -6,6 +6,7 @@ import { createSignIn } from '../accounts/sign-in.ts';
 import type { FindClient } from '../clients/find-client.ts';
 import type { Configuration } from '../configuration.ts';
 import { createAccount } from '../home/account.ts';
+import { createAccountLinks } from '../home/account-links.ts';
 import { createConnections } from '../home/connections.ts';
 import { respondAsset } from '../pages/assets.ts';
 import { defineCookie } from '../pages/cookies.ts';
@@ -60,6 +61,7 @@ export function createInteraction(
       ...createConsent(rooms),
       ...createConnections(rooms),
       ...createAccount(rooms),
+      ...createAccountLinks(rooms, passwords),
       ...createSetup(rooms, firstAccount),
       createLogout(rooms),
       {

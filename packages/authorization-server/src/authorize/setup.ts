@@ -1,9 +1,10 @@
 /** The first start: a one-time link, a form, the first account. */
 import { readForm } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
+import { judgePassword } from '../accounts/chosen-password.ts';
 import { emailKey } from '../accounts/email.ts';
 import type { FirstAccount } from '../accounts/first-account.ts';
-import { passwordFault, SHORTEST_PASSWORD } from '../accounts/password-rules.ts';
+import { SHORTEST_PASSWORD } from '../accounts/password-rules.ts';
 import { respondPage, respondRedirect } from '../pages/respond.ts';
 import { readyPage, type SetupFaults, setupPage } from '../pages/setup.ts';
 import type { Route } from '../routes.ts';
@@ -52,13 +53,8 @@ export function createSetup(rooms: Rooms, firstAccount: FirstAccount): readonly 
 
 function judge(form: Parameters): SetupFaults {
   const key = emailKey(form.one('email') ?? '');
-  const password = form.one('password') ?? '';
-  const fault = passwordFault(password, key ?? '');
-  if (key !== null && fault === null && form.one('password_again') === password) return NO_FAULTS;
-  return {
-    email: key === null ? 'Enter an address such as you@example.com.' : null,
-    password: fault === null ? null : `The password ${fault}.`,
-    passwordAgain:
-      fault === null && form.one('password_again') !== password ? 'The two passwords differ.' : null,
-  };
+  const faults = judgePassword(form, key ?? '');
+  if (key !== null && faults === null) return NO_FAULTS;
+  const email = key === null ? 'Enter an address such as you@example.com.' : null;
+  return { email, password: faults?.password ?? null, passwordAgain: faults?.passwordAgain ?? null };
 }

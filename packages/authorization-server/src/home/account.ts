@@ -1,9 +1,9 @@
 /** A person's own account: where they are signed in, and signing out there. */
 import type { Rooms } from '../authorize/rooms.ts';
-import { type AccountNews, accountNews, accountPage } from '../pages/account.ts';
+import { accountPage } from '../pages/account.ts';
 import { respondPage, respondRedirect } from '../pages/respond.ts';
-import { homePaths } from '../pages/tabs.ts';
 import type { Route } from '../routes.ts';
+import { newsPath, readNews } from './news.ts';
 import { createSignedIn } from './signed-in.ts';
 
 export function createAccount(rooms: Rooms): readonly Route[] {
@@ -43,13 +43,4 @@ export function createAccount(rooms: Rooms): readonly Route[] {
       return respondRedirect(newsPath('signed-out'));
     }),
   ];
-}
-
-/** The account page, telling what has just happened. */
-export function newsPath(news: AccountNews): string {
-  return `${homePaths.account}?news=${news}`;
-}
-
-function readNews(name: string | undefined): AccountNews | null {
-  return name !== undefined && Object.hasOwn(accountNews, name) ? (name as AccountNews) : null;
 }

@@ -18,6 +18,7 @@ export interface SignedInBrowser {
 /** What has just happened, by the name that an address may carry. */
 export const accountNews = {
   'signed-out': 'Signed out there.',
+  reset: 'This is how you sign in from now on. You are signed out everywhere else.',
 } as const;
 
 export type AccountNews = keyof typeof accountNews;

@@ -1,6 +1,7 @@
 /** The pages of a server's first start: making the first account, and what comes then. */
 import { html } from 'hono/html';
 import { type Frame, field, hidden, layout, type Markup } from './layout.ts';
+import { passwordFields } from './password-fields.ts';
 
 export interface SetupPage {
   /** The token of the link. */
@@ -39,22 +40,10 @@ ${field({
   wrong: wrong.email,
   focus: !failed || wrong.email !== null,
 })}
-${field({
-  name: 'password',
-  type: 'password',
-  label: 'Password',
-  autocomplete: 'new-password',
-  hint: `At least ${page.shortestPassword} characters. A few words in a row do well.`,
-  wrong: wrong.password,
-  focus: wrong.email === null && wrong.password !== null,
-})}
-${field({
-  name: 'password_again',
-  type: 'password',
-  label: 'The same password again',
-  autocomplete: 'new-password',
-  wrong: wrong.passwordAgain,
-  focus: wrong.email === null && wrong.password === null && wrong.passwordAgain !== null,
+${passwordFields({
+  shortest: page.shortestPassword,
+  wrong,
+  first: failed && wrong.email === null,
 })}
 </div>
 <button class="button main">Create account</button>

@@ -83,8 +83,8 @@ export const situations: Readonly<Record<Situation, Words>> = {
     status: 403,
     heading: 'This link does not work any more',
     sentences: [
-      'It makes the first account, once. That has happened, or the link was not copied whole.',
-      'If there is no account yet, whoever runs this server gets a new link by starting it again.',
+      'It works once and not for ever. It was used already, has expired, or was not copied whole.',
+      'Ask whoever runs this server for a new one.',
     ],
   },
   busy: {

@@ -1,7 +1,8 @@
 /** The grant `authorization_code`: a code, and the proof of who asked for it, become tokens. */
 import { OAuthError, readAuthorizationCodeRequest, type TokenResponse } from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/authenticate.ts';
-import type { FoundCode, GrantRecord } from '../ports/index.ts';
+
+import type { AuthorizationStore, FoundCode, GrantRecord } from '../ports/index.ts';
 import { hashSecret, matchesSecret, newSecret } from '../secrets.ts';
 import type { Grant, GrantHands } from './grant.ts';
 import { narrow } from './narrow.ts';
@@ -79,6 +80,7 @@ async function redeem(
   // Point of no return: the code is spent, the grant exists.
   const outcome = await store.redeemCode(found.hash, grant, record, now);
   if (outcome === 'spent') throw invalid('used by a parallel request');
+  await checkAccount(store, grant, now);
   events({
     type: 'token.issued',
     grantType: 'authorization_code',
@@ -88,6 +90,21 @@ async function redeem(
     ...narrowed,
   });
   return refreshToken === null ? answer : { ...answer, refresh_token: refreshToken };
+}
+
+/**
+ * An account that was disabled meanwhile gets nothing. Looked at when the grant is there: whoever disables the account after
+ * this finds the grant and ends it, and whoever did before is seen here.
+ */
+async function checkAccount(
+  store: AuthorizationStore,
+  { id, accountId }: GrantRecord,
+  now: number,
+): Promise<void> {
+  const account = await store.findAccount(accountId);
+  if (account !== null && account.disabledAt === null) return;
+  await store.revokeGrant(id, now);
+  throw invalid('its account is gone');
 }
 
 function invalid(reason: string): OAuthError {

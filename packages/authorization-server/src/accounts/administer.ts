@@ -1,0 +1,97 @@
+/** Accounts in the hands of an administrator: added, listed, disabled, enabled, and given a new way in. */
+import type { Configuration } from '../configuration.ts';
+import type { AccountLinkRecord, AccountRecord } from '../ports/index.ts';
+import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
+import { emailKey } from './email.ts';
+import { unusableHash } from './passwords.ts';
+
+/** Seconds that a link waits for its owner. */
+const PATIENCE = { invitation: 7 * 86_400, reset: 86_400 } as const;
+
+/** A link for the owner of an account: whoever has it gets in, once. */
+export interface AccountLink {
+  readonly link: string;
+  /** Epoch seconds. */
+  readonly expiresAt: number;
+}
+
+/** What is told of an account. */
+export type ListedAccount = Pick<AccountRecord, 'id' | 'email' | 'createdAt' | 'disabledAt'>;
+
+/** All that it works with: it needs no running server. */
+export type AdministeredStore = Pick<Configuration, 'issuer' | 'store' | 'clock' | 'events'>;
+
+export interface AccountAdministration {
+  /** Makes an account and the link by which its owner chooses how to sign in. */
+  add(email: string): Promise<AccountLink | { readonly refused: 'no-address' | 'exists' }>;
+  /** Accounts in the order of their addresses: those behind the address `after`, at most `limit`. */
+  list(after?: string, limit?: number): Promise<readonly ListedAccount[]>;
+  /** Ends an account's sessions, grants and tokens at once, and lets nobody in until it is enabled again. @returns `false` when there is none */
+  disable(email: string): Promise<boolean>;
+  /** Lets its owner sign in again. What was ended stays ended. @returns `false` when there is none */
+  enable(email: string): Promise<boolean>;
+  /** A link by which the owner chooses anew how to sign in. When it is used, every session and every other way in ends. */
+  reset(email: string): Promise<AccountLink | { readonly refused: 'unknown' | 'disabled' }>;
+}
+
+export function createAccountAdministration({
+  issuer,
+  store,
+  clock,
+  events,
+}: AdministeredStore): AccountAdministration {
+  const find = async (email: string) => {
+    const key = emailKey(email);
+    return key === null ? null : store.findAccountByEmail(key);
+  };
+  const makeLink = (accountId: string, purpose: AccountLinkRecord['purpose']) => {
+    const token = newSecret();
+    const createdAt = clock();
+    const expiresAt = createdAt + PATIENCE[purpose];
+    const record: AccountLinkRecord = { hash: hashSecret(token), accountId, purpose, createdAt, expiresAt };
+    return { record, answer: { link: `${new URL(issuer).origin}/${purpose}?token=${token}`, expiresAt } };
+  };
+  return {
+    async add(email) {
+      const key = emailKey(email);
+      if (key === null) return { refused: 'no-address' };
+      const account: AccountRecord = {
+        id: newIdentifier('user'),
+        email: email.trim(),
+        emailKey: key,
+        passwordHash: unusableHash(),
+        createdAt: clock(),
+        disabledAt: null,
+      };
+      const { record, answer } = makeLink(account.id, 'invitation');
+      if (!(await store.addAccount(account, record))) return { refused: 'exists' };
+      events({ type: 'account.created', accountId: account.id });
+      return answer;
+    },
+    async list(after = '', limit = 100) {
+      const accounts = await store.listAccounts(emailKey(after) ?? '', limit);
+      return accounts.map(({ id, email, createdAt, disabledAt }) => ({ id, email, createdAt, disabledAt }));
+    },
+    async disable(email) {
+      const account = await find(email);
+      if (account === null || !(await store.disableAccount(account.id, clock()))) return false;
+      events({ type: 'account.disabled', accountId: account.id });
+      return true;
+    },
+    async enable(email) {
+      const account = await find(email);
+      if (account === null || !(await store.enableAccount(account.id))) return false;
+      events({ type: 'account.enabled', accountId: account.id });
+      return true;
+    },
+    async reset(email) {
+      const account = await find(email);
+      if (account === null) return { refused: 'unknown' };
+      if (account.disabledAt !== null) return { refused: 'disabled' };
+      const { record, answer } = makeLink(account.id, 'reset');
+      await store.saveAccountLink(record);
+      events({ type: 'account.reset-link-made', accountId: account.id });
+      return answer;
+    },
+  };
+}

@@ -1,0 +1,241 @@
+/** Accounts in the hands of an administrator: invited, disabled, enabled, given a new way in; and what their owners see. */
+import { describe, expect, it } from 'vitest';
+import type { AccountLink } from '../src/index.ts';
+import { ACCOUNT, claimsOf, ISSUER, redemption, refreshing } from './server-under-test.ts';
+import {
+  createVisitor,
+  EMAIL,
+  PASSWORD,
+  requestOf,
+  type Scene,
+  type Sight,
+  setScene,
+  textOf,
+  type Visitor,
+} from './visitor.ts';
+
+const BOB = 'Bob@Example.org';
+const NEW_PASSWORD = 'a bridge of rope and planks';
+const chosen = { password: NEW_PASSWORD, password_again: NEW_PASSWORD };
+
+/** The path and query of a link that must be one. */
+function pathOf(answer: AccountLink | { readonly refused: string }): string {
+  if ('refused' in answer) throw new Error(`There is no link: ${answer.refused}`);
+  expect(answer.link.startsWith(`${ISSUER}/`)).toBe(true);
+  return answer.link.slice(ISSUER.length);
+}
+
+async function signIn(visitor: Visitor, email: string, password: string): Promise<Sight> {
+  return visitor.submit(await visitor.open('/login'), { email, password });
+}
+
+async function expectUnchanged(t: Scene, status: number, act: () => Promise<Sight>): Promise<Sight> {
+  const before = t.snapshot();
+  const sight = await act();
+  expect(sight.status).toBe(status);
+  expect(t.snapshot()).toBe(before);
+  return sight;
+}
+
+describe('an invitation', () => {
+  it('lets its owner choose a password, once, and signs in', async () => {
+    const t = await setScene();
+    const path = pathOf(await t.server.accounts.add(BOB));
+    expect(path).toMatch(/^\/invitation\?token=[\w-]{43}$/);
+    expect(t.snapshot()).not.toContain(path.split('=')[1]);
+    const page = await t.visitor.open(path);
+    expect([page.status, page.html.includes('value="Bob@Example.org" readonly')]).toEqual([200, true]);
+    const ready = await t.visitor.submit(page, chosen);
+    expect([ready.path, textOf(ready)]).toEqual(['/setup', expect.stringContaining('Your account is ready')]);
+    expect((await t.visitor.open('/connections')).path).toBe('/connections');
+
+    const again = await expectUnchanged(t, 403, () => t.stranger().open(path));
+    expect(textOf(again)).toContain('This link does not work any more');
+    await expectUnchanged(t, 403, () =>
+      createVisitor(t.server).submit(page, { ...chosen, password: 'another good one' }),
+    );
+    expect((await signIn(t.stranger(), BOB, NEW_PASSWORD)).path).toBe('/connections');
+  });
+
+  it('is the only way in until it is used', async () => {
+    const t = await setScene();
+    await t.server.accounts.add(BOB);
+    for (const password of ['', 'portcullis', NEW_PASSWORD]) {
+      expect((await signIn(t.stranger(), BOB, password)).status).toBe(400);
+    }
+  });
+
+  it.each([
+    ['short', { password: 'short', password_again: 'short' }, 'must have at least 10 characters'],
+    [
+      'its address',
+      { password: 'bob@example.org', password_again: 'bob@example.org' },
+      'must not be the email address',
+    ],
+    [
+      'typed wrongly',
+      { password: NEW_PASSWORD, password_again: `${NEW_PASSWORD}x` },
+      'The two passwords differ.',
+    ],
+    ['missing', {}, 'must have at least 10 characters'],
+  ])('does not take a password that is %s, and works on', async (_what, fields, words) => {
+    const t = await setScene();
+    const page = await t.visitor.open(pathOf(await t.server.accounts.add(BOB)));
+    const sight = await expectUnchanged(t, 400, () => t.visitor.submit(page, fields));
+    expect(textOf(sight)).toContain(words);
+    expect((await t.visitor.submit(sight, chosen)).path).toBe('/setup');
+  });
+
+  it('works for a week, on its own page, and for a form of our own site', async () => {
+    const t = await setScene();
+    const path = pathOf(await t.server.accounts.add(BOB));
+    const page = await t.visitor.open(path);
+    for (const other of [
+      path.replace('/invitation', '/reset'),
+      path.replace('/invitation', '/setup'),
+      '/invitation',
+      '/invitation?token=',
+      `${path}x`,
+    ]) {
+      await expectUnchanged(t, 403, () => t.visitor.open(other));
+    }
+    await expectUnchanged(t, 403, () => t.visitor.submit(page, chosen, '/reset'));
+    t.visitor.headers = { 'sec-fetch-site': 'cross-site' };
+    await expectUnchanged(t, 403, () => t.visitor.submit(page, chosen));
+    t.visitor.headers = {};
+    t.clock.now += 7 * 86_400 - 1;
+    expect((await t.visitor.open(path)).status).toBe(200);
+    t.clock.now += 1;
+    await expectUnchanged(t, 403, () => t.visitor.open(path));
+    await expectUnchanged(t, 403, () => t.visitor.submit(page, chosen));
+  });
+
+  it('is refused for what is no address, and for one that is taken', async () => {
+    const t = await setScene();
+    const before = t.snapshot();
+    expect(await t.server.accounts.add('nobody')).toEqual({ refused: 'no-address' });
+    expect(await t.server.accounts.add(` ${EMAIL.toUpperCase()}`)).toEqual({ refused: 'exists' });
+    expect(t.snapshot()).toBe(before);
+  });
+});
+
+describe('a reset', () => {
+  it('gives a new password, ends every session, and the old password', async () => {
+    const t = await setScene();
+    const other = t.stranger();
+    await signIn(other, EMAIL, PASSWORD);
+    const path = pathOf(await t.server.accounts.reset(EMAIL));
+    expect((await other.open('/account')).path).toBe('/account');
+    const page = await t.visitor.open(path);
+    expect(textOf(page)).toContain('You will be signed out everywhere else');
+    const after = await t.visitor.submit(page, chosen);
+    expect([after.path, textOf(after)]).toEqual([
+      '/account?news=reset',
+      expect.stringContaining('You are signed out everywhere else.'),
+    ]);
+    expect((await other.open('/account')).path).toBe('/login?to=account');
+    expect((await signIn(other, EMAIL, PASSWORD)).status).toBe(400);
+    expect((await signIn(other, EMAIL, NEW_PASSWORD)).path).toBe('/connections');
+    await expectUnchanged(t, 403, () => t.visitor.open(path));
+  });
+
+  it('takes the place of the one before, works for a day, and only while the account is enabled', async () => {
+    const t = await setScene();
+    const first = pathOf(await t.server.accounts.reset(EMAIL));
+    const second = pathOf(await t.server.accounts.reset(EMAIL));
+    await expectUnchanged(t, 403, () => t.visitor.open(first));
+    t.clock.now += 86_400 - 1;
+    const page = await t.visitor.open(second);
+    expect(page.status).toBe(200);
+    t.clock.now += 1;
+    await expectUnchanged(t, 403, () => t.visitor.submit(page, chosen));
+    const third = pathOf(await t.server.accounts.reset(EMAIL));
+    await t.server.accounts.disable(EMAIL);
+    await expectUnchanged(t, 403, () => t.visitor.open(third));
+    expect(await t.server.accounts.reset(EMAIL)).toEqual({ refused: 'disabled' });
+    expect(await t.server.accounts.reset('nobody@example.org')).toEqual({ refused: 'unknown' });
+  });
+
+  it('is one password, however many use the link at once', async () => {
+    const t = await setScene();
+    const path = pathOf(await t.server.accounts.reset(EMAIL));
+    const outcomes = await Promise.all(
+      ['the first password', 'the second password', 'the third password'].map(async (password) => {
+        const visitor = createVisitor(t.server);
+        return visitor.submit(await visitor.open(path), { password, password_again: password });
+      }),
+    );
+    expect(outcomes.map(({ status }) => status).sort()).toEqual([200, 403, 403]);
+  });
+});
+
+describe('a disabled account', () => {
+  it('T095: refuses sessions, grants, tokens and codes at once, and a sign-in as if it were unknown', async () => {
+    const t = await setScene();
+    const { body } = await t.signIn();
+    const { code, verifier } = await t.issueCode();
+    const consent = await t.visitor.signIn(requestOf());
+    await signIn(t.stranger(), EMAIL, PASSWORD);
+    const claims = claimsOf(body['access_token']) as unknown as Parameters<Scene['server']['isLive']>[0];
+    expect(await t.server.isLive(claims)).toBe(true);
+
+    expect(await t.server.accounts.disable(EMAIL)).toBe(true);
+    expect(await t.server.isLive(claims)).toBe(false);
+    expect((await t.post('/token', refreshing(body['refresh_token']))).status).toBe(400);
+    expect((await t.post('/token', redemption(code, verifier))).status).toBe(400);
+    const answer = await t.visitor.submit(consent, { decision: 'allow' });
+    expect([answer.left, answer.status]).toEqual([null, 403]);
+    expect((await t.visitor.open('/connections')).path).toBe('/login?to=connections');
+    const refused = await signIn(t.stranger('203.0.113.77'), EMAIL, PASSWORD);
+    expect(textOf(refused)).toContain('This email and password do not match.');
+    expect(t.events.map(({ type }) => type)).toContain('account.disabled');
+
+    expect(await t.server.accounts.enable(EMAIL)).toBe(true);
+    expect(await t.server.isLive(claims)).toBe(false);
+    expect((await signIn(t.stranger('203.0.113.78'), EMAIL, PASSWORD)).path).toBe('/connections');
+    expect((await t.signIn()).status).toBe(200);
+  });
+
+  it('gets nothing for a code that was redeemed at the moment when it was disabled', async () => {
+    const t = await setScene();
+    const { code, verifier } = await t.issueCode();
+    const { redeemCode } = t.store;
+    // The account is disabled by another process between the reading of the code and the making of the grant.
+    t.store.redeemCode = async (...given) => {
+      const outcome = await redeemCode(...given);
+      await t.store.disableAccount(ACCOUNT, t.clock.now);
+      return outcome;
+    };
+    const { status, body } = await t.post('/token', redemption(code, verifier));
+    expect([status, body['error']]).toEqual([400, 'invalid_grant']);
+    t.store.redeemCode = redeemCode;
+    await t.server.accounts.enable(EMAIL);
+    expect(await t.store.listGrants(ACCOUNT, t.clock.now)).toEqual([]);
+    expect((await t.signIn()).status).toBe(200);
+  });
+
+  it('is told apart from one that is not there', async () => {
+    const t = await setScene();
+    for (const email of ['nobody@example.org', 'nobody', '']) {
+      expect([await t.server.accounts.disable(email), await t.server.accounts.enable(email)]).toEqual([
+        false,
+        false,
+      ]);
+    }
+  });
+});
+
+describe('the list of accounts', () => {
+  it('shows whose they are and which are disabled, page by page, and no password', async () => {
+    const t = await setScene();
+    await t.server.accounts.add(BOB);
+    await t.server.accounts.disable(BOB);
+    const list = await t.server.accounts.list();
+    expect(list).toEqual([
+      { id: ACCOUNT, email: EMAIL, createdAt: t.clock.now, disabledAt: null },
+      { id: expect.stringMatching(/^user_/), email: BOB, createdAt: t.clock.now, disabledAt: t.clock.now },
+    ]);
+    expect(await t.server.accounts.list(EMAIL, 1)).toEqual([list[1]]);
+    expect(await t.server.accounts.list(BOB)).toEqual([]);
+  });
+});
