@@ -160,7 +160,7 @@ describe('who asks and where the answer goes', () => {
     const legacy = [
       'javascript:alert(1)', 'JaVaScRiPt:alert(1)', ' javascript:alert(1)', 'java\tscript:alert(1)', 'data:text/html,x',
       'vbscript:x', 'blob:https://x/y', 'file:///etc/passwd', 'view-source:https://x', 'http://evil.example/cb', 'myapp://cb',
-      'com.example.app:/cb',
+      'com.example.app:/cb', 'https://evil.example;frame-ancestors/cb',
     ]; // biome-ignore format: a table
     await t.store.saveClient({
       id: 'client_legacy',
@@ -185,6 +185,27 @@ describe('who asks and where the answer goes', () => {
       expect([redirect_uri, status, body['error']]).toEqual([redirect_uri, 400, 'invalid_redirect_uri']);
     }
     await expectLogin(t, requestOf({ client_id: 'client_legacy', redirect_uri: 'https://fine.example/cb' }));
+  });
+
+  it('[AS-AUTHZ-79] T067: takes no redirect URI whose host would end a directive of the consent page', async () => {
+    const t = await setScene();
+    for (const end of [';frame-ancestors', ',x', "'", '&=']) {
+      const before = t.snapshot();
+      const { status, body } = await t.register({ redirect_uris: [`https://evil.example${end}/cb`] });
+      expect([end, status, body['error']]).toEqual([end, 400, 'invalid_redirect_uri']);
+      expect(t.snapshot()).toBe(before);
+    }
+    // Behind the host these characters are harmless, and they are not lost.
+    const redirect_uri = 'https://fine.example/cb;frame-ancestors';
+    const client_id = await t.registerClient({ redirect_uris: [redirect_uri] });
+    const consent = await t.visitor.signIn(requestOf({ client_id, redirect_uri }));
+    expect(consent.headers.get('content-security-policy')?.split('; ')).toEqual([
+      "default-src 'none'",
+      "style-src 'self'",
+      expect.stringMatching(/^form-action 'self' https:\/\/fine\.example /),
+      "frame-ancestors 'none'",
+      "base-uri 'none'",
+    ]);
   });
 
   it('[AS-AUTHZ-64 AS-AUTHZ-65] needs the redirect URI unless exactly one is registered', async () => {

@@ -51,12 +51,12 @@ export function judgeRedirectUri(
   if (scheme === undefined) return dangerous('must be an absolute URI');
   if (DANGEROUS_SCHEMES.has(scheme)) return dangerous(`must not use the scheme ${scheme}`);
   if (uri.length > LONGEST) return dangerous(`must be at most ${LONGEST} characters long`);
+  if (uri.includes('*')) return dangerous('must have no wildcard');
   const url = readUrl(uri);
   if (url === null) {
     return dangerous('must be a well-formed URI, its host written plainly and without user information');
   }
   if (uri.includes('#')) return dangerous('must have no fragment');
-  if (uri.includes('*')) return dangerous('must have no wildcard');
   if (RESPONSE_PARAMETERS.some((name) => url.searchParams.has(name))) {
     return dangerous(`must have none of the parameters ${RESPONSE_PARAMETERS.join(', ')} in its query`);
   }

@@ -44,5 +44,9 @@ function hasPlainAuthority(text: string, url: URL): boolean {
   if (authority.includes('@')) return false;
   const host = authority.replace(/:\d*$/, '').toLowerCase();
   // An IPv6 address has many spellings, and brackets show each for what it is.
-  return host.startsWith('[') ? url.hostname.startsWith('[') : host === url.hostname.toLowerCase();
+  if (host.startsWith('[')) return url.hostname.startsWith('[');
+  return HOST_NAME.test(host) && host === url.hostname.toLowerCase();
 }
+
+/** RFC 3986 also lets `;`, `,` and quotes stand in a host; no name has them, and they end a value in many a header. */
+const HOST_NAME = /^[a-z0-9._-]*$/;

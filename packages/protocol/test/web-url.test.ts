@@ -94,6 +94,15 @@ describe('readWebUrl', () => {
     { description: 'IPv4 in hexadecimal', given: 'http://0x7f.1/', expect: null },
     { description: 'IPv4 as one number', given: 'http://2130706433/', expect: null },
     { description: 'IPv4 in octal', given: 'http://0177.0.0.1/', expect: null },
+    {
+      description: 'an underscore in the host',
+      given: 'https://a_b.example/',
+      expect: 'https://a_b.example/',
+    },
+    { description: 'a semicolon in the host', given: 'https://a.example;frame-ancestors/', expect: null },
+    { description: 'a comma in the host', given: 'https://a.example,b.example/', expect: null },
+    { description: 'a quote in the host', given: "https://a'b.example/", expect: null },
+    { description: 'a sub-delimiter in the host', given: 'https://a.example$&=/', expect: null },
     { description: 'a port too high', given: 'https://a.example:65536/', expect: null },
     { description: 'a port that is none', given: 'https://a.example:x/', expect: null },
   ];
@@ -111,6 +120,7 @@ describe('readUrl', () => {
       expect: 'cursor://Any.Host/cb',
     },
     { description: 'a user in it', given: 'cursor://user@host/cb', expect: null },
+    { description: 'a semicolon in its host', given: 'cursor://host;x/cb', expect: null },
     { description: 'an empty user in it', given: 'cursor://@host/cb', expect: null },
     { description: 'no scheme', given: '/cb', expect: null },
   ])('$description', ({ given, expect: expected }) => {
