@@ -3,11 +3,12 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { defineUp } from './commands/up.ts';
+import { defineUsers } from './commands/users.ts';
 import { reasonOf, SettingsError } from './faults.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /** Every command is a file that adds itself to the program. */
-const commands: readonly ((program: Command, surroundings: Surroundings) => void)[] = [defineUp];
+const commands: readonly ((program: Command, surroundings: Surroundings) => void)[] = [defineUp, defineUsers];
 
 const manifest: { readonly version: string } = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),

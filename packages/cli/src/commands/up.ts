@@ -1,10 +1,11 @@
 /** `portcullis up`: an authorization server and a protected server in one process. */
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { resolveSettings } from '../resolve-settings.ts';
-import { flagOf, isOutside, type SettingName, settingNames, table, variableOf } from '../settings.ts';
+import { isOutside, type SettingName, settingNames, table } from '../settings.ts';
 import { start } from '../start.ts';
 import { untilAskedToStop } from '../stopping.ts';
 import type { Surroundings } from '../surroundings.ts';
+import { optionOf, otherwiseOf } from './setting-options.ts';
 
 /** Milliseconds that requests under way have to end in when the program stops. */
 const GRACE = 10_000;
@@ -35,21 +36,6 @@ async function up(
   await asked;
   await running.stop(GRACE);
   process.exit(0);
-}
-
-/** Commander derives the setting's name from its flag. */
-function optionOf(name: SettingName): Option {
-  const { what, placeholder, secret } = table[name];
-  const advice = secret ? '; other users can read command lines, so rather set the variable' : '';
-  return new Option(
-    `${flagOf(name)} <${placeholder}>`,
-    `${what}${advice} [${variableOf(name)}, ${otherwiseOf(name)}]`,
-  );
-}
-
-function otherwiseOf(name: SettingName): string {
-  const { otherwise, otherwiseText } = table[name];
-  return otherwise === null || otherwiseText !== undefined ? (otherwiseText ?? 'none') : String(otherwise);
 }
 
 function fileHelp(): string {

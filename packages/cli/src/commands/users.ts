@@ -1,0 +1,150 @@
+/** `portcullis users`: the accounts of people, in the hands of an administrator. */
+import {
+  type AccountAdministration,
+  type AccountLink,
+  createAccountAdministration,
+} from '@portcullis/authorization-server';
+import type { Command } from 'commander';
+import { SettingsError } from '../faults.ts';
+import { eventSink } from '../log.ts';
+import { resolveSettings } from '../resolve-settings.ts';
+import { flagOf, type SettingName, type Settings, titleOf } from '../settings.ts';
+import { openStorage } from '../storage.ts';
+import type { Surroundings } from '../surroundings.ts';
+import { optionOf } from './setting-options.ts';
+
+/** What one of the commands does. It answers what to write. */
+type Action = (accounts: AccountAdministration, email: string) => Promise<string>;
+
+interface UsersCommand {
+  readonly name: string;
+  readonly takes: 'email' | 'nothing';
+  readonly summary: string;
+  readonly act: Action;
+}
+
+const commands: readonly UsersCommand[] = [
+  { name: 'add', takes: 'email', summary: 'make an account, and a one-time link for its owner', act: add },
+  { name: 'list', takes: 'nothing', summary: 'list the accounts', act: list },
+  {
+    name: 'disable',
+    takes: 'email',
+    summary: 'end everything of an account at once, and let nobody in',
+    act: async (accounts, email) =>
+      told(await accounts.disable(email), email, 'is disabled; its sessions and all access have ended'),
+  },
+  {
+    name: 'enable',
+    takes: 'email',
+    summary: 'let the owner of a disabled account sign in again',
+    act: async (accounts, email) => told(await accounts.enable(email), email, 'can sign in again'),
+  },
+  {
+    name: 'reset',
+    takes: 'email',
+    summary: 'make a one-time link for an owner who cannot sign in',
+    act: reset,
+  },
+];
+
+const SETTINGS: readonly SettingName[] = ['config', 'database', 'publicUrl', 'port'];
+
+export function defineUsers(program: Command, surroundings: Surroundings): void {
+  const group = program.command('users').summary('add, list, disable, enable and reset accounts of people');
+  for (const { name, takes, summary, act } of commands) {
+    const command = group
+      .command(name)
+      .summary(summary)
+      .description(`${summary[0]?.toUpperCase()}${summary.slice(1)}.`);
+    if (takes === 'email') command.argument('<email>', 'address of the account');
+    for (const setting of SETTINGS) command.addOption(optionOf(setting));
+    command.action(async () => {
+      const flags: Readonly<Partial<Record<SettingName, string>>> = command.opts();
+      const { environment, folder } = surroundings;
+      const settings = await resolveSettings({ flags, environment, folder });
+      surroundings.write(
+        await onStore(settings, surroundings, (accounts) => act(accounts, command.args[0] ?? '')),
+      );
+    });
+  }
+}
+
+/** The same database that `up` serves from; both may run at once. */
+async function onStore(
+  settings: Settings,
+  { folder }: Surroundings,
+  act: (accounts: AccountAdministration) => Promise<string>,
+): Promise<string> {
+  if (settings.database === ':memory:') {
+    throw new SettingsError([`${titleOf('database')} is :memory:, which no other process can see`]);
+  }
+  const issuer = issuerOf(settings);
+  process.umask(0o077);
+  const { store } = await openStorage(settings, folder);
+  try {
+    const clock = () => Math.floor(Date.now() / 1000);
+    return await act(createAccountAdministration({ issuer, store, clock, events: eventSink(() => {}) }));
+  } finally {
+    await store.close();
+  }
+}
+
+/** Where links lead: the address by which everybody reaches the server. */
+function issuerOf({ publicUrl, port }: Settings): string {
+  if (publicUrl !== null) return publicUrl;
+  if (port !== 0) return `http://localhost:${port}`;
+  throw new SettingsError([
+    `${titleOf('publicUrl')} must be set (${flagOf('publicUrl')}): with port 0 nobody can tell where links lead`,
+  ]);
+}
+
+async function add(accounts: AccountAdministration, email: string): Promise<string> {
+  const answer = await accounts.add(email);
+  if (!('refused' in answer))
+    return linkText(answer, 'There is an account now. Its owner chooses by this link how to sign in');
+  if (answer.refused === 'no-address')
+    throw new Error('The email must be an address such as you@example.com');
+  throw new Error(`There is an account for ${email} already: reset it to make another link`);
+}
+
+async function reset(accounts: AccountAdministration, email: string): Promise<string> {
+  const answer = await accounts.reset(email);
+  if (!('refused' in answer))
+    return linkText(answer, 'The owner chooses by this link how to sign in from now on');
+  if (answer.refused === 'unknown') throw noAccount(email);
+  throw new Error(`The account of ${email} is disabled: enable it first`);
+}
+
+/** Whoever has the link gets in, so it stands on a line of its own, to be copied and nothing else. */
+function linkText({ link, expiresAt }: AccountLink, sentence: string): string {
+  const until = new Date(expiresAt * 1000).toISOString().slice(0, 16).replace('T', ' ');
+  return `${sentence}, once, until ${until} UTC:\n${link}\n`;
+}
+
+async function list(accounts: AccountAdministration): Promise<string> {
+  const lines: string[] = [];
+  let page = await accounts.list();
+  while (page.length > 0) {
+    lines.push(
+      ...page.map(
+        ({ email, createdAt, disabledAt }) =>
+          `${dayOf(createdAt)}  ${disabledAt === null ? 'enabled ' : 'disabled'}  ${email}\n`,
+      ),
+    );
+    page = await accounts.list(page.at(-1)?.email);
+  }
+  return lines.length === 0 ? 'There is no account yet.\n' : lines.join('');
+}
+
+function dayOf(at: number): string {
+  return new Date(at * 1000).toISOString().slice(0, 10);
+}
+
+function told(found: boolean, email: string, what: string): string {
+  if (!found) throw noAccount(email);
+  return `The account of ${email} ${what}.\n`;
+}
+
+function noAccount(email: string): Error {
+  return new Error(`There is no account for ${email}`);
+}

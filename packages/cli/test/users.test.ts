@@ -1,0 +1,105 @@
+/** `portcullis users`, the real command in its own process, beside a server that runs on the same database. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
+
+const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+
+interface Ended {
+  readonly code: number | null;
+  readonly output: string;
+  readonly errors: string;
+}
+
+async function run(args: readonly string[], environment: Record<string, string>): Promise<Ended> {
+  const child = spawn(process.execPath, ['--conditions=source', main, 'users', ...args], {
+    env: { PATH: process.env['PATH'], ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let [output, errors] = ['', ''];
+  child.stdout.on('data', (chunk) => (output += chunk));
+  child.stderr.on('data', (chunk) => (errors += chunk));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, output, errors };
+}
+
+describe('portcullis users', () => {
+  let portcullis: Portcullis;
+  const users = (...args: readonly string[]) =>
+    run(args, { PORTCULLIS_DATABASE: portcullis.database, PORTCULLIS_PUBLIC_URL: portcullis.url });
+  beforeAll(async () => {
+    portcullis = await startPortcullis();
+  });
+  afterAll(() => portcullis.stop());
+
+  it('adds an account whose owner chooses a password by the link that is printed', async () => {
+    const { code, output, errors } = await users('add', 'bob@example.com');
+    expect([code, errors]).toEqual([0, '']);
+    const link = output.trim().split('\n').at(-1) ?? '';
+    expect(link).toMatch(new RegExp(`^${portcullis.url}/invitation\\?token=[\\w-]{43}$`));
+    const page = await fetch(link);
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('bob@example.com')]);
+    const answer = await fetch(`${portcullis.url}/invitation`, {
+      method: 'POST',
+      body: new URLSearchParams({
+        token: link.split('=')[1] ?? '',
+        password: 'a bridge of rope',
+        password_again: 'a bridge of rope',
+      }),
+      redirect: 'manual',
+    });
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/setup']);
+    expect((await fetch(link)).status).toBe(403);
+  });
+
+  it('lists, disables, enables and resets', async () => {
+    const today = /^\d{4}-\d\d-\d\d {2}enabled {3}ada@example.com$/m;
+    expect((await users('list')).output).toMatch(today);
+    expect(await users('disable', owner.email)).toMatchObject({ code: 0, errors: '' });
+    expect((await users('list')).output).toMatch(/ {2}disabled {2}ada@example.com$/m);
+    expect(await users('reset', owner.email)).toMatchObject({
+      code: 1,
+      errors: expect.stringContaining('is disabled: enable it first'),
+    });
+    expect(await users('enable', owner.email)).toMatchObject({
+      code: 0,
+      output: expect.stringContaining('can sign in again'),
+    });
+    const { output } = await users('reset', owner.email);
+    expect((await fetch(output.trim().split('\n').at(-1) ?? '')).status).toBe(200);
+  });
+
+  it('refuses with one line, and changes nothing', async () => {
+    const refusals: readonly (readonly [readonly string[], string])[] = [
+      [['add', 'ada@example.com'], 'There is an account for ada@example.com already'],
+      [['add', 'nobody'], 'must be an address'],
+      [['disable', 'eve@example.com'], 'There is no account for eve@example.com'],
+      [['reset', 'eve@example.com'], 'There is no account for eve@example.com'],
+      [['add'], "missing required argument 'email'"],
+      [['add', 'eve@example.com', '--database', ':memory:'], 'PORTCULLIS_DATABASE is :memory:'],
+    ];
+    const before = await users('list');
+    for (const [args, words] of refusals) {
+      const { code, output, errors } = await users(...args);
+      expect([code, output, errors.trim().split('\n')]).toEqual([1, '', [expect.stringContaining(words)]]);
+    }
+    expect(await users('list')).toEqual(before);
+  });
+
+  it('works before there is a server, and asks where links lead when nobody can tell', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'portcullis-'));
+    const environment = { PORTCULLIS_DATABASE: join(folder, 'portcullis.db') };
+    expect((await run(['list'], environment)).output).toBe('There is no account yet.\n');
+    expect((await run(['add', 'ada@example.com'], environment)).output).toContain(
+      'http://localhost:8484/invitation?token=',
+    );
+    const { code, errors } = await run(['reset', 'ada@example.com', '--port', '0'], environment);
+    expect([code, errors]).toEqual([1, expect.stringContaining('PORTCULLIS_PUBLIC_URL must be set')]);
+    rmSync(folder, { recursive: true });
+  });
+});
