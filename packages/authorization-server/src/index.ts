@@ -14,6 +14,7 @@ import { createRevocation } from './revocation.ts';
 import { createRouter, type Peer, type Route } from './routes.ts';
 import { createTokenEndpoint } from './token/endpoint.ts';
 import { createGrants } from './token/grants.ts';
+import { createIsLive } from './token/is-live.ts';
 import { createMint } from './token/mint.ts';
 import { createRefreshTokens } from './token/refresh-tokens.ts';
 
@@ -69,11 +70,12 @@ export async function createAuthorizationServer(
   options: AuthorizationServerOptions,
 ): Promise<AuthorizationServer> {
   const configuration = defineConfiguration(options);
-  const { store, events } = configuration;
+  const { events } = configuration;
   const keys = await loadSigningKeys(configuration);
   const accessTokens = createAccessTokens(keys);
   const clients = createClients(configuration);
   const { findClient, authenticate, noteUse } = clients;
+  const isLive = createIsLive(configuration);
   const mint = createMint(configuration, accessTokens);
   const refreshTokens = createRefreshTokens(configuration);
   const interaction = createInteraction(configuration, { findClient });
@@ -82,7 +84,7 @@ export async function createAuthorizationServer(
     createTokenEndpoint(createGrants({ configuration, mint, refreshTokens }), authenticate, noteUse),
     ...clients.routes,
     createRevocation(configuration, accessTokens, authenticate),
-    createIntrospection(configuration, accessTokens, authenticate),
+    createIntrospection(configuration, accessTokens, authenticate, isLive),
     createJwks(keys),
   ];
   const router = createRouter([...routes, ...createMetadata(configuration, routes)], events);
@@ -90,7 +92,7 @@ export async function createAuthorizationServer(
     handle: (request, peer = {}) => router.handle(request, peer),
     owns: router.owns,
     jwks: async () => ({ keys: keys.map(({ publicJwk }) => publicJwk) }),
-    isLive: ({ jti, grant_id: grantId }) => store.isAccessTokenLive(jti, grantId ?? null),
+    isLive,
     clients: createClientAdministration(configuration),
     accounts: createAccountAdministration(configuration),
     setupLink: interaction.setupLink,

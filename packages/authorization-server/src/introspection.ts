@@ -7,6 +7,7 @@ import type { AccessTokens } from './keys/access-tokens.ts';
 import type { FoundRefreshToken } from './ports/index.ts';
 import type { Route } from './routes.ts';
 import { hashSecret } from './secrets.ts';
+import type { IsLive } from './token/is-live.ts';
 
 /** All that is said of a token that is not active, or not the caller's to ask about. @see RFC 7662 §2.2 */
 const INACTIVE = { active: false } as const;
@@ -20,6 +21,7 @@ export function createIntrospection(
   configuration: Configuration,
   { read }: AccessTokens,
   authenticate: Authenticate,
+  isLive: IsLive,
 ): Route {
   const { issuer, resources, store, clock } = configuration;
   return {
@@ -41,7 +43,7 @@ export function createIntrospection(
     const claims = read(token);
     if (claims === null || claims.iss !== issuer || claims.exp <= clock()) return INACTIVE;
     if (claims.client_id !== callerId && !mayAskAbout(claims.aud, callerId)) return INACTIVE;
-    if (!(await store.isAccessTokenLive(claims.jti, claims.grant_id ?? null))) return INACTIVE;
+    if (!(await isLive(claims))) return INACTIVE;
     return { active: true, token_type: 'Bearer', ...claims };
   }
 

@@ -59,7 +59,7 @@ export function judgeRegistration(
   });
 }
 
-/** Whether a stranger may register now. Throws `OAuthError` when not. */
+/** Lets a stranger register, or throws `OAuthError`: the place for whatever else limits registrations. */
 export type AdmitRegistration = (request: Request, peer: Peer) => Promise<void>;
 
 /** Seconds between two counts: so much may a few processes together overshoot. */
@@ -71,15 +71,24 @@ export function createAdmitRegistration(
   { store, clock }: Pick<Configuration, 'store' | 'clock'>,
   { initialAccessHashes, mostUnused }: RegistrationRules,
 ): AdmitRegistration {
-  let unused = 0;
-  let countedAt = Number.NEGATIVE_INFINITY;
+  let count: Count = { stored: Promise.resolve(0), admitted: 0, at: Number.NEGATIVE_INFINITY };
+
+  const current = (): Count => {
+    const at = clock();
+    if (Math.abs(at - count.at) >= COUNTED_EVERY) {
+      count = { stored: store.countUnusedClients(), admitted: 0, at };
+      // Whoever fails to count says so; the next one counts again.
+      count.stored.catch(() => {
+        count = { ...count, at: Number.NEGATIVE_INFINITY };
+      });
+    }
+    return count;
+  };
+
   return async (request) => {
     checkInitialAccess(request, initialAccessHashes);
-    const now = clock();
-    if (Math.abs(now - countedAt) >= COUNTED_EVERY) {
-      unused = await store.countUnusedClients();
-      countedAt = now;
-    }
+    const known = current();
+    const unused = (await known.stored) + known.admitted;
     // Clients that are known already do not come this way.
     if (unused >= mostUnused) {
       throw new OAuthError(
@@ -88,8 +97,15 @@ export function createAdmitRegistration(
         { reason: `registration: ${unused} clients are unused`, retryAfter: TRY_AGAIN },
       );
     }
-    unused += 1;
+    known.admitted += 1;
   };
+}
+
+/** How many clients were unused, and how many were admitted since. */
+interface Count {
+  readonly stored: Promise<number>;
+  admitted: number;
+  readonly at: number;
 }
 
 /** @see RFC 7591 §3 */

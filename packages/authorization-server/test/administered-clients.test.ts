@@ -1,0 +1,145 @@
+/** Clients that an administrator adds: with all rights there are, without an end, and gone without a trace. */
+import { describe, expect, it } from 'vitest';
+import { basic, CALLBACK, claimsOf, redemption, refreshing, startServer } from './server-under-test.ts';
+import { requestOf, setScene, textOf } from './visitor.ts';
+
+const MACHINE = {
+  client_id: 'backup',
+  client_name: 'Backup',
+  grant_types: ['client_credentials'],
+  token_endpoint_auth_method: 'client_secret_basic',
+  scope: 'notes:read',
+};
+
+describe('an added client', () => {
+  it('may have client credentials, and gets its secret once', async () => {
+    const t = await startServer();
+    const added = await t.server.clients.add(MACHINE);
+    expect(added).toMatchObject({ client_id: 'backup', client_secret_expires_at: 0, scope: 'notes:read' });
+    const secret = String(added['client_secret']);
+    expect(t.snapshot()).not.toContain(secret);
+    const { status, body } = await t.post(
+      '/token',
+      { grant_type: 'client_credentials' },
+      basic('backup', secret),
+    );
+    expect(status).toBe(200);
+    expect(claimsOf(body['access_token'])).toMatchObject({ sub: 'backup', scope: 'notes:read' });
+    const wider = { grant_type: 'client_credentials', scope: 'notes:write' };
+    expect((await t.post('/token', wider, basic('backup', secret))).body['error']).toBe('invalid_scope');
+  });
+
+  it('is public unless told otherwise, and gets an identifier when it has none', async () => {
+    const t = await startServer();
+    const added = await t.server.clients.add({ redirect_uris: [CALLBACK] });
+    expect(added).toMatchObject({
+      client_id: expect.stringMatching(/^client_[A-Za-z0-9_-]{22}$/),
+      token_endpoint_auth_method: 'none',
+    });
+    expect(added).not.toHaveProperty('client_secret');
+    expect(added).not.toHaveProperty('registration_access_token');
+  });
+
+  it('is vouched for on the consent page', async () => {
+    const t = await setScene();
+    await t.server.clients.add({ client_id: 'added', client_name: 'Sketchbook', redirect_uris: [CALLBACK] });
+    const consent = await t.visitor.signIn(requestOf({ client_id: 'added' }));
+    expect(textOf(consent)).toContain('This app was set up by the people who run');
+  });
+
+  it('never expires', async () => {
+    const t = await startServer();
+    await t.server.clients.add({ client_id: 'added', redirect_uris: [CALLBACK] });
+    await t.signIn({ clientId: 'added', redirectUri: CALLBACK });
+    t.clock.now += 10 * 365 * 86_400;
+    while ((await t.store.sweep(t.clock.now, 100)) > 0);
+    expect(await t.store.findClient('added')).toMatchObject({ expiresAt: null, lastUsedAt: 1_800_000_000 });
+  });
+
+  it.each([
+    ['an identifier that is taken', { client_id: 'taken', redirect_uris: [CALLBACK] }],
+    ['the identifier of a configured client', { client_id: 'desktop', redirect_uris: [CALLBACK] }],
+    ['the identifier of a person', { client_id: 'user_ada', redirect_uris: [CALLBACK] }],
+    ['an identifier with a line break', { client_id: 'a\nb', redirect_uris: [CALLBACK] }],
+    ['a script as redirect URI', { redirect_uris: ['javascript:alert(1)'] }],
+    ['client credentials for a public client', { grant_types: ['client_credentials'] }],
+    ['nothing', {}],
+  ])('must obey the law: %s', async (_what, document) => {
+    const t = await startServer();
+    await t.server.clients.add({ client_id: 'taken', redirect_uris: [CALLBACK] });
+    const before = t.snapshot();
+    await expect(t.server.clients.add(document)).rejects.toThrow(/invalid_(client_metadata|redirect_uri)/);
+    expect(t.snapshot()).toBe(before);
+  });
+});
+
+describe('the list of clients', () => {
+  it('holds what registered and what was added, page by page, without hashes', async () => {
+    const t = await startServer();
+    await t.register({ redirect_uris: [CALLBACK] });
+    await t.server.clients.add(MACHINE);
+    const [first, second, ...rest] = await t.server.clients.list();
+    expect(rest).toEqual([]);
+    expect(first).toMatchObject({ id: 'backup', origin: 'administered', expiresAt: null, lastUsedAt: null });
+    expect(second).toMatchObject({
+      origin: 'registered',
+      createdAt: t.clock.now,
+      expiresAt: t.clock.now + 86_400,
+    });
+    expect(Object.keys(first ?? {}).filter((name) => /hash/i.test(name))).toEqual([]);
+    expect(await t.server.clients.list('', 1)).toEqual([first]);
+    expect(await t.server.clients.list('backup', 1)).toEqual([second]);
+  });
+});
+
+describe('removing', () => {
+  it('T143: ends everything, and one of the same name inherits nothing', async () => {
+    const t = await startServer();
+    const document = {
+      client_id: 'added',
+      redirect_uris: [CALLBACK],
+      grant_types: ['authorization_code', 'refresh_token'],
+    };
+    await t.server.clients.add(document);
+    const { body } = await t.signIn({ clientId: 'added', redirectUri: CALLBACK });
+    const pending = await t.issueCode({ clientId: 'added', redirectUri: CALLBACK });
+    expect(await t.server.clients.remove('added')).toBe(true);
+    expect(await t.server.clients.remove('added')).toBe(false);
+    await t.server.clients.add(document);
+    expect(await t.server.isLive(claimsOf(body['access_token']) as never)).toBe(false);
+    for (const form of [
+      refreshing(body['refresh_token'], 'added'),
+      redemption(pending.code, pending.verifier, 'added'),
+    ]) {
+      const refused = await t.post('/token', form);
+      expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_grant']);
+    }
+    expect((await t.signIn({ clientId: 'added', redirectUri: CALLBACK })).status).toBe(200);
+  });
+
+  it('T143: ends tokens that rest on no grant too', async () => {
+    const t = await startServer();
+    const added = await t.server.clients.add(MACHINE);
+    const secret = String(added['client_secret']);
+    const get = async (by: string) =>
+      claimsOf(
+        (await t.post('/token', { grant_type: 'client_credentials' }, basic('backup', by))).body[
+          'access_token'
+        ],
+      );
+    const claims = await get(secret);
+    expect(await t.server.isLive(claims as never)).toBe(true);
+    await t.server.clients.remove('backup');
+    expect(await t.server.isLive(claims as never)).toBe(false);
+    t.clock.now += 1;
+    const again = await t.server.clients.add(MACHINE);
+    expect(await t.server.isLive(claims as never)).toBe(false);
+    expect(await t.server.isLive((await get(String(again['client_secret']))) as never)).toBe(true);
+  });
+
+  it('does not touch configured clients', async () => {
+    const t = await startServer();
+    expect(await t.server.clients.remove('desktop')).toBe(false);
+    expect((await t.signIn()).status).toBe(200);
+  });
+});

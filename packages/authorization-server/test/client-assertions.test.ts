@@ -1,0 +1,533 @@
+/** private_key_jwt: a client proves itself by what it signed, for this server alone, and once. */
+import { openStore } from '@portcullis/store';
+import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
+import { describe, expect, it } from 'vitest';
+import type { AuthorizationServerOptions } from '../src/index.ts';
+import { APP, createDocumentHost, type DocumentHost, documentOf, respond } from './document-host.ts';
+import {
+  CLIENTS,
+  claimsOf,
+  ISSUER,
+  redemption,
+  refreshing,
+  type ServerUnderTest,
+  startServer,
+} from './server-under-test.ts';
+
+const TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+const NOW = 1_800_000_000;
+
+type Key = Awaited<ReturnType<typeof generateKeyPair>>['privateKey'];
+
+/** A key pair of a client. */
+interface Pair {
+  readonly privateKey: Key;
+  readonly jwk: JWK;
+  readonly alg: string;
+}
+
+async function makePair(alg: string, kid?: string): Promise<Pair> {
+  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
+  const jwk = { ...(await exportJWK(publicKey)), ...(kid !== undefined && { kid }) };
+  return { privateKey, jwk, alg };
+}
+
+const pair = await makePair('ES256', 'one');
+const other = await makePair('ES256', 'two');
+
+type Changes = Readonly<Record<string, unknown>>;
+
+/** An assertion of the client `signer`, right unless told otherwise. */
+async function assertionOf(claims: Changes = {}, header: Changes = {}, by: Pair = pair): Promise<string> {
+  const all = {
+    iss: 'signer',
+    sub: 'signer',
+    aud: ISSUER,
+    iat: NOW,
+    exp: NOW + 60,
+    jti: crypto.randomUUID(),
+    ...claims,
+  };
+  return new SignJWT(all)
+    .setProtectedHeader({
+      alg: by.alg,
+      typ: 'JWT',
+      ...(by.jwk.kid !== undefined && { kid: by.jwk.kid }),
+      ...header,
+    })
+    .sign(by.privateKey);
+}
+
+const signer = (more: Changes = {}) => ({
+  client_id: 'signer',
+  grant_types: ['client_credentials'],
+  token_endpoint_auth_method: 'private_key_jwt',
+  ...('jwks_uri' in more ? {} : { jwks: { keys: [pair.jwk] } }),
+  ...more,
+});
+
+const start = (more: Changes = {}, options: Partial<AuthorizationServerOptions> = {}) =>
+  startServer({ clients: [...CLIENTS, signer(more)], ...options });
+
+const formOf = (assertion: string, more: Record<string, string> = {}) => ({
+  grant_type: 'client_credentials',
+  client_assertion_type: TYPE,
+  client_assertion: assertion,
+  ...more,
+});
+
+async function expectRefused(t: ServerUnderTest, form: Record<string, string>): Promise<void> {
+  const before = t.snapshot();
+  const { status, body } = await t.post('/token', form);
+  expect([status, body['error']]).toEqual([401, 'invalid_client']);
+  expect(t.snapshot()).toBe(before);
+}
+
+async function expectProven(t: ServerUnderTest, form?: Record<string, string>): Promise<void> {
+  const { status, body } = await t.post('/token', form ?? formOf(await assertionOf()));
+  expect([status, body['error']]).toEqual([200, undefined]);
+}
+
+describe('an assertion', () => {
+  it('[AS-AUTH-66 X-CC-10] proves its client, whether or not the form names it too', async () => {
+    const t = await start();
+    const { status, body } = await t.post('/token', formOf(await assertionOf()));
+    expect(status).toBe(200);
+    expect(claimsOf(body['access_token'])).toMatchObject({ sub: 'signer', client_id: 'signer' });
+    expect(body).not.toHaveProperty('refresh_token');
+    await expectProven(t, formOf(await assertionOf(), { client_id: 'signer' }));
+  });
+
+  it.each(['ES256', 'ES384', 'EdDSA', 'Ed25519', 'PS256', 'RS256'])(
+    '[X-CC-5] may be signed by %s, and the metadata says so',
+    async (alg) => {
+      const signing = await makePair(alg);
+      const t = await start({ jwks: { keys: [signing.jwk] } });
+      await expectProven(t, formOf(await assertionOf({}, {}, signing)));
+      const { body } = await t.send('/.well-known/oauth-authorization-server');
+      expect(body['token_endpoint_auth_signing_alg_values_supported']).toContain(alg);
+    },
+  );
+
+  it.each(['jwt', 'JWT', 'client-authentication+jwt', 'application/client-authentication+jwt', undefined])(
+    'may be of the type %s',
+    async (typ) => {
+      await expectProven(await start(), formOf(await assertionOf({}, { typ })));
+    },
+  );
+
+  // biome-ignore format: a table
+  const refused: readonly { what: string; claims: Changes; header: Changes }[] = ([
+    ['for another server', { aud: 'https://other.example' }],
+    ['for the token endpoint of another server', { aud: 'https://other.example/token' }],
+    ['for our token endpoint', { aud: `${ISSUER}/token` }],
+    ['for us in capitals', { aud: ISSUER.toUpperCase() }],
+    ['for us with a slash', { aud: `${ISSUER}/` }],
+    ['for us and another', { aud: [ISSUER, 'https://evil.example'] }],
+    ['for a list with us alone', { aud: [ISSUER] }],
+    ['for nobody', { aud: undefined }],
+    ['for nothing', { aud: '' }],
+    ['without an identifier', { jti: undefined }],
+    ['with an empty identifier', { jti: '' }],
+    ['with a number as identifier', { jti: 7 }],
+    ['without an end', { exp: undefined }],
+    ['that has ended', { exp: NOW - 31 }],
+    ['that lives for more than an hour', { exp: NOW + 3631 }],
+    ['that lives for ever', { exp: Number.MAX_SAFE_INTEGER }],
+    ['with an end that is no number', { exp: '2100000000' }],
+    ['issued in the future', { iat: NOW + 31 }],
+    ['with a beginning that is no number', { iat: 'now' }],
+    ['that is not valid yet', { nbf: NOW + 31 }],
+    ['by another issuer', { iss: 'desktop' }],
+    ['without an issuer', { iss: undefined }],
+    ['about another client', { sub: 'web' }],
+    ['about nobody', { sub: undefined }],
+    ['about a person', { iss: 'user_ada', sub: 'user_ada' }],
+    ['with an unknown extension', {}, { crit: ['x'], x: 1 }],
+    ['that is an access token', {}, { typ: 'at+jwt' }],
+    ['that is a logout token', {}, { typ: 'logout+jwt' }],
+    ['by a key that nobody knows', {}, { kid: 'three' }],
+  ] as readonly (readonly [string, Changes, Changes?])[]).map(([what, claims, header = {}]) => ({ what, claims, header }));
+
+  it.each(refused)(
+    '[AS-AUTH-66 AS-AUTH-67 X-CC-10] T030 T031: $what proves nothing',
+    async ({ claims, header }) => {
+      const t = await start();
+      const extension = 'crit' in header ? { crit: { x: true } } : undefined;
+      const all = {
+        iss: 'signer',
+        sub: 'signer',
+        aud: ISSUER,
+        iat: NOW,
+        exp: NOW + 60,
+        jti: crypto.randomUUID(),
+        ...claims,
+      };
+      const protectedHeader = { alg: 'ES256', typ: 'JWT', kid: 'one', ...header };
+      const assertion = await new SignJWT(all as never)
+        .setProtectedHeader(protectedHeader)
+        .sign(pair.privateKey, extension);
+      await expectRefused(t, formOf(assertion));
+      await expectRefused(t, formOf(assertion, { client_id: 'signer' }));
+      await expectProven(t);
+    },
+  );
+
+  it.each([
+    ['the last second', { exp: NOW - 29 }],
+    ['an hour', { exp: NOW + 3600 }],
+    ['a clock that runs before ours', { iat: NOW + 30, nbf: NOW + 30 }],
+    ['no time of issue', { iat: undefined }],
+  ])('[AS-AUTH-66] may live at the edge: %s', async (_what, claims) => {
+    await expectProven(await start(), formOf(await assertionOf(claims)));
+  });
+
+  it('[AS-AUTH-66] T031: is worth nothing unsigned, signed with a public key as a secret, or by another key', async () => {
+    const t = await start();
+    const good = await assertionOf();
+    const [header = '', payload = '', signature = ''] = good.split('.');
+    const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const secret = new TextEncoder().encode(JSON.stringify(pair.jwk));
+    const symmetric = await new SignJWT({
+      iss: 'signer',
+      sub: 'signer',
+      aud: ISSUER,
+      exp: NOW + 60,
+      jti: 'x',
+    })
+      .setProtectedHeader({ alg: 'HS256', kid: 'one' })
+      .sign(secret);
+    const forged = [
+      `${encode({ alg: 'none' })}.${payload}.`,
+      `${encode({ alg: 'None', kid: 'one' })}.${payload}.${signature}`,
+      symmetric,
+      await assertionOf({}, { kid: 'one' }, other),
+      await assertionOf({}, { kid: 'two' }, other),
+      await assertionOf({}, { jwk: other.jwk, kid: undefined }, other),
+      await assertionOf({}, { jku: 'https://evil.example/jwks', kid: 'two' }, other),
+      `${header}.${payload}.${signature.slice(0, -4)}AAAA`,
+      `${header}.${payload}.`,
+      `${header}.${payload}`,
+      `${header}.${encode({ ...claimsOf(good), exp: NOW + 600 })}.${signature}`,
+      'x',
+      '...',
+      'x'.repeat(20_000),
+    ];
+    for (const assertion of forged) await expectRefused(t, formOf(assertion, { client_id: 'signer' }));
+    await expectProven(t, formOf(good));
+  });
+
+  it('T031: is not one of our own access tokens, even when its client has our keys', async () => {
+    const { body } = await (await start()).send('/jwks');
+    const t = await start({ jwks: body });
+    const own = await t.post('/token', formOf(await assertionOf()));
+    await expectRefused(t, formOf(String(own.body['access_token']), { client_id: 'signer' }));
+  });
+
+  it('[AS-AUTH-67] T031: works once', async () => {
+    const t = await start();
+    const assertion = await assertionOf();
+    await expectProven(t, formOf(assertion));
+    await expectRefused(t, formOf(assertion));
+    t.clock.now += 89;
+    await t.store.sweep(t.clock.now, 100);
+    await expectRefused(t, formOf(assertion));
+  });
+
+  it('[AS-AUTH-67] T031: works once among twenty at the same time, in two processes', async () => {
+    const store = await openStore(':memory:');
+    const [one, two] = [
+      await start({}, { store }),
+      await start({}, { store: { ...store, close: async () => {} } }),
+    ];
+    const assertion = await assertionOf();
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        (index % 2 === 0 ? one : two).post('/token', formOf(assertion)),
+      ),
+    );
+    const statuses = answers.map(({ status }) => status).toSorted();
+    expect(statuses).toEqual([200, ...new Array(19).fill(401)]);
+  });
+
+  it('is spent for its client alone: two clients may choose the same identifier', async () => {
+    const t = await startServer({ clients: [...CLIENTS, signer(), signer({ client_id: 'signer-2' })] });
+    await expectProven(t, formOf(await assertionOf({ jti: 'same' })));
+    await expectProven(t, formOf(await assertionOf({ iss: 'signer-2', sub: 'signer-2', jti: 'same' })));
+  });
+
+  it('is remembered no longer than it could be used', async () => {
+    const t = await start();
+    const before = t.snapshot();
+    await expectProven(t);
+    t.clock.now += 90;
+    await t.store.sweep(t.clock.now, 100);
+    expect(t.snapshot()).toBe(before);
+  });
+
+  it('[AS-TOK-71] keeps its reason for the event log', async () => {
+    const t = await start();
+    await expectRefused(t, formOf(await assertionOf({ aud: 'https://other.example' })));
+    expect(t.events).toContainEqual(
+      expect.objectContaining({
+        type: 'request.refused',
+        reason: expect.stringContaining('assertion: unexpected "aud"'),
+      }),
+    );
+  });
+});
+
+describe('one way, the registered one', () => {
+  const assertion = () => assertionOf();
+
+  type Way = readonly [string, number, (assertion: string) => Record<string, string>, string?];
+  // biome-ignore format: a table
+  const ways = ([
+    ['no type of assertion', 401, (client_assertion) => ({ client_assertion })],
+    ['another type of assertion', 401, (client_assertion) => ({ client_assertion, client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:saml2-bearer' })],
+    ['the type in capitals', 401, (client_assertion) => ({ client_assertion, client_assertion_type: TYPE.toUpperCase() })],
+    ['a type and no assertion', 401, () => ({ client_id: 'signer', client_assertion_type: TYPE })],
+    ['its name only', 401, () => ({ client_id: 'signer' })],
+    ['a secret', 401, () => ({ client_id: 'signer', client_secret: 'x' })],
+    ['an assertion and a secret', 400, (client_assertion) => ({ client_assertion, client_assertion_type: TYPE, client_secret: 'x' })],
+    ['an assertion for another client_id', 401, (client_assertion) => ({ client_assertion, client_assertion_type: TYPE, client_id: 'nightly' })],
+    ['an assertion and Basic', 400, (client_assertion) => ({ client_assertion, client_assertion_type: TYPE }), `Basic ${btoa('signer:x')}`],
+  ] as readonly Way[]).map(([what, status, form, authorization]) => ({ what, status, form, authorization }));
+
+  it.each(ways)(
+    '[AS-AUTH-63 AS-AUTH-66 X-CC-11] T026: $what is refused',
+    async ({ status, form, authorization }) => {
+      const t = await start();
+      const before = t.snapshot();
+      const sent = { grant_type: 'client_credentials', ...form(await assertion()) };
+      const answer = await t.post('/token', sent, authorization === undefined ? {} : { authorization });
+      expect(answer.status).toBe(status);
+      expect(answer.body['error']).toBe(status === 401 ? 'invalid_client' : 'invalid_request');
+      expect(t.snapshot()).toBe(before);
+      await expectProven(t);
+    },
+  );
+
+  it('[AS-AUTH-63] T026: an assertion is no way for a client that registered a secret, or nothing', async () => {
+    const t = await start();
+    for (const id of ['web', 'nightly', 'desktop']) {
+      await expectRefused(t, formOf(await assertionOf({ iss: id, sub: id })));
+    }
+  });
+
+  it('an assertion is worth a secret at the other endpoints too', async () => {
+    const resources = [
+      { resource: 'https://mcp.example/notes', name: 'Notes', scopes: {}, introspectedBy: ['signer'] },
+    ];
+    const t = await startServer({ clients: [signer()], resources });
+    const { body } = await t.post('/token', formOf(await assertionOf()));
+    const token = String(body['access_token']);
+    const ask = async () => {
+      const { client_assertion, client_assertion_type } = formOf(await assertionOf());
+      return { token, client_assertion, client_assertion_type };
+    };
+    expect((await t.post('/introspect', await ask())).body['active']).toBe(true);
+    expect((await t.post('/revoke', await ask())).status).toBe(200);
+    expect((await t.post('/introspect', await ask())).body['active']).toBe(false);
+  });
+
+  it('a client that registered an algorithm uses that one', async () => {
+    const t = await start({ token_endpoint_auth_signing_alg: 'ES384' });
+    await expectRefused(t, formOf(await assertionOf()));
+    await expectProven(await start({ token_endpoint_auth_signing_alg: 'ES256' }));
+  });
+
+  it('a client may register for it, with its keys', async () => {
+    const t = await startServer();
+    const asked = {
+      redirect_uris: ['https://app.example/callback'],
+      grant_types: ['authorization_code', 'refresh_token'],
+      token_endpoint_auth_method: 'private_key_jwt',
+      jwks: { keys: [pair.jwk] },
+    };
+    const { status, body } = await t.register(asked);
+    expect([status, body['client_secret']]).toEqual([201, undefined]);
+    const clientId = String(body['client_id']);
+    const proof = async () => {
+      const { client_assertion, client_assertion_type } = formOf(
+        await assertionOf({ iss: clientId, sub: clientId }),
+      );
+      return { client_assertion, client_assertion_type };
+    };
+    const { code, verifier } = await t.issueCode({ clientId, redirectUri: 'https://app.example/callback' });
+    const form = redemption(code, verifier, clientId);
+    await expectRefused(t, form);
+    const tokens = await t.post('/token', { ...form, ...(await proof()) });
+    expect(tokens.status).toBe(200);
+    const refresh = refreshing(tokens.body['refresh_token'], clientId);
+    await expectRefused(t, refresh);
+    expect((await t.post('/token', { ...refresh, ...(await proof()) })).status).toBe(200);
+    expect(
+      (await t.post('/token', { ...formOf(await assertionOf({ iss: clientId, sub: clientId })) })).body[
+        'error'
+      ],
+    ).toBe('unauthorized_client');
+  });
+
+  it.each([
+    ['no keys', {}],
+    ['a symmetric algorithm', { jwks: { keys: [pair.jwk] }, token_endpoint_auth_signing_alg: 'HS256' }],
+    ['no algorithm at all', { jwks: { keys: [pair.jwk] }, token_endpoint_auth_signing_alg: 'none' }],
+    ['a private key', { jwks: { keys: [{ ...pair.jwk, d: 'x' }] } }],
+    ['keys at an inner address', { jwks_uri: 'https://169.254.169.254/jwks' }],
+  ])('T041: a registration for it with %s is refused', async (_what, more) => {
+    const t = await startServer();
+    const before = t.snapshot();
+    const asked = {
+      redirect_uris: ['https://app.example/cb'],
+      token_endpoint_auth_method: 'private_key_jwt',
+      ...more,
+    };
+    const { status, body } = await t.register(asked);
+    expect([status, body['error']]).toEqual([400, 'invalid_client_metadata']);
+    expect(t.snapshot()).toBe(before);
+  });
+});
+
+describe('keys at an address', () => {
+  const KEYS = 'https://keys.example/jwks';
+
+  async function startWithKeys(
+    page: object | (() => Response),
+  ): Promise<{ t: ServerUnderTest; host: DocumentHost }> {
+    const host = createDocumentHost({ [KEYS]: page });
+    const t = await start({ jwks_uri: KEYS }, { outbound: { fetch: host.fetch, timeout: 200 } });
+    return { t, host };
+  }
+
+  it('are asked for when they are needed, and kept as long as their host says', async () => {
+    const { t, host } = await startWithKeys(() =>
+      respond({ keys: [pair.jwk] }, { 'cache-control': 'max-age=100' }),
+    );
+    expect(host.asked).toEqual([]);
+    await expectProven(t);
+    await expectProven(t);
+    expect(host.asked).toEqual([KEYS]);
+    t.clock.now += 100;
+    await expectProven(t, formOf(await assertionOf({ iat: t.clock.now, exp: t.clock.now + 60 })));
+    expect(host.asked).toHaveLength(2);
+  });
+
+  it('may be new: a key that is not among them is looked for, but not at each try', async () => {
+    const { t, host } = await startWithKeys({ keys: [pair.jwk] });
+    await expectProven(t);
+    host.pages.set(KEYS, { keys: [other.jwk] });
+    for (let round = 0; round < 5; round += 1)
+      await expectRefused(t, formOf(await assertionOf({}, {}, other)));
+    expect(host.asked).toHaveLength(1);
+    t.clock.now += 30;
+    await expectProven(t, formOf(await assertionOf({}, {}, other)));
+    expect(host.asked).toHaveLength(2);
+    await expectRefused(t, formOf(await assertionOf()));
+  });
+
+  it('may be many without names: the one that fits is found', async () => {
+    const nameless = ({ jwk: { kid: _kid, ...jwk } }: Pair) => jwk;
+    const rsa = await makePair('RS256');
+    const keys = [{ kty: 'unknown' }, 'no key', rsa.jwk, nameless(other), nameless(pair)];
+    const { t } = await startWithKeys({ keys });
+    await expectProven(t, formOf(await assertionOf({}, { kid: undefined })));
+    await expectRefused(t, formOf(await assertionOf({}, { kid: undefined }, await makePair('ES256'))));
+  });
+
+  it('that cannot be had now are an outage, never a wrong proof; those at hand last for an hour', async () => {
+    const { t, host } = await startWithKeys({ keys: [pair.jwk] });
+    const later = () => assertionOf({ iat: t.clock.now, exp: t.clock.now + 60 });
+    await expectProven(t);
+    host.pages.set(KEYS, () => new Response(null, { status: 502 }));
+    t.clock.now += 3599;
+    await expectProven(t, formOf(await later()));
+    t.clock.now += 1;
+    const { status, body, headers } = await t.post('/token', formOf(await later()));
+    expect([status, body['error'], headers.get('retry-after')]).toEqual([
+      503,
+      'temporarily_unavailable',
+      '5',
+    ]);
+    host.pages.set(KEYS, { keys: [pair.jwk] });
+    await expectProven(t, formOf(await later()));
+  });
+
+  it.each([
+    ['no key set', () => respond({ error: 'x' })],
+    ['a list', () => respond([pair.jwk])],
+    ['HTML', () => new Response('<html>', { headers: { 'content-type': 'text/html' } })],
+    ['a redirect', () => new Response(null, { status: 302, headers: { location: 'https://evil.example' } })],
+    ['too many keys', () => respond({ keys: new Array(51).fill(pair.jwk) })],
+    ['64 KiB and more', () => respond({ keys: [{ ...pair.jwk, x5c: ['x'.repeat(65_536)] }] })],
+  ])('[AS-CIMD-66] that are %s prove nothing', async (_what, page) => {
+    const { t, host } = await startWithKeys(page);
+    await expectRefused(t, formOf(await assertionOf()));
+    host.pages.set(KEYS, { keys: [pair.jwk] });
+    t.clock.now += 30;
+    await expectProven(t);
+  });
+
+  it('T056: are asked for once when many need them at the same time', async () => {
+    const { t, host } = await startWithKeys({ keys: [pair.jwk] });
+    const assertions = await Promise.all(Array.from({ length: 50 }, () => assertionOf()));
+    await Promise.all(assertions.map((assertion) => expectProven(t, formOf(assertion))));
+    expect(host.asked).toHaveLength(1);
+  });
+
+  it('[AS-CIMD-31] T048: are not asked for inside this network', async () => {
+    const t = await start({ jwks_uri: 'https://127.0.0.1:1/jwks' });
+    await expectRefused(t, formOf(await assertionOf()));
+  });
+});
+
+describe('a client of a metadata document', () => {
+  const JWKS = 'https://app.example/jwks.json';
+  const claims = { iss: APP, sub: APP };
+
+  async function startWithDocument(changes: object) {
+    const host = createDocumentHost({ [APP]: documentOf(APP, changes), [JWKS]: { keys: [pair.jwk] } });
+    const t = await startServer({ outbound: { fetch: host.fetch } });
+    const issued = () => t.issueCode({ clientId: APP, redirectUri: 'https://app.example/callback' });
+    return { t, host, issued };
+  }
+
+  it('[AS-CIMD-66 C-CIMD-25] that has keys proves itself by them, and in no other way', async () => {
+    const { t, issued } = await startWithDocument({
+      token_endpoint_auth_method: 'private_key_jwt',
+      jwks_uri: JWKS,
+    });
+    const { code, verifier } = await issued();
+    const form = redemption(code, verifier, APP);
+    const proof = async (changes: Changes = {}) => {
+      const { client_assertion, client_assertion_type } = formOf(
+        await assertionOf({ ...claims, ...changes }),
+      );
+      return { client_assertion, client_assertion_type };
+    };
+    // The document is kept from the first request on; what is refused changes nothing after that.
+    await t.post('/token', refreshing('x', APP));
+    await expectRefused(t, form);
+    await expectRefused(t, { ...form, ...(await proof({ aud: `${ISSUER}/token` })) });
+    expect((await t.post('/token', { ...form, ...(await proof()) })).status).toBe(200);
+  });
+
+  it('[AS-CIMD-66] that lists several methods uses any of them, as ChatGPT does', async () => {
+    const { t, issued } = await startWithDocument({
+      token_endpoint_auth_method: 'private_key_jwt',
+      token_endpoint_auth_methods_supported: ['none', 'private_key_jwt', 'client_secret_post'],
+      token_endpoint_auth_signing_alg: 'ES256',
+      jwks_uri: JWKS,
+    });
+    const [first, second] = [await issued(), await issued()];
+    expect((await t.post('/token', redemption(first.code, first.verifier, APP))).status).toBe(200);
+    const { client_assertion, client_assertion_type } = formOf(await assertionOf(claims));
+    const form = {
+      ...redemption(second.code, second.verifier, APP),
+      client_assertion,
+      client_assertion_type,
+    };
+    expect((await t.post('/token', form)).status).toBe(200);
+    await expectRefused(t, { ...redemption('x', 'x', APP), client_secret: 'x' });
+  });
+});

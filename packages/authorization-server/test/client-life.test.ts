@@ -1,0 +1,271 @@
+/** The life of registrations: who may begin one, how many may wait, what keeps one alive, and how it ends. */
+import { describe, expect, it } from 'vitest';
+import type { AuthorizationServerOptions } from '../src/index.ts';
+import {
+  CALLBACK,
+  claimsOf,
+  redemption,
+  refreshing,
+  type ServerUnderTest,
+  startServer,
+} from './server-under-test.ts';
+import { decide, requestOf, setScene } from './visitor.ts';
+
+const DAY = 86_400;
+const METADATA = {
+  redirect_uris: [CALLBACK],
+  grant_types: ['authorization_code', 'refresh_token'],
+  token_endpoint_auth_method: 'none',
+};
+
+async function registerClient(t: ServerUnderTest, more: object = {}): Promise<string> {
+  const { status, body } = await t.register({ ...METADATA, ...more });
+  expect(status).toBe(201);
+  return String(body['client_id']);
+}
+
+async function sweep(t: ServerUnderTest): Promise<void> {
+  while ((await t.store.sweep(t.clock.now, 100)) > 0);
+}
+
+async function isKnown(t: ServerUnderTest, id: string): Promise<boolean> {
+  return (await t.store.findClient(id)) !== null;
+}
+
+describe('a registration', () => {
+  it('[AS-DCR-73] T043 T143: that is never used is forgotten after a day', async () => {
+    const t = await startServer();
+    const id = await registerClient(t);
+    t.clock.now += DAY - 1;
+    await sweep(t);
+    expect(await isKnown(t, id)).toBe(true);
+    t.clock.now += 1;
+    await sweep(t);
+    expect(await isKnown(t, id)).toBe(false);
+  });
+
+  it('[AS-DCR-73] that is used lives for ninety days after its last use', async () => {
+    const t = await startServer({ lifetimes: { refreshIdle: DAY, grant: DAY } });
+    const id = await registerClient(t);
+    await t.signIn({ clientId: id, redirectUri: CALLBACK });
+    t.clock.now += 60 * DAY;
+    await sweep(t);
+    expect(await isKnown(t, id)).toBe(true);
+    const { status, body } = await t.signIn({ clientId: id, redirectUri: CALLBACK });
+    expect(status).toBe(200);
+    t.clock.now += DAY;
+    expect((await t.post('/token', refreshing(body['refresh_token'], id))).status).toBe(400);
+    t.clock.now += 89 * DAY - 1;
+    await sweep(t);
+    expect(await isKnown(t, id)).toBe(true);
+    t.clock.now += 1;
+    await sweep(t);
+    expect(await isKnown(t, id)).toBe(false);
+  });
+
+  it('[AS-DCR-73] T043: that holds a live grant is never forgotten', async () => {
+    const t = await startServer({ lifetimes: { usedClient: DAY, refreshIdle: 400 * DAY } });
+    const id = await registerClient(t);
+    const { body } = await t.signIn({ clientId: id, redirectUri: CALLBACK });
+    t.clock.now += 300 * DAY;
+    await sweep(t);
+    expect((await t.post('/token', refreshing(body['refresh_token'], id))).status).toBe(200);
+    t.clock.now += 100 * DAY;
+    await sweep(t);
+    expect(await isKnown(t, id)).toBe(false);
+  });
+
+  it('keeps its secret as long as it lives', async () => {
+    const t = await startServer();
+    const { body } = await t.register({ ...METADATA, token_endpoint_auth_method: 'client_secret_post' });
+    const [id, client_secret] = [String(body['client_id']), String(body['client_secret'])];
+    expect(body['client_secret_expires_at']).toBe(0);
+    const redeem = async () => {
+      const { code, verifier } = await t.issueCode({ clientId: id, redirectUri: CALLBACK });
+      return (await t.post('/token', { ...redemption(code, verifier, id), client_secret })).status;
+    };
+    for (let month = 0; month < 24; month += 1) {
+      expect(await redeem()).toBe(200);
+      t.clock.now += 30 * DAY;
+      await sweep(t);
+    }
+  });
+
+  it('is noted as used once a day, not at each refresh', async () => {
+    const t = await startServer();
+    const id = await registerClient(t);
+    let { body } = await t.signIn({ clientId: id, redirectUri: CALLBACK });
+    const used = async () => (await t.store.findClient(id))?.lastUsedAt;
+    const first = t.clock.now;
+    expect(await used()).toBe(first);
+    t.clock.now += DAY - 1;
+    ({ body } = await t.post('/token', refreshing(body['refresh_token'], id)));
+    expect(await used()).toBe(first);
+    t.clock.now += 1;
+    await t.post('/token', refreshing(body['refresh_token'], id));
+    expect(await used()).toBe(first + DAY);
+  });
+
+  it('is not kept alive by requests that get no token', async () => {
+    const t = await setScene();
+    const id = await registerClient(t);
+    await t.stranger().open(requestOf({ client_id: id }));
+    await t.post('/token', refreshing('x', id));
+    t.clock.now += DAY;
+    await sweep(t);
+    expect(await isKnown(t, id)).toBe(false);
+  });
+
+  it('gives its token although its use could not be noted', async () => {
+    const t = await startServer();
+    const id = await registerClient(t);
+    t.store.noteClientUse = () => Promise.reject(new Error('the disk is full'));
+    expect((await t.signIn({ clientId: id, redirectUri: CALLBACK })).status).toBe(200);
+    expect(t.events).toContainEqual(expect.objectContaining({ type: 'request.failed', clientId: id }));
+  });
+
+  it.each([['unusedClient'], ['usedClient']])('needs a length of its life: %s', async (name) => {
+    await expect(startServer({ lifetimes: { [name]: 0 } })).rejects.toThrow(`lifetimes.${name}`);
+  });
+});
+
+describe('a flood of registrations', () => {
+  it('[AS-DCR-73] T043: meets a cap, while known clients go on; room comes back', async () => {
+    const t = await startServer({ registration: { mostUnused: 100 } });
+    const known = await registerClient(t);
+    const { body } = await t.signIn({ clientId: known, redirectUri: CALLBACK });
+    t.clock.now += 10;
+    const statuses: number[] = [];
+    for (let index = 0; index < 300; index += 1) statuses.push((await t.register(METADATA)).status);
+    expect(statuses.filter((status) => status === 201)).toHaveLength(100);
+    expect(statuses.filter((status) => status === 503)).toHaveLength(200);
+    const before = t.snapshot();
+    const refused = await t.register(METADATA);
+    expect([refused.status, refused.body['error'], refused.headers.get('retry-after')]).toEqual([
+      503,
+      'temporarily_unavailable',
+      '600',
+    ]);
+    expect(t.snapshot()).toBe(before);
+    expect((await t.post('/token', refreshing(body['refresh_token'], known))).status).toBe(200);
+    expect((await t.signIn({ clientId: known, redirectUri: CALLBACK })).status).toBe(200);
+
+    t.clock.now += DAY;
+    await sweep(t);
+    expect((await t.register(METADATA)).status).toBe(201);
+    expect(await isKnown(t, known)).toBe(true);
+  });
+
+  it('T043: leaves bounded rows, also when it comes all at once', async () => {
+    const t = await startServer({ registration: { mostUnused: 50 } });
+    await Promise.all(Array.from({ length: 500 }, () => t.register(METADATA)));
+    expect(await t.store.countUnusedClients()).toBeLessThanOrEqual(50);
+  });
+
+  it('does not count what is refused for another reason', async () => {
+    const t = await startServer({ registration: { mostUnused: 1 } });
+    for (let index = 0; index < 5; index += 1) await t.register({ redirect_uris: ['javascript:x'] });
+    expect((await t.register(METADATA)).status).toBe(201);
+  });
+
+  it.each([0, -1, 1.5, Number.NaN])('needs a cap that is a number: %s', async (mostUnused) => {
+    await expect(startServer({ registration: { mostUnused } })).rejects.toThrow('registration.mostUnused');
+  });
+});
+
+describe('initial access tokens', () => {
+  const initialAccessTokens = ['first-initial-access-token', 'second-initial-access-token'];
+  const registerWith = (t: ServerUnderTest, authorization?: string) =>
+    t.send('/register', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...(authorization && { authorization }) },
+      body: JSON.stringify(METADATA),
+    });
+
+  it('[AS-DCR-67] let those register who have one', async () => {
+    const t = await startServer({ registration: { initialAccessTokens } });
+    for (const token of initialAccessTokens)
+      expect((await registerWith(t, `Bearer ${token}`)).status).toBe(201);
+  });
+
+  it.each([
+    undefined,
+    'Bearer wrong-initial-access-token',
+    'Bearer',
+    'Basic eDp5',
+    initialAccessTokens[0],
+    'Bearer a b',
+  ])('[AS-DCR-67] keep everybody else out: %s', async (authorization) => {
+    const t = await startServer({ registration: { initialAccessTokens } });
+    const before = t.snapshot();
+    const { status, body, headers } = await registerWith(t, authorization);
+    expect([status, body['error']]).toEqual([401, 'invalid_token']);
+    expect(headers.get('www-authenticate')).toMatch(/^Bearer/);
+    expect(t.snapshot()).toBe(before);
+  });
+
+  it('[AS-DCR-67] are not asked for when there are none', async () => {
+    expect((await registerWith(await startServer())).status).toBe(201);
+  });
+
+  it.each([[[]], [['short']], [['with a space in it, which is no token']]])(
+    'must be tokens: %j',
+    async (tokens) => {
+      await expect(startServer({ registration: { initialAccessTokens: tokens } })).rejects.toThrow(
+        'registration.initialAccessTokens',
+      );
+    },
+  );
+});
+
+describe('the scope that a client registers', () => {
+  const grantedTo = async (registration: AuthorizationServerOptions['registration'], more: object) => {
+    const t = await setScene({ ...(registration !== undefined && { registration }) });
+    const client_id = await t.registerClient({ ...METADATA, ...more });
+    const { left } = await decide(t.visitor, requestOf({ client_id, scope: 'notes:read notes:write' }));
+    const code = left?.searchParams.get('code') ?? '';
+    const { body } = await t.post(
+      '/token',
+      redemption(code, 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk', client_id),
+    );
+    return claimsOf(body['access_token'])['scope'];
+  };
+
+  it('is a hint: it limits nothing, and one that is missing takes nothing away', async () => {
+    expect(await grantedTo(undefined, { scope: 'notes:read' })).toBe('notes:read notes:write');
+    expect(await grantedTo(undefined, {})).toBe('notes:read notes:write');
+  });
+
+  it('is a ceiling where the operator says so; one that is missing still takes nothing away', async () => {
+    expect(await grantedTo({ scope: 'ceiling' }, { scope: 'notes:read' })).toBe('notes:read');
+    expect(await grantedTo({ scope: 'ceiling' }, {})).toBe('notes:read notes:write');
+  });
+});
+
+describe('redirect URIs of a registration', () => {
+  it.each([
+    [['http://127.0.0.1:33418/cb'], 'native'],
+    [['http://localhost/cb', 'http://[::1]/cb'], 'native'],
+    [['cursor://anysphere.cursor-mcp/cb', 'http://localhost/cb'], 'native'],
+    [['https://vscode.dev/redirect', 'http://127.0.0.1:33418'], 'web'],
+    [['https://app.example/cb'], 'web'],
+  ])('[AS-DCR-30] say what kind of application it is: %j is %s', async (redirect_uris, type) => {
+    const { register } = await startServer({ privateUseSchemes: ['cursor'] });
+    const { status, body } = await register({ redirect_uris });
+    expect([status, body['application_type'], body['redirect_uris']]).toEqual([201, type, redirect_uris]);
+  });
+
+  it('are judged one by one: a scheme that is not allowed is left out, and what is dangerous is named with its reason', async () => {
+    const t = await startServer();
+    const mixed = ['cursor://anysphere.cursor-mcp/cb', 'http://localhost:8080/cb'];
+    expect((await t.register({ redirect_uris: mixed })).body['redirect_uris']).toEqual([mixed[1]]);
+    const { body } = await t.register({
+      redirect_uris: ['https://app.example/cb#x', 'http://evil.example/cb', 'javascript:alert(1)', mixed[1]],
+    });
+    const said = String(body['error_description']);
+    expect(said).toContain('redirect_uris.0: must have no fragment');
+    expect(said).toContain('redirect_uris.1: must use https');
+    expect(said).toContain('redirect_uris.2: must not use the scheme javascript');
+    expect(said).not.toContain('redirect_uris.3');
+  });
+});

@@ -1,0 +1,287 @@
+/** Management of a registration by its own client: with its own token, under the law of registration, to its end. */
+import { describe, expect, it } from 'vitest';
+import {
+  CALLBACK,
+  claimsOf,
+  ISSUER,
+  redemption,
+  refreshing,
+  type ServerUnderTest,
+  startServer,
+} from './server-under-test.ts';
+
+interface Registered {
+  readonly id: string;
+  readonly token: string;
+  readonly path: string;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+const METADATA = {
+  client_name: 'Sketchbook',
+  redirect_uris: [CALLBACK],
+  grant_types: ['authorization_code', 'refresh_token'],
+  token_endpoint_auth_method: 'none',
+};
+
+async function register(t: ServerUnderTest, metadata: object = METADATA): Promise<Registered> {
+  const { body } = await t.register(metadata);
+  return {
+    id: String(body['client_id']),
+    token: String(body['registration_access_token']),
+    path: new URL(String(body['registration_client_uri'])).pathname,
+    body,
+  };
+}
+
+function manage(
+  t: ServerUnderTest,
+  method: string,
+  { path, token }: Pick<Registered, 'path' | 'token'>,
+  document?: unknown,
+) {
+  const headers = {
+    authorization: `Bearer ${token}`,
+    ...(document !== undefined && { 'content-type': 'application/json' }),
+  };
+  return t.send(path, { method, headers, ...(document !== undefined && { body: JSON.stringify(document) }) });
+}
+
+/** A refusal that challenges for a token and changes nothing. */
+async function expectUnauthorized(t: ServerUnderTest, path: string, init: RequestInit): Promise<void> {
+  const before = t.snapshot();
+  const { status, headers, body } = await t.send(path, init);
+  expect([status, body['error']]).toEqual([401, 'invalid_token']);
+  expect(headers.get('www-authenticate')).toMatch(/^Bearer/);
+  expect(t.snapshot()).toBe(before);
+}
+
+describe('reading', () => {
+  it('[AS-DCRM-60] answers with everything that is registered, and with nothing that is not kept', async () => {
+    const t = await startServer();
+    const client = await register(t, { ...METADATA, token_endpoint_auth_method: 'client_secret_basic' });
+    const { status, headers, body } = await manage(t, 'GET', client);
+    expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
+    const { client_secret, client_secret_expires_at, ...kept } = client.body;
+    expect([client_secret, client_secret_expires_at]).toEqual([expect.any(String), 0]);
+    expect(body).toEqual(kept);
+    expect(body['registration_client_uri']).toBe(`${ISSUER}/register/${client.id}`);
+  });
+
+  it('[AS-DCRM-61] T045: is for the client alone: wrong tokens and unknown clients look alike', async () => {
+    const t = await startServer();
+    const [client, other] = [await register(t), await register(t)];
+    const wrong = ['', 'x', other.token, client.id, `${client.token}x`, client.token.slice(1)];
+    const bodies = new Set<string>();
+    for (const method of ['GET', 'PUT', 'DELETE']) {
+      for (const token of wrong) {
+        await expectUnauthorized(t, client.path, { method, headers: { authorization: `Bearer ${token}` } });
+      }
+      for (const authorization of [
+        undefined,
+        `Basic ${btoa(`${client.id}:${client.token}`)}`,
+        client.token,
+      ]) {
+        await expectUnauthorized(t, client.path, {
+          method,
+          ...(authorization && { headers: { authorization } }),
+        });
+      }
+      for (const id of ['nobody', 'desktop', 'nightly', '', '%00', 'x'.repeat(5000), `${client.id}/`]) {
+        const answer = await manage(t, method, { path: `/register/${id}`, token: client.token });
+        expect(answer.status).toBe(401);
+        bodies.add(answer.text);
+      }
+    }
+    expect(bodies.size).toBe(1);
+    expect((await manage(t, 'GET', client)).status).toBe(200);
+  });
+
+  it('tells no error code to who sent no token', async () => {
+    const t = await startServer();
+    const { path } = await register(t);
+    expect((await t.send(path)).headers.get('www-authenticate')).toBe('Bearer');
+    const { headers } = await manage(t, 'GET', { path, token: 'x' });
+    expect(headers.get('www-authenticate')).toBe('Bearer error="invalid_token"');
+  });
+
+  it('[AS-DCRM-61] knows its methods', async () => {
+    const t = await startServer();
+    const client = await register(t);
+    for (const method of ['POST', 'PATCH']) {
+      const { status, headers } = await manage(t, method, client, {});
+      expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD, PUT, DELETE, OPTIONS']);
+    }
+    const preflight = await t.send(client.path, {
+      method: 'OPTIONS',
+      headers: { origin: 'https://app.example', 'access-control-request-method': 'DELETE' },
+    });
+    expect(preflight.headers.get('access-control-allow-methods')).toBe('GET, HEAD, PUT, DELETE');
+  });
+
+  it('S-STORE-1: is by a token that stands nowhere in the store', async () => {
+    const t = await startServer();
+    const { token } = await register(t);
+    expect(t.snapshot()).not.toContain(token);
+  });
+
+  it('T045 T062: is not offered where it is switched off', async () => {
+    const t = await startServer({ registration: { management: false } });
+    const { status, body } = await t.register(METADATA);
+    expect(status).toBe(201);
+    expect(body).not.toHaveProperty('registration_client_uri');
+    expect(body).not.toHaveProperty('registration_access_token');
+    expect((await t.send(`/register/${body['client_id']}`)).status).toBe(404);
+  });
+});
+
+describe('replacing', () => {
+  it('[AS-DCRM-60] replaces everything: what is left out is gone', async () => {
+    const t = await startServer();
+    const client = await register(t, { ...METADATA, client_uri: 'https://app.example', scope: 'notes:read' });
+    const changed = {
+      client_id: client.id,
+      redirect_uris: ['https://app.example/new'],
+      token_endpoint_auth_method: 'none',
+    };
+    const { status, body } = await manage(t, 'PUT', client, changed);
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      ...changed,
+      client_id_issued_at: client.body['client_id_issued_at'],
+      registration_client_uri: `${ISSUER}${client.path}`,
+      registration_access_token: client.token,
+      grant_types: ['authorization_code'],
+      response_types: ['code'],
+      application_type: 'web',
+    });
+    expect((await manage(t, 'GET', client)).body).toEqual(body);
+    const { code, verifier } = await t.issueCode({
+      clientId: client.id,
+      redirectUri: 'https://app.example/new',
+    });
+    const tokens = await t.post('/token', redemption(code, verifier, client.id));
+    expect([tokens.status, tokens.body['refresh_token']]).toEqual([200, undefined]);
+  });
+
+  // biome-ignore format: a table
+  const refused: readonly (readonly [string, object, string])[] = [
+    ['without a client_id', { client_id: undefined }, 'invalid_client_metadata'],
+    ['with the client_id of another', { client_id: 'desktop' }, 'invalid_client_metadata'],
+    ['with a secret of its own choice', { client_secret: 'mine' }, 'invalid_client_metadata'],
+    ['with the token in it', { registration_access_token: 'x' }, 'invalid_client_metadata'],
+    ['with its address in it', { registration_client_uri: 'x' }, 'invalid_client_metadata'],
+    ['with an expiry in it', { client_secret_expires_at: 0 }, 'invalid_client_metadata'],
+    ['with its time of issue in it', { client_id_issued_at: 0 }, 'invalid_client_metadata'],
+    ['with a script as redirect URI', { redirect_uris: ['javascript:alert(1)'] }, 'invalid_redirect_uri'],
+    ['with http as redirect URI', { redirect_uris: ['http://evil.example/cb'] }, 'invalid_redirect_uri'],
+    ['without redirect URIs', { redirect_uris: undefined }, 'invalid_redirect_uri'],
+    ['with client credentials alone', { grant_types: ['client_credentials'] }, 'invalid_client_metadata'],
+    ['with a method that does not exist', { token_endpoint_auth_method: 'tls_client_auth' }, 'invalid_client_metadata'],
+    ['with a private key', { jwks: { keys: [{ kty: 'RSA', d: 'x' }] } }, 'invalid_client_metadata'],
+    ['with a script as its page', { client_uri: 'javascript:alert(1)' }, 'invalid_client_metadata'],
+  ];
+
+  it.each(refused)('[AS-DCRM-60] T045: %s is refused as at creation', async (_what, changes, error) => {
+    const t = await startServer();
+    const client = await register(t);
+    const before = t.snapshot();
+    const document = { client_id: client.id, ...METADATA, ...changes };
+    const { status, body } = await manage(t, 'PUT', client, document);
+    expect([status, body['error']]).toEqual([400, error]);
+    expect(t.snapshot()).toBe(before);
+    expect((await manage(t, 'PUT', client, { client_id: client.id, ...METADATA })).status).toBe(200);
+  });
+
+  it('T040 T045: drops what a client cannot have', async () => {
+    const t = await startServer();
+    const client = await register(t);
+    const greedy = {
+      ...METADATA,
+      client_id: client.id,
+      trusted: true,
+      skip_consent: true,
+      origin: 'configured',
+      grant_types: ['authorization_code', 'client_credentials'],
+    };
+    const { status, body } = await manage(t, 'PUT', client, greedy);
+    expect(status).toBe(200);
+    expect(body['grant_types']).toEqual(['authorization_code']);
+    expect(t.snapshot()).not.toMatch(/trusted|skip_consent/);
+  });
+
+  it('keeps a secret, gives one to who needs it first, and forgets one that is not needed', async () => {
+    const t = await startServer();
+    const client = await register(t);
+    const put = (changes: object) =>
+      manage(t, 'PUT', client, { client_id: client.id, ...METADATA, ...changes });
+    const redeem = async (more: Record<string, string>) => {
+      const { code, verifier } = await t.issueCode({ clientId: client.id, redirectUri: CALLBACK });
+      return (await t.post('/token', { ...redemption(code, verifier, client.id), ...more })).status;
+    };
+    const first = await put({ token_endpoint_auth_method: 'client_secret_post' });
+    const client_secret = String(first.body['client_secret']);
+    expect(first.body['client_secret_expires_at']).toBe(0);
+    expect([await redeem({}), await redeem({ client_secret })]).toEqual([401, 200]);
+    const again = await put({ token_endpoint_auth_method: 'client_secret_post', client_secret });
+    expect([again.status, again.body['client_secret']]).toEqual([200, undefined]);
+    expect(await redeem({ client_secret })).toBe(200);
+    await put({});
+    expect([await redeem({}), await redeem({ client_secret })]).toEqual([200, 401]);
+  });
+
+  it.each([
+    ['text', 'text/plain', '{}'],
+    ['half a document', 'application/json', '{'],
+    ['an array', 'application/json', '[]'],
+    ['null', 'application/json', 'null'],
+  ])('[AS-DCRM-60] refuses %s', async (_what, type, body) => {
+    const t = await startServer();
+    const client = await register(t);
+    const before = t.snapshot();
+    const headers = { authorization: `Bearer ${client.token}`, 'content-type': type };
+    const answer = await t.send(client.path, { method: 'PUT', headers, body });
+    expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_client_metadata']);
+    expect(t.snapshot()).toBe(before);
+  });
+});
+
+describe('deleting', () => {
+  it('[AS-DCRM-60 AS-DCRM-61] T143: ends the client and all that it was given, and nobody else', async () => {
+    const t = await startServer();
+    const [client, other] = [await register(t), await register(t)];
+    const signIn = async ({ id }: Registered) =>
+      (await t.signIn({ clientId: id, redirectUri: CALLBACK })).body;
+    const [mine, theirs] = [await signIn(client), await signIn(other)];
+    const pending = await t.issueCode({ clientId: client.id, redirectUri: CALLBACK });
+    const live = (token: unknown) => t.server.isLive(claimsOf(token) as never);
+
+    const { status, text, headers } = await manage(t, 'DELETE', client);
+    expect([status, text, headers.get('cache-control')]).toEqual([204, '', 'no-store']);
+    expect(await live(mine['access_token'])).toBe(false);
+    for (const form of [
+      refreshing(mine['refresh_token'], client.id),
+      redemption(pending.code, pending.verifier, client.id),
+    ]) {
+      const refused = await t.post('/token', form);
+      expect([refused.status, refused.body['error']]).toEqual([401, 'invalid_client']);
+    }
+    for (const method of ['GET', 'PUT', 'DELETE']) {
+      await expectUnauthorized(t, client.path, {
+        method,
+        headers: { authorization: `Bearer ${client.token}` },
+      });
+    }
+    expect(await live(theirs['access_token'])).toBe(true);
+    expect((await t.post('/token', refreshing(theirs['refresh_token'], other.id))).status).toBe(200);
+    expect(t.events).toContainEqual({ type: 'client.removed', clientId: client.id });
+  });
+
+  it('happens once, however many ask', async () => {
+    const t = await startServer();
+    const client = await register(t);
+    const answers = await Promise.all(Array.from({ length: 10 }, () => manage(t, 'DELETE', client)));
+    expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 401)).toHaveLength(9);
+  });
+});
