@@ -5,7 +5,7 @@ import { openStore } from '@portcullis/store';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createAttempts, pauseAfter } from '../src/accounts/attempts.ts';
 import { emailKey } from '../src/accounts/email.ts';
-import { passwordFault } from '../src/accounts/password-rules.ts';
+import { normalizePassword, passwordFault } from '../src/accounts/password-rules.ts';
 import { createPasswords } from '../src/accounts/passwords.ts';
 import { createTurns } from '../src/accounts/turns.ts';
 import { ConfigurationError, createAuthorizationServer } from '../src/index.ts';
@@ -30,7 +30,26 @@ function cheapHash(message: string): string {
   return `$argon2id$v=19$m=1024,t=1,p=1$${text(Buffer.from(salt))}$${text(tag)}`;
 }
 
+/** As many as a form can hold; sorted by the square of their number, for a second, if somebody normalizes them. */
+const ACCENTS = `${'\u0301\u0327'.repeat(8000)}${'\u0301'.repeat(8000)}${'\u0327'.repeat(8000)}`;
+
+/** Milliseconds of the fastest of three runs. */
+function costOf(run: () => unknown): number {
+  const runs = [1, 2, 3].map(() => {
+    const start = performance.now();
+    run();
+    return performance.now() - start;
+  });
+  return Math.min(...runs);
+}
+
 describe('emailKey', () => {
+  it('T075: is known at once of accents without end, and reads some', () => {
+    expect(emailKey(`a${ACCENTS}@example.org`)).toBe(null);
+    expect(costOf(() => emailKey(`a${ACCENTS}@example.org`))).toBeLessThan(10);
+    expect(emailKey('zu\u0308rich@example.org')).toBe('z\u00fcrich@example.org');
+  });
+
   it.each([
     ['an address', 'ada@example.org', 'ada@example.org'],
     ['upper case and space', '  Ada@Example.ORG\n', 'ada@example.org'],
@@ -82,6 +101,12 @@ describe('passwordFault', () => {
 
 describe('passwords', () => {
   const passwords = createPasswords();
+
+  it('T075: are not sorted for ever when they are accents without end, and may have some', () => {
+    expect(costOf(() => normalizePassword(ACCENTS))).toBeLessThan(10);
+    expect(passwordFault(ACCENTS, 'ada@example.org')).toBe('must have at most 200 characters');
+    expect(passwordFault('e\u0302\u0301x'.repeat(100), 'ada@example.org')).toBe(null);
+  });
 
   it('are hashed with argon2id, each with its own salt, in the form that others read too', async () => {
     const [first, second] = await Promise.all([passwords.hash('same'), passwords.hash('same')]);
@@ -272,6 +297,23 @@ describe('signing in', () => {
       400,
       true,
     ]);
+  });
+
+  it('T075: refuses accents without end like any other wrong guess', async () => {
+    const t = await setScene();
+    const login = await t.visitor.open(requestOf());
+    const before = t.snapshot();
+    const many = ACCENTS.slice(0, 2000);
+    for (const fields of [
+      { email: `a${many}@example.org`, password: PASSWORD },
+      { email: EMAIL, password: many },
+    ]) {
+      const sight = await t.visitor.submit(login, fields);
+      expect([sight.status, sight.left]).toEqual([400, null]);
+      expect(textOf(sight)).toContain('This email and password do not match.');
+    }
+    expect(t.snapshot()).toBe(before);
+    expect((await t.visitor.submit(login, { email: EMAIL, password: PASSWORD })).path).toMatch(/^\/consent/);
   });
 
   it('raises the cost of an old hash', async () => {

@@ -341,6 +341,12 @@ describe('browserName', () => {
   ])('%s', (given, expected) => {
     expect(browserName(given)).toBe(expected);
   });
+
+  it('does not take long over a header that is all digits', () => {
+    const start = performance.now();
+    expect(browserName(`Version/${'1'.repeat(100_000)}`)).toBe(null);
+    expect(performance.now() - start).toBeLessThan(200);
+  });
 });
 
 function firefoxOn(system: string): string {

@@ -20,9 +20,13 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
   [/\bLinux\b/, 'Linux'],
 ];
 
+/** Longer than what browsers send; a header of 16 KB, of digits alone, would be looked through many times. */
+const LONGEST = 512;
+
 /** `Firefox on Linux`, from fixed words only; `null` when nothing in the header is known. */
 export function browserName(userAgent: string | null): string | null {
-  const find = (table: typeof BROWSERS) => table.find(([pattern]) => pattern.test(userAgent ?? ''))?.[1];
+  const text = (userAgent ?? '').slice(0, LONGEST);
+  const find = (table: typeof BROWSERS) => table.find(([pattern]) => pattern.test(text))?.[1];
   const [browser, system] = [find(BROWSERS), find(SYSTEMS)];
   if (browser === undefined || system === undefined) return browser ?? system ?? null;
   return `${browser} on ${system}`;

@@ -2,12 +2,15 @@
 import { domainToASCII } from 'node:url';
 
 const LONGEST_EMAIL = 254;
+/** UTF-16 units before anything is normalized: sorting the accents of a longer text takes the square of its length. */
+const LONGEST_TEXT = 1024;
 
 /**
  * The form by which an account is found: trimmed, NFKC, lowercase, the domain in ASCII (some browsers send it so, others
  * do not). `null` when the text cannot be an address.
  */
 export function emailKey(text: string): string | null {
+  if (text.length > LONGEST_TEXT) return null;
   const key = text.trim().normalize('NFKC').toLowerCase();
   const [, local, domain] = /^([^\s\p{C}@]{1,64})@([\p{L}\p{M}\p{N}.-]+)$/u.exec(key) ?? [];
   const host = domainToASCII(domain ?? '');
