@@ -20,6 +20,7 @@ import {
 } from './clients/registration-rules.ts';
 import { judgeOutbound, type Outbound, type OutboundSettings } from './clients/remote/outbound-settings.ts';
 import type { EventSink } from './events.ts';
+import { judgeKeys, type KeyOptions, type KeyRules } from './keys/key-options.ts';
 import type { AuthorizationStore } from './ports/index.ts';
 
 /** A protected resource that tokens are issued for. */
@@ -81,6 +82,13 @@ export interface AuthorizationServerOptions {
   readonly store: AuthorizationStore;
   /** 32 bytes that seal private keys and from which refresh tokens are derived. They stand nowhere in the store. */
   readonly sealingKey: Uint8Array;
+  /**
+   * Keys that `sealingKey` has replaced, or that are going to replace it: they open what was sealed under them, and retries of
+   * refreshes from before still get their successor. Nothing is sealed under them.
+   */
+  readonly previousSealingKeys?: readonly Uint8Array[];
+  /** What keys sign access tokens, and how long each. */
+  readonly keys?: KeyOptions;
   /** At least one. A request without `resource` means the first. */
   readonly resources: readonly ResourceDefinition[];
   /** RFC 7591 metadata with `client_id` and, for confidential clients, `client_secret`. */
@@ -108,6 +116,8 @@ export interface Configuration {
   readonly name: string;
   readonly store: AuthorizationStore;
   readonly sealingKey: Uint8Array;
+  readonly previousSealingKeys: readonly Uint8Array[];
+  readonly keys: KeyRules;
   readonly resources: ReadonlyMap<string, ResourceDefinition>;
   readonly clients: ReadonlyMap<string, ConfiguredClient>;
   readonly profiles: readonly Profile[];
@@ -144,8 +154,7 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
   const faults: string[] = [];
   const issuer = issuerFault(options.issuer);
   if (issuer !== null) faults.push(`issuer ${issuer}`);
-  if (options.sealingKey.length !== 32) faults.push('sealingKey must be 32 bytes long');
-  const lifetimes = judgeLifetimes(options.lifetimes ?? {}, faults);
+  const { lifetimes, keys, previousSealingKeys } = judgeSealingAndKeys(options, faults);
   const redirects = { privateUseSchemes: options.privateUseSchemes ?? [] };
   const resources = judgeResources(options.resources, faults);
   const clients = judgeClients(options.clients ?? [], redirects, faults);
@@ -159,6 +168,8 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
     name: options.name ?? new URL(options.issuer).host,
     store: options.store,
     sealingKey: options.sealingKey,
+    previousSealingKeys,
+    keys,
     resources,
     clients,
     profiles: options.profiles ?? allProfiles,
@@ -171,6 +182,38 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
     events: options.events ?? (() => {}),
     clock: options.clock ?? (() => Math.floor(Date.now() / 1000)),
   });
+}
+
+/** What concerns keys. */
+type KeySettings = Pick<
+  AuthorizationServerOptions,
+  'sealingKey' | 'previousSealingKeys' | 'keys' | 'lifetimes'
+>;
+
+/**
+ * Judges what concerns keys alone.
+ * @throws ConfigurationError with every fault
+ */
+export function judgeKeySettings(options: KeySettings): {
+  readonly rules: KeyRules;
+  readonly previousSealingKeys: readonly Uint8Array[];
+} {
+  const faults: string[] = [];
+  const { keys, previousSealingKeys } = judgeSealingAndKeys(options, faults);
+  if (faults.length > 0) throw new ConfigurationError(faults);
+  return { rules: keys, previousSealingKeys };
+}
+
+function judgeSealingAndKeys(
+  { sealingKey, previousSealingKeys = [], ...options }: KeySettings,
+  faults: string[],
+): Pick<Configuration, 'lifetimes' | 'keys' | 'previousSealingKeys'> {
+  if (sealingKey.length !== 32) faults.push('sealingKey must be 32 bytes long');
+  if (previousSealingKeys.some(({ length }) => length !== 32)) {
+    faults.push('previousSealingKeys must each be 32 bytes long');
+  }
+  const lifetimes = judgeLifetimes(options.lifetimes ?? {}, faults);
+  return { lifetimes, keys: judgeKeys(options.keys ?? {}, lifetimes, faults), previousSealingKeys };
 }
 
 function judgeLifetimes(chosen: Partial<Lifetimes>, faults: string[]): Lifetimes {

@@ -33,7 +33,9 @@ export type AuthorizationEvent = About &
     | { readonly type: 'code.issued' | 'code.replayed' }
     | { readonly type: 'token.issued'; readonly grantType: string }
     | { readonly type: 'token.refreshed' | 'token.replayed' | 'token.reused' | 'token.revoked' }
-    | { readonly type: 'key.created' }
+    | { readonly type: 'key.created' | 'key.rotated' | 'key.removed'; readonly keyId: string }
+    | { readonly type: 'keys.resealed'; readonly count: number }
+    | { readonly type: 'keys.not-refreshed'; readonly reason: string }
     | {
         readonly type: 'request.refused';
         readonly endpoint: string;

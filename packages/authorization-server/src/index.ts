@@ -7,8 +7,9 @@ import { createClients } from './clients/clients.ts';
 import { type AuthorizationServerOptions, defineConfiguration } from './configuration.ts';
 import { createIntrospection } from './introspection.ts';
 import { createAccessTokens } from './keys/access-tokens.ts';
-import { createJwks } from './keys/publish.ts';
-import { loadSigningKeys, type PublicJwk } from './keys/signing-keys.ts';
+import type { PublicJwk } from './keys/algorithms.ts';
+import { loadKeyRing } from './keys/key-ring.ts';
+import { createJwks, describeKeys } from './keys/publish.ts';
 import { createMetadata } from './metadata.ts';
 import { createRevocation } from './revocation.ts';
 import { createRouter, type Peer, type Route } from './routes.ts';
@@ -37,7 +38,9 @@ export {
   type ResourceDefinition,
 } from './configuration.ts';
 export type { AuthorizationEvent, EventSink } from './events.ts';
-export type { PublicJwk } from './keys/signing-keys.ts';
+export { createKeyAdministration, type KeyAdministration, type ListedKey } from './keys/administer.ts';
+export type { PublicJwk, SigningAlgorithm } from './keys/algorithms.ts';
+export type { KeyOptions } from './keys/key-options.ts';
 export type { Peer } from './routes.ts';
 
 /** An authorization server, to be mounted at the root of its issuer's origin. */
@@ -71,7 +74,7 @@ export async function createAuthorizationServer(
 ): Promise<AuthorizationServer> {
   const configuration = defineConfiguration(options);
   const { events } = configuration;
-  const keys = await loadSigningKeys(configuration);
+  const keys = await loadKeyRing(configuration);
   const accessTokens = createAccessTokens(keys);
   const clients = createClients(configuration);
   const { findClient, authenticate, noteUse } = clients;
@@ -89,9 +92,15 @@ export async function createAuthorizationServer(
   ];
   const router = createRouter([...routes, ...createMetadata(configuration, routes)], events);
   return {
-    handle: (request, peer = {}) => router.handle(request, peer),
+    async handle(request, peer = {}) {
+      await keys.refresh();
+      return router.handle(request, peer);
+    },
     owns: router.owns,
-    jwks: async () => ({ keys: keys.map(({ publicJwk }) => publicJwk) }),
+    async jwks() {
+      await keys.refresh();
+      return describeKeys(keys);
+    },
     isLive,
     clients: createClientAdministration(configuration),
     accounts: createAccountAdministration(configuration),

@@ -1,11 +1,13 @@
 /** ES256 by our own conversion: proven by published vectors, by the corners of DER, and by a second implementation. */
 import { createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto';
 import { accessTokenClaims } from '@portcullis/protocol';
-import { exportJWK, importJWK, jwtVerify, SignJWT } from 'jose';
+import { importJWK, type JWK, jwtVerify, SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { createAccessTokens } from '../src/keys/access-tokens.ts';
 import { derToJose, joseToDer, signEs256, verifyEs256 } from '../src/keys/es256.ts';
-import type { SigningKey } from '../src/keys/signing-keys.ts';
+import { scheduleOf } from '../src/keys/schedule.ts';
+import { createSealer } from '../src/keys/sealing.ts';
+import { makeKey, openKey } from '../src/keys/signing-keys.ts';
 
 const hex = (text: string) => Buffer.from(text.replaceAll(/\s/g, ''), 'hex');
 const point = (x: string, y: string) =>
@@ -126,14 +128,12 @@ describe('a second implementation', () => {
   });
 
   it('reads 2,000 tokens, and writes tokens that are not ours', async () => {
-    const publicJwk = {
-      ...(await exportJWK(publicKey)),
-      kid: 'k',
-      alg: 'ES256',
-      use: 'sig',
-    } as SigningKey['publicJwk'];
-    const tokens = createAccessTokens([{ id: 'k', privateKey, publicKey, publicJwk }]);
-    const key = await importJWK(publicJwk, 'ES256');
+    const sealer = createSealer(new Uint8Array(32));
+    const record = await makeKey('ES256', sealer, 0, 0);
+    const signing = openKey(record, sealer);
+    const schedule = scheduleOf([signing], 0, 600);
+    const tokens = createAccessTokens({ now: () => schedule, refresh: async () => {} });
+    const key = await importJWK(signing.publicJwk as JWK, 'ES256');
     for (let count = 0; count < 2000; count++) {
       const claims = accessTokenClaims({
         issuer: 'https://as.example',
@@ -152,7 +152,7 @@ describe('a second implementation', () => {
       expect(tokens.read(token)).toEqual(claims);
     }
     const foreign = await new SignJWT({ jti: 'x' })
-      .setProtectedHeader({ alg: 'ES256', typ: 'JWT', kid: 'k' })
+      .setProtectedHeader({ alg: 'ES256', typ: 'JWT', kid: record.id })
       .sign(privateKey);
     expect(tokens.read(foreign)).toBeNull();
   });

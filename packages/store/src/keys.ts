@@ -9,37 +9,55 @@ interface KeyRow {
   readonly public_jwk: string;
   readonly sealed_private_key: Uint8Array;
   readonly created_at: number;
+  readonly signs_from: number;
 }
 
 export function createKeyStore(database: Database): KeyStore {
   return {
     async listKeys() {
-      return (await database.read<KeyRow>(allKeys())).map(readKey);
+      return readKeys(await database.read<KeyRow>(allKeys()));
     },
-    saveFirstKey: (key) => database.fact({ steps: () => saveFirst(key), postgres: { lock: 'signing_keys' } }),
+    addKey: (key, after) =>
+      database.fact({ steps: () => add(key, after), postgres: { lock: 'signing_keys' } }),
+    removeKeys: (ids) => database.fact({ steps: () => remove(ids), postgres: { lock: 'signing_keys' } }),
+    resealKeys: (sealed) =>
+      database.fact({ steps: () => reseal(sealed), postgres: { lock: 'signing_keys' } }),
   };
 }
 
-function* saveFirst(key: KeyRecord): Steps<readonly KeyRecord[]> {
-  const others = yield sql`SELECT 1 AS one FROM signing_keys LIMIT 1`;
-  if (others.length === 0) {
-    yield sql`INSERT INTO signing_keys (id, algorithm, public_jwk, sealed_private_key, created_at)
-      VALUES (${key.id}, ${key.algorithm}, ${key.publicJwk}, ${key.sealedPrivateKey}, ${key.createdAt})`;
+function* add(key: KeyRecord, after: string | null): Steps<readonly KeyRecord[]> {
+  const others = readKeys(yield allKeys());
+  if ((others[0]?.id ?? null) !== after) return others;
+  yield sql`INSERT INTO signing_keys (id, algorithm, public_jwk, sealed_private_key, created_at, signs_from)
+    VALUES (${key.id}, ${key.algorithm}, ${key.publicJwk}, ${key.sealedPrivateKey}, ${key.createdAt}, ${key.signsFrom})`;
+  return readKeys(yield allKeys());
+}
+
+function* remove(ids: readonly string[]): Steps<void> {
+  for (const id of ids) yield sql`DELETE FROM signing_keys WHERE id = ${id}`;
+}
+
+function* reseal(sealed: ReadonlyMap<string, Uint8Array>): Steps<boolean> {
+  const keys = readKeys(yield allKeys());
+  if (keys.length !== sealed.size || keys.some(({ id }) => !sealed.has(id))) return false;
+  for (const [id, envelope] of sealed) {
+    yield sql`UPDATE signing_keys SET sealed_private_key = ${envelope} WHERE id = ${id}`;
   }
-  const rows = yield allKeys();
-  return (rows as readonly KeyRow[]).map(readKey);
+  return true;
 }
 
 function allKeys(): Query {
-  return sql`SELECT id, algorithm, public_jwk, sealed_private_key, created_at FROM signing_keys ORDER BY created_at DESC, id`;
+  return sql`SELECT id, algorithm, public_jwk, sealed_private_key, created_at, signs_from FROM signing_keys
+    ORDER BY created_at DESC, signs_from DESC, id`;
 }
 
-function readKey(row: KeyRow): KeyRecord {
-  return {
+function readKeys(rows: readonly unknown[]): readonly KeyRecord[] {
+  return (rows as readonly KeyRow[]).map((row) => ({
     id: row.id,
     algorithm: row.algorithm,
     publicJwk: row.public_jwk,
     sealedPrivateKey: new Uint8Array(row.sealed_private_key),
     createdAt: row.created_at,
-  };
+    signsFrom: row.signs_from,
+  }));
 }

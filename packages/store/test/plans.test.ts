@@ -97,7 +97,9 @@ async function doEverything(whole: AuthorizationStore): Promise<void> {
   await store.spendAssertion('assertion', NOW);
   await store.openTransaction(newTransaction());
   await store.listKeys();
-  await store.saveFirstKey(newKey());
+  const [key] = await store.addKey(newKey(), null);
+  await store.resealKeys(new Map([[key?.id ?? '', new Uint8Array(1)]]));
+  await store.removeKeys([key?.id ?? '']);
   await store.findTransaction('flow', NOW);
   await store.signInTransaction('flow', account.id);
   await store.endTransaction('flow', null);

@@ -64,7 +64,7 @@ describe('opening a PostgreSQL database', () => {
     const { grant } = await makeGrant(store);
     expect(await store.isAccessTokenLive('jti', grant.id)).toBe(true);
     const key = newKey();
-    expect(await store.saveFirstKey(key)).toEqual([key]);
+    expect(await store.addKey(key, null)).toEqual([key]);
     await store.close();
     await ask(location, `DROP OWNED BY ${role}; DROP ROLE ${role}`);
   });
@@ -159,7 +159,7 @@ describe('PostgreSQL that cannot be reached', () => {
       () => store.ping(),
       () => store.findCode(code.hash),
       () => store.redeemCode(code.hash, grantOf(code), null, NOW),
-      () => store.saveFirstKey(newKey()),
+      () => store.addKey(newKey(), null),
       () => store.sweep(NOW, 10),
     ]) {
       await expect(fact()).rejects.toMatchObject(outage);
@@ -188,10 +188,10 @@ describe('PostgreSQL that cannot be reached', () => {
     await store.saveClient(client);
     network.silence();
     await expect(store.findClient(client.id)).rejects.toMatchObject(outage);
-    await expect(store.saveFirstKey(newKey())).rejects.toMatchObject(outage);
+    await expect(store.addKey(newKey(), null)).rejects.toMatchObject(outage);
     network.mend();
     expect(await store.findClient(client.id)).toEqual(client);
-    expect(await store.saveFirstKey(newKey())).toHaveLength(1);
+    expect(await store.addKey(newKey(), null)).toHaveLength(1);
     await store.close();
   });
 
@@ -209,7 +209,7 @@ describe('PostgreSQL that cannot be reached', () => {
           },
           (error) => refusals.push(error),
         );
-        await store.saveFirstKey(newKey()).catch((error) => refusals.push(error));
+        await store.addKey(newKey(), null).catch((error) => refusals.push(error));
       }
     });
     while (performance.now() < deadline) {

@@ -35,7 +35,7 @@ describe.each([
     const session = newSession(account.id);
     await before.saveSession(session);
     await before.saveClient(client);
-    await before.saveFirstKey(key);
+    await before.addKey(key, null);
     await before.openTransaction(transaction);
     const code = await issueCode(before);
     const { grant, token } = await makeGrant(before);
@@ -91,7 +91,7 @@ describe.each([
       { true: 1, false: RACERS - 1 },
       { created: 1, refused: RACERS - 1 },
     ]);
-    const keys = await Promise.all(times(10, (index) => either(index).saveFirstKey(newKey())));
+    const keys = await Promise.all(times(10, (index) => either(index).addKey(newKey(), null)));
     expect(new Set(keys.map(([key]) => key?.id)).size).toBe(1);
     for (const store of stores) await store.close();
   });

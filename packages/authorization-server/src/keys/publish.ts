@@ -1,18 +1,20 @@
 /** The JWK Set endpoint: the public keys for protected resources elsewhere. */
 import { respondJson } from '@portcullis/http';
 import type { Route } from '../routes.ts';
-import type { SigningKeys } from './signing-keys.ts';
+import type { PublicJwk } from './algorithms.ts';
+import { KEYS_MAX_AGE } from './key-options.ts';
+import type { KeyRing } from './key-ring.ts';
 
-/** Seconds for which a verifier may keep the set; a new key signs nothing before they have passed. */
-const MAX_AGE = 300;
+/** The set of a moment. @see RFC 7517 §5 */
+export function describeKeys(keys: KeyRing): { keys: PublicJwk[] } {
+  return { keys: keys.now().published.map(({ publicJwk }) => publicJwk) };
+}
 
-/** @see RFC 7517 §5 */
-export function createJwks(keys: SigningKeys): Route {
-  const document = { keys: keys.map(({ publicJwk }) => publicJwk) };
+export function createJwks(keys: KeyRing): Route {
   return {
     method: 'GET',
     path: '/jwks',
     crossOrigin: true,
-    handle: async () => respondJson(document, { maxAge: MAX_AGE }),
+    handle: async () => respondJson(describeKeys(keys), { maxAge: KEYS_MAX_AGE }),
   };
 }

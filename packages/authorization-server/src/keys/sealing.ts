@@ -18,6 +18,8 @@ export interface Sealer {
   seal(plaintext: Uint8Array, place: string): Uint8Array;
   /** @throws SealingError when the envelope was sealed under another key, for another place, or was changed. */
   unseal(envelope: Uint8Array, place: string): Buffer;
+  /** Whether an envelope names the key that this sealer seals under. */
+  isOwn(envelope: Uint8Array): boolean;
 }
 
 /** An envelope that does not open. */
@@ -35,22 +37,44 @@ export class SealingError extends Error {
   }
 }
 
-/** @param sealingKey 32 bytes; only keys derived from it are used */
-export function createSealer(sealingKey: Uint8Array): Sealer {
+/**
+ * @param sealingKey 32 bytes; only keys derived from it are used
+ * @param previous keys that still open what was sealed under them; nothing is sealed under them any more
+ */
+export function createSealer(sealingKey: Uint8Array, previous: readonly Uint8Array[] = []): Sealer {
+  const own = createBox(sealingKey);
+  const boxes = [own, ...previous.map(createBox)];
+  return {
+    seal: own.seal,
+    unseal(envelope, place) {
+      const bytes = Buffer.from(envelope);
+      if (bytes.length < TEXT_AT + TAG_LENGTH || bytes[0] !== VERSION) throw new SealingError('damaged');
+      const box = boxes.find(({ isOwn }) => isOwn(bytes));
+      if (box === undefined) throw new SealingError('other-key');
+      return box.open(bytes, place);
+    },
+    isOwn: own.isOwn,
+  };
+}
+
+interface Box extends Pick<Sealer, 'seal' | 'isOwn'> {
+  open(bytes: Buffer, place: string): Buffer;
+}
+
+/** Opens and closes under one key. */
+function createBox(sealingKey: Uint8Array): Box {
   const key = deriveKey(sealingKey, 'seal');
   const keyId = deriveKey(sealingKey, 'seal key identifier').subarray(0, NONCE_AT - KEY_ID_AT);
   const header = Buffer.concat([Buffer.of(VERSION), keyId]);
   const bound = (place: string) => Buffer.concat([header, Buffer.from(place)]);
   return {
+    isOwn: (envelope) => keyId.equals(envelope.subarray(KEY_ID_AT, NONCE_AT)),
     seal(plaintext, place) {
       const nonce = randomBytes(TEXT_AT - NONCE_AT);
       const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(bound(place));
       return Buffer.concat([header, nonce, cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]);
     },
-    unseal(envelope, place) {
-      const bytes = Buffer.from(envelope);
-      if (bytes.length < TEXT_AT + TAG_LENGTH || bytes[0] !== VERSION) throw new SealingError('damaged');
-      if (!bytes.subarray(KEY_ID_AT, NONCE_AT).equals(keyId)) throw new SealingError('other-key');
+    open(bytes, place) {
       try {
         const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(NONCE_AT, TEXT_AT))
           .setAAD(bound(place))

@@ -1,102 +1,88 @@
-/** The signing keys: made once, kept sealed, published without their private parts. */
-import {
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPairSync,
-  type JsonWebKey,
-  type KeyObject,
-} from 'node:crypto';
-import { type Configuration, ConfigurationError } from '../configuration.ts';
+/** Signing keys: made, sealed for the store, and opened again. */
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { ACCESS_TOKEN_TYPE } from '@portcullis/protocol';
 import type { KeyRecord } from '../ports/index.ts';
 import { newIdentifier } from '../secrets.ts';
-import { createSealer, type Sealer, SealingError } from './sealing.ts';
-
-/** A public key as it is published. @see RFC 7517 §4 */
-export interface PublicJwk {
-  readonly kty: string;
-  readonly crv: string;
-  readonly x: string;
-  readonly y: string;
-  readonly kid: string;
-  readonly alg: string;
-  readonly use: string;
-}
+import { findAlgorithm, type PublicJwk, publish, type SigningAlgorithm } from './algorithms.ts';
+import { type Sealer, SealingError } from './sealing.ts';
 
 /** A key of this server. */
 export interface SigningKey {
   readonly id: string;
-  readonly privateKey: KeyObject;
-  readonly publicKey: KeyObject;
+  readonly algorithm: SigningAlgorithm;
   readonly publicJwk: PublicJwk;
+  /** Epoch seconds. */
+  readonly signsFrom: number;
+  /** The header of every access token that it signs, base64url. */
+  readonly header: string;
+  sign(input: string): Buffer;
+  verify(input: string, signature: Buffer): boolean;
 }
 
-/** At least one key, the one to sign with first. */
-export type SigningKeys = readonly [SigningKey, ...SigningKey[]];
-
-/** The algorithm of the keys that this server makes. */
-export const SIGNING_ALGORITHM = 'ES256';
-
-/**
- * Loads the keys; makes the first one when there is none.
- * @throws ConfigurationError when they are sealed under another key.
- */
-export async function loadSigningKeys({
-  store,
-  sealingKey,
-  clock,
-  events,
-}: Pick<Configuration, 'store' | 'sealingKey' | 'clock' | 'events'>): Promise<SigningKeys> {
-  const sealer = createSealer(sealingKey);
-  let records = await store.listKeys();
-  if (records.length === 0) {
-    const made = makeKey(sealer, clock());
-    records = await store.saveFirstKey(made);
-    if (records[0]?.id === made.id) events({ type: 'key.created' });
-  }
-  const [first, ...others] = records.map((record) => openKey(record, sealer));
-  if (first === undefined) throw new Error('The store kept no signing key.');
-  return [first, ...others];
+/** When a key that follows `newest` is made: later, also within one second, so that their order is never in doubt. */
+export function timeBehind(newest: KeyRecord | undefined, now: number): number {
+  return Math.max(now, (newest?.createdAt ?? -1) + 1);
 }
 
-function makeKey(sealer: Sealer, now: number): KeyRecord {
+/** Makes a key. @param signsFrom epoch seconds */
+export async function makeKey(
+  algorithm: SigningAlgorithm,
+  sealer: Sealer,
+  now: number,
+  signsFrom: number,
+): Promise<KeyRecord> {
   const id = newIdentifier('key');
-  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const privateKey = await algorithmOf(algorithm).generate();
   const pkcs8 = privateKey.export({ type: 'pkcs8', format: 'der' });
   return {
     id,
-    algorithm: SIGNING_ALGORITHM,
-    publicJwk: JSON.stringify(publish(publicKey.export({ format: 'jwk' }), id)),
+    algorithm,
+    publicJwk: JSON.stringify(publish(privateKey, algorithm, id)),
     sealedPrivateKey: sealer.seal(pkcs8, placeOf(id)),
     createdAt: now,
+    signsFrom,
   };
 }
 
-/** Names the members one by one, so that no private one can slip through. */
-function publish({ kty = '', crv = '', x = '', y = '' }: JsonWebKey, kid: string): PublicJwk {
-  return { kty, crv, x, y, kid, alg: SIGNING_ALGORITHM, use: 'sig' };
+/**
+ * Opens a key. Its public part is derived from the sealed one, so that whoever can only write to the store cannot plant a key.
+ * @throws SealingError when it was sealed under another key or is damaged
+ */
+export function openKey(record: KeyRecord, sealer: Sealer): SigningKey {
+  const algorithm = record.algorithm as SigningAlgorithm;
+  const { sign, verify } = algorithmOf(algorithm);
+  const privateKey = readPrivateKey(sealer.unseal(record.sealedPrivateKey, placeOf(record.id)));
+  const publicKey = createPublicKey(privateKey);
+  return {
+    id: record.id,
+    algorithm,
+    publicJwk: publish(privateKey, algorithm, record.id),
+    signsFrom: record.signsFrom,
+    header: headerOf(algorithm, record.id),
+    sign: (input) => sign(input, privateKey),
+    verify: (input, signature) => verify(input, signature, publicKey),
+  };
 }
 
-function openKey(record: KeyRecord, sealer: Sealer): SigningKey {
-  try {
-    const der = sealer.unseal(record.sealedPrivateKey, placeOf(record.id));
-    const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
-    const publicKey = createPublicKey(privateKey);
-    return {
-      id: record.id,
-      privateKey,
-      publicKey,
-      publicJwk: publish(publicKey.export({ format: 'jwk' }), record.id),
-    };
-  } catch (error) {
-    if (error instanceof SealingError) throw new ConfigurationError([sealingFault(error)]);
-    throw error;
-  }
+/** The same private key in an envelope of another sealer. @throws SealingError */
+export function resealKey(record: KeyRecord, from: Sealer, to: Sealer): Uint8Array {
+  const place = placeOf(record.id);
+  return to.seal(from.unseal(record.sealedPrivateKey, place), place);
 }
 
-function sealingFault({ fault }: SealingError): string {
-  return fault === 'other-key'
-    ? 'sealingKey is not the key under which the signing keys in this store were sealed: give that one back, or start with an empty store'
-    : 'the sealed signing keys in this store are damaged: restore the store from a backup';
+function readPrivateKey(der: Buffer): KeyObject {
+  return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
+}
+
+function algorithmOf(name: string): NonNullable<ReturnType<typeof findAlgorithm>> {
+  const algorithm = findAlgorithm(name);
+  if (algorithm === undefined) throw new SealingError('damaged');
+  return algorithm;
+}
+
+/** MUST be of type `at+jwt`, and name an algorithm other than `none`. @see RFC 9068 §2.1 */
+function headerOf(alg: SigningAlgorithm, kid: string): string {
+  return Buffer.from(JSON.stringify({ alg, typ: ACCESS_TOKEN_TYPE, kid })).toString('base64url');
 }
 
 function placeOf(keyId: string): string {

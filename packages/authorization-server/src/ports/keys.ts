@@ -10,11 +10,23 @@ export interface KeyRecord {
   /** The sealed private key (PKCS #8). */
   readonly sealedPrivateKey: Uint8Array;
   readonly createdAt: number;
+  /** Published before, it signs from then on, until the next one does. */
+  readonly signsFrom: number;
 }
 
 export interface KeyStore {
   /** All keys, newest first. */
   listKeys(): Promise<readonly KeyRecord[]>;
-  /** Inserts a key if there is none yet. One fact: of racing processes one inserts. Answers all keys there are then. */
-  saveFirstKey(key: KeyRecord): Promise<readonly KeyRecord[]>;
+  /**
+   * Inserts a key if the newest there is is still that one (`null`: if there is none). One fact: of racing processes one
+   * inserts. Answers all keys there are then, newest first.
+   */
+  addKey(key: KeyRecord, after: string | null): Promise<readonly KeyRecord[]>;
+  /** Removes keys for good. */
+  removeKeys(ids: readonly string[]): Promise<void>;
+  /**
+   * Replaces the sealed private keys, by the identifiers of their keys. One fact: all of them, or nothing and `false` when
+   * there are other keys than these.
+   */
+  resealKeys(sealed: ReadonlyMap<string, Uint8Array>): Promise<boolean>;
 }

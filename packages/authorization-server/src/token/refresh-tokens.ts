@@ -11,14 +11,33 @@ export interface RefreshTokens {
    * nothing readable is stored. Who knows the old one cannot tell the new one without this server's key.
    */
   successorOf(token: string): string;
+  /**
+   * The successor that a token got when it was rotated, maybe by a process that derives from a previous sealing key. Asks the
+   * store only when there is such a key.
+   */
+  findSuccessorOf(token: string): Promise<string>;
   /** What is stored of a token. It dies of idleness, and never outlives its grant. */
   record(token: string, grant: Pick<GrantRecord, 'id' | 'expiresAt'>, now: number): RefreshTokenRecord;
 }
 
-export function createRefreshTokens({ sealingKey, lifetimes }: Configuration): RefreshTokens {
-  const key = deriveKey(sealingKey, 'refresh token');
+export function createRefreshTokens({
+  sealingKey,
+  previousSealingKeys,
+  lifetimes,
+  store,
+}: Configuration): RefreshTokens {
+  const key = deriveKey(sealingKey, PURPOSE);
+  const previous = previousSealingKeys.map((old) => deriveKey(old, PURPOSE));
   return {
-    successorOf: (token) => createHmac('sha256', key).update(token).digest('base64url'),
+    successorOf: (token) => derive(token, key),
+    async findSuccessorOf(token) {
+      const own = derive(token, key);
+      if (previous.length === 0 || (await store.findRefreshToken(hashSecret(own))) !== null) return own;
+      for (const successor of previous.map((old) => derive(token, old))) {
+        if ((await store.findRefreshToken(hashSecret(successor))) !== null) return successor;
+      }
+      return own;
+    },
     record: (token, grant, now) => ({
       hash: hashSecret(token),
       grantId: grant.id,
@@ -26,4 +45,10 @@ export function createRefreshTokens({ sealingKey, lifetimes }: Configuration): R
       expiresAt: Math.min(now + lifetimes.refreshIdle, grant.expiresAt),
     }),
   };
+}
+
+const PURPOSE = 'refresh token';
+
+function derive(token: string, key: Uint8Array): string {
+  return createHmac('sha256', key).update(token).digest('base64url');
 }

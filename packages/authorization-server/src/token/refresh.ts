@@ -44,7 +44,9 @@ export function createRefreshGrant({ configuration, mint, refreshTokens }: Grant
     note(outcome, { clientId: client.id, accountId: grant.accountId, grantId: grant.id, ...narrowed });
     if (outcome === 'reused' || outcome === 'gone') throw invalid(outcome);
     await noteUse(grant, peer.address ?? null, now);
-    return { ...answer, refresh_token: successor };
+    const given =
+      outcome === 'replayed' ? await refreshTokens.findSuccessorOf(request.refreshToken) : successor;
+    return { ...answer, refresh_token: given };
   };
 
   async function checkAccount(accountId: string): Promise<void> {

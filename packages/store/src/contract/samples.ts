@@ -173,6 +173,7 @@ export function newKey(changes: Partial<KeyRecord> = {}): KeyRecord {
     publicJwk: JSON.stringify({ kty: 'EC', crv: 'P-256', x: newHash(), y: newHash() }),
     sealedPrivateKey: Uint8Array.from({ length: 256 }, (_, index) => index),
     createdAt: NOW,
+    signsFrom: NOW,
     ...changes,
   };
 }

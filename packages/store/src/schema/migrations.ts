@@ -34,6 +34,11 @@ export const migrations: readonly Migration[] = [
     name: 'links by which owners of accounts choose how to sign in',
     statements: accountLinks,
   },
+  {
+    number: 5,
+    name: 'since when keys sign',
+    statements: (dialect) => keyLife(dialect),
+  },
 ];
 
 // Lists and documents are JSON in text. Times are epoch seconds. Hashes are base64url SHA-256. What may be deleted after
@@ -220,5 +225,13 @@ function accountLinks({ text, integer, table }: Dialect): readonly string[] {
     ) ${table}`,
     'CREATE INDEX account_links_by_account ON account_links (account_id)',
     'CREATE INDEX account_links_by_expiry ON account_links (expires_at)',
+  ];
+}
+
+/** A key from before signs since it was made. */
+function keyLife({ integer }: Dialect): readonly string[] {
+  return [
+    `ALTER TABLE signing_keys ADD COLUMN signs_from ${integer} NOT NULL DEFAULT 0`,
+    'UPDATE signing_keys SET signs_from = created_at',
   ];
 }

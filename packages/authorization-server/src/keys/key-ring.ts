@@ -1,0 +1,133 @@
+/** The key ring: which key signs and which are published now, shared with every process that uses the same store. */
+import { type Configuration, ConfigurationError } from '../configuration.ts';
+import type { KeyRecord } from '../ports/index.ts';
+import { KEYS_NOTICED_WITHIN, type KeyRules } from './key-options.ts';
+import { type Schedule, scheduleOf } from './schedule.ts';
+import { createSealer, SealingError } from './sealing.ts';
+import { makeKey, openKey, type SigningKey, timeBehind } from './signing-keys.ts';
+
+export interface KeyRing {
+  /** The keys as they are to be used now. */
+  now(): Schedule<SigningKey>;
+  /**
+   * Looks into the store if that was not done for half a minute: learns of keys that others made, makes the next one when it
+   * is time, and removes those that nobody needs. Never rejects: what is known goes on while the store is away.
+   */
+  refresh(): Promise<void>;
+}
+
+/**
+ * Loads the keys; makes the first one when there is none.
+ * @throws ConfigurationError when they are sealed under another key.
+ */
+export async function loadKeyRing(configuration: Configuration): Promise<KeyRing> {
+  const { store, clock, events, keys: rules } = configuration;
+  const sealer = createSealer(configuration.sealingKey, configuration.previousSealingKeys);
+  /** By identifier: a key is opened once. */
+  const opened = new Map<string, SigningKey>();
+  let schedule = await load();
+  let lookedAt = clock();
+  let underWay: Promise<void> | null = null;
+
+  async function load(): Promise<Schedule<SigningKey>> {
+    let records = await store.listKeys();
+    if (records.length === 0) records = await add([], 0, 'key.created');
+    else if (records[0]?.algorithm !== rules.algorithm)
+      records = await add(records, rules.publishedBefore, 'key.rotated');
+    try {
+      for (const record of records) opened.set(record.id, openKey(record, sealer));
+    } catch (error) {
+      if (error instanceof SealingError) throw new ConfigurationError([sealingFault(error)]);
+      throw error;
+    }
+    return scheduleNow();
+  }
+
+  /** Makes a key and adds it behind the newest. Another process may have been first. */
+  async function add(
+    known: readonly KeyRecord[],
+    publishedBefore: number,
+    type: 'key.created' | 'key.rotated',
+  ): Promise<readonly KeyRecord[]> {
+    const at = timeBehind(known[0], clock());
+    const made = await makeKey(rules.algorithm, sealer, at, at + publishedBefore);
+    const records = await store.addKey(made, known[0]?.id ?? null);
+    if (records[0]?.id === made.id) events({ type, keyId: made.id });
+    return records;
+  }
+
+  function scheduleNow(): Schedule<SigningKey> {
+    return scheduleOf([...opened.values()], clock(), rules.publishedAfter);
+  }
+
+  async function look(): Promise<void> {
+    try {
+      let records = await store.listKeys();
+      const mine = records.every((record) => sealer.isOwn(record.sealedPrivateKey));
+      // Under a key that this process is not to seal with any more, it makes none.
+      if (mine && isDue(records, rules, clock()))
+        records = await add(records, rules.publishedBefore, 'key.rotated');
+      takeOver(records);
+      schedule = scheduleNow();
+      await removeRetired();
+    } catch (error) {
+      events({ type: 'keys.not-refreshed', reason: String(error) });
+    }
+  }
+
+  function takeOver(records: readonly KeyRecord[]): void {
+    const usable = records.filter((record) => opened.has(record.id) || tryToOpen(record));
+    // Without a key that opens, what is known is better than nothing.
+    if (usable.length === 0) return;
+    for (const id of opened.keys()) if (usable.every((record) => record.id !== id)) opened.delete(id);
+  }
+
+  function tryToOpen(record: KeyRecord): boolean {
+    try {
+      opened.set(record.id, openKey(record, sealer));
+      return true;
+    } catch (error) {
+      events({ type: 'keys.not-refreshed', reason: `${record.id}: ${String(error)}` });
+      return false;
+    }
+  }
+
+  async function removeRetired(): Promise<void> {
+    const ids = schedule.retired.map(({ id }) => id);
+    if (ids.length === 0) return;
+    await store.removeKeys(ids);
+    for (const keyId of ids) {
+      opened.delete(keyId);
+      events({ type: 'key.removed', keyId });
+    }
+    schedule = scheduleNow();
+  }
+
+  return {
+    now() {
+      if (clock() >= schedule.changesAt) schedule = scheduleNow();
+      return schedule;
+    },
+    async refresh() {
+      if (Math.abs(clock() - lookedAt) < KEYS_NOTICED_WITHIN) return;
+      underWay ??= look().finally(() => {
+        underWay = null;
+        lookedAt = clock();
+      });
+      await underWay;
+    },
+  };
+}
+
+/** Whether the newest key has signed for so long that the next one has to be published. */
+function isDue([newest]: readonly KeyRecord[], { rotateEvery, publishedBefore }: KeyRules, now: number) {
+  return (
+    newest !== undefined && rotateEvery !== null && now >= newest.signsFrom + rotateEvery - publishedBefore
+  );
+}
+
+function sealingFault({ fault }: SealingError): string {
+  return fault === 'other-key'
+    ? 'sealingKey is not the key under which the signing keys in this store were sealed: give that one back, or start with an empty store'
+    : 'the sealed signing keys in this store are damaged: restore the store from a backup';
+}

@@ -1,0 +1,316 @@
+/** The life of signing keys: published, signing, past, gone; by time and by command, in several processes at once. */
+import { openStore } from '@portcullis/store';
+import { createLocalJWKSet, decodeProtectedHeader, type JWK, jwtVerify } from 'jose';
+import { describe, expect, it } from 'vitest';
+import {
+  type AuthorizationServer,
+  type AuthorizationServerOptions,
+  ConfigurationError,
+  createAuthorizationServer,
+  createKeyAdministration,
+} from '../src/index.ts';
+import { scheduleOf } from '../src/keys/schedule.ts';
+import {
+  CLIENTS,
+  ISSUER,
+  NOTES,
+  RESOURCES,
+  refreshing,
+  SEALING_KEY,
+  startServer,
+} from './server-under-test.ts';
+
+const NEW_SEALING_KEY = new Uint8Array(32).fill(9);
+const DAY = 86_400;
+const rotation = { rotateEvery: 90 * DAY, publishedBefore: 3600 };
+
+describe('the schedule', () => {
+  const [first, second, third] = [{ signsFrom: 100 }, { signsFrom: 200 }, { signsFrom: 300 }] as const;
+  it.each([
+    { now: 50, keys: [first], signing: first, published: [first], retired: [], changesAt: Number.POSITIVE_INFINITY },
+    { now: 199, keys: [second, first], signing: first, published: [first, second], retired: [], changesAt: 200 },
+    { now: 200, keys: [second, first], signing: second, published: [second, first], retired: [], changesAt: 220 },
+    { now: 219, keys: [first, second], signing: second, published: [second, first], retired: [], changesAt: 220 },
+    { now: 220, keys: [first, second], signing: second, published: [second], retired: [first], changesAt: Number.POSITIVE_INFINITY },
+    { now: 210, keys: [first, second, third], signing: second, published: [second, third, first], retired: [], changesAt: 220 },
+    { now: 500, keys: [third, second, first], signing: third, published: [third], retired: [first, second], changesAt: Number.POSITIVE_INFINITY },
+  ])('at $now of $keys', ({ now, keys, ...expected }) => {
+    expect(scheduleOf<{ signsFrom: number }>(keys, now, 20)).toEqual(expected);
+  }); // biome-ignore format: a table
+});
+
+const kidOf = (token: unknown) => decodeProtectedHeader(String(token)).kid;
+const kidsOf = async (server: AuthorizationServer) => (await server.jwks()).keys.map(({ kid }) => kid);
+
+describe('rotation by time', () => {
+  it('T064 publishes the new key before it signs, and keeps the old one for the longest life of a token', async () => {
+    const { server, clock, signIn, send, events } = await startServer({ keys: rotation });
+    const [old] = await kidsOf(server);
+    const firstDay = clock.now;
+    clock.now = firstDay + 90 * DAY - 3631;
+    expect(await kidsOf(server)).toEqual([old]);
+
+    clock.now = firstDay + 90 * DAY - 3600;
+    const [signing, next, ...more] = await kidsOf(server);
+    expect([signing, more]).toEqual([old, []]);
+    expect(next).toMatch(/^key_/);
+    expect(events).toContainEqual({ type: 'key.rotated', keyId: next });
+    expect(kidOf((await signIn()).body['access_token'])).toBe(old);
+
+    clock.now += 3599;
+    const last = (await signIn()).body['access_token'];
+    expect(kidOf(last)).toBe(old);
+    clock.now += 1;
+    const { body } = await signIn();
+    expect(kidOf(body['access_token'])).toBe(next);
+
+    clock.now += 599;
+    const set = (await send('/jwks')).body as { keys: JWK[] };
+    expect(set.keys.map(({ kid }) => kid)).toEqual([next, old]);
+    expect(JSON.stringify(set)).not.toMatch(/"(d|k|p|q|dp|dq|qi|oth)":/);
+    const checks = { issuer: ISSUER, audience: NOTES, currentDate: new Date((clock.now - 1) * 1000) };
+    await jwtVerify(String(last), createLocalJWKSet(set), checks);
+
+    clock.now += 91;
+    expect(await kidsOf(server)).toEqual([next]);
+    clock.now += 30;
+    await send('/jwks');
+    expect(events).toContainEqual({ type: 'key.removed', keyId: old });
+  });
+
+  it('happens once, however many processes share the store', async () => {
+    const t = await startServer({ keys: rotation });
+    const others = await Promise.all(
+      [1, 2, 3].map(() =>
+        createAuthorizationServer({
+          issuer: ISSUER,
+          store: t.store,
+          sealingKey: SEALING_KEY,
+          resources: RESOURCES,
+          clients: CLIENTS,
+          clock: () => t.clock.now,
+          keys: rotation,
+        }),
+      ),
+    );
+    t.clock.now += 90 * DAY;
+    const kids = await Promise.all([t.server, ...others].map(kidsOf));
+    expect(await t.store.listKeys()).toHaveLength(2);
+    t.clock.now += 30;
+    for (const server of others) expect(await kidsOf(server)).toEqual(await kidsOf(t.server));
+    expect(kids.every((set) => set[0] === kids[0]?.[0])).toBe(true);
+  });
+
+  it('does not happen when it is switched off', async () => {
+    const { server, clock } = await startServer({ keys: { rotateEvery: null } });
+    clock.now += 3650 * DAY;
+    expect(await kidsOf(server)).toHaveLength(1);
+  });
+
+  it('goes on with the keys that are known while the store is away', async () => {
+    const store = await openStore(':memory:');
+    let isAway = false;
+    const listKeys = () => (isAway ? Promise.reject(new Error('away')) : store.listKeys());
+    const { server, clock, events, send } = await startServer({ store: { ...store, listKeys } });
+    const before = await kidsOf(server);
+    isAway = true;
+    clock.now += 31;
+    expect(await kidsOf(server)).toEqual(before);
+    expect((await send('/jwks')).status).toBe(200);
+    expect(events).toContainEqual({ type: 'keys.not-refreshed', reason: 'Error: away' });
+  });
+});
+
+describe('rotation by command', () => {
+  const administer = (t: Awaited<ReturnType<typeof startServer>>, more: object = {}) =>
+    createKeyAdministration({
+      store: t.store,
+      sealingKey: SEALING_KEY,
+      clock: () => t.clock.now,
+      keys: rotation,
+      ...more,
+    });
+
+  it.each([
+    { replacement: 'in-time', signsAfter: 3600, states: ['next', 'signing'] },
+    { replacement: 'at-once', signsAfter: 0, states: ['signing', 'past'] },
+    { replacement: 'compromised', signsAfter: 0, states: ['signing'] },
+  ] as const)('is noticed by servers that run: $replacement', async ({ replacement, signsAfter, states }) => {
+    const t = await startServer({ keys: rotation });
+    const [old] = await kidsOf(t.server);
+    const token = (await t.signIn()).body['access_token'];
+    t.clock.now += 1;
+    const listed = await administer(t).rotate(replacement);
+    expect(listed.map(({ state }) => state)).toEqual(states);
+    const [made] = listed;
+    expect(made).toMatchObject({ algorithm: 'ES256', opens: true, signsFrom: t.clock.now + signsAfter });
+
+    t.clock.now += 30;
+    expect((await kidsOf(t.server)).toSorted()).toEqual(
+      (replacement === 'compromised' ? [made?.id] : [made?.id, old]).toSorted(),
+    );
+    t.clock.now += signsAfter;
+    expect(kidOf((await t.signIn()).body['access_token'])).toBe(made?.id);
+    const introspected = await t.post(
+      '/introspect',
+      { token: String(token) },
+      { authorization: `Basic ${btoa('notes-server:notes-server-secret')}` },
+    );
+    const isExpired = signsAfter > 600;
+    expect(introspected.body['active']).toBe(replacement !== 'compromised' && !isExpired);
+  });
+
+  it('makes the first key of an empty store', async () => {
+    const store = await openStore(':memory:');
+    const keys = createKeyAdministration({ store, sealingKey: SEALING_KEY });
+    expect(await keys.list()).toEqual([]);
+    expect(await keys.rotate('at-once')).toMatchObject([{ state: 'signing' }]);
+    await store.close();
+  });
+
+  it('is refused under another sealing key, and then nothing has changed', async () => {
+    const t = await startServer();
+    const before = await t.store.listKeys();
+    const keys = administer(t, { sealingKey: NEW_SEALING_KEY });
+    await expect(keys.rotate('in-time')).rejects.toThrow(/sealingKey does not open key_/);
+    expect(await keys.list()).toMatchObject([{ opens: false }]);
+    expect(await t.store.listKeys()).toEqual(before);
+  });
+});
+
+describe('algorithms', () => {
+  it.each([
+    { algorithm: 'ES256', members: ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'] },
+    { algorithm: 'EdDSA', members: ['alg', 'crv', 'kid', 'kty', 'use', 'x'] },
+    { algorithm: 'RS256', members: ['alg', 'e', 'kid', 'kty', 'n', 'use'] },
+  ] as const)('T064 $algorithm signs tokens that others verify and this server reads back', async (row) => {
+    const { server, signIn, post } = await startServer({ keys: { algorithm: row.algorithm } });
+    const { keys } = await server.jwks();
+    expect(keys.map((key) => Object.keys(key).toSorted())).toEqual([row.members]);
+    const token = String((await signIn()).body['access_token']);
+    const { protectedHeader } = await jwtVerify(
+      token,
+      createLocalJWKSet({ keys: keys as unknown as JWK[] }),
+      {
+        issuer: ISSUER,
+        audience: NOTES,
+        typ: 'at+jwt',
+        currentDate: new Date(1_800_000_000_000),
+      },
+    );
+    expect(protectedHeader.alg).toBe(row.algorithm);
+    const authorization = `Basic ${btoa('notes-server:notes-server-secret')}`;
+    expect((await post('/introspect', { token }, { authorization })).body['active']).toBe(true);
+    const changed = `${token.slice(0, -4)}${token.endsWith('AAAA') ? 'BBBB' : 'AAAA'}`;
+    expect((await post('/introspect', { token: changed }, { authorization })).body).toEqual({
+      active: false,
+    });
+  });
+
+  it('change with the configuration, by a rotation in time', async () => {
+    const t = await startServer();
+    const [old] = await kidsOf(t.server);
+    const server = await createAuthorizationServer({
+      issuer: ISSUER,
+      store: t.store,
+      sealingKey: SEALING_KEY,
+      resources: RESOURCES,
+      clients: CLIENTS,
+      clock: () => t.clock.now,
+      keys: { algorithm: 'EdDSA' },
+    });
+    const { keys } = await server.jwks();
+    expect(keys.map(({ alg }) => alg)).toEqual(['ES256', 'EdDSA']);
+    expect(keys[0]?.kid).toBe(old);
+  });
+
+  it.each([
+    [{ algorithm: 'HS256' }, /keys\.algorithm must be one of ES256, EdDSA, RS256/],
+    [{ publishedBefore: 329 }, /keys\.publishedBefore must be whole seconds, at least 330/],
+    [{ rotateEvery: 7199 }, /keys\.rotateEvery must be whole seconds, at least twice/],
+  ])('and times are judged: %j', async (keys, says) => {
+    const store = await openStore(':memory:');
+    const options = { issuer: ISSUER, store, sealingKey: SEALING_KEY, resources: RESOURCES };
+    const start = createAuthorizationServer({
+      ...options,
+      keys: keys as AuthorizationServerOptions['keys'] & object,
+    });
+    await expect(start).rejects.toThrow(ConfigurationError);
+    await expect(start).rejects.toThrow(says);
+    expect(await store.listKeys()).toEqual([]);
+    await store.close();
+  });
+});
+
+describe('another sealing key', () => {
+  const start = (t: Awaited<ReturnType<typeof startServer>>, more: Partial<AuthorizationServerOptions>) =>
+    createAuthorizationServer({
+      issuer: ISSUER,
+      store: t.store,
+      sealingKey: NEW_SEALING_KEY,
+      resources: RESOURCES,
+      clients: CLIENTS,
+      clock: () => t.clock.now,
+      ...more,
+    });
+
+  it('opens the keys after they were sealed anew, and the old one does not', async () => {
+    const t = await startServer();
+    const before = await kidsOf(t.server);
+    await expect(start(t, {})).rejects.toThrow(/sealingKey is not the key/);
+    const keys = createKeyAdministration({ store: t.store, sealingKey: SEALING_KEY });
+    expect(await keys.reseal(NEW_SEALING_KEY)).toBe(1);
+    expect(await kidsOf(await start(t, {}))).toEqual(before);
+    await expect(start(t, { sealingKey: SEALING_KEY })).rejects.toThrow(/sealingKey is not the key/);
+    // Who runs already goes on.
+    t.clock.now += 31;
+    expect(await kidsOf(t.server)).toEqual(before);
+    expect((await t.signIn()).status).toBe(200);
+    // A second run is no mistake.
+    expect(await keys.reseal(NEW_SEALING_KEY)).toBe(1);
+  });
+
+  it('is refused when the old one does not open all, and then nothing has changed', async () => {
+    const t = await startServer();
+    const before = await t.store.listKeys();
+    const keys = createKeyAdministration({ store: t.store, sealingKey: new Uint8Array(32).fill(1) });
+    await expect(keys.reseal(NEW_SEALING_KEY)).rejects.toThrow(/does not open key_/);
+    expect(await t.store.listKeys()).toEqual(before);
+  });
+
+  it('gives retries of refreshes from before the successor that they had got', async () => {
+    const t = await startServer();
+    const { refresh_token: token } = (await t.signIn()).body;
+    const first = await t.post('/token', refreshing(token));
+    expect(first.status).toBe(200);
+    const server = await start(t, { previousSealingKeys: [SEALING_KEY] });
+    const retry = await server.handle(
+      new Request(`${ISSUER}/token`, { method: 'POST', body: new URLSearchParams(refreshing(token)) }),
+    );
+    const { refresh_token: again } = (await retry.json()) as { refresh_token: string };
+    expect(again).toBe(first.body['refresh_token']);
+    // And the other way round: the process that still has the old key first.
+    const next = await server.handle(
+      new Request(`${ISSUER}/token`, { method: 'POST', body: new URLSearchParams(refreshing(again)) }),
+    );
+    const old = await start(t, { sealingKey: SEALING_KEY, previousSealingKeys: [NEW_SEALING_KEY] });
+    const late = await old.handle(
+      new Request(`${ISSUER}/token`, { method: 'POST', body: new URLSearchParams(refreshing(again)) }),
+    );
+    expect(((await late.json()) as { refresh_token: string }).refresh_token).toBe(
+      ((await next.json()) as { refresh_token: string }).refresh_token,
+    );
+  });
+
+  it('makes no key while others are sealed under a newer one', async () => {
+    const t = await startServer({ keys: rotation, previousSealingKeys: [NEW_SEALING_KEY] });
+    await createKeyAdministration({ store: t.store, sealingKey: SEALING_KEY }).reseal(NEW_SEALING_KEY);
+    t.clock.now += 91 * DAY;
+    expect(await kidsOf(t.server)).toHaveLength(1);
+    const newer = await start(t, { keys: rotation });
+    t.clock.now += 31;
+    expect(await kidsOf(newer)).toHaveLength(2);
+    t.clock.now += 31;
+    expect(await kidsOf(t.server)).toHaveLength(2);
+  });
+});
