@@ -1,5 +1,5 @@
 /** Forged forms: what proves that a form which arrives is the one that this server showed to this browser. */
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { Configuration } from '../configuration.ts';
 
 /** What a form is for: a token for one purpose is none for another. */
@@ -13,7 +13,7 @@ export interface FormTokens {
 
 /** Tokens are HMACs under a key of their own, so nothing has to be stored, and every process knows them. */
 export function createFormTokens({ sealingKey }: Configuration): FormTokens {
-  const key = Buffer.from(hkdfSync('sha256', sealingKey, '', 'portcullis form tokens', 32));
+  const key = createSecretKey(Buffer.from(hkdfSync('sha256', sealingKey, '', 'portcullis form tokens', 32)));
   const mac = (purpose: Purpose, bound: readonly string[]) =>
     createHmac('sha256', key)
       .update(JSON.stringify([purpose, ...bound]))
