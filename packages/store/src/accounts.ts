@@ -7,6 +7,7 @@ import type {
 } from '@portcullis/authorization-server/ports';
 import type { Database, Steps } from './database.ts';
 import { endAll } from './grants.ts';
+import { insertPasskey } from './passkeys.ts';
 import { type Query, sql } from './sql.ts';
 
 interface AccountRow {
@@ -92,8 +93,8 @@ export function createAccountStore(database: Database): AccountStore {
       );
       return row === undefined ? null : readLink(row);
     },
-    useAccountLink: (hash, passwordHash, at) =>
-      database.fact({ steps: () => useLink(hash, passwordHash, at), postgres: { lock: 'accounts' } }),
+    useAccountLink: (hash, chosen, at) =>
+      database.fact({ steps: () => useLink(hash, chosen, at), postgres: { lock: 'accounts' } }),
     async replacePasswordHash(accountId, oldHash, newHash) {
       await database.change(
         sql`UPDATE accounts SET password_hash = ${newHash} WHERE id = ${accountId} AND password_hash = ${oldHash}`,
@@ -167,7 +168,11 @@ function* replaceLink(link: AccountLinkRecord): Steps<void> {
   yield insertLink(link);
 }
 
-function* useLink(hash: string, passwordHash: string, at: number): Steps<boolean> {
+function* useLink(
+  hash: string,
+  { passwordHash, passkey }: Parameters<AccountStore['useAccountLink']>[1],
+  at: number,
+): Steps<boolean> {
   // Point of no return: of all who come, one finds the link.
   const [used] =
     (yield sql`DELETE FROM account_links WHERE hash = ${hash} AND expires_at > ${at} RETURNING account_id`) as readonly Pick<
@@ -179,6 +184,8 @@ function* useLink(hash: string, passwordHash: string, at: number): Steps<boolean
   yield sql`UPDATE accounts SET password_hash = ${passwordHash} WHERE id = ${id}`;
   yield sql`DELETE FROM account_links WHERE account_id = ${id}`;
   yield sql`DELETE FROM sessions WHERE account_id = ${id}`;
+  yield sql`DELETE FROM passkeys WHERE account_id = ${id}`;
+  if (passkey !== null) yield insertPasskey(passkey);
   return true;
 }
 

@@ -10,6 +10,7 @@ import { describeCodes } from './contract/codes.ts';
 import { describeConnections } from './contract/connections.ts';
 import { describeKeys } from './contract/keys.ts';
 import { describeLife } from './contract/life.ts';
+import { describePasskeys } from './contract/passkeys.ts';
 import { describeRefreshTokens } from './contract/refresh-tokens.ts';
 import { describeRevocation } from './contract/revocation.ts';
 import { describeSweeping } from './contract/sweeping.ts';
@@ -37,6 +38,7 @@ export function describeStoreContract(name: string, open: () => Promise<Authoriz
 
     describeAccounts(store);
     describeAdministration(store);
+    describePasskeys(store);
     describeClients(store);
     describeClientDocuments(store);
     describeAssertions(store);

@@ -7,6 +7,7 @@ import { createClientStore } from './clients.ts';
 import type { Database } from './database.ts';
 import { createGrantStore } from './grants.ts';
 import { createKeyStore } from './keys.ts';
+import { createPasskeyStore } from './passkeys.ts';
 import { sql } from './sql.ts';
 import { sweep } from './sweeping.ts';
 import { createTransactionStore } from './transactions.ts';
@@ -19,6 +20,7 @@ export function createStore(database: Database): AuthorizationStore {
     ...createClientStore(database),
     ...createGrantStore(database),
     ...createKeyStore(database),
+    ...createPasskeyStore(database),
     ...createTransactionStore(database),
     async ping() {
       await database.read(sql`SELECT 1 AS one`);

@@ -12,6 +12,7 @@ import {
   newClient,
   newClientDocument,
   newKey,
+  newPasskey,
   newRefreshToken,
   newSession,
   newTransaction,
@@ -77,7 +78,16 @@ async function doEverything(whole: AuthorizationStore): Promise<void> {
   await store.listAccounts('', 10);
   await store.saveAccountLink(newAccountLink(invited.id, { hash: 'reset' }));
   await store.findAccountLink('reset', NOW);
-  await store.useAccountLink('reset', account.passwordHash, NOW);
+  await store.useAccountLink(
+    'reset',
+    { passwordHash: account.passwordHash, passkey: newPasskey(invited.id, { id: 'passkey' }) },
+    NOW,
+  );
+  await store.addPasskey(newPasskey(invited.id));
+  await store.findPasskey('passkey');
+  await store.listPasskeys(invited.id);
+  await store.usePasskey('passkey', 1, NOW);
+  await store.removePasskey(invited.id, 'passkey');
   await store.disableAccount(invited.id, NOW);
   await store.enableAccount(invited.id);
   await store.listSessions(account.id, NOW);

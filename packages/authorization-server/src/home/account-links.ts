@@ -43,8 +43,9 @@ export function createAccountLinks(rooms: Rooms, passwords: Passwords): readonly
 
   const use = async (request: Request, peer: Peer, link: OpenLink, password: string): Promise<Response> => {
     const { record, account } = link;
+    const chosen = { passwordHash: await passwords.hash(password), passkey: null };
     // Point of no return: the link is spent, and every way in but this one.
-    if (!(await store.useAccountLink(record.hash, await passwords.hash(password), clock()))) {
+    if (!(await store.useAccountLink(record.hash, chosen, clock()))) {
       return edge.refuse(`/${record.purpose}`, 'spent-link');
     }
     events({ type: 'account.link-used', accountId: account.id });

@@ -1,4 +1,5 @@
 /** What a store must do for the accounts of people, their browser sessions, and the link that makes the first account. */
+import type { PasskeyRecord } from './passkeys.ts';
 
 /** A person's account. Times in epoch seconds. */
 export interface AccountRecord {
@@ -69,10 +70,15 @@ export interface AccountStore {
   /** The link, unless it was used or has expired, or its account is disabled. */
   findAccountLink(hash: string, now: number): Promise<AccountLinkRecord | null>;
   /**
-   * Uses a link: its account gets the password and loses every other way in and every session. One fact: of racing calls
-   * one answers `true`.
+   * Uses a link: its account gets this way in and loses every other one and every session. One fact: of racing calls one
+   * answers `true`.
+   * @param chosen a password, or a passkey and a hash that no password matches
    */
-  useAccountLink(hash: string, passwordHash: string, at: number): Promise<boolean>;
+  useAccountLink(
+    hash: string,
+    chosen: { readonly passwordHash: string; readonly passkey: PasskeyRecord | null },
+    at: number,
+  ): Promise<boolean>;
 
   /** Replaces the password hash if it is still the old one. */
   replacePasswordHash(accountId: string, oldHash: string, newHash: string): Promise<void>;

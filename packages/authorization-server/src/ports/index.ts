@@ -5,6 +5,7 @@ import type { ClientDocumentStore } from './client-documents.ts';
 import type { ClientStore } from './clients.ts';
 import type { GrantStore } from './grants.ts';
 import type { KeyStore } from './keys.ts';
+import type { PasskeyStore } from './passkeys.ts';
 import type { TransactionStore } from './transactions.ts';
 
 export type * from './accounts.ts';
@@ -13,6 +14,7 @@ export type * from './client-documents.ts';
 export type * from './clients.ts';
 export type * from './grants.ts';
 export type * from './keys.ts';
+export type * from './passkeys.ts';
 export type * from './transactions.ts';
 
 /**
@@ -27,6 +29,7 @@ export interface AuthorizationStore
     ClientStore,
     GrantStore,
     KeyStore,
+    PasskeyStore,
     TransactionStore {
   /** Resolves when the store answers. */
   ping(): Promise<void>;

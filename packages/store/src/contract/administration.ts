@@ -17,7 +17,7 @@ import {
   times,
 } from './samples.ts';
 
-const NEW_HASH = '$argon2id$v=19$m=47104,t=1,p=1$bmV3$bmV3';
+const NEW = { passwordHash: '$argon2id$v=19$m=47104,t=1,p=1$bmV3$bmV3', passkey: null };
 
 export function describeAdministration(store: StoreOfTest): void {
   /** An account with its invitation. */
@@ -105,12 +105,14 @@ export function describeAdministration(store: StoreOfTest): void {
       const session = newSession(account.id);
       await store().saveSession(session);
 
-      expect(await store().useAccountLink(newHash(), NEW_HASH, NOW)).toBe(false);
+      expect(await store().useAccountLink(newHash(), NEW, NOW)).toBe(false);
       expect(await store().findAccount(account.id)).toEqual(account);
-      expect(await store().useAccountLink(link.hash, NEW_HASH, NOW)).toBe(true);
-      expect(await store().findAccount(account.id)).toEqual({ ...account, passwordHash: NEW_HASH });
+      expect(await store().useAccountLink(link.hash, NEW, NOW)).toBe(true);
+      expect(await store().findAccount(account.id)).toEqual({ ...account, passwordHash: NEW.passwordHash });
       expect(await store().findSession(session.hash, NOW)).toBeNull();
-      expect(await store().useAccountLink(link.hash, account.passwordHash, NOW)).toBe(false);
+      expect(
+        await store().useAccountLink(link.hash, { ...NEW, passwordHash: account.passwordHash }, NOW),
+      ).toBe(false);
       expect(await store().findAccountLink(link.hash, NOW)).toBeNull();
     });
 
@@ -119,7 +121,7 @@ export function describeAdministration(store: StoreOfTest): void {
       const second = newAccountLink(account.id, { purpose: 'reset' });
       await store().saveAccountLink(second);
       expect(await store().findAccountLink(first.hash, NOW)).toBeNull();
-      expect(await store().useAccountLink(first.hash, NEW_HASH, NOW)).toBe(false);
+      expect(await store().useAccountLink(first.hash, NEW, NOW)).toBe(false);
       expect(await store().findAccountLink(second.hash, NOW)).toEqual(second);
       expect(await store().findAccountLink(bystander.link.hash, NOW)).toEqual(bystander.link);
     });
@@ -127,7 +129,7 @@ export function describeAdministration(store: StoreOfTest): void {
     it('work until the second in which they expire, and are swept then', async () => {
       const { account, link } = await add();
       expect(await store().findAccountLink(link.hash, link.expiresAt)).toBeNull();
-      expect(await store().useAccountLink(link.hash, NEW_HASH, link.expiresAt)).toBe(false);
+      expect(await store().useAccountLink(link.hash, NEW, link.expiresAt)).toBe(false);
       expect(await store().findAccount(account.id)).toEqual(account);
       expect(await store().sweep(link.expiresAt - 1, 10)).toBe(0);
       expect(await store().sweep(link.expiresAt, 10)).toBe(1);
@@ -135,9 +137,7 @@ export function describeAdministration(store: StoreOfTest): void {
 
     it(`let one of ${RACERS} in`, async () => {
       const { link } = await add();
-      const outcomes = await race(
-        times(RACERS, () => () => store().useAccountLink(link.hash, NEW_HASH, NOW)),
-      );
+      const outcomes = await race(times(RACERS, () => () => store().useAccountLink(link.hash, NEW, NOW)));
       expect(outcomes).toEqual({ true: 1, false: RACERS - 1 });
     });
   });

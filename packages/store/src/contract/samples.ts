@@ -9,6 +9,7 @@ import type {
   CodeRecord,
   GrantRecord,
   KeyRecord,
+  PasskeyRecord,
   RefreshTokenRecord,
   SessionRecord,
   TransactionRecord,
@@ -55,6 +56,20 @@ export function newAccountLink(
     purpose: 'invitation',
     createdAt: NOW,
     expiresAt: NOW + 1000,
+    ...changes,
+  };
+}
+
+export function newPasskey(accountId: string, changes: Partial<PasskeyRecord> = {}): PasskeyRecord {
+  return {
+    id: newHash(),
+    accountId,
+    publicKey: randomBytes(77).toString('base64url'),
+    counter: 0,
+    transports: ['internal', 'hybrid'],
+    name: 'Telefon \u{1F5DD}',
+    createdAt: NOW,
+    lastUsedAt: null,
     ...changes,
   };
 }

@@ -39,6 +39,11 @@ export const migrations: readonly Migration[] = [
     name: 'since when keys sign',
     statements: (dialect) => keyLife(dialect),
   },
+  {
+    number: 6,
+    name: 'passkeys',
+    statements: passkeys,
+  },
 ];
 
 // Lists and documents are JSON in text. Times are epoch seconds. Hashes are base64url SHA-256. What may be deleted after
@@ -233,5 +238,21 @@ function keyLife({ integer }: Dialect): readonly string[] {
   return [
     `ALTER TABLE signing_keys ADD COLUMN signs_from ${integer} NOT NULL DEFAULT 0`,
     'UPDATE signing_keys SET signs_from = created_at',
+  ];
+}
+
+function passkeys({ text, integer, table }: Dialect): readonly string[] {
+  return [
+    `CREATE TABLE passkeys (
+      id ${text} PRIMARY KEY NOT NULL,
+      account_id ${text} NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+      public_key ${text} NOT NULL,
+      counter ${integer} NOT NULL,
+      transports ${text} NOT NULL,
+      name ${text} NOT NULL,
+      created_at ${integer} NOT NULL,
+      last_used_at ${integer}
+    ) ${table}`,
+    'CREATE INDEX passkeys_by_account ON passkeys (account_id)',
   ];
 }

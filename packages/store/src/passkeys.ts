@@ -1,0 +1,69 @@
+/** Passkeys as facts of a database. */
+import type { PasskeyRecord, PasskeyStore } from '@portcullis/authorization-server/ports';
+import type { Database } from './database.ts';
+import { readJson } from './json.ts';
+import { type Query, sql } from './sql.ts';
+
+interface PasskeyRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly public_key: string;
+  readonly counter: number;
+  readonly transports: string;
+  readonly name: string;
+  readonly created_at: number;
+  readonly last_used_at: number | null;
+}
+
+export function createPasskeyStore(database: Database): PasskeyStore {
+  return {
+    addPasskey: async (passkey) => (await database.change(insertPasskey(passkey))).length > 0,
+    async findPasskey(id) {
+      const [row] = await database.read<PasskeyRow>(
+        sql`SELECT id, account_id, public_key, counter, transports, name, created_at, last_used_at
+          FROM passkeys WHERE id = ${id}`,
+      );
+      return row === undefined ? null : readPasskey(row);
+    },
+    async listPasskeys(accountId) {
+      const rows = await database.read<PasskeyRow>(
+        sql`SELECT id, account_id, public_key, counter, transports, name, created_at, last_used_at
+          FROM passkeys WHERE account_id = ${accountId} ORDER BY created_at, id`,
+      );
+      return rows.map(readPasskey);
+    },
+    async usePasskey(id, counter, at) {
+      const used = await database.change(
+        sql`UPDATE passkeys SET counter = ${counter}, last_used_at = ${at}
+          WHERE id = ${id} AND (counter < ${counter} OR (counter = 0 AND ${counter} = 0)) RETURNING 1 AS one`,
+      );
+      return used.length > 0;
+    },
+    async removePasskey(accountId, id) {
+      const removed = await database.change(
+        sql`DELETE FROM passkeys WHERE id = ${id} AND account_id = ${accountId} RETURNING 1 AS one`,
+      );
+      return removed.length > 0;
+    },
+  };
+}
+
+export function insertPasskey(passkey: PasskeyRecord): Query {
+  return sql`INSERT INTO passkeys (id, account_id, public_key, counter, transports, name, created_at, last_used_at)
+    VALUES (${passkey.id}, ${passkey.accountId}, ${passkey.publicKey}, ${passkey.counter},
+      ${JSON.stringify(passkey.transports)}, ${passkey.name}, ${passkey.createdAt}, ${passkey.lastUsedAt})
+    ON CONFLICT (id) DO NOTHING RETURNING 1 AS one`;
+}
+
+function readPasskey(row: PasskeyRow): PasskeyRecord {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    publicKey: row.public_key,
+    counter: row.counter,
+    transports: readJson(row.transports),
+    name: row.name,
+    createdAt: row.created_at,
+    lastUsedAt: row.last_used_at,
+  };
+}
