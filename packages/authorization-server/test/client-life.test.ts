@@ -9,7 +9,7 @@ import {
   type ServerUnderTest,
   startServer,
 } from './server-under-test.ts';
-import { decide, requestOf, setScene } from './visitor.ts';
+import { decide, requestOf, setScene, textOf } from './visitor.ts';
 
 const DAY = 86_400;
 const METADATA = {
@@ -267,5 +267,20 @@ describe('redirect URIs of a registration', () => {
     expect(said).toContain('redirect_uris.1: must use https');
     expect(said).toContain('redirect_uris.2: must not use the scheme javascript');
     expect(said).not.toContain('redirect_uris.3');
+  });
+});
+
+describe('what a client says of itself', () => {
+  it('[AS-DCR-68] is marked as its own word, however famous its name', async () => {
+    const t = await setScene();
+    const client_id = await t.registerClient({
+      ...METADATA,
+      client_name: 'Claude',
+      logo_uri: 'https://claude.ai/logo.png',
+      client_uri: 'https://claude.ai',
+    });
+    const consent = await t.visitor.signIn(requestOf({ client_id }));
+    expect(textOf(consent)).toContain('This app has not been verified. It chose its name itself.');
+    expect(consent.html).not.toContain('claude.ai');
   });
 });

@@ -1,7 +1,9 @@
 /** Whatever comes in, the answer is a refusal with an OAuth error: nothing fails inside, and nothing is stored. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { APP, createDocumentHost, documentOf } from './document-host.ts';
 import { basic, startServer } from './server-under-test.ts';
+import { requestOf } from './visitor.ts';
 
 const ERRORS =
   /^(invalid_request|invalid_client|invalid_grant|invalid_scope|invalid_target|unauthorized_client|unsupported_grant_type|invalid_client_metadata|invalid_redirect_uri)$/;
@@ -91,6 +93,91 @@ describe('the endpoints', () => {
         );
         expect(response.status).toBeLessThan(500);
       }),
+    );
+  });
+});
+
+describe('client documents', () => {
+  const members = fc.constantFrom(
+    'client_id', 'client_name', 'redirect_uris', 'grant_types', 'response_types', 'token_endpoint_auth_method', 'client_uri',
+    'token_endpoint_auth_methods_supported', 'jwks', 'jwks_uri', 'client_secret', 'scope', 'contacts', '__proto__', 'toString',
+  ); // biome-ignore format: one list
+  const changes = fc.dictionary(members, fc.jsonValue({ maxDepth: 3 }), { maxKeys: 3 });
+  const documents = fc.oneof(
+    changes.map((some) => JSON.stringify({ ...documentOf(), ...some })),
+    fc.jsonValue().map((json) => JSON.stringify(json)),
+    fc.string({ unit: 'binary' }),
+    fc.uint8Array({ maxLength: 6000 }),
+  );
+  const types = fc.oneof(fc.constant('application/json'), fc.stringMatching(/^[ -~]{0,40}$/));
+  const fields = fc.dictionary(
+    fc.constantFrom('cache-control', 'age', 'expires', 'date', 'vary', 'etag', 'last-modified'),
+    fc.oneof(
+      fc.stringMatching(/^[ -~]{0,40}$/),
+      fc.constantFrom('max-age=', 'max-age=1e9', 's-maxage="', '-1', '0', '*'),
+    ),
+  );
+
+  it('[AS-CIMD-25 AS-CIMD-62] T051: are taken or refused, whatever a host answers', async () => {
+    const host = createDocumentHost();
+    const { send, events, clock } = await startServer({ outbound: { fetch: host.fetch } });
+    await fc.assert(
+      fc.asyncProperty(
+        documents,
+        types,
+        fields,
+        fc.integer({ min: 200, max: 599 }),
+        async (body, type, more, status) => {
+          host.pages.set(APP, () => {
+            const bodiless = [204, 205, 304].includes(status);
+            const headers = { ...more, 'content-type': type };
+            return new Response(bodiless ? null : (body as string), {
+              status: status > 300 ? status : 200,
+              headers,
+            });
+          });
+          clock.now += 8 * 86_400;
+          const answer = await send(requestOf({ client_id: APP }));
+          expect([303, 400]).toContain(answer.status);
+        },
+      ),
+      { numRuns: 500 },
+    );
+    expect(events.filter(({ type }) => type === 'request.failed')).toEqual([]);
+  });
+
+  it('[AS-CIMD-60] T047: are asked for only where the address is exactly as it is read', async () => {
+    const host = createDocumentHost();
+    const { send, clock } = await startServer({ outbound: { fetch: host.fetch } });
+    const parts = fc.constantFrom(
+      'https://', 'http://', 'https:', '//', '/', '\\', '.', '..', '%2e', '@', ':', '443', '#', '?', 'a.example', 'A.example',
+      '127.0.0.1', '[::1]', ' ', '\t', 'x', '%00', 'client.json', '\u0430', '*',
+    ); // biome-ignore format: one list
+    const ids = fc.oneof(
+      fc.array(parts, { maxLength: 8 }).map((some) => `https://a.example/${some.join('')}`),
+      fc.array(parts, { maxLength: 8 }).map((some) => some.join('')),
+      fc.webUrl({ withQueryParameters: true, withFragments: true }),
+    );
+    await fc.assert(
+      fc.asyncProperty(ids, async (id) => {
+        host.asked.length = 0;
+        clock.now += 60;
+        const { status } = await send(requestOf({ client_id: id }));
+        expect(status).toBe(400);
+        if (host.asked.length === 0) return;
+        const url = new URL(id);
+        expect([url.href, url.protocol, url.username, url.password, url.hash]).toEqual([
+          id,
+          'https:',
+          '',
+          '',
+          '',
+        ]);
+        expect(url.pathname).not.toBe('/');
+        expect(id.split('?')[0]).not.toMatch(/[#\\]|\/\.{1,2}(\/|$)/);
+        expect(host.asked).toEqual([id]);
+      }),
+      { numRuns: 1000 },
     );
   });
 });

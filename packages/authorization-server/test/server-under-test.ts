@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { OutboundError } from '@portcullis/http/outbound';
 import { openStore } from '@portcullis/store';
 import { onTestFinished } from 'vitest';
 import {
@@ -112,6 +113,8 @@ export async function startServer(
     sealingKey: SEALING_KEY,
     resources: RESOURCES,
     clients: CLIENTS,
+    // No test asks the world by accident.
+    outbound: { fetch: () => Promise.reject(new OutboundError('unreachable', 'Nobody is there.')) },
     clock: () => clock.now,
     events: (event) => events.push(event),
     ...options,
