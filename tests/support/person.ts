@@ -76,7 +76,8 @@ function createCookies(): Cookies {
 
 interface Form {
   readonly action: string;
-  readonly fields: ReadonlyMap<string, string>;
+  /** What it sends as it stands: boxes that are not ticked send nothing. */
+  readonly fields: readonly (readonly [string, string])[];
   readonly buttons: readonly { readonly name: string; readonly value: string }[];
 }
 
@@ -88,7 +89,9 @@ function answer(
   { email, password, decision }: Account & { readonly decision: Decision },
 ): Request {
   const forms = readForms(page);
-  const signIn = forms.find(({ fields }) => fields.has('email') && fields.has('password'));
+  const signIn = forms.find(({ fields }) =>
+    ['email', 'password'].every((wanted) => fields.some(([name]) => name === wanted)),
+  );
   if (signIn !== undefined) {
     if (status !== 200) throw new Error(`sign-in refused with ${status}: ${textOf(page)}`);
     return submit(signIn, url, { email, password });
@@ -101,7 +104,10 @@ function answer(
 }
 
 function submit(form: Form, url: string, answers: Readonly<Record<string, string>>): Request {
-  const body = new URLSearchParams({ ...Object.fromEntries(form.fields), ...answers });
+  const kept = form.fields.filter(([name]) => !Object.hasOwn(answers, name));
+  const body = new URLSearchParams(
+    [...kept, ...Object.entries(answers)].map(([name, value]): [string, string] => [name, value]),
+  );
   const target = new URL(form.action, url);
   return new Request(target, { method: 'POST', body, headers: { origin: target.origin } });
 }
@@ -109,9 +115,9 @@ function submit(form: Form, url: string, answers: Readonly<Record<string, string
 function readForms(page: string): readonly Form[] {
   return [...page.matchAll(/<form\b([^>]*)>([\s\S]*?)<\/form>/g)].map(([, form = '', content = '']) => ({
     action: readAttributes(form)['action'] ?? '',
-    fields: new Map(
-      readTags(content, 'input').map(({ name = '', value = '' }): [string, string] => [name, value]),
-    ),
+    fields: readTags(content, 'input')
+      .filter(({ type, checked }) => type !== 'checkbox' || checked !== undefined)
+      .map(({ name = '', value = '' }): [string, string] => [name, value]),
     buttons: readTags(content, 'button').map(({ name = '', value = '' }) => ({ name, value })),
   }));
 }
@@ -122,7 +128,7 @@ function readTags(content: string, tag: string): readonly Readonly<Record<string
 }
 
 function readAttributes(text: string): Readonly<Record<string, string>> {
-  const found = text.matchAll(/([\w-]+)="([^"]*)"/g);
+  const found = text.matchAll(/([\w-]+)(?:="([^"]*)")?/g);
   return Object.fromEntries([...found].map(([, name = '', value = '']) => [name, unescapeHtml(value)]));
 }
 

@@ -33,6 +33,8 @@ export interface ResourceDefinition {
   readonly scopes: Readonly<Record<string, string>>;
   /** What a request gets that names no scope; all scopes when left out. */
   readonly defaultScopes?: Scopes;
+  /** Those that a person may not leave out. Any other may be switched off, as long as one remains. None when left out. */
+  readonly requiredScopes?: Scopes;
   readonly hierarchy?: ScopeHierarchy;
   /** Identifiers of the confidential clients that may introspect its access tokens: the resource itself, as a client. */
   readonly introspectedBy?: readonly string[];
@@ -42,6 +44,20 @@ export interface ResourceDefinition {
    */
   readonly endsAtOnce?: boolean;
 }
+
+/** A part of a protected server that a grant can be bound to: a team, a project, a customer. */
+export interface Workspace {
+  /** Stands in tokens as the claim `workspace`. */
+  readonly id: string;
+  /** What people call it. */
+  readonly name: string;
+}
+
+/**
+ * Answers the workspaces of a person on a resource; none: the resource knows no such thing, or this person may not choose.
+ * When it rejects, the person is asked to come back later.
+ */
+export type FindWorkspaces = (accountId: string, resource: string) => Promise<readonly Workspace[]>;
 
 /** Seconds. */
 export interface Lifetimes {
@@ -103,6 +119,8 @@ export interface AuthorizationServerOptions {
   readonly metadataDocuments?: boolean | DocumentOptions;
   /** How this server asks hosts that clients name: for their documents and keys. */
   readonly outbound?: OutboundSettings;
+  /** Where people choose a workspace as they consent. */
+  readonly workspaces?: FindWorkspaces;
   readonly lifetimes?: Partial<Lifetimes>;
   readonly privateUseSchemes?: readonly string[];
   readonly events?: EventSink;
@@ -127,6 +145,7 @@ export interface Configuration {
   /** Whose metadata documents are read; `null`: nobody's. */
   readonly metadataDocuments: TrustPolicy | null;
   readonly outbound: Outbound;
+  readonly workspaces: FindWorkspaces;
   readonly lifetimes: Lifetimes;
   readonly redirects: RedirectPolicy;
   readonly events: EventSink;
@@ -177,6 +196,7 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
     registration,
     metadataDocuments,
     outbound,
+    workspaces: options.workspaces ?? (async () => []),
     lifetimes,
     redirects,
     events: options.events ?? (() => {}),
@@ -245,6 +265,9 @@ function judgeResources(
     }
     for (const scope of definition.defaultScopes ?? []) {
       if (!scopes.includes(scope)) faults.push(`${at}.defaultScopes: ${scope} is not one of its scopes`);
+    }
+    for (const scope of definition.requiredScopes ?? []) {
+      if (!scopes.includes(scope)) faults.push(`${at}.requiredScopes: ${scope} is not one of its scopes`);
     }
     for (const scope of Object.entries(definition.hierarchy ?? {}).flat(2)) {
       if (!scopes.includes(scope)) faults.push(`${at}.hierarchy: ${scope} is not one of its scopes`);

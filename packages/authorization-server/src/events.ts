@@ -29,7 +29,7 @@ export type AuthorizationEvent = About &
           | 'account.link-used';
       }
     | { readonly type: 'access.ended' | 'sessions.ended'; readonly count: number }
-    | { readonly type: 'consent.allowed' | 'consent.denied' }
+    | { readonly type: 'consent.allowed' | 'consent.remembered' | 'consent.denied' }
     | { readonly type: 'code.issued' | 'code.replayed' }
     | { readonly type: 'token.issued'; readonly grantType: string }
     | { readonly type: 'token.refreshed' | 'token.replayed' | 'token.reused' | 'token.revoked' }

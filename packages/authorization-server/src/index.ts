@@ -34,8 +34,10 @@ export {
   type AuthorizationServerOptions,
   ConfigurationError,
   defaultLifetimes,
+  type FindWorkspaces,
   type Lifetimes,
   type ResourceDefinition,
+  type Workspace,
 } from './configuration.ts';
 export type { AuthorizationEvent, EventSink } from './events.ts';
 export { createKeyAdministration, type KeyAdministration, type ListedKey } from './keys/administer.ts';

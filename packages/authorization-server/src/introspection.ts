@@ -65,6 +65,7 @@ export function createIntrospection(
       scope: formatScopes(grant.scopes),
       iat: record.issuedAt,
       exp: record.expiresAt,
+      ...(grant.workspace !== null && { workspace: grant.workspace }),
     };
   }
 }

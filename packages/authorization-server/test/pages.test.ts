@@ -12,12 +12,12 @@ describe('nextStep', () => {
     [
       'somebody, something',
       { subject: 'ada', approved: ['a'] },
-      { finish: { subject: 'ada', scopes: ['a'] } },
+      { finish: { subject: 'ada', approved: ['a'] } },
     ],
     [
       'somebody, approved without scopes',
       { subject: 'ada', approved: [] },
-      { finish: { subject: 'ada', scopes: [] } },
+      { finish: { subject: 'ada', approved: [] } },
     ],
   ])('%s', (_description, progress, step) => {
     expect(nextStep(progress)).toEqual(step);

@@ -237,6 +237,8 @@ async function storeCode(store: AuthorizationStore, issued: IssuedCode, now: num
     hash: hashSecret(issued.code),
     grantId,
     redirectUri,
+    workspace: null,
+    terms: '',
     issuedAt: now,
   });
 }

@@ -24,7 +24,8 @@ export interface Sight {
   readonly trail: readonly Response[];
 }
 
-export type Fields = Readonly<Record<string, string | undefined>>;
+/** A list stands for several fields of one name. */
+export type Fields = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export interface Visitor {
   /** Name → value. Tests may take them away, copy or plant them. */
@@ -65,8 +66,8 @@ export function createVisitor(server: AuthorizationServer, address?: string): Vi
       return { status, headers, html: await response.text(), path: sight.path, left, trail };
     },
     submit(sight, fields, path = actionOf(sight)) {
-      const filled = Object.entries({ ...hiddenOf(sight, path), ...fields });
-      const pairs = filled.filter((pair): pair is [string, string] => pair[1] !== undefined);
+      const shown = fieldsOf(sight, path).filter(([name]) => !Object.hasOwn(fields, name));
+      const pairs = [...shown, ...pairsOf(fields)];
       return visitor.open(path, { method: 'POST', body: new URLSearchParams(pairs) });
     },
     async signIn(path) {
@@ -91,12 +92,22 @@ function actionOf({ html }: Sight): string {
   return action;
 }
 
-/** The hidden fields of the first form that posts there; of the page, when there is none. */
-function hiddenOf({ html }: Sight, path: string): Record<string, string> {
+/** What the first form that posts there would send as it stands; what the first of the page would, when none does. */
+function fieldsOf({ html }: Sight, path: string): readonly [string, string][] {
   const forms = html.match(/<form.*?<\/form>/gs) ?? [];
-  const form = forms.find((markup) => markup.includes(` action="${path}"`)) ?? html;
-  const inputs = form.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g);
-  return Object.fromEntries([...inputs].map(([, name = '', value = '']) => [name, value]));
+  const form = forms.find((markup) => markup.includes(` action="${path}"`)) ?? forms[0] ?? '';
+  const hidden = /<input type="hidden" name="([^"]+)" value="([^"]*)">/g;
+  const ticked = /<input type="checkbox"[^>]* name="([^"]+)" value="([^"]*)" checked>/g;
+  return [...form.matchAll(hidden), ...form.matchAll(ticked)].map(([, name = '', value = '']) => [
+    name,
+    value,
+  ]);
+}
+
+function pairsOf(fields: Fields): readonly [string, string][] {
+  return Object.entries(fields).flatMap(([name, value = []]) =>
+    [value].flat().map((one): [string, string] => [name, one]),
+  );
 }
 
 /** What a person reads on a page. */
@@ -153,7 +164,7 @@ export function requestOf(parameters: Fields = {}): string {
     state: 'xyz',
     ...parameters,
   };
-  const pairs = Object.entries(all).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  const pairs = [...pairsOf(all)];
   return `/authorize?${new URLSearchParams(pairs)}`;
 }
 

@@ -23,6 +23,8 @@ export interface AccessTokenClaims {
   readonly scope?: string;
   /** The grant that the token rests on; absent when a client acts for itself. */
   readonly grant_id?: string;
+  /** The workspace that the grant is bound to; absent where there are none. */
+  readonly workspace?: string;
 }
 
 /** What a token is made from; times in epoch seconds, lifetime in seconds. */
@@ -34,6 +36,8 @@ export interface AccessTokenFacts {
   readonly scopes: Scopes;
   readonly tokenId: string;
   readonly grantId: string | null;
+  /** None when left out. */
+  readonly workspace?: string | null;
   readonly issuedAt: number;
   readonly lifetime: number;
 }
@@ -50,6 +54,7 @@ export function accessTokenClaims(facts: AccessTokenFacts): AccessTokenClaims {
     jti: facts.tokenId,
     ...(facts.scopes.length > 0 && { scope: formatScopes(facts.scopes) }),
     ...(facts.grantId !== null && { grant_id: facts.grantId }),
+    ...(typeof facts.workspace === 'string' && { workspace: facts.workspace }),
   };
 }
 

@@ -47,6 +47,11 @@ describe('accessTokenClaims', () => {
     });
   });
 
+  it('names the workspace that the grant is bound to, where there is one', () => {
+    expect(accessTokenClaims({ ...facts, workspace: 'w1' })).toEqual({ ...claims, workspace: 'w1' });
+    expect(accessTokenClaims({ ...facts, workspace: null })).toEqual(claims);
+  });
+
   it('leaves out an empty scope, and the grant of a client that acts for itself', () => {
     const own = accessTokenClaims({ ...facts, scopes: [], grantId: null });
     expect(own).not.toHaveProperty('scope');

@@ -20,6 +20,8 @@ interface CodeRow {
   readonly code_challenge: string;
   readonly scopes: string;
   readonly resources: string;
+  readonly workspace: string | null;
+  readonly terms: string;
   readonly issued_at: number;
   readonly expires_at: number;
   readonly spent_at: number | null;
@@ -31,6 +33,8 @@ interface GrantRow {
   readonly account_id: string;
   readonly scopes: string;
   readonly resources: string;
+  readonly workspace: string | null;
+  readonly terms: string;
   readonly created_at: number;
   readonly ends_at: number;
   readonly last_used_at: number;
@@ -55,8 +59,8 @@ export function createGrantStore(database: Database): GrantStore {
   return {
     async findCode(hash) {
       return readCode(
-        await database.read<CodeRow>(sql`SELECT hash, grant_id, client_id, account_id, redirect_uri, code_challenge, scopes, resources, issued_at,
-              expires_at, spent_at
+        await database.read<CodeRow>(sql`SELECT hash, grant_id, client_id, account_id, redirect_uri, code_challenge, scopes, resources, workspace, terms,
+              issued_at, expires_at, spent_at
             FROM codes WHERE hash = ${hash}`),
       );
     },
@@ -75,7 +79,7 @@ export function createGrantStore(database: Database): GrantStore {
       return readRefreshToken(
         await database.read<RefreshTokenRow>(
           sql`SELECT t.hash, t.grant_id, t.issued_at, t.expires_at, t.rotated_at, g.client_id, g.account_id, g.scopes,
-              g.resources, g.created_at, g.expires_at AS ends_at, g.last_used_at, g.last_used_from, g.revoked_at
+              g.resources, g.workspace, g.terms, g.created_at, g.expires_at AS ends_at, g.last_used_at, g.last_used_from, g.revoked_at
             FROM refresh_tokens t JOIN grants g ON g.id = t.grant_id WHERE t.hash = ${hash}`,
         ),
       );
@@ -92,8 +96,8 @@ export function createGrantStore(database: Database): GrantStore {
     },
     async listGrants(accountId, now) {
       const rows = await database.read<GrantRow>(
-        sql`SELECT id AS grant_id, client_id, account_id, scopes, resources, created_at, expires_at AS ends_at, last_used_at,
-            last_used_from
+        sql`SELECT id AS grant_id, client_id, account_id, scopes, resources, workspace, terms, created_at, expires_at AS ends_at,
+            last_used_at, last_used_from
           FROM grants WHERE account_id = ${accountId} AND revoked_at IS NULL AND expires_at > ${now}
           ORDER BY last_used_at DESC, id`,
       );
@@ -141,10 +145,10 @@ function* redeem(
   const spent =
     yield sql`UPDATE codes SET spent_at = ${at} WHERE hash = ${codeHash} AND spent_at IS NULL RETURNING hash`;
   if (spent.length === 0) return 'spent';
-  yield sql`INSERT INTO grants (id, client_id, account_id, scopes, resources, created_at, expires_at, last_used_at,
-      last_used_from)
+  yield sql`INSERT INTO grants (id, client_id, account_id, scopes, resources, workspace, terms, created_at, expires_at,
+      last_used_at, last_used_from)
     VALUES (${grant.id}, ${grant.clientId}, ${grant.accountId}, ${JSON.stringify(grant.scopes)},
-      ${JSON.stringify(grant.resources)}, ${grant.createdAt}, ${grant.expiresAt}, ${grant.lastUsedAt},
+      ${JSON.stringify(grant.resources)}, ${grant.workspace}, ${grant.terms}, ${grant.createdAt}, ${grant.expiresAt}, ${grant.lastUsedAt},
       ${grant.lastUsedFrom})`;
   if (refreshToken !== null) yield insertRefreshToken(refreshToken, grant.id);
   return 'redeemed';
@@ -159,10 +163,10 @@ function redeemAtOnce(
   return sql`WITH spent AS (
       UPDATE codes SET spent_at = ${at} WHERE hash = ${codeHash} AND spent_at IS NULL RETURNING hash
     ), granted AS (
-      INSERT INTO grants (id, client_id, account_id, scopes, resources, created_at, expires_at, last_used_at,
-        last_used_from)
+      INSERT INTO grants (id, client_id, account_id, scopes, resources, workspace, terms, created_at, expires_at,
+        last_used_at, last_used_from)
       SELECT ${grant.id}, ${grant.clientId}, ${grant.accountId}, ${JSON.stringify(grant.scopes)},
-        ${JSON.stringify(grant.resources)}, ${grant.createdAt}::bigint, ${grant.expiresAt}::bigint,
+        ${JSON.stringify(grant.resources)}, ${grant.workspace}::text, ${grant.terms}, ${grant.createdAt}::bigint, ${grant.expiresAt}::bigint,
         ${grant.lastUsedAt}::bigint, ${grant.lastUsedFrom}::text
       FROM spent
     ), stored AS (
@@ -254,6 +258,8 @@ function readCode([row]: readonly CodeRow[]): FoundCode | null {
     codeChallenge: row.code_challenge,
     scopes: readJson(row.scopes),
     resources: readJson(row.resources),
+    workspace: row.workspace,
+    terms: row.terms,
     issuedAt: row.issued_at,
     expiresAt: row.expires_at,
     spentAt: row.spent_at,
@@ -281,6 +287,8 @@ function readGrant(row: GrantRow): GrantRecord {
     accountId: row.account_id,
     scopes: readJson(row.scopes),
     resources: readJson(row.resources),
+    workspace: row.workspace,
+    terms: row.terms,
     createdAt: row.created_at,
     expiresAt: row.ends_at,
     lastUsedAt: row.last_used_at,

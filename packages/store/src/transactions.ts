@@ -51,9 +51,10 @@ function* end(id: string, code: CodeRecord | null): Steps<boolean> {
   if (ended.length === 0) return false;
   if (code !== null) {
     yield sql`INSERT INTO codes (hash, grant_id, client_id, account_id, redirect_uri, code_challenge, scopes, resources,
-        issued_at, expires_at)
+        workspace, terms, issued_at, expires_at)
       VALUES (${code.hash}, ${code.grantId}, ${code.clientId}, ${code.accountId}, ${code.redirectUri}, ${code.codeChallenge},
-        ${JSON.stringify(code.scopes)}, ${JSON.stringify(code.resources)}, ${code.issuedAt}, ${code.expiresAt})`;
+        ${JSON.stringify(code.scopes)}, ${JSON.stringify(code.resources)}, ${code.workspace}, ${code.terms},
+        ${code.issuedAt}, ${code.expiresAt})`;
   }
   return true;
 }
@@ -65,9 +66,10 @@ function endAtOnce(id: string, code: CodeRecord | null): Query {
       DELETE FROM transactions WHERE id = ${id} RETURNING id
     ), issued AS (
       INSERT INTO codes (hash, grant_id, client_id, account_id, redirect_uri, code_challenge, scopes, resources,
-        issued_at, expires_at)
+        workspace, terms, issued_at, expires_at)
       SELECT ${code.hash}, ${code.grantId}, ${code.clientId}, ${code.accountId}, ${code.redirectUri}, ${code.codeChallenge},
-        ${JSON.stringify(code.scopes)}, ${JSON.stringify(code.resources)}, ${code.issuedAt}::bigint, ${code.expiresAt}::bigint
+        ${JSON.stringify(code.scopes)}, ${JSON.stringify(code.resources)}, ${code.workspace}::text, ${code.terms},
+        ${code.issuedAt}::bigint, ${code.expiresAt}::bigint
       FROM ended
     ) SELECT id FROM ended`;
 }

@@ -13,6 +13,7 @@ import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
 import { nextStep } from './next-step.ts';
 import { readError } from './refuse-request.ts';
 import type { Rooms } from './rooms.ts';
+import { termsOf } from './terms.ts';
 
 /** A transaction with everything about it that was proven. */
 export interface Flow {
@@ -21,13 +22,22 @@ export interface Flow {
   readonly target: RedirectTarget;
   /** The account that acts in it; `null` while nobody is signed in for it. */
   readonly subject: string | null;
+  /** What that person allowed; `null` until then. */
+  readonly approval: Approval | null;
+}
+
+export interface Approval {
+  readonly scopes: Scopes;
+  readonly workspace: string | null;
+  /** Whether the person said so now, or by a grant that stands. */
+  readonly by: 'answer' | 'memory';
 }
 
 /** Sends the browser to the next page of a flow, or back to its client with a code. */
 export async function advance(rooms: Rooms, flow: Flow, cookies: readonly string[] = []): Promise<Response> {
-  const step = nextStep({ subject: flow.subject, approved: flow.transaction.approved });
+  const step = nextStep({ subject: flow.subject, approved: flow.approval });
   if ('show' in step) return respondRedirect(pagePath(step.show, flow.transaction.id), cookies);
-  return finish(rooms, flow, step.finish.subject, step.finish.scopes);
+  return finish(rooms, flow, step.finish.subject, step.finish.approved);
 }
 
 /** Where the page of a flow stands. */
@@ -36,9 +46,10 @@ export function pagePath(page: 'login' | 'consent', flow: string): string {
 }
 
 /** Issues the code and redirects with it. */
-async function finish(rooms: Rooms, flow: Flow, subject: string, scopes: Scopes): Promise<Response> {
+async function finish(rooms: Rooms, flow: Flow, subject: string, approval: Approval): Promise<Response> {
   const { clock, events, lifetimes } = rooms.configuration;
-  const { transaction, client } = flow;
+  const { transaction, client, target } = flow;
+  const { scopes, workspace, by } = approval;
   const code = newSecret();
   const issuedAt = clock();
   const record: CodeRecord = {
@@ -50,12 +61,14 @@ async function finish(rooms: Rooms, flow: Flow, subject: string, scopes: Scopes)
     codeChallenge: transaction.codeChallenge,
     scopes,
     resources: transaction.resources,
+    workspace,
+    terms: termsOf(client, target),
     issuedAt,
     expiresAt: issuedAt + lifetimes.code,
   };
   return end(rooms, flow, record, (context) => {
     const about = { clientId: client.id, accountId: subject, grantId: record.grantId, scopes };
-    events({ type: 'consent.allowed', ...about });
+    events({ type: by === 'answer' ? 'consent.allowed' : 'consent.remembered', ...about });
     events({ type: 'code.issued', ...about });
     return successResponse(flow.target, code, context);
   });

@@ -14,8 +14,9 @@ import type { TransactionRecord } from '../ports/index.ts';
 import type { Route } from '../routes.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
 import { resolveAccess, scopeCeiling } from './access.ts';
-import { advance } from './advance.ts';
+import { type Approval, advance } from './advance.ts';
 import { subjectOf } from './next-step.ts';
+import { recall } from './recall.ts';
 import { type Admitted, refuseRequest } from './refuse-request.ts';
 import type { Rooms } from './rooms.ts';
 
@@ -75,11 +76,15 @@ async function open(rooms: Rooms, request: Request, beginning: Beginning): Promi
     asked,
     scopeCeiling(client, configuration.registration?.scope ?? 'hint'),
   );
-  checkSilent(asked, person);
+  const isFresh = asked.prompt.has('login') || asked.prompt.has('select_account');
+  const approval =
+    person === null || isFresh || asked.prompt.has('consent')
+      ? null
+      : await recall(rooms, request, { client, target, person, resource, scopes });
+  checkSilent(asked, person, approval);
 
   const cookie = browser.read(request) ?? newSecret();
   const createdAt = configuration.clock();
-  const freshLogin = asked.prompt.has('login') || asked.prompt.has('select_account');
   const transaction: TransactionRecord = {
     id: newIdentifier('flow'),
     browserHash: hashSecret(cookie),
@@ -90,21 +95,25 @@ async function open(rooms: Rooms, request: Request, beginning: Beginning): Promi
     codeChallenge: asked.codeChallenge,
     scopes,
     resources: [resource.resource],
-    accountId: freshLogin ? null : (person?.account.id ?? null),
+    accountId: isFresh ? null : (person?.account.id ?? null),
     approved: null,
-    freshLogin,
+    freshLogin: isFresh,
     createdAt,
     expiresAt: createdAt + configuration.lifetimes.transaction,
   };
   await configuration.store.openTransaction(transaction);
   const subject = subjectOf(transaction, person?.account.id ?? null);
   const setCookie = browser.write(cookie, configuration.lifetimes.transaction);
-  return advance(rooms, { transaction, client, target, subject }, [setCookie]);
+  return advance(rooms, { transaction, client, target, subject, approval }, [setCookie]);
 }
 
-/** `prompt=none` asks for an answer without any page, and there is none: consent is asked for every time. */
-function checkSilent({ prompt }: AuthorizationRequest, person: Person | null): void {
-  if (!prompt.has('none')) return;
+/** `prompt=none` asks for an answer without any page: only what is remembered can be one. */
+function checkSilent(
+  { prompt }: AuthorizationRequest,
+  person: Person | null,
+  approval: Approval | null,
+): void {
+  if (!prompt.has('none') || approval !== null) return;
   throw person === null
     ? new OAuthError('login_required', 'Nobody is signed in: ask again without prompt=none.')
     : new OAuthError('consent_required', 'The person has to be asked: ask again without prompt=none.');

@@ -1,65 +1,99 @@
 /** Consent as a step of a flow: the person sees exactly what will be granted, and only a posted answer decides. */
 import { readForm } from '@portcullis/http';
-import { type Parameters, type RedirectTarget, readParameters, type Scopes } from '@portcullis/protocol';
+import { type Parameters, type RedirectTarget, readParameters } from '@portcullis/protocol';
 import type { Person } from '../accounts/sessions.ts';
 import { isVouchedFor, type ResolvedClient } from '../clients/resolved-client.ts';
 import { type ConsentPage, consentPage } from '../pages/consent.ts';
 import { respondPage, respondRedirect } from '../pages/respond.ts';
 import type { Route } from '../routes.ts';
-import { advance, decline, pagePath } from './advance.ts';
+import { type Approval, advance, decline, pagePath } from './advance.ts';
 import { appName } from './app-name.ts';
-import { describeResource } from './describe-resource.ts';
+import { type Deliberation, deliberate, fingerprint } from './deliberation.ts';
+import { describeAsked } from './describe-asked.ts';
 import { type FlowUnderWay, findFlow } from './flows.ts';
 import { isForeignForm } from './form-tokens.ts';
+import { answer } from './question.ts';
 import type { Rooms } from './rooms.ts';
+
+/** What the person was asked, and in which flow. */
+interface Matter {
+  readonly flow: FlowUnderWay;
+  readonly person: Person;
+  readonly deliberation: Deliberation;
+  /** Whether they look for another workspace. */
+  readonly afresh: boolean;
+}
 
 export function createConsent(rooms: Rooms): readonly Route[] {
   const { configuration, edge, formTokens, sessions } = rooms;
+
+  const find = async (flow: FlowUnderWay, person: Person, parameters: Parameters): Promise<Matter> => {
+    const afresh = parameters.one('afresh') === 'yes';
+    const deliberation = await deliberate(configuration, flow, person.account.id, afresh);
+    return { flow, person, deliberation, afresh };
+  };
+
   return [
     edge.route('GET', '/consent', async (request) => {
-      const flow = await findFlow(rooms, request, readParameters(new URL(request.url).searchParams));
+      const parameters = readParameters(new URL(request.url).searchParams);
+      const flow = await findFlow(rooms, request, parameters);
       if ('missing' in flow) return edge.refuse('/consent', flow.missing);
       if (flow.subject === null || flow.person === null) return advance(rooms, flow);
-      return show(rooms, flow, flow.person);
+      return show(rooms, await find(flow, flow.person, parameters), null);
     }),
 
     edge.route('POST', '/consent', async (request) => {
       const form = await readForm(request);
       const flow = await findFlow(rooms, request, form);
       if ('missing' in flow) return edge.refuse('/consent', flow.missing);
-      const action = { label: 'Look at the request again', href: pagePath('consent', flow.transaction.id) };
+      const { transaction, person, subject, bound } = flow;
+      const action = { label: 'Look at the request again', href: pagePath('consent', transaction.id) };
       // The token is bound to the session, so an answer of one person is never taken for another's.
-      const isOurs = formTokens.matches(form.one('token'), 'consent', ...flow.bound);
-      if (flow.subject === null || !isOurs || isForeignForm(request, configuration.issuer)) {
+      const isOurs = formTokens.matches(form.one('token'), 'consent', ...bound);
+      if (subject === null || person === null || !isOurs || isForeignForm(request, configuration.issuer)) {
         return edge.refuse('/consent', 'stale-form', { action });
       }
-      const approved = readApproved(form, flow.transaction.scopes);
+      if (FIXED.some((name) => form.all(name).length > 0))
+        return edge.refuse('/consent', 'bad-form', { action });
       const decision = form.one('decision');
       if (decision === 'deny') return decline(rooms, flow);
       if (decision === 'switch') {
-        return respondRedirect(pagePath('login', flow.transaction.id), [await sessions.end(request)]);
+        return respondRedirect(pagePath('login', transaction.id), [await sessions.end(request)]);
       }
-      if (decision !== 'allow' || approved === null) return edge.refuse('/consent', 'bad-form', { action });
-      return advance(rooms, { ...flow, transaction: { ...flow.transaction, approved } });
+      const matter = await find(flow, person, form);
+      const read = decision === 'allow' ? readApproval(matter.deliberation, form) : 'foreign';
+      if (read === 'foreign') return edge.refuse('/consent', 'bad-form', { action });
+      if (typeof read === 'string') return show(rooms, matter, read);
+      if (!formTokens.matches(form.one('seen'), 'consent', ...bound, fingerprint(matter.deliberation))) {
+        return edge.refuse('/consent', 'stale-form', { action });
+      }
+      return advance(rooms, { ...flow, approval: read });
     }),
   ];
 }
 
-function show(rooms: Rooms, flow: FlowUnderWay, person: Person): Promise<Response> {
-  const { configuration, formTokens, frame } = rooms;
-  const { transaction, client, target } = flow;
+function show(rooms: Rooms, matter: Matter, wrong: ConsentPage['wrong']): Promise<Response> {
+  const { formTokens, frame } = rooms;
+  const { flow, person, deliberation, afresh } = matter;
+  const { transaction, client, target, bound } = flow;
+  const vouchedBy = voucherOf(client);
   const page = consentPage(frame, {
+    ...describeAsked(deliberation),
     appName: appName(client),
-    vouchedBy: voucherOf(client),
-    resources: transaction.resources.map((resource) =>
-      describeResource(configuration.resources.get(resource), resource, transaction.scopes),
-    ),
+    vouchedBy,
     email: person.account.email,
     returnTo: target,
-    flow: transaction.id,
-    token: formTokens.mint('consent', ...flow.bound),
+    isElsewhere: typeof vouchedBy === 'object' && isElsewhere(target, vouchedBy.host),
+    wrong,
+    othersPath: deliberation.hasOthers ? `${pagePath('consent', transaction.id)}&afresh=yes` : null,
+    fields: {
+      flow: transaction.id,
+      token: formTokens.mint('consent', ...bound),
+      seen: formTokens.mint('consent', ...bound, fingerprint(deliberation)),
+      afresh: afresh ? 'yes' : null,
+    },
   });
-  return respondPage(page, { formAction: onwardSources(target) });
+  return respondPage(page, { status: wrong === null ? 200 : 400, formAction: onwardSources(target) });
 }
 
 /** Who says what the app is: the operator, the host of its document, or nobody but itself. */
@@ -68,20 +102,27 @@ function voucherOf(client: ResolvedClient): ConsentPage['vouchedBy'] {
   return client.origin === 'metadata-document' ? { host: new URL(client.id).host } : 'nobody';
 }
 
+/** Whether an app that is published on one host is called back on another. */
+function isElsewhere({ uri, kind }: RedirectTarget, host: string): boolean {
+  return kind === 'https' && new URL(uri).host !== host;
+}
+
 /** Parameters of the request: they are fixed in the transaction, so a form that carries one was made by somebody else. */
 const FIXED = ['client_id', 'redirect_uri', 'resource', 'response_type', 'state', 'code_challenge'];
 
-/**
- * What the person allows: everything that the page showed, or the part of it that the form names.
- * `null` when the form names more, or tries to change the request.
- */
-function readApproved(form: Parameters, requested: Scopes): Scopes | null {
-  if (FIXED.some((name) => form.all(name).length > 0)) return null;
-  const chosen = form.all('scope');
-  if (chosen.length === 0) return requested;
-  return chosen.every((scope) => requested.includes(scope))
-    ? requested.filter((scope) => chosen.includes(scope))
-    : null;
+/** What the form allows, as far as the page offered it; or what is missing in it, or that it names something else. */
+function readApproval(
+  { resource, question, workspace, choices }: Deliberation,
+  form: Parameters,
+): Approval | 'foreign' | 'nothing' | 'no-workspace' {
+  const read = answer(question, form.all('scope'), resource);
+  if (typeof read === 'string') return read;
+  const approval = { scopes: read.granted, by: 'answer' } as const;
+  const named = form.one('workspace') ?? '';
+  if (choices.length === 0)
+    return named === '' ? { ...approval, workspace: workspace?.id ?? null } : 'foreign';
+  if (named === '') return 'no-workspace';
+  return choices.some(({ id }) => id === named) ? { ...approval, workspace: named } : 'foreign';
 }
 
 /**

@@ -47,6 +47,7 @@ export async function findFlow(rooms: Rooms, request: Request, parameters: Param
     target,
     person,
     subject: subjectOf(transaction, person?.account.id ?? null),
+    approval: null,
     // The digest: an answer to what a client's document said is none to what it says now.
     bound: [transaction.id, transaction.browserHash, person?.sessionHash ?? '', client.digest ?? ''],
   };

@@ -10,6 +10,8 @@ import { createAccountLinks } from '../home/account-links.ts';
 import { createConnections } from '../home/connections.ts';
 import { respondAsset } from '../pages/assets.ts';
 import { defineCookie } from '../pages/cookies.ts';
+import { createFrame } from '../pages/layout.ts';
+import { english } from '../pages/texts/english.ts';
 import type { Route } from '../routes.ts';
 import { createAuthorize } from './authorize.ts';
 import { createConsent } from './consent.ts';
@@ -44,7 +46,7 @@ export function createInteraction(
 ): Interaction {
   const passwords = createPasswords();
   const firstAccount = createFirstAccount(configuration, passwords);
-  const frame = { serverName: configuration.name };
+  const frame = createFrame(configuration.name, 'en', english);
   const rooms: Rooms = {
     configuration,
     findClient,

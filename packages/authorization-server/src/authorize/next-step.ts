@@ -1,24 +1,23 @@
 /** The law of interaction: what a transaction needs next, from what is known of it so far. */
-import type { Scopes } from '@portcullis/protocol';
 import type { TransactionRecord } from '../ports/index.ts';
 
 /** What a transaction has come to. */
-export interface Progress {
+export interface Progress<Approval> {
   /** The account that acts; `null` until somebody signed in. */
   readonly subject: string | null;
   /** What that person allowed; `null` until then. */
-  readonly approved: Scopes | null;
+  readonly approved: Approval | null;
 }
 
-export type Step =
+export type Step<Approval> =
   | { readonly show: 'login' | 'consent' }
-  | { readonly finish: { readonly subject: string; readonly scopes: Scopes } };
+  | { readonly finish: { readonly subject: string; readonly approved: Approval } };
 
 /** First who, then what, then the code. No other order, and nothing is skipped. @see OAuth 2.1 draft 13 §3.1 */
-export function nextStep({ subject, approved }: Progress): Step {
+export function nextStep<Approval>({ subject, approved }: Progress<Approval>): Step<Approval> {
   if (subject === null) return { show: 'login' };
   if (approved === null) return { show: 'consent' };
-  return { finish: { subject, scopes: approved } };
+  return { finish: { subject, approved } };
 }
 
 /**

@@ -19,9 +19,7 @@ export async function listConnections(
   const now = clock();
   const grants = await store.listGrants(accountId, now);
   // A client that cannot be asked for now still has access.
-  const clients = await Promise.all(
-    grants.map(({ clientId }) => findClient(clientId, 'under-way').catch(() => null)),
-  );
+  const clients = await Promise.all(grants.map(({ clientId }) => findClient(clientId, 'under-way').catch(() => null)));
   return grants.flatMap((grant, index) => {
     const client = clients[index] ?? null;
     return isUsable(grant, client, lifetimes, now) ? [describe(configuration, grant, client)] : [];
@@ -29,7 +27,7 @@ export async function listConnections(
 }
 
 /** A grant whose tokens have all expired gives access to nothing, though it stands. */
-function isUsable(
+export function isUsable(
   { lastUsedAt }: GrantRecord,
   client: ResolvedClient | null,
   lifetimes: Lifetimes,

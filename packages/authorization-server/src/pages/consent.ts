@@ -6,77 +6,160 @@ export interface ConsentPage {
   readonly appName: string;
   /** Who says what the app is: the operator, the host on which its document stands, or nobody but itself. */
   readonly vouchedBy: 'operator' | { readonly host: string } | 'nobody';
-  readonly resources: readonly AskedResource[];
+  readonly server: Place;
+  /** What is to be decided. */
+  readonly asked: readonly AskedPower[];
+  /** What the app can do already and keeps, a sentence each. */
+  readonly kept: readonly string[];
+  /** Whether all that is asked was allowed before. */
+  readonly isKnown: boolean;
+  readonly workspace: ChosenWorkspace;
+  /** Where other workspaces can be chosen; `null` where there are none. */
+  readonly othersPath: string | null;
   /** The account that the app will act for. */
   readonly email: string;
   readonly returnTo: ReturnPlace;
-  readonly flow: string;
-  readonly token: string;
+  /** Whether one returns to another host than the one that vouches for the app. */
+  readonly isElsewhere: boolean;
+  /** What was missing in the answer before. */
+  readonly wrong: 'nothing' | 'no-workspace' | null;
+  /** What the forms carry without showing it. */
+  readonly fields: Readonly<Record<string, string | null>>;
 }
 
-/** A protected server, and what the app could do there, a sentence each. */
-export interface AskedResource {
+/** Something that the app could do. */
+export interface AskedPower {
+  readonly scope: string;
+  /** For people. */
+  readonly sentence: string;
+  /** Whether it comes to others that the app has already. */
+  readonly isNew: boolean;
+  readonly isOptional: boolean;
+  /** What else comes with it, a sentence each. */
+  readonly includes: readonly string[];
+}
+
+/** The workspace that the app will use, or those that it could; none where there are none. */
+export type ChosenWorkspace =
+  | { readonly chosen: NamedWorkspace }
+  | { readonly choices: readonly NamedWorkspace[] };
+
+interface NamedWorkspace {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** A protected server. */
+export interface Place {
   readonly name: string;
   /** Host and path. */
   readonly place: string;
+}
+
+/** A protected server, and what an app can do there, a sentence each. */
+export interface AskedResource extends Place {
   readonly powers: readonly string[];
 }
 
 /** Where the browser goes afterwards: a host, in punycode where it is not ASCII, or a scheme. */
-interface ReturnPlace {
+export interface ReturnPlace {
   readonly kind: 'https' | 'loopback' | 'private-use';
   readonly display: string;
 }
 
+/** The form of the link by which one signs out stands apart: Enter in a field of the other must not press it. */
+const SWITCH_FORM = 'switch-account';
+
 export function consentPage(frame: Frame, page: ConsentPage): Markup {
-  const names = page.resources.map((resource) => resource.name).join(' and ');
+  const app = html`<strong><bdi>${page.appName}</bdi></strong>`;
+  const server = html`<bdi>${page.server.name}</bdi>`;
   return layout(
     frame,
-    `Allow ${page.appName}?`,
+    frame.text('consent.title', { app: page.appName }),
     html`<form class="stack once" method="post" action="/consent">
-${hidden({ flow: page.flow, token: page.token })}
+${hidden(page.fields)}
+<button hidden disabled></button>
 <div class="head">
-<h1><strong><bdi>${page.appName}</bdi></strong> wants to use <bdi>${names}</bdi></h1>
+<h1>${frame.say(page.kept.length > 0 ? 'consent.heading-more' : 'consent.heading', { app, server })}</h1>
 <p class="fact">${asker(frame, page)}</p>
-<p class="fact">Signed in as <bdi>${page.email}</bdi> · <button class="link" name="decision" value="switch">not you?</button></p>
+<p class="fact">${frame.say('consent.signed-in', { email: html`<bdi>${page.email}</bdi>` })} · <button class="link" form="${SWITCH_FORM}" name="decision" value="switch">${frame.text('consent.not-you')}</button></p>
 </div>
-${page.resources.map(powers)}
-${page.vouchedBy !== 'operator' && page.returnTo.kind !== 'https' && warning}
-<div class="head">
-<p class="fact">${returnSentence(page.returnTo)}</p>
+${workspace(frame, page)}
+${powers(frame, page)}
+${warning(frame, page)}
+<div class="head foot">
+<p class="fact">${frame.say(`consent.return.${page.returnTo.kind}`, { place: code(page.returnTo.display) })}</p>
 <div class="answers">
-<button class="button" name="decision" value="deny">Cancel</button>
-<button class="button main" name="decision" value="allow">Allow access</button>
+<button class="button" name="decision" value="deny">${frame.text('consent.deny')}</button>
+<button class="button main" name="decision" value="allow">${frame.text('consent.allow')}</button>
 </div>
 </div>
-</form>`,
+</form>
+<form id="${SWITCH_FORM}" method="post" action="/consent">${hidden(page.fields)}</form>`,
   );
 }
 
-function powers(resource: AskedResource): Markup {
+function code(text: string): Markup {
+  return html`<code>${text}</code>`;
+}
+
+function powers(frame: Frame, { asked, kept, isKnown, server, wrong }: ConsentPage): Markup {
+  const canChoose = asked.some(({ isOptional }) => isOptional);
   return html`<section>
-<h2>On <code>${resource.place}</code> it will be able to</h2>
-<ul class="powers">
-${resource.powers.map((power) => html`<li>${key}<span>${power}</span></li>`)}
+<h2 id="powers">${frame.say('consent.powers', { place: code(server.place) })}</h2>
+${wrong === 'nothing' && html`<p class="wrong" role="alert">${frame.text('consent.wrong.nothing')}</p>`}
+<ul class="powers" aria-labelledby="powers">
+${asked.length === 0 ? html`<li>${key}<span>${frame.text('consent.in-your-name')}</span></li>` : asked.map((one) => power(frame, one))}
 </ul>
+${canChoose && html`<p class="fact">${frame.text('consent.choose')}</p>`}
+${isKnown && html`<p class="fact">${frame.text('consent.known')}</p>`}
+${kept.length > 0 && html`<p class="fact">${frame.text('consent.keeps', { sentences: kept.join(' · ') })}</p>`}
 </section>`;
+}
+
+function power(frame: Frame, { scope, sentence, isNew, isOptional, includes }: AskedPower): Markup {
+  const text = html`<span>${sentence}${isNew && html` <em class="new">${frame.text('consent.new')}</em>`}${
+    isOptional &&
+    includes.length > 0 &&
+    html`<small class="fact">${frame.text('consent.includes', { sentences: includes.join(' · ') })}</small>`
+  }</span>`;
+  return isOptional
+    ? html`<li><label class="power">${key}${text}<input type="checkbox" role="switch" name="scope" value="${scope}" checked></label></li>`
+    : html`<li>${key}${text}${hidden({ scope })}</li>`;
+}
+
+function workspace(frame: Frame, { workspace: about, othersPath, wrong }: ConsentPage): Markup {
+  if ('chosen' in about) {
+    return html`<p class="fact">${frame.say('consent.in-workspace', { workspace: html`<strong><bdi>${about.chosen.name}</bdi></strong>` })}${
+      othersPath !== null && html` · <a href="${othersPath}">${frame.text('consent.other-workspace')}</a>`
+    }</p>`;
+  }
+  if (about.choices.length === 0) return html``;
+  const isWrong = wrong === 'no-workspace';
+  return html`<div class="field">
+<label for="workspace">${frame.text('consent.workspace')}</label>
+<select id="workspace" name="workspace" required${isWrong && html` aria-invalid="true" aria-describedby="workspace-wrong"`}>
+<option value="">${frame.text('consent.choose-workspace')}</option>
+${about.choices.map(({ id, name }) => html`<option value="${id}">${name}</option>`)}
+</select>
+${isWrong && html`<p class="wrong" id="workspace-wrong" role="alert">${frame.text('consent.wrong.no-workspace')}</p>`}
+</div>`;
 }
 
 /** Who vouches for the app. A host vouches for itself alone: the name beside it is still the app's own word. */
 function asker(frame: Frame, { vouchedBy }: ConsentPage): Markup {
-  if (vouchedBy === 'operator') {
-    return html`This app was set up by the people who run <bdi>${frame.serverName}</bdi>.`;
-  }
+  if (vouchedBy === 'operator')
+    return frame.say('consent.by-operator', { operator: html`<bdi>${frame.serverName}</bdi>` });
   return vouchedBy === 'nobody'
-    ? html`This app has not been verified. It chose its name itself.`
-    : html`This app is published at <code>${vouchedBy.host}</code>. It chose its name itself.`;
+    ? frame.say('consent.by-nobody', {})
+    : frame.say('consent.by-host', { host: code(vouchedBy.host) });
 }
 
 /** Only where it is meant: what answers on this computer can be any program that knows the app's name. */
-const warning: Markup = html`<p class="note">Any program on this computer could pretend to be this app. Continue only if you have just started it yourself.</p>`;
-
-function returnSentence({ kind, display }: ReturnPlace): Markup {
-  if (kind === 'https') return html`You will return to <code>${display}</code>`;
-  if (kind === 'loopback') return html`You will return to <code>${display}</code> on this computer`;
-  return html`You will return to the app on this device that opens <code>${display}</code> links`;
+function warning(frame: Frame, { vouchedBy, returnTo, isElsewhere }: ConsentPage): Markup {
+  if (vouchedBy === 'operator') return html``;
+  if (returnTo.kind !== 'https') return html`<p class="note">${frame.text('consent.warn-here')}</p>`;
+  return isElsewhere && vouchedBy !== 'nobody'
+    ? html`<p class="note">${frame.say('consent.warn-elsewhere', { host: code(vouchedBy.host), place: code(returnTo.display) })}</p>`
+    : html``;
 }

@@ -2,20 +2,36 @@
 import { html } from 'hono/html';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import { STYLESHEET_PATH } from './assets.ts';
+import { fill, fillMarkup, type TextName, type Texts, type Values } from './texts/texts.ts';
 
 /** Escaped HTML. Whatever is put into an `html` template is escaped unless it is markup itself. */
 export type Markup = HtmlEscapedString | Promise<HtmlEscapedString>;
 
-/** What is the same on every page of a server. */
+/** What is the same on every page that a browser is shown by a server. */
 export interface Frame {
   /** What people call this server. */
   readonly serverName: string;
+  /** A language tag. */
+  readonly language: string;
+  /** A text in that language, with plain values put in. */
+  text(name: TextName, values?: Readonly<Record<string, string | number>>): string;
+  /** The same as markup: values may be markup. */
+  say(name: TextName, values: Values): Markup;
+}
+
+export function createFrame(serverName: string, language: string, texts: Texts): Frame {
+  return {
+    serverName,
+    language,
+    text: (name, values = {}) => fill(texts[name], values),
+    say: (name, values) => fillMarkup(texts[name], values),
+  };
 }
 
 /** A whole document. `title` says which page this is, before the server's name. */
 export function layout(frame: Frame, title: string, content: Markup): Markup {
   return html`<!doctype html>
-<html lang="en">
+<html lang="${frame.language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

@@ -124,13 +124,38 @@ svg { display: block; flex: none; }
 h2 + .powers { margin-top: 8px; }
 .powers li { display: flex; gap: 8px; align-items: flex-start; }
 .powers svg { margin-top: 2px; color: var(--accent); }
+.power { display: flex; flex: 1; gap: 8px; align-items: flex-start; font: inherit; cursor: pointer; }
+.power span, .powers li > span { flex: 1; }
+.powers small { display: block; }
+.new {
+  padding: 0 8px;
+  border-radius: 8px;
+  background: var(--accent);
+  color: var(--accent-ink);
+  font: 600 13px/1.5 system-ui, sans-serif;
+}
+input[role=switch] {
+  appearance: none;
+  flex: none;
+  width: 40px;
+  height: 24px;
+  margin: 0;
+  border: 1px solid var(--field-edge);
+  border-radius: 12px;
+  background: radial-gradient(circle at 11px, var(--field-edge) 7px, transparent 8px) var(--field);
+  cursor: pointer;
+}
+input[role=switch]:checked {
+  border-color: var(--accent);
+  background: radial-gradient(circle at 27px, var(--accent-ink) 7px, transparent 8px) var(--accent);
+}
 
 .fields { display: grid; gap: 16px; }
 .field { display: grid; gap: 4px; }
 label { font-size: 13px; font-weight: 600; }
 .hint { font-size: 13px; color: var(--quiet); }
 .wrong { font-size: 13px; font-weight: 600; color: var(--bad); }
-input:not([type=hidden]) {
+input:not([type=hidden], [role=switch]), select {
   width: 100%;
   min-height: 44px;
   padding: 8px 12px;
@@ -140,7 +165,7 @@ input:not([type=hidden]) {
   color: var(--ink);
   font: inherit;
 }
-input[aria-invalid=true] { border-color: var(--bad); box-shadow: inset 0 0 0 1px var(--bad); }
+[aria-invalid=true] { border-color: var(--bad); box-shadow: inset 0 0 0 1px var(--bad); }
 
 .button {
   display: inline-flex;
@@ -189,6 +214,7 @@ input[aria-invalid=true] { border-color: var(--bad); box-shadow: inset 0 0 0 1px
 }
 @media (forced-colors: active) {
   .button, main { border: 1px solid ButtonText; }
+  input[role=switch] { appearance: auto; }
 }
 @media (max-width: 359px) {
   .answers { grid-template-columns: 1fr; gap: 8px; }

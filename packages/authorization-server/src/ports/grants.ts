@@ -14,6 +14,10 @@ export interface CodeRecord {
   readonly codeChallenge: string;
   readonly scopes: Scopes;
   readonly resources: readonly string[];
+  /** The workspace that the person chose; `null` where there are none. */
+  readonly workspace: string | null;
+  /** Base64url SHA-256 of what was shown of the client: its redirect URI and what it said of itself. */
+  readonly terms: string;
   readonly issuedAt: number;
   readonly expiresAt: number;
 }
@@ -25,6 +29,10 @@ export interface GrantRecord {
   readonly accountId: string;
   readonly scopes: Scopes;
   readonly resources: readonly string[];
+  /** The workspace that it is bound to; `null` where there are none. */
+  readonly workspace: string | null;
+  /** What was shown of the client when it was allowed, as in its code. While the grant stands, the same need not be asked twice. */
+  readonly terms: string;
   readonly createdAt: number;
   /** However often it is refreshed, it ends here. */
   readonly expiresAt: number;

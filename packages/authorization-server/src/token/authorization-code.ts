@@ -61,7 +61,7 @@ async function redeem(
   narrowed: ReturnType<typeof narrow>,
   { now, from }: { readonly now: number; readonly from: string | null },
 ): Promise<TokenResponse> {
-  const { accountId, grantId, scopes, resources } = found;
+  const { accountId, grantId, scopes, resources, workspace, terms } = found;
   const expiresAt = now + lifetimes.grant;
   const grant: GrantRecord = {
     id: grantId,
@@ -69,12 +69,15 @@ async function redeem(
     accountId,
     scopes,
     resources,
+    workspace,
+    terms,
     createdAt: now,
     expiresAt,
     lastUsedAt: now,
     lastUsedFrom: from,
   };
-  const answer = mint({ subject: accountId, clientId: client.id, grantId, until: expiresAt }, narrowed, now);
+  const holder = { subject: accountId, clientId: client.id, grantId, workspace, until: expiresAt };
+  const answer = mint(holder, narrowed, now);
   const refreshToken = client.metadata.grant_types.includes('refresh_token') ? newSecret() : null;
   const record = refreshToken === null ? null : refreshTokens.record(refreshToken, grant, now);
   // Point of no return: the code is spent, the grant exists.

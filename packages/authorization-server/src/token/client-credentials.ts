@@ -32,7 +32,13 @@ export function createClientCredentialsGrant({ configuration, mint }: GrantHands
     const allowed = { resources: known, scopes: allowedScopes(client, definition) };
     const scopes = request.scopes ?? defaultScopes(client, definition);
     const narrowed = narrow(allowed, { resources: request.resources, scopes }, resources);
-    const holder = { subject: client.id, clientId: client.id, grantId: null, until: Number.MAX_SAFE_INTEGER };
+    const holder = {
+      subject: client.id,
+      clientId: client.id,
+      grantId: null,
+      workspace: null,
+      until: Number.MAX_SAFE_INTEGER,
+    };
     const answer = mint(holder, narrowed, clock());
     events({ type: 'token.issued', grantType: 'client_credentials', clientId: client.id, ...narrowed });
     return answer;

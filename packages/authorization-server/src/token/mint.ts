@@ -11,6 +11,7 @@ interface Holder {
   readonly clientId: string;
   /** `null` when a client acts for itself. */
   readonly grantId: string | null;
+  readonly workspace: string | null;
   /** Epoch seconds after which no token may live. */
   readonly until: number;
 }
@@ -20,7 +21,7 @@ export type Mint = (holder: Holder, narrowed: Narrowed, now: number) => TokenRes
 
 /** `scope` is always told, because it MUST be when it is not what was asked for. @see OAuth 2.1 draft 13 §3.2.3 */
 export function createMint({ issuer, lifetimes }: Configuration, { sign }: AccessTokens): Mint {
-  return ({ subject, clientId, grantId, until }, { resource, scopes }, now) => {
+  return ({ subject, clientId, grantId, workspace, until }, { resource, scopes }, now) => {
     const lifetime = Math.min(lifetimes.accessToken, until - now);
     const claims = accessTokenClaims({
       issuer,
@@ -29,6 +30,7 @@ export function createMint({ issuer, lifetimes }: Configuration, { sign }: Acces
       resource,
       scopes,
       grantId,
+      workspace,
       lifetime,
       issuedAt: now,
       tokenId: newIdentifier('token'),

@@ -34,6 +34,7 @@ export function createRefreshGrant({ configuration, mint, refreshTokens }: Grant
       subject: grant.accountId,
       clientId: client.id,
       grantId: grant.id,
+      workspace: grant.workspace,
       until: grant.expiresAt,
     };
     const answer = mint(holder, narrowed, now);

@@ -31,6 +31,16 @@ export function describeCodes(store: StoreOfTest): void {
       expect(await store().isAccessTokenLive('jti', grant.id)).toBe(true);
     });
 
+    it('keeps the workspace and the terms that were allowed, from the code to the grant', async () => {
+      for (const workspace of [null, '', 'wörk "space"']) {
+        const code = await issueCode(store(), newCode({ workspace, terms: newHash() }));
+        expect(await store().findCode(code.hash)).toEqual({ ...code, spentAt: null });
+        await store().redeemCode(code.hash, grantOf(code), newRefreshToken(code.grantId), NOW);
+        const [listed] = await store().listGrants(code.accountId, NOW);
+        expect([listed?.workspace, listed?.terms]).toEqual([workspace, code.terms]);
+      }
+    });
+
     it('redeems a code for a client that gets no refresh token', async () => {
       const code = await issueCode(store());
       expect(await store().redeemCode(code.hash, grantOf(code), null, NOW)).toBe('redeemed');

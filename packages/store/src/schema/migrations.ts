@@ -44,6 +44,11 @@ export const migrations: readonly Migration[] = [
     name: 'passkeys',
     statements: passkeys,
   },
+  {
+    number: 7,
+    name: 'what was consented to',
+    statements: consents,
+  },
 ];
 
 // Lists and documents are JSON in text. Times are epoch seconds. Hashes are base64url SHA-256. What may be deleted after
@@ -219,6 +224,22 @@ function usage({ text, integer }: Dialect): readonly string[] {
   ];
 }
 
+/** What was allowed before was allowed on terms that nobody noted: it is asked for again. */
+function consents({ text }: Dialect): readonly string[] {
+  return ['codes', 'grants'].flatMap((table) => [
+    `ALTER TABLE ${table} ADD COLUMN workspace ${text}`,
+    `ALTER TABLE ${table} ADD COLUMN terms ${text} NOT NULL DEFAULT ''`,
+  ]);
+}
+
+/** A key from before signs since it was made. */
+function keyLife({ integer }: Dialect): readonly string[] {
+  return [
+    `ALTER TABLE signing_keys ADD COLUMN signs_from ${integer} NOT NULL DEFAULT 0`,
+    'UPDATE signing_keys SET signs_from = created_at',
+  ];
+}
+
 function accountLinks({ text, integer, table }: Dialect): readonly string[] {
   return [
     `CREATE TABLE account_links (
@@ -230,14 +251,6 @@ function accountLinks({ text, integer, table }: Dialect): readonly string[] {
     ) ${table}`,
     'CREATE INDEX account_links_by_account ON account_links (account_id)',
     'CREATE INDEX account_links_by_expiry ON account_links (expires_at)',
-  ];
-}
-
-/** A key from before signs since it was made. */
-function keyLife({ integer }: Dialect): readonly string[] {
-  return [
-    `ALTER TABLE signing_keys ADD COLUMN signs_from ${integer} NOT NULL DEFAULT 0`,
-    'UPDATE signing_keys SET signs_from = created_at',
   ];
 }
 

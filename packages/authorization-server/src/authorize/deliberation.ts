@@ -1,0 +1,47 @@
+/** What is to be decided on a consent page: the question, and the workspace that it is about. */
+import type { Scopes } from '@portcullis/protocol';
+import type { Configuration, ResourceDefinition, Workspace } from '../configuration.ts';
+import type { Flow } from './advance.ts';
+import { ask, type Question } from './question.ts';
+import { findStanding, heldIn } from './standing.ts';
+
+export interface Deliberation {
+  /** The resource as the configuration has it. One that has left it offers nothing. */
+  readonly resource: ResourceDefinition;
+  readonly question: Question;
+  /** The one that the grant will be bound to; `null` where there are none, or as long as the person has to choose. */
+  readonly workspace: Workspace | null;
+  /** What the person has to choose from; none when there is nothing to choose. */
+  readonly choices: readonly Workspace[];
+  /** Whether the person could turn to other workspaces than the one that the client has. */
+  readonly hasOthers: boolean;
+}
+
+/** @param afresh whether the person wants another workspace than the one that the client has access to */
+export async function deliberate(
+  configuration: Configuration,
+  { transaction, client }: Flow,
+  accountId: string,
+  afresh: boolean,
+): Promise<Deliberation> {
+  const [uri = ''] = transaction.resources;
+  const resource = configuration.resources.get(uri) ?? { resource: uri, name: new URL(uri).host, scopes: {} };
+  const standing = await findStanding(configuration, accountId, client, uri);
+  const { workspaces, grants } = standing;
+  const bound = afresh ? undefined : workspaces.find(({ id }) => id === grants[0]?.workspace);
+  const workspace = bound ?? (workspaces.length === 1 ? (workspaces[0] ?? null) : null);
+  const mustChoose = workspace === null && workspaces.length > 0;
+  const held: Scopes = mustChoose ? [] : heldIn(workspace?.id ?? null, standing);
+  return {
+    resource,
+    question: ask(transaction.scopes, held, resource),
+    workspace,
+    choices: mustChoose ? workspaces : [],
+    hasOthers: bound !== undefined && workspaces.length > 1,
+  };
+}
+
+/** All of it as text: a form answers what its page showed, not what has become of it since. */
+export function fingerprint({ question, workspace, choices }: Deliberation): string {
+  return JSON.stringify([question, workspace, choices]);
+}

@@ -1,0 +1,42 @@
+/** Remembered consent: whether a request may be answered without asking, because its person has answered it before. */
+import type { RedirectTarget, Scopes } from '@portcullis/protocol';
+import type { Person } from '../accounts/sessions.ts';
+import type { ResolvedClient } from '../clients/resolved-client.ts';
+import type { ResourceDefinition } from '../configuration.ts';
+import type { Approval } from './advance.ts';
+import type { Rooms } from './rooms.ts';
+import { findAnswered, findStanding } from './standing.ts';
+
+interface Asked {
+  readonly person: Person;
+  readonly client: ResolvedClient;
+  readonly target: RedirectTarget;
+  readonly resource: ResourceDefinition;
+  readonly scopes: Scopes;
+}
+
+/** What the person allowed before; `null` when they have to be asked. Whatever goes wrong, they are. */
+export async function recall(
+  { configuration }: Pick<Rooms, 'configuration'>,
+  request: Request,
+  { person, client, target, resource, scopes }: Asked,
+): Promise<Approval | null> {
+  if (!isOwnNavigation(request)) return null;
+  const standing = await findStanding(configuration, person.account.id, client, resource.resource).catch(
+    () => null,
+  );
+  const answered = standing === null ? null : findAnswered(standing, { client, target, scopes }, resource);
+  return answered === null ? null : { scopes, workspace: answered.workspace, by: 'memory' };
+}
+
+/**
+ * Whether the browser says that the person came here by themselves or from our own site, in a page of its own. Another
+ * site's link, a frame, or a browser that says nothing: the page asks.
+ */
+function isOwnNavigation({ headers }: Request): boolean {
+  return (
+    ['same-origin', 'same-site', 'none'].includes(headers.get('sec-fetch-site') ?? '') &&
+    headers.get('sec-fetch-mode') === 'navigate' &&
+    headers.get('sec-fetch-dest') === 'document'
+  );
+}

@@ -1,0 +1,84 @@
+/** What a person has allowed a client on a resource already: read from the grants that stand, so that it ends with them. */
+import {
+  missingScopes,
+  type RedirectTarget,
+  type Scopes,
+  unavailable,
+  unionScopes,
+} from '@portcullis/protocol';
+import type { ResolvedClient } from '../clients/resolved-client.ts';
+import type { Configuration, ResourceDefinition, Workspace } from '../configuration.ts';
+import { isUsable } from '../home/list-connections.ts';
+import type { GrantRecord } from '../ports/index.ts';
+import { termsOf } from './terms.ts';
+
+export interface Standing {
+  /** The workspaces that the person may choose from; none where there are none. */
+  readonly workspaces: readonly Workspace[];
+  /** Grants in workspaces that are still there, or outside of any where there are none. The last used comes first. */
+  readonly grants: readonly GrantRecord[];
+}
+
+/** @throws OAuthError `temporarily_unavailable` when the store or the operator's workspaces cannot be asked */
+export async function findStanding(
+  configuration: Configuration,
+  accountId: string,
+  client: ResolvedClient,
+  resource: string,
+): Promise<Standing> {
+  const { store, lifetimes, clock } = configuration;
+  const now = clock();
+  const [grants, workspaces] = await Promise.all([
+    store.listGrants(accountId, now),
+    findWorkspaces(configuration, accountId, resource),
+  ]);
+  const isThere = ({ workspace }: GrantRecord) =>
+    workspaces.length === 0 ? workspace === null : workspaces.some(({ id }) => id === workspace);
+  return {
+    workspaces,
+    grants: grants.filter(
+      (grant) =>
+        grant.clientId === client.id &&
+        grant.resources.includes(resource) &&
+        isUsable(grant, client, lifetimes, now) &&
+        isThere(grant),
+    ),
+  };
+}
+
+/** The scopes that a client holds in a workspace. */
+export function heldIn(workspace: string | null, { grants }: Standing): Scopes {
+  return grants
+    .filter((grant) => grant.workspace === workspace)
+    .reduce<Scopes>((held, { scopes }) => unionScopes(held, scopes), []);
+}
+
+/**
+ * The grant by which a person has answered this very request before: nothing more is asked for, the client says the same of
+ * itself, and the answer goes to the same place, which is its own. `null`: the person has to be asked. Who registered itself,
+ * or is called back on this computer, could be anybody, and is never remembered.
+ * @see OAuth 2.1 draft 13 §7.3.1
+ */
+export function findAnswered(
+  { grants }: Standing,
+  { client, target, scopes }: { client: ResolvedClient; target: RedirectTarget; scopes: Scopes },
+  { hierarchy }: ResourceDefinition,
+): GrantRecord | null {
+  if (client.origin === 'registered' || target.kind !== 'https') return null;
+  const terms = termsOf(client, target);
+  const covers = (grant: GrantRecord) =>
+    grant.terms === terms && missingScopes(scopes, grant.scopes, hierarchy).length === 0;
+  return grants.find(covers) ?? null;
+}
+
+async function findWorkspaces(
+  { workspaces }: Configuration,
+  accountId: string,
+  resource: string,
+): Promise<readonly Workspace[]> {
+  try {
+    return await workspaces(accountId, resource);
+  } catch (error) {
+    throw unavailable(`the workspaces cannot be asked for: ${String(error)}`);
+  }
+}

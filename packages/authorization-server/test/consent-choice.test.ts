@@ -1,0 +1,420 @@
+/** What a person can choose on the consent page, what a client has already, and when nobody needs to be asked. */
+import { describe, expect, it } from 'vitest';
+import type { AuthorizationServerOptions } from '../src/index.ts';
+import { hashSecret } from '../src/secrets.ts';
+import { ACCOUNT, claimsOf, FILES, NOTES, RESOURCES, redemption, refreshing } from './server-under-test.ts';
+import {
+  decide,
+  type Fields,
+  requestOf,
+  type Scene,
+  type Sight,
+  setScene,
+  textOf,
+  VERIFIER,
+} from './visitor.ts';
+
+/** How a browser says that a person came by themselves. */
+const OWN_NAVIGATION = {
+  'sec-fetch-site': 'none',
+  'sec-fetch-mode': 'navigate',
+  'sec-fetch-dest': 'document',
+};
+
+const BOARD: AuthorizationServerOptions['resources'][number] = {
+  resource: 'https://mcp.example/board',
+  name: 'Board',
+  scopes: {
+    see: 'See the board',
+    draw: 'Draw on the board',
+    share: 'Show the board to others',
+    wipe: 'Wipe the board',
+  },
+  requiredScopes: ['see'],
+  hierarchy: { wipe: ['draw'] },
+};
+
+/** Redeems what the client was called back with. */
+async function tokens(t: Scene, { left }: Sight, client_id = 'web'): Promise<Record<string, unknown>> {
+  const form = redemption(left?.searchParams.get('code') ?? '', VERIFIER, client_id);
+  const secret = client_id === 'web' ? { client_secret: 'web-secret' } : {};
+  const { status, body } = await t.post('/token', { ...form, ...secret });
+  expect(status).toBe(200);
+  return body;
+}
+
+/** Lets the person allow, and the client take its token. */
+async function connect(t: Scene, parameters: Fields, fields: Fields = {}): Promise<Record<string, unknown>> {
+  const sight = await t.visitor.signIn(requestOf(parameters));
+  const answered =
+    sight.left === null ? await t.visitor.submit(sight, { decision: 'allow', ...fields }) : sight;
+  return tokens(t, answered, String(parameters['client_id'] ?? 'web'));
+}
+
+async function grantsOf(t: Scene) {
+  return t.store.listGrants(ACCOUNT, t.clock.now);
+}
+
+async function expectUnchanged(t: Scene, status: number, act: () => Promise<Sight>): Promise<Sight> {
+  const before = t.snapshot();
+  const sight = await act();
+  expect([sight.status, sight.left]).toEqual([status, null]);
+  expect(t.snapshot()).toBe(before);
+  return sight;
+}
+
+const board = (scope: string): Fields => ({ resource: BOARD.resource, scope });
+const withBoard = { resources: [...RESOURCES, BOARD] };
+
+describe('choosing less', () => {
+  it('grants what is left switched on, and tells the client', async () => {
+    const t = await setScene(withBoard);
+    const { scope } = await connect(t, board('see draw share'), { scope: ['see', 'share'] });
+    expect(scope).toBe('see share');
+    expect((await grantsOf(t))[0]?.scopes).toEqual(['see', 'share']);
+  });
+
+  it('grants all of it to whoever changes nothing', async () => {
+    const t = await setScene(withBoard);
+    expect((await connect(t, board('see draw share')))['scope']).toBe('see draw share');
+  });
+
+  it('lets nobody switch off what the operator requires, or the only thing that is asked', async () => {
+    const t = await setScene(withBoard);
+    const consent = await t.visitor.signIn(requestOf(board('see draw')));
+    expect(consent.html).toContain('<input type="hidden" name="scope" value="see">');
+    expect(consent.html).toMatch(/<input type="checkbox" role="switch" name="scope" value="draw" checked>/);
+    await expectUnchanged(t, 400, () => t.visitor.submit(consent, { decision: 'allow', scope: 'draw' }));
+    const single = await t.visitor.open(requestOf(board('draw')));
+    expect(single.html).not.toContain('role="switch"');
+    expect((await t.visitor.submit(consent, { decision: 'allow', scope: 'see' })).left).not.toBeNull();
+  });
+
+  it('asks again when nothing is left, and says so', async () => {
+    const t = await setScene(withBoard);
+    const consent = await t.visitor.signIn(requestOf(board('draw share')));
+    const again = await expectUnchanged(t, 400, () =>
+      t.visitor.submit(consent, { decision: 'allow', scope: undefined }),
+    );
+    expect(textOf(again)).toContain('Leave at least one switched on, or choose Cancel.');
+    const back = await t.visitor.submit(again, { decision: 'allow', scope: 'draw' });
+    expect((await tokens(t, back))['scope']).toBe('draw');
+  });
+
+  it('says what comes with something, and gives it', async () => {
+    const t = await setScene(withBoard);
+    const consent = await t.visitor.signIn(requestOf(board('draw share wipe')));
+    expect(textOf(consent)).toContain('Wipe the board Includes: Draw on the board');
+    const back = await t.visitor.submit(consent, { decision: 'allow', scope: 'wipe' });
+    expect((await tokens(t, back))['scope']).toBe('draw wipe');
+  });
+
+  it('T068: takes no scope that was not asked, whether or not the resource has it', async () => {
+    const t = await setScene(withBoard);
+    const consent = await t.visitor.signIn(requestOf(board('see draw')));
+    for (const scope of [['see', 'share'], ['see', 'notes:read'], ['see draw']]) {
+      await expectUnchanged(t, 400, () => t.visitor.submit(consent, { decision: 'allow', scope }));
+    }
+    expect((await t.visitor.submit(consent, { decision: 'allow' })).left).not.toBeNull();
+  });
+});
+
+describe('asking for more', () => {
+  it('shows what is new, keeps what was granted, and grants both', async () => {
+    const t = await setScene(withBoard);
+    await connect(t, board('see draw'));
+    const consent = await t.visitor.open(requestOf(board('see share')));
+    expect(textOf(consent)).toMatch(
+      /wants to do more with Board .*be able to Show the board to others new It keeps what you allowed before: See the board · Draw on the board\./,
+    );
+    const { scope } = await tokens(t, await t.visitor.submit(consent, { decision: 'allow' }));
+    expect(scope).toBe('see draw share');
+  });
+
+  it('lets a person leave out a part of what is new', async () => {
+    const t = await setScene(withBoard);
+    await connect(t, board('see'));
+    expect((await connect(t, board('share draw'), { scope: 'draw' }))['scope']).toBe('see draw');
+  });
+
+  it('keeps what there was when the person declines', async () => {
+    const t = await setScene(withBoard);
+    const { refresh_token } = await connect(t, board('see'));
+    const { left } = await decide(t.visitor, requestOf(board('see draw')), 'deny');
+    expect(left?.searchParams.get('error')).toBe('access_denied');
+    const refreshed = await t.post('/token', {
+      ...refreshing(refresh_token, 'web'),
+      client_secret: 'web-secret',
+    });
+    expect([refreshed.status, refreshed.body['scope']]).toEqual([200, 'see']);
+  });
+
+  it('T058: leaves the grant of another installation alone', async () => {
+    const t = await setScene(withBoard);
+    const first = await connect(t, board('see'));
+    await connect(t, board('draw'));
+    expect((await grantsOf(t)).map(({ scopes }) => scopes.join(' ')).toSorted()).toEqual(['see', 'see draw']);
+    const form = { ...refreshing(first['refresh_token'], 'web'), client_secret: 'web-secret' };
+    expect((await t.post('/token', form)).body['scope']).toBe('see');
+  });
+
+  it('knows what a broad scope implies', async () => {
+    const t = await setScene(withBoard);
+    await connect(t, board('wipe'));
+    const consent = await t.visitor.open(requestOf(board('draw see')));
+    expect(textOf(consent)).toContain('See the board new');
+    expect(textOf(consent)).toContain(
+      'It keeps what you allowed before: Wipe the board · Draw on the board.',
+    );
+    const { scope } = await tokens(t, await t.visitor.submit(consent, { decision: 'allow' }));
+    expect(scope).toBe('wipe draw see');
+  });
+
+  it('gives no more than is asked when nothing is new', async () => {
+    const t = await setScene(withBoard);
+    await connect(t, board('see draw'));
+    const consent = await t.visitor.open(requestOf(board('see')));
+    expect(textOf(consent)).toContain('You have allowed this before.');
+    expect((await tokens(t, await t.visitor.submit(consent, { decision: 'allow' })))['scope']).toBe('see');
+  });
+
+  it('knows nothing of other clients, servers, people, and of access that has ended', async () => {
+    const t = await setScene(withBoard);
+    await connect(t, { resource: NOTES, scope: 'notes:read' });
+    await connect(t, board('see'));
+    await t.store.endGrants(ACCOUNT, null, t.clock.now);
+    const client_id = await t.registerClient({ redirect_uris: ['https://b.example/cb'] });
+    await connect(t, { ...board('draw'), client_id, redirect_uri: 'https://b.example/cb' });
+    const consent = await t.visitor.open(requestOf(board('see share')));
+    expect(textOf(consent)).toMatch(/wants to use Board/);
+    expect(textOf(consent)).not.toMatch(/keeps|new|before/);
+  });
+
+  it('takes no answer to a page that has become wrong since', async () => {
+    const t = await setScene(withBoard);
+    await connect(t, board('see'));
+    const consent = await t.visitor.open(requestOf(board('draw')));
+    await t.store.endGrants(ACCOUNT, null, t.clock.now);
+    await expectUnchanged(t, 403, () => t.visitor.submit(consent, { decision: 'allow' }));
+    const again = await t.visitor.open(consent.path);
+    expect((await tokens(t, await t.visitor.submit(again, { decision: 'allow' })))['scope']).toBe('draw');
+  });
+});
+
+describe('remembered consent', () => {
+  /** Ada has allowed `web` to read, in a browser that says how it comes. */
+  async function remember(options: Partial<AuthorizationServerOptions> = {}): Promise<Scene> {
+    const t = await setScene(options);
+    t.visitor.headers = { ...OWN_NAVIGATION };
+    await connect(t, { scope: 'notes:read notes:write' });
+    return t;
+  }
+
+  const asksAgain = (sight: Sight) => sight.left === null && sight.path.startsWith('/consent');
+
+  it('answers the same request of the same client without asking, and notes it', async () => {
+    const t = await remember();
+    const sight = await t.visitor.open(requestOf({ scope: 'notes:read' }));
+    expect((await tokens(t, sight))['scope']).toBe('notes:read');
+    expect(t.events).toContainEqual(expect.objectContaining({ type: 'consent.remembered', clientId: 'web' }));
+    const silent = await t.visitor.open(requestOf({ scope: 'notes:read', prompt: 'none' }));
+    expect(silent.left?.searchParams.has('code')).toBe(true);
+  });
+
+  it.each([
+    ['another site leads here', { 'sec-fetch-site': 'cross-site' }],
+    ['the browser does not say who leads here', { 'sec-fetch-site': undefined }],
+    ['it is asked in a frame', { 'sec-fetch-dest': 'iframe' }],
+    ['it is asked by a script', { 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' }],
+    [
+      'the browser says nothing at all',
+      { 'sec-fetch-site': undefined, 'sec-fetch-mode': undefined, 'sec-fetch-dest': undefined },
+    ],
+  ])('T072: asks when %s', async (_why, changes) => {
+    const t = await remember();
+    const headers = Object.entries({ ...OWN_NAVIGATION, ...changes });
+    t.visitor.headers = Object.fromEntries(
+      headers.filter((pair): pair is [string, string] => pair[1] !== undefined),
+    );
+    expect(asksAgain(await t.visitor.open(requestOf({ scope: 'notes:read' })))).toBe(true);
+    const silent = await t.visitor.open(requestOf({ scope: 'notes:read', prompt: 'none' }));
+    expect(silent.left?.searchParams.get('error')).toBe('consent_required');
+  });
+
+  it.each([
+    ['more is asked', { scope: 'notes:read files:read', resource: undefined }, true],
+    ['another resource is asked for', { resource: FILES }, false],
+    ['the client wants the person to be asked', { prompt: 'consent' }, false],
+  ])('T071: asks when %s', async (_why, parameters, isSame) => {
+    const t = await remember();
+    const sight = await t.visitor.open(
+      requestOf({ scope: isSame ? 'notes:read' : undefined, ...parameters }),
+    );
+    // A scope that the resource does not have is left out, so the first request asks for nothing more.
+    expect(asksAgain(sight)).toBe(!isSame);
+  });
+
+  it('T071: asks when the client says something else of itself, or is called back elsewhere', async () => {
+    const t = await setScene();
+    t.visitor.headers = { ...OWN_NAVIGATION };
+    const metadata = {
+      client_name: 'Mail',
+      redirect_uris: ['https://mail.example/cb', 'https://mail.example/other'],
+      grant_types: ['authorization_code'] as const,
+      response_types: ['code'] as const,
+      token_endpoint_auth_method: 'none',
+      application_type: 'web',
+    } as const;
+    const { clientId: client_id } = { clientId: 'client_mail' };
+    const record = { id: client_id, origin: 'administered', secretHash: null, managementHash: null } as const;
+    const times = { createdAt: t.clock.now, lastUsedAt: null, expiresAt: null };
+    await t.store.saveClient({ ...record, ...times, metadata });
+    const asked = { client_id, redirect_uri: 'https://mail.example/cb' };
+    await connect(t, asked);
+    expect(asksAgain(await t.visitor.open(requestOf(asked)))).toBe(false);
+    const elsewhere = { ...asked, redirect_uri: 'https://mail.example/other' };
+    expect(asksAgain(await t.visitor.open(requestOf(elsewhere)))).toBe(true);
+    await t.store.changeClient(client_id, {
+      metadata: { ...metadata, client_name: 'Bank' },
+      secretHash: null,
+    });
+    expect(asksAgain(await t.visitor.open(requestOf(asked)))).toBe(true);
+  });
+
+  it('[AS-AUTHZ-81] T054: never remembers who could be anybody: loopback, and clients that registered themselves', async () => {
+    const t = await setScene();
+    t.visitor.headers = { ...OWN_NAVIGATION };
+    const client_id = await t.registerClient({ redirect_uris: ['https://b.example/cb'] });
+    for (const asked of [
+      { client_id: 'desktop', redirect_uri: 'http://127.0.0.1:4000/callback' },
+      { client_id, redirect_uri: 'https://b.example/cb' },
+    ]) {
+      await connect(t, asked);
+      expect(asksAgain(await t.visitor.open(requestOf(asked)))).toBe(true);
+    }
+  });
+
+  it('ends with the access, and with the session', async () => {
+    const t = await remember();
+    const kept = new Map(t.visitor.cookies);
+    t.visitor.cookies.clear();
+    expect((await t.visitor.open(requestOf())).path).toMatch(/^\/login/);
+    for (const [name, value] of kept) t.visitor.cookies.set(name, value);
+    expect((await t.visitor.open(requestOf())).left).not.toBeNull();
+    await t.store.endGrants(ACCOUNT, null, t.clock.now);
+    expect(asksAgain(await t.visitor.open(requestOf()))).toBe(true);
+  });
+
+  it('T071: is no cookie that could be tampered with', async () => {
+    const t = await setScene();
+    t.visitor.headers = { ...OWN_NAVIGATION };
+    await t.visitor.signIn(requestOf());
+    for (const name of ['__Host-portcullis-consent', 'portcullis-consent', 'consent']) {
+      t.visitor.cookies.set(name, hashSecret('web notes:read'));
+    }
+    expect(asksAgain(await t.visitor.open(requestOf()))).toBe(true);
+  });
+});
+
+describe('workspaces', () => {
+  const teams = [
+    { id: 'w1', name: 'Team One' },
+    { id: 'w2', name: '"><script>\u202e' },
+  ];
+  const workspaces: NonNullable<AuthorizationServerOptions['workspaces']> = async (accountId, resource) =>
+    accountId === ACCOUNT && resource === NOTES ? teams : [];
+
+  it('are chosen by the person, and bind the grant through refreshing and asking for more', async () => {
+    const t = await setScene({ workspaces });
+    const first = await connect(t, { scope: 'notes:read' }, { workspace: 'w1' });
+    expect(claimsOf(first['access_token'])['workspace']).toBe('w1');
+    const refreshed = await t.post('/token', {
+      ...refreshing(first['refresh_token'], 'web'),
+      client_secret: 'web-secret',
+    });
+    expect(claimsOf(refreshed.body['access_token'])['workspace']).toBe('w1');
+
+    const consent = await t.visitor.open(requestOf({ scope: 'notes:write' }));
+    expect(textOf(consent)).toContain('In the workspace Team One · choose another');
+    const more = await tokens(t, await t.visitor.submit(consent, { decision: 'allow' }));
+    expect([more['scope'], claimsOf(more['access_token'])['workspace']]).toEqual([
+      'notes:read notes:write',
+      'w1',
+    ]);
+    const inspected = await t.post(
+      '/introspect',
+      { token: String(more['access_token']) },
+      {
+        authorization: `Basic ${btoa('notes-server:notes-server-secret')}`,
+      },
+    );
+    expect(inspected.body).toMatchObject({ active: true, workspace: 'w1' });
+  });
+
+  it('keep apart what was allowed in each', async () => {
+    const t = await setScene({ workspaces });
+    await connect(t, { scope: 'notes:write' }, { workspace: 'w1' });
+    const consent = await t.visitor.open(requestOf({ scope: 'notes:read notes:write' }));
+    const other = await t.visitor.open(
+      /href="([^"]+afresh=yes)"/.exec(consent.html)?.[1]?.replaceAll('&amp;', '&') ?? '',
+    );
+    expect(textOf(other)).not.toMatch(/keeps|before/);
+    const back = await t.visitor.submit(other, { decision: 'allow', workspace: 'w2', scope: 'notes:read' });
+    const { scope, access_token } = await tokens(t, back);
+    expect([scope, claimsOf(access_token)['workspace']]).toEqual(['notes:read', 'w2']);
+  });
+
+  it('must be chosen, and only one of the person’s own', async () => {
+    const t = await setScene({ workspaces });
+    const consent = await t.visitor.signIn(requestOf());
+    expect(consent.html).not.toMatch(/<script|\u202e/);
+    for (const workspace of [undefined, '', 'w3', 'W1', ['w1', 'w2']]) {
+      await expectUnchanged(t, 400, () => t.visitor.submit(consent, { decision: 'allow', workspace }));
+    }
+    expect((await t.visitor.submit(consent, { decision: 'allow', workspace: 'w2' })).left).not.toBeNull();
+  });
+
+  it('are not asked for where there are none, and not where there is only one', async () => {
+    const t = await setScene({
+      workspaces: async (_account, resource) => (resource === NOTES ? teams.slice(0, 1) : []),
+    });
+    const only = await t.visitor.signIn(requestOf());
+    expect(textOf(only)).toContain('In the workspace Team One');
+    expect(only.html).not.toContain('<select');
+    const one = await tokens(t, await t.visitor.submit(only, { decision: 'allow' }));
+    expect(claimsOf(one['access_token'])['workspace']).toBe('w1');
+    const none = await t.visitor.open(requestOf({ resource: FILES }));
+    await expectUnchanged(t, 400, () => t.visitor.submit(none, { decision: 'allow', workspace: 'w1' }));
+    const free = await tokens(t, await t.visitor.submit(none, { decision: 'allow' }));
+    expect(claimsOf(free['access_token'])).not.toHaveProperty('workspace');
+  });
+
+  it('that a person has left ask for nothing to be kept', async () => {
+    let mine = teams;
+    const t = await setScene({ workspaces: async () => mine });
+    t.visitor.headers = { ...OWN_NAVIGATION };
+    await connect(t, { scope: 'notes:read' }, { workspace: 'w1' });
+    expect((await t.visitor.open(requestOf({ scope: 'notes:read' }))).left).not.toBeNull();
+    mine = teams.slice(1);
+    const consent = await t.visitor.open(requestOf({ scope: 'notes:read' }));
+    expect(consent.path).toMatch(/^\/consent/);
+    expect(textOf(consent)).not.toMatch(/before|Team One/);
+  });
+
+  it('that cannot be asked for are an outage: nothing is decided, and declining works', async () => {
+    let fails = true;
+    const t = await setScene({
+      workspaces: async () => (fails ? Promise.reject(new Error('the directory is down')) : teams),
+    });
+    fails = false;
+    const consent = await t.visitor.signIn(requestOf());
+    fails = true;
+    const busy = await expectUnchanged(t, 503, () =>
+      t.visitor.submit(consent, { decision: 'allow', workspace: 'w1' }),
+    );
+    expect(busy.headers.get('retry-after')).toBe('5');
+    expect(busy.html).not.toContain('directory');
+    const { left } = await t.visitor.submit(consent, { decision: 'deny' });
+    expect(left?.searchParams.get('error')).toBe('access_denied');
+  });
+});
