@@ -71,10 +71,11 @@ type WithBody = IncomingMessage & { readonly body?: unknown };
 
 function readerOf(request: WithBody): ReadBody {
   return async (limit) => {
-    if (request.body !== undefined) return request.body;
+    const isUnread = !isBodiless(request) && !request.readableEnded;
+    // A parser of another type leaves an object with nothing in it, and the body to whoever reads it next.
+    if (request.body !== undefined && !isUnread) return request.body;
     if (isBodiless(request)) return '';
-    if (request.readableEnded)
-      throw new Error('something read the body before the guard, and kept nothing of it');
+    if (!isUnread) throw new Error('something read the body before the guard, and kept nothing of it');
     return readWhole(request, limit);
   };
 }

@@ -40,7 +40,7 @@ export function findProtectedResource(
   if (AMBIGUOUS_PATH.test(path)) {
     throw new OAuthError(
       'invalid_request',
-      'Write the path without dot segments, double or encoded slashes.',
+      'Write the path plainly: without dot segments, double slashes, and percent-encoding of what needs none.',
     );
   }
   let found: ProtectedResource | null = null;
@@ -50,4 +50,8 @@ export function findProtectedResource(
   return found;
 }
 
-const AMBIGUOUS_PATH = /\/\.{1,2}(?:\/|$)|\/\/|\\|%(?:2e|2f|5c)/i;
+/**
+ * Dot segments, double slashes, backslashes, and percent-encoded slashes or unreserved characters: some routers decode
+ * `/%61dmin` before they look for a route, others do not. @see RFC 3986 §6.2.2.2
+ */
+const AMBIGUOUS_PATH = /\/\.{1,2}(?:\/|$)|\/\/|\\|%(?:2[def]|3[0-9]|4[1-9a-f]|5[0-9acf]|6[1-9a-f]|7[0-9ae])/i;

@@ -1,3 +1,4 @@
+import { getRequestListener } from '@hono/node-server';
 import express from 'express';
 import fastify from 'fastify';
 import { Hono } from 'hono';
@@ -73,6 +74,25 @@ describe('Express', () => {
     app.post('/mcp', forExpress.protect(guard), reply);
     started = await listen(app);
     await expectJudged(started);
+  });
+
+  it('T096 judges the body that is still to be read, whatever stands in for a parsed one', async () => {
+    const app = express();
+    const ran: unknown[] = [];
+    // What parsers for forms leave of a request that is no form, in Express 4.
+    app.use((request, _response, next) => {
+      request.body = {};
+      next();
+    });
+    app.post('/mcp', forExpress.protect(guard), async (request, response) => {
+      let text = '';
+      for await (const chunk of request) text += String(chunk);
+      ran.push(text);
+      response.json({ subject: forExpress.principalOf(request).subject, body: JSON.parse(text) });
+    });
+    started = await listen(app);
+    await expectJudged(started);
+    expect(ran).toEqual([JSON.stringify(CALL)]);
   });
 
   it('is told when something read the body and kept nothing', async () => {
@@ -241,6 +261,66 @@ describe('Hono', () => {
       context.json({ subject: forHono.principalOf(context).subject, body: await context.req.json() }),
     );
     await expectJudged(serve(app));
+  });
+});
+
+describe('several resources behind one router', () => {
+  const PLAIN = '/mcp/admin/x';
+  /** Spellings that one of these routers takes for the plain one. */
+  const SPELLINGS = [
+    '/mcp/%61dmin/x',
+    '/mcp/admi%6E/x',
+    '/%6Dcp/admin/x',
+    '/mcp/./admin/x',
+    '/mcp//admin/x',
+    '/mcp/ADMIN/x',
+  ];
+
+  function guardOfTwo(): Guard {
+    const verifier = issuer.verifier();
+    return createGuard({
+      resources: [
+        { resource: RESOURCE, verifier },
+        { resource: `${RESOURCE}/admin`, verifier },
+      ],
+      clock: () => NOW,
+      events: () => {},
+    });
+  }
+
+  const routers: readonly [string, (ran: string[]) => Promise<Started>][] = [
+    [
+      'Fastify',
+      async (ran) => {
+        const app = fastify({ routerOptions: { ignoreDuplicateSlashes: true } });
+        app.addHook('onRequest', forFastify.protect(guardOfTwo()));
+        app.get('/mcp/admin/x', async () => ran.push('admin'));
+        await app.ready();
+        return listen((request, response) => app.routing(request, response));
+      },
+    ],
+    [
+      'Hono',
+      async (ran) => {
+        const app = new Hono();
+        app.use(forHono.protect(guardOfTwo()));
+        app.get('/mcp/admin/x', (context) => context.text(String(ran.push('admin'))));
+        return listen(getRequestListener(app.fetch));
+      },
+    ],
+  ];
+
+  it.each(routers)('T087 lead no token of one to another by another spelling: %s', async (_name, start) => {
+    const ran: string[] = [];
+    started = await start(ran);
+    const send = async (path: string, aud: string): Promise<number> => {
+      const headers = [['authorization', `Bearer ${await issuer.token({ aud })}`]] as const;
+      return (await started?.send({ path, headers }))?.status ?? 0;
+    };
+    for (const path of [PLAIN, ...SPELLINGS])
+      expect([path, await send(path, RESOURCE)]).not.toEqual([path, 200]);
+    expect(ran).toEqual([]);
+    expect([await send(PLAIN, `${RESOURCE}/admin`), ran]).toEqual([200, ['admin']]);
   });
 });
 
