@@ -5,13 +5,24 @@ import {
   OAuthTokensSchema,
   OpenIdProviderDiscoveryMetadataSchema,
 } from '@modelcontextprotocol/sdk/shared/auth.js';
+import { exportJWK } from 'jose';
 import * as oauth from 'oauth4webapi';
 import { describe, expect, it } from 'vitest';
-import { ACCOUNT, CALLBACK, ISSUER, NOTES, type ServerUnderTest, startServer } from './server-under-test.ts';
+import type { AuthorizationServerOptions } from '../src/index.ts';
+import { APP, createDocumentHost, documentOf } from './document-host.ts';
+import {
+  ACCOUNT,
+  CALLBACK,
+  CLIENTS,
+  ISSUER,
+  NOTES,
+  type ServerUnderTest,
+  startServer,
+} from './server-under-test.ts';
 
 /** The system's clock, because these clients look at it. */
-async function startToday() {
-  const t = await startServer({ clock: () => Math.floor(Date.now() / 1000) });
+async function startToday(more: Partial<AuthorizationServerOptions> = {}) {
+  const t = await startServer({ clock: () => Math.floor(Date.now() / 1000), ...more });
   t.clock.now = Math.floor(Date.now() / 1000);
   return { t, options: { [oauth.customFetch]: fetchFrom(t) } };
 }
@@ -102,6 +113,53 @@ describe('oauth4webapi', () => {
       await oauth.introspectionRequest(as, client, authentication, access_token, options),
     );
     expect(answer).toMatchObject({ active: true, sub: 'nightly', aud: NOTES, scope: 'notes:write' });
+  });
+
+  it('[X-CC-4 X-CC-10 AS-AUTH-66] proves a configured, a registered and a described client by their keys', async () => {
+    const { publicKey, privateKey } = await oauth.generateKeyPair('ES256', { extractable: true });
+    const jwks = { keys: [await exportJWK(publicKey)] };
+    const proof = oauth.PrivateKeyJwt(privateKey);
+    const method = { token_endpoint_auth_method: 'private_key_jwt' };
+    const host = createDocumentHost({ [APP]: documentOf(APP, { ...method, jwks }) });
+    const { t, options } = await startToday({
+      outbound: { fetch: host.fetch },
+      clients: [...CLIENTS, { client_id: 'signer', grant_types: ['client_credentials'], ...method, jwks }],
+    });
+    const response = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...options });
+    const as = await oauth.processDiscoveryResponse(issuer, response);
+    expect(as.token_endpoint_auth_signing_alg_values_supported).toContain('ES256');
+
+    const signer = { client_id: 'signer' };
+    const own = await oauth.processClientCredentialsResponse(
+      as,
+      signer,
+      await oauth.clientCredentialsGrantRequest(as, signer, proof, { resource: NOTES }, options),
+    );
+    expect(own.token_type).toBe('bearer');
+
+    const registered = await oauth.processDynamicClientRegistrationResponse(
+      await oauth.dynamicClientRegistrationRequest(
+        as,
+        { redirect_uris: [CALLBACK], ...method, jwks },
+        options,
+      ),
+    );
+    for (const client of [registered, { client_id: APP }]) {
+      const { code, verifier } = await t.issueCode({ clientId: client.client_id, redirectUri: CALLBACK });
+      const answer = new URLSearchParams({ code, iss: ISSUER });
+      const callback = oauth.validateAuthResponse(as, client, answer, oauth.skipStateCheck);
+      const redeemed = await oauth.authorizationCodeGrantRequest(
+        as,
+        client,
+        proof,
+        callback,
+        CALLBACK,
+        verifier,
+        options,
+      );
+      const tokens = await oauth.processAuthorizationCodeResponse(as, client, redeemed);
+      expect(tokens.access_token).toMatch(/^ey/);
+    }
   });
 
   it('[AS-TOK-72] reads the challenge of a refused secret', async () => {
