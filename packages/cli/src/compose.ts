@@ -28,6 +28,7 @@ export interface Parts {
   readonly issuer: string;
   readonly application: ProtectedApplication;
   readonly sealingKey: Uint8Array;
+  readonly previousSealingKeys: readonly Uint8Array[];
   readonly storage: Storage;
   readonly log: Log;
 }
@@ -76,7 +77,7 @@ async function create({ application, settings, storage, log }: Parts): Promise<R
 }
 
 async function createServer(parts: Parts, resource: string): Promise<AuthorizationServer> {
-  const { settings, application, storage, sealingKey, issuer, log } = parts;
+  const { settings, application, storage, sealingKey, previousSealingKeys, issuer, log } = parts;
   const { name, scopes, defaultScopes, hierarchy } = application;
   try {
     return await createAuthorizationServer({
@@ -84,6 +85,8 @@ async function createServer(parts: Parts, resource: string): Promise<Authorizati
       ...(settings.name !== null && { name: settings.name }),
       store: storage.store,
       sealingKey,
+      previousSealingKeys,
+      keys: settings.keys,
       resources: [
         {
           resource,

@@ -2,13 +2,18 @@
 /** The command `portcullis`. */
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { defineKeys } from './commands/keys.ts';
 import { defineUp } from './commands/up.ts';
 import { defineUsers } from './commands/users.ts';
 import { reasonOf, SettingsError } from './faults.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /** Every command is a file that adds itself to the program. */
-const commands: readonly ((program: Command, surroundings: Surroundings) => void)[] = [defineUp, defineUsers];
+const commands: readonly ((program: Command, surroundings: Surroundings) => void)[] = [
+  defineUp,
+  defineUsers,
+  defineKeys,
+];
 
 const manifest: { readonly version: string } = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),

@@ -90,6 +90,28 @@ export function members<K extends string, T>(
   };
 }
 
+/** An object of which every member may be left out, each with a reader of its own, and none but these may be there. */
+export function shape<T extends object>(
+  readers: {
+    readonly [K in keyof T]-?: Reader<NonNullable<T[K]> | null>;
+  },
+): Reader<T> {
+  const names = Object.keys(readers);
+  return (value) => {
+    const read = Object.entries(document(value)).map(([name, member]) => {
+      if (!Object.hasOwn(readers, name))
+        throw new Fault(`has no member ${JSON.stringify(name)}: use ${names.join(', ')}`);
+      return [name, within(name, () => readers[name as keyof T](member))] as const;
+    });
+    return Object.fromEntries(read) as T;
+  };
+}
+
+/** A value, or `null` where that says something. */
+export function orNull<T>(reader: Reader<T>): Reader<T | null> {
+  return (value) => (value === null ? null : reader(value));
+}
+
 /** A JSON object, judged elsewhere. */
 export const document: Reader<Readonly<Record<string, unknown>>> = (value) => {
   if (typeof value !== 'object' || value === null || Array.isArray(value))

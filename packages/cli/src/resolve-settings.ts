@@ -94,4 +94,7 @@ function checkTogether(settings: Settings, faults: string[]): void {
   if (key !== null && keyFile !== null) {
     faults.push(`${variableOf('keyFile')} must be left out when ${variableOf('key')} is set`);
   }
+  if (settings.previousKey !== null && settings.previousKeyFile !== null) {
+    faults.push(`${variableOf('previousKeyFile')} must be left out when ${variableOf('previousKey')} is set`);
+  }
 }

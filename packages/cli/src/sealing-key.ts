@@ -29,21 +29,63 @@ export async function findSealingKey(settings: Settings, folder: string): Promis
   if (settings.keyFile === null && settings.database === ':memory:') {
     return { bytes: randomBytes(32), place: 'in memory', warning: null };
   }
-  const file = settings.keyFile ?? DEFAULT_FILE;
-  try {
-    return await readOrMake(resolve(folder, file), file);
-  } catch (error) {
-    const reason = error instanceof Fault ? error.message : `cannot be used: ${reasonOf(error)}`;
-    throw new SettingsError([`${titleOf('keyFile')} is ${file}, which ${reason}`], { cause: error });
-  }
+  return readKeyFile(settings.keyFile ?? DEFAULT_FILE, folder, {
+    title: titleOf('keyFile'),
+    otherwise: make,
+  });
 }
 
-async function readOrMake(path: string, place: string): Promise<FoundKey> {
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    if (isCode(error, 'ENOENT')) return make(path);
-    throw error;
-  });
-  return { bytes: sealingKey(text), place, warning: await judgeMode(path, place) };
+/**
+ * The key of these settings, which must exist: for commands that work on what is there.
+ * @throws SettingsError naming the setting
+ */
+export async function findExistingKey(settings: Settings, folder: string): Promise<Uint8Array> {
+  if (settings.key !== null) return settings.key;
+  const found = await readKeyFile(settings.keyFile ?? DEFAULT_FILE, folder, { title: titleOf('keyFile') });
+  return found.bytes;
+}
+
+/**
+ * The keys that were replaced.
+ * @throws SettingsError naming the setting
+ */
+export async function findPreviousKeys(
+  { previousKey, previousKeyFile }: Settings,
+  folder: string,
+): Promise<readonly Uint8Array[]> {
+  if (previousKey !== null) return [previousKey];
+  if (previousKeyFile === null) return [];
+  return [(await readKeyFile(previousKeyFile, folder, { title: titleOf('previousKeyFile') })).bytes];
+}
+
+/**
+ * The key in a file, which is made when it is missing.
+ * @param title of the setting that names it
+ * @throws SettingsError naming the setting
+ */
+export function findOrMakeKey(file: string, folder: string, title: string): Promise<FoundKey> {
+  return readKeyFile(file, folder, { title, otherwise: make });
+}
+
+interface Reading {
+  /** Of the setting. */
+  readonly title: string;
+  /** What becomes of a file that is missing; it is a fault when left out. */
+  readonly otherwise?: (path: string) => Promise<string>;
+}
+
+async function readKeyFile(file: string, folder: string, { title, otherwise }: Reading): Promise<FoundKey> {
+  const path = resolve(folder, file);
+  try {
+    const text = await readFile(path, 'utf8').catch((error: unknown) => {
+      if (otherwise !== undefined && isCode(error, 'ENOENT')) return otherwise(path);
+      throw error;
+    });
+    return { bytes: sealingKey(text), place: file, warning: await judgeMode(path, file) };
+  } catch (error) {
+    const reason = error instanceof Fault ? error.message : `cannot be used: ${reasonOf(error)}`;
+    throw new SettingsError([`${title} is ${file}, which ${reason}`], { cause: error });
+  }
 }
 
 /** Writes a new key beside the file and links it into place: whoever comes second reads the key of the first. */

@@ -1,5 +1,5 @@
 /** Every setting of `portcullis up`: flags, environment variables, keys of the file and the help text come from this table. */
-import { defaultLifetimes, type Lifetimes } from '@portcullis/authorization-server';
+import { defaultLifetimes, type KeyOptions, type Lifetimes } from '@portcullis/authorization-server';
 import type { Profile } from '@portcullis/protocol';
 import * as read from './readers.ts';
 
@@ -14,6 +14,8 @@ export interface Settings {
   readonly database: string;
   readonly key: Uint8Array | null;
   readonly keyFile: string | null;
+  readonly previousKey: Uint8Array | null;
+  readonly previousKeyFile: string | null;
   readonly bootstrapEmail: string | null;
   readonly bootstrapPassword: string | null;
   readonly log: 'text' | 'json' | 'none';
@@ -22,6 +24,7 @@ export interface Settings {
   readonly profiles: readonly Profile[] | null;
   readonly privateUseSchemes: readonly string[];
   readonly lifetimes: Partial<Lifetimes>;
+  readonly keys: KeyOptions;
   readonly clients: readonly Readonly<Record<string, unknown>>[];
 }
 
@@ -121,6 +124,19 @@ export const table: Table = {
     otherwise: null,
     otherwiseText: 'data/portcullis.key, made when it is missing',
   },
+  previousKey: {
+    what: 'sealing key that was replaced, while retries of refreshes from before may come',
+    placeholder: 'key',
+    reader: read.sealingKey,
+    otherwise: null,
+    secret: true,
+  },
+  previousKeyFile: {
+    what: 'file with the sealing key that was replaced',
+    placeholder: 'file',
+    reader: read.text,
+    otherwise: null,
+  },
   bootstrapEmail: {
     what: 'e-mail address of the first account, made when there is none',
     placeholder: 'address',
@@ -178,6 +194,18 @@ export const table: Table = {
     reader: read.members(lifetimeNames, read.wholeNumber(0, 10 * 365 * 86_400)),
     otherwise: {},
     otherwiseText: 'see the documentation',
+    only: 'file',
+  },
+  keys: {
+    what: 'signing keys: algorithm (ES256, EdDSA, RS256), rotateEvery and publishedBefore in seconds',
+    placeholder: 'object',
+    reader: read.shape<KeyOptions>({
+      algorithm: read.oneOf('ES256', 'EdDSA', 'RS256'),
+      rotateEvery: read.orNull(read.wholeNumber(1, 100 * 365 * 86_400)),
+      publishedBefore: read.wholeNumber(1, 365 * 86_400),
+    }),
+    otherwise: {},
+    otherwiseText: 'ES256, a new one every 90 days, published an hour before it signs',
     only: 'file',
   },
   clients: {

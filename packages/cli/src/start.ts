@@ -6,7 +6,7 @@ import { loadApplication } from './application.ts';
 import { type Composition, compose } from './compose.ts';
 import { reasonOf, SettingsError } from './faults.ts';
 import { createLog, type Log } from './log.ts';
-import { findSealingKey } from './sealing-key.ts';
+import { findPreviousKeys, findSealingKey } from './sealing-key.ts';
 import { flagOf, type Settings, titleOf } from './settings.ts';
 import { openStorage } from './storage.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -38,7 +38,16 @@ export async function start(settings: Settings, surroundings: Surroundings): Pro
   if (key.warning !== null) surroundings.complain(key.warning);
 
   const issuer = settings.publicUrl ?? `http://localhost:${door.port}`;
-  const parts = { settings, issuer, application, sealingKey: key.bytes, storage, log };
+  const previousSealingKeys = await findPreviousKeys(settings, surroundings.folder);
+  const parts = {
+    settings,
+    issuer,
+    application,
+    sealingKey: key.bytes,
+    previousSealingKeys,
+    storage,
+    log,
+  };
   const composition = await compose(parts);
   opened.defer(() => composition.close());
   const setupLink = await makeFirstAccount(settings, composition);

@@ -1,4 +1,5 @@
 /** Where things are kept: the store of the authorization server, and the folder that the application may use. */
+import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { AuthorizationStore } from '@portcullis/authorization-server/ports';
 import { openStore } from '@portcullis/store';
@@ -38,6 +39,21 @@ export async function openStorage({ database }: Settings, folder: string): Promi
       },
     );
   }
+}
+
+/**
+ * Opens a store that must be there already: for commands that work on what is there.
+ * @throws SettingsError naming the setting
+ */
+export async function openExistingStore(settings: Settings, folder: string): Promise<AuthorizationStore> {
+  const { database } = settings;
+  const isFile = !/^postgres(?:ql)?:/i.test(database);
+  if (database === ':memory:' || (isFile && !existsSync(resolve(folder, database)))) {
+    throw new SettingsError([
+      `${titleOf('database')} is ${database}, where no database is: name the one that the server uses`,
+    ]);
+  }
+  return (await openStorage(settings, folder)).store;
 }
 
 function withoutPassword(location: string): string {

@@ -1,0 +1,128 @@
+/** `portcullis keys`: the signing keys listed, replaced, and sealed under another sealing key. */
+import {
+  ConfigurationError,
+  createKeyAdministration,
+  type KeyAdministration,
+  type ListedKey,
+} from '@portcullis/authorization-server';
+import { type Command, InvalidArgumentError } from 'commander';
+import { SettingsError } from '../faults.ts';
+import { resolveSettings } from '../resolve-settings.ts';
+import { findExistingKey, findOrMakeKey, findPreviousKeys } from '../sealing-key.ts';
+import { type SettingName, titleOf } from '../settings.ts';
+import { openExistingStore } from '../storage.ts';
+import type { Surroundings } from '../surroundings.ts';
+import { optionOf } from './setting-options.ts';
+
+/** The settings that say where keys are and how to open them. */
+const NEEDED = ['config', 'database', 'key', 'keyFile', 'previousKey', 'previousKeyFile'] as const;
+
+type Flags = Readonly<Partial<Record<SettingName, string>>> & {
+  readonly json?: true;
+  readonly atOnce?: true;
+  readonly compromised?: true;
+  readonly newKeyFile?: string;
+};
+
+/** Runs with the keys at hand. */
+type Task = (keys: KeyAdministration, flags: Flags, surroundings: Surroundings) => Promise<void>;
+
+export function defineKeys(program: Command, surroundings: Surroundings): void {
+  const keys = program.command('keys').summary('list, replace or re-seal the signing keys');
+  const define = (name: string, what: string, task: Task) => {
+    const command = keys.command(name).description(what);
+    for (const setting of NEEDED) command.addOption(optionOf(setting));
+    return command.action((flags: Flags) => withKeys(flags, surroundings, task));
+  };
+  define('list', 'Lists the keys, newest first.', list).option('--json', 'as JSON');
+  define('rotate', 'Makes a new key. Servers that run notice it within half a minute.', rotate)
+    .option('--at-once', 'it signs at once, instead of after verifiers have had time to learn of it')
+    .option('--compromised', 'and all other keys, with every access token that they signed, end at once')
+    .option('--json', 'as JSON');
+  define('reseal', 'Seals the private keys under another sealing key.', reseal).requiredOption(
+    '--new-key-file <file>',
+    'file with the new sealing key, made when it is missing',
+    readName,
+  );
+}
+
+function readName(text: string): string {
+  if (text.trim() === '') throw new InvalidArgumentError('It must name a file.');
+  return text;
+}
+
+async function withKeys(flags: Flags, surroundings: Surroundings, task: Task): Promise<void> {
+  const { folder, environment } = surroundings;
+  process.umask(0o077);
+  const settings = await resolveSettings({ flags, environment, folder });
+  const sealingKey = await findExistingKey(settings, folder);
+  const previousSealingKeys = await findPreviousKeys(settings, folder);
+  const store = await openExistingStore(settings, folder);
+  try {
+    const { keys, lifetimes } = settings;
+    await task(
+      createKeyAdministration({ store, sealingKey, previousSealingKeys, keys, lifetimes }),
+      flags,
+      surroundings,
+    );
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    throw new SettingsError(
+      error.faults.map((fault) => `${titleOf('keyFile')}: ${fault}`),
+      { cause: error },
+    );
+  } finally {
+    await store.close();
+  }
+}
+
+const list: Task = async (keys, flags, { write }) => write(format(await keys.list(), flags));
+
+const rotate: Task = async (keys, flags, { write }) => {
+  const replacement = flags.compromised ? 'compromised' : flags.atOnce ? 'at-once' : 'in-time';
+  write(format(await keys.rotate(replacement), flags));
+};
+
+const reseal: Task = async (keys, { newKeyFile = '' }, { folder, write }) => {
+  const { bytes, place } = await findOrMakeKey(newKeyFile, folder, '--new-key-file');
+  const count = await keys.reseal(bytes);
+  write(
+    [
+      `${count === 1 ? 'One key is' : `${count} keys are`} sealed under the key in ${place} now.`,
+      `Servers that run go on. Before they start again, set ${titleOf('keyFile')} to it,`,
+      `and ${titleOf('previousKeyFile')} to the old one for the first minutes: retries of refreshes need it.`,
+      '',
+    ].join('\n'),
+  );
+};
+
+function format(keys: readonly ListedKey[], { json }: Flags): string {
+  if (json) return `${JSON.stringify(keys.map(withTimes), null, 2)}\n`;
+  if (keys.length === 0) return 'There is no key yet: the first start makes one.\n';
+  const rows = keys.map((key) => [
+    key.state,
+    key.id,
+    key.algorithm,
+    `signs from ${timeOf(key.signsFrom)}`,
+    key.opens ? '' : 'sealed under another key',
+  ]);
+  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
+  return rows
+    .map(
+      (row) =>
+        `${row
+          .map((text, column) => text.padEnd(widths[column] ?? 0))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('');
+}
+
+function withTimes({ createdAt, signsFrom, ...key }: ListedKey): object {
+  return { ...key, createdAt: timeOf(createdAt), signsFrom: timeOf(signsFrom) };
+}
+
+/** ISO 8601, from epoch seconds. */
+function timeOf(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().replace('.000', '');
+}

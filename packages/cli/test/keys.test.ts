@@ -1,0 +1,95 @@
+/** `portcullis keys`, the real command on real stores, beside a server that runs. */
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
+
+const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+
+interface Outcome {
+  readonly code: number;
+  readonly output: string;
+  readonly errors: string;
+}
+
+function run(cwd: string, ...args: readonly string[]): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const env = { PATH: process.env['PATH'] };
+    execFile(
+      process.execPath,
+      ['--conditions=source', main, 'keys', ...args],
+      { cwd, env },
+      (error, output, errors) => resolve({ code: error === null ? 0 : Number(error.code), output, errors }),
+    );
+  });
+}
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'portcullis-keys-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe('beside a server', () => {
+  let portcullis: Portcullis;
+  let place: readonly string[];
+  let keyFile: string;
+  beforeAll(async () => {
+    portcullis = await startPortcullis();
+    keyFile = portcullis.database.replace('portcullis.db', 'portcullis.key');
+    place = ['--database', portcullis.database, '--key-file', keyFile];
+  });
+  afterAll(() => portcullis.stop());
+
+  const list = async () => JSON.parse((await run(folder, 'list', '--json', ...place)).output);
+  const published = async () =>
+    ((await (await fetch(`${portcullis.url}/jwks`)).json()) as { keys: { kid: string }[] }).keys.map(
+      ({ kid }) => kid,
+    );
+
+  it('lists, rotates and seals anew, and the server goes on, also over a restart', async () => {
+    const [first] = await list();
+    expect(first).toMatchObject({ state: 'signing', algorithm: 'ES256', opens: true });
+    expect(await published()).toEqual([first.id]);
+
+    const { code, output, errors } = await run(folder, 'rotate', ...place);
+    expect([code, errors]).toEqual([0, '']);
+    expect(output).toMatch(/^next {5}key_\S{22} {2}ES256 {2}signs from \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\n/);
+    expect(output).toMatch(new RegExp(`^signing {2}${first.id} `, 'm'));
+
+    const newKeyFile = join(folder, 'new.key');
+    const resealed = await run(folder, 'reseal', '--new-key-file', newKeyFile, ...place);
+    expect(resealed).toMatchObject({ code: 0, errors: '' });
+    expect(resealed.output).toContain('2 keys are sealed under the key in');
+    expect(statSync(newKeyFile).mode & 0o777).toBe(0o600);
+    expect(resealed.output).not.toContain(readFileSync(newKeyFile, 'utf8').trim());
+    expect(await published()).toContain(first.id);
+
+    expect((await list()).map(({ opens }: { opens: boolean }) => opens)).toEqual([false, false]);
+    const refused = await run(folder, 'rotate', ...place);
+    expect(refused).toMatchObject({ code: 1, output: '' });
+    expect(refused.errors).toMatch(/^portcullis: PORTCULLIS_KEY_FILE: sealingKey does not open key_/);
+    const newPlace = ['--database', portcullis.database, '--key-file', newKeyFile];
+    expect(await run(folder, 'rotate', '--compromised', ...newPlace)).toMatchObject({ code: 0 });
+    const after = JSON.parse((await run(folder, 'list', '--json', ...newPlace)).output);
+    expect(after).toMatchObject([{ state: 'signing', opens: true }]);
+  });
+});
+
+describe('where nothing is', () => {
+  it.each([
+    [['list', '--key-file', 'nowhere.key'], /^portcullis: PORTCULLIS_KEY_FILE is nowhere\.key, which cannot be used/],
+    [['list', '--key', 'A'.repeat(43), '--database', 'nowhere.db'], /^portcullis: PORTCULLIS_DATABASE is nowhere\.db, where no database is/],
+    [['list', '--key', 'A'.repeat(43), '--database', ':memory:'], /^portcullis: PORTCULLIS_DATABASE is :memory:, where no database is/],
+    [['reseal', '--key', 'A'.repeat(43)], /^portcullis: required option '--new-key-file <file>' not specified/],
+  ])('%j makes nothing and says so', async (args, says) => {
+    const { code, output, errors } = await run(folder, ...args);
+    expect([code, output]).toEqual([1, '']);
+    expect(errors).toMatch(says);
+    expect(existsSync(join(folder, 'data'))).toBe(false);
+    expect(existsSync(join(folder, 'nowhere.db'))).toBe(false);
+  }); // biome-ignore format: a table
+});
