@@ -2,7 +2,16 @@
 import { describe, expect, it } from 'vitest';
 import type { AuthorizationServerOptions } from '../src/index.ts';
 import { hashSecret } from '../src/secrets.ts';
-import { ACCOUNT, claimsOf, FILES, NOTES, RESOURCES, redemption, refreshing } from './server-under-test.ts';
+import {
+  ACCOUNT,
+  claimsOf,
+  FILES,
+  ISSUER,
+  NOTES,
+  RESOURCES,
+  redemption,
+  refreshing,
+} from './server-under-test.ts';
 import {
   decide,
   type Fields,
@@ -225,6 +234,9 @@ describe('remembered consent', () => {
     ['another site leads here', { 'sec-fetch-site': 'cross-site' }],
     ['the browser does not say who leads here', { 'sec-fetch-site': undefined }],
     ['it is asked in a frame', { 'sec-fetch-dest': 'iframe' }],
+    ['it is fetched ahead', { 'sec-purpose': 'prefetch' }],
+    ['it is rendered ahead', { 'sec-purpose': 'prefetch;prerender' }],
+    ['it is fetched ahead, in the words of another browser', { purpose: 'prefetch' }],
     ['it is asked by a script', { 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' }],
     [
       'the browser says nothing at all',
@@ -239,6 +251,24 @@ describe('remembered consent', () => {
     expect(asksAgain(await t.visitor.open(requestOf({ scope: 'notes:read' })))).toBe(true);
     const silent = await t.visitor.open(requestOf({ scope: 'notes:read', prompt: 'none' }));
     expect(silent.left?.searchParams.get('error')).toBe('consent_required');
+  });
+
+  it('T067: gives no code to who asks for the head alone', async () => {
+    const t = await remember();
+    const headers = {
+      ...OWN_NAVIGATION,
+      cookie: [...t.visitor.cookies].map((pair) => pair.join('=')).join('; '),
+    };
+    const url = `${ISSUER}${requestOf({ scope: 'notes:read' })}`;
+    const before = t.events.length;
+    const head = await t.server.handle(new Request(url, { method: 'HEAD', headers }));
+    expect([head.status, head.headers.get('location')]).toEqual([
+      303,
+      expect.stringMatching(/^\/consent\?flow=/),
+    ]);
+    expect(t.events.length).toBe(before);
+    const get = await t.server.handle(new Request(url, { headers }));
+    expect(get.headers.get('location')).toContain('?code=');
   });
 
   it.each([

@@ -31,10 +31,13 @@ export async function recall(
 
 /**
  * Whether the browser says that the person came here by themselves or from our own site, in a page of its own. Another
- * site's link, a frame, or a browser that says nothing: the page asks.
+ * site's link, a frame, a page fetched before anybody asked for it, or a browser that says nothing: the page asks.
  */
-function isOwnNavigation({ headers }: Request): boolean {
+function isOwnNavigation({ method, headers }: Request): boolean {
   return (
+    method === 'GET' &&
+    !headers.has('sec-purpose') &&
+    !headers.has('purpose') &&
     ['same-origin', 'same-site', 'none'].includes(headers.get('sec-fetch-site') ?? '') &&
     headers.get('sec-fetch-mode') === 'navigate' &&
     headers.get('sec-fetch-dest') === 'document'
