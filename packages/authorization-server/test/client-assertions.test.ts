@@ -476,7 +476,7 @@ describe('keys at an address', () => {
   });
 
   it('[AS-CIMD-31] T048: are not asked for inside this network', async () => {
-    const t = await start({ jwks_uri: 'https://127.0.0.1:1/jwks' });
+    const t = await start({ jwks_uri: 'https://127.0.0.1:1/jwks' }, { outbound: {} });
     await expectRefused(t, formOf(await assertionOf()));
   });
 });

@@ -6,13 +6,13 @@ export interface Budget {
 }
 
 /** Fetches that may come at once, and in each minute after. */
-export interface BudgetLimits {
+interface BudgetLimits {
   readonly ofOrigin: number;
   readonly ofAll: number;
 }
 
 /** Nobody needs more than a few clients of one host a minute; what all strangers together can make this server send is small. */
-export const defaultBudget: BudgetLimits = { ofOrigin: 20, ofAll: 120 };
+const defaultBudget: BudgetLimits = { ofOrigin: 20, ofAll: 120 };
 
 /** Origins that are remembered; the one not asked for longest goes first. */
 const MOST_ORIGINS = 10_000;

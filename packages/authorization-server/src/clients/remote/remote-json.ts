@@ -4,7 +4,7 @@ import { OutboundError, type OutboundFetch } from '@portcullis/http/outbound';
 import type { Budget } from './budget.ts';
 
 /** What is asked for. */
-export interface RemoteRequest {
+interface RemoteRequest {
   readonly url: string;
   /** Most bytes of the answer. */
   readonly limit: number;
@@ -12,7 +12,7 @@ export interface RemoteRequest {
   readonly validators: Validators | null;
 }
 
-export interface Validators {
+interface Validators {
   readonly etag: string | null;
   readonly lastModified: string | null;
 }
