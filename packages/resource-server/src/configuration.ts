@@ -40,13 +40,14 @@ export interface ResourceOptions {
   readonly hierarchy?: ScopeHierarchy;
   /** Further scopes that an operation needs. When given, the body of a request is read, and still there for the application. */
   readonly scopesFor?: (operation: Operation) => Scopes;
-  /** Judges the tokens of this resource, in place of the guard's own verifier. */
+  /** Judges the tokens of this resource, in place of the guard's verifier. */
   readonly verifier?: TokenVerifier;
 }
 
 /** What holds for the whole guard. */
 export interface GuardSettings {
-  readonly verifier: TokenVerifier;
+  /** Judges tokens; of every resource that has no verifier of its own. */
+  readonly verifier?: TokenVerifier;
   /** The revisions served; all when left out. */
   readonly profiles?: readonly Profile[];
   /** Web origins whose pages may call: see the README for what holds when it is left out. */
@@ -155,6 +156,10 @@ function judgeResource(
   const defaultScopes = unionScopes(scopes, options.defaultScopes ?? []);
   judgeScopes([...defaultScopes, ...Object.entries(options.hierarchy ?? {}).flat(2)], fault);
   const verifier = options.verifier ?? settings.verifier;
+  if (verifier === undefined) {
+    fault('verifier is missing: who judges its tokens?');
+    return [];
+  }
   const issuers = options.authorizationServers ?? verifier.issuers;
   judgeIssuers(issuers, fault);
   const proofAlgorithms = settings.dpop && (settings.dpop.algorithms ?? PROOF_ALGORITHMS);

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Scopes } from '@portcullis/protocol';
 import { OAuthError } from '@portcullis/protocol/errors';
 import { carriedPrincipal, carryPrincipal } from './carrier.ts';
-import type { Facts, Guard } from './guard.ts';
+import type { Admission, Facts, Guard } from './guard.ts';
 import { factsOfNode, prepare, sendAnswer } from './node-request.ts';
 
 export { principalOf } from './carrier.ts';
@@ -27,13 +27,18 @@ export function protect(
   options: RouteOptions = {},
 ): (request: ExpressRequest, response: ServerResponse, next: Next) => void {
   return (request, response, next) => {
-    const facts = factsOf(request, options);
-    guard.admit(facts).then((admission) => {
-      if (!admission.admitted) return sendAnswer(response, admission.answer);
-      prepare(request, response, admission.headers);
-      carryPrincipal(request, admission.principal);
-      return next();
-    }, next);
+    const go = (admission: Admission): void => {
+      if (admission.admitted) {
+        prepare(request, response, admission.headers);
+        carryPrincipal(request, admission.principal);
+        next();
+      } else {
+        sendAnswer(response, admission.answer);
+      }
+    };
+    const admission = guard.admit(factsOf(request, options));
+    if (admission instanceof Promise) admission.then(go, next);
+    else go(admission);
   };
 }
 

@@ -4,8 +4,10 @@ import { OAuthError } from '@portcullis/protocol/errors';
 import type { Answer } from './answers.ts';
 import { carriedPrincipal, carryPrincipal } from './carrier.ts';
 import type { RouteOptions } from './express.ts';
-import type { Facts, Guard } from './guard.ts';
+import type { Admission, Facts, Guard } from './guard.ts';
 import { factsOfNode, withdrawToken } from './node-request.ts';
+
+import { NO_HEADERS } from './standing.ts';
 
 export { principalOf } from './carrier.ts';
 export type { RouteOptions } from './express.ts';
@@ -34,13 +36,19 @@ export function protect(
   options: RouteOptions = {},
 ): (request: FastifyRequest, reply: FastifyReply, done: Done) => void {
   return (request, reply, done) => {
-    guard.admit(factsOf(request, options)).then((admission) => {
-      if (!admission.admitted) return sendAnswer(reply, admission.answer);
-      withdrawToken(request.raw);
-      carryPrincipal(request, admission.principal);
-      reply.headers({ ...admission.headers });
-      return done();
-    }, done);
+    const go = (admission: Admission): void => {
+      if (admission.admitted) {
+        withdrawToken(request.raw);
+        carryPrincipal(request, admission.principal);
+        if (admission.headers !== NO_HEADERS) reply.headers({ ...admission.headers });
+        done();
+      } else {
+        sendAnswer(reply, admission.answer);
+      }
+    };
+    const admission = guard.admit(factsOf(request, options));
+    if (admission instanceof Promise) admission.then(go, done);
+    else go(admission);
   };
 }
 

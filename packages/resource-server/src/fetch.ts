@@ -13,15 +13,15 @@ export type ProtectedHandler = (request: Request, principal: Principal) => Respo
  * An `OAuthError` that the handler throws becomes the guard's answer; any other error is left to whoever calls.
  */
 export function protect(guard: Guard, handler: ProtectedHandler): (request: Request) => Promise<Response> {
-  return async (request) => {
-    const facts = factsOf(request);
+  return async (original) => {
+    const { facts, request } = receive(original);
     const admission = await guard.admit(facts);
     if (!admission.admitted) {
-      request.body?.cancel().catch(() => {});
+      leaveBody(request);
       return responseOf(admission.answer, request.method);
     }
     try {
-      const response = await handler(withoutToken(request), admission.principal);
+      const response = await handler(request, admission.principal);
       return withHeaders(response, admission.headers);
     } catch (error) {
       if (!(error instanceof OAuthError)) throw error;
@@ -30,19 +30,33 @@ export function protect(guard: Guard, handler: ProtectedHandler): (request: Requ
   };
 }
 
-/** The facts of a request. */
-export function factsOf(request: Request): Facts {
-  const { headers, url } = request;
+/** A request as the application may have it, and what the guard has to know of the original. */
+export function receive(original: Request): { readonly facts: Facts; readonly request: Request } {
+  const facts = factsOf(original);
+  // Before anything makes a copy, which would keep the token.
+  const request = facts.authorization === null ? original : withoutToken(original);
+  return { request, facts: { ...facts, body: readerOf(request) } };
+}
+
+/** The facts of a request, but for its body. */
+function factsOf(request: Request): Facts {
+  const { headers, method, url } = request;
+  const authorization = headers.get('authorization');
   return {
-    method: request.method,
+    method,
     url,
-    authorization: headers.get('authorization'),
+    authorization,
     origin: headers.get('origin'),
-    host: headers.get('host') ?? new URL(url).host,
-    requestedMethod: headers.get('access-control-request-method'),
-    dpop: headers.get('dpop'),
-    body: request.body === null ? undefined : readerOf(request),
+    host: headers.get('host') ?? hostOf(url),
+    requestedMethod: method === 'OPTIONS' ? headers.get('access-control-request-method') : null,
+    dpop: authorization === null ? null : headers.get('dpop'),
   };
+}
+
+/** Of an absolute URL as requests have it: normalized, without user name and password. */
+function hostOf(url: string): string {
+  const start = url.indexOf('://') + 3;
+  return url.slice(start, url.indexOf('/', start));
 }
 
 /** The response that an answer becomes. */
@@ -51,8 +65,9 @@ export function responseOf({ status, headers, body }: Answer, method: string): R
 }
 
 /** Reads a copy of the body, so that the application still has its own. */
-function readerOf(request: Request): ReadBody {
+export function readerOf(request: Request): ReadBody {
   return async (limit) => {
+    if (request.method === 'GET' || request.method === 'HEAD') return '';
     const reader = request.clone().body?.getReader();
     const chunks: Uint8Array[] = [];
     let length = 0;
@@ -69,8 +84,13 @@ function readerOf(request: Request): ReadBody {
   };
 }
 
+/** What is left of a body that nobody will read. */
+function leaveBody(request: Request): void {
+  if (request.method !== 'GET' && request.method !== 'HEAD') request.body?.cancel().catch(() => {});
+}
+
 /** The token was for the guard: whatever the application asks elsewhere, it asks with a token of its own. */
-export function withoutToken(request: Request): Request {
+function withoutToken(request: Request): Request {
   try {
     request.headers.delete('authorization');
     request.headers.delete('dpop');

@@ -13,7 +13,14 @@ import { createMetadataRoom, foreignMetadataAnswer } from './metadata.ts';
 import { neededScopes, type ReadBody } from './needed-scopes.ts';
 import { type OriginPolicy, preflightAnswer } from './origins.ts';
 import type { Principal } from './principal.ts';
-import { checkLive, createStandings, type Standing } from './standing.ts';
+import {
+  type Admitted,
+  checkLive,
+  createStandings,
+  NO_HEADERS,
+  type Standing,
+  standingOf,
+} from './standing.ts';
 import { findProtectedResource, hasQueryToken, isWithin, pathOf } from './target.ts';
 
 /** What a guard needs to know of a request. Adapters fill it from their framework's own. */
@@ -38,29 +45,24 @@ export interface Facts {
 }
 
 /** Either the request may pass, with headers for the application's response, or here is its answer. */
-export type Admission =
-  | {
-      readonly admitted: true;
-      readonly principal: Principal;
-      readonly headers: Readonly<Record<string, string>>;
-    }
-  | { readonly admitted: false; readonly answer: Answer };
+export type Admission = Admitted | { readonly admitted: false; readonly answer: Answer };
 
 export interface Guard {
   /** The canonical URIs of the resources that it protects. */
   readonly resources: readonly string[];
   /** Answers what needs no token, metadata and preflights of its resources; `null` for every other request. */
   answer(facts: Facts): Answer | null;
-  /** Judges a request, whatever its path: metadata and preflights are answered too. Never rejects. */
-  admit(facts: Facts): Promise<Admission>;
+  /**
+   * Judges a request, whatever its path: metadata and preflights are answered too. At once where nothing has to be
+   * waited for, as with a token seen before; neither throws nor rejects.
+   */
+  admit(facts: Facts): Admission | Promise<Admission>;
   /**
    * The answer for an error of the application: an `OAuthError`, such as `insufficient_scope` found out late, becomes a
    * challenge; anything else 500 without details.
    */
   refuse(error: unknown, facts: Facts): Answer;
 }
-
-const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
 
 /**
  * Creates a guard.
@@ -84,55 +86,79 @@ export function createGuard(options: GuardOptions): Guard {
   }
 
   /** Whatever was handed to the guard for judgement is its own, so every preflight is. */
-  function answerAtOnce(facts: Facts): Answer | null {
-    const path = pathOf(facts.url);
+  function answerAtOnce(path: string, facts: Facts): Answer | null {
     const document = serveMetadata(facts.method, path) ?? foreignMetadataAnswer(path);
     if (document !== null) return document;
     return isPreflight(facts) ? preflightAnswer(origins, facts.origin) : refuseStranger(facts);
   }
 
   // In this order: preflight, origin, token, scopes. Version, method and body are the application's to judge.
-  async function admit(facts: Facts): Promise<Admission> {
-    const given = answerAtOnce(facts);
-    if (given !== null) return { admitted: false, answer: given };
+  function admit(facts: Facts): Admission | Promise<Admission> {
     try {
-      const resource = findProtectedResource(resources, pathOf(facts.url));
+      const path = pathOf(facts.url);
+      const given = answerAtOnce(path, facts);
+      if (given !== null) return { admitted: false, answer: given };
+      const resource = findProtectedResource(resources, path);
       if (resource === null) return { admitted: false, answer: NOT_FOUND };
       checkTransports(facts);
-      const standing = await standingFor(resource, facts);
-      if (standing === null) return { admitted: false, answer: challenge(resource, facts) };
-      const needed = neededScopes(resource, facts.scopes, facts.body, bodyLimit);
-      checkScopes(configuration, standing, needed instanceof Promise ? await needed : needed);
-      return { admitted: true, principal: standing.principal, headers: await headersFor(standing, facts) };
+      const admission = continueWith<Standing | null, Admission>(standingFor(resource, facts), (standing) =>
+        standing === null
+          ? { admitted: false, answer: challenge(resource, facts) }
+          : admitWith(resource, standing, facts),
+      );
+      return admission instanceof Promise ? admission.catch((error) => refuseWith(error, facts)) : admission;
     } catch (error) {
-      const answer = refuse(error, facts);
-      return {
-        admitted: false,
-        answer: possession === null ? answer : await possession.withNonce(answer, error),
-      };
+      return refuseWith(error, facts);
     }
   }
 
-  async function standingFor(resource: ProtectedResource, facts: Facts): Promise<Standing | null> {
-    const known = facts.principal && standings.standingOf(facts.principal);
+  function standingFor(resource: ProtectedResource, facts: Facts): Later<Standing | null> {
+    const known = facts.principal && standingOf(facts.principal);
     if (known?.resource === resource) return known;
-    const found = standings.resolve(resource, facts.authorization);
-    const standing = found instanceof Promise ? await found : found;
-    if (standing === null) return null;
+    return continueWith(standings.resolve(resource, facts.authorization), (standing) => {
+      if (standing === null || !needsProof(resource, standing)) return standing;
+      return prove(resource, standing, facts);
+    });
+  }
+
+  /** What no memory can know: whether the token still stands, and whether the key that it is bound to is there. */
+  async function prove(resource: ProtectedResource, standing: Standing, facts: Facts): Promise<Standing> {
     if (resource.verifier.isLive !== undefined) await checkLive(resource, standing.claims);
     if (standing.binding !== null) await possession?.check(standing.binding, resource, facts);
     return standing;
   }
 
-  function headersFor(
-    { binding }: Standing,
-    facts: Facts,
-  ): Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>> {
-    const headers = pageHeaders(origins, facts);
-    return binding === null || possession === null ? headers : possession.addNonce(headers);
+  function admitWith(resource: ProtectedResource, standing: Standing, facts: Facts): Later<Admission> {
+    const needed = neededScopes(resource, facts.scopes, facts.body, bodyLimit);
+    return continueWith(needed, (scopes) => {
+      checkScopes(configuration, standing, scopes);
+      if (!isPresent(facts.origin) && standing.binding === null) return standing.admission;
+      const { principal, binding } = standing;
+      const headers = pageHeaders(origins, facts);
+      const all = binding === null || possession === null ? headers : possession.addNonce(headers);
+      return continueWith(all, (given) => ({ admitted: true, principal, headers: given }));
+    });
+  }
+
+  function refuseWith(error: unknown, facts: Facts): Later<Admission> {
+    const refusal = refuse(error, facts);
+    const answered = possession === null ? refusal : possession.withNonce(refusal, error);
+    return continueWith(answered, (given) => ({ admitted: false, answer: given }));
   }
 
   return { resources: resources.map(({ resource }) => resource), answer, admit, refuse };
+}
+
+/** A value, or the promise of one. */
+type Later<Value> = Value | Promise<Value>;
+
+/** Goes on at once with what is there, and later with what is not: the usual request waits for nothing. */
+function continueWith<Given, Made>(given: Later<Given>, go: (given: Given) => Later<Made>): Later<Made> {
+  return given instanceof Promise ? given.then(go) : go(given);
+}
+
+function needsProof({ verifier }: ProtectedResource, { binding }: Standing): boolean {
+  return verifier.isLive !== undefined || binding !== null;
 }
 
 /** A request MUST NOT present its token in more than one way. @see RFC 6750 §2 */

@@ -1,58 +1,106 @@
 /** The guard as Hono middleware, on any runtime that Hono runs on. */
+import type { IncomingMessage } from 'node:http';
 import { OAuthError } from '@portcullis/protocol/errors';
 import { carriedPrincipal, carryPrincipal } from './carrier.ts';
 import type { RouteOptions } from './express.ts';
-import { factsOf, responseOf, withHeaders, withoutToken } from './fetch.ts';
-import type { Facts, Guard } from './guard.ts';
+import { readerOf, receive, responseOf, withHeaders } from './fetch.ts';
+import type { Admission, Facts, Guard } from './guard.ts';
+import type { ReadBody } from './needed-scopes.ts';
+import { factsOfNode, withdrawToken } from './node-request.ts';
+import { NO_HEADERS } from './standing.ts';
 
 export { principalOf } from './carrier.ts';
 export type { RouteOptions } from './express.ts';
 
 /** A context of Hono, as far as the guard needs it. */
 interface HonoContext {
+  readonly env: unknown;
   readonly req: {
     raw: Request;
     text(): Promise<string>;
   };
   res: Response;
-  error: Error | undefined;
 }
 
 type HonoMiddleware = (context: HonoContext, next: () => Promise<void>) => Promise<Response | undefined>;
 
 /**
  * Admits a request to what follows, or answers it. `principalOf(context)` tells what follows on whose behalf.
- * An `OAuthError` that is thrown behind it becomes the guard's challenge; other errors go on.
  */
 export function protect(guard: Guard, options: RouteOptions = {}): HonoMiddleware {
-  return async (context, next) => {
-    const facts = factsOfContext(context, options);
-    const admission = await guard.admit(facts);
-    const { method } = context.req.raw;
-    if (!admission.admitted) return responseOf(admission.answer, method);
-    context.req.raw = withoutToken(context.req.raw);
-    carryPrincipal(context, admission.principal);
-    await next();
-    if (context.error instanceof OAuthError)
-      context.res = responseOf(guard.refuse(context.error, facts), method);
-    else context.res = withHeaders(context.res, admission.headers);
-    return undefined;
+  return (context, next) => {
+    const facts = receiveContext(context, options);
+    const go = (admission: Admission): Promise<Response | undefined> => {
+      if (!admission.admitted) return Promise.resolve(responseOf(admission.answer, facts.method));
+      carryPrincipal(context, admission.principal);
+      const { headers } = admission;
+      return headers === NO_HEADERS
+        ? (next() as Promise<undefined>)
+        : next().then(() => addHeaders(context, headers));
+    };
+    const admission = guard.admit(facts);
+    return admission instanceof Promise ? admission.then(go) : go(admission);
+  };
+}
+
+function addHeaders(context: HonoContext, headers: Readonly<Record<string, string>>): undefined {
+  context.res = withHeaders(context.res, headers);
+}
+
+/**
+ * For `app.onError`: an `OAuthError` of a handler becomes the guard's challenge, an exception of Hono its own response;
+ * other errors are thrown again.
+ */
+export function refusals(guard: Guard): (error: unknown, context: HonoContext) => Response {
+  return (error, { req }) => {
+    const { method, url, headers } = req.raw;
+    if (error instanceof OAuthError) {
+      return responseOf(
+        guard.refuse(error, { method, url, origin: headers.get('origin'), authorization: null }),
+        method,
+      );
+    }
+    const { getResponse } = error as { readonly getResponse?: () => Response };
+    if (getResponse === undefined) throw error;
+    return getResponse.call(error);
   };
 }
 
 /** Serves the metadata documents, and preflights of the resources. Put it first. */
 export function publish(guard: Guard): HonoMiddleware {
   return async (context, next) => {
-    const answer = guard.answer(factsOf(context.req.raw));
-    if (answer !== null) return responseOf(answer, context.req.raw.method);
+    const { method, url, headers } = context.req.raw;
+    const origin = headers.get('origin');
+    const requestedMethod = headers.get('access-control-request-method');
+    const answer = guard.answer({ method, url, origin, requestedMethod, authorization: null });
+    if (answer !== null) return responseOf(answer, method);
     await next();
     return undefined;
   };
 }
 
-/** Hono keeps a body that something read before, and reads it again from there. */
-function factsOfContext(context: HonoContext, { scopes }: RouteOptions): Facts {
+/** The facts of a request, whose token is taken away. */
+function receiveContext(context: HonoContext, { scopes }: RouteOptions): Facts {
   const { req } = context;
-  const facts = { ...factsOf(req.raw), scopes, principal: carriedPrincipal(context) };
-  return req.raw.bodyUsed ? { ...facts, body: () => req.text() } : facts;
+  // Hono keeps a body that something read before, and reads it again from there.
+  const body: ReadBody = (limit) => (req.raw.bodyUsed ? req.text() : readerOf(req.raw)(limit));
+  const beyond = { scopes, principal: carriedPrincipal(context), body };
+  const incoming = incomingOf(context);
+  if (incoming === null) {
+    const { facts, request } = receive(req.raw);
+    req.raw = request;
+    return { ...facts, ...beyond };
+  }
+  const facts = factsOfNode(incoming, beyond);
+  withdrawToken(incoming);
+  // The headers are usually made later, from what was emptied here; unless something looked at them before.
+  const isEmptied = facts.authorization === undefined || req.raw.headers.get('authorization') === '';
+  if (!isEmptied) req.raw = receive(req.raw).request;
+  return facts;
+}
+
+/** The request of node:http below, where there is one: its headers need not be made twice. */
+function incomingOf({ env }: HonoContext): IncomingMessage | null {
+  const incoming = (env as { readonly incoming?: Partial<IncomingMessage> } | undefined)?.incoming;
+  return Array.isArray(incoming?.rawHeaders) ? (incoming as IncomingMessage) : null;
 }

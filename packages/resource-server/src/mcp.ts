@@ -65,7 +65,7 @@ export type AuthenticatedRequest = IncomingMessage & { auth: AuthInfo };
 export function protectMcpNode(
   guard: Guard,
   handler: (request: AuthenticatedRequest, response: ServerResponse) => void | Promise<void>,
-): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+): (request: IncomingMessage, response: ServerResponse) => void {
   return protectNode(guard, (request, response, principal) =>
     handler(Object.assign(request, { auth: authInfoOf(principal) }), response),
   );

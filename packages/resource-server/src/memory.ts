@@ -10,45 +10,53 @@ export interface MemoryLimits {
 export interface Memory<Value> {
   find(key: string): Value | undefined;
   keep(key: string, value: Value): void;
-  forget(key: string): void;
   /** Entries held now, for those who watch the bound. */
   readonly size: number;
 }
 
+interface Entry<Value> {
+  readonly key: string;
+  readonly value: Value;
+}
+
+/** Tokens differ in their last characters: those alone are hashed, and the whole is compared. */
+const HASHED = 48;
+
 /**
  * Two generations: new entries go into the young one; when it is full it becomes the old one, and the old one is
  * dropped whole. An entry found in the old one is young again. A hit costs one look-up, and nothing is ever sorted.
+ * Of keys that end alike, one alone is kept.
  */
 export function createMemory<Value>(limits: MemoryLimits): Memory<Value> {
-  let young = new Map<string, Value>();
-  let old = new Map<string, Value>();
+  let young = new Map<string, Entry<Value>>();
+  let old = new Map<string, Entry<Value>>();
   let characters = 0;
 
-  function keep(key: string, value: Value): void {
-    if (!young.has(key)) {
-      if (young.size >= limits.entries || characters + key.length > limits.characters) {
-        old = young;
-        young = new Map();
-        characters = 0;
-      }
-      characters += key.length;
-      old.delete(key);
-    }
-    young.set(key, value);
+  function add(hashed: string, entry: Entry<Value>): void {
+    const replaced = young.get(hashed);
+    if (replaced === undefined) makeRoom(entry.key.length);
+    characters += entry.key.length - (replaced?.key.length ?? 0);
+    young.set(hashed, entry);
+    old.delete(hashed);
+  }
+
+  function makeRoom(wanted: number): void {
+    if (young.size < limits.entries && characters + wanted <= limits.characters) return;
+    old = young;
+    young = new Map();
+    characters = 0;
   }
 
   return {
-    keep,
+    keep: (key, value) => add(key.slice(-HASHED), { key, value }),
     find(key) {
-      const value = young.get(key);
-      if (value !== undefined) return value;
-      const aged = old.get(key);
-      if (aged !== undefined) keep(key, aged);
-      return aged;
-    },
-    forget(key) {
-      if (young.delete(key)) characters -= key.length;
-      old.delete(key);
+      const hashed = key.slice(-HASHED);
+      const entry = young.get(hashed);
+      if (entry !== undefined) return entry.key === key ? entry.value : undefined;
+      const aged = old.get(hashed);
+      if (aged?.key !== key) return undefined;
+      add(hashed, aged);
+      return aged.value;
     },
     get size() {
       return young.size + old.size;

@@ -28,7 +28,7 @@ export function createMetadataRoom(documents: readonly ProtectedResourceMetadata
     for (const path of documents.length === 1 ? paths : paths.slice(0, 1)) served.set(path, answer);
   }
   return (method, path) => {
-    if (!isUnder(ROOT, path)) return null;
+    if (!path.startsWith(ROOT) || !isUnder(ROOT, path)) return null;
     const answer = served.get(path);
     if (answer === undefined) return NOT_FOUND;
     if (method === 'GET') return answer;

@@ -6,7 +6,7 @@ import type { Facts } from './guard.ts';
 import { bodyTooLong, joinChunks, type ReadBody } from './needed-scopes.ts';
 
 /** The facts of a request. */
-export function factsOfNode(request: IncomingMessage, beyond: FactsBeyond = {}): Facts {
+export function factsOfNode(request: IncomingMessage, beyond: FactsBeyond = NOTHING_BEYOND): Facts {
   const { headers, method = 'GET', url = '/' } = request;
   return {
     method,
@@ -14,16 +14,20 @@ export function factsOfNode(request: IncomingMessage, beyond: FactsBeyond = {}):
     authorization: authorizationOf(request),
     origin: headers.origin,
     host: headers.host,
-    requestedMethod: headers['access-control-request-method'],
+    requestedMethod: method === 'OPTIONS' ? headers['access-control-request-method'] : undefined,
     dpop: headers['dpop']?.toString(),
-    body: readerOf(request),
+    body: beyond.body ?? readerOf(request),
     scopes: beyond.scopes,
     principal: beyond.principal,
   };
 }
 
+const NOTHING_BEYOND: FactsBeyond = {};
+
 /** What a framework knows beyond the request: the target as it came, and what the route or an earlier guard said. */
-export type FactsBeyond = Pick<Facts, 'scopes' | 'principal'> & { readonly url?: string | undefined };
+export type FactsBeyond = Pick<Facts, 'scopes' | 'principal' | 'body'> & {
+  readonly url?: string | undefined;
+};
 
 /** Sends an answer. What is left of the request's body is not waited for. */
 export function sendAnswer(response: ServerResponse, { status, headers, body }: Answer): void {
@@ -45,24 +49,25 @@ export function prepare(
 function authorizationOf({ headers, rawHeaders }: IncomingMessage): Facts['authorization'] {
   const field = headers.authorization;
   if (field === undefined) return undefined;
-  const fields: string[] = [];
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    if (isAuthorization(rawHeaders[at])) fields.push(rawHeaders[at + 1] ?? '');
-  }
-  return fields.length > 1 ? fields : field;
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) if (isNamed(rawHeaders[at], 'authorization')) count += 1;
+  return count > 1 ? Array<string>(count).fill(field) : field;
 }
 
-function isAuthorization(name: string | undefined): boolean {
-  return name?.length === 13 && name.toLowerCase() === 'authorization';
+function isNamed(field: string | undefined, name: string): boolean {
+  return field?.length === name.length && field.toLowerCase() === name;
 }
 
-/** The token was for the guard: whatever the application asks elsewhere, it asks with a token of its own. */
+/**
+ * The token was for the guard: whatever the application asks elsewhere, it asks with a token of its own. Fields are
+ * emptied and not taken out: the request counts on their number, and its object of headers on its shape.
+ */
 export function withdrawToken({ headers, rawHeaders }: IncomingMessage): void {
-  delete headers.authorization;
-  delete headers['dpop'];
+  if (headers.authorization !== undefined) headers.authorization = '';
+  if (headers['dpop'] !== undefined) headers['dpop'] = '';
   for (let at = 0; at < rawHeaders.length; at += 2) {
-    // Emptied and not cut out: the request counts on their number.
-    if (isAuthorization(rawHeaders[at]) || rawHeaders[at]?.toLowerCase() === 'dpop') rawHeaders[at + 1] = '';
+    const name = rawHeaders[at];
+    if (isNamed(name, 'authorization') || isNamed(name, 'dpop')) rawHeaders[at + 1] = '';
   }
 }
 

@@ -1,6 +1,6 @@
 /** The guard in front of a node:http handler. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Guard } from './guard.ts';
+import type { Admission, Guard } from './guard.ts';
 import { factsOfNode, prepare, sendAnswer } from './node-request.ts';
 import type { Principal } from './principal.ts';
 
@@ -18,18 +18,25 @@ export type ProtectedNodeHandler = (
 export function protectNode(
   guard: Guard,
   handler: ProtectedNodeHandler,
-): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
-  return async (request, response) => {
+): (request: IncomingMessage, response: ServerResponse) => void {
+  return (request, response) => {
     const facts = factsOfNode(request);
-    try {
-      const admission = await guard.admit(facts);
+    const go = (admission: Admission): void | Promise<void> => {
       if (!admission.admitted) return sendAnswer(response, admission.answer);
       prepare(request, response, admission.headers);
-      await handler(request, response, admission.principal);
-    } catch (error) {
+      return handler(request, response, admission.principal);
+    };
+    const fail = (error: unknown): void => {
       const answer = guard.refuse(error, facts);
       if (response.headersSent) response.destroy();
       else sendAnswer(response, answer);
+    };
+    try {
+      const admission = guard.admit(facts);
+      const done = admission instanceof Promise ? admission.then(go) : go(admission);
+      if (done instanceof Promise) done.catch(fail);
+    } catch (error) {
+      fail(error);
     }
   };
 }

@@ -1,6 +1,5 @@
 /** The principal: proof that an access token was judged and found good for a protected resource. */
 import type { AccessTokenClaims, Scopes } from '@portcullis/protocol';
-import { scopesOf } from '@portcullis/protocol/access-token';
 
 /**
  * On whose behalf a request is made. It exists only once the token was verified, and nothing in it can be changed.
@@ -29,23 +28,59 @@ export interface Principal {
 /** What a verifier vouches for: the claims that every access token has, and whatever else it carries. */
 export type VerifiedClaims = AccessTokenClaims & Readonly<Record<string, unknown>>;
 
-/** Makes a principal from verified claims. It is shared by requests, so it is frozen to its depth. */
-export function createPrincipal(claims: VerifiedClaims, resource: string): Principal {
-  return Object.freeze<Principal>({
-    issuer: claims.iss,
-    subject: claims.sub,
-    clientId: claims.client_id,
-    scopes: Object.freeze(scopesOf(claims)),
-    resource,
-    grantId: claims.grant_id ?? null,
-    expiresAt: claims.exp,
-    claims: freezeDeep(claims),
-  });
+/** A principal that a guard has made. What stands behind it is kept where no application can reach or copy it. */
+class ProvenPrincipal implements Principal {
+  readonly issuer: string;
+  readonly subject: string;
+  readonly clientId: string;
+  readonly scopes: Scopes;
+  readonly resource: string;
+  readonly grantId: string | null;
+  readonly expiresAt: number;
+  readonly claims: VerifiedClaims;
+  readonly #grounds: object;
+
+  constructor(claims: VerifiedClaims, scopes: Scopes, resource: string, grounds: object) {
+    this.issuer = claims.iss;
+    this.subject = claims.sub;
+    this.clientId = claims.client_id;
+    this.scopes = scopes;
+    this.resource = resource;
+    this.grantId = typeof claims.grant_id === 'string' ? claims.grant_id : null;
+    this.expiresAt = claims.exp;
+    this.claims = freezeDeep(claims);
+    this.#grounds = grounds;
+    // It is shared by all requests with its token.
+    Object.freeze(this);
+  }
+
+  static groundsOf(principal: Principal): object | undefined {
+    return #grounds in principal ? principal.#grounds : undefined;
+  }
+}
+
+/**
+ * Makes a principal from verified claims.
+ * @param scopes those of the claims, frozen
+ * @param grounds what its maker wants to find again
+ */
+export function createPrincipal(
+  claims: VerifiedClaims,
+  scopes: Scopes,
+  resource: string,
+  grounds: object,
+): Principal {
+  return new ProvenPrincipal(claims, scopes, resource, grounds);
+}
+
+/** What the maker of a principal has laid behind it; `undefined` for one that was made elsewhere. */
+export function groundsOf(principal: Principal): object | undefined {
+  return ProvenPrincipal.groundsOf(principal);
 }
 
 function freezeDeep<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
-  for (const member of Object.values(value)) freezeDeep(member);
+  for (const name in value) if (typeof value[name] === 'object') freezeDeep(value[name]);
   return value;
 }

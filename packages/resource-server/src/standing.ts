@@ -1,14 +1,26 @@
 /** From the Authorization header to a token that was found good, remembered within bounds. */
+import type { Scopes } from '@portcullis/protocol';
+import { scopesOf } from '@portcullis/protocol/access-token';
 import { readCredentials } from '@portcullis/protocol/credentials';
 import { OAuthError, unavailable } from '@portcullis/protocol/errors';
 import { impliedScopes } from '@portcullis/protocol/scopes';
 import type { Configuration, ProtectedResource } from './configuration.ts';
 import { createMemory } from './memory.ts';
-import { createPrincipal, type Principal, type VerifiedClaims } from './principal.ts';
+import { createPrincipal, groundsOf, type Principal, type VerifiedClaims } from './principal.ts';
 import type { VerifiedToken } from './verifier.ts';
 
+/** The request may pass. */
+export interface Admitted {
+  readonly admitted: true;
+  readonly principal: Principal;
+  /** For the application's response. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
+
 /** A token that was found good, and what follows from it for every request that presents it. */
-export interface Standing {
+export class Standing {
   readonly resource: ProtectedResource;
   readonly claims: VerifiedClaims;
   readonly principal: Principal;
@@ -17,7 +29,35 @@ export interface Standing {
   /** Epoch seconds; afterwards the token is judged again. */
   readonly freshUntil: number;
   /** What a proof has to speak of, when the token is bound to a key of the client. */
-  readonly binding: { readonly token: string; readonly thumbprint: string } | null;
+  readonly binding: Binding | null;
+  /** Ready for the usual request: one that no page made, with a plain token. */
+  readonly admission: Admitted;
+
+  constructor(
+    { claims, freshUntil }: VerifiedToken,
+    resource: ProtectedResource,
+    scopes: HeldScopes,
+    binding: Binding | null,
+  ) {
+    this.resource = resource;
+    this.claims = claims;
+    this.held = scopes.held;
+    this.binding = binding;
+    this.principal = createPrincipal(claims, scopes.granted, resource.resource, this);
+    this.freshUntil = Math.min(freshUntil, claims.exp);
+    this.admission = { admitted: true, principal: this.principal, headers: NO_HEADERS };
+  }
+}
+
+interface Binding {
+  readonly token: string;
+  readonly thumbprint: string;
+}
+
+/** Scopes as granted, and with all that they imply. */
+interface HeldScopes {
+  readonly granted: Scopes;
+  readonly held: ReadonlySet<string>;
 }
 
 interface Presented {
@@ -33,8 +73,12 @@ export interface Standings {
    * @throws OAuthError `invalid_request`, `invalid_token` or `temporarily_unavailable`.
    */
   resolve(resource: ProtectedResource, authorization: Authorization): Standing | null | Promise<Standing>;
-  /** What stands behind a principal that came from here; `undefined` for any other. */
-  standingOf(principal: Principal): Standing | undefined;
+}
+
+/** What stands behind a principal; `undefined` when no guard has made it. */
+export function standingOf(principal: Principal): Standing | undefined {
+  const grounds = groundsOf(principal);
+  return grounds instanceof Standing ? grounds : undefined;
 }
 
 /** On average no longer than this, so that many long tokens take no more room than many short ones. */
@@ -51,7 +95,7 @@ export function createStandings(configuration: Configuration): Standings {
     characters: rememberedTokens * REMEMBERED_CHARACTERS,
   });
 
-  const proven = new WeakMap<Principal, Standing>();
+  const readScopes = createScopeReader();
 
   function resolve(
     resource: ProtectedResource,
@@ -66,8 +110,8 @@ export function createStandings(configuration: Configuration): Standings {
     if (presented === null || (presented.scheme === 'DPoP' && dpop === null)) return null;
     if (presented.scheme === 'Bearer' && dpop?.required === true) throw unbound('plain tokens are not taken');
     const keep = (found: VerifiedToken): Standing => {
-      const standing = standingOf(found, resource, bindingOf(found.claims, presented));
-      proven.set(standing.principal, standing);
+      const scopes = readScopes(found.claims, resource);
+      const standing = new Standing(found, resource, scopes, bindingOf(found.claims, presented));
       if (field !== null && rememberedTokens > 0 && standing.freshUntil > now) memory.keep(field, standing);
       return standing;
     };
@@ -75,7 +119,7 @@ export function createStandings(configuration: Configuration): Standings {
     return verified instanceof Promise ? verified.then(keep) : keep(verified);
   }
 
-  return { resolve, standingOf: (principal) => proven.get(principal) };
+  return { resolve };
 
   function verify(
     resource: ProtectedResource,
@@ -107,19 +151,20 @@ export async function checkLive(resource: ProtectedResource, claims: VerifiedCla
   }
 }
 
-function standingOf(
-  { claims, freshUntil }: VerifiedToken,
-  resource: ProtectedResource,
-  binding: Standing['binding'],
-): Standing {
-  const principal = createPrincipal(claims, resource.resource);
-  return {
-    resource,
-    claims,
-    principal,
-    held: impliedScopes(principal.scopes, resource.hierarchy),
-    freshUntil: Math.min(freshUntil, principal.expiresAt),
-    binding,
+/** Reads the scopes of tokens. Most tokens of a resource carry the same few combinations, which are kept as read. */
+function createScopeReader(): (claims: VerifiedClaims, resource: ProtectedResource) => HeldScopes {
+  const known = createMemory<HeldScopes & { readonly resource: ProtectedResource }>({
+    entries: 1000,
+    characters: 100_000,
+  });
+  return (claims, resource) => {
+    const text = claims.scope ?? '';
+    const found = known.find(text);
+    if (found?.resource === resource) return found;
+    const granted = Object.freeze(scopesOf(claims));
+    const scopes = { granted, held: impliedScopes(granted, resource.hierarchy), resource };
+    known.keep(text, scopes);
+    return scopes;
   };
 }
 
@@ -129,7 +174,7 @@ function standingOf(
  * @throws OAuthError `invalid_token`
  * @see RFC 9449 §7.1 and §7.2
  */
-function bindingOf({ cnf }: VerifiedClaims, { scheme, token }: Presented): Standing['binding'] {
+function bindingOf({ cnf }: VerifiedClaims, { scheme, token }: Presented): Binding | null {
   const isBound = cnf !== undefined && cnf !== null;
   if (isBound !== (scheme === 'DPoP')) {
     throw unbound(

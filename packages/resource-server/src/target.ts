@@ -5,8 +5,13 @@ import type { ProtectedResource } from './configuration.ts';
 /** The path of a target, as written: of `/mcp?x=1`, or of an absolute URL. */
 export function pathOf(target: string): string {
   const start = target.startsWith('/') ? 0 : pathStart(target);
-  const end = target.search(/[?#]/);
-  return end === -1 ? target.slice(start) : target.slice(start, Math.max(start, end));
+  const end = Math.min(placeOf(target, '?'), placeOf(target, '#'));
+  return start === 0 && end === target.length ? target : target.slice(start, Math.max(start, end));
+}
+
+function placeOf(target: string, mark: string): number {
+  const place = target.indexOf(mark);
+  return place === -1 ? target.length : place;
 }
 
 function pathStart(target: string): number {

@@ -31,6 +31,7 @@ describe('the configuration of a guard', () => {
     ['a scope with a quote', { scopes: ['a"b'] }, /is no scope/],
     ['[S-REFRESH-30] offline_access', { defaultScopes: ['offline_access'] }, /offline_access/],
     ['a hierarchy of broken scopes', { hierarchy: { 'a b': ['c'] } }, /is no scope/],
+    ['nobody who judges tokens', { verifier: undefined } as object, /verifier is missing/],
     ['a skew that is no number', { skew: Number.NaN }, /skew must be a whole number/],
     ['a negative memory', { rememberedTokens: -1 }, /rememberedTokens/],
     ['no resource', { resources: [] }, /at least one protected resource/],

@@ -2,6 +2,7 @@ import { getRequestListener } from '@hono/node-server';
 import express from 'express';
 import fastify from 'fastify';
 import { Hono } from 'hono';
+import { HTTPException } from 'hono/http-exception';
 import Koa from 'koa';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import * as forExpress from '../src/express.ts';
@@ -321,6 +322,24 @@ describe('several resources behind one router', () => {
       expect([path, await send(path, RESOURCE)]).not.toEqual([path, 200]);
     expect(ran).toEqual([]);
     expect([await send(PLAIN, `${RESOURCE}/admin`), ran]).toEqual([200, ['admin']]);
+  });
+});
+
+describe('errors behind Hono', () => {
+  const failing = (error: Error): Hono => {
+    const app = new Hono();
+    app.onError(forHono.refusals(guard));
+    app.get('/mcp', () => {
+      throw error;
+    });
+    return app;
+  };
+
+  it('stay what the application made of them', async () => {
+    const response = await failing(new HTTPException(418, { message: 'mine' })).request('/mcp');
+    expect([response.status, await response.text()]).toEqual([418, 'mine']);
+    const thrown = new Error('mine');
+    await expect(async () => failing(thrown).request('/mcp')).rejects.toBe(thrown);
   });
 });
 

@@ -6,13 +6,24 @@ import { createMemory } from '../src/memory.ts';
 import { createIssuer, goodClaims, ISSUER, NOW, RESOURCE, type TestIssuer } from './support/issuer.ts';
 
 describe('a memory', () => {
-  it('finds what it keeps, and forgets what it is told to', () => {
+  it('finds what it keeps, and nothing else', () => {
     const memory = createMemory<number>({ entries: 10, characters: 1000 });
     memory.keep('a', 1);
     memory.keep('a', 2);
     expect([memory.find('a'), memory.find('b'), memory.size]).toEqual([2, undefined, 1]);
-    memory.forget('a');
-    expect([memory.find('a'), memory.size]).toEqual([undefined, 0]);
+  });
+
+  it('does not take a key for another that ends alike', () => {
+    const memory = createMemory<number>({ entries: 10, characters: 1000 });
+    const end = 'x'.repeat(100);
+    memory.keep(`a${end}`, 1);
+    expect([memory.find(`a${end}`), memory.find(`b${end}`), memory.find(end)]).toEqual([
+      1,
+      undefined,
+      undefined,
+    ]);
+    memory.keep(`b${end}`, 2);
+    expect([memory.find(`a${end}`), memory.find(`b${end}`), memory.size]).toEqual([undefined, 2, 1]);
   });
 
   it('keeps what is used, and drops what is not', () => {

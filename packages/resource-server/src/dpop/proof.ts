@@ -8,7 +8,7 @@ import type { DpopOptions } from './options.ts';
 import { createReplayMemory } from './replays.ts';
 
 /** What a proof must speak of. */
-export interface ProvenRequest {
+interface ProvenRequest {
   readonly method: string;
   /** The public URL of the request. */
   readonly url: string;

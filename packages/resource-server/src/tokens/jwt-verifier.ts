@@ -60,7 +60,8 @@ export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
     const checked = checkAccessToken(compact.payload, { issuers, ...expectation });
     const { alg: algorithm, kid: keyId } = compact.header;
     const verified: VerifiedToken = {
-      claims: { ...compact.payload, ...checked },
+      // What was checked are members of the payload itself.
+      claims: compact.payload as VerifiedClaims,
       freshUntil: Math.min(checked.exp, now + freshness),
     };
     const key = keys.find({ algorithm, keyId, issuedAt: checked.iat }, now);

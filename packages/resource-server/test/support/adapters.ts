@@ -84,7 +84,7 @@ export const startKoa: Start = (guard, application) => {
 
 function honoApp(guard: Parameters<Start>[0], application: Application): Hono {
   const app = new Hono();
-  app.onError((_error, context) => context.text('failed', 500));
+  app.onError(forHono.refusals(guard));
   app.use(forHono.publish(guard));
   app.use(forHono.protect(guard));
   app.all('*', (context) => answer(application, context.req.raw, forHono.principalOf(context)));
@@ -132,7 +132,8 @@ function send(handle: (request: Request) => Promise<Response>): Started {
 }
 
 async function answer(application: Application, request: Request, principal: Principal): Promise<Response> {
-  const fields = JSON.stringify([...request.headers]);
+  const copies = [request, request.clone(), new Request(request.clone())];
+  const fields = JSON.stringify(copies.map(({ headers }) => [...headers]));
   const seen: Seen = { method: request.method, body: await request.text(), principal, fields };
   const { status, headers, body }: Reply = await application(seen);
   return new Response(body, { status, ...(headers && { headers }) });
