@@ -48,7 +48,6 @@ export function createSignIn(configuration: Configuration, passwords: Passwords)
       return { kind: 'refused' };
     }
     attempt.succeeded();
-    events({ type: 'account.signed-in', accountId: account.id });
     return { kind: 'signed-in', account };
   };
 }

@@ -1,5 +1,6 @@
 /** The part of the server that people meet: authorization requests, sign-in, consent, the first account. */
 import { createFirstAccount } from '../accounts/first-account.ts';
+import { createPasskeys } from '../accounts/passkeys.ts';
 import { createPasswords } from '../accounts/passwords.ts';
 import { createSessions } from '../accounts/sessions.ts';
 import { createSignIn } from '../accounts/sign-in.ts';
@@ -8,6 +9,7 @@ import type { Configuration } from '../configuration.ts';
 import { createAccount } from '../home/account.ts';
 import { createAccountLinks } from '../home/account-links.ts';
 import { createConnections } from '../home/connections.ts';
+import { createPasskeyPages } from '../home/passkeys.ts';
 import { respondAsset } from '../pages/assets.ts';
 import { defineCookie } from '../pages/cookies.ts';
 import { createFrame } from '../pages/layout.ts';
@@ -21,6 +23,7 @@ import { createLogout } from './logout.ts';
 import { createPageEdge } from './page-edge.ts';
 import type { Rooms } from './rooms.ts';
 import { createSetup } from './setup.ts';
+import { createWelcome } from './welcome.ts';
 
 export interface Interaction {
   readonly routes: readonly Route[];
@@ -45,6 +48,7 @@ export function createInteraction(
   { findClient }: { readonly findClient: FindClient },
 ): Interaction {
   const passwords = createPasswords();
+  const passkeys = createPasskeys(configuration);
   const firstAccount = createFirstAccount(configuration, passwords);
   const frame = createFrame(configuration.name, 'en', english);
   const rooms: Rooms = {
@@ -59,11 +63,16 @@ export function createInteraction(
   return {
     routes: [
       ...createAuthorize(rooms),
-      ...createLogin(rooms, createSignIn(configuration, passwords)),
+      ...createLogin(rooms, {
+        signIn: createSignIn(configuration, passwords),
+        passkeys,
+        welcome: createWelcome(rooms),
+      }),
       ...createConsent(rooms),
       ...createConnections(rooms),
-      ...createAccount(rooms),
-      ...createAccountLinks(rooms, passwords),
+      ...createAccount(rooms, passkeys !== null),
+      ...(passkeys === null ? [] : createPasskeyPages(rooms, passkeys)),
+      ...createAccountLinks(rooms, passwords, passkeys),
       ...createSetup(rooms, firstAccount),
       createLogout(rooms),
       {

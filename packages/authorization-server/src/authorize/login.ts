@@ -1,6 +1,7 @@
 /** Sign-in, for the flow of an app or for the pages of one's own account. */
 import { readForm } from '@portcullis/http';
 import { readParameters } from '@portcullis/protocol';
+import type { Passkeys } from '../accounts/passkeys.ts';
 import type { SignInHand } from '../accounts/sign-in.ts';
 import { respondPage } from '../pages/respond.ts';
 import { signInPage } from '../pages/sign-in.ts';
@@ -8,18 +9,31 @@ import { duration } from '../pages/times.ts';
 import type { Route } from '../routes.ts';
 import { type Errand, findErrand } from './errands.ts';
 import { isForeignForm } from './form-tokens.ts';
+import { createPasskeyLogin } from './passkey-login.ts';
 import type { Rooms } from './rooms.ts';
+import type { Welcome } from './welcome.ts';
 
 /** What is said of a sign-in that did not succeed. */
 interface Complaint {
   readonly email: string;
-  readonly wrong: string;
+  /** With the password. */
+  readonly wrong: string | null;
+  /** With anything else. */
+  readonly trouble?: string;
   readonly status: number;
   readonly retryAfter?: number;
 }
 
-export function createLogin(rooms: Rooms, signIn: SignInHand): readonly Route[] {
-  const { configuration, edge, sessions, formTokens } = rooms;
+/** What signing in works with. */
+interface LoginHands {
+  readonly signIn: SignInHand;
+  /** `null` where there are none. */
+  readonly passkeys: Passkeys | null;
+  readonly welcome: Welcome;
+}
+
+export function createLogin(rooms: Rooms, { signIn, passkeys, welcome }: LoginHands): readonly Route[] {
+  const { configuration, edge, formTokens } = rooms;
 
   const show = (errand: Errand, complaint?: Complaint): Promise<Response> => {
     const page = signInPage(rooms.frame, {
@@ -28,11 +42,16 @@ export function createLogin(rooms: Rooms, signIn: SignInHand): readonly Route[] 
       token: formTokens.mint('login', ...errand.bound),
       email: complaint?.email ?? '',
       wrong: complaint?.wrong ?? null,
+      trouble: complaint?.trouble ?? null,
+      passkeyOptions: passkeys === null ? null : passkeys.requestOptions(errand.bound),
     });
     const { status = 200, retryAfter } = complaint ?? {};
     const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) };
-    return respondPage(page, { status, headers, cookies: errand.cookies });
+    return respondPage(page, { status, headers, cookies: errand.cookies, script: passkeys !== null });
   };
+
+  const showTrouble = (errand: Errand, trouble: string) =>
+    show(errand, { email: '', wrong: null, trouble, status: 400 });
 
   return [
     edge.route('GET', '/login', async (request) => {
@@ -58,9 +77,10 @@ export function createLogin(rooms: Rooms, signIn: SignInHand): readonly Route[] 
       const outcome = await signIn(email, password, peer.address);
       if (outcome.kind !== 'signed-in') return show(errand, complain(email, outcome));
 
-      const { account } = outcome;
-      return errand.proceedAs(account.id, await sessions.open(request, peer, account.id));
+      return welcome(request, peer, errand, outcome.account, 'one');
     }),
+
+    ...(passkeys === null ? [] : [createPasskeyLogin(rooms, passkeys, welcome, showTrouble)]),
   ];
 }
 

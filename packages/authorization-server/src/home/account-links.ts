@@ -1,14 +1,16 @@
 /** Invitations and resets: a one-time link, a choice how to sign in, and the owner is in. */
 import { readForm } from '@portcullis/http';
-import { readParameters } from '@portcullis/protocol';
+import { type Parameters, readParameters } from '@portcullis/protocol';
+import { browserName } from '../accounts/browser-name.ts';
 import { judgePassword, type PasswordFaults } from '../accounts/chosen-password.ts';
+import type { Passkeys } from '../accounts/passkeys.ts';
 import { SHORTEST_PASSWORD } from '../accounts/password-rules.ts';
-import type { Passwords } from '../accounts/passwords.ts';
+import { type Passwords, unusableHash } from '../accounts/passwords.ts';
 import { isForeignForm } from '../authorize/form-tokens.ts';
 import type { Rooms } from '../authorize/rooms.ts';
 import { accountLinkPage } from '../pages/account-link.ts';
 import { respondPage, respondRedirect } from '../pages/respond.ts';
-import type { AccountLinkRecord, AccountRecord } from '../ports/index.ts';
+import type { AccountLinkRecord, AccountRecord, PasskeyRecord } from '../ports/index.ts';
 import type { Peer, Route } from '../routes.ts';
 import { hashSecret } from '../secrets.ts';
 import { newsPath } from './news.ts';
@@ -20,11 +22,22 @@ interface OpenLink {
   readonly account: AccountRecord;
 }
 
+type Chosen = { readonly passwordHash: string; readonly passkey: PasskeyRecord | null };
+
+/** Whoever has the link may use it, in any browser; a passkey that was made for it is for no other. */
+function boundTo({ record }: OpenLink): readonly string[] {
+  return ['link', record.hash];
+}
+
 /** Where the owner is led then. */
 const THEN = { invitation: '/setup', reset: newsPath('reset') } as const;
 
 /** The token of the link proves who may use the form, so it needs no other. */
-export function createAccountLinks(rooms: Rooms, passwords: Passwords): readonly Route[] {
+export function createAccountLinks(
+  rooms: Rooms,
+  passwords: Passwords,
+  passkeys: Passkeys | null,
+): readonly Route[] {
   const { configuration, edge, frame, sessions } = rooms;
   const { store, clock, events } = configuration;
 
@@ -35,21 +48,47 @@ export function createAccountLinks(rooms: Rooms, passwords: Passwords): readonly
     return record === null || account === null ? null : { token, record, account };
   };
 
-  const show = ({ token, record, account }: OpenLink, wrong: PasswordFaults | null): Promise<Response> => {
-    const { purpose } = record;
-    const page = { purpose, token, email: account.email, shortestPassword: SHORTEST_PASSWORD, wrong };
-    return respondPage(accountLinkPage(frame, page), { status: wrong === null ? 200 : 400 });
+  const show = (
+    link: OpenLink,
+    wrong: PasswordFaults | null,
+    trouble: string | null = null,
+  ): Promise<Response> => {
+    const { token, record, account } = link;
+    const page = accountLinkPage(frame, {
+      purpose: record.purpose,
+      token,
+      email: account.email,
+      shortestPassword: SHORTEST_PASSWORD,
+      wrong,
+      trouble,
+      passkeyOptions: passkeys?.creationOptions(account, [], boundTo(link)) ?? null,
+    });
+    const status = wrong === null && trouble === null ? 200 : 400;
+    return respondPage(page, { status, script: passkeys !== null });
   };
 
-  const use = async (request: Request, peer: Peer, link: OpenLink, password: string): Promise<Response> => {
-    const { record, account } = link;
-    const chosen = { passwordHash: await passwords.hash(password), passkey: null };
+  const use = async (request: Request, peer: Peer, { record, account }: OpenLink, chosen: Chosen) => {
     // Point of no return: the link is spent, and every way in but this one.
     if (!(await store.useAccountLink(record.hash, chosen, clock()))) {
       return edge.refuse(`/${record.purpose}`, 'spent-link');
     }
     events({ type: 'account.link-used', accountId: account.id });
     return respondRedirect(THEN[record.purpose], [await sessions.open(request, peer, account.id)]);
+  };
+
+  const usePassword = async (request: Request, peer: Peer, link: OpenLink, form: Parameters) => {
+    const faults = judgePassword(form, link.account.emailKey);
+    if (faults !== null) return show(link, faults);
+    const passwordHash = await passwords.hash(form.required('password'));
+    return use(request, peer, link, { passwordHash, passkey: null });
+  };
+
+  const usePasskey = async (request: Request, peer: Peer, link: OpenLink, answer: string) => {
+    const name = browserName(request.headers.get('user-agent')) ?? '';
+    const passkey = (await passkeys?.judgeNew(link.account, answer, name, boundTo(link))) ?? null;
+    if (passkey === null)
+      return show(link, null, 'This passkey could not be used. Try again, or choose a password.');
+    return use(request, peer, link, { passwordHash: unusableHash(), passkey });
   };
 
   const routesOf = (purpose: AccountLinkRecord['purpose']): readonly Route[] => [
@@ -63,8 +102,10 @@ export function createAccountLinks(rooms: Rooms, passwords: Passwords): readonly
       if (isForeignForm(request, configuration.issuer)) return edge.refuse(`/${purpose}`, 'stale-form');
       const link = await find(form.one('token'));
       if (link?.record.purpose !== purpose) return edge.refuse(`/${purpose}`, 'spent-link');
-      const faults = judgePassword(form, link.account.emailKey);
-      return faults === null ? use(request, peer, link, form.required('password')) : show(link, faults);
+      const answer = form.one('credential');
+      return answer === undefined
+        ? usePassword(request, peer, link, form)
+        : usePasskey(request, peer, link, answer);
     }),
   ];
   return [...routesOf('invitation'), ...routesOf('reset')];

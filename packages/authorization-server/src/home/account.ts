@@ -6,7 +6,8 @@ import type { Route } from '../routes.ts';
 import { newsPath, readNews } from './news.ts';
 import { createSignedIn } from './signed-in.ts';
 
-export function createAccount(rooms: Rooms): readonly Route[] {
+/** @param hasPasskeys whether passkeys can be had here */
+export function createAccount(rooms: Rooms, hasPasskeys: boolean): readonly Route[] {
   const { configuration, formTokens, frame } = rooms;
   const { store, clock, events } = configuration;
   const signedIn = createSignedIn(rooms, 'account');
@@ -23,6 +24,7 @@ export function createAccount(rooms: Rooms): readonly Route[] {
       const page = accountPage(frame, {
         email: person.account.email,
         browsers,
+        passkeys: hasPasskeys ? await store.listPasskeys(person.account.id) : null,
         now: clock(),
         news: readNews(parameters.one('news')),
         logoutToken: formTokens.mint('logout', person.sessionHash),

@@ -1,6 +1,7 @@
 /** The pages behind links for owners of accounts: choosing how to sign in, for the first time or anew. */
 import { html } from 'hono/html';
 import { type Frame, hidden, layout, type Markup } from './layout.ts';
+import { passkeyForm, passkeyScript } from './passkeys.ts';
 import { type PasswordFields, passwordFields } from './password-fields.ts';
 
 export interface AccountLinkPage {
@@ -11,6 +12,10 @@ export interface AccountLinkPage {
   readonly shortestPassword: number;
   /** `null` when nothing was wrong. */
   readonly wrong: PasswordFields['wrong'] | null;
+  /** What was wrong with a passkey. */
+  readonly trouble: string | null;
+  /** For the browser; `null` where there are no passkeys. */
+  readonly passkeyOptions: Readonly<Record<string, unknown>> | null;
 }
 
 const WORDS = {
@@ -30,11 +35,13 @@ export function accountLinkPage(frame: Frame, page: AccountLinkPage): Markup {
   const { heading, sentence, button } = WORDS[page.purpose];
   return layout(
     frame,
-    page.wrong === null ? heading : 'Not saved yet',
+    page.wrong === null && page.trouble === null ? heading : 'Not saved yet',
     html`<div class="head">
 <h1>${heading}</h1>
 <p>${sentence}</p>
 </div>
+${page.trouble !== null && html`<p class="wrong" role="alert">${page.trouble}</p>`}
+<div class="ways">
 <form class="stack once" method="post" action="/${page.purpose}">
 ${hidden({ token: page.token })}
 <div class="fields">
@@ -47,6 +54,18 @@ ${passwordFields({
 })}
 </div>
 <button class="button main">${button}</button>
-</form>`,
+</form>
+${
+  page.passkeyOptions !== null &&
+  passkeyForm({
+    kind: 'create',
+    action: `/${page.purpose}`,
+    options: page.passkeyOptions,
+    fields: { token: page.token },
+    label: 'Use a passkey instead',
+  })
+}
+</div>
+${page.passkeyOptions !== null && passkeyScript}`,
   );
 }

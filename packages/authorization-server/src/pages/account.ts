@@ -1,6 +1,7 @@
 /** The page about how and where one is signed in. */
 import { html } from 'hono/html';
 import { type Frame, hidden, layout, type Markup } from './layout.ts';
+import { type ListedPasskey, passkeyList } from './passkeys.ts';
 import { happened, tabs } from './tabs.ts';
 import { ago } from './times.ts';
 
@@ -18,6 +19,8 @@ export interface SignedInBrowser {
 /** What has just happened, by the name that an address may carry. */
 export const accountNews = {
   'signed-out': 'Signed out there.',
+  'passkey-added': 'The passkey was added.',
+  'passkey-removed': 'The passkey was removed. You can delete it on your device too.',
   reset: 'This is how you sign in from now on. You are signed out everywhere else.',
 } as const;
 
@@ -26,6 +29,8 @@ export type AccountNews = keyof typeof accountNews;
 export interface AccountPage {
   readonly email: string;
   readonly browsers: readonly SignedInBrowser[];
+  /** `null` where there are none. */
+  readonly passkeys: readonly ListedPasskey[] | null;
   /** Epoch seconds. */
   readonly now: number;
   readonly news: AccountNews | null;
@@ -46,6 +51,13 @@ export function accountPage(frame: Frame, page: AccountPage): Markup {
 <p class="fact"><bdi>${page.email}</bdi></p>
 </div>
 ${happened(page.news === null ? null : accountNews[page.news])}
+${
+  page.passkeys !== null &&
+  html`<section class="head">
+<h2>Passkeys</h2>
+${passkeyList(page.passkeys, page.token, page.now)}
+</section>`
+}
 <section class="head">
 <h2>Where you are signed in</h2>
 <ul class="rows close">${page.browsers.map((browser) => row(browser, page))}</ul>

@@ -62,7 +62,7 @@ export interface Field {
   readonly name: string;
   readonly type: 'email' | 'password';
   readonly label: string;
-  readonly autocomplete: 'username' | 'current-password' | 'new-password';
+  readonly autocomplete: 'username' | 'username webauthn' | 'current-password' | 'new-password';
   readonly value?: string;
   readonly wrong?: string | null;
   readonly hint?: string;

@@ -7,6 +7,8 @@ export interface PageOptions {
   /** Where the page's forms may end up besides this server, as sources of a content security policy. */
   readonly formAction?: readonly string[];
   readonly headers?: Readonly<Record<string, string>>;
+  /** Whether the page loads our script. */
+  readonly script?: boolean;
   /** `Set-Cookie` values. */
   readonly cookies?: readonly string[];
 }
@@ -17,7 +19,7 @@ const NOTHING_KEPT = { 'cache-control': 'no-store', 'referrer-policy': 'no-refer
 export async function respondPage(markup: Markup, options: PageOptions = {}): Promise<Response> {
   const headers = new Headers({
     'content-type': 'text/html; charset=utf-8',
-    'content-security-policy': contentSecurityPolicy(options.formAction ?? []),
+    'content-security-policy': contentSecurityPolicy(options),
     'x-frame-options': 'DENY',
     'x-content-type-options': 'nosniff',
     'cross-origin-resource-policy': 'same-origin',
@@ -28,10 +30,11 @@ export async function respondPage(markup: Markup, options: PageOptions = {}): Pr
   return new Response(String(await markup), { status: options.status ?? 200, headers });
 }
 
-function contentSecurityPolicy(formAction: readonly string[]): string {
+function contentSecurityPolicy({ formAction = [], script = false }: PageOptions): string {
   return [
     "default-src 'none'",
     "style-src 'self'",
+    ...(script ? ["script-src 'self'"] : []),
     `form-action ${["'self'", ...formAction].join(' ')}`,
     "frame-ancestors 'none'",
     "base-uri 'none'",

@@ -48,6 +48,7 @@ export const STYLE: string = `
   }
 }
 *, *::before, *::after { box-sizing: border-box; }
+[hidden] { display: none !important; }
 html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
 body {
   margin: 0;
@@ -150,6 +151,8 @@ input[role=switch]:checked {
   background: radial-gradient(circle at 27px, var(--accent-ink) 7px, transparent 8px) var(--accent);
 }
 
+
+.ways { display: grid; gap: 16px; }
 .fields { display: grid; gap: 16px; }
 .field { display: grid; gap: 4px; }
 label { font-size: 13px; font-weight: 600; }

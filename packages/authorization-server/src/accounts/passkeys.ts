@@ -1,0 +1,183 @@
+/** Passkeys: what browsers are asked, and the judgement of what they answer. */
+
+import { isIP } from 'node:net';
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
+import type { Configuration } from '../configuration.ts';
+import { presentable } from '../pages/names.ts';
+import type { AccountRecord, PasskeyRecord } from '../ports/index.ts';
+import { type Challenges, createChallenges } from './challenges.ts';
+
+/** What a page gives to the browser as JSON. */
+export type PasskeyOptions = Readonly<Record<string, unknown>>;
+
+/** The proof that a passkey of an account was used. */
+interface PasskeySignIn {
+  readonly account: AccountRecord;
+  /** Whether the device asked who is there (a face, a finger, a code), so that it stands for two factors. */
+  readonly isVerified: boolean;
+}
+
+export interface Passkeys {
+  /** For signing in with any passkey that the browser has for this server. */
+  requestOptions(bound: readonly string[]): PasskeyOptions;
+  /** For making a passkey of an account, on a device that holds none of the `known` ones. */
+  creationOptions(
+    account: AccountRecord,
+    known: readonly PasskeyRecord[],
+    bound: readonly string[],
+  ): PasskeyOptions;
+  /** Judges a new passkey and names it; `null` when it is not to be trusted. Nothing is stored but its spent challenge. */
+  judgeNew(
+    account: AccountRecord,
+    answer: string,
+    name: string,
+    bound: readonly string[],
+  ): Promise<PasskeyRecord | null>;
+  /** Judges a sign-in; `null` when nobody is signed in by it. */
+  signIn(answer: string, bound: readonly string[]): Promise<PasskeySignIn | null>;
+}
+
+/** Passkeys that one account may have. */
+export const MOST_PASSKEYS = 20;
+/** Characters of an answer: the largest attestations are far smaller. */
+const LONGEST_ANSWER = 16_384;
+/** ES256, EdDSA, RS256. */
+const ALGORITHMS = [-7, -8, -257];
+
+/** `null` where browsers have no passkeys: their servers have names, not addresses. @see Web Authentication §5.1.3 */
+export function createPasskeys(configuration: Configuration): Passkeys | null {
+  const { issuer, name: serverName, store, clock, events } = configuration;
+  const { origin, hostname } = new URL(issuer);
+  if (isIP(hostname.replace(/^\[|\]$/g, '')) !== 0) return null;
+  const challenges = createChallenges(configuration);
+  const expected = (bound: readonly string[]) => ({
+    expectedChallenge: (challenge: string) => challenges.isOpen(challenge, ...bound),
+    expectedOrigin: origin,
+    expectedRPID: hostname,
+    requireUserVerification: false,
+  });
+
+  return {
+    requestOptions: (bound) => ({
+      challenge: challenges.mint('get', ...bound),
+      rpId: hostname,
+      allowCredentials: [],
+      userVerification: 'preferred',
+    }),
+
+    creationOptions: (account, known, bound) => ({
+      challenge: challenges.mint('create', ...bound),
+      rp: { id: hostname, name: serverName },
+      user: {
+        id: Buffer.from(account.id).toString('base64url'),
+        name: account.email,
+        displayName: account.email,
+      },
+      pubKeyCredParams: ALGORITHMS.map((alg) => ({ type: 'public-key', alg })),
+      excludeCredentials: known.map(({ id, transports }) => ({ type: 'public-key', id, transports })),
+      authenticatorSelection: {
+        residentKey: 'required',
+        requireResidentKey: true,
+        userVerification: 'preferred',
+      },
+      attestation: 'none',
+    }),
+
+    async judgeNew(account, answer, name, bound) {
+      const response = readAnswer<RegistrationResponseJSON>(answer);
+      if (response === null) return null;
+      const { verifyRegistrationResponse } = await library();
+      const judged = await verifyRegistrationResponse({
+        response,
+        ...expected(['create', ...bound]),
+        supportedAlgorithmIDs: ALGORITHMS,
+      }).catch(refused);
+      if (judged?.verified !== true || !(await spend(challenges, response))) return null;
+      const { credential } = judged.registrationInfo;
+      return {
+        id: credential.id,
+        accountId: account.id,
+        publicKey: Buffer.from(credential.publicKey).toString('base64url'),
+        counter: credential.counter,
+        transports: (credential.transports ?? [])
+          .filter((transport) => /^[a-z-]{1,20}$/.test(transport))
+          .slice(0, 8),
+        name: presentable(name) === '' ? 'Passkey' : presentable(name),
+        createdAt: clock(),
+        lastUsedAt: null,
+      };
+    },
+
+    async signIn(answer, bound) {
+      const response = readAnswer<AuthenticationResponseJSON>(answer);
+      const passkey = response === null ? null : await store.findPasskey(response.id);
+      const account = passkey === null ? null : await store.findAccount(passkey.accountId);
+      if (response === null || passkey === null || account === null || account.disabledAt !== null)
+        return null;
+      if (!isOf(account, response.response.userHandle)) return null;
+      const { verifyAuthenticationResponse } = await library();
+      const judged = await verifyAuthenticationResponse({
+        response,
+        ...expected(['get', ...bound]),
+        // The store judges the counter, in the same fact that notes it.
+        credential: { id: passkey.id, publicKey: bytesOf(passkey.publicKey), counter: 0 },
+      }).catch(refused);
+      if (judged?.verified !== true || !(await spend(challenges, response))) return null;
+      const { newCounter, userVerified } = judged.authenticationInfo;
+      // Point of no return: the use is counted.
+      if (!(await store.usePasskey(passkey.id, newCounter, clock()))) {
+        events({ type: 'passkey.copied', accountId: account.id });
+        return null;
+      }
+      return { account, isVerified: userVerified };
+    },
+  };
+}
+
+/** It takes long to load, and most processes that start never meet a passkey. */
+function library(): Promise<typeof import('@simplewebauthn/server')> {
+  return import('@simplewebauthn/server');
+}
+
+/** The library throws at whatever is not as it should be. */
+function refused(error: unknown): null {
+  if (error instanceof Error) return null;
+  throw error;
+}
+
+/** What a browser's `toJSON` wrote, as far as we ask it ourselves; `null` when it is none. */
+function readAnswer<T extends AuthenticationResponseJSON | RegistrationResponseJSON>(text: string): T | null {
+  if (text.length > LONGEST_ANSWER) return null;
+  try {
+    const answer: unknown = JSON.parse(text);
+    return isAnswer(answer) ? (answer as unknown as T) : null;
+  } catch {
+    return null;
+  }
+}
+
+function isAnswer(answer: unknown): boolean {
+  if (typeof answer !== 'object' || answer === null) return false;
+  const { id, response } = answer as Readonly<Record<string, unknown>>;
+  if (typeof id !== 'string' || !/^[\w-]{1,1400}$/.test(id)) return false;
+  return typeof response === 'object' && response !== null;
+}
+
+async function spend(
+  challenges: Challenges,
+  { response }: AuthenticationResponseJSON | RegistrationResponseJSON,
+): Promise<boolean> {
+  const seen = JSON.parse(Buffer.from(response.clientDataJSON, 'base64url').toString()) as {
+    challenge: string;
+  };
+  return challenges.spend(seen.challenge);
+}
+
+/** A passkey says whose it is; one that a browser found by itself MUST. @see Web Authentication §7.2, step 6 */
+function isOf(account: AccountRecord, userHandle: unknown): boolean {
+  return typeof userHandle === 'string' && Buffer.from(userHandle, 'base64url').toString() === account.id;
+}
+
+function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(Buffer.from(text, 'base64url'));
+}

@@ -1,0 +1,52 @@
+/** Passkeys of a person: added by their browser, removed by a button. */
+import { browserName } from '../accounts/browser-name.ts';
+import { MOST_PASSKEYS, type Passkeys } from '../accounts/passkeys.ts';
+import type { Person } from '../accounts/sessions.ts';
+import type { Rooms } from '../authorize/rooms.ts';
+import { addPasskeyPage } from '../pages/passkeys.ts';
+import { respondPage, respondRedirect } from '../pages/respond.ts';
+import type { Route } from '../routes.ts';
+import { newsPath } from './news.ts';
+import { createSignedIn } from './signed-in.ts';
+
+export function createPasskeyPages(rooms: Rooms, passkeys: Passkeys): readonly Route[] {
+  const { configuration, frame } = rooms;
+  const { store, events } = configuration;
+  const signedIn = createSignedIn(rooms, 'account', 'delicate');
+
+  const show = async (request: Request, person: Person, wrong: string | null): Promise<Response> => {
+    const known = await store.listPasskeys(person.account.id);
+    const page = addPasskeyPage(frame, {
+      options: passkeys.creationOptions(person.account, known, [person.sessionHash]),
+      token: signedIn.token(person),
+      suggestion: browserName(request.headers.get('user-agent')) ?? 'Passkey',
+      wrong,
+    });
+    return respondPage(page, { script: true, status: wrong === null ? 200 : 400 });
+  };
+
+  return [
+    signedIn.page('/account/passkeys/add', ({ request, person }) => show(request, person, null)),
+
+    signedIn.form('/account/passkeys/add', async ({ request, person, parameters }) => {
+      const { account, sessionHash } = person;
+      if ((await store.listPasskeys(account.id)).length >= MOST_PASSKEYS) {
+        return show(request, person, 'You have as many passkeys as there can be. Remove one first.');
+      }
+      const answer = parameters.one('credential') ?? '';
+      const passkey = await passkeys.judgeNew(account, answer, parameters.one('name') ?? '', [sessionHash]);
+      if (passkey === null || !(await store.addPasskey(passkey))) {
+        return show(request, person, 'This passkey could not be added. Try again.');
+      }
+      events({ type: 'passkey.added', accountId: account.id });
+      return respondRedirect(newsPath('passkey-added'));
+    }),
+
+    signedIn.form('/account/passkeys/remove', async ({ person, parameters }) => {
+      const { id: accountId } = person.account;
+      const removed = await store.removePasskey(accountId, parameters.required('passkey'));
+      if (removed) events({ type: 'passkey.removed', accountId });
+      return respondRedirect(newsPath('passkey-removed'));
+    }),
+  ];
+}

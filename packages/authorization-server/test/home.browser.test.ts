@@ -1,0 +1,363 @@
+/** The pages of one's own account in a real Chromium: connections, sessions, links, and passkeys of a virtual authenticator. */
+import { mkdir } from 'node:fs/promises';
+import { listen } from '@portcullis/http/node';
+import { openStore } from '@portcullis/store';
+import axe, { type AxeResults } from 'axe-core';
+import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { launchChromium } from '../../../tests/support/browser.ts';
+import { type AuthorizationServer, createAuthorizationServer } from '../src/index.ts';
+import type { AuthorizationStore } from '../src/ports/index.ts';
+import { hashSecret, newIdentifier, newSecret } from '../src/secrets.ts';
+import { EMAIL, PASSWORD, requestOf } from './visitor.ts';
+
+interface Stage {
+  readonly issuer: string;
+  readonly server: AuthorizationServer;
+  readonly store: AuthorizationStore;
+  close(): Promise<void>;
+}
+
+async function startStage(): Promise<Stage> {
+  const store = await openStore(':memory:');
+  let server: AuthorizationServer | undefined;
+  const listening = await listen(
+    (request, peer) => server?.handle(request, peer) ?? Promise.reject(new Error('too early')),
+    { port: 0, host: 'localhost' },
+  );
+  const issuer = `http://localhost:${listening.port}`;
+  server = await createAuthorizationServer({
+    issuer,
+    name: 'notes.example',
+    store,
+    sealingKey: new Uint8Array(32).fill(7),
+    resources: [
+      {
+        resource: `${issuer}/mcp`,
+        name: 'Notes',
+        scopes: { 'notes:read': 'Read your notes', 'notes:write': 'Add, change and delete your notes' },
+        endsAtOnce: true,
+      },
+      { resource: 'https://files.example/mcp', name: 'Files', scopes: { 'files:read': 'Read your files' } },
+    ],
+  });
+  await server.bootstrap(EMAIL, PASSWORD);
+  const running = server;
+  const close = async () => {
+    await listening.close(0);
+    await running.close();
+    await store.close();
+  };
+  return { issuer, server, store, close };
+}
+
+let browser: Browser;
+let stage: Stage;
+
+beforeAll(async () => {
+  [browser, stage] = await Promise.all([launchChromium(), startStage()]);
+});
+
+afterAll(async () => {
+  await browser.close();
+  await stage.close();
+});
+
+interface Person {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** What the browser complained of. */
+  readonly complaints: string[];
+}
+
+async function enter(options: Parameters<Browser['newContext']>[0] = {}): Promise<Person> {
+  const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
+  onTestFinished(() => context.close());
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('console', (message) => complaints.push(message.text()));
+  return { page, context, complaints };
+}
+
+/** A device that keeps passkeys, and says yes to whatever it is asked. */
+async function plugIn(
+  { context, page }: Person,
+  verifies = true,
+): Promise<{ session: CDPSession; authenticatorId: string }> {
+  const session = await context.newCDPSession(page);
+  await session.send('WebAuthn.enable');
+  const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: verifies,
+      automaticPresenceSimulation: true,
+    },
+  });
+  return { session, authenticatorId };
+}
+
+/** A browser that offers nothing in fields. */
+async function onlyByButton(context: BrowserContext): Promise<void> {
+  await context.addInitScript('PublicKeyCredential.isConditionalMediationAvailable = async () => false');
+}
+
+async function signIn(page: Page, path = '/login', email = EMAIL, password = PASSWORD): Promise<void> {
+  await page.goto(stage.issuer + path);
+  await page.fill('[name=email]', email);
+  await page.fill('[name=password]', password);
+  await page.click('form[action="/login"] button');
+  await page.waitForSelector('nav');
+}
+
+async function addPasskey(page: Page, name: string): Promise<void> {
+  await page.goto(`${stage.issuer}/account/passkeys/add`);
+  await page.fill('[name=name]', name);
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.waitForURL(/news=passkey-added/);
+}
+
+/** Brings a connection into the store, as the pages and the token endpoint do. */
+async function connect(client_name: string, resource: string, scopes: readonly string[]): Promise<string> {
+  const response = await fetch(`${stage.issuer}/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      client_name,
+      redirect_uris: ['http://127.0.0.1/cb'],
+      grant_types: ['authorization_code', 'refresh_token'],
+      token_endpoint_auth_method: 'none',
+    }),
+  });
+  const { client_id } = (await response.json()) as { client_id: string };
+  const { page, context } = await enter();
+  const verifier = newSecret();
+  const request = {
+    client_id,
+    redirect_uri: 'http://127.0.0.1:9/cb',
+    resource,
+    scope: scopes.join(' '),
+    code_challenge: hashSecret(verifier),
+  };
+  await page.goto(stage.issuer + requestOf(request));
+  await page.fill('[name=email]', EMAIL);
+  await page.fill('[name=password]', PASSWORD);
+  await page.click('form[action="/login"] button');
+  const called = page.waitForRequest((one) => one.url().startsWith('http://127.0.0.1:9/cb'));
+  await page.click('[name=decision][value=allow]');
+  const code = new URL((await called).url()).searchParams.get('code') ?? '';
+  const body = new URLSearchParams({
+    grant_type: 'authorization_code',
+    code,
+    client_id,
+    code_verifier: verifier,
+  });
+  expect((await fetch(`${stage.issuer}/token`, { method: 'POST', body })).status).toBe(200);
+  await context.close();
+  return client_id;
+}
+
+const folder = process.env['PORTCULLIS_SCREENSHOTS'];
+
+/** Axe finds nothing and nothing overflows, at every width, light and dark. */
+async function inspect(page: Page, name: string): Promise<void> {
+  await page.evaluate(axe.source);
+  const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    for (const width of [360, 1280]) {
+      await page.setViewportSize({ width, height: 740 });
+      const results: AxeResults = await page.evaluate(
+        `axe.run(document, { runOnly: ${JSON.stringify(tags)} })`,
+      );
+      const violations = results.violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]);
+      const overflows = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
+      expect([name, colorScheme, width, violations, overflows]).toEqual([
+        name,
+        colorScheme,
+        width,
+        [],
+        false,
+      ]);
+      if (folder !== undefined) {
+        await mkdir(folder, { recursive: true });
+        await page.screenshot({ path: `${folder}/${name}-${width}-${colorScheme}.png`, fullPage: true });
+      }
+    }
+  }
+}
+
+describe('connections', () => {
+  it.each([
+    ['with JavaScript', true],
+    ['without JavaScript', false],
+  ])('are seen, and ended one and all, %s', { timeout: 60_000 }, async (_how, javaScriptEnabled) => {
+    await connect('Notes CLI', `${stage.issuer}/mcp`, ['notes:read', 'notes:write']);
+    await connect('Desktop Assistant', `${stage.issuer}/mcp`, ['notes:read']);
+    await connect('Filer', 'https://files.example/mcp', ['files:read']);
+    const { page, complaints } = await enter({ javaScriptEnabled });
+    await signIn(page, '/connections');
+    expect(await page.locator('.row').count()).toBe(3);
+    await page.getByRole('link', { name: 'End access of Notes CLI' }).click();
+    expect(await page.locator('h1').textContent()).toBe('End access of Notes CLI?');
+    await page.getByText('It ends at once.').waitFor();
+    await page.getByRole('button', { name: 'End access' }).click();
+    expect(await page.getByRole('status').textContent()).toBe('Access has ended.');
+    expect(await page.locator('.row').count()).toBe(2);
+    await page.getByRole('link', { name: 'End all access' }).click();
+    await page.getByText('up to 10 minutes').waitFor();
+    await page.getByRole('button', { name: 'End all' }).click();
+    await page.getByText('No app has access to your account.').waitFor();
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe('passkeys', () => {
+  it('are added, sign in for an app and without one, and are removed', { timeout: 60_000 }, async () => {
+    const person = await enter();
+    const { page, context, complaints } = person;
+    const { session, authenticatorId } = await plugIn(person);
+    await signIn(page);
+    await addPasskey(page, 'My <laptop>');
+    const credentials = await session.send('WebAuthn.getCredentials', { authenticatorId });
+    expect(
+      credentials.credentials.map(({ rpId, isResidentCredential }) => [rpId, isResidentCredential]),
+    ).toEqual([['localhost', true]]);
+    await page.getByText('My <laptop>').waitFor();
+
+    // The virtual device accepts what the browser offers in the field of the address.
+    await context.clearCookies();
+    await page.goto(`${stage.issuer}/login?to=account`);
+    await page.waitForURL(`${stage.issuer}/account`);
+
+    await onlyByButton(context);
+    await context.clearCookies();
+    await page.goto(`${stage.issuer}/login?to=account`);
+    expect(await page.locator('.ways > form').first().getAttribute('data-passkey')).toBe('get');
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+    await page.waitForURL(`${stage.issuer}/account`);
+
+    await context.clearCookies();
+    await page.goto(
+      stage.issuer + requestOf({ client_id: await registered(), redirect_uri: 'http://127.0.0.1:9/cb' }),
+    );
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+    await page.waitForSelector('[name=decision]');
+    expect(complaints.filter((text) => !text.includes('127.0.0.1:9'))).toEqual([]);
+
+    await page.goto(`${stage.issuer}/account`);
+    await page.getByRole('button', { name: 'Remove My <laptop>' }).click();
+    await page.getByText('The passkey was removed.').waitFor();
+    await context.clearCookies();
+    await page.goto(`${stage.issuer}/login`);
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+    await page.getByText('This passkey does not work here.').waitFor();
+  });
+
+  it('are several; one device makes no second for the same account', { timeout: 60_000 }, async () => {
+    const person = await enter();
+    const { session, authenticatorId } = await plugIn(person);
+    await signIn(person.page);
+    await addPasskey(person.page, 'First');
+    await person.page.goto(`${stage.issuer}/account/passkeys/add`);
+    await person.page.getByRole('button', { name: 'Continue' }).click();
+    await person.page.locator('[data-trouble]:visible').waitFor();
+    await session.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId });
+    await session.send('WebAuthn.disable');
+    await plugIn(person);
+    await addPasskey(person.page, 'Second');
+    expect(await person.page.getByRole('button', { name: /^Remove / }).count()).toBe(2);
+    for (const name of ['First', 'Second']) {
+      await person.page.getByRole('button', { name: `Remove ${name}` }).click();
+      await person.page.getByText('The passkey was removed.').waitFor();
+    }
+  });
+
+  it('are the first way in by an invitation, without a password', { timeout: 60_000 }, async () => {
+    const answer = await stage.server.accounts.add('grace@example.org');
+    const person = await enter();
+    await plugIn(person);
+    const { page, context } = person;
+    await onlyByButton(context);
+    await page.goto('link' in answer ? answer.link : '');
+    await page.getByRole('button', { name: 'Use a passkey instead' }).click();
+    await page.getByText('Your account is ready').waitFor();
+    await context.clearCookies();
+    await page.goto(`${stage.issuer}/login`);
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+    await page.getByText('grace@example.org').waitFor();
+  });
+
+  it('are not offered without JavaScript, and everything else is', { timeout: 60_000 }, async () => {
+    const { page } = await enter({ javaScriptEnabled: false });
+    await page.goto(`${stage.issuer}/login`);
+    expect(await page.getByRole('button').allTextContents()).toEqual(['Sign in']);
+    await signIn(page);
+    await page.goto(`${stage.issuer}/account/passkeys/add`);
+    await page.getByText('This browser has no passkeys for this page').waitFor();
+    expect(await page.getByRole('button').count()).toBe(0);
+  });
+});
+
+/** An app that anybody registered. */
+async function registered(): Promise<string> {
+  const id = newIdentifier('client');
+  await stage.store.saveClient({
+    id,
+    origin: 'registered',
+    metadata: {
+      client_name: 'Notes CLI',
+      redirect_uris: ['http://127.0.0.1/cb'],
+      grant_types: ['authorization_code'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+      application_type: 'native',
+    },
+    secretHash: null,
+    managementHash: null,
+    createdAt: 0,
+    lastUsedAt: null,
+    expiresAt: null,
+  });
+  return id;
+}
+
+describe('what everybody can use', () => {
+  it('every page passes axe at every width, light and dark, without scrolling sideways', {
+    timeout: 180_000,
+  }, async () => {
+    await connect('Notes CLI', `${stage.issuer}/mcp`, ['notes:read', 'notes:write']);
+    await connect('An app whose name is as long as names may be here', 'https://files.example/mcp', [
+      'files:read',
+    ]);
+    const person = await enter();
+    const { page } = person;
+    await plugIn(person);
+    const invitation = await stage.server.accounts.add('alan@example.org');
+    await page.goto('link' in invitation ? invitation.link : '');
+    await inspect(page, 'invitation');
+    await page.goto(`${stage.issuer}/login`);
+    await inspect(page, 'sign-in');
+    await signIn(page, '/connections');
+    await inspect(page, 'connections');
+    await page.getByRole('link', { name: 'End access of Notes CLI' }).click();
+    await inspect(page, 'end-access');
+    await page.goto(`${stage.issuer}/connections/end`);
+    await inspect(page, 'end-all-access');
+    await page.goto(`${stage.issuer}/account/passkeys/add`);
+    await inspect(page, 'add-passkey');
+    await addPasskey(page, 'This computer');
+    const other = await enter();
+    const third = await enter();
+    await signIn(other.page);
+    await signIn(third.page);
+    await page.reload();
+    await inspect(page, 'account');
+    await page.getByRole('button', { name: 'Remove This computer' }).click();
+    const reset = await stage.server.accounts.reset(EMAIL);
+    await page.goto('link' in reset ? reset.link : '');
+    await inspect(page, 'reset');
+  });
+});
