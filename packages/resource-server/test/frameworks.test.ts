@@ -278,12 +278,9 @@ describe('several resources behind one router', () => {
   ];
 
   function guardOfTwo(): Guard {
-    const verifier = issuer.verifier();
     return createGuard({
-      resources: [
-        { resource: RESOURCE, verifier },
-        { resource: `${RESOURCE}/admin`, verifier },
-      ],
+      resources: [{ resource: RESOURCE }, { resource: `${RESOURCE}/admin` }],
+      verifier: issuer.verifier(),
       clock: () => NOW,
       events: () => {},
     });
