@@ -277,6 +277,44 @@ describe('an assertion', () => {
   });
 });
 
+describe('keys that a client made up', () => {
+  const bytes = (length: number) => {
+    const made = crypto.getRandomValues(new Uint8Array(length));
+    made[0] = (made[0] ?? 0) | 0x80;
+    made[length - 1] = (made[length - 1] ?? 0) | 1;
+    return Buffer.from(made).toString('base64url');
+  };
+  const rsa = (modulusBytes: number, e: string) => ({ kty: 'RSA', n: bytes(modulusBytes), e });
+  const many = (make: () => Changes) => Array.from({ length: 20 }, make);
+
+  it.each<[string, readonly Changes[], string, number]>([
+    ['with exponents that take long', many(() => rsa(384, bytes(383))), 'RS256', 384],
+    ['that are longer than any', many(() => rsa(2048, bytes(8))), 'RS256', 2048],
+    ['that are shorter than is safe', [rsa(128, 'AQAB')], 'RS256', 128],
+    ['that are no numbers', [{ kty: 'RSA', n: '!', e: {} }], 'RS256', 256],
+    ['that are on no curve', [{ kty: 'EC', crv: 'P-256', x: 'a', y: [] }], 'ES256', 64],
+  ])('T031: are a wrong proof, and no work: those %s', async (_what, keys, alg, size) => {
+    const t = await start({ jwks: { keys } });
+    const [header, payload] = [
+      { alg, typ: 'JWT' },
+      { iss: 'signer', sub: 'signer', aud: ISSUER, exp: NOW + 60, jti: 'x' },
+    ];
+    const parts = [header, payload].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'));
+    // As long as the modulus and smaller, or nothing would be computed.
+    const signature = alg === 'ES256' ? bytes(64) : `A${bytes(size).slice(1)}`;
+    const form = formOf([...parts, signature].join('.'));
+    const before = process.cpuUsage();
+    await expectRefused(t, form);
+    expect(process.cpuUsage(before).user / 1000).toBeLessThan(100);
+  });
+
+  it('stand in the way of no good one beside them', async () => {
+    const signing = await makePair('RS256');
+    const t = await start({ jwks: { keys: [rsa(128, 'AQAB'), rsa(384, bytes(383)), signing.jwk] } });
+    await expectProven(t, formOf(await assertionOf({}, {}, signing)));
+  });
+});
+
 describe('one way, the registered one', () => {
   const assertion = () => assertionOf();
 

@@ -95,6 +95,8 @@ export function createCheckAssertion(
     };
     const { payload, protectedHeader } = await jwtVerify(assertion, keys, law).catch(
       async (error: unknown) => {
+        // Whatever else comes of a key that the client wrote, it is not our fault.
+        if (!(error instanceof errors.JOSEError)) throw new errors.JWKInvalid('its key cannot be used');
         // Several keys fit, and nothing says which one it was.
         if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
         for await (const key of error) {

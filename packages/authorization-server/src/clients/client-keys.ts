@@ -44,7 +44,7 @@ export function createClientKeys(fetchJson: FetchJson, clock: () => number): Cli
 
   return {
     async find({ jwks, jwks_uri: url }, wanted) {
-      if (url === undefined) return jwks ?? NONE;
+      if (url === undefined) return { keys: (jwks ?? NONE).keys.filter(isBearable) };
       const copy = copies.get(url);
       const now = clock();
       const isEnough =
@@ -88,6 +88,22 @@ function readKeys(json: unknown): ClientKeySet {
     throw new RemoteError('unusable', `it is no key set of at most ${MOST_KEYS} keys`);
   }
   return {
-    keys: keys.filter((key) => typeof key === 'object' && key !== null && typeof key.kty === 'string'),
+    keys: keys
+      .filter((key) => typeof key === 'object' && key !== null && typeof key.kty === 'string')
+      .filter(isBearable),
   };
+}
+
+/** Base64url characters of 2048 and 4096 bits, the latter with a zero byte in front, and of an exponent of 32 bits. */
+const MODULUS = { shortest: 342, longest: 684 } as const;
+const LONGEST_EXPONENT = 6;
+
+/**
+ * Whether a key costs no more to verify with than others do. Clients choose their keys, and an RSA key with a long exponent
+ * takes a hundred times as long as an honest one.
+ */
+function isBearable({ kty, n, e }: ClientKeySet['keys'][number]): boolean {
+  if (kty !== 'RSA') return true;
+  if (typeof n !== 'string' || typeof e !== 'string') return false;
+  return n.length >= MODULUS.shortest && n.length <= MODULUS.longest && e.length <= LONGEST_EXPONENT;
 }
