@@ -1,0 +1,76 @@
+/** The servers that are compared: each answers 60 bytes, bare or behind a guard. `servers.ts <name>`, as a child process. */
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import { createGuard, jwtVerifier } from '@portcullis/resource-server';
+import * as forExpress from '@portcullis/resource-server/express';
+import * as forFastify from '@portcullis/resource-server/fastify';
+import { protect } from '@portcullis/resource-server/fetch';
+import * as forHono from '@portcullis/resource-server/hono';
+import { protectNode } from '@portcullis/resource-server/node';
+import express from 'express';
+import fastify from 'fastify';
+import { Hono } from 'hono';
+import { ISSUER, RESOURCE } from './tokens.ts';
+
+const BODY = JSON.stringify({ message: 'sixty bytes of JSON, no more, no less.....' });
+const HEADERS = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(BODY)) };
+
+const guard = createGuard({
+  resource: RESOURCE,
+  scopes: ['notes:read'],
+  verifier: jwtVerifier({ issuer: ISSUER, jwks: JSON.parse(process.env['BENCH_KEYS'] ?? '{"keys":[]}') }),
+});
+
+const plain: RequestListener = (_request, response) => {
+  response.writeHead(200, HEADERS).end(BODY);
+};
+
+function expressApp(guarded: boolean): RequestListener {
+  const app = express();
+  app.disable('etag').disable('x-powered-by');
+  if (guarded) app.use(forExpress.protect(guard));
+  app.get('/mcp', (_request, response) => void response.type('json').send(BODY));
+  return app;
+}
+
+async function fastifyApp(guarded: boolean): Promise<RequestListener> {
+  const app = fastify();
+  if (guarded) app.addHook('onRequest', forFastify.protect(guard));
+  app.get('/mcp', (_request, reply) => reply.header('content-type', 'application/json').send(BODY));
+  await app.ready();
+  return (request, response) => app.routing(request, response);
+}
+
+function honoApp(guarded: boolean): RequestListener {
+  const app = new Hono();
+  if (guarded) app.use(forHono.protect(guard));
+  app.get('/mcp', (context) => context.body(BODY, 200, { 'content-type': 'application/json' }));
+  return getRequestListener(app.fetch);
+}
+
+const servers: Readonly<Record<string, () => RequestListener | Promise<RequestListener>>> = {
+  'node:http': () => plain,
+  'node:http guarded': () => protectNode(guard, plain),
+  'fetch on node:http': () => getRequestListener(async () => new Response(BODY, { headers: HEADERS })),
+  'fetch on node:http guarded': () =>
+    getRequestListener(protect(guard, () => new Response(BODY, { headers: HEADERS }))),
+  express: () => expressApp(false),
+  'express guarded': () => expressApp(true),
+  fastify: () => fastifyApp(false),
+  'fastify guarded': () => fastifyApp(true),
+  hono: () => honoApp(false),
+  'hono guarded': () => honoApp(true),
+};
+
+const make = servers[process.argv[2] ?? ''];
+if (make === undefined)
+  throw new Error(`There is no such server; there are ${Object.keys(servers).join(', ')}`);
+const server = createServer(await make());
+server.keepAliveTimeout = 60_000;
+server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));
+process.on('message', () => {
+  const { user, system } = process.cpuUsage();
+  process.send?.({ cpu: user + system, memory: process.memoryUsage.rss() });
+});
+process.on('disconnect', () => process.exit(0));
