@@ -1,0 +1,80 @@
+/** People with an account and a session each, written into the database: a password takes long to judge, as it should. */
+import { hash, randomBytes } from 'node:crypto';
+import { DatabaseSync } from 'node:sqlite';
+
+/** As many as to keep each from gathering grants like nobody does. */
+const PEOPLE = 1000;
+
+/** What a browser says of a page that somebody goes to by themselves. */
+const NAVIGATION = { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
+
+const HASH_OF_NOTHING = '$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
+
+/** A client of people, and browsers in which one person each is signed in. */
+export interface People {
+  readonly clientId: string;
+  /** Fields that the browser sends with each request. */
+  readonly browsers: readonly Readonly<Record<string, string>>[];
+}
+
+export interface Person {
+  readonly accountId: string;
+  readonly sessionHash: string;
+  readonly browser: Readonly<Record<string, string>>;
+}
+
+/** @param publicUrl where the server says that it is: its cookies are named by that */
+export function inventPeople(publicUrl: string): readonly Person[] {
+  const name = `portcullis-${new URL(publicUrl).port}`;
+  return Array.from({ length: PEOPLE }, () => {
+    const session = randomBytes(32).toString('base64url');
+    const cookie = `${name}-session=${session}; ${name}-browser=${randomBytes(32).toString('base64url')}`;
+    return {
+      accountId: newAccountId(),
+      sessionHash: hash('sha256', session, 'base64url'),
+      browser: { ...NAVIGATION, cookie },
+    };
+  });
+}
+
+export function newAccountId(): string {
+  return `user_${randomBytes(16).toString('base64url')}`;
+}
+
+/** The values of a row of `accounts`: identifier, e-mail address and its key, hash, time. */
+export function accountRow(id: string): [string, string, string, string, number] {
+  const email = `${Buffer.from(id).toString('hex')}@example.com`;
+  return [id, email, email, HASH_OF_NOTHING, Math.floor(Date.now() / 1000)];
+}
+
+/** For PostgreSQL; `forSqlite` for the other. */
+export const INSERT_ACCOUNT =
+  'INSERT INTO accounts (id, email, email_key, password_hash, created_at) VALUES ($1, $2, $3, $4, $5)';
+export const INSERT_SESSION =
+  'INSERT INTO sessions (hash, account_id, created_at, expires_at) VALUES ($1, $2, $3, $4)';
+
+export function forSqlite(statement: string): string {
+  return statement.replaceAll('$', '?');
+}
+
+/** The values of a row of `sessions`. */
+export function sessionRow({ sessionHash, accountId }: Person): [string, string, number, number] {
+  const now = Math.floor(Date.now() / 1000);
+  return [sessionHash, accountId, now, now + 86_400];
+}
+
+/** Writes people into a SQLite file, also while a server has it open; answers their browsers. */
+export function seedPeople(file: string, publicUrl: string): People['browsers'] {
+  const people = inventPeople(publicUrl);
+  const database = new DatabaseSync(file, { timeout: 10_000 });
+  const account = database.prepare(forSqlite(INSERT_ACCOUNT));
+  const session = database.prepare(forSqlite(INSERT_SESSION));
+  database.exec('BEGIN IMMEDIATE');
+  for (const person of people) {
+    account.run(...accountRow(person.accountId));
+    session.run(...sessionRow(person));
+  }
+  database.exec('COMMIT');
+  database.close();
+  return people.map(({ browser }) => browser);
+}

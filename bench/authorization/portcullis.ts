@@ -1,0 +1,233 @@
+/** Portcullis as `portcullis up` composes it: a SQLite file with synchronous=FULL, ES256 JWTs, limits, events and log on. */
+import { mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Begin, form, load, request, type Step, walk } from '../harness/load.ts';
+import { freePort, nodeCommand, type Server, start } from '../harness/server.ts';
+import {
+  authorization,
+  CHAINS,
+  type Contender,
+  check,
+  codeOf,
+  introspectionFlow,
+  locationOf,
+  REDIRECT_URI,
+  redemption,
+  refreshFlow,
+  registrationFlow,
+  registrationOf,
+  tokenFlow,
+  tokenStep,
+} from './flows.ts';
+import { type People, seedPeople } from './people.ts';
+
+const SCOPE = 'notes:read notes:write';
+/** A client that the operator has set up, so that consent to it can be remembered. */
+const APP_REDIRECT_URI = 'https://app.example/callback';
+const APP = {
+  client_id: 'app',
+  client_name: 'An app',
+  redirect_uris: [APP_REDIRECT_URI],
+  grant_types: ['authorization_code', 'refresh_token'],
+  token_endpoint_auth_method: 'none',
+};
+
+/** The application that acts for itself, and asks about its own tokens. */
+const MACHINE = {
+  client_id: 'machine',
+  client_secret: 'a-secret-of-forty-three-characters-0123456789',
+  client_name: 'A machine',
+  grant_types: ['client_credentials'],
+  token_endpoint_auth_method: 'client_secret_basic',
+};
+
+const machineFields = {
+  authorization: `Basic ${Buffer.from(`${MACHINE.client_id}:${MACHINE.client_secret}`).toString('base64')}`,
+};
+const machineRequest = form('/token', { grant_type: 'client_credentials', scope: SCOPE }, machineFields);
+
+/** Where and how an instance runs. */
+export interface Instance {
+  /** Its data: a new folder when left out. */
+  readonly folder?: string;
+  /** `portcullis.db` in the folder when left out. */
+  readonly database?: string;
+  /** Several processes of one installation have one address. */
+  readonly publicUrl?: string;
+  readonly core?: number | null;
+  /** Options for Node. */
+  readonly nodeOptions?: readonly string[];
+  readonly main?: string;
+}
+
+const folders: string[] = [];
+process.once('exit', () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** A folder that is removed in the end. */
+export function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-'));
+  folders.push(folder);
+  return folder;
+}
+
+export async function startPortcullis(instance: Instance = {}): Promise<Server> {
+  const { folder = newFolder(), database = join(folder, 'portcullis.db'), publicUrl, core } = instance;
+  const port = await freePort();
+  databases.set(port, database);
+  const config = join(folder, 'config.json');
+  writeFileSync(config, JSON.stringify({ clients: [MACHINE, APP] }));
+  const [node, ...rest] = nodeCommand(instance.main ?? 'packages/cli/src/main.ts', 'up');
+  const [, , application = ''] = nodeCommand('bench/servers/application.ts');
+  return start({
+    command: [node, ...(instance.nodeOptions ?? []), ...rest],
+    port,
+    ready: '/.well-known/oauth-authorization-server',
+    output: openSync(join(folder, 'log.jsonl'), 'a'),
+    ...(core !== undefined && { core }),
+    environment: {
+      PORTCULLIS_APP: application,
+      PORTCULLIS_CONFIG: config,
+      PORTCULLIS_PORT: String(port),
+      PORTCULLIS_DATABASE: database,
+      PORTCULLIS_KEY_FILE: join(folder, 'portcullis.key'),
+      PORTCULLIS_PUBLIC_URL: publicUrl ?? `http://localhost:${port}`,
+      PORTCULLIS_LOG: 'json',
+    },
+  });
+}
+
+export async function register(port: number): Promise<string> {
+  let clientId = '';
+  const text = JSON.stringify(registrationOf(SCOPE));
+  await walk(port, () => ({
+    request: request('POST', '/register', { 'content-type': 'application/json' }, text),
+    read({ status, body }) {
+      check(status === 201, `status ${status}`);
+      clientId = JSON.parse(body).client_id;
+      return null;
+    },
+  }));
+  return clientId;
+}
+
+/** What the first form of a page would send, in the order of its inputs. */
+function fieldsOf(page: string): [string, string][] {
+  const [form = ''] = page.split('</form>', 1);
+  const inputs = form.matchAll(/<input [^>]*name="([^"]+)" value="([^"]*)"/g);
+  return [...inputs].map(([, name = '', value = '']) => [name, value.replaceAll('&amp;', '&')]);
+}
+
+export const resourceAt = (port: number): string => `http://localhost:${port}/mcp`;
+
+/**
+ * Who is asked: four requests, the authorization request, the page of consent, the answer to it, and the redemption.
+ * Who is remembered: two, the first and the last.
+ */
+export function codeFlow(
+  { clientId, browsers }: People,
+  resource: string,
+  consent: 'asked' | 'remembered',
+  take: (refreshToken: string) => void = () => {},
+): Begin {
+  const redirectUri = clientId === APP.client_id ? APP_REDIRECT_URI : REDIRECT_URI;
+  const authorize = authorization('/authorize', clientId, SCOPE, resource, redirectUri);
+  const beginnings = browsers.map((fields) => ({ fields, text: request('GET', authorize, fields) }));
+  let next = 0;
+  return () => {
+    next = (next + 1) % beginnings.length;
+    const { fields = {}, text = '' } = beginnings[next] ?? {};
+    const read: Step['read'] =
+      consent === 'remembered'
+        ? (answer) => redeem(codeOf(answer, redirectUri))
+        : (answer) => ask(request('GET', locationOf(answer), fields), fields);
+    return { request: text, read };
+  };
+
+  function ask(text: string, fields: Readonly<Record<string, string>>): Step {
+    return {
+      request: text,
+      read({ status, body }) {
+        check(status === 200 && body.includes('Allow access'), `status ${status}, not the page of consent`);
+        const answer = form('/consent', [...fieldsOf(body), ['decision', 'allow']], fields);
+        return { request: answer, read: (redirect) => redeem(codeOf(redirect, redirectUri)) };
+      },
+    };
+  }
+
+  function redeem(code: string): Step {
+    const text = redemption('/token', clientId, code, resource, redirectUri);
+    return tokenStep(text, { jwt: true }, (tokens) => {
+      check(typeof tokens.refresh_token === 'string', 'no refresh token');
+      take(tokens.refresh_token);
+      return null;
+    });
+  }
+}
+
+/** Grants that people gave: their refresh tokens. */
+export async function makeChains(port: number, people: People, resource: string): Promise<readonly string[]> {
+  const chains: string[] = [];
+  const begin = codeFlow(people, resource, 'asked', (refreshToken) => chains.push(refreshToken));
+  await load([port], begin, { flows: CHAINS });
+  check(chains.length === CHAINS, 'not every chain could be begun');
+  return chains;
+}
+
+export function refreshFlowOf(clientId: string, chains: readonly string[]): Begin {
+  return refreshFlow(chains, { jwt: true }, (refreshToken) =>
+    form('/token', { grant_type: 'refresh_token', client_id: clientId, refresh_token: refreshToken }),
+  );
+}
+
+export const machineFlow: Begin = tokenFlow(machineRequest, { jwt: true });
+
+/** Where each instance keeps what it has, by port. */
+const databases = new Map<number, string>();
+
+/** A client that registered, and people for it. */
+async function invitePeople(port: number): Promise<People> {
+  const clientId = await register(port);
+  return { clientId, browsers: seedPeople(databases.get(port) ?? '', `http://localhost:${port}`) };
+}
+
+/** People who have all allowed the client of the configuration before. */
+async function rememberPeople(port: number): Promise<People> {
+  const browsers = seedPeople(databases.get(port) ?? '', `http://localhost:${port}`);
+  const people = { clientId: APP.client_id, browsers };
+  const { fault } = await load([port], codeFlow(people, resourceAt(port), 'asked'), {
+    flows: browsers.length,
+  });
+  check(fault === null, fault ?? '');
+  return people;
+}
+
+export const portcullis: Contender = {
+  name: 'Portcullis',
+  about: 'ES256 JWT; SQLite file, synchronous=FULL; limits, events and log on',
+  start: () => startPortcullis(),
+  flows: {
+    async refresh(port) {
+      const people = await invitePeople(port);
+      return refreshFlowOf(people.clientId, await makeChains(port, people, resourceAt(port)));
+    },
+    'client credentials': async () => machineFlow,
+    'authorization code': async (port) =>
+      codeFlow(await rememberPeople(port), resourceAt(port), 'remembered'),
+    'authorization code, asked': async (port) =>
+      codeFlow(await invitePeople(port), resourceAt(port), 'asked'),
+    registration: async () => registrationFlow('/register', registrationOf(SCOPE)),
+    async introspection(port) {
+      const tokens: string[] = [];
+      const ask = () =>
+        tokenStep(machineRequest, { jwt: true }, (answer) => {
+          tokens.push(answer.access_token);
+          return null;
+        });
+      await load([port], ask, { flows: CHAINS });
+      return introspectionFlow(tokens.map((token) => form('/introspect', { token }, machineFields)));
+    },
+  },
+};

@@ -1,0 +1,188 @@
+/**
+ * Load in a closed loop: a number of connections, each with one request under way. It speaks HTTP/1.1 on sockets itself, because
+ * a client of node:http costs more for a request than the bare server that everything is compared with.
+ */
+import { connect, type Socket } from 'node:net';
+
+export interface Answer {
+  readonly status: number;
+  /** Status line and header fields. */
+  readonly head: string;
+  readonly body: string;
+}
+
+/** A request, and what becomes of its answer. */
+export interface Step {
+  readonly request: string;
+  /** Answers the next step of the same flow, `null` when the flow has ended well. Throws when the answer is wrong. */
+  read(answer: Answer): Step | null;
+}
+
+/** Begins a flow; `null` when there is nothing left to begin with. */
+export type Begin = () => Step | null;
+
+export interface Load {
+  /** That ended well. */
+  readonly flows: number;
+  readonly requests: number;
+  readonly seconds: number;
+  /** Flows with a wrong answer, and what the first was. */
+  readonly bad: number;
+  readonly fault: string | null;
+  /** Milliseconds of one request. */
+  readonly p50: number;
+  readonly p99: number;
+}
+
+/** When to begin no more flows. Those under way still end. */
+export interface Until {
+  readonly seconds?: number;
+  readonly flows?: number;
+}
+
+/** Loads a server of this computer. */
+export async function load(
+  ports: readonly number[],
+  begin: Begin,
+  until: Until,
+  connections = 64,
+): Promise<Load> {
+  const wires = await Promise.all(
+    Array.from({ length: connections }, (_, index) => open(ports[index % ports.length] ?? 0)),
+  );
+  const times: number[] = [];
+  const tally = { begun: 0, flows: 0, bad: 0, fault: null as string | null };
+  const started = performance.now();
+  const deadline = started + (until.seconds ?? Number.POSITIVE_INFINITY) * 1000;
+  const most = until.flows ?? Number.POSITIVE_INFINITY;
+  await Promise.all(wires.map(keepGoing));
+  const seconds = (performance.now() - started) / 1000;
+  for (const wire of wires) wire.destroy();
+  const { flows, bad, fault } = tally;
+  const sorted = Float64Array.from(times).sort();
+  const at = (share: number) => sorted[Math.floor(sorted.length * share)] ?? Number.NaN;
+  return { flows, bad, fault, seconds, requests: times.length, p50: at(0.5), p99: at(0.99) };
+
+  function next(): Step | null {
+    if (performance.now() >= deadline || tally.begun >= most) return null;
+    tally.begun += 1;
+    return begin();
+  }
+
+  function keepGoing(wire: Wire): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let step = next();
+      let sent = performance.now();
+      const send = (): void => {
+        if (step === null) resolve();
+        else {
+          sent = performance.now();
+          wire.send(step.request);
+        }
+      };
+      wire.listen(reject, (answer) => {
+        times.push(performance.now() - sent);
+        try {
+          step = step?.read(answer) ?? null;
+          if (step === null) tally.flows += 1;
+        } catch (error) {
+          tally.bad += 1;
+          tally.fault ??=
+            `${error instanceof Error ? error.message : error}: ${answer.head} ${answer.body}`.slice(0, 600);
+          step = null;
+        }
+        step ??= next();
+        send();
+      });
+      send();
+    });
+  }
+}
+
+/** Goes through one flow alone, for setting up. Throws when an answer is wrong. */
+export async function walk(port: number, begin: Begin): Promise<void> {
+  const { fault } = await load([port], begin, { flows: 1 }, 1);
+  if (fault !== null) throw new Error(fault);
+}
+
+/** A connection that stays. */
+interface Wire {
+  send(request: string): void;
+  listen(fail: (error: Error) => void, take: (answer: Answer) => void): void;
+  destroy(): void;
+}
+
+function open(port: number): Promise<Wire> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true }, () => resolve(wireOf(socket)));
+    socket.once('error', reject);
+  });
+}
+
+function wireOf(socket: Socket): Wire {
+  let received = '';
+  return {
+    send: (request) => void socket.write(request, 'latin1'),
+    listen(fail, take) {
+      socket.on('error', fail);
+      socket.on('close', () => fail(new Error('The server closed a connection.')));
+      socket.on('data', (chunk: Buffer) => {
+        received += chunk.toString('latin1');
+        const answer = readAnswer(received);
+        if (answer === null) return;
+        received = '';
+        take(answer);
+      });
+    },
+    destroy() {
+      socket.removeAllListeners('close');
+      socket.destroy();
+    },
+  };
+}
+
+/** The whole answer, since one request is under way at a time; `null` while some of it is missing. */
+function readAnswer(text: string): Answer | null {
+  const end = text.indexOf('\r\n\r\n');
+  if (end === -1) return null;
+  const head = text.slice(0, end);
+  const rest = text.slice(end + 4);
+  const status = Number(head.slice(9, 12));
+  const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1];
+  if (length !== undefined) return rest.length >= Number(length) ? { status, head, body: rest } : null;
+  if (!/\r\ntransfer-encoding: chunked/i.test(head)) return { status, head, body: '' };
+  return rest.endsWith('0\r\n\r\n') ? { status, head, body: joinChunks(rest) } : null;
+}
+
+function joinChunks(text: string): string {
+  let body = '';
+  for (let at = 0; ; ) {
+    const line = text.indexOf('\r\n', at);
+    const size = Number.parseInt(text.slice(at, line), 16);
+    if (!(size > 0)) return body;
+    body += text.slice(line + 2, line + 2 + size);
+    at = line + 4 + size;
+  }
+}
+
+/** The text of a request; the body has to be ASCII. */
+export function request(
+  method: 'GET' | 'POST',
+  path: string,
+  fields: Readonly<Record<string, string>> = {},
+  body = '',
+): string {
+  const all = body === '' ? fields : { ...fields, 'content-length': String(body.length) };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${method} ${path} HTTP/1.1\r\nhost: localhost\r\n${lines.join('')}\r\n${body}`;
+}
+
+/** The text of a posted form. */
+export function form(
+  path: string,
+  parameters: Readonly<Record<string, string>> | [string, string][],
+  fields: Readonly<Record<string, string>> = {},
+): string {
+  const body = new URLSearchParams(parameters).toString();
+  return request('POST', path, { 'content-type': 'application/x-www-form-urlencoded', ...fields }, body);
+}

@@ -1,0 +1,105 @@
+/**
+ * Where the time of a flow goes: the processor's profile of `portcullis up` under load, by place and by function.
+ * `node --conditions=source bench/profile.ts [flow] [seconds]`
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type FlowName, flowNames } from './authorization/flows.ts';
+import { newFolder, portcullis, startPortcullis } from './authorization/portcullis.ts';
+import { load } from './harness/load.ts';
+import { standAside } from './harness/machine.ts';
+
+interface Profile {
+  readonly nodes: readonly ProfileNode[];
+  readonly samples: readonly number[];
+  readonly timeDeltas: readonly number[];
+}
+
+interface ProfileNode {
+  readonly id: number;
+  readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number };
+  readonly children?: readonly number[];
+}
+
+const [flow = 'refresh', seconds = '4'] = process.argv.slice(2);
+const prepare = portcullis.flows[flow as FlowName];
+if (prepare === undefined) throw new Error(`There is no such flow; there are ${flowNames.join(', ')}`);
+
+standAside();
+const folder = newFolder();
+const server = await startPortcullis({ folder, nodeOptions: ['--cpu-prof', '--cpu-prof-dir', folder] });
+const begin = await prepare(server.port);
+const warm = await load([server.port], begin, { seconds: 1 });
+const before = server.cpu();
+const run = await load([server.port], begin, { seconds: Number(seconds) });
+const each = ((server.cpu() - before) * 1e6) / run.flows;
+await server.stop();
+const [file = ''] = readdirSync(folder).filter((name) => name.endsWith('.cpuprofile'));
+const profile: Profile = JSON.parse(readFileSync(join(folder, file), 'utf8'));
+
+const byId = new Map(profile.nodes.map((node) => [node.id, node]));
+const selfOf = new Map<number, number>();
+profile.samples.forEach((id, index) => {
+  selfOf.set(id, (selfOf.get(id) ?? 0) + (profile.timeDeltas[index] ?? 0));
+});
+const idle = new Set(['(idle)', '(root)']);
+const flows = warm.flows + run.flows;
+
+/** Microseconds a flow, summed by what a frame is called; start and preparation are in it too. */
+function sumBy(name: (node: ProfileNode) => string): [string, number][] {
+  const sums = new Map<string, number>();
+  for (const [id, time] of selfOf) {
+    const node = byId.get(id);
+    if (node === undefined || idle.has(node.callFrame.functionName)) continue;
+    sums.set(name(node), (sums.get(name(node)) ?? 0) + time / flows);
+  }
+  return [...sums].sort(([, a], [, b]) => b - a);
+}
+
+/** As `sumBy`, with all that a function calls. A function that calls itself counts once. */
+function totals(name: (node: ProfileNode) => string): [string, number][] {
+  const sums = new Map<string, number>();
+  const visit = (id: number, above: ReadonlySet<string>): number => {
+    const node = byId.get(id);
+    if (node === undefined) return 0;
+    const called = name(node);
+    const inside = new Set([...above, called]);
+    const time = (node.children ?? []).reduce(
+      (sum, child) => sum + visit(child, inside),
+      selfOf.get(id) ?? 0,
+    );
+    if (!above.has(called)) sums.set(called, (sums.get(called) ?? 0) + time / flows);
+    return time;
+  };
+  visit(profile.nodes[0]?.id ?? 0, new Set());
+  return [...sums].sort(([, a], [, b]) => b - a);
+}
+
+function placeOf({ callFrame: { url, functionName } }: ProfileNode): string {
+  const ours = /\/(packages|bench)\/(.+)$/.exec(url);
+  if (ours !== null) return ours[0].slice(1);
+  const module = /\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url);
+  if (module !== null) return module[1] ?? '';
+  return url === '' ? functionName : url.replace(/\/[^/]*$/, '');
+}
+
+function functionOf(node: ProfileNode): string {
+  const { functionName, lineNumber } = node.callFrame;
+  return `${functionName || '(anonymous)'} ${node.callFrame.url === '' ? '' : `${placeOf(node)}:${lineNumber + 1}`}`.trim();
+}
+
+function print(title: string, rows: readonly [string, number][], most: number): void {
+  console.log(`\n${title}, µs a flow`);
+  for (const [name, time] of rows.slice(0, most)) console.log(`${time.toFixed(1).padStart(8)}  ${name}`);
+}
+
+console.log(
+  `${flow}: ${run.flows} flows, ${each.toFixed(0)} µs of CPU each while being profiled, bad ${run.bad}`,
+);
+print('By place', sumBy(placeOf), 35);
+print('By function', sumBy(functionOf), 45);
+print(
+  'By function with all that it calls (until something is awaited)',
+  totals(functionOf).filter(([name]) => name.includes('packages/')),
+  40,
+);

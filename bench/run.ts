@@ -1,0 +1,66 @@
+/**
+ * `npm run bench [part…] [--quick] [--only=<server>]`: measures and writes bench/results. Parts: flows, start, memory, growth,
+ * postgres, guard, client, store; all but store when none is named. A wrong answer anywhere fails the run.
+ */
+
+import { flowNames } from './authorization/flows.ts';
+import { mcpSdk } from './authorization/mcp-sdk.ts';
+import { type Effort, measureFlows } from './authorization/measure-flows.ts';
+import { measureGrowth } from './authorization/measure-growth.ts';
+import { measureMemory } from './authorization/measure-memory.ts';
+import { measurePostgres } from './authorization/measure-postgres.ts';
+import { measureStart } from './authorization/measure-start.ts';
+import { oidcProvider } from './authorization/oidc-provider.ts';
+import { portcullis } from './authorization/portcullis.ts';
+import { type Part, partText, writeReport } from './harness/figures.ts';
+import { describeMachine, standAside } from './harness/machine.ts';
+import { runScript } from './harness/script.ts';
+
+const words = process.argv.slice(2);
+const flags = new Map(words.filter((word) => word.startsWith('--')).map(readFlag));
+const effort: Effort = flags.has('quick')
+  ? { rounds: 1, seconds: 1, warmUp: 0.5, tries: 1 }
+  : { rounds: 3, seconds: 2, warmUp: 1, tries: 4 };
+const only = flags.get('only') ?? '';
+const contenders = [portcullis, oidcProvider, mcpSdk(false), mcpSdk(true)].filter(({ name }) =>
+  name.toLowerCase().includes(only.toLowerCase()),
+);
+const flows = flowNames.filter((name) => name.includes(flags.get('flow') ?? ''));
+
+const parts: Readonly<Record<string, () => Promise<Part>>> = {
+  flows: () => measureFlows(contenders, effort, flows),
+  start: () => measureStart(contenders, effort),
+  memory: () => measureMemory(effort),
+  growth: () => measureGrowth(effort),
+  postgres: () => measurePostgres(effort),
+  guard: () => runScript('What a guard costs', 'bench/guard.ts'),
+  client: () => runScript('What the authorized fetch costs', 'bench/client.ts'),
+  store: () => runScript('Facts of the store alone', 'bench/store.ts'),
+};
+
+const named = words.filter((word) => !word.startsWith('--'));
+const unknown = named.filter((name) => !(name in parts));
+if (unknown.length > 0) {
+  console.error(`There is no ${unknown.join(', ')}; there are ${Object.keys(parts).join(', ')}`);
+  process.exit(1);
+}
+
+const began = new Date();
+standAside();
+console.log(describeMachine());
+const done: Part[] = [];
+for (const name of named.length > 0 ? named : Object.keys(parts).filter((part) => part !== 'store')) {
+  console.log(`\n${name}`);
+  const part = await parts[name]?.();
+  if (part === undefined) continue;
+  done.push(part);
+  console.log(`\n${partText(part)}`);
+  writeReport(done, began);
+}
+console.log(`\n${writeReport(done, began)}`);
+process.exit(done.some(({ faults }) => faults.length > 0) ? 1 : 0);
+
+function readFlag(word: string): [string, string] {
+  const [name = '', value = ''] = word.slice(2).split('=', 2);
+  return [name, value];
+}
