@@ -58,7 +58,11 @@ const defaultTimeouts: Timeouts = {
 export async function listen(handler: PeerHandler, options: ListenOptions): Promise<Listening> {
   const unanswered = new Set<ServerResponse>();
   const answer = getRequestListener(
-    (request, bindings) => handler(request, peerOf(bindings as HttpBindings)),
+    (request, bindings) => {
+      const { incoming } = bindings as HttpBindings;
+      if (USER_INFORMATION.test(incoming.url ?? '')) throw new RequestError('The target names a user.');
+      return handler(request, peerOf(bindings as HttpBindings));
+    },
     { errorHandler: (error) => respondFailure(error, options.onError) },
   );
   const server = createServer({ ...defaultTimeouts, ...options.timeouts }, (incoming, outgoing) => {
@@ -102,6 +106,9 @@ function close(server: Server, unanswered: ReadonlySet<ServerResponse>, grace: n
     server.prependListener('request', (_incoming, outgoing) => letGo(outgoing));
   });
 }
+
+/** A URI with user information MUST NOT be a target, and no request can be made of it. @see RFC 9110 §4.2.4 */
+const USER_INFORMATION = /^[^/?#]*:\/\/[^/?#]*@/;
 
 function peerOf({ incoming }: HttpBindings): Peer {
   const address = incoming.socket.remoteAddress;

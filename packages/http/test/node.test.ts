@@ -109,6 +109,7 @@ describe('listen', () => {
       'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     ],
     ['no HTTP', 'hello\r\n\r\n'],
+    ['a target that names a user', 'GET http://ada:secret@a/ HTTP/1.1\r\nHost: a\r\n\r\n'],
   ])('refuses %s with 400 before the handler sees it', async (_what, text) => {
     const seen: string[] = [];
     const server = await serve(async (request) => {
@@ -118,6 +119,12 @@ describe('listen', () => {
     expect(await exchange(server.port, text)).toMatch(/^HTTP\/1\.1 400 /);
     expect(seen).toEqual([]);
     expect((await fetch(`http://127.0.0.1:${server.port}/`)).status).toBe(200);
+  });
+
+  it('takes a target that names its host, and an @ behind it', async () => {
+    const server = await serve(async (request) => new Response(request.url));
+    const answer = await exchange(server.port, 'GET http://a/x@y?z://u@v HTTP/1.1\r\nHost: a\r\n\r\n');
+    expect(answer).toMatch(/^HTTP\/1\.1 200 [^]*http:\/\/a\/x@y\?z:\/\/u@v/);
   });
 
   it('cuts off who sends too slowly, headers or body', async () => {
