@@ -23,8 +23,17 @@ export function eventSink(log: Log): (event: AuthorizationEvent) => void {
 }
 
 function formatJson(at: Date, event: LogEvent): string {
-  return JSON.stringify({ at: at.toISOString(), ...event }, (_name, value: unknown) => withStack(value));
+  const text = JSON.stringify({ at: at.toISOString(), ...event }, (_name, value: unknown) =>
+    withStack(value),
+  );
+  return text.replace(
+    UNPRINTABLE,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
+
+/** What JSON leaves as it is and a terminal obeys, or shows as the end of a line or in another order. */
+const UNPRINTABLE = /[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 /** `12:03:11 token.issued clientId=client_x scopes=notes:read,notes:write` */
 function formatText(at: Date, { type, ...members }: LogEvent): string {
@@ -46,5 +55,5 @@ function formatValue(value: unknown): string {
     : typeof value === 'string'
       ? value
       : JSON.stringify(value);
-  return /^[\w.:/,@+-]+$/.test(text) ? text : JSON.stringify(text).replace(/[\x7f-\x9f\u2028\u2029]/g, '?');
+  return /^[\w.:/,@+-]+$/.test(text) ? text : JSON.stringify(text).replace(UNPRINTABLE, '?');
 }

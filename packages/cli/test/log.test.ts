@@ -19,6 +19,7 @@ describe('as text', () => {
     [{ type: 'x', number: 401, nothing: null, absent: undefined }, 'x number=401 nothing=null'],
     [{ type: 'x', reason: 'two words' }, 'x reason="two words"'],
     [{ type: 'x', reason: 'a\nb\u001b[31m\u009b\u2028' }, 'x reason="a\\nb\\u001b[31m??"'],
+    [{ type: 'x', reason: 'one\u202etwo\u2066 ü' }, 'x reason="one?two? ü"'],
     [{ type: 'x', empty: '' }, 'x empty=""'],
   ])('%j', (event, expected) => {
     expect(lineOf('text', event)).toMatch(/^\d\d:\d\d:\d\d /);
@@ -30,6 +31,13 @@ it('as JSON carries the time', () => {
   const { at, ...event } = JSON.parse(lineOf('json', { type: 'x', scopes: ['a'] }));
   expect(Date.parse(at)).toBeGreaterThan(0);
   expect(event).toEqual({ type: 'x', scopes: ['a'] });
+});
+
+it('T147: as JSON holds nothing that a terminal obeys, and loses nothing', () => {
+  const reason = 'a\nb\u001b[31m\u009b31m\u007f\u2028\u202e ü';
+  const line = lineOf('json', { type: 'x', reason });
+  expect(line).not.toMatch(/[^\x20-\x7e\u00a0-\u200d\u2030-\uffff]/);
+  expect(JSON.parse(line)).toMatchObject({ reason });
 });
 
 it.each(['text', 'json'] as const)('as %s tells where an error came from', (form) => {
