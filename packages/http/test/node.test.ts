@@ -124,7 +124,7 @@ describe('listen', () => {
   it('takes a target that names its host, and an @ behind it', async () => {
     const server = await serve(async (request) => new Response(request.url));
     const answer = await exchange(server.port, 'GET http://a/x@y?z://u@v HTTP/1.1\r\nHost: a\r\n\r\n');
-    expect(answer).toMatch(/^HTTP\/1\.1 200 [^]*http:\/\/a\/x@y\?z:\/\/u@v/);
+    expect(answer).toMatch(/^HTTP\/1\.1 200 .*http:\/\/a\/x@y\?z:\/\/u@v/s);
   });
 
   it('cuts off who sends too slowly, headers or body', async () => {
