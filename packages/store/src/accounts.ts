@@ -8,6 +8,7 @@ import type {
 import type { Database, Steps } from './database.ts';
 import { endAll } from './grants.ts';
 import { insertPasskey } from './passkeys.ts';
+import { forgetSecondFactor } from './second-factors.ts';
 import { type Query, sql } from './sql.ts';
 
 interface AccountRow {
@@ -185,6 +186,7 @@ function* useLink(
   yield sql`DELETE FROM account_links WHERE account_id = ${id}`;
   yield sql`DELETE FROM sessions WHERE account_id = ${id}`;
   yield sql`DELETE FROM passkeys WHERE account_id = ${id}`;
+  yield* forgetSecondFactor(id);
   if (passkey !== null) yield insertPasskey(passkey);
   return true;
 }

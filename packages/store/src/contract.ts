@@ -13,6 +13,7 @@ import { describeLife } from './contract/life.ts';
 import { describePasskeys } from './contract/passkeys.ts';
 import { describeRefreshTokens } from './contract/refresh-tokens.ts';
 import { describeRevocation } from './contract/revocation.ts';
+import { describeSecondFactors } from './contract/second-factors.ts';
 import { describeSweeping } from './contract/sweeping.ts';
 import { describeTransactions } from './contract/transactions.ts';
 
@@ -39,6 +40,7 @@ export function describeStoreContract(name: string, open: () => Promise<Authoriz
     describeAccounts(store);
     describeAdministration(store);
     describePasskeys(store);
+    describeSecondFactors(store);
     describeClients(store);
     describeClientDocuments(store);
     describeAssertions(store);

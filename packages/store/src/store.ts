@@ -8,6 +8,7 @@ import type { Database } from './database.ts';
 import { createGrantStore } from './grants.ts';
 import { createKeyStore } from './keys.ts';
 import { createPasskeyStore } from './passkeys.ts';
+import { createSecondFactorStore } from './second-factors.ts';
 import { sql } from './sql.ts';
 import { sweep } from './sweeping.ts';
 import { createTransactionStore } from './transactions.ts';
@@ -21,6 +22,7 @@ export function createStore(database: Database): AuthorizationStore {
     ...createGrantStore(database),
     ...createKeyStore(database),
     ...createPasskeyStore(database),
+    ...createSecondFactorStore(database),
     ...createTransactionStore(database),
     async ping() {
       await database.read(sql`SELECT 1 AS one`);

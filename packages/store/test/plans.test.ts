@@ -88,6 +88,13 @@ async function doEverything(whole: AuthorizationStore): Promise<void> {
   await store.listPasskeys(invited.id);
   await store.usePasskey('passkey', 1, NOW);
   await store.removePasskey(invited.id, 'passkey');
+  const factor = { accountId: invited.id, sealedSecret: 'x', lastStep: 0, createdAt: NOW };
+  await store.saveSecondFactor(factor, ['code']);
+  await store.findSecondFactor(invited.id);
+  await store.useSecondFactor(invited.id, 1);
+  await store.useRecoveryCode(invited.id, 'code');
+  await store.countRecoveryCodes(invited.id);
+  await store.removeSecondFactor(invited.id);
   await store.disableAccount(invited.id, NOW);
   await store.enableAccount(invited.id);
   await store.listSessions(account.id, NOW);

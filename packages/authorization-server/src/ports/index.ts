@@ -6,6 +6,7 @@ import type { ClientStore } from './clients.ts';
 import type { GrantStore } from './grants.ts';
 import type { KeyStore } from './keys.ts';
 import type { PasskeyStore } from './passkeys.ts';
+import type { SecondFactorStore } from './second-factors.ts';
 import type { TransactionStore } from './transactions.ts';
 
 export type * from './accounts.ts';
@@ -15,6 +16,7 @@ export type * from './clients.ts';
 export type * from './grants.ts';
 export type * from './keys.ts';
 export type * from './passkeys.ts';
+export type * from './second-factors.ts';
 export type * from './transactions.ts';
 
 /**
@@ -30,6 +32,7 @@ export interface AuthorizationStore
     GrantStore,
     KeyStore,
     PasskeyStore,
+    SecondFactorStore,
     TransactionStore {
   /** Resolves when the store answers. */
   ping(): Promise<void>;

@@ -49,6 +49,11 @@ export const migrations: readonly Migration[] = [
     name: 'what was consented to',
     statements: consents,
   },
+  {
+    number: 8,
+    name: 'second factors',
+    statements: secondFactors,
+  },
 ];
 
 // Lists and documents are JSON in text. Times are epoch seconds. Hashes are base64url SHA-256. What may be deleted after
@@ -267,5 +272,21 @@ function passkeys({ text, integer, table }: Dialect): readonly string[] {
       last_used_at ${integer}
     ) ${table}`,
     'CREATE INDEX passkeys_by_account ON passkeys (account_id)',
+  ];
+}
+
+function secondFactors({ text, integer, table }: Dialect): readonly string[] {
+  return [
+    `CREATE TABLE second_factors (
+      account_id ${text} PRIMARY KEY NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+      sealed_secret ${text} NOT NULL,
+      last_step ${integer} NOT NULL,
+      created_at ${integer} NOT NULL
+    ) ${table}`,
+    `CREATE TABLE recovery_codes (
+      account_id ${text} NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+      hash ${text} NOT NULL,
+      PRIMARY KEY (account_id, hash)
+    ) ${table}`,
   ];
 }

@@ -1,0 +1,24 @@
+/** What a store must do for codes from an app as a second factor, and for the codes that help when the app is lost. */
+
+/** The second factor of an account. Times in epoch seconds. */
+export interface SecondFactorRecord {
+  readonly accountId: string;
+  /** The shared secret, sealed and in base64url. */
+  readonly sealedSecret: string;
+  /** The time step of the last code that was taken. */
+  readonly lastStep: number;
+  readonly createdAt: number;
+}
+
+export interface SecondFactorStore {
+  findSecondFactor(accountId: string): Promise<SecondFactorRecord | null>;
+  /** Keeps a second factor with its recovery codes (base64url SHA-256 each), in the place of what was there. One fact. */
+  saveSecondFactor(record: SecondFactorRecord, recoveryHashes: readonly string[]): Promise<void>;
+  /** Takes the code of a time step. One fact: no step is taken twice, and none before one that was. */
+  useSecondFactor(accountId: string, step: number): Promise<boolean>;
+  /** Spends a recovery code. One fact: of racing calls one answers `true`. */
+  useRecoveryCode(accountId: string, hash: string): Promise<boolean>;
+  countRecoveryCodes(accountId: string): Promise<number>;
+  /** Removes the second factor and its recovery codes. @returns `false` when there is none */
+  removeSecondFactor(accountId: string): Promise<boolean>;
+}

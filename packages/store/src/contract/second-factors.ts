@@ -1,0 +1,78 @@
+/** The contract of second factors: one an account, no code of it twice, recovery codes once each. */
+import { describe, expect, it } from 'vitest';
+import {
+  NOW,
+  newAccount,
+  newAccountLink,
+  newHash,
+  RACERS,
+  race,
+  type StoreOfTest,
+  times,
+} from './samples.ts';
+
+export function describeSecondFactors(store: StoreOfTest): void {
+  const add = async () => {
+    const account = newAccount();
+    const link = newAccountLink(account.id);
+    await store().addAccount(account, link);
+    return { account, link };
+  };
+  const factorOf = (accountId: string) => ({
+    accountId,
+    sealedSecret: newHash(),
+    lastStep: 100,
+    createdAt: NOW,
+  });
+
+  describe('second factors', () => {
+    it('are one an account, with the recovery codes that came with it', async () => {
+      const { account } = await add();
+      expect(await store().findSecondFactor(account.id)).toBeNull();
+      const [first, second] = [factorOf(account.id), factorOf(account.id)];
+      const [old, young] = [newHash(), newHash()];
+      await store().saveSecondFactor(first, [old, newHash()]);
+      expect(await store().findSecondFactor(account.id)).toEqual(first);
+      expect(await store().countRecoveryCodes(account.id)).toBe(2);
+      await store().saveSecondFactor(second, [young]);
+      expect(await store().findSecondFactor(account.id)).toEqual(second);
+      expect(await store().useRecoveryCode(account.id, old)).toBe(false);
+      expect(await store().useRecoveryCode(account.id, young)).toBe(true);
+    });
+
+    it('take a time step once, and none before it', async () => {
+      const { account } = await add();
+      await store().saveSecondFactor(factorOf(account.id), []);
+      for (const step of [99, 100]) expect(await store().useSecondFactor(account.id, step)).toBe(false);
+      const outcomes = await race(times(RACERS, () => () => store().useSecondFactor(account.id, 101)));
+      expect(outcomes).toEqual({ true: 1, false: RACERS - 1 });
+      expect((await store().findSecondFactor(account.id))?.lastStep).toBe(101);
+      expect(await store().useSecondFactor('user_nobody', 200)).toBe(false);
+    });
+
+    it('take a recovery code once, and of its own account', async () => {
+      const [{ account }, bystander] = [await add(), await add()];
+      const code = newHash();
+      await store().saveSecondFactor(factorOf(account.id), [code, newHash()]);
+      await store().saveSecondFactor(factorOf(bystander.account.id), [newHash()]);
+      expect(await store().useRecoveryCode(bystander.account.id, code)).toBe(false);
+      const outcomes = await race(times(RACERS, () => () => store().useRecoveryCode(account.id, code)));
+      expect(outcomes).toEqual({ true: 1, false: RACERS - 1 });
+      expect(await store().countRecoveryCodes(account.id)).toBe(1);
+    });
+
+    it('go when they are removed, and when a link is used', async () => {
+      const [{ account }, other] = [await add(), await add()];
+      for (const { account: one } of [{ account }, other])
+        await store().saveSecondFactor(factorOf(one.id), [newHash()]);
+      expect(await store().removeSecondFactor(account.id)).toBe(true);
+      expect(await store().removeSecondFactor(account.id)).toBe(false);
+      expect(await store().countRecoveryCodes(account.id)).toBe(0);
+      expect(await store().findSecondFactor(other.account.id)).not.toBeNull();
+      const { passwordHash } = other.account;
+      await store().useAccountLink(other.link.hash, { passwordHash, passkey: null }, NOW);
+      expect(await store().findSecondFactor(other.account.id)).toBeNull();
+      expect(await store().countRecoveryCodes(other.account.id)).toBe(0);
+    });
+  });
+}
