@@ -6,10 +6,20 @@ export type { DpopOptions } from './dpop/options.ts';
 export { createReplayMemory, type ReplayStore } from './dpop/replays.ts';
 export type { GuardEvent, GuardEventSink } from './events.ts';
 export { type Admission, createGuard, type Facts, type Guard } from './guard.ts';
+export {
+  createHandleSeal,
+  createHandleTable,
+  type HandleSeal,
+  type HandleTable,
+  type HandleTableOptions,
+  principalKey,
+} from './handles.ts';
 export type { ReadBody } from './needed-scopes.ts';
 export { type Operation, readOperations } from './operations.ts';
 export type { Origins } from './origins.ts';
 export type { Principal, VerifiedClaims } from './principal.ts';
+export { dangerouslyTakeAudiences, dangerouslyTakeTypes, type ForeignTokens } from './tokens/claims.ts';
+export { combineVerifiers } from './tokens/combined-verifier.ts';
 export { type IntrospectionVerifierOptions, introspectionVerifier } from './tokens/introspection-verifier.ts';
 export { type JwtVerifierOptions, jwtVerifier } from './tokens/jwt-verifier.ts';
 export type { KeyLimits } from './tokens/key-source.ts';

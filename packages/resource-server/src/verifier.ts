@@ -21,11 +21,14 @@ export interface VerifiedToken {
 }
 
 /**
- * Verifies access tokens of the issuers that it trusts. `jwtVerifier` and `introspectionVerifier` make one.
+ * Verifies access tokens of the issuers that it trusts. `jwtVerifier` and `introspectionVerifier` make one,
+ * `combineVerifiers` makes one of several.
  */
 export interface TokenVerifier {
   /** Issuer identifiers that it trusts, byte for byte. */
   readonly issuers: readonly string[];
+  /** Whether it judges tokens that say nothing themselves. */
+  readonly opaque?: boolean;
   /**
    * Judges signature or status, issuer, audience and times.
    * @throws OAuthError `invalid_token` for a bad token, `temporarily_unavailable` when that cannot be found out now.

@@ -6,6 +6,9 @@ import { decodeBase64url, isBase64url } from './base64url.ts';
 
 /** The members of a protected header that count. Keys that a token brings along (`jwk`, `jku`, `x5c`) are not read. */
 interface TokenHeader {
+  /** As written; empty when left out. */
+  readonly typ: string;
+  readonly isAccessToken: boolean;
   readonly alg: string;
   readonly kid: string | undefined;
 }
@@ -28,10 +31,11 @@ const headers = createMemory<TokenHeader>({ entries: 64, characters: 64 * 512 })
 
 /**
  * Takes a token apart.
+ * @param otherTypes header types that are taken beside that of access tokens
  * @throws OAuthError `invalid_token`
  * @see RFC 7515 §7.1, RFC 9068 §2.1
  */
-export function readCompactToken(token: string): CompactToken {
+export function readCompactToken(token: string, otherTypes: readonly string[] = []): CompactToken {
   if (token.length > LONGEST_TOKEN) throw malformed('token is too long');
   const first = token.indexOf('.');
   const second = token.indexOf('.', first + 1);
@@ -43,27 +47,41 @@ export function readCompactToken(token: string): CompactToken {
   ];
   if (header.length > LONGEST_HEADER) throw malformed('header is too long');
   if (!isBase64url(payload) || !isBase64url(signature)) throw malformed('a segment is not base64url');
+  const read = headers.find(header) ?? readHeader(header);
+  if (!read.isAccessToken && !otherTypes.includes(read.typ)) throw malformed('typ is not at+jwt');
   return {
-    header: headers.find(header) ?? readHeader(header),
+    header: read,
     payload: readObject(payload),
     signingInput: token.slice(0, second),
     signature,
   };
 }
 
+/** The issuer that a token names, whoever made it; `null` for a token that is no JWT. Proves nothing. */
+export function readIssuer(token: string): string | null {
+  const segments = token.length > LONGEST_TOKEN ? [] : token.split('.');
+  if (segments.length !== 3) return null;
+  try {
+    const { iss } = readObject(segments[1] ?? '');
+    return typeof iss === 'string' ? iss : null;
+  } catch {
+    return null;
+  }
+}
+
 /** @throws OAuthError `invalid_token` */
 function readHeader(segment: string): TokenHeader {
   if (!isBase64url(segment)) throw malformed('header is not base64url');
-  const { alg, kid, typ, cty, crit, b64 } = readObject(segment);
+  const { alg, kid, typ = '', cty, crit, b64 } = readObject(segment);
   if (typeof alg !== 'string') throw malformed('alg is missing');
   if (kid !== undefined && (typeof kid !== 'string' || kid.length > LONGEST_KEY_ID))
     throw malformed('kid is no key id');
-  // The resource server MUST verify that the typ header is at+jwt or application/at+jwt. RFC 9068 §4
-  if (!isAccessTokenType(typ)) throw malformed('typ is not at+jwt');
+  if (typeof typ !== 'string') throw malformed('typ is no text');
   // No extension is understood, so none may be critical. RFC 7515 §4.1.11
   if (crit !== undefined || b64 !== undefined) throw malformed('header asks for an extension');
   if (cty !== undefined) throw malformed('token holds another token');
-  const header = { alg, kid };
+  // The resource server MUST verify that the typ header is at+jwt or application/at+jwt. RFC 9068 §4
+  const header = { alg, kid, typ, isAccessToken: isAccessTokenType(typ) };
   headers.keep(segment, header);
   return header;
 }

@@ -1,14 +1,13 @@
 /** Verifies access tokens, opaque ones above all, by asking their issuer whether they are active. */
-import { checkAccessToken } from '@portcullis/protocol/access-token';
 import { OAuthError, unavailable } from '@portcullis/protocol/errors';
 import { issuerFault } from '@portcullis/protocol/issuer';
 import { ConfigurationError } from '../configuration-error.ts';
 import { createMemory } from '../memory.ts';
-import type { VerifiedClaims } from '../principal.ts';
 import type { TokenExpectation, TokenVerifier, VerifiedToken } from '../verifier.ts';
+import { type ForeignTokens, judgeClaims } from './claims.ts';
 import { askJson, defaultRemoteLimits, type Fetch, isTrustworthy, type RemoteLimits } from './remote.ts';
 
-export interface IntrospectionVerifierOptions {
+export interface IntrospectionVerifierOptions extends ForeignTokens {
   readonly issuer: string;
   /** Its introspection endpoint. */
   readonly endpoint: string;
@@ -36,6 +35,7 @@ const COOLDOWN = 1;
 export function introspectionVerifier(options: IntrospectionVerifierOptions): TokenVerifier {
   judge(options);
   const { issuer, freshness = 10 } = options;
+  const issuers = Object.freeze([issuer]);
   const ask = asker(options);
   const inactive = createMemory<true>(REMEMBERED_REFUSALS);
   const asked = new Map<string, Promise<Readonly<Record<string, unknown>>>>();
@@ -49,12 +49,9 @@ export function introspectionVerifier(options: IntrospectionVerifierOptions): To
       inactive.keep(token, true);
       throw refused();
     }
-    const claims = completeClaims(response, issuer, now);
-    const checked = checkAccessToken(claims, { issuers: [issuer], ...expectation });
-    return {
-      claims: { ...claims, ...checked } as VerifiedClaims,
-      freshUntil: Math.min(checked.exp, now + freshness),
-    };
+    const answered = completeClaims(response, issuer, now);
+    const { claims, checked } = judgeClaims(answered, issuers, expectation, options);
+    return { claims, freshUntil: Math.min(checked.exp, now + freshness) };
   }
 
   /** One question for a token at a time; after a failure none at all for a moment. */
@@ -72,7 +69,7 @@ export function introspectionVerifier(options: IntrospectionVerifierOptions): To
     return answer;
   }
 
-  return { issuers: Object.freeze([issuer]), verify };
+  return { issuers, opaque: true, verify };
 }
 
 function judge({ issuer, endpoint, clientId, clientSecret }: IntrospectionVerifierOptions): void {

@@ -1,10 +1,10 @@
 /** Verifies JWT access tokens against the keys of their issuer, on the spot. */
-import { checkAccessToken } from '@portcullis/protocol/access-token';
 import { OAuthError } from '@portcullis/protocol/errors';
 import { issuerFault, serverMetadataUrls } from '@portcullis/protocol/issuer';
 import { ConfigurationError } from '../configuration-error.ts';
 import type { VerifiedClaims } from '../principal.ts';
 import type { TokenExpectation, TokenVerifier, VerifiedToken } from '../verifier.ts';
+import { dangerouslyTakeTypes, type ForeignTokens, judgeClaims } from './claims.ts';
 import { type CompactToken, readCompactToken } from './compact-token.ts';
 import {
   createFixedKeys,
@@ -16,7 +16,8 @@ import {
 import { ALGORITHMS, type Algorithm, type KeySet, type PublicKeys, readKeySet } from './public-keys.ts';
 import { askJson, defaultRemoteLimits, type Fetch, isTrustworthy, type RemoteLimits } from './remote.ts';
 
-export interface JwtVerifierOptions {
+export interface JwtVerifierOptions extends ForeignTokens {
+  readonly [dangerouslyTakeTypes]?: readonly string[];
   /** The issuer identifier, byte for byte as its tokens carry it. */
   readonly issuer: string;
   /** Its keys: a fixed set, or a function that gets them, such as `jwks` of an authorization server in this process. */
@@ -52,18 +53,15 @@ export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
   const { issuer, isLive, freshness = 60 } = options;
   const issuers = Object.freeze([issuer]);
   const keys = sourceOf(options);
+  const otherTypes = options[dangerouslyTakeTypes] ?? [];
 
   // What costs nothing comes first, the signature last: junk is refused before any cryptography.
   function verify(token: string, expectation: TokenExpectation): VerifiedToken | Promise<VerifiedToken> {
     const { now } = expectation;
-    const compact = readCompactToken(token);
-    const checked = checkAccessToken(compact.payload, { issuers, ...expectation });
+    const compact = readCompactToken(token, otherTypes);
+    const { claims, checked } = judgeClaims(compact.payload, issuers, expectation, options);
     const { alg: algorithm, kid: keyId } = compact.header;
-    const verified: VerifiedToken = {
-      // What was checked are members of the payload itself.
-      claims: compact.payload as VerifiedClaims,
-      freshUntil: Math.min(checked.exp, now + freshness),
-    };
+    const verified: VerifiedToken = { claims, freshUntil: Math.min(checked.exp, now + freshness) };
     const key = keys.find({ algorithm, keyId, issuedAt: checked.iat }, now);
     if (key instanceof Promise) return key.then((found) => prove(found, token, compact, verified));
     return prove(key, token, compact, verified);

@@ -1,0 +1,65 @@
+/** Several issuers, or several kinds of token, behind one verifier: each token goes to the one that it belongs to. */
+import { OAuthError } from '@portcullis/protocol/errors';
+import { ConfigurationError } from '../configuration-error.ts';
+import type { VerifiedClaims } from '../principal.ts';
+import type { TokenVerifier } from '../verifier.ts';
+import { readIssuer } from './compact-token.ts';
+
+/**
+ * Combines verifiers. A JWT goes to the verifier of the issuer that it names, any other token to the one that takes
+ * opaque ones. No token is ever shown to an issuer that it does not name, so there can be one such verifier only.
+ * @throws ConfigurationError with every fault.
+ */
+export function combineVerifiers(verifiers: readonly TokenVerifier[]): TokenVerifier {
+  const issuers = judge(verifiers);
+  const opaque = verifiers.find((verifier) => verifier.opaque === true);
+  const ofIssuer = new Map<string, TokenVerifier>();
+  // Where an issuer has two, its JWTs are verified on the spot.
+  for (const verifier of verifiers.toSorted(
+    (a, b) => Number(a.opaque ?? false) - Number(b.opaque ?? false),
+  )) {
+    for (const issuer of verifier.issuers) if (!ofIssuer.has(issuer)) ofIssuer.set(issuer, verifier);
+  }
+
+  function choose(token: string): TokenVerifier | undefined {
+    const issuer = readIssuer(token);
+    return issuer === null ? opaque : ofIssuer.get(issuer);
+  }
+
+  const livesOf = (claims: VerifiedClaims): TokenVerifier[] =>
+    verifiers.filter((verifier) => verifier.isLive !== undefined && verifier.issuers.includes(claims.iss));
+
+  return {
+    issuers,
+    ...(opaque !== undefined && { opaque: true }),
+    verify(token, expectation) {
+      const verifier = choose(token);
+      if (verifier !== undefined) return verifier.verify(token, expectation);
+      throw new OAuthError('invalid_token', 'The access token is not valid here.', {
+        reason: 'nobody is trusted for such a token',
+      });
+    },
+    ...(verifiers.some((verifier) => verifier.isLive !== undefined) && {
+      async isLive(claims: VerifiedClaims) {
+        for (const verifier of livesOf(claims)) if ((await verifier.isLive?.(claims)) !== true) return false;
+        return true;
+      },
+    }),
+  };
+}
+
+function judge(verifiers: readonly TokenVerifier[]): readonly string[] {
+  const faults: string[] = [];
+  if (verifiers.length === 0) faults.push('verifiers must name at least one');
+  if (verifiers.filter((verifier) => verifier.opaque === true).length > 1) {
+    faults.push('verifiers: one alone may take opaque tokens, which do not say to whom they can be shown');
+  }
+  for (const isOpaque of [true, false]) {
+    const alike = verifiers.filter((verifier) => (verifier.opaque ?? false) === isOpaque);
+    const named = alike.flatMap((verifier) => verifier.issuers);
+    const twice = named.find((issuer, index) => named.indexOf(issuer) !== index);
+    if (twice !== undefined) faults.push(`verifiers: ${twice} stands there twice`);
+  }
+  if (faults.length > 0) throw new ConfigurationError(faults);
+  return Object.freeze([...new Set(verifiers.flatMap((verifier) => verifier.issuers))]);
+}

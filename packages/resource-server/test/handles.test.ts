@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import { createHandleSeal, createHandleTable, type Principal, principalKey } from '../src/index.ts';
+
+const alice: Principal = {
+  issuer: 'https://as.example',
+  subject: 'alice',
+  clientId: 'app',
+  scopes: [],
+  resource: 'https://api.example/mcp',
+  grantId: null,
+  expiresAt: 0,
+  claims: {},
+};
+
+/** All that differ from her in one thing. */
+const others: readonly (readonly [string, Principal])[] = [
+  ['another person by the same client', { ...alice, subject: 'bob' }],
+  ['the same person by another client', { ...alice, clientId: 'other' }],
+  ['the same subject of another issuer', { ...alice, issuer: 'https://evil.example' }],
+  ['one whose names run together alike', { ...alice, clientId: 'app","alice', subject: '' }],
+];
+
+describe('a table of handles', () => {
+  it.each(others)('[S-SESS-42] T101 finds nothing for %s', (_, other) => {
+    const table = createHandleTable<{ data: string }>();
+    const value = { data: 'hers' };
+    const handle = table.open(alice, value);
+    expect(table.find(other, handle)).toBeUndefined();
+    table.close(other, handle);
+    expect(table.bind(other, handle, { data: 'theirs' })).toBe(false);
+    expect(table.find(alice, handle)).toBe(value);
+    table.close(alice, handle);
+    expect(table.find(alice, handle)).toBeUndefined();
+  });
+
+  it('[S-SESS-41] makes handles that cannot be guessed', () => {
+    const table = createHandleTable<number>();
+    const handles = Array.from({ length: 100 }, (_, index) => table.open(alice, index));
+    expect(new Set(handles).size).toBe(100);
+    for (const handle of handles)
+      expect(handle).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  });
+
+  it('closes the oldest of whoever opens too many, and of nobody else', () => {
+    const closed: string[] = [];
+    const table = createHandleTable<string>({ mostEach: 2, onClosed: (value) => closed.push(value) });
+    const bob = { ...alice, subject: 'bob' };
+    const his = table.open(bob, 'his');
+    const [first, second, third] = ['1', '2', '3'].map((value) => table.open(alice, value));
+    expect(closed).toEqual(['1']);
+    expect([first, second, third].map((handle) => table.find(alice, handle ?? ''))).toEqual([
+      undefined,
+      '2',
+      '3',
+    ]);
+    expect(table.find(bob, his)).toBe('his');
+  });
+
+  it('turns newcomers away when it is full', () => {
+    const table = createHandleTable<number>({ most: 1 });
+    const handle = table.open(alice, 1);
+    const bob = { ...alice, subject: 'bob' };
+    expect(() => table.open(bob, 2)).toThrow(expect.objectContaining({ status: 503 }));
+    table.close(alice, handle);
+    expect(table.find(bob, table.open(bob, 2))).toBe(2);
+  });
+});
+
+describe('sealed handles', () => {
+  const secret = new Uint8Array(32).fill(1);
+
+  it.each(others)('[S-SESS-42] T101 are worth nothing to %s', async (_, other) => {
+    const handle = await createHandleSeal(secret).seal(alice, 'task 7 ü');
+    expect(await createHandleSeal(secret).unseal(other, handle)).toBeNull();
+    expect(await createHandleSeal(secret).unseal(alice, handle)).toBe('task 7 ü');
+  });
+
+  it('T101 cannot be changed, made without the secret, or taken from plain text', async () => {
+    const seal = createHandleSeal(secret);
+    const handle = await seal.seal(alice, 'task 7');
+    const [, tag] = handle.split('.');
+    const foreign = await createHandleSeal(new Uint8Array(32).fill(2)).seal(alice, 'task 7');
+    for (const wrong of [
+      `${btoa('task 8')}.${tag}`,
+      foreign,
+      'task 7',
+      `${handle}.x`,
+      `${handle}!`,
+      '.',
+      '',
+    ]) {
+      expect(await seal.unseal(alice, wrong)).toBeNull();
+    }
+    expect(() => createHandleSeal(new Uint8Array(16))).toThrow('32 bytes');
+  });
+});
+
+it('principals have keys that cannot be mistaken', () => {
+  const keys = [alice, ...others.map(([, other]) => other)].map(principalKey);
+  expect(new Set(keys).size).toBe(keys.length);
+});

@@ -1,0 +1,179 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import {
+  ConfigurationError,
+  combineVerifiers,
+  dangerouslyTakeAudiences,
+  dangerouslyTakeTypes,
+  introspectionVerifier,
+  type JwtVerifierOptions,
+  type TokenVerifier,
+} from '../src/index.ts';
+import { createIssuer, goodClaims, ISSUER, NOW, RESOURCE, type TestIssuer } from './support/issuer.ts';
+
+const EXPECTED = { resource: RESOURCE, now: NOW, skew: 0 };
+const OTHER = 'https://other.example';
+
+let issuer: TestIssuer;
+let other: TestIssuer;
+
+beforeAll(async () => {
+  issuer = await createIssuer();
+  other = await createIssuer(OTHER);
+});
+
+const subjectOf = async (verifier: TokenVerifier, token: string): Promise<string> =>
+  (await verifier.verify(token, EXPECTED)).claims.sub;
+
+const refusal = async (verifier: TokenVerifier, token: string): Promise<unknown> => {
+  try {
+    return await subjectOf(verifier, token);
+  } catch (error) {
+    return (error as { code?: unknown }).code;
+  }
+};
+
+/** Introspection that knows one token, and keeps what it was shown. */
+function introspecting(of: string, shown: string[] = []): TokenVerifier {
+  return introspectionVerifier({
+    issuer: of,
+    endpoint: `${of}/introspect`,
+    clientId: 'guard',
+    clientSecret: 'secret',
+    fetch: async (_url, init) => {
+      const token = new URLSearchParams(String(init.body)).get('token') ?? '';
+      shown.push(token);
+      return Response.json(
+        token.startsWith('opaque') ? { active: true, ...goodClaims(of) } : { active: false },
+      );
+    },
+  });
+}
+
+describe('several verifiers', () => {
+  it('judge each JWT by the keys of the issuer that it names', async () => {
+    const verifier = combineVerifiers([issuer.verifier(), other.verifier()]);
+    expect(verifier.issuers).toEqual([ISSUER, OTHER]);
+    expect(await subjectOf(verifier, await issuer.token())).toBe('alice');
+    expect(await subjectOf(verifier, await other.token({ sub: 'bob' }))).toBe('bob');
+    for (const token of [
+      await issuer.token({ iss: OTHER }),
+      await other.token({ iss: ISSUER }),
+      await issuer.token({ iss: 'https://evil.example' }),
+      'opaque',
+    ]) {
+      expect(await refusal(verifier, token)).toBe('invalid_token');
+    }
+  });
+
+  it('judge a token by its shape: a JWT on the spot, any other by asking', async () => {
+    const shown: string[] = [];
+    const verifier = combineVerifiers([introspecting(ISSUER, shown), issuer.verifier()]);
+    expect(await subjectOf(verifier, 'opaque-1')).toBe('alice');
+    expect(await subjectOf(verifier, await issuer.token())).toBe('alice');
+    expect(shown).toEqual(['opaque-1']);
+    expect(await refusal(verifier, 'unknown')).toBe('invalid_token');
+  });
+
+  it('show no JWT to an issuer that it does not name', async () => {
+    const shown: string[] = [];
+    const verifier = combineVerifiers([issuer.verifier(), introspecting(OTHER, shown)]);
+    await refusal(verifier, await issuer.token({ exp: NOW - 10 }));
+    await refusal(verifier, await issuer.token({ iss: 'https://evil.example' }));
+    expect(shown).toEqual([]);
+    await refusal(verifier, await other.token());
+    expect(shown.length).toBe(1);
+  });
+
+  it('ask all of an issuer whether a token still stands', async () => {
+    const dead = combineVerifiers([issuer.verifier({ isLive: () => false }), other.verifier()]);
+    const claims = async (of: TestIssuer) => (await dead.verify(await of.token(), EXPECTED)).claims;
+    expect(await dead.isLive?.(await claims(issuer))).toBe(false);
+    expect(await dead.isLive?.(await claims(other))).toBe(true);
+    expect(combineVerifiers([issuer.verifier()]).isLive).toBeUndefined();
+  });
+
+  it('are refused when it is not clear which one is meant', () => {
+    expect(() => combineVerifiers([])).toThrow(ConfigurationError);
+    expect(() => combineVerifiers([issuer.verifier(), issuer.verifier()])).toThrow('stands there twice');
+    expect(() => combineVerifiers([introspecting(ISSUER), introspecting(OTHER)])).toThrow(
+      'one alone may take opaque',
+    );
+  });
+});
+
+describe('tokens of foreign issuers', () => {
+  const cases: readonly [
+    string,
+    Record<string, unknown>,
+    Partial<JwtVerifierOptions>,
+    Record<string, unknown>?,
+  ][] = [
+    ['another audience', { aud: 'api://default' }, { [dangerouslyTakeAudiences]: ['api://default'] }],
+    [
+      'another audience in a list',
+      { aud: ['x', 'api://default'] },
+      { [dangerouslyTakeAudiences]: ['api://default'] },
+    ],
+    ['no audience', { aud: undefined }, { [dangerouslyTakeAudiences]: [null] }],
+    ['several audiences', { aud: [RESOURCE, 'https://other.example'] }, { severalAudiences: true }],
+    ['another type', {}, { [dangerouslyTakeTypes]: ['JWT'] }, { typ: 'JWT' }],
+    ['no type', {}, { [dangerouslyTakeTypes]: [''] }, { typ: undefined }],
+    [
+      'claims by other names',
+      { client_id: undefined, azp: 'app', scope: undefined, scp: ['a', 'b'], jti: undefined, uti: 'u' },
+      {
+        translate: ({ azp, scp, uti }) => ({ client_id: azp, scope: (scp as string[]).join(' '), jti: uti }),
+      },
+    ],
+  ];
+
+  it.each(cases)(
+    '[S-AUD-2] with %s are taken only where the configuration says so',
+    async (_, claims, options, header) => {
+      const token = await issuer.token(claims, header);
+      expect(await refusal(issuer.verifier(), token)).toBe('invalid_token');
+      expect(await subjectOf(issuer.verifier(options), token)).toBe('alice');
+    },
+  );
+
+  it('[S-AUD-2] are still refused for any other audience or type', async () => {
+    const verifier = issuer.verifier({
+      [dangerouslyTakeAudiences]: ['api://default'],
+      [dangerouslyTakeTypes]: ['JWT'],
+      severalAudiences: true,
+    });
+    for (const token of [
+      await issuer.token({ aud: 'https://other.example' }),
+      await issuer.token({ aud: undefined }),
+      await issuer.token({ aud: ['https://other.example', `${RESOURCE}/`] }),
+      await issuer.token({}, { typ: 'logout+jwt' }),
+      await issuer.token({}, { typ: undefined }),
+    ]) {
+      expect(await refusal(verifier, token)).toBe('invalid_token');
+    }
+  });
+
+  it('cannot be translated into tokens of somebody else, for somewhere else, or for ever', async () => {
+    const translate = () => ({
+      iss: ISSUER,
+      aud: RESOURCE,
+      exp: NOW + 1000,
+      nbf: NOW - 1000,
+      iat: NOW - 1000,
+      cnf: undefined,
+      sub: 'mallory',
+    });
+    const verifier = issuer.verifier({ translate });
+    for (const claims of [
+      { iss: OTHER },
+      { aud: 'https://other.example' },
+      { exp: NOW - 10 },
+      { nbf: NOW + 100 },
+      { iat: NOW + 100 },
+      { cnf: { jkt: 'x' } },
+    ]) {
+      expect(await refusal(verifier, await issuer.token(claims))).toBe('invalid_token');
+    }
+    expect(await subjectOf(verifier, await issuer.token())).toBe('mallory');
+  });
+});
