@@ -146,10 +146,13 @@ describe('a second implementation', () => {
         issuedAt: 1_800_000_000,
         lifetime: 600,
       });
-      const token = tokens.sign(claims);
+      const token = await tokens.sign(claims);
       const read = await jwtVerify(token, key, { typ: 'at+jwt', currentDate: new Date(1_800_000_100_000) });
       expect(read.payload).toEqual(claims);
       expect(tokens.read(token)).toEqual(claims);
+      // What was found to be signed is remembered: only the whole token, to the letter.
+      expect(tokens.read(token)).toEqual(claims);
+      expect(tokens.read(tampered(token))).toBeNull();
     }
     const foreign = await new SignJWT({ jti: 'x' })
       .setProtectedHeader({ alg: 'ES256', typ: 'JWT', kid: record.id })
@@ -157,3 +160,10 @@ describe('a second implementation', () => {
     expect(tokens.read(foreign)).toBeNull();
   });
 });
+
+/** Another payload under the same header and signature. */
+function tampered(token: string): string {
+  const [header, payload = '', signature] = token.split('.');
+  const claims = JSON.parse(Buffer.from(payload, 'base64url').toString());
+  return `${header}.${Buffer.from(JSON.stringify({ ...claims, sub: 'user_other' })).toString('base64url')}.${signature}`;
+}

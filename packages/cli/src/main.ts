@@ -2,7 +2,14 @@
 /** The command `portcullis`. */
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { exitCodeOf } from './client/exit-codes.ts';
+import { defineAccounts } from './commands/accounts.ts';
+import { defineCall } from './commands/call.ts';
 import { defineKeys } from './commands/keys.ts';
+import { defineLogin } from './commands/login.ts';
+import { defineLogout } from './commands/logout.ts';
+import { defineToken } from './commands/token.ts';
+import { defineTools } from './commands/tools.ts';
 import { defineUp } from './commands/up.ts';
 import { defineUsers } from './commands/users.ts';
 import { reasonOf, SettingsError } from './faults.ts';
@@ -13,6 +20,12 @@ const commands: readonly ((program: Command, surroundings: Surroundings) => void
   defineUp,
   defineUsers,
   defineKeys,
+  defineLogin,
+  defineLogout,
+  defineAccounts,
+  defineToken,
+  defineTools,
+  defineCall,
 ];
 
 const manifest: { readonly version: string } = JSON.parse(
@@ -22,6 +35,7 @@ const manifest: { readonly version: string } = JSON.parse(
 const surroundings: Surroundings = {
   environment: process.env,
   folder: process.cwd(),
+  streams: { input: process.stdin, output: process.stdout, errors: process.stderr },
   write: (text) => process.stdout.write(text),
   complain: (line) => process.stderr.write(`portcullis: ${line}\n`),
   styled: process.stdout.isTTY && process.stdout.hasColors(),
@@ -38,6 +52,6 @@ try {
   await program.parseAsync();
 } catch (error) {
   const lines = error instanceof SettingsError ? error.faults : [reasonOf(error)];
-  for (const line of lines) surroundings.complain(line);
-  process.exit(1);
+  for (const line of lines.filter((line) => line !== '')) surroundings.complain(line);
+  process.exit(exitCodeOf(error));
 }

@@ -77,7 +77,7 @@ async function redeem(
     lastUsedFrom: from,
   };
   const holder = { subject: accountId, clientId: client.id, grantId, workspace, until: expiresAt };
-  const answer = mint(holder, narrowed, now);
+  const answer = await mint(holder, narrowed, now);
   const refreshToken = client.metadata.grant_types.includes('refresh_token') ? newSecret() : null;
   const record = refreshToken === null ? null : refreshTokens.record(refreshToken, grant, now);
   // Point of no return: the code is spent, the grant exists.

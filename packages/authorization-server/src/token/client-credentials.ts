@@ -39,7 +39,7 @@ export function createClientCredentialsGrant({ configuration, mint }: GrantHands
       workspace: null,
       until: Number.MAX_SAFE_INTEGER,
     };
-    const answer = mint(holder, narrowed, clock());
+    const answer = await mint(holder, narrowed, clock());
     events({ type: 'token.issued', grantType: 'client_credentials', clientId: client.id, ...narrowed });
     return answer;
   };

@@ -17,11 +17,11 @@ interface Holder {
 }
 
 /** Makes an access token and its answer, without a refresh token. */
-export type Mint = (holder: Holder, narrowed: Narrowed, now: number) => TokenResponse;
+export type Mint = (holder: Holder, narrowed: Narrowed, now: number) => Promise<TokenResponse>;
 
 /** `scope` is always told, because it MUST be when it is not what was asked for. @see OAuth 2.1 draft 13 §3.2.3 */
 export function createMint({ issuer, lifetimes }: Configuration, { sign }: AccessTokens): Mint {
-  return ({ subject, clientId, grantId, workspace, until }, { resource, scopes }, now) => {
+  return async ({ subject, clientId, grantId, workspace, until }, { resource, scopes }, now) => {
     const lifetime = Math.min(lifetimes.accessToken, until - now);
     const claims = accessTokenClaims({
       issuer,
@@ -36,7 +36,7 @@ export function createMint({ issuer, lifetimes }: Configuration, { sign }: Acces
       tokenId: newIdentifier('token'),
     });
     return {
-      access_token: sign(claims),
+      access_token: await sign(claims),
       token_type: 'Bearer',
       expires_in: lifetime,
       ...(scopes.length > 0 && { scope: formatScopes(scopes) }),

@@ -37,7 +37,7 @@ export function createRefreshGrant({ configuration, mint, refreshTokens }: Grant
       workspace: grant.workspace,
       until: grant.expiresAt,
     };
-    const answer = mint(holder, narrowed, now);
+    const answer = await mint(holder, narrowed, now);
     const successor = refreshTokens.successorOf(request.refreshToken);
     const record = refreshTokens.record(successor, grant, now);
     // Point of no return: the successor takes the token's place.

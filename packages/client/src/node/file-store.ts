@@ -19,6 +19,8 @@ export interface FileStoreOptions {
 
 /** A file store has to be closed when it is not needed any more. */
 export interface FileStore extends CredentialStore {
+  /** All records, of all servers and accounts. */
+  all(): Promise<readonly CredentialRecord[]>;
   close(): void;
 }
 
@@ -61,6 +63,9 @@ export function openFileStore(path: string, options: FileStoreOptions = {}): Fil
       return statement('SELECT * FROM records WHERE server = ? AND account = ?')
         .all(server, account)
         .map(readRecord);
+    },
+    async all() {
+      return statement('SELECT * FROM records ORDER BY server, account, issuer').all().map(readRecord);
     },
     async save(record) {
       const { server, issuer, account } = record.key;

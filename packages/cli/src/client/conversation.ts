@@ -1,0 +1,118 @@
+/** A conversation with a server: asked by the stateless wire where it knows that, else within a session. */
+import type { Fetch } from '@portcullis/client';
+import { profileC, profileD } from '@portcullis/protocol';
+import { createHttpWire } from './http-wire.ts';
+import {
+  CAPABILITIES_KEY,
+  CLIENT_INFO_KEY,
+  type Id,
+  isObject,
+  isResponse,
+  type Message,
+  type RpcError,
+  readRpcError,
+  VERSION_KEY,
+} from './json-rpc.ts';
+
+/** The server answered with an error. */
+export class ServerError extends Error {
+  override readonly name: string = 'ServerError';
+  readonly rpc: RpcError;
+
+  constructor(rpc: RpcError) {
+    super(rpc.message);
+    this.rpc = rpc;
+  }
+}
+
+export interface Conversation {
+  /** The revision that is spoken. */
+  readonly revision: string;
+  ask(method: string, parameters?: Readonly<Record<string, unknown>>): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+export interface ConversationOptions {
+  readonly url: string;
+  readonly fetch: Fetch;
+  readonly version: string;
+}
+
+/** Begins one. Throws what `fetch` throws, and ServerError. */
+export async function converse({ url, fetch, version }: ConversationOptions): Promise<Conversation> {
+  const clientInfo = { name: 'portcullis', version };
+  const waiting = new Map<Id, (answer: Message) => void>();
+  let failure: unknown = null;
+  let count = 0;
+  const wire = createHttpWire({
+    url,
+    fetch,
+    complain(error) {
+      failure = error;
+    },
+    receive(message) {
+      if (isResponse(message) && message.id !== null && message.id !== undefined)
+        waiting.get(message.id)?.(message);
+      // Nothing that a server could ask of its client is offered here.
+      else if (message.id !== undefined && message.id !== null) void refuse(message.id);
+    },
+  });
+  const stateless = {
+    [VERSION_KEY]: profileD.revision,
+    [CLIENT_INFO_KEY]: clientInfo,
+    [CAPABILITIES_KEY]: {},
+  };
+
+  if (await speaksStateless()) {
+    return {
+      revision: profileD.revision,
+      ask: (method, parameters = {}) => ask(method, { ...parameters, _meta: stateless }),
+      close: wire.close,
+    };
+  }
+  const begun = await ask('initialize', {
+    protocolVersion: profileC.revision,
+    capabilities: {},
+    clientInfo,
+  });
+  await wire.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
+  const revision = isObject(begun) ? begun['protocolVersion'] : undefined;
+  return { revision: typeof revision === 'string' ? revision : profileC.revision, ask, close: wire.close };
+
+  async function speaksStateless(): Promise<boolean> {
+    try {
+      const found = await ask('server/discover', { _meta: stateless });
+      const versions = isObject(found) ? found['supportedVersions'] : undefined;
+      return Array.isArray(versions) && versions.includes(profileD.revision);
+    } catch (error) {
+      // A server of an older revision does not know the question, each in its own way.
+      if (error instanceof ServerError) return false;
+      throw error;
+    }
+  }
+
+  async function ask(method: string, params: Readonly<Record<string, unknown>> = {}): Promise<unknown> {
+    const id = ++count;
+    let answer: Message | null = null;
+    waiting.set(id, (message) => {
+      answer = message;
+    });
+    failure = null;
+    await wire.send({ jsonrpc: '2.0', id, method, params });
+    waiting.delete(id);
+    return resultOf(answer);
+  }
+
+  function resultOf(answer: Message | null): unknown {
+    // An error of the client says more than the answer that was made up for it.
+    if (failure instanceof Error && 'code' in failure) throw failure;
+    if (answer === null) throw new ServerError({ code: -32603, message: 'The server did not answer.' });
+    if ('error' in answer) throw new ServerError(readRpcError(answer.error));
+    return answer.result;
+  }
+
+  async function refuse(id: Id): Promise<void> {
+    const error = { code: -32601, message: 'Not offered.' };
+    await wire.send({ jsonrpc: '2.0', id, error }).catch(() => undefined);
+  }
+}

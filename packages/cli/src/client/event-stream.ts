@@ -1,0 +1,65 @@
+/** Server-sent events, read from the body of an answer, each at most so long. */
+
+export interface ServerEvent {
+  readonly type: string;
+  readonly text: string;
+  /** The last identifier that was told; `null`: none so far. */
+  readonly id: string | null;
+  /** Milliseconds that the server wants to be left alone before another try; `null`: not told so far. */
+  readonly retry: number | null;
+}
+
+/** Characters of one event. A tool may answer with pictures, but not without end. */
+const LONGEST = 64 * 1024 * 1024;
+
+/** @see https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation */
+export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {
+  let id: string | null = null;
+  let retry: number | null = null;
+  let type = '';
+  let text: string[] = [];
+  let size = 0;
+  for await (const line of readLines(body)) {
+    if (line === '') {
+      // An event without data still tells its identifier.
+      if (text.length > 0 || id !== null) yield { type: type || 'message', text: text.join('\n'), id, retry };
+      type = '';
+      text = [];
+      size = 0;
+      continue;
+    }
+    const colon = line.indexOf(':');
+    if (colon === 0) continue;
+    const name = colon === -1 ? line : line.slice(0, colon);
+    const value = colon === -1 ? '' : line.slice(colon + 1).replace(/^ /, '');
+    if (name === 'data') text.push(value);
+    else if (name === 'event') type = value;
+    else if (name === 'id' && !value.includes('\0')) id = value;
+    else if (name === 'retry' && /^\d{1,9}$/.test(value)) retry = Number(value);
+    size += line.length;
+    if (size > LONGEST) throw new Error('an event without end');
+  }
+}
+
+async function* readLines(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  // Kept in pieces until a line ends: a long one would be searched again with every piece.
+  let pieces: string[] = [];
+  let size = 0;
+  let first = true;
+  for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
+    const piece = first ? chunk.replace(/^\ufeff/, '') : chunk;
+    first = false;
+    pieces.push(piece);
+    size += piece.length;
+    if (size > LONGEST) throw new Error('an event without end');
+    if (!/[\r\n]/.test(piece) && !pieces.at(-2)?.endsWith('\r')) continue;
+    // A return at the end may be the first half of a line end.
+    const lines = pieces.join('').split(/\r\n|\n|\r(?!$)/);
+    const rest = lines.pop() ?? '';
+    pieces = [rest];
+    size = rest.length;
+    yield* lines;
+  }
+  const rest = pieces.join('');
+  if (rest.endsWith('\r')) yield rest.slice(0, -1);
+}

@@ -1,0 +1,60 @@
+/** Exit codes of the commands that act as a client: which kind of thing went wrong, for scripts. */
+import { ClientError, type ClientErrorCode } from '@portcullis/client';
+
+/** In the order of the help text. */
+export const exitCodes = {
+  done: 0,
+  usage: 1,
+  toolFailed: 2,
+  signIn: 3,
+  temporary: 4,
+  rules: 5,
+  interrupted: 130,
+} as const;
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+
+/** Ends a command with a code of its own. What there was to say has been said when `message` is empty. */
+export class CommandFailure extends Error {
+  override readonly name: string = 'CommandFailure';
+  readonly code: ExitCode;
+
+  constructor(code: ExitCode, message = '') {
+    super(message);
+    this.code = code;
+  }
+}
+
+const USAGE: ReadonlySet<ClientErrorCode> = new Set([
+  'configuration_invalid',
+  'server_url_invalid',
+  'store_unusable',
+]);
+
+const SIGN_IN: ReadonlySet<ClientErrorCode> = new Set([
+  'sign_in_needed',
+  'authorization_denied',
+  'authorization_failed',
+  'registration_needed',
+  'cancelled',
+  'token_refused',
+]);
+
+export function exitCodeOf(error: unknown): ExitCode {
+  if (error instanceof CommandFailure) return error.code;
+  if (!(error instanceof ClientError) || USAGE.has(error.code)) return exitCodes.usage;
+  if (SIGN_IN.has(error.code)) return exitCodes.signIn;
+  return error.temporary ? exitCodes.temporary : exitCodes.rules;
+}
+
+/** What the help texts say of them. */
+export const exitCodeHelp: string = [
+  'Exit codes:',
+  '  0    done',
+  '  1    wrong usage, wrong settings, or something unforeseen',
+  '  2    the server answered the call with an error',
+  '  3    somebody has to sign in, or the sign-in was declined or failed',
+  '  4    a server could not be reached or is out of order: try again later',
+  '  5    a server breaks a rule, and nothing was sent to it',
+  '  130  interrupted',
+].join('\n');

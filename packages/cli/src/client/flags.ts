@@ -1,0 +1,79 @@
+/** Options that all commands of the client share, and how they are read. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { exitCodeHelp } from './exit-codes.ts';
+
+/** What commander makes of the options. */
+export interface ClientFlags {
+  readonly account: string;
+  readonly credentials?: string;
+  readonly revision?: string;
+  readonly trustOrigin?: readonly string[];
+  readonly json?: true;
+}
+
+/** Of commands that may have to sign somebody in. */
+export interface SignInFlags extends ClientFlags {
+  /** `--no-browser` makes it false. */
+  readonly browser: boolean;
+  readonly device?: true;
+  readonly application?: true;
+  readonly clientId?: string;
+  readonly clientSecretFile?: string;
+  readonly clientMetadataUrl?: string;
+  readonly port?: number;
+  readonly scope?: readonly string[];
+  readonly stepUp?: true;
+}
+
+const accountOption = () =>
+  new Option('--account <name>', 'which of several accounts at this server')
+    .default('default')
+    .argParser(readName);
+
+const credentialsOption = () =>
+  new Option(
+    '--credentials <file>',
+    'where credentials are kept [PORTCULLIS_CREDENTIALS, a folder of the system for settings]',
+  );
+
+/** Adds what every command of the client takes, and the table of exit codes. */
+export function addClientOptions(command: Command): Command {
+  return command
+    .addOption(accountOption())
+    .addOption(credentialsOption())
+    .option('--revision <date>', 'pin the revision of the specification, by its date')
+    .option('--trust-origin <origin...>', 'other origins where endpoints and metadata may be')
+    .addHelpText('after', `\n${exitCodeHelp}`);
+}
+
+/** Adds what a sign-in takes. Secrets are never among the arguments. */
+export function addSignInOptions(command: Command): Command {
+  return addClientOptions(command)
+    .option('--no-browser', 'print the address to open, and read the address at which the browser ended')
+    .option('--device', 'sign in on another device, by a short code')
+    .option('--application', 'act as the application itself: client credentials')
+    .option('--client-id <id>', 'a client that is registered already')
+    .option(
+      '--client-secret-file <file>',
+      'file with its secret, - for standard input [PORTCULLIS_CLIENT_SECRET]',
+    )
+    .option('--client-metadata-url <url>', 'address of a client ID metadata document to be known by')
+    .option('--port <number>', 'port of this computer where the browser comes back', readPort)
+    .option('--scope <scopes...>', 'ask for these scopes instead of those that the server names')
+    .option('--step-up', 'ask for more scopes without asking here first; the consent page asks all the same');
+}
+
+export function addJsonOption(command: Command): Command {
+  return command.option('--json', 'for programs');
+}
+
+function readName(text: string): string {
+  if (text.trim() === '' || text.length > 100) throw new InvalidArgumentError('It must be a short name.');
+  return text;
+}
+
+function readPort(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(port >= 1 && port <= 65_535)) throw new InvalidArgumentError('It must be a port.');
+  return port;
+}

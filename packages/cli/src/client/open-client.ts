@@ -1,0 +1,234 @@
+/** The client of a command: made from its options, talking with the person in front of it. */
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import {
+  type Client,
+  ClientError,
+  type ClientEvent,
+  createPasteReceiver,
+  type DevicePrompt,
+  type RegistrationQuestion,
+  type RegistrationReply,
+} from '@portcullis/client';
+import {
+  createNodeClient,
+  createSystemBrowser,
+  type FileStore,
+  type NodeClientOptions,
+  openCredentialStore,
+} from '@portcullis/client/node';
+import type { Scopes } from '@portcullis/protocol';
+import { reasonOf, SettingsError } from '../faults.ts';
+import type { Surroundings } from '../surroundings.ts';
+import { cleanLine } from '../terminal/clean.ts';
+import { createTerminal, type Terminal } from '../terminal/terminal.ts';
+import { credentialsPlace } from './credentials-place.ts';
+import type { ClientFlags, SignInFlags } from './flags.ts';
+
+/** What a command of the client works with. */
+export interface ClientCase {
+  readonly client: Client;
+  readonly terminal: Terminal;
+}
+
+/** Lends the store of the credentials, and closes it. */
+export async function withStore<T>(
+  flags: Pick<ClientFlags, 'credentials'>,
+  surroundings: Surroundings,
+  act: (store: FileStore, terminal: Terminal) => Promise<T>,
+): Promise<T> {
+  const { streams, environment, folder } = surroundings;
+  process.umask(0o077);
+  const terminal = createTerminal(streams, environment);
+  try {
+    const store = await openCredentialStore(credentialsPlace(flags.credentials, environment, folder));
+    try {
+      return await act(store, terminal);
+    } finally {
+      store.close();
+    }
+  } finally {
+    terminal.close();
+  }
+}
+
+/** Lends a client that signs the person in as the options say. */
+export function withClient<T>(
+  serverUrl: string,
+  flags: SignInFlags,
+  surroundings: Surroundings,
+  act: (situation: ClientCase) => Promise<T>,
+  more: Partial<NodeClientOptions> = {},
+): Promise<T> {
+  return withStore(flags, surroundings, async (store, terminal) => {
+    const options = await clientOptions(serverUrl, flags, surroundings, terminal);
+    return act({ client: createNodeClient({ ...options, store, ...more }), terminal });
+  });
+}
+
+/** Lends a client that never asks anybody. */
+export function withQuietClient<T>(
+  serverUrl: string,
+  flags: ClientFlags,
+  surroundings: Surroundings,
+  act: (situation: ClientCase) => Promise<T>,
+): Promise<T> {
+  return withStore(flags, surroundings, (store, terminal) =>
+    act({ client: createNodeClient({ ...commonOptions(serverUrl, flags), store }), terminal }),
+  );
+}
+
+function commonOptions(serverUrl: string, flags: ClientFlags): NodeClientOptions {
+  return {
+    serverUrl,
+    account: flags.account,
+    trustedOrigins: flags.trustOrigin ?? [],
+    ...(flags.revision !== undefined && { revision: flags.revision }),
+  };
+}
+
+async function clientOptions(
+  serverUrl: string,
+  flags: SignInFlags,
+  surroundings: Surroundings,
+  terminal: Terminal,
+): Promise<NodeClientOptions> {
+  const secret = await readClientSecret(flags, surroundings);
+  const { clientId, clientMetadataUrl } = flags;
+  return {
+    ...commonOptions(serverUrl, flags),
+    ...grantOptions(flags, terminal),
+    ...browserOptions(flags, terminal),
+    registration: {
+      clientName: 'Portcullis',
+      ...(clientMetadataUrl !== undefined && { metadataDocumentUrl: clientMetadataUrl }),
+      ...(clientId !== undefined && {
+        preregistered: [{ clientId, ...(secret !== null && { clientSecret: secret }) }],
+      }),
+      ...(terminal.interactive && { ask: (question) => askForClient(question, terminal) }),
+    },
+    ...(flags.scope !== undefined && { scopes: { only: flags.scope } }),
+    confirmStepUp: (added) => confirmStepUp(added, flags, terminal),
+    onEvent: (event) => terminal.during(activityOf(event)),
+  };
+}
+
+function grantOptions(flags: SignInFlags, terminal: Terminal): Pick<NodeClientOptions, 'grant'> {
+  if (flags.application) return { grant: { kind: 'application' } };
+  if (flags.device) return { grant: { kind: 'device', show: (prompt) => showCode(prompt, terminal) } };
+  return {};
+}
+
+function browserOptions(
+  flags: SignInFlags,
+  terminal: Terminal,
+): Pick<NodeClientOptions, 'browser' | 'receiver' | 'loopback'> {
+  const loopback = flags.port === undefined ? {} : { loopback: { port: flags.port } };
+  if (flags.browser) {
+    const browser = createSystemBrowser();
+    return {
+      ...loopback,
+      browser: {
+        async open(url) {
+          terminal.tell(`Sign in in the browser. If none opens, open this address yourself:\n${url}`);
+          terminal.during('Waiting for the sign-in in the browser');
+          await browser.open(url);
+        },
+      },
+    };
+  }
+  return {
+    browser: { open: async (url) => terminal.tell(`Open this address in any browser:\n${url}`) },
+    receiver: createPasteReceiver({
+      read: () => terminal.ask('Paste the address at which the browser ended: '),
+      tell: (message) => terminal.tell(message),
+      ...(flags.port !== undefined && { redirectUri: `http://127.0.0.1:${flags.port}/callback` }),
+    }),
+  };
+}
+
+function showCode(prompt: DevicePrompt, terminal: Terminal): void {
+  const { userCode, verificationUri, verificationUriComplete, expiresIn } = prompt;
+  terminal.tell(`Open ${verificationUri} on any device, and enter ${userCode} there.`);
+  if (verificationUriComplete !== null) terminal.tell(`Or open ${verificationUriComplete}`);
+  terminal.during(`Waiting for the sign-in, for ${Math.ceil(expiresIn / 60)} minutes at most`);
+}
+
+/** The person sees what would be added, before any page does. */
+async function confirmStepUp(added: Scopes, flags: SignInFlags, terminal: Terminal): Promise<boolean> {
+  const names = added.map(cleanLine).join(', ');
+  terminal.during(null);
+  if (flags.stepUp) {
+    terminal.tell(`The server asks for more: ${names}.`);
+    return true;
+  }
+  if (terminal.interactive)
+    return terminal.confirm(`The server asks for more: ${names}. Ask the authorization server for it?`);
+  terminal.tell(
+    `The server asks for more: ${names}. Nobody is here to allow that: run again with --step-up.`,
+  );
+  return false;
+}
+
+async function askForClient(
+  question: RegistrationQuestion,
+  terminal: Terminal,
+): Promise<RegistrationReply | null> {
+  terminal.tell(
+    [
+      `${cleanLine(question.issuer)} does not let clients register themselves. Register one there by hand:`,
+      `  type           ${question.applicationType} application`,
+      `  grants         ${question.grantTypes.join(', ')}`,
+      `  redirect URIs  ${question.redirectUris.join(' and ')}`,
+    ].join('\n'),
+  );
+  const clientId = (await terminal.ask('Its client ID (nothing to give up): ')).trim();
+  if (clientId === '') return null;
+  const clientSecret = (await terminal.askSecret('Its client secret, if it has one: ')).trim();
+  return { clientId, ...(clientSecret !== '' && { clientSecret }) };
+}
+
+/** A secret comes from a file, from standard input, or from the environment: other users can read command lines. */
+async function readClientSecret(
+  { clientSecretFile, clientId }: SignInFlags,
+  { environment, folder, streams }: Surroundings,
+): Promise<string | null> {
+  const named = environment['PORTCULLIS_CLIENT_SECRET'] ?? '';
+  if (clientSecretFile === undefined) return named === '' ? null : named;
+  if (clientId === undefined)
+    throw new SettingsError(['--client-secret-file needs --client-id: whose secret is it?']);
+  try {
+    const read =
+      clientSecretFile === '-' ? text(streams.input) : readFile(resolve(folder, clientSecretFile), 'utf8');
+    return (await read).trim();
+  } catch (cause) {
+    throw new SettingsError([`--client-secret-file cannot be read: ${reasonOf(cause)}`], { cause });
+  }
+}
+
+/** What is going on after an event. */
+function activityOf(event: ClientEvent): string | null {
+  switch (event.type) {
+    case 'discovered':
+      return `Asking ${cleanLine(event.issuer)}`;
+    case 'registered':
+      return `Preparing the sign-in at ${cleanLine(event.issuer)}`;
+    case 'sign_in':
+      return `Signing in at ${cleanLine(event.issuer)}`;
+    case 'tokens_obtained':
+    case 'tokens_refreshed':
+      return 'Waiting for the server';
+    default:
+      return null;
+  }
+}
+
+/** The session as a command needs it. Throws ClientError `sign_in_needed`. */
+export function signInNeeded(serverUrl: string, account: string): ClientError {
+  const flag = account === 'default' ? '' : ` --account ${account}`;
+  return new ClientError(
+    'sign_in_needed',
+    `There is no session. Sign in: portcullis login ${serverUrl}${flag}`,
+  );
+}

@@ -1,0 +1,128 @@
+/** `portcullis call`: one call of one tool, its answer for people or for programs. */
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import type { Command } from 'commander';
+import { converse, ServerError } from '../client/conversation.ts';
+import { CommandFailure, exitCodes } from '../client/exit-codes.ts';
+import { addJsonOption, addSignInOptions, type SignInFlags } from '../client/flags.ts';
+import { isObject } from '../client/json-rpc.ts';
+import { withClient } from '../client/open-client.ts';
+import { reasonOf, SettingsError } from '../faults.ts';
+import type { Surroundings } from '../surroundings.ts';
+import { cleanJson, cleanLine, cleanText } from '../terminal/clean.ts';
+
+type Flags = SignInFlags & { readonly input?: string };
+type Input = Readonly<Record<string, unknown>>;
+
+export function defineCall(program: Command, surroundings: Surroundings): void {
+  const command = program
+    .command('call')
+    .summary('call a tool of a protected server')
+    .description(
+      'Calls a tool of a protected server, signing in first if need be.\n' +
+        'Arguments are written name=text, or name:=JSON for numbers, lists and the like.',
+    )
+    .argument('<server-url>', 'address of the protected server')
+    .argument('<tool>', 'name of the tool')
+    .argument('[arguments...]', 'text=hello, count:=3')
+    .option('--input <file>', 'file with all arguments as a JSON object, - for standard input');
+  addJsonOption(addSignInOptions(command)).action(
+    async (serverUrl: string, tool: string, words: readonly string[], flags: Flags) => {
+      const input = { ...(await readInput(flags.input, surroundings)), ...readWords(words) };
+      await call(serverUrl, tool, input, flags, surroundings);
+    },
+  );
+}
+
+function call(
+  serverUrl: string,
+  tool: string,
+  input: Input,
+  flags: Flags,
+  surroundings: Surroundings,
+): Promise<void> {
+  return withClient(serverUrl, flags, surroundings, async ({ client, terminal }) => {
+    terminal.during('Asking the server');
+    const conversation = await converse({
+      url: client.server,
+      fetch: client.fetch,
+      version: surroundings.version,
+    });
+    try {
+      const result = await conversation.ask('tools/call', { name: tool, arguments: input });
+      const failed = isObject(result) && result['isError'] === true;
+      const words = flags.json ? `${cleanJson(result)}\n` : describe(result);
+      if (failed && !flags.json) terminal.tell(words);
+      else terminal.print(words);
+      if (failed) throw new CommandFailure(exitCodes.toolFailed);
+    } catch (error) {
+      if (!(error instanceof ServerError)) throw error;
+      if (flags.json) terminal.print(`${cleanJson({ error: error.rpc })}\n`);
+      throw new CommandFailure(
+        exitCodes.toolFailed,
+        flags.json ? '' : `The server refused the call: ${cleanLine(error.message)}`,
+      );
+    } finally {
+      await conversation.close();
+    }
+  });
+}
+
+/** Text as it is; of anything else what it is and how much. */
+function describe(result: unknown): string {
+  const content =
+    isObject(result) && Array.isArray(result['content']) ? result['content'].filter(isObject) : [];
+  if (content.length === 0)
+    return `${cleanJson(isObject(result) ? (result['structuredContent'] ?? result) : result)}\n`;
+  return `${content.map(describeBlock).join('\n')}\n`;
+}
+
+function describeBlock(block: Input): string {
+  if (typeof block['text'] === 'string') return cleanText(block['text']);
+  if (typeof block['data'] === 'string') {
+    const bytes = Buffer.byteLength(block['data'], 'base64');
+    return `[${cleanLine(String(block['type']))}, ${cleanLine(String(block['mimeType']))}, ${bytes} bytes: --json has it]`;
+  }
+  return cleanJson(block);
+}
+
+function readWords(words: readonly string[]): Input {
+  const faults: string[] = [];
+  const pairs = words.flatMap((word): [string, unknown][] => {
+    const [, name = '', sign = '', value = ''] = /^([^=:]+)(:?=)([\s\S]*)$/.exec(word) ?? [];
+    if (name === '') {
+      faults.push(`${cleanLine(word)} is no argument: write name=text or name:=JSON`);
+      return [];
+    }
+    if (sign === '=') return [[name, value]];
+    const json = parseJson(value);
+    if (json === undefined) faults.push(`${cleanLine(name)}:= must be followed by JSON`);
+    return [[name, json]];
+  });
+  if (faults.length > 0) throw new SettingsError(faults);
+  return Object.fromEntries(pairs);
+}
+
+async function readInput(file: string | undefined, { folder, streams }: Surroundings): Promise<Input> {
+  if (file === undefined) return {};
+  const json = parseJson(await readAll(file, folder, streams.input));
+  if (!isObject(json)) throw new SettingsError(['--input must be a JSON object']);
+  return json;
+}
+
+async function readAll(file: string, folder: string, input: NodeJS.ReadableStream): Promise<string> {
+  try {
+    return file === '-' ? await text(input) : await readFile(resolve(folder, file), 'utf8');
+  } catch (cause) {
+    throw new SettingsError([`--input cannot be read: ${reasonOf(cause)}`], { cause });
+  }
+}
+
+function parseJson(source: string): unknown {
+  try {
+    return JSON.parse(source);
+  } catch {
+    return undefined;
+  }
+}

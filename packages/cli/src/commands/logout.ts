@@ -1,0 +1,28 @@
+/** `portcullis logout`: revokes the tokens of a session and forgets them. */
+import type { Command } from 'commander';
+import { addClientOptions, addJsonOption, type ClientFlags } from '../client/flags.ts';
+import { withQuietClient } from '../client/open-client.ts';
+import type { Surroundings } from '../surroundings.ts';
+import { cleanJson } from '../terminal/clean.ts';
+
+const SENTENCES = {
+  revoked: 'Signed out: the tokens are revoked, and forgotten here.',
+  forgotten:
+    'Signed out here: the tokens are forgotten. The authorization server did not take them back; they end by themselves.',
+  no_session: 'There was no session.',
+} as const;
+
+export function defineLogout(program: Command, surroundings: Surroundings): void {
+  const command = program
+    .command('logout')
+    .summary('end a session')
+    .description('Ends a session: its tokens are revoked where that is possible, and forgotten.')
+    .argument('<server-url>', 'address of the protected server');
+  addJsonOption(addClientOptions(command)).action((serverUrl: string, flags: ClientFlags) =>
+    withQuietClient(serverUrl, flags, surroundings, async ({ client, terminal }) => {
+      terminal.during('Revoking the tokens');
+      const outcome = await client.signOut();
+      terminal.print(flags.json ? `${cleanJson({ outcome })}\n` : `${SENTENCES[outcome]}\n`);
+    }),
+  );
+}

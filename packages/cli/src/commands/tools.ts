@@ -1,0 +1,78 @@
+/** `portcullis tools`: what a protected server can do. */
+import type { Command } from 'commander';
+import { converse } from '../client/conversation.ts';
+import { addJsonOption, addSignInOptions, type SignInFlags } from '../client/flags.ts';
+import { isObject } from '../client/json-rpc.ts';
+import { withClient } from '../client/open-client.ts';
+import type { Surroundings } from '../surroundings.ts';
+import { cleanJson, cleanLine, cleanText } from '../terminal/clean.ts';
+import type { Styles } from '../terminal/terminal.ts';
+
+/** Most pages of a list; a server that has more goes round in circles. */
+const MOST_PAGES = 100;
+
+export function defineTools(program: Command, surroundings: Surroundings): void {
+  const command = program
+    .command('tools')
+    .summary('list the tools of a protected server')
+    .description('Lists the tools of a protected server, signing in first if need be.')
+    .argument('<server-url>', 'address of the protected server');
+  addJsonOption(addSignInOptions(command)).action((serverUrl: string, flags: SignInFlags) =>
+    withClient(serverUrl, flags, surroundings, async ({ client, terminal }) => {
+      terminal.during('Asking the server');
+      const conversation = await converse({
+        url: client.server,
+        fetch: client.fetch,
+        version: surroundings.version,
+      });
+      try {
+        const tools = await listTools(conversation.ask);
+        terminal.print(flags.json ? `${cleanJson({ tools })}\n` : describe(tools, terminal.styles));
+      } finally {
+        await conversation.close();
+      }
+    }),
+  );
+}
+
+type Ask = (method: string, parameters?: Readonly<Record<string, unknown>>) => Promise<unknown>;
+
+/** All pages of the list. */
+async function listTools(ask: Ask): Promise<readonly unknown[]> {
+  const tools: unknown[] = [];
+  let cursor: unknown;
+  for (let page = 0; page < MOST_PAGES; page += 1) {
+    const result = await ask('tools/list', cursor === undefined ? {} : { cursor });
+    if (!isObject(result) || !Array.isArray(result['tools'])) break;
+    tools.push(...result['tools']);
+    cursor = result['nextCursor'];
+    if (typeof cursor !== 'string' || cursor === '') break;
+  }
+  return tools;
+}
+
+function describe(tools: readonly unknown[], styles: Styles): string {
+  const known = tools.filter(isObject);
+  if (known.length === 0) return 'The server has no tools for you.\n';
+  return known.map((tool) => describeTool(tool, styles)).join('\n');
+}
+
+function describeTool(tool: Readonly<Record<string, unknown>>, { bold, faint }: Styles): string {
+  const { name, description, inputSchema } = tool;
+  const lines = [bold(cleanLine(String(name)))];
+  if (typeof description === 'string')
+    lines.push(
+      ...cleanText(description)
+        .trim()
+        .split('\n')
+        .map((line) => `  ${line}`),
+    );
+  const schema = isObject(inputSchema) ? inputSchema : {};
+  const required = Array.isArray(schema['required']) ? schema['required'] : [];
+  for (const [parameter, its] of Object.entries(isObject(schema['properties']) ? schema['properties'] : {})) {
+    const type = isObject(its) && typeof its['type'] === 'string' ? its['type'] : 'any';
+    const need = required.includes(parameter) ? '' : ', optional';
+    lines.push(faint(`  ${cleanLine(parameter)}: ${cleanLine(type)}${need}`));
+  }
+  return `${lines.join('\n')}\n`;
+}

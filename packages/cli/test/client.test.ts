@@ -1,0 +1,248 @@
+/** The commands of the client, the real ones in processes of their own, against a real server and a person who signs in. */
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createPerson } from '../../../tests/support/person.ts';
+import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
+import { type Computer, createComputer } from './support/command.ts';
+
+let server: Portcullis;
+let computer: Computer;
+
+beforeAll(async () => {
+  server = await startPortcullis({
+    clients: [
+      {
+        client_id: 'report',
+        client_secret: 'kept-in-a-file-and-nowhere-else-0123456789',
+        grant_types: ['client_credentials'],
+        scope: 'notes:read',
+      },
+    ],
+  });
+  computer = createComputer(createPerson(owner));
+});
+
+afterAll(async () => {
+  computer.leave();
+  await server.stop();
+});
+
+const run: Computer['run'] = (args, more) => computer.run(args, more);
+
+describe('a session, from its beginning to its end', () => {
+  it('login signs in by the browser, and says what was got', async () => {
+    const { code, output, errors } = await run(['login', server.resource]);
+    expect([code, output]).toEqual([0, expect.stringContaining('Signed in.')]);
+    expect(output).toContain(server.resource);
+    expect(output).toContain(computer.credentials);
+    expect(errors).toContain('Sign in in the browser.');
+    expect(computer.opened()).toHaveLength(1);
+    expect(output + errors).not.toContain('\x1b');
+    expect(statSync(computer.credentials).mode & 0o777).toBe(0o600);
+  });
+
+  it('T148 accounts are kept apart by name, and listed without a secret', async () => {
+    const { code } = await run(['login', server.resource, '--account', 'work', '--scope', 'notes:read']);
+    expect(code).toBe(0);
+    const { output } = await run(['accounts', server.resource, '--json']);
+    const { accounts } = JSON.parse(output) as { accounts: readonly Record<string, unknown>[] };
+    expect(accounts.map(({ account }) => account)).toEqual(['default', 'work']);
+    expect(accounts[1]).toMatchObject({
+      server: server.resource,
+      issuer: server.url,
+      scopes: ['notes:read'],
+    });
+    expect(output).not.toMatch(/token|secret|eyJ/i);
+    const people = (await run(['accounts'])).output;
+    expect(people.split('\n')).toHaveLength(3);
+    expect((await run(['accounts', 'https://elsewhere.example/mcp'])).output).toBe(
+      'Nobody is signed in anywhere.\n',
+    );
+  });
+
+  it('tools and call use the session; nobody is asked again', async () => {
+    const before = computer.opened().length;
+    const tools = await run(['tools', server.resource]);
+    expect([tools.code, tools.errors]).toEqual([0, '']);
+    expect(tools.output).toContain('add_note\n  Adds a note.\n  text: string\n');
+    const list = JSON.parse((await run(['tools', server.resource, '--json'])).output);
+    expect(list.tools.map(({ name }: { name: string }) => name)).toContain('whoami');
+    const call = await run(['call', server.resource, 'whoami']);
+    expect([call.code, call.output]).toEqual([0, expect.stringContaining('You are ')]);
+    expect(computer.opened()).toHaveLength(before);
+  });
+
+  it('a call that needs more scopes says which, and asks for them only where that is allowed', async () => {
+    const words = ['call', server.resource, 'add_note', 'text=milk', '--account', 'work'];
+    const before = computer.opened().length;
+    const refused = await run(words);
+    expect([refused.code, refused.output]).toEqual([2, '']);
+    expect(refused.errors).toContain('The server asks for more: notes:write.');
+    expect(refused.errors).toContain('--step-up');
+    expect(computer.opened()).toHaveLength(before);
+
+    const allowed = await run([...words, '--step-up']);
+    expect([allowed.code, allowed.output]).toEqual([0, expect.stringContaining('Added note')]);
+    expect(computer.opened()).toHaveLength(before + 1);
+    const { output } = await run(['accounts', '--json']);
+    expect(JSON.parse(output).accounts[1].scopes).toEqual(['notes:read', 'notes:write']);
+  });
+
+  it('arguments are text, JSON, or a document on standard input', async () => {
+    const added = await run(['call', server.resource, 'add_note', '--input', '-', '--json', '--step-up'], {
+      input: '{"text":"eggs"}',
+    });
+    const { id } = JSON.parse(added.output).structuredContent;
+    const deleted = await run(['call', server.resource, 'delete_note', `id:=${id}`]);
+    expect([deleted.code, deleted.output]).toEqual([0, `Deleted note ${id}.\n`]);
+    const again = await run(['call', server.resource, 'delete_note', `id:=${id}`]);
+    expect([again.code, again.output, again.errors]).toEqual([2, '', `You have no note ${id}.\n`]);
+    const wrong = await run(['call', server.resource, 'delete_note', 'id', 'id:=x']);
+    expect([wrong.code, wrong.errors.trim().split('\n')]).toEqual([
+      1,
+      [
+        expect.stringContaining('id is no argument'),
+        expect.stringContaining('id:= must be followed by JSON'),
+      ],
+    ]);
+  });
+
+  it('token hands a token that works to another program', async () => {
+    const { code, output, errors } = await run(['token', server.resource]);
+    expect([code, errors]).toEqual([0, '']);
+    const answer = await fetch(server.resource, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${output.trim()}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'whoami', arguments: {} },
+      }),
+    });
+    expect(answer.status).toBe(200);
+  });
+
+  it('logout revokes, forgets that account alone, and says when there was none', async () => {
+    const token = (await run(['token', server.resource, '--account', 'work'])).output.trim();
+    expect((await run(['logout', server.resource, '--account', 'work', '--json'])).output).toBe(
+      '{\n  "outcome": "revoked"\n}\n',
+    );
+    const headers = { authorization: `Bearer ${token}` };
+    expect((await fetch(server.resource, { method: 'POST', headers })).status).toBe(401);
+    expect((await run(['logout', server.resource, '--account', 'work'])).output).toBe(
+      'There was no session.\n',
+    );
+    const gone = await run(['token', server.resource, '--account', 'work']);
+    expect([gone.code, gone.output]).toEqual([3, '']);
+    expect(gone.errors).toContain(`portcullis login ${server.resource} --account work`);
+    expect((await run(['token', server.resource])).code).toBe(0);
+  });
+});
+
+it('--no-browser prints the address, and takes the one at which the browser ended', async () => {
+  const person = createPerson(owner);
+  const child = computer.start(['login', server.resource, '--account', 'pasted', '--no-browser']);
+  let [output, errors] = ['', ''];
+  child.stdout?.on('data', (chunk) => (output += chunk));
+  child.stderr?.on('data', (chunk) => {
+    errors += chunk;
+    const url = /^(http\S+\/authorize\?\S+)$/m.exec(errors)?.[1];
+    if (url === undefined || !errors.endsWith('ended: ') || child.stdin?.writableEnded === true) return;
+    void person.authorize(url).then((callback) => child.stdin?.end(`nonsense\n${callback.href}\n`));
+  });
+  const code = await new Promise((resolve) => child.once('close', resolve));
+  expect([code, output]).toEqual([0, expect.stringContaining('pasted')]);
+  expect(errors).toContain('That is not the address at which this sign-in ended.');
+});
+
+it('--no-browser ends with 3 when nobody pastes anything', async () => {
+  const { code, output, errors } = await run(['login', server.resource, '--account', 'x', '--no-browser']);
+  expect([code, output]).toEqual([3, '']);
+  expect(errors).toContain('portcullis: Nobody answered.');
+});
+
+describe('T146 secrets', () => {
+  const SECRET = 'kept-in-a-file-and-nowhere-else-0123456789';
+  const asApplication = [
+    ...['--application', '--client-id', 'report', '--account', 'report', '--scope', 'notes:read'],
+  ];
+
+  it('come from a file, from the environment, or from standard input', async () => {
+    const file = join(computer.folder, 'secret');
+    writeFileSync(file, `${SECRET}\n`);
+    const ways = [
+      { args: ['--client-secret-file', 'secret'] },
+      { args: ['--client-secret-file', '-'], more: { input: SECRET } },
+      { args: [], more: { environment: { PORTCULLIS_CLIENT_SECRET: SECRET } } },
+    ];
+    for (const { args, more } of ways) {
+      const { code, output, errors } = await run(
+        ['call', server.resource, 'whoami', ...asApplication, ...args],
+        more ?? {},
+      );
+      expect([code, output]).toEqual([0, expect.stringContaining('by report with')]);
+      expect(output + errors).not.toContain(SECRET);
+      await run(['logout', server.resource, '--account', 'report']);
+    }
+  });
+
+  it('cannot be given on a command line: no option takes one', async () => {
+    for (const command of ['login', 'call', 'tools', 'token', 'logout']) {
+      const { output } = await run([command, '--help']);
+      expect(output).not.toMatch(/--[\w-]*(secret|token|password)[\w-]* <(?!file)/);
+      expect(output).toContain('Exit codes:');
+    }
+  });
+
+  it('are in no command line while the command runs', async () => {
+    const environment = { PORTCULLIS_CLIENT_SECRET: SECRET };
+    const child = computer.start(['tools', server.resource, ...asApplication], environment);
+    const seen = new Set<string>();
+    const watch = setInterval(() => {
+      try {
+        seen.add(readFileSync(`/proc/${child.pid}/cmdline`, 'utf8'));
+      } catch {
+        // It has gone, or there is no such file system.
+      }
+    }, 5);
+    await new Promise((resolve) => child.once('close', resolve));
+    clearInterval(watch);
+    expect([...seen].join('\n')).not.toContain(SECRET);
+  });
+});
+
+describe('what goes wrong has an exit code', () => {
+  it.each([
+    ['a wrong address', ['login', 'ftp://example.com'], 1, 'must be an absolute https URL'],
+    [
+      'an unknown revision',
+      ['tools', 'https://example.com/mcp', '--revision', '1999-01-01'],
+      1,
+      'revision must be',
+    ],
+    ['a server that is not there', ['login', 'http://127.0.0.1:9/mcp'], 4, 'could not be reached'],
+    ['no session', ['token', 'https://example.com/mcp'], 3, 'Sign in: portcullis login'],
+    ['a port that is none', ['login', 'https://example.com/mcp', '--port', '99999'], 1, 'must be a port'],
+  ])('%s', async (_what, args, code, words) => {
+    const ended = await run(args);
+    expect([ended.code, ended.output]).toEqual([code, '']);
+    expect(ended.errors).toContain(words);
+    expect(ended.errors.trim().split('\n')).toHaveLength(1);
+  });
+
+  it('T149 settings of the folder in which it runs change nothing', async () => {
+    for (const name of ['portcullis.json', '.mcp.json', 'config.json', '.portcullis'])
+      writeFileSync(
+        join(computer.folder, name),
+        '{"credentials":"elsewhere","serverUrl":"https://evil.example"}',
+      );
+    const { output } = await run(['accounts', '--json']);
+    expect(JSON.parse(output).place).toContain(computer.credentials);
+  });
+});
