@@ -21,6 +21,7 @@ import {
 import { judgeOutbound, type Outbound, type OutboundSettings } from './clients/remote/outbound-settings.ts';
 import type { EventSink } from './events.ts';
 import { judgeKeys, type KeyOptions, type KeyRules } from './keys/key-options.ts';
+import { judgeLimits, type LimitOptions, type LimitRules } from './limits/limit-options.ts';
 import type { AuthorizationStore } from './ports/index.ts';
 
 /** A protected resource that tokens are issued for. */
@@ -123,6 +124,8 @@ export interface AuthorizationServerOptions {
   readonly workspaces?: FindWorkspaces;
   readonly lifetimes?: Partial<Lifetimes>;
   readonly privateUseSchemes?: readonly string[];
+  /** How often what may be done; `false`: as often as anybody likes. */
+  readonly limits?: LimitOptions | false;
   readonly events?: EventSink;
   /** Epoch seconds. */
   readonly clock?: () => number;
@@ -147,6 +150,8 @@ export interface Configuration {
   readonly outbound: Outbound;
   readonly workspaces: FindWorkspaces;
   readonly lifetimes: Lifetimes;
+  /** `null`: nothing is limited. */
+  readonly limits: LimitRules | null;
   readonly redirects: RedirectPolicy;
   readonly events: EventSink;
   readonly clock: () => number;
@@ -181,6 +186,7 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
   const registration = judgeRegistration(options.registration ?? true, faults);
   const outbound = judgeOutbound(options.outbound ?? {}, faults);
   const metadataDocuments = judgeDocuments(options.metadataDocuments ?? true, outbound.loopback, faults);
+  const limits = judgeLimits(options.limits ?? {}, faults);
   if (faults.length > 0) throw new ConfigurationError(faults);
   return Object.freeze<Configuration>({
     issuer: options.issuer,
@@ -198,6 +204,7 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
     outbound,
     workspaces: options.workspaces ?? (async () => []),
     lifetimes,
+    limits,
     redirects,
     events: options.events ?? (() => {}),
     clock: options.clock ?? (() => Math.floor(Date.now() / 1000)),

@@ -1,4 +1,5 @@
 /** OAuth 2.1 authorization server for protected context-protocol servers: `createAuthorizationServer`. */
+import { harden } from '@portcullis/http';
 import type { AccessTokenClaims } from '@portcullis/protocol';
 import { type AccountAdministration, createAccountAdministration } from './accounts/administer.ts';
 import { createInteraction } from './authorize/interaction.ts';
@@ -10,6 +11,7 @@ import { createAccessTokens } from './keys/access-tokens.ts';
 import type { PublicJwk } from './keys/algorithms.ts';
 import { loadKeyRing } from './keys/key-ring.ts';
 import { createJwks, describeKeys } from './keys/publish.ts';
+import { createLimits } from './limits/limits.ts';
 import { createMetadata } from './metadata.ts';
 import { createRevocation } from './revocation.ts';
 import { createRouter, type Peer, type Route } from './routes.ts';
@@ -43,6 +45,7 @@ export type { AuthorizationEvent, EventSink } from './events.ts';
 export { createKeyAdministration, type KeyAdministration, type ListedKey } from './keys/administer.ts';
 export type { PublicJwk, SigningAlgorithm } from './keys/algorithms.ts';
 export type { KeyOptions } from './keys/key-options.ts';
+export { defaultLimits, type LimitOptions } from './limits/limit-options.ts';
 export type { Peer } from './routes.ts';
 
 /** An authorization server, to be mounted at the root of its issuer's origin. */
@@ -79,24 +82,27 @@ export async function createAuthorizationServer(
   const keys = await loadKeyRing(configuration);
   const accessTokens = createAccessTokens(keys);
   const clients = createClients(configuration);
-  const { findClient, authenticate, noteUse } = clients;
+  const { findClient, noteUse } = clients;
+  const limits = createLimits(configuration);
+  const authenticate = limits.limitAuthentication(clients.authenticate);
   const isLive = createIsLive(configuration);
   const mint = createMint(configuration, accessTokens);
   const refreshTokens = createRefreshTokens(configuration);
   const interaction = createInteraction(configuration, { findClient });
   const routes: readonly Route[] = [
     ...interaction.routes,
-    createTokenEndpoint(createGrants({ configuration, mint, refreshTokens }), authenticate, noteUse),
-    ...clients.routes,
+    createTokenEndpoint(createGrants({ configuration, limits, mint, refreshTokens }), authenticate, noteUse),
+    ...clients.routes.map((route) => (route.path === '/register' ? limits.limitRegistration(route) : route)),
     createRevocation(configuration, accessTokens, authenticate),
     createIntrospection(configuration, accessTokens, authenticate, isLive),
     createJwks(keys),
   ];
   const router = createRouter([...routes, ...createMetadata(configuration, routes)], events);
+  const isHttps = configuration.issuer.startsWith('https:');
   return {
     async handle(request, peer = {}) {
       await keys.refresh();
-      return router.handle(request, peer);
+      return harden(await router.handle(request, peer), isHttps);
     },
     owns: router.owns,
     async jwks() {

@@ -1,9 +1,10 @@
 /** Introspection: a protected resource asks what a token is worth. */
 import { readForm, respondJson } from '@portcullis/http';
 import { type AccessTokenClaims, formatScopes, OAuthError } from '@portcullis/protocol';
-import type { Authenticate, AuthenticatedClient } from './clients/authenticate.ts';
+import type { AuthenticatedClient } from './clients/authenticate.ts';
 import type { Configuration } from './configuration.ts';
 import type { AccessTokens } from './keys/access-tokens.ts';
+import type { LimitedAuthenticate } from './limits/limits.ts';
 import type { FoundRefreshToken } from './ports/index.ts';
 import type { Route } from './routes.ts';
 import { hashSecret } from './secrets.ts';
@@ -20,7 +21,7 @@ const INACTIVE = { active: false } as const;
 export function createIntrospection(
   configuration: Configuration,
   { read }: AccessTokens,
-  authenticate: Authenticate,
+  authenticate: LimitedAuthenticate,
   isLive: IsLive,
 ): Route {
   const { issuer, resources, store, clock } = configuration;
@@ -28,9 +29,9 @@ export function createIntrospection(
     method: 'POST',
     path: '/introspect',
     crossOrigin: true,
-    async handle(request) {
+    async handle(request, peer) {
       const form = await readForm(request);
-      const caller = checkConfidential(await authenticate(request, form));
+      const caller = checkConfidential(await authenticate(request, form, peer));
       const token = form.required('token');
       const answer = token.includes('.')
         ? await describeAccessToken(token, caller.id)

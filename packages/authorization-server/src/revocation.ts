@@ -1,8 +1,8 @@
 /** Revocation: a client gives back a token of its own. */
 import { readForm } from '@portcullis/http';
-import type { Authenticate } from './clients/authenticate.ts';
 import type { Configuration } from './configuration.ts';
 import type { AccessTokens } from './keys/access-tokens.ts';
+import type { LimitedAuthenticate } from './limits/limits.ts';
 import type { Route } from './routes.ts';
 import { hashSecret } from './secrets.ts';
 
@@ -15,15 +15,15 @@ import { hashSecret } from './secrets.ts';
 export function createRevocation(
   { store, clock, events }: Configuration,
   { read }: AccessTokens,
-  authenticate: Authenticate,
+  authenticate: LimitedAuthenticate,
 ): Route {
   return {
     method: 'POST',
     path: '/revoke',
     crossOrigin: true,
-    async handle(request) {
+    async handle(request, peer) {
       const form = await readForm(request);
-      const { id: clientId } = await authenticate(request, form);
+      const { id: clientId } = await authenticate(request, form, peer);
       const token = form.required('token');
       await (token.includes('.') ? revokeAccessToken(token, clientId) : revokeRefreshToken(token, clientId));
       return new Response(null, { headers: { 'cache-control': 'no-store', pragma: 'no-cache' } });

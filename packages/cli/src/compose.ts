@@ -102,6 +102,7 @@ async function createServer(parts: Parts, resource: string): Promise<Authorizati
       metadata: settings.metadata,
       registration: settings.registration,
       lifetimes: settings.lifetimes,
+      limits: settings.limits,
       privateUseSchemes: settings.privateUseSchemes,
       events: eventSink(log),
     });

@@ -1,5 +1,5 @@
 /** Readers of settings: a value as somebody wrote it, text or JSON, becomes the one that the program works with. */
-import { issuerFault, type Profile, profileOf, profiles } from '@portcullis/protocol';
+import { issuerFault, type Profile, profileOf, profiles, readAddressBlock } from '@portcullis/protocol';
 import { Fault } from './faults.ts';
 
 /** @throws Fault */
@@ -105,6 +105,30 @@ export function shape<T extends object>(
     });
     return Object.fromEntries(read) as T;
   };
+}
+
+/** Addresses and blocks of addresses, as an array or with commas in between. */
+export const addressBlocks: Reader<readonly string[]> = (value) => {
+  const list = typeof value === 'string' ? value.split(',').map((part) => part.trim()) : value;
+  return listOf((element) => {
+    const block = text(element);
+    if (readAddressBlock(block) === null) {
+      throw new Fault('must be an IP address, or a block of them such as 10.0.0.0/8');
+    }
+    return block;
+  })(list);
+};
+
+/** Rates by name, or `false` for none. */
+export function limits<K extends string>(
+  names: readonly K[],
+): Reader<Partial<Record<K, { readonly burst: number; readonly perMinute: number }>> | false> {
+  const rate = (value: unknown) => {
+    const { burst, perMinute } = members(['burst', 'perMinute'], wholeNumber(1, 1_000_000_000))(value);
+    if (burst === undefined || perMinute === undefined) throw new Fault('must have burst and perMinute');
+    return { burst, perMinute };
+  };
+  return (value) => (value === false ? false : members(names, rate)(value));
 }
 
 /** A value, or `null` where that says something. */

@@ -82,6 +82,9 @@ function checkFileKeys(file: Readonly<Record<string, unknown>>, faults: string[]
   }
 }
 
+/** Names and addresses of this computer that nobody else reaches. */
+const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/;
+
 function checkTogether(settings: Settings, faults: string[]): void {
   const { bootstrapEmail: email, bootstrapPassword: password, key, keyFile } = settings;
   if ((email === null) !== (password === null)) {
@@ -93,6 +96,20 @@ function checkTogether(settings: Settings, faults: string[]): void {
   }
   if (key !== null && keyFile !== null) {
     faults.push(`${variableOf('keyFile')} must be left out when ${variableOf('key')} is set`);
+  }
+  if ((settings.tlsCert === null) !== (settings.tlsKey === null)) {
+    const [there, missing] =
+      settings.tlsCert === null ? (['tlsKey', 'tlsCert'] as const) : (['tlsCert', 'tlsKey'] as const);
+    faults.push(`${variableOf(missing)} must be set together with ${variableOf(there)}`);
+  }
+  const isGuarded = settings.tlsCert !== null || settings.trustedProxies.length > 0;
+  if (!isGuarded && !LOOPBACK.test(settings.host)) {
+    faults.push(
+      `${variableOf('host')} must be 127.0.0.1, ::1 or localhost, unless ${variableOf('tlsCert')} or ${variableOf('trustedProxies')} says how connections are protected: passwords and tokens would travel in the clear`,
+    );
+  }
+  if (settings.tlsCert !== null && settings.publicUrl?.startsWith('http:') === true) {
+    faults.push(`${variableOf('publicUrl')} must be https when ${variableOf('tlsCert')} is set`);
   }
   if (settings.previousKey !== null && settings.previousKeyFile !== null) {
     faults.push(`${variableOf('previousKeyFile')} must be left out when ${variableOf('previousKey')} is set`);

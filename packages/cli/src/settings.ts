@@ -1,5 +1,11 @@
 /** Every setting of `portcullis up`: flags, environment variables, keys of the file and the help text come from this table. */
-import { defaultLifetimes, type KeyOptions, type Lifetimes } from '@portcullis/authorization-server';
+import {
+  defaultLifetimes,
+  defaultLimits,
+  type KeyOptions,
+  type Lifetimes,
+  type LimitOptions,
+} from '@portcullis/authorization-server';
 import type { Profile } from '@portcullis/protocol';
 import * as read from './readers.ts';
 
@@ -10,6 +16,9 @@ export interface Settings {
   readonly port: number;
   readonly host: string;
   readonly publicUrl: string | null;
+  readonly tlsCert: string | null;
+  readonly tlsKey: string | null;
+  readonly trustedProxies: readonly string[];
   readonly name: string | null;
   readonly database: string;
   readonly key: Uint8Array | null;
@@ -25,6 +34,7 @@ export interface Settings {
   readonly privateUseSchemes: readonly string[];
   readonly lifetimes: Partial<Lifetimes>;
   readonly keys: KeyOptions;
+  readonly limits: LimitOptions | false;
   readonly clients: readonly Readonly<Record<string, unknown>>[];
 }
 
@@ -60,6 +70,7 @@ interface Setting<T> {
 
 type Table = { readonly [K in keyof Settings]: Setting<Settings[K]> };
 
+const limitNames = Object.keys(defaultLimits) as (keyof LimitOptions)[];
 const lifetimeNames = Object.keys(defaultLifetimes) as (keyof Lifetimes)[];
 
 export const table: Table = {
@@ -95,6 +106,25 @@ export const table: Table = {
     reader: read.publicUrl,
     otherwise: null,
     otherwiseText: 'http://localhost:<port>',
+  },
+  tlsCert: {
+    what: 'PEM file with the certificate to serve https by, and those above it; read again when it changes',
+    placeholder: 'file',
+    reader: read.text,
+    otherwise: null,
+  },
+  tlsKey: {
+    what: 'PEM file with its private key',
+    placeholder: 'file',
+    reader: read.text,
+    otherwise: null,
+  },
+  trustedProxies: {
+    what: 'addresses or blocks (10.0.0.0/8) of your proxies, which speak https to everybody; their X-Forwarded headers are believed',
+    placeholder: 'list',
+    reader: read.addressBlocks,
+    otherwise: [],
+    otherwiseText: 'none',
   },
   name: {
     what: 'what people call this authorization server',
@@ -206,6 +236,14 @@ export const table: Table = {
     }),
     otherwise: {},
     otherwiseText: 'ES256, a new one every 90 days, published an hour before it signs',
+    only: 'file',
+  },
+  limits: {
+    what: `how often what may be done, each { burst, perMinute }: ${limitNames.join(', ')}; false for as often as anybody likes`,
+    placeholder: 'object',
+    reader: read.limits(limitNames),
+    otherwise: {},
+    otherwiseText: 'see the documentation',
     only: 'file',
   },
   clients: {

@@ -1,6 +1,6 @@
 /** Starting: the address first, then the store, then everything behind it, and the same way back when it ends. */
 import { ConfigurationError } from '@portcullis/authorization-server';
-import { type Listening, listen, type PeerHandler } from '@portcullis/http/node';
+import { type Certificate, type Listening, listen, type PeerHandler } from '@portcullis/http/node';
 import { announce } from './announcement.ts';
 import { loadApplication } from './application.ts';
 import { type Composition, compose } from './compose.ts';
@@ -11,6 +11,7 @@ import { flagOf, type Settings, titleOf } from './settings.ts';
 import { openStorage } from './storage.ts';
 import type { Surroundings } from './surroundings.ts';
 import { keepSwept } from './sweeping.ts';
+import { readCertificate, secure, watchCertificate } from './transport.ts';
 
 export interface Running {
   /** Takes no new connections, lets requests end within `grace` milliseconds, and closes everything. */
@@ -28,8 +29,13 @@ export async function start(settings: Settings, surroundings: Surroundings): Pro
 
   // The port comes before the store: its number may be part of the issuer, and a port that is taken must leave no trace.
   const composed = Promise.withResolvers<PeerHandler>();
-  const door = await bind(settings, log, async (request, peer) => (await composed.promise)(request, peer));
+  const certificate = await readCertificate(settings, surroundings.folder);
+  const door = await bind(settings, certificate, log, async (request, peer) =>
+    (await composed.promise)(request, peer),
+  );
   opened.defer(async () => void (await door.close(0)));
+
+  if (certificate !== null) opened.defer(watchCertificate(settings, surroundings.folder, door, log));
 
   const storage = await openStorage(settings, surroundings.folder);
   opened.defer(() => storage.store.close());
@@ -37,7 +43,7 @@ export async function start(settings: Settings, surroundings: Surroundings): Pro
   const key = await findSealingKey(settings, surroundings.folder);
   if (key.warning !== null) surroundings.complain(key.warning);
 
-  const issuer = settings.publicUrl ?? `http://localhost:${door.port}`;
+  const issuer = settings.publicUrl ?? `${certificate === null ? 'http' : 'https'}://localhost:${door.port}`;
   const previousSealingKeys = await findPreviousKeys(settings, surroundings.folder);
   const parts = {
     settings,
@@ -51,7 +57,7 @@ export async function start(settings: Settings, surroundings: Surroundings): Pro
   const composition = await compose(parts);
   opened.defer(() => composition.close());
   const setupLink = await makeFirstAccount(settings, composition);
-  composed.resolve(composition.handle);
+  composed.resolve(secure(composition.handle, issuer));
 
   const text = announce(
     {
@@ -97,11 +103,18 @@ async function makeFirstAccount(
   }
 }
 
-async function bind({ port, host }: Settings, log: Log, handler: PeerHandler): Promise<Listening> {
+async function bind(
+  { port, host, trustedProxies }: Settings,
+  certificate: Certificate | null,
+  log: Log,
+  handler: PeerHandler,
+): Promise<Listening> {
   try {
     return await listen(handler, {
       port,
       host,
+      trustedProxies,
+      ...(certificate !== null && { certificate }),
       onError: (error) => log({ type: 'request.failed', reason: reasonOf(error) }),
     });
   } catch (cause) {

@@ -218,3 +218,58 @@ describe('values', () => {
     },
   );
 });
+
+describe('transport', () => {
+  it.each<[string, Record<string, string>]>([
+    ['loopback', { host: '127.0.0.1' }],
+    ['loopback', { host: '::1' }],
+    ['anywhere by TLS', { host: '0.0.0.0', tlsCert: 'c.pem', tlsKey: 'k.pem' }],
+    ['anywhere behind a proxy', { host: '0.0.0.0', trustedProxies: '10.0.0.0/8, ::1' }],
+  ])('[AS-HTTPS-1] may be %s: %j', async (_where, flags) => {
+    expect(await resolve({ flags })).toMatchObject({ host: flags['host'] });
+  });
+
+  it.each([
+    [{ host: '0.0.0.0' }, /^PORTCULLIS_HOST must be 127\.0\.0\.1, ::1 or localhost, unless/],
+    [{ host: '192.0.2.1' }, /^PORTCULLIS_HOST must be/],
+    [{ tlsCert: 'c.pem' }, /^PORTCULLIS_TLS_KEY must be set together with PORTCULLIS_TLS_CERT$/],
+    [
+      { tlsCert: 'c', tlsKey: 'k', publicUrl: 'http://localhost:1' },
+      /^PORTCULLIS_PUBLIC_URL must be https when/,
+    ],
+    [
+      { trustedProxies: 'proxy.example' },
+      /^PORTCULLIS_TRUSTED_PROXIES\.0 \(--trusted-proxies\) must be an IP/,
+    ],
+    [{ trustedProxies: '10.0.0.0/99' }, /must be an IP address, or a block of them/],
+  ])('[ALL-HTTP-62 AS-HTTPS-1] is refused in the clear, or by halves: %j', async (flags, says) => {
+    const faults = await faultsOf({ flags });
+    expect(faults).toHaveLength(1);
+    expect(faults[0]).toMatch(says);
+  });
+});
+
+it.each([
+  [{ limits: false }, { limits: false }],
+  [
+    { limits: { refreshes: { burst: 1, perMinute: 2 } } },
+    { limits: { refreshes: { burst: 1, perMinute: 2 } } },
+  ],
+  [{ keys: { algorithm: 'RS256', rotateEvery: null } }, { keys: { algorithm: 'RS256', rotateEvery: null } }],
+  [{ trustedProxies: ['10.0.0.1'] }, { trustedProxies: ['10.0.0.1'] }],
+])('the file may say %j', async (content, expected) => {
+  expect(await resolve({ flags: { config: file(content) } })).toMatchObject(expected);
+});
+
+it.each([
+  [
+    { limits: { refreshes: { burst: 1 } } },
+    /^limits\.refreshes \(in the file\) must have burst and perMinute$/,
+  ],
+  [{ limits: { logins: {} } }, /^limits \(in the file\) has no member "logins"/],
+  [{ keys: { algorithm: 'none' } }, /^keys\.algorithm \(in the file\) must be one of ES256, EdDSA, RS256$/],
+])('the file may not say %j', async (content, says) => {
+  const faults = await faultsOf({ flags: { config: file(content) } });
+  expect(faults).toHaveLength(1);
+  expect(faults[0]).toMatch(says);
+});

@@ -2,4 +2,4 @@
 export { LARGEST_BODY, readForm, readJson } from './bodies.ts';
 export { isPreflight, respondPreflight, shareAcrossOrigins } from './cross-origin.ts';
 export { parseJson } from './json.ts';
-export { type JsonOptions, respondError, respondJson } from './responses.ts';
+export { harden, type JsonOptions, respondError, respondJson } from './responses.ts';

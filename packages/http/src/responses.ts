@@ -27,6 +27,25 @@ export function respondJson(document: unknown, options: JsonOptions = {}): Respo
   });
 }
 
+/** Half a year, in seconds. */
+const HSTS_MAX_AGE = 15_768_000;
+
+/**
+ * What every answer says to browsers: to take the type as it is told, to tell nobody where they were, to come by https only.
+ * What an answer says itself stands.
+ * @param isHttps whether the public address is https
+ * @see RFC 6797 §7.1
+ */
+export function harden(response: Response, isHttps: boolean): Response {
+  const { headers } = response;
+  if (!headers.has('x-content-type-options')) headers.set('x-content-type-options', 'nosniff');
+  if (!headers.has('referrer-policy')) headers.set('referrer-policy', 'no-referrer');
+  if (isHttps && !headers.has('strict-transport-security')) {
+    headers.set('strict-transport-security', `max-age=${HSTS_MAX_AGE}`);
+  }
+  return response;
+}
+
 /**
  * Answers with an OAuth error. When the client authenticated (or tried to) by the `Authorization` header, a 401
  * MUST carry `WWW-Authenticate` with the scheme that it used. A client that used the form gets none: client libraries

@@ -50,7 +50,7 @@ describe('listen', () => {
       url: `http://127.0.0.1:${server.port}/a/b?c=d%20e`,
       type: 'text/plain',
       body: 'hello',
-      peer: { address: '127.0.0.1' },
+      peer: { address: '127.0.0.1', connection: 'local' },
     });
   });
 

@@ -94,3 +94,56 @@ function begins(address: Bytes, block: Bytes | null, length: number): boolean {
     return byte >> (8 - bits) === (address[index] ?? 0) >> (8 - bits);
   });
 }
+
+/**
+ * The network that one subscriber has: an IPv4 address itself, or the first 64 bits of an IPv6 address. All spellings of an
+ * address give the same; `null` when the text is no address. A zone is left out.
+ */
+export function networkOf(address: string): string | null {
+  const bytes = readAddress(address);
+  if (bytes === null) return null;
+  return bytes.length === 4 ? bytes.join('.') : `${toHex(bytes.slice(0, 8))}::/64`;
+}
+
+/** An address, or all that begin with the same bits. */
+export interface AddressBlock {
+  readonly bytes: readonly number[];
+  /** How many bits of them count. */
+  readonly length: number;
+}
+
+/** Reads `10.0.0.0/8`, `2001:db8::/32` or a single address; `null` when the text is none of these. */
+export function readAddressBlock(text: string): AddressBlock | null {
+  const [address = '', suffix, ...rest] = text.split('/');
+  const bytes = readAddress(address);
+  if (bytes === null || rest.length > 0) return null;
+  const bits = bytes.length * 8;
+  const length = suffix === undefined ? bits : /^\d{1,3}$/.test(suffix) ? Number(suffix) : bits + 1;
+  return length > bits ? null : { bytes, length };
+}
+
+/** Whether an address, in whichever spelling, is one of a block. */
+export function isInBlock(address: string, { bytes, length }: AddressBlock): boolean {
+  const own = readAddress(address);
+  return own !== null && own.length === bytes.length && begins(own, bytes, length);
+}
+
+/** The bytes of an address in any usual spelling: an IPv4 address that is written as an IPv6 one is an IPv4 address. */
+function readAddress(text: string): Bytes | null {
+  const ipv4 = readIpv4(text);
+  if (ipv4 !== null) return ipv4;
+  const ipv6 = readIpv6(text.split('%', 1)[0] ?? '');
+  if (ipv6 === null) return null;
+  return begins(ipv6, readIpv6('::ffff:0:0'), 96) ? ipv6.slice(12) : ipv6;
+}
+
+function toHex(bytes: Bytes): string {
+  return bytes
+    .reduce<number[]>((groups, byte, index) => {
+      if (index % 2 === 0) groups.push(byte << 8);
+      else groups.push((groups.pop() ?? 0) | byte);
+      return groups;
+    }, [])
+    .map((group) => group.toString(16))
+    .join(':');
+}

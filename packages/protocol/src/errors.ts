@@ -108,3 +108,12 @@ export function unavailable(reason: string, retryAfter = 5, cause?: unknown): OA
     cause,
   });
 }
+
+/** Too many of these requests came: 429, to be tried again after `retryAfter` seconds. @see RFC 6585 §4 */
+export function tooMany(reason: string, retryAfter: number): OAuthError {
+  return new OAuthError('temporarily_unavailable', 'Too many requests. Try again later.', {
+    status: 429,
+    reason,
+    retryAfter,
+  });
+}

@@ -1,5 +1,5 @@
 /** Which addresses and hosts lead to the Internet, and which lead back inside. */
-import { isPublicAddress, isPublicHost } from '@portcullis/protocol';
+import { isInBlock, isPublicAddress, isPublicHost, networkOf, readAddressBlock } from '@portcullis/protocol';
 import { describe, expect, it } from 'vitest';
 
 describe('isPublicAddress', () => {
@@ -126,4 +126,30 @@ describe('isPublicHost', () => {
   it.each(cases)('T048 $description: $given', ({ given, expect: expected }) => {
     for (const host of given) expect([host, isPublicHost(host)]).toEqual([host, expected]);
   });
+});
+
+describe('the network of an address', () => {
+  it.each([
+    { given: ['192.0.2.1', '::ffff:192.0.2.1', '::FFFF:c000:201', '0:0:0:0:0:ffff:192.0.2.1'], expected: '192.0.2.1' },
+    { given: ['2001:db8::1', '2001:DB8:0:0:1:2:3:4', '2001:0db8::ffff', '2001:db8::1%eth0'], expected: '2001:db8:0:0::/64' },
+    { given: ['2001:db8:0:1::1'], expected: '2001:db8:0:1::/64' },
+    { given: ['::1', '::'], expected: '0:0:0:0::/64' },
+    { given: ['', 'unknown', '1.2.3', '1.2.3.256', '2001:db8', 'localhost', '1.2.3.4:80', '[::1]'], expected: null },
+  ])('T043 $expected', ({ given, expected }) => {
+    for (const address of given) expect([address, networkOf(address)]).toEqual([address, expected]);
+  }); // biome-ignore format: a table
+});
+
+describe('a block of addresses', () => {
+  it.each([
+    { block: '10.0.0.0/8', inside: ['10.0.0.0', '10.255.255.255', '::ffff:10.1.1.1'], outside: ['11.0.0.0', '::10.0.0.1', 'x'] },
+    { block: '192.0.2.7', inside: ['192.0.2.7'], outside: ['192.0.2.8'] },
+    { block: '0.0.0.0/0', inside: ['1.2.3.4'], outside: ['::1'] },
+    { block: '2001:db8::/33', inside: ['2001:db8:7fff::1'], outside: ['2001:db8:8000::1', '1.2.3.4'] },
+  ])('$block', ({ block, inside, outside }) => {
+    const read = readAddressBlock(block);
+    if (read === null) throw new Error('it was not read');
+    for (const address of inside) expect([address, isInBlock(address, read)]).toEqual([address, true]);
+    for (const address of outside) expect([address, isInBlock(address, read)]).toEqual([address, false]);
+  }); // biome-ignore format: a table
 });

@@ -10,6 +10,7 @@ import { describeCodes } from './contract/codes.ts';
 import { describeConnections } from './contract/connections.ts';
 import { describeKeys } from './contract/keys.ts';
 import { describeLife } from './contract/life.ts';
+import { describeLimits } from './contract/limits.ts';
 import { describePasskeys } from './contract/passkeys.ts';
 import { describeRefreshTokens } from './contract/refresh-tokens.ts';
 import { describeRevocation } from './contract/revocation.ts';
@@ -50,6 +51,7 @@ export function describeStoreContract(name: string, open: () => Promise<Authoriz
     describeRevocation(store);
     describeConnections(store);
     describeKeys(store);
+    describeLimits(store);
     describeSweeping(store);
     describeLife(store);
   });

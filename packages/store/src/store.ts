@@ -7,6 +7,7 @@ import { createClientStore } from './clients.ts';
 import type { Database } from './database.ts';
 import { createGrantStore } from './grants.ts';
 import { createKeyStore } from './keys.ts';
+import { createLimitStore } from './limits.ts';
 import { createPasskeyStore } from './passkeys.ts';
 import { createSecondFactorStore } from './second-factors.ts';
 import { sql } from './sql.ts';
@@ -21,6 +22,7 @@ export function createStore(database: Database): AuthorizationStore {
     ...createClientStore(database),
     ...createGrantStore(database),
     ...createKeyStore(database),
+    ...createLimitStore(database),
     ...createPasskeyStore(database),
     ...createSecondFactorStore(database),
     ...createTransactionStore(database),

@@ -117,6 +117,8 @@ async function doEverything(whole: AuthorizationStore): Promise<void> {
   const [key] = await store.addKey(newKey(), null);
   await store.resealKeys(new Map([[key?.id ?? '', new Uint8Array(1)]]));
   await store.removeKeys([key?.id ?? '']);
+  await store.takeTurn('turn', { burst: 1, interval: 1 }, NOW);
+  await store.takeTurn('turn', { burst: 1, interval: 1 }, NOW);
   await store.findTransaction('flow', NOW);
   await store.signInTransaction('flow', account.id);
   await store.endTransaction('flow', null);

@@ -1,4 +1,5 @@
 /** Slows the guessing of passwords down: failed sign-ins are counted per account, per address, and per both together. */
+import { networkOf } from '@portcullis/protocol';
 
 /** After `free` failures a pause of `first` seconds, then twice as long each time, never longer than `longest`. */
 interface Limit {
@@ -65,7 +66,7 @@ export function createAttempts(clock: () => number): Attempts {
 
   return {
     begin(account, address) {
-      const network = networkOf(address);
+      const network = address === undefined ? '' : (networkOf(address) ?? address);
       const pair = touch(`pair ${network} ${account}`);
       const counted: [Counter, Limit][] = [[pair, LIMITS.pair]];
       if (!pair.known) {
@@ -92,19 +93,4 @@ export function createAttempts(clock: () => number): Attempts {
       return { kind: 'go', succeeded, withdrawn };
     },
   };
-}
-
-/** An IPv6 network of 64 bits is one subscriber; an IPv4 address is one. Other spellings of an address count apart. */
-function networkOf(address: string | undefined): string {
-  if (address === undefined) return '';
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  if (mapped !== undefined || !address.includes(':')) return mapped ?? address;
-  const [head = '', tail] = address.toLowerCase().split('%')[0]?.split('::') ?? [];
-  const before = head.split(':').filter((part) => part !== '');
-  const after = (tail ?? '').split(':').filter((part) => part !== '');
-  const zeros = Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => '0');
-  return [...before, ...zeros, ...after]
-    .slice(0, 4)
-    .map((part) => Number.parseInt(part, 16))
-    .join(':');
 }

@@ -1,5 +1,6 @@
 /** Signing in by e-mail and password: the same answer and the same work whether or not the account exists. */
 import type { Configuration } from '../configuration.ts';
+import { createSharedTurns } from '../limits/shared-turns.ts';
 import type { AccountRecord } from '../ports/index.ts';
 import { createAttempts } from './attempts.ts';
 import { emailKey } from './email.ts';
@@ -20,6 +21,7 @@ export type SignInHand = (email: string, password: string, address: string | und
 export function createSignIn(configuration: Configuration, passwords: Passwords): SignInHand {
   const { store, clock, events } = configuration;
   const attempts = createAttempts(clock);
+  const turns = createSharedTurns(configuration);
 
   const check = async (key: string, password: string): Promise<AccountRecord | null> => {
     const account = await store.findAccountByEmail(key);
@@ -36,6 +38,11 @@ export function createSignIn(configuration: Configuration, passwords: Passwords)
     const key = emailKey(email) ?? '';
     const attempt = attempts.begin(key, address);
     if (attempt.kind === 'wait') return attempt;
+    const wait = await turns.take(key, address);
+    if (wait > 0) {
+      attempt.withdrawn();
+      return { kind: 'wait', seconds: wait };
+    }
     let account: AccountRecord | null;
     try {
       account = await check(key, password);

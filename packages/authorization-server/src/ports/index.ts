@@ -5,6 +5,7 @@ import type { ClientDocumentStore } from './client-documents.ts';
 import type { ClientStore } from './clients.ts';
 import type { GrantStore } from './grants.ts';
 import type { KeyStore } from './keys.ts';
+import type { LimitStore } from './limits.ts';
 import type { PasskeyStore } from './passkeys.ts';
 import type { SecondFactorStore } from './second-factors.ts';
 import type { TransactionStore } from './transactions.ts';
@@ -15,6 +16,7 @@ export type * from './client-documents.ts';
 export type * from './clients.ts';
 export type * from './grants.ts';
 export type * from './keys.ts';
+export type * from './limits.ts';
 export type * from './passkeys.ts';
 export type * from './second-factors.ts';
 export type * from './transactions.ts';
@@ -31,6 +33,7 @@ export interface AuthorizationStore
     ClientStore,
     GrantStore,
     KeyStore,
+    LimitStore,
     PasskeyStore,
     SecondFactorStore,
     TransactionStore {

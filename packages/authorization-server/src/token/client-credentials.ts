@@ -15,7 +15,7 @@ import { narrow } from './narrow.ts';
  * MUST only be used by confidential clients. The subject is the client; there is no refresh token.
  * @see OAuth 2.1 draft 13 §4.2, RFC 6749 §4.4.3
  */
-export function createClientCredentialsGrant({ configuration, mint }: GrantHands): Grant {
+export function createClientCredentialsGrant({ configuration, limits, mint }: GrantHands): Grant {
   const { resources, clock, events } = configuration;
   const known = [...resources.keys()];
   return async (client, form) => {
@@ -25,6 +25,7 @@ export function createClientCredentialsGrant({ configuration, mint }: GrantHands
         'The grant client_credentials is for confidential clients.',
       );
     }
+    limits.checkClientToken(client.id);
     const request = readClientCredentialsRequest(form);
     const [named = known[0]] = request.resources.map((resource) => findResource(known, resource));
     const definition = resources.get(named ?? '');

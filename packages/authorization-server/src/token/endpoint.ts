@@ -1,15 +1,15 @@
 /** The token endpoint: read, authenticate the client, let its grant do the rest. */
 import { readForm, respondJson } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
-import type { Authenticate } from '../clients/authenticate.ts';
 import type { NoteUse } from '../clients/life.ts';
+import type { LimitedAuthenticate } from '../limits/limits.ts';
 import type { Route } from '../routes.ts';
 import type { Grant } from './grant.ts';
 
 /** @see OAuth 2.1 draft 13 §3.2 */
 export function createTokenEndpoint(
   grants: ReadonlyMap<string, Grant>,
-  authenticate: Authenticate,
+  authenticate: LimitedAuthenticate,
   noteUse: NoteUse,
 ): Route {
   return {
@@ -18,7 +18,7 @@ export function createTokenEndpoint(
     crossOrigin: true,
     async handle(request, peer) {
       const form = await readForm(request);
-      const client = await authenticate(request, form);
+      const client = await authenticate(request, form, peer);
       const type = form.required('grant_type');
       const grant = grants.get(type);
       if (grant === undefined) {

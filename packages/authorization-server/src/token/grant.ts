@@ -2,6 +2,7 @@
 import type { Parameters, TokenResponse } from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/authenticate.ts';
 import type { Configuration } from '../configuration.ts';
+import type { Limits } from '../limits/limits.ts';
 import type { Peer } from '../routes.ts';
 import type { Mint } from './mint.ts';
 import type { RefreshTokens } from './refresh-tokens.ts';
@@ -12,6 +13,7 @@ export type Grant = (client: AuthenticatedClient, form: Parameters, peer: Peer) 
 /** What grants work with. */
 export interface GrantHands {
   readonly configuration: Configuration;
+  readonly limits: Limits;
   readonly mint: Mint;
   readonly refreshTokens: RefreshTokens;
 }

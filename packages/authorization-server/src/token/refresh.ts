@@ -21,13 +21,14 @@ const USE_NOTED_EVERY = 60;
  * Everything that can refuse the request is judged before the token is touched: a refused refresh burns nothing.
  * @see OAuth 2.1 draft 13 §4.3
  */
-export function createRefreshGrant({ configuration, mint, refreshTokens }: GrantHands): Grant {
+export function createRefreshGrant({ configuration, limits, mint, refreshTokens }: GrantHands): Grant {
   const { store, resources, lifetimes, clock, events } = configuration;
   return async (client, form, peer) => {
     const now = clock();
     const request = readRefreshRequest(form);
     const found = checkStanding(await store.findRefreshToken(hashSecret(request.refreshToken)), client, now);
     const { grant } = found;
+    limits.checkRefresh(grant.id);
     await checkAccount(grant.accountId);
     const narrowed = narrow(grant, request, resources);
     const holder = {

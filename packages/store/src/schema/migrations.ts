@@ -54,6 +54,11 @@ export const migrations: readonly Migration[] = [
     name: 'second factors',
     statements: secondFactors,
   },
+  {
+    number: 9,
+    name: 'limits that processes share',
+    statements: sharedLimits,
+  },
 ];
 
 // Lists and documents are JSON in text. Times are epoch seconds. Hashes are base64url SHA-256. What may be deleted after
@@ -272,6 +277,17 @@ function passkeys({ text, integer, table }: Dialect): readonly string[] {
       last_used_at ${integer}
     ) ${table}`,
     'CREATE INDEX passkeys_by_account ON passkeys (account_id)',
+  ];
+}
+
+/** The keys are hashes: of whom they are, nobody can read. */
+function sharedLimits({ text, integer, table }: Dialect): readonly string[] {
+  return [
+    `CREATE TABLE turns (
+      key ${text} PRIMARY KEY NOT NULL,
+      due_at ${integer} NOT NULL
+    ) ${table}`,
+    'CREATE INDEX turns_by_due ON turns (due_at)',
   ];
 }
 

@@ -1,0 +1,45 @@
+/** Rates in the memory of one process: so many at once, and so many a minute after. */
+
+export interface Rate {
+  /** How many may come at once. */
+  readonly burst: number;
+  readonly perMinute: number;
+}
+
+export interface Buckets {
+  /** Takes one from what a key has. @returns 0, or the seconds after which there is one to take */
+  take(key: string): number;
+  /** The seconds after which there is one to take. Takes none. */
+  waitOf(key: string): number;
+}
+
+/** Keys that are remembered; the one that came first goes first. */
+const MOST_KEYS = 50_000;
+
+/**
+ * Each key has one number: the instant at which everything taken is paid back. Nothing has to be filled up and no timer runs.
+ * @see the generic cell rate algorithm, ITU-T I.371
+ */
+export function createBuckets({ burst, perMinute }: Rate, clock: () => number): Buckets {
+  const interval = 60 / perMinute;
+  const tolerance = interval * (burst - 1);
+  const dueOf = new Map<string, number>();
+  const wait = (due: number, now: number) => Math.max(0, Math.ceil(due - now - tolerance));
+  return {
+    take(key) {
+      const now = clock();
+      const due = Math.max(dueOf.get(key) ?? 0, now);
+      const seconds = wait(due, now);
+      if (seconds > 0) return seconds;
+      if (dueOf.size >= MOST_KEYS && !dueOf.has(key)) forgetFirst(dueOf);
+      dueOf.set(key, due + interval);
+      return 0;
+    },
+    waitOf: (key) => wait(dueOf.get(key) ?? 0, clock()),
+  };
+}
+
+function forgetFirst(map: Map<string, number>): void {
+  const [first] = map.keys();
+  if (first !== undefined) map.delete(first);
+}

@@ -1,0 +1,45 @@
+/** How often what may be done, as an operator says it. */
+import type { Rate } from './buckets.ts';
+
+/** Each has a burst and a rate a minute. What is not named keeps its default. */
+export interface LimitOptions {
+  /** Refreshes of one grant, in each process. */
+  readonly refreshes?: Rate;
+  /** Tokens that one application gets for itself, in each process. */
+  readonly clientTokens?: Rate;
+  /** Failed authentications of one client from one network, in each process. */
+  readonly clientFailures?: Rate;
+  /** Failed authentications from one network, in each process. Clients that proved themselves from there are not held to it. */
+  readonly networkFailures?: Rate;
+  /** Registrations from one network, over all processes. */
+  readonly registrations?: Rate;
+  /** Attempts to sign in to one account from one network, over all processes. */
+  readonly signIns?: Rate;
+}
+
+export type LimitRules = Readonly<Required<LimitOptions>>;
+
+/**
+ * Nobody who means well meets one of these. A platform that sends the traffic of all its users from a few addresses is one
+ * network, so a network is never limited in what it does with success, but for registrations.
+ */
+export const defaultLimits: LimitRules = {
+  refreshes: { burst: 300, perMinute: 60 },
+  clientTokens: { burst: 600, perMinute: 600 },
+  clientFailures: { burst: 10, perMinute: 6 },
+  networkFailures: { burst: 100, perMinute: 60 },
+  registrations: { burst: 300, perMinute: 30 },
+  signIns: { burst: 20, perMinute: 2 },
+};
+
+/** @returns `null` when nothing is limited */
+export function judgeLimits(options: LimitOptions | false, faults: string[]): LimitRules | null {
+  if (options === false) return null;
+  const rules = { ...defaultLimits, ...options };
+  for (const [name, { burst, perMinute }] of Object.entries(rules)) {
+    if (!Number.isSafeInteger(burst) || burst < 1) faults.push(`limits.${name}.burst must be at least 1`);
+    // Shared limits count in whole seconds.
+    if (!(perMinute > 0)) faults.push(`limits.${name}.perMinute must be more than 0`);
+  }
+  return Object.freeze(rules);
+}

@@ -1,0 +1,115 @@
+/** The limits of this server: each refuses with 429 and says when to come back. */
+import { networkOf, OAuthError, type Parameters, tooMany } from '@portcullis/protocol';
+import type { Authenticate, AuthenticatedClient } from '../clients/authenticate.ts';
+import { readPresented } from '../clients/presented.ts';
+import type { Configuration } from '../configuration.ts';
+import type { Peer, Route } from '../routes.ts';
+import { hashSecret } from '../secrets.ts';
+import { type Buckets, createBuckets, type Rate } from './buckets.ts';
+import type { LimitRules } from './limit-options.ts';
+
+/** Authenticates a client, unless that failed too often. Throws `OAuthError`. */
+export type LimitedAuthenticate = (
+  request: Request,
+  form: Parameters,
+  peer: Peer,
+) => Promise<AuthenticatedClient>;
+
+export interface Limits {
+  /** @throws OAuthError 429 */
+  checkRefresh(grantId: string): void;
+  /** @throws OAuthError 429 */
+  checkClientToken(clientId: string): void;
+  limitAuthentication(authenticate: Authenticate): LimitedAuthenticate;
+  limitRegistration(route: Route): Route;
+}
+
+export function createLimits(configuration: Configuration): Limits {
+  const { limits } = configuration;
+  return limits === null ? unlimited : createLimitsOf(configuration, limits);
+}
+
+const unlimited: Limits = {
+  checkRefresh() {},
+  checkClientToken() {},
+  limitAuthentication: (authenticate) => authenticate,
+  limitRegistration: (route) => route,
+};
+
+function createLimitsOf(configuration: Configuration, rules: LimitRules): Limits {
+  const { clock } = configuration;
+  const refreshes = createBuckets(rules.refreshes, clock);
+  const clientTokens = createBuckets(rules.clientTokens, clock);
+  return {
+    checkRefresh: (grantId) => check(refreshes, grantId, 'refreshes of one grant'),
+    checkClientToken: (clientId) => check(clientTokens, clientId, 'tokens of one client'),
+    limitAuthentication: (authenticate) => limitAuthentication(authenticate, rules, clock),
+    limitRegistration: (route) => limitRegistration(route, configuration, rules.registrations),
+  };
+}
+
+function check(buckets: Buckets, key: string, of: string): void {
+  const wait = buckets.take(key);
+  if (wait > 0) throw tooMany(`too many ${of}: ${key}`, wait);
+}
+
+/** Pairs of client and network that have authenticated, of which so many are remembered. */
+const MOST_KNOWN = 50_000;
+
+/**
+ * The authorization server MUST protect a client that uses a secret against brute force. Failures are counted by client and
+ * network, so that nobody elsewhere can lock a client out, and by network for those who try many clients; whoever has
+ * authenticated from there before is held to the first only.
+ * @see OAuth 2.1 draft 13 §2.4.1
+ */
+function limitAuthentication(
+  authenticate: Authenticate,
+  rules: LimitRules,
+  clock: () => number,
+): LimitedAuthenticate {
+  const ofPair = createBuckets(rules.clientFailures, clock);
+  const ofNetwork = createBuckets(rules.networkFailures, clock);
+  const known = new Set<string>();
+
+  return async (request, form, { address }) => {
+    const network = address === undefined ? null : networkOf(address);
+    const { method, readings } = readPresented(request.headers.get('authorization'), form);
+    const clientId = readings[0]?.clientId ?? '';
+    // A client without a secret has none that could be guessed.
+    if (method === 'none') return authenticate(request, form);
+    const pair = hashSecret(`${network} ${clientId}`);
+    const wait = Math.max(
+      ofPair.waitOf(pair),
+      network === null || known.has(pair) ? 0 : ofNetwork.waitOf(network),
+    );
+    if (wait > 0) throw tooMany('too many failed authentications', wait);
+    try {
+      const client = await authenticate(request, form);
+      if (known.size >= MOST_KNOWN) known.clear();
+      known.add(pair);
+      return client;
+    } catch (error) {
+      if (error instanceof OAuthError && error.code === 'invalid_client') {
+        ofPair.take(pair);
+        if (network !== null) ofNetwork.take(network);
+      }
+      throw error;
+    }
+  };
+}
+
+/** Who is known already does not come this way, so a flood of registrations keeps nobody from working. */
+function limitRegistration(route: Route, { store, clock }: Configuration, { burst, perMinute }: Rate): Route {
+  const limit = { burst, interval: Math.max(1, Math.round(60 / perMinute)) };
+  return {
+    ...route,
+    async handle(request, peer) {
+      const network = peer.address === undefined ? null : networkOf(peer.address);
+      if (network !== null) {
+        const wait = await store.takeTurn(hashSecret(`registration ${network}`), limit, clock());
+        if (wait > 0) throw tooMany('too many registrations from one network', wait);
+      }
+      return route.handle(request, peer);
+    },
+  };
+}

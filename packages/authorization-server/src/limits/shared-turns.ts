@@ -1,0 +1,28 @@
+/** Attempts to sign in, counted over all processes: what each process counts by itself is stricter, but forgets. */
+import { networkOf } from '@portcullis/protocol';
+import type { Configuration } from '../configuration.ts';
+import { hashSecret } from '../secrets.ts';
+
+export interface SharedTurns {
+  /**
+   * Takes a turn at an account from an address. By both together, so that nobody elsewhere can keep an owner out.
+   * @returns 0, or the seconds to wait
+   */
+  take(account: string, address: string | undefined): Promise<number>;
+}
+
+export function createSharedTurns({
+  store,
+  limits,
+  clock,
+}: Pick<Configuration, 'store' | 'limits' | 'clock'>): SharedTurns {
+  if (limits === null) return { take: async () => 0 };
+  const { burst, perMinute } = limits.signIns;
+  const limit = { burst, interval: Math.max(1, Math.round(60 / perMinute)) };
+  return {
+    take: (account, address) => {
+      const network = address === undefined ? '' : (networkOf(address) ?? '');
+      return store.takeTurn(hashSecret(`sign-in ${network} ${account}`), limit, clock());
+    },
+  };
+}

@@ -1,0 +1,18 @@
+/** What a store must do for limits that processes share. */
+
+/** So many at once, and one more after each interval. */
+export interface TurnLimit {
+  readonly burst: number;
+  /** Whole seconds. */
+  readonly interval: number;
+}
+
+export interface LimitStore {
+  /**
+   * Takes a turn of those that a key has. One fact: of racing calls no more than the limit allows get one.
+   * @param key says nothing about whom it is of
+   * @param now epoch seconds
+   * @returns 0 when the turn is taken, otherwise the seconds after which there is one
+   */
+  takeTurn(key: string, limit: TurnLimit, now: number): Promise<number>;
+}

@@ -1,0 +1,229 @@
+/** Limits: who floods or guesses is told to wait, and nobody else notices. */
+import { openStore } from '@portcullis/store';
+import { describe, expect, it } from 'vitest';
+import { ConfigurationError, createAuthorizationServer } from '../src/index.ts';
+import {
+  basic,
+  CLIENTS,
+  ISSUER,
+  RESOURCES,
+  refreshing,
+  SEALING_KEY,
+  type ServerUnderTest,
+  startServer,
+} from './server-under-test.ts';
+import { EMAIL, PASSWORD, requestOf, setScene } from './visitor.ts';
+
+const METADATA = { redirect_uris: ['https://app.example/cb'], token_endpoint_auth_method: 'none' };
+
+/** Posts as somebody at an address. */
+async function postFrom(
+  { server }: Pick<ServerUnderTest, 'server'>,
+  address: string | undefined,
+  path: string,
+  body: object,
+  headers: Readonly<Record<string, string>> = {},
+) {
+  const isJson = path === '/register';
+  const response = await server.handle(
+    new Request(`${ISSUER}${path}`, {
+      method: 'POST',
+      headers: { ...(isJson && { 'content-type': 'application/json' }), ...headers },
+      body: isJson ? JSON.stringify(body) : new URLSearchParams(body as Record<string, string>),
+    }),
+    address === undefined ? {} : { address },
+  );
+  const answer = (await response.json()) as Record<string, unknown>;
+  return { status: response.status, headers: response.headers, body: answer };
+}
+
+/** That an answer is a 429 as OAuth clients understand it. */
+function expectTooMany(answer: Awaited<ReturnType<typeof postFrom>>, retryAfter: number): void {
+  expect(answer.status).toBe(429);
+  expect(answer.headers.get('retry-after')).toBe(String(retryAfter));
+  expect(answer.headers.get('content-type')).toBe('application/json');
+  expect(answer.headers.get('cache-control')).toBe('no-store');
+  expect(answer.body).toEqual({
+    error: 'temporarily_unavailable',
+    error_description: 'Too many requests. Try again later.',
+  });
+}
+
+describe('wrong secrets', () => {
+  const grant = { grant_type: 'client_credentials' };
+  const wrong = basic('nightly', 'wrong');
+  const right = basic('nightly', 'nightly-secret');
+
+  it('[AS-AUTH-64 AS-TOK-76] are throttled for the client at that address alone', async () => {
+    const t = await startServer();
+    for (let count = 0; count < 10; count++) {
+      expect((await postFrom(t, '192.0.2.1', '/token', grant, wrong)).status).toBe(401);
+    }
+    const before = t.snapshot();
+    // Whoever guesses does not learn whether the next guess was right.
+    for (const headers of [wrong, right]) {
+      expectTooMany(await postFrom(t, '192.0.2.1', '/token', grant, headers), 10);
+    }
+    expect(t.snapshot()).toBe(before);
+    expect(t.events.at(-1)).toMatchObject({ reason: 'too many failed authentications' });
+    expect((await postFrom(t, '192.0.2.2', '/token', grant, right)).status).toBe(200);
+    const other = basic('notes-server', 'notes-server-secret');
+    expect((await postFrom(t, '192.0.2.1', '/token', grant, other)).status).toBe(200);
+    t.clock.now += 10;
+    expect((await postFrom(t, '192.0.2.1', '/token', grant, right)).status).toBe(200);
+  });
+
+  it.each(['/token', '/introspect', '/revoke'])('[AS-AUTH-64] are counted together at %s', async (path) => {
+    const t = await startServer();
+    for (let count = 0; count < 10; count++) {
+      await postFrom(t, '192.0.2.1', count % 2 === 0 ? '/introspect' : '/revoke', { token: 'x' }, wrong);
+    }
+    expectTooMany(await postFrom(t, '192.0.2.1', path, { ...grant, token: 'x' }, wrong), 10);
+  });
+
+  it('of many clients from one network stop there, but not for clients that proved themselves', async () => {
+    const t = await startServer();
+    const known = basic('notes-server', 'notes-server-secret');
+    expect((await postFrom(t, '2001:db8::1', '/token', grant, known)).status).toBe(200);
+    for (let count = 0; count < 100; count++) {
+      // Another address of the same subscriber each time, in several spellings.
+      const address = count % 2 === 0 ? `2001:db8::${count}` : `2001:0DB8:0:0:${count}::1`;
+      expect((await postFrom(t, address, '/token', grant, basic(`c${count}`, 'x'))).status).toBe(401);
+    }
+    expectTooMany(await postFrom(t, '2001:db8::9', '/token', grant, basic('another', 'x')), 1);
+    expect((await postFrom(t, '2001:db8::1', '/token', grant, known)).status).toBe(200);
+    expect((await postFrom(t, '2001:db8:0:1::1', '/token', grant, right)).status).toBe(200);
+  });
+
+  it('do not count where a client has no secret', async () => {
+    const t = await startServer();
+    const bad = { grant_type: 'authorization_code', code: 'wrong', code_verifier: 'v'.repeat(43) };
+    for (let count = 0; count < 150; count++) {
+      const { body } = await postFrom(t, '192.0.2.1', '/token', { ...bad, client_id: 'desktop' });
+      expect(body['error']).toBe('invalid_grant');
+    }
+  });
+});
+
+describe('tokens', () => {
+  it('[AS-TOK-76] of one grant are limited, and those of another grant of the same client are not', async () => {
+    const t = await startServer({ limits: { refreshes: { burst: 3, perMinute: 6 } } });
+    const [mine, theirs] = [(await t.signIn()).body, (await t.signIn()).body];
+    const refresh = (token: unknown) => postFrom(t, '192.0.2.1', '/token', refreshing(token));
+    const answers = [await refresh(mine['refresh_token']), await refresh(mine['refresh_token'])];
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    const last = await refresh(answers[0]?.body['refresh_token']);
+    expect(last.status).toBe(200);
+    const before = t.snapshot();
+    expectTooMany(await refresh(last.body['refresh_token']), 10);
+    expect(t.snapshot()).toBe(before);
+    expect((await refresh(theirs['refresh_token'])).status).toBe(200);
+    t.clock.now += 10;
+    expect((await refresh(last.body['refresh_token'])).status).toBe(200);
+  });
+
+  it('[AS-TOK-76] of one application are limited', async () => {
+    const t = await startServer({ limits: { clientTokens: { burst: 2, perMinute: 60 } } });
+    const ask = (id: string) =>
+      postFrom(t, undefined, '/token', { grant_type: 'client_credentials' }, basic(id, `${id}-secret`));
+    expect([(await ask('nightly')).status, (await ask('nightly')).status]).toEqual([200, 200]);
+    expectTooMany(await ask('nightly'), 1);
+    expect((await ask('notes-server')).status).toBe(200);
+  });
+
+  it('fifty at once of one token are no flood', async () => {
+    const t = await startServer();
+    const { refresh_token: token } = (await t.signIn()).body;
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => postFrom(t, '192.0.2.1', '/token', refreshing(token))),
+    );
+    expect(new Set(answers.map(({ status, body }) => `${status} ${body['refresh_token']}`)).size).toBe(1);
+    expect(answers[0]?.status).toBe(200);
+  });
+});
+
+describe('registrations', () => {
+  const limits = { registrations: { burst: 5, perMinute: 6 } };
+
+  it('T043 from one network are limited in all processes together; known clients do not notice', async () => {
+    const t = await startServer({ limits });
+    const other = await createAuthorizationServer({
+      issuer: ISSUER,
+      store: t.store,
+      sealingKey: SEALING_KEY,
+      resources: RESOURCES,
+      clients: CLIENTS,
+      clock: () => t.clock.now,
+      limits,
+    });
+    const register = (server: typeof other, address: string) =>
+      postFrom({ server }, address, '/register', METADATA, { 'x-forwarded-for': '8.8.8.8' });
+    const variants = [
+      '2001:db8::1',
+      '2001:db8::2',
+      '2001:0db8:0:0::3',
+      '2001:DB8:0:0:0:0:0:4',
+      '2001:db8::5',
+    ];
+    for (const [index, address] of variants.entries()) {
+      expect((await register(index % 2 === 0 ? t.server : other, address)).status).toBe(201);
+    }
+    const before = t.snapshot();
+    for (const server of [t.server, other]) expectTooMany(await register(server, '2001:db8::6'), 10);
+    expect(t.snapshot()).toBe(before);
+    expect((await register(other, '2001:db8:0:1::1')).status).toBe(201);
+    expect((await register(other, '192.0.2.1')).status).toBe(201);
+    const { status } = await t.signIn();
+    expect(status).toBe(200);
+    t.clock.now += 10;
+    expect((await register(other, '2001:db8::6')).status).toBe(201);
+  });
+
+  it('T043 come to an end when they are 10,000, with rows for few', async () => {
+    const t = await startServer({ store: await openStore(':memory:') });
+    const statuses = new Map<number, number>();
+    for (let count = 0; count < 10_000; count += 100) {
+      const answers = await Promise.all(
+        Array.from({ length: 100 }, () => postFrom(t, '192.0.2.1', '/register', METADATA)),
+      );
+      for (const { status } of answers) statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    }
+    expect(Object.fromEntries(statuses)).toEqual({ 201: 300, 429: 9700 });
+    expect(await t.store.countUnusedClients()).toBe(300);
+    expect((await t.signIn()).status).toBe(200);
+  });
+});
+
+describe('sign-ins', () => {
+  it('T075 to one account from one network are counted over processes and restarts', async () => {
+    const t = await setScene({ limits: { signIns: { burst: 3, perMinute: 1 } } });
+    const try1 = async (address: string, password: string) => {
+      const visitor = t.stranger(address);
+      return visitor.submit(await visitor.open(requestOf()), { email: EMAIL, password });
+    };
+    for (let count = 0; count < 3; count++) expect((await try1('192.0.2.9', 'wrong')).status).toBe(400);
+    const refused = await try1('192.0.2.9', PASSWORD);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60']);
+    expect((await try1('192.0.2.10', PASSWORD)).path).toMatch(/^\/consent/);
+  });
+});
+
+it('can be switched off, and are judged', async () => {
+  const t = await startServer({ limits: false });
+  for (let count = 0; count < 20; count++) {
+    const answer = await postFrom(t, '192.0.2.1', '/introspect', { token: 'x' }, basic('nightly', 'wrong'));
+    expect(answer.status).toBe(401);
+  }
+  const store = await openStore(':memory:');
+  const start = createAuthorizationServer({
+    issuer: ISSUER,
+    store,
+    sealingKey: SEALING_KEY,
+    resources: RESOURCES,
+    clients: CLIENTS,
+    limits: { signIns: { burst: 0, perMinute: 0 } },
+  });
+  await expect(start).rejects.toThrow(ConfigurationError);
+  await expect(start).rejects.toThrow(/limits\.signIns\.burst.*limits\.signIns\.perMinute/);
+  await store.close();
+});

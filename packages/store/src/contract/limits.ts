@@ -1,0 +1,41 @@
+/** The contract of limits that processes share. */
+import { describe, expect, it } from 'vitest';
+import { NOW, newHash, RACERS, race, type StoreOfTest, times } from './samples.ts';
+
+const LIMIT = { burst: 3, interval: 10 };
+
+export function describeLimits(store: StoreOfTest): void {
+  describe('turns', () => {
+    it('are given up to the burst, then one after each interval', async () => {
+      const key = newHash();
+      const take = (at: number) => store().takeTurn(key, LIMIT, NOW + at);
+      expect([await take(0), await take(0), await take(0)]).toEqual([0, 0, 0]);
+      expect(await take(0)).toBe(10);
+      expect(await take(9)).toBe(1);
+      expect(await take(10)).toBe(0);
+      expect(await take(10)).toBe(10);
+      expect([await take(100), await take(100), await take(100)]).toEqual([0, 0, 0]);
+      expect(await take(100)).toBe(10);
+    });
+
+    it('of one key are not those of another', async () => {
+      const [one, other] = [newHash(), newHash()];
+      for (const _ of times(3, () => null)) await store().takeTurn(one, LIMIT, NOW);
+      expect(await store().takeTurn(one, LIMIT, NOW)).toBe(10);
+      expect(await store().takeTurn(other, LIMIT, NOW)).toBe(0);
+    });
+
+    it(`are no more when ${RACERS} come at once`, async () => {
+      const key = newHash();
+      const take = async () => ((await store().takeTurn(key, LIMIT, NOW)) === 0 ? 'taken' : 'wait');
+      expect(await race(times(RACERS, () => take))).toEqual({ taken: 3, wait: RACERS - 3 });
+    });
+
+    it('are forgotten when they are paid back', async () => {
+      const key = newHash();
+      await store().takeTurn(key, LIMIT, NOW);
+      expect(await store().sweep(NOW + 9, 100)).toBe(0);
+      expect(await store().sweep(NOW + 10, 100)).toBe(1);
+    });
+  });
+}
