@@ -9,7 +9,7 @@ import type { Person } from '../../../../tests/support/person.ts';
 
 const main: string = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
-export interface Ended {
+interface Ended {
   readonly code: number | null;
   readonly output: string;
   readonly errors: string;
