@@ -22,6 +22,8 @@ import { judgeOutbound, type Outbound, type OutboundSettings } from './clients/r
 import type { EventSink } from './events.ts';
 import { judgeKeys, type KeyOptions, type KeyRules } from './keys/key-options.ts';
 import { judgeLimits, type LimitOptions, type LimitRules } from './limits/limit-options.ts';
+import { type Brand, type BrandOptions, judgeBrand } from './pages/brand.ts';
+import type { Pages } from './pages/pages.ts';
 import type { AuthorizationStore } from './ports/index.ts';
 
 /** A protected resource that tokens are issued for. */
@@ -120,6 +122,10 @@ export interface AuthorizationServerOptions {
   readonly metadataDocuments?: boolean | DocumentOptions;
   /** How this server asks hosts that clients name: for their documents and keys. */
   readonly outbound?: OutboundSettings;
+  /** What the pages look like and say. */
+  readonly brand?: BrandOptions;
+  /** Pages in the place of ours. */
+  readonly pages?: Pages;
   /** Where people choose a workspace as they consent. */
   readonly workspaces?: FindWorkspaces;
   readonly lifetimes?: Partial<Lifetimes>;
@@ -149,6 +155,8 @@ export interface Configuration {
   readonly metadataDocuments: TrustPolicy | null;
   readonly outbound: Outbound;
   readonly workspaces: FindWorkspaces;
+  readonly brand: Brand;
+  readonly pages: Pages;
   readonly lifetimes: Lifetimes;
   /** `null`: nothing is limited. */
   readonly limits: LimitRules | null;
@@ -187,6 +195,7 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
   const outbound = judgeOutbound(options.outbound ?? {}, faults);
   const metadataDocuments = judgeDocuments(options.metadataDocuments ?? true, outbound.loopback, faults);
   const limits = judgeLimits(options.limits ?? {}, faults);
+  const brand = judgeBrand(options.brand ?? {}, faults);
   if (faults.length > 0) throw new ConfigurationError(faults);
   return Object.freeze<Configuration>({
     issuer: options.issuer,
@@ -203,6 +212,8 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
     metadataDocuments,
     outbound,
     workspaces: options.workspaces ?? (async () => []),
+    brand,
+    pages: options.pages ?? {},
     lifetimes,
     limits,
     redirects,

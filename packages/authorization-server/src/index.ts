@@ -46,6 +46,8 @@ export { createKeyAdministration, type KeyAdministration, type ListedKey } from 
 export type { PublicJwk, SigningAlgorithm } from './keys/algorithms.ts';
 export type { KeyOptions } from './keys/key-options.ts';
 export { defaultLimits, type LimitOptions } from './limits/limit-options.ts';
+export type { BrandOptions } from './pages/brand.ts';
+export type { Pages } from './pages/pages.ts';
 export type { Peer } from './routes.ts';
 
 /** An authorization server, to be mounted at the root of its issuer's origin. */

@@ -86,14 +86,14 @@ describe('passwordFault', () => {
     ['ten characters of which each is two', '🗝🗝🗝🗝🗝🗝🗝🗝🗝🚪', null],
     ['a sentence', 'a gate of oak and iron', null],
     ['two hundred characters', 'ab'.repeat(100), null],
-    ['nine characters', 'abcdefghi', 'must have at least 10 characters'],
-    ['five characters of which each is two', '🗝'.repeat(5), 'must have at least 10 characters'],
-    ['too many', 'ab'.repeat(101), 'must have at most 200 characters'],
-    ['the address', 'Ada.Lovelace@Example.org', 'must not be the email address'],
-    ['the name in the address', 'ada.lovelace', 'must not be the email address'],
-    ['a first guess', 'Password123', 'is among the first that anybody would guess'],
-    ['a first guess in full width', 'ｐａｓｓｗｏｒｄ１２３', 'is among the first that anybody would guess'],
-    ['one character', 'aaaaaaaaaaaa', 'is among the first that anybody would guess'],
+    ['nine characters', 'abcdefghi', 'short'],
+    ['five characters of which each is two', '🗝'.repeat(5), 'short'],
+    ['too many', 'ab'.repeat(101), 'long'],
+    ['the address', 'Ada.Lovelace@Example.org', 'address'],
+    ['the name in the address', 'ada.lovelace', 'address'],
+    ['a first guess', 'Password123', 'guessable'],
+    ['a first guess in full width', 'ｐａｓｓｗｏｒｄ１２３', 'guessable'],
+    ['one character', 'aaaaaaaaaaaa', 'guessable'],
   ])('%s', (_description, given, expected) => {
     expect(passwordFault(given, 'ada.lovelace@example.org')).toBe(expected);
   });
@@ -104,7 +104,7 @@ describe('passwords', () => {
 
   it('T075: are not sorted for ever when they are accents without end, and may have some', () => {
     expect(costOf(() => normalizePassword(ACCENTS))).toBeLessThan(10);
-    expect(passwordFault(ACCENTS, 'ada@example.org')).toBe('must have at most 200 characters');
+    expect(passwordFault(ACCENTS, 'ada@example.org')).toBe('long');
     expect(passwordFault('e\u0302\u0301x'.repeat(100), 'ada@example.org')).toBe(null);
   });
 

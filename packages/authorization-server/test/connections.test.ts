@@ -1,6 +1,8 @@
 /** What has access to an account: shown in words, noted when used, ended at once with all its tokens. */
 import { describe, expect, it } from 'vitest';
 import { browserName } from '../src/accounts/browser-name.ts';
+import { createFrame, type Frame } from '../src/pages/layout.ts';
+import { type Language, languages } from '../src/pages/texts/languages.ts';
 import { agoInWords, duration } from '../src/pages/times.ts';
 import { claimsOf, FILES, redemption, refreshing } from './server-under-test.ts';
 import {
@@ -353,12 +355,24 @@ function firefoxOn(system: string): string {
   return `Mozilla/5.0 (${system}; rv:140.0) Gecko/20100101 Firefox/140.0`;
 }
 
+function frameIn(language: Language): Frame {
+  const mounting = {
+    serverName: 'x',
+    stylesheet: '',
+    script: '',
+    logo: null,
+    links: [],
+    replaced: new Map(),
+  };
+  return createFrame(mounting, language, languages);
+}
+
 describe('times in words', () => {
   it.each([
     [0, 'just now'], [-5, 'just now'], [59, 'just now'], [60, '1 minute ago'], [3599, '59 minutes ago'], [7200, '2 hours ago'],
     [86_400, '1 day ago'], [13 * 86_400, '13 days ago'], [14 * 86_400, 'on 1 January 2027'],
   ])('%i seconds: %s', (passed, words) => {
-    expect(agoInWords(1_800_000_000 - passed, 1_800_000_000)).toBe(words);
+    expect(agoInWords(frameIn('en'), 1_800_000_000 - passed, 1_800_000_000)).toBe(words);
   }); // biome-ignore format: a table
 
   it.each([
@@ -367,6 +381,14 @@ describe('times in words', () => {
     [3600, '1 hour'],
     [90_000, '1 day'],
   ])('%i: %s', (seconds, words) => {
-    expect(duration(seconds)).toBe(words);
+    expect(duration(seconds, 'en')).toBe(words);
+  });
+
+  it('speak German too', () => {
+    const passed = [0, 60, 7200, 13 * 86_400, 14 * 86_400];
+    expect(
+      passed.map((seconds) => agoInWords(frameIn('de'), 1_800_000_000 - seconds, 1_800_000_000)),
+    ).toEqual(['gerade eben', 'vor 1 Minute', 'vor 2 Stunden', 'vor 13 Tagen', 'am 1. Januar 2027']);
+    expect(duration(600, 'de')).toBe('10 Minuten');
   });
 });

@@ -201,7 +201,7 @@ describe('what the consent page says', () => {
       'as.example web wants to use Notes This app was set up by the people who run as.example . ' +
         `Signed in as ${EMAIL} · not you? On mcp.example/notes it will be able to Read your notes Change your notes ` +
         'Includes: Read your notes Switch off what you do not want to allow. ' +
-        'You will return to app.example Cancel Allow access',
+        'You will return to app.example Cancel Allow access Deutsch',
     );
   });
 

@@ -1,18 +1,19 @@
 /** A password that somebody chooses, typed twice. */
 import type { Parameters } from '@portcullis/protocol';
+import type { TextName } from '../pages/texts/texts.ts';
 import { passwordFault } from './password-rules.ts';
 
-/** What is wrong with each field, in words. */
+/** What is wrong with each field: the names of texts. */
 export interface PasswordFaults {
-  readonly password: string | null;
-  readonly passwordAgain: string | null;
+  readonly password: TextName | null;
+  readonly passwordAgain: TextName | null;
 }
 
 /** `null` when it may be chosen. */
 export function judgePassword(form: Parameters, emailKey: string): PasswordFaults | null {
   const password = form.one('password') ?? '';
   const fault = passwordFault(password, emailKey);
-  if (fault !== null) return { password: `The password ${fault}.`, passwordAgain: null };
+  if (fault !== null) return { password: `password.wrong.${fault}`, passwordAgain: null };
   if (form.one('password_again') === password) return null;
-  return { password: null, passwordAgain: 'The two passwords differ.' };
+  return { password: null, passwordAgain: 'password.wrong.again' };
 }

@@ -28,19 +28,20 @@ export function normalizePassword(text: string): string {
   return text.length > LONGEST_TEXT ? text : text.normalize('NFKC');
 }
 
+export type PasswordFault = 'short' | 'long' | 'address' | 'guessable';
+
 /**
- * Why a password may not be chosen, as the end of "The password …"; `null` when it may.
+ * Why a password may not be chosen; `null` when it may.
  * @param emailKey the account's address, which is no secret
  * @see NIST SP 800-63B §3.1.1.2
  */
-export function passwordFault(text: string, emailKey: string): string | null {
+export function passwordFault(text: string, emailKey: string): PasswordFault | null {
   const password = normalizePassword(text);
   const length = [...password].length;
-  if (length < SHORTEST_PASSWORD) return `must have at least ${SHORTEST_PASSWORD} characters`;
-  if (length > LONGEST_PASSWORD) return `must have at most ${LONGEST_PASSWORD} characters`;
+  if (length < SHORTEST_PASSWORD) return 'short';
+  if (length > LONGEST_PASSWORD) return 'long';
   const lower = password.toLowerCase();
-  if (lower === emailKey || lower === emailKey.split('@')[0]) return 'must not be the email address';
-  if (FIRST_GUESSES.has(lower) || /^(.)\1*$/su.test(lower))
-    return 'is among the first that anybody would guess';
+  if (lower === emailKey || lower === emailKey.split('@')[0]) return 'address';
+  if (FIRST_GUESSES.has(lower) || /^(.)\1*$/su.test(lower)) return 'guessable';
   return null;
 }

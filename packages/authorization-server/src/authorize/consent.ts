@@ -47,7 +47,10 @@ export function createConsent(rooms: Rooms): readonly Route[] {
       const flow = await findFlow(rooms, request, form);
       if ('missing' in flow) return edge.refuse('/consent', flow.missing);
       const { transaction, person, subject, bound } = flow;
-      const action = { label: 'Look at the request again', href: pagePath('consent', transaction.id) };
+      const action = {
+        label: rooms.frame.text('consent.look-again'),
+        href: pagePath('consent', transaction.id),
+      };
       // The token is bound to the session, so an answer of one person is never taken for another's.
       const isOurs = formTokens.matches(form.one('token'), 'consent', ...bound);
       if (subject === null || person === null || !isOurs || isForeignForm(request, configuration.issuer)) {
@@ -79,7 +82,7 @@ function show(rooms: Rooms, matter: Matter, wrong: ConsentPage['wrong']): Promis
   const vouchedBy = voucherOf(client);
   const page = consentPage(frame, {
     ...describeAsked(deliberation),
-    appName: appName(client),
+    appName: appName(client, frame),
     vouchedBy,
     email: person.account.email,
     returnTo: target,

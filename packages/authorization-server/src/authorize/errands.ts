@@ -47,7 +47,7 @@ async function findFlowErrand(rooms: Rooms, request: Request, parameters: Parame
   if ('missing' in flow) return flow;
   const { id } = flow.transaction;
   return {
-    appName: appName(flow.client),
+    appName: appName(flow.client, rooms.frame),
     fields: { flow: id },
     bound: flow.bound,
     isSignedIn: flow.subject !== null,

@@ -10,14 +10,16 @@ import { createAccount } from '../home/account.ts';
 import { createAccountLinks } from '../home/account-links.ts';
 import { createConnections } from '../home/connections.ts';
 import { createPasskeyPages } from '../home/passkeys.ts';
-import { respondAsset } from '../pages/assets.ts';
+import { createAssets } from '../pages/assets.ts';
 import { defineCookie } from '../pages/cookies.ts';
 import { createFrame } from '../pages/layout.ts';
-import { english } from '../pages/texts/english.ts';
+import { replacedPages } from '../pages/pages.ts';
+import type { Language } from '../pages/texts/languages.ts';
 import type { Route } from '../routes.ts';
 import { createAuthorize } from './authorize.ts';
 import { createConsent } from './consent.ts';
 import { createFormTokens } from './form-tokens.ts';
+import { createLanguage, inTheirLanguage } from './language.ts';
 import { createLogin } from './login.ts';
 import { createLogout } from './logout.ts';
 import { createPageEdge } from './page-edge.ts';
@@ -50,24 +52,29 @@ export function createInteraction(
   const passwords = createPasswords();
   const passkeys = createPasskeys(configuration);
   const firstAccount = createFirstAccount(configuration, passwords);
-  const frame = createFrame(configuration.name, 'en', english);
-  const rooms: Rooms = {
+  const assets = createAssets(configuration.brand);
+  const mounting = {
+    serverName: configuration.name,
+    stylesheet: assets.stylesheet,
+    script: assets.script,
+    logo: assets.logo,
+    links: configuration.brand.links,
+    replaced: replacedPages(configuration.pages),
+  };
+  const shared = {
     configuration,
     findClient,
     sessions: createSessions(configuration),
     formTokens: createFormTokens(configuration),
     browser: defineCookie(configuration.issuer, 'browser'),
-    frame,
-    edge: createPageEdge(configuration, frame),
   };
-  return {
-    routes: [
+  const signIn = createSignIn(configuration, passwords);
+  const routesIn = (language: Language): readonly Route[] => {
+    const frame = createFrame(mounting, language, configuration.brand.texts);
+    const rooms: Rooms = { ...shared, frame, edge: createPageEdge(configuration, frame) };
+    return [
       ...createAuthorize(rooms),
-      ...createLogin(rooms, {
-        signIn: createSignIn(configuration, passwords),
-        passkeys,
-        welcome: createWelcome(rooms),
-      }),
+      ...createLogin(rooms, { signIn, passkeys, welcome: createWelcome(rooms) }),
       ...createConsent(rooms),
       ...createConnections(rooms),
       ...createAccount(rooms, passkeys !== null),
@@ -75,12 +82,16 @@ export function createInteraction(
       ...createAccountLinks(rooms, passwords, passkeys),
       ...createSetup(rooms, firstAccount),
       createLogout(rooms),
-      {
-        method: 'GET',
-        path: '/assets/*',
-        handle: async (request) => respondAsset(new URL(request.url).pathname),
-      },
-    ],
+      createLanguage(rooms),
+    ];
+  };
+  const assetRoute: Route = {
+    method: 'GET',
+    path: '/assets/*',
+    handle: async (request) => assets.respond(new URL(request.url).pathname),
+  };
+  return {
+    routes: [...inTheirLanguage(routesIn), assetRoute],
     setupLink: firstAccount.link,
     bootstrap: firstAccount.bootstrap,
   };

@@ -3,6 +3,7 @@ import { readForm } from '@portcullis/http';
 import { readParameters } from '@portcullis/protocol';
 import type { Passkeys } from '../accounts/passkeys.ts';
 import type { SignInHand } from '../accounts/sign-in.ts';
+import type { Frame } from '../pages/layout.ts';
 import { respondPage } from '../pages/respond.ts';
 import { signInPage } from '../pages/sign-in.ts';
 import { duration } from '../pages/times.ts';
@@ -33,10 +34,10 @@ interface LoginHands {
 }
 
 export function createLogin(rooms: Rooms, { signIn, passkeys, welcome }: LoginHands): readonly Route[] {
-  const { configuration, edge, formTokens } = rooms;
+  const { configuration, edge, frame, formTokens } = rooms;
 
   const show = (errand: Errand, complaint?: Complaint): Promise<Response> => {
-    const page = signInPage(rooms.frame, {
+    const page = signInPage(frame, {
       appName: errand.appName,
       fields: errand.fields,
       token: formTokens.mint('login', ...errand.bound),
@@ -66,16 +67,16 @@ export function createLogin(rooms: Rooms, { signIn, passkeys, welcome }: LoginHa
       if ('missing' in errand) return edge.refuse('/login', errand.missing);
       const isOurs = formTokens.matches(form.one('token'), 'login', ...errand.bound);
       if (!isOurs || isForeignForm(request, configuration.issuer)) {
-        const action = { label: 'Sign in again', href: errand.path };
+        const action = { label: frame.text('sign-in.again'), href: errand.path };
         return edge.refuse('/login', 'stale-form', { action });
       }
       const email = form.one('email') ?? '';
       const password = form.one('password') ?? '';
       if (email === '' || password === '') {
-        return show(errand, { email, wrong: 'Enter your email and your password.', status: 400 });
+        return show(errand, { email, wrong: frame.text('sign-in.wrong.empty'), status: 400 });
       }
       const outcome = await signIn(email, password, peer.address);
-      if (outcome.kind !== 'signed-in') return show(errand, complain(email, outcome));
+      if (outcome.kind !== 'signed-in') return show(errand, complain(frame, email, outcome));
 
       return welcome(request, peer, errand, outcome.account, 'one');
     }),
@@ -86,17 +87,18 @@ export function createLogin(rooms: Rooms, { signIn, passkeys, welcome }: LoginHa
 
 /** The same words whether the account is unknown, disabled, or has another password. */
 function complain(
+  frame: Frame,
   email: string,
   outcome: { kind: 'refused' } | { kind: 'wait'; seconds: number },
 ): Complaint {
   if (outcome.kind === 'refused') {
-    return { email, wrong: 'This email and password do not match.', status: 400 };
+    return { email, wrong: frame.text('sign-in.wrong.refused'), status: 400 };
   }
-  const wrong = `Too many attempts. Try again in ${inWords(outcome.seconds)}.`;
+  const wrong = frame.text('sign-in.wrong.wait', { time: inWords(frame, outcome.seconds) });
   return { email, wrong, status: 429, retryAfter: outcome.seconds };
 }
 
 /** Never less than it takes. */
-function inWords(seconds: number): string {
-  return seconds < 60 ? duration(seconds) : duration(Math.ceil(seconds / 60) * 60);
+function inWords({ language }: Frame, seconds: number): string {
+  return duration(seconds < 60 ? seconds : Math.ceil(seconds / 60) * 60, language);
 }

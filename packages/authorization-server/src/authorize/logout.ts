@@ -14,8 +14,8 @@ export function createLogout({ configuration, edge, formTokens, frame, sessions 
     if (!isOurs || isForeignForm(request, configuration.issuer)) return edge.refuse('/logout', 'stale-form');
     const cookie = await sessions.end(request);
     const page = noticePage(frame, {
-      heading: 'You are signed out',
-      sentences: ['You can close this page.'],
+      heading: frame.text('signed-out.heading'),
+      sentences: [frame.text('signed-out.close')],
     });
     return respondPage(page, { headers: { 'set-cookie': cookie } });
   });

@@ -25,7 +25,15 @@ export function createPageEdge({ events }: Configuration, frame: Frame): PageEdg
     const { heading, sentences } = situations[situation];
     const { retryAfter, ...more } = details;
     const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) };
-    return respondPage(noticePage(frame, { heading, sentences, reference, ...more }), { status, headers });
+    return respondPage(
+      noticePage(frame, {
+        heading: frame.text(heading),
+        sentences: sentences.map((sentence) => frame.text(sentence)),
+        reference,
+        ...more,
+      }),
+      { status, headers },
+    );
   };
 
   const refuse: PageEdge['refuse'] = (endpoint, situation, details) => {

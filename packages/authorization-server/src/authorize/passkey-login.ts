@@ -16,20 +16,20 @@ export function createPasskeyLogin(
   welcome: Welcome,
   show: ShowLogin,
 ): Route {
-  const { configuration, edge, formTokens } = rooms;
+  const { configuration, edge, formTokens, frame } = rooms;
   return edge.route('POST', '/login/passkey', async (request, peer) => {
     const form = await readForm(request);
     const errand = await findErrand(rooms, request, form);
     if ('missing' in errand) return edge.refuse('/login/passkey', errand.missing);
     const isOurs = formTokens.matches(form.one('token'), 'login', ...errand.bound);
     if (!isOurs || isForeignForm(request, configuration.issuer)) {
-      const action = { label: 'Sign in again', href: errand.path };
+      const action = { label: rooms.frame.text('sign-in.again'), href: errand.path };
       return edge.refuse('/login/passkey', 'stale-form', { action });
     }
     const signedIn = await passkeys.signIn(form.one('credential') ?? '', errand.bound);
     if (signedIn === null) {
       configuration.events({ type: 'account.sign-in-refused' });
-      return show(errand, 'This passkey does not work here. Sign in with your password.');
+      return show(errand, frame.text('passkey.refused'));
     }
     return welcome(request, peer, errand, signedIn.account, signedIn.isVerified ? 'both' : 'one');
   });

@@ -40,14 +40,11 @@ export async function refuseRequest(
   const location = errorResponse(target, error, { state, issuer: configuration.issuer });
   if (person !== null || isVouchedFor(client)) return respondRedirect(location);
 
-  const name = appName(client);
+  const name = appName(client, frame);
   const notice = noticePage(frame, {
-    heading: 'This request cannot be granted',
-    sentences: [
-      `${name} asked for something that this server does not give. Nothing was shared.`,
-      'The app has not been verified. Return to it only if you have just come from there.',
-    ],
-    action: { label: `Return to ${name}`, href: location, place: target.display },
+    heading: frame.text('refused.heading'),
+    sentences: [frame.text('refused.what', { app: name }), frame.text('refused.unverified')],
+    action: { label: frame.text('refused.return', { app: name }), href: location, place: target.display },
     forDevelopers: error.description,
     reference,
   });

@@ -4,7 +4,6 @@ import { type Parameters, readParameters } from '@portcullis/protocol';
 import { judgePassword } from '../accounts/chosen-password.ts';
 import { emailKey } from '../accounts/email.ts';
 import type { FirstAccount } from '../accounts/first-account.ts';
-import { SHORTEST_PASSWORD } from '../accounts/password-rules.ts';
 import { respondPage, respondRedirect } from '../pages/respond.ts';
 import { readyPage, type SetupFaults, setupPage } from '../pages/setup.ts';
 import type { Route } from '../routes.ts';
@@ -19,7 +18,7 @@ export function createSetup(rooms: Rooms, firstAccount: FirstAccount): readonly 
 
   const show = (token: string, email: string, wrong: SetupFaults): Promise<Response> => {
     const status = wrong === NO_FAULTS ? 200 : 400;
-    return respondPage(setupPage(frame, { token, email, wrong, shortestPassword: SHORTEST_PASSWORD }), {
+    return respondPage(setupPage(frame, { token, email, wrong }), {
       status,
     });
   };
@@ -55,6 +54,6 @@ function judge(form: Parameters): SetupFaults {
   const key = emailKey(form.one('email') ?? '');
   const faults = judgePassword(form, key ?? '');
   if (key !== null && faults === null) return NO_FAULTS;
-  const email = key === null ? 'Enter an address such as you@example.com.' : null;
+  const email = key === null ? 'setup.wrong.email' : null;
   return { email, password: faults?.password ?? null, passwordAgain: faults?.passwordAgain ?? null };
 }

@@ -4,7 +4,6 @@ import { type Parameters, readParameters } from '@portcullis/protocol';
 import { browserName } from '../accounts/browser-name.ts';
 import { judgePassword, type PasswordFaults } from '../accounts/chosen-password.ts';
 import type { Passkeys } from '../accounts/passkeys.ts';
-import { SHORTEST_PASSWORD } from '../accounts/password-rules.ts';
 import { type Passwords, unusableHash } from '../accounts/passwords.ts';
 import { isForeignForm } from '../authorize/form-tokens.ts';
 import type { Rooms } from '../authorize/rooms.ts';
@@ -58,7 +57,6 @@ export function createAccountLinks(
       purpose: record.purpose,
       token,
       email: account.email,
-      shortestPassword: SHORTEST_PASSWORD,
       wrong,
       trouble,
       passkeyOptions: passkeys?.creationOptions(account, [], boundTo(link)) ?? null,
@@ -86,8 +84,7 @@ export function createAccountLinks(
   const usePasskey = async (request: Request, peer: Peer, link: OpenLink, answer: string) => {
     const name = browserName(request.headers.get('user-agent')) ?? '';
     const passkey = (await passkeys?.judgeNew(link.account, answer, name, boundTo(link))) ?? null;
-    if (passkey === null)
-      return show(link, null, 'This passkey could not be used. Try again, or choose a password.');
+    if (passkey === null) return show(link, null, frame.text('passkey.not-used'));
     return use(request, peer, link, { passwordHash: unusableHash(), passkey });
   };
 

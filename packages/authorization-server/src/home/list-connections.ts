@@ -5,6 +5,7 @@ import type { Rooms } from '../authorize/rooms.ts';
 import type { ResolvedClient } from '../clients/resolved-client.ts';
 import type { Lifetimes } from '../configuration.ts';
 import type { Connection } from '../pages/connections.ts';
+import type { Frame } from '../pages/layout.ts';
 import type { GrantRecord } from '../ports/index.ts';
 
 /** Uses of a grant are noted so exactly. Seconds. */
@@ -12,17 +13,19 @@ const SLACK = 60;
 
 /** The connections of an account, the last used first. */
 export async function listConnections(
-  { configuration, findClient }: Pick<Rooms, 'configuration' | 'findClient'>,
+  { configuration, findClient, frame }: Pick<Rooms, 'configuration' | 'findClient' | 'frame'>,
   accountId: string,
 ): Promise<readonly Connection[]> {
   const { store, clock, lifetimes } = configuration;
   const now = clock();
   const grants = await store.listGrants(accountId, now);
   // A client that cannot be asked for now still has access.
-  const clients = await Promise.all(grants.map(({ clientId }) => findClient(clientId, 'under-way').catch(() => null)));
+  const clients = await Promise.all(
+    grants.map(({ clientId }) => findClient(clientId, 'under-way').catch(() => null)),
+  );
   return grants.flatMap((grant, index) => {
     const client = clients[index] ?? null;
-    return isUsable(grant, client, lifetimes, now) ? [describe(configuration, grant, client)] : [];
+    return isUsable(grant, client, lifetimes, now) ? [describe(configuration, frame, grant, client)] : [];
   });
 }
 
@@ -39,6 +42,7 @@ export function isUsable(
 
 function describe(
   { resources, lifetimes }: Rooms['configuration'],
+  frame: Frame,
   grant: GrantRecord,
   client: ResolvedClient | null,
 ): Connection {
@@ -47,7 +51,7 @@ function describe(
   const { name, place, powers } = describeResource(definition, resource, grant.scopes);
   return {
     id: grant.id,
-    appName: client === null ? 'An app that is gone' : appName(client),
+    appName: client === null ? frame.text('app.gone') : appName(client, frame),
     server: { name, place },
     powers,
     since: grant.createdAt,

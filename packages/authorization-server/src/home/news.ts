@@ -8,5 +8,5 @@ export function newsPath(news: AccountNews): string {
 }
 
 export function readNews(name: string | undefined): AccountNews | null {
-  return name !== undefined && Object.hasOwn(accountNews, name) ? (name as AccountNews) : null;
+  return accountNews.find((news) => news === name) ?? null;
 }

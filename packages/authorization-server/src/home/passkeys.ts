@@ -31,12 +31,12 @@ export function createPasskeyPages(rooms: Rooms, passkeys: Passkeys): readonly R
     signedIn.form('/account/passkeys/add', async ({ request, person, parameters }) => {
       const { account, sessionHash } = person;
       if ((await store.listPasskeys(account.id)).length >= MOST_PASSKEYS) {
-        return show(request, person, 'You have as many passkeys as there can be. Remove one first.');
+        return show(request, person, frame.text('passkey.too-many'));
       }
       const answer = parameters.one('credential') ?? '';
       const passkey = await passkeys.judgeNew(account, answer, parameters.one('name') ?? '', [sessionHash]);
       if (passkey === null || !(await store.addPasskey(passkey))) {
-        return show(request, person, 'This passkey could not be added. Try again.');
+        return show(request, person, frame.text('passkey.not-added'));
       }
       events({ type: 'passkey.added', accountId: account.id });
       return respondRedirect(newsPath('passkey-added'));

@@ -56,7 +56,7 @@ export function createSignedIn(
         if (mustSignIn(person)) return signIn();
         const isOurs = formTokens.matches(parameters.one('token'), 'home', person.sessionHash);
         if (!isOurs || isForeignForm(request, configuration.issuer)) {
-          const action = { label: 'Look at the page again', href: homePaths[home] };
+          const action = { label: rooms.frame.text('home.look-again'), href: homePaths[home] };
           return edge.refuse(path, 'stale-form', { action });
         }
         return handle({ request, peer, person, parameters });

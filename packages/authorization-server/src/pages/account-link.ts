@@ -1,5 +1,6 @@
 /** The pages behind links for owners of accounts: choosing how to sign in, for the first time or anew. */
 import { html } from 'hono/html';
+import { definePage, type Page } from './define-page.ts';
 import { type Frame, hidden, layout, type Markup } from './layout.ts';
 import { passkeyForm, passkeyScript } from './passkeys.ts';
 import { type PasswordFields, passwordFields } from './password-fields.ts';
@@ -9,7 +10,6 @@ export interface AccountLinkPage {
   /** The token of the link. */
   readonly token: string;
   readonly email: string;
-  readonly shortestPassword: number;
   /** `null` when nothing was wrong. */
   readonly wrong: PasswordFields['wrong'] | null;
   /** What was wrong with a passkey. */
@@ -18,54 +18,42 @@ export interface AccountLinkPage {
   readonly passkeyOptions: Readonly<Record<string, unknown>> | null;
 }
 
-const WORDS = {
-  invitation: {
-    heading: 'Choose how to sign in',
-    sentence: 'An account was made for you. With it you decide which apps may use what this server protects.',
-    button: 'Create account',
-  },
-  reset: {
-    heading: 'Choose a new way to sign in',
-    sentence: 'You will be signed out everywhere else, and what let you in before will not work any more.',
-    button: 'Save and sign in',
-  },
-} as const;
+export const accountLinkPage: Page<AccountLinkPage> = definePage('account-link', renderAccountLink);
 
-export function accountLinkPage(frame: Frame, page: AccountLinkPage): Markup {
-  const { heading, sentence, button } = WORDS[page.purpose];
+function renderAccountLink(frame: Frame, page: AccountLinkPage): Markup {
+  const heading = frame.text(`link.${page.purpose}`);
   return layout(
     frame,
-    page.wrong === null && page.trouble === null ? heading : 'Not saved yet',
+    page.wrong === null && page.trouble === null ? heading : frame.text('link.failed-title'),
     html`<div class="head">
 <h1>${heading}</h1>
-<p>${sentence}</p>
+<p>${frame.text(`link.${page.purpose}.why`)}</p>
 </div>
 ${page.trouble !== null && html`<p class="wrong" role="alert">${page.trouble}</p>`}
 <div class="ways">
 <form class="stack once" method="post" action="/${page.purpose}">
 ${hidden({ token: page.token })}
 <div class="fields">
-<div class="field"><label for="email">Email</label>
+<div class="field"><label for="email">${frame.text('field.email')}</label>
 <input id="email" type="email" autocomplete="username" value="${page.email}" readonly></div>
-${passwordFields({
-  shortest: page.shortestPassword,
+${passwordFields(frame, {
   wrong: page.wrong ?? { password: null, passwordAgain: null },
   first: true,
 })}
 </div>
-<button class="button main">${button}</button>
+<button class="button main">${frame.text(`link.${page.purpose}.submit`)}</button>
 </form>
 ${
   page.passkeyOptions !== null &&
-  passkeyForm({
+  passkeyForm(frame, {
     kind: 'create',
     action: `/${page.purpose}`,
     options: page.passkeyOptions,
     fields: { token: page.token },
-    label: 'Use a passkey instead',
+    label: frame.text('passkey.instead'),
   })
 }
 </div>
-${page.passkeyOptions !== null && passkeyScript}`,
+${page.passkeyOptions !== null && passkeyScript(frame)}`,
   );
 }

@@ -1,5 +1,6 @@
 /** The page about how and where one is signed in. */
 import { html } from 'hono/html';
+import { definePage, type Page } from './define-page.ts';
 import { type Frame, hidden, layout, type Markup } from './layout.ts';
 import { type ListedPasskey, passkeyList } from './passkeys.ts';
 import { happened, tabs } from './tabs.ts';
@@ -17,14 +18,9 @@ export interface SignedInBrowser {
 }
 
 /** What has just happened, by the name that an address may carry. */
-export const accountNews = {
-  'signed-out': 'Signed out there.',
-  'passkey-added': 'The passkey was added.',
-  'passkey-removed': 'The passkey was removed. You can delete it on your device too.',
-  reset: 'This is how you sign in from now on. You are signed out everywhere else.',
-} as const;
+export const accountNews = ['signed-out', 'passkey-added', 'passkey-removed', 'reset'] as const;
 
-export type AccountNews = keyof typeof accountNews;
+export type AccountNews = (typeof accountNews)[number];
 
 export interface AccountPage {
   readonly email: string;
@@ -40,49 +36,54 @@ export interface AccountPage {
   readonly token: string;
 }
 
-export function accountPage(frame: Frame, page: AccountPage): Markup {
+export const accountPage: Page<AccountPage> = definePage('account', renderAccount);
+
+function renderAccount(frame: Frame, page: AccountPage): Markup {
   const others = page.browsers.filter(({ isThisOne }) => !isThisOne);
   return layout(
     frame,
-    'Account',
-    html`${tabs('account')}
+    frame.text('tabs.account'),
+    html`${tabs(frame, 'account')}
 <div class="head">
-<h1>Your account</h1>
+<h1>${frame.text('account.heading')}</h1>
 <p class="fact"><bdi>${page.email}</bdi></p>
 </div>
-${happened(page.news === null ? null : accountNews[page.news])}
+${happened(page.news === null ? null : frame.text(`account.news.${page.news}`))}
 ${
   page.passkeys !== null &&
   html`<section class="head">
-<h2>Passkeys</h2>
-${passkeyList(page.passkeys, page.token, page.now)}
+<h2>${frame.text('account.passkeys')}</h2>
+${passkeyList(frame, page.passkeys, page.token, page.now)}
 </section>`
 }
 <section class="head">
-<h2>Where you are signed in</h2>
-<ul class="rows close">${page.browsers.map((browser) => row(browser, page))}</ul>
+<h2>${frame.text('account.sessions')}</h2>
+<ul class="rows close">${page.browsers.map((browser) => row(frame, browser, page))}</ul>
 ${
   others.length > 1 &&
   html`<form class="once" method="post" action="/account/sessions">
 ${hidden({ token: page.token, session: 'others' })}
-<button class="button">Sign out everywhere else</button>
+<button class="button">${frame.text('account.sign-out-others')}</button>
 </form>`
 }
 </section>`,
   );
 }
 
-function row(browser: SignedInBrowser, page: AccountPage): Markup {
-  const name = browser.name ?? 'A browser';
+function row(frame: Frame, browser: SignedInBrowser, page: AccountPage): Markup {
+  const name = browser.name ?? frame.text('account.browser');
+  const time = ago(frame, browser.since, page.now);
   return html`<li class="beside">
 <div>
 <p>${name}</p>
-<p class="fact">${browser.isThisOne ? 'this browser, ' : ''}since ${ago(browser.since, page.now)}${browser.address !== null && html` from <code>${browser.address}</code>`}</p>
+<p class="fact">${browser.isThisOne && `${frame.text('account.this')}, `}${frame.say('account.since', { time })} ${
+    browser.address !== null && frame.say('account.from', { address: html`<code>${browser.address}</code>` })
+  }</p>
 </div>
 ${
   browser.isThisOne
-    ? html`<form method="post" action="/logout">${hidden({ token: page.logoutToken })}<button class="button">Sign out</button></form>`
-    : html`<form class="once" method="post" action="/account/sessions">${hidden({ token: page.token, session: browser.id })}<button class="button" aria-label="Sign out ${name}">Sign out</button></form>`
+    ? html`<form method="post" action="/logout">${hidden({ token: page.logoutToken })}<button class="button">${frame.text('account.sign-out')}</button></form>`
+    : html`<form class="once" method="post" action="/account/sessions">${hidden({ token: page.token, session: browser.id })}<button class="button" aria-label="${frame.text('account.sign-out-of', { browser: name })}">${frame.text('account.sign-out')}</button></form>`
 }
 </li>`;
 }

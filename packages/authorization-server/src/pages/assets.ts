@@ -1,40 +1,54 @@
 /** Files that the pages load, under names that change with their content, so that browsers keep them for ever. */
 import { hash } from 'node:crypto';
+import type { Brand } from './brand.ts';
 import { SCRIPT } from './script.ts';
 import { STYLE } from './style.ts';
 
-interface Asset {
-  readonly path: string;
+/** A file of ours, or one that the operator gave us. */
+interface File {
   readonly type: string;
-  readonly text: string;
+  readonly body: string | Uint8Array<ArrayBuffer>;
 }
 
-function define(text: string, extension: string, type: string): Asset {
-  return { path: `/assets/${hash('sha256', text, 'base64url').slice(0, 16)}.${extension}`, type, text };
+export interface Assets {
+  /** Where the stylesheet stands. */
+  readonly stylesheet: string;
+  /** Where the script stands. */
+  readonly script: string;
+  /** Where the operator's logo stands; `null` when there is none. */
+  readonly logo: string | null;
+  /** Answers for everything below `/assets/`. */
+  respond(path: string): Response;
 }
 
-const assets: readonly [stylesheet: Asset, script: Asset] = [
-  define(STYLE, 'css', 'text/css; charset=utf-8'),
-  define(SCRIPT, 'js', 'text/javascript; charset=utf-8'),
-];
+export function createAssets(brand: Brand): Assets {
+  const files = new Map<string, File>();
+  const keep = (file: File, ending: string): string => {
+    const path = `/assets/${hash('sha256', file.body, 'base64url').slice(0, 16)}.${ending}`;
+    files.set(path, file);
+    return path;
+  };
+  return {
+    stylesheet: keep({ type: 'text/css; charset=utf-8', body: STYLE + brand.style }, 'css'),
+    script: keep({ type: 'text/javascript; charset=utf-8', body: SCRIPT }, 'js'),
+    logo:
+      brand.logo === null ? null : keep({ type: brand.logo.type, body: brand.logo.bytes }, brand.logo.ending),
+    respond: (path) => respondFile(files.get(path)),
+  };
+}
 
-/** Where the stylesheet stands. */
-export const STYLESHEET_PATH: string = assets[0].path;
-/** Where the script stands. */
-export const SCRIPT_PATH: string = assets[1].path;
-
-/** Answers for everything below `/assets/`. */
-export function respondAsset(path: string): Response {
-  const asset = assets.find((one) => one.path === path);
-  if (asset === undefined) {
+/** Opened by itself, a drawing runs nothing and loads nothing. */
+function respondFile(file: File | undefined): Response {
+  if (file === undefined) {
     return new Response('There is no such file.\n', {
       status: 404,
       headers: { 'cache-control': 'no-store' },
     });
   }
-  return new Response(asset.text, {
+  return new Response(file.body, {
     headers: {
-      'content-type': asset.type,
+      'content-type': file.type,
+      'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
       'cache-control': 'public, max-age=31536000, immutable',
       'cross-origin-resource-policy': 'same-origin',
       'x-content-type-options': 'nosniff',

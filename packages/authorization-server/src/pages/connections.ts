@@ -1,5 +1,6 @@
 /** The pages about what has access to an account, and ending it. */
 import { html } from 'hono/html';
+import { definePage, type Page } from './define-page.ts';
 import { type Frame, hidden, key, layout, type Markup } from './layout.ts';
 import { happened, homePaths, tabs } from './tabs.ts';
 import { ago, day, duration } from './times.ts';
@@ -27,36 +28,39 @@ export interface ConnectionsPage {
   readonly ended: 'one' | 'all' | null;
 }
 
-const ENDED = { one: 'Access has ended.', all: 'All access has ended.' } as const;
+export const connectionsPage: Page<ConnectionsPage> = definePage('connections', renderConnections);
 
-export function connectionsPage(frame: Frame, page: ConnectionsPage): Markup {
+function renderConnections(frame: Frame, page: ConnectionsPage): Markup {
   const { connections } = page;
   return layout(
     frame,
-    'Connections',
-    html`${tabs('connections')}
+    frame.text('tabs.connections'),
+    html`${tabs(frame, 'connections')}
 <div class="head">
-<h1>What has access</h1>
-<p class="fact">Signed in as <bdi>${page.email}</bdi></p>
+<h1>${frame.text('connections.heading')}</h1>
+<p class="fact">${frame.say('consent.signed-in', { email: html`<bdi>${page.email}</bdi>` })}</p>
 </div>
-${happened(page.ended === null ? null : ENDED[page.ended])}
-${connections.length === 0 ? nothing : html`<ul class="rows">${connections.map((one) => row(one, page.now))}</ul>`}
-${connections.length > 1 && html`<p><a class="button" href="/connections/end">End all access</a></p>`}`,
+${happened(page.ended === null ? null : frame.text(`connections.ended.${page.ended}`))}
+${connections.length === 0 ? html`<p>${frame.text('connections.none')}</p>` : html`<ul class="rows">${connections.map((one) => row(frame, one, page.now))}</ul>`}
+${connections.length > 1 && html`<p><a class="button" href="/connections/end">${frame.text('connections.end-all')}</a></p>`}`,
   );
 }
 
-const nothing: Markup = html`<p>No app has access to your account. When you allow one, it stands here, and you can end its access at any time.</p>`;
-
-function row(connection: Connection, now: number): Markup {
+function row(frame: Frame, connection: Connection, now: number): Markup {
   const { id, appName, lastUsedFrom } = connection;
+  const time = ago(frame, connection.lastUsedAt, now);
   return html`<li class="row">
 <div>
 <h2 class="name"><bdi>${appName}</bdi></h2>
-<p class="fact">on <bdi>${connection.server.name}</bdi> · <code>${connection.server.place}</code></p>
+<p class="fact">${frame.say('connections.on', { server: html`<bdi>${connection.server.name}</bdi>` })} · <code>${connection.server.place}</code></p>
 </div>
 ${powersOf(connection)}
-<p class="fact">Used ${ago(connection.lastUsedAt, now)}${lastUsedFrom !== null && html` from <code>${lastUsedFrom}</code>`} · allowed on ${day(connection.since)}</p>
-<a class="button" href="/connections/end?connection=${encodeURIComponent(id)}" aria-label="End access of ${appName}">End access</a>
+<p class="fact">${
+    lastUsedFrom === null
+      ? frame.say('connections.used', { time })
+      : frame.say('connections.used-from', { time, address: html`<code>${lastUsedFrom}</code>` })
+  } · ${frame.say('connections.since', { day: day(frame, connection.since) })}</p>
+<a class="button" href="/connections/end?connection=${encodeURIComponent(id)}" aria-label="${frame.text('connections.end-of', { app: appName })}">${frame.text('connections.end')}</a>
 </li>`;
 }
 
@@ -72,37 +76,39 @@ export interface EndPage {
 }
 
 /** Asks once, and says what ends and when that is noticed. */
-export function endPage(frame: Frame, page: EndPage): Markup {
+export const endPage: Page<EndPage> = definePage('end', renderEnd);
+
+function renderEnd(frame: Frame, page: EndPage): Markup {
   const { connections, all } = page;
   const [first] = connections;
   const id = all || first === undefined ? null : first.id;
   return layout(
     frame,
-    'End access',
+    frame.text('connections.end'),
     html`<form class="stack once" method="post" action="/connections/end">
 ${hidden({ token: page.token, connection: id, all: id === null ? 'yes' : null })}
 <div class="head">
-<h1>${all || first === undefined ? 'End all access?' : html`End access of <bdi>${first.appName}</bdi>?`}</h1>
-<p>${all ? 'These apps' : 'The app'} will have to ask you again.</p>
+<h1>${all || first === undefined ? frame.text('end.all-heading') : frame.say('end.heading', { app: html`<bdi>${first.appName}</bdi>` })}</h1>
+<p>${frame.text(all ? 'end.all-ask' : 'end.ask')}</p>
 </div>
 ${
   all
-    ? html`<ul class="plain">${connections.map((one) => html`<li><bdi>${one.appName}</bdi> <span class="fact">on <bdi>${one.server.name}</bdi></span></li>`)}</ul>`
+    ? html`<ul class="plain">${connections.map((one) => html`<li><bdi>${one.appName}</bdi> <span class="fact">${frame.say('connections.on', { server: html`<bdi>${one.server.name}</bdi>` })}</span></li>`)}</ul>`
     : connections.map(
         (one) =>
-          html`<section><h2>On <code>${one.server.place}</code> it will no longer be able to</h2>${powersOf(one)}</section>`,
+          html`<section><h2>${frame.say('end.powers', { place: html`<code>${one.server.place}</code>` })}</h2>${powersOf(one)}</section>`,
       )
 }
-<p class="fact">${boundSentence(Math.max(0, ...connections.map(({ noticedWithin }) => noticedWithin)))}</p>
+<p class="fact">${boundSentence(frame, Math.max(0, ...connections.map(({ noticedWithin }) => noticedWithin)))}</p>
 <div class="answers">
-<a class="button" href="${homePaths.connections}">Cancel</a>
-<button class="button danger">${all ? 'End all' : 'End access'}</button>
+<a class="button" href="${homePaths.connections}">${frame.text('consent.deny')}</a>
+<button class="button danger">${frame.text(all ? 'end.submit-all' : 'connections.end')}</button>
 </div>
 </form>`,
   );
 }
 
-function boundSentence(seconds: number): string {
-  if (seconds === 0) return 'It ends at once.';
-  return `No new access is given from now on. What was given last can still work for up to ${duration(seconds)}.`;
+function boundSentence(frame: Frame, seconds: number): string {
+  if (seconds === 0) return frame.text('end.at-once');
+  return frame.text('end.within', { time: duration(seconds, frame.language) });
 }

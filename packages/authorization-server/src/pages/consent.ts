@@ -1,5 +1,6 @@
 /** The consent page: who asks, for what, as whom one is signed in, where one returns, and the answers. */
 import { html } from 'hono/html';
+import { definePage, type Page } from './define-page.ts';
 import { type Frame, hidden, key, layout, type Markup } from './layout.ts';
 
 export interface ConsentPage {
@@ -70,7 +71,9 @@ export interface ReturnPlace {
 /** The form of the link by which one signs out stands apart: Enter in a field of the other must not press it. */
 const SWITCH_FORM = 'switch-account';
 
-export function consentPage(frame: Frame, page: ConsentPage): Markup {
+export const consentPage: Page<ConsentPage> = definePage('consent', renderConsent);
+
+function renderConsent(frame: Frame, page: ConsentPage): Markup {
   const app = html`<strong><bdi>${page.appName}</bdi></strong>`;
   const server = html`<bdi>${page.server.name}</bdi>`;
   return layout(

@@ -1,7 +1,8 @@
 /** The frame that every page stands in: one card, the operator's mark, one heading, one question. */
 import { html } from 'hono/html';
 import type { HtmlEscapedString } from 'hono/utils/html';
-import { STYLESHEET_PATH } from './assets.ts';
+import type { Link } from './brand.ts';
+import { type Language, languageTags } from './texts/languages.ts';
 import { fill, fillMarkup, type TextName, type Texts, type Values } from './texts/texts.ts';
 
 /** Escaped HTML. Whatever is put into an `html` template is escaped unless it is markup itself. */
@@ -17,14 +18,33 @@ export interface Frame {
   text(name: TextName, values?: Readonly<Record<string, string | number>>): string;
   /** The same as markup: values may be markup. */
   say(name: TextName, values: Values): Markup;
+  /** The other languages that the pages speak. */
+  readonly others: readonly { readonly tag: string; readonly name: string }[];
+  readonly stylesheet: string;
+  readonly script: string;
+  /** Where the operator's logo stands; `null`: the gate stands there. */
+  readonly logo: string | null;
+  readonly links: readonly Link[];
+  /** Pages of the operator, by name. */
+  readonly replaced: ReadonlyMap<string, (content: unknown, frame: Frame) => string | Promise<string>>;
 }
 
-export function createFrame(serverName: string, language: string, texts: Texts): Frame {
+/** What is the same in all languages. */
+export type Mounting = Pick<Frame, 'serverName' | 'stylesheet' | 'script' | 'logo' | 'links' | 'replaced'>;
+
+export function createFrame(
+  mounting: Mounting,
+  language: Language,
+  texts: Readonly<Record<Language, Texts>>,
+): Frame {
+  const own = texts[language];
+  const others = languageTags.filter((tag) => tag !== language);
   return {
-    serverName,
+    ...mounting,
     language,
-    text: (name, values = {}) => fill(texts[name], values),
-    say: (name, values) => fillMarkup(texts[name], values),
+    text: (name, values = {}) => fill(own[name], values),
+    say: (name, values) => fillMarkup(own[name], values),
+    others: others.map((tag) => ({ tag, name: texts[tag]['language.name'] })),
   };
 }
 
@@ -37,18 +57,27 @@ export function layout(frame: Frame, title: string, content: Markup): Markup {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
 <title>${title} · ${frame.serverName}</title>
-<link rel="stylesheet" href="${STYLESHEET_PATH}">
+<link rel="stylesheet" href="${frame.stylesheet}">
 </head>
 <body>
 <main>
-<p class="mark">${gate}<bdi>${frame.serverName}</bdi></p>
+<p class="mark">${frame.logo === null ? gate : html`<img src="${frame.logo}" alt="" height="20">`}<bdi>${frame.serverName}</bdi></p>
 <div class="stack">
 ${content}
 </div>
 </main>
+${foot(frame)}
 </body>
 </html>
 `;
+}
+
+/** The link that switches the language is the one that says where it stood, so that it leads back there. */
+function foot({ links, others }: Frame): Markup {
+  return html`<footer class="fact">
+${links.map(({ label, href }) => html`<a href="${href}">${label}</a>`)}
+${others.map(({ tag, name }) => html`<a href="/language?to=${tag}" lang="${tag}" hreflang="${tag}" rel="nofollow" referrerpolicy="same-origin">${name}</a>`)}
+</footer>`;
 }
 
 /** The gate: an arch with bars across. */

@@ -1,5 +1,6 @@
 /** Pages that say what happened, whose move it is, and one thing to do. */
 import { html } from 'hono/html';
+import { definePage, type Page } from './define-page.ts';
 import { type Frame, layout, type Markup } from './layout.ts';
 
 export interface Notice {
@@ -14,7 +15,9 @@ export interface Notice {
   readonly reference?: string;
 }
 
-export function noticePage(frame: Frame, notice: Notice): Markup {
+export const noticePage: Page<Notice> = definePage('notice', renderNotice);
+
+function renderNotice(frame: Frame, notice: Notice): Markup {
   const { heading, sentences, action, forDevelopers, reference } = notice;
   return layout(
     frame,
@@ -27,14 +30,14 @@ ${
   action !== undefined &&
   html`<div class="head">
 <a class="button" href="${action.href}">${action.label}</a>
-${action.place !== undefined && html`<p class="fact">This takes you to <code>${action.place}</code></p>`}
+${action.place !== undefined && html`<p class="fact">${frame.say('notice.takes-to', { place: html`<code>${action.place}</code>` })}</p>`}
 </div>`
 }
 ${
   (forDevelopers !== undefined || reference !== undefined) &&
   html`<div class="head fact">
-${forDevelopers !== undefined && html`<p>For the developer of the app: ${forDevelopers}</p>`}
-${reference !== undefined && html`<p>Reference <code>${reference}</code></p>`}
+${forDevelopers !== undefined && html`<p>${frame.say('notice.for-developers', { sentence: html`<span lang="en">${forDevelopers}</span>` })}</p>`}
+${reference !== undefined && html`<p>${frame.say('notice.reference', { reference: html`<code>${reference}</code>` })}</p>`}
 </div>`
 }`,
   );

@@ -1,6 +1,5 @@
 /** Forms that a passkey answers, the page that adds one, and the list of them. */
 import { html } from 'hono/html';
-import { SCRIPT_PATH } from './assets.ts';
 import { type Frame, hidden, layout, type Markup } from './layout.ts';
 import { tabs } from './tabs.ts';
 import { ago } from './times.ts';
@@ -19,19 +18,11 @@ export interface PasskeyForm {
 }
 
 /** Hidden until the script has found that the browser knows passkeys. */
-export function passkeyForm({
-  kind,
-  action,
-  options,
-  fields,
-  label,
-  content,
-  main = false,
-}: PasskeyForm): Markup {
-  const trouble =
-    kind === 'get'
-      ? 'No passkey was used. Try again, or sign in with your password.'
-      : 'No passkey was made. Try again; this device may have one for you already.';
+export function passkeyForm(
+  frame: Frame,
+  { kind, action, options, fields, label, content, main = false }: PasskeyForm,
+): Markup {
+  const trouble = frame.text(kind === 'get' ? 'passkey.none-used' : 'passkey.none-made');
   return html`<form class="fields" method="post" action="${action}" data-passkey="${kind}" data-options="${JSON.stringify(options)}" hidden>
 ${hidden({ ...fields, credential: '' })}
 ${content ?? ''}
@@ -41,7 +32,9 @@ ${content ?? ''}
 }
 
 /** Stands on every page with such a form; the page has to be sent with `script`. */
-export const passkeyScript: Markup = html`<script src="${SCRIPT_PATH}" defer></script>`;
+export function passkeyScript({ script }: Frame): Markup {
+  return html`<script src="${script}" defer></script>`;
+}
 
 export interface ListedPasskey {
   readonly id: string;
@@ -52,22 +45,32 @@ export interface ListedPasskey {
 }
 
 /** @param token of the form that removes one */
-export function passkeyList(passkeys: readonly ListedPasskey[], token: string, now: number): Markup {
+export function passkeyList(
+  frame: Frame,
+  passkeys: readonly ListedPasskey[],
+  token: string,
+  now: number,
+): Markup {
   return html`${
     passkeys.length === 0
-      ? html`<p class="fact">With a passkey you sign in by your face, your finger or your device\u2019s code.</p>`
-      : html`<ul class="rows close">${passkeys.map((passkey) => row(passkey, token, now))}</ul>`
+      ? html`<p class="fact">${frame.text('passkey.what')}</p>`
+      : html`<ul class="rows close">${passkeys.map((passkey) => row(frame, passkey, token, now))}</ul>`
   }
-<a class="button" href="/account/passkeys/add">Add a passkey</a>`;
+<a class="button" href="/account/passkeys/add">${frame.text('passkey.add')}</a>`;
 }
 
-function row({ id, name, createdAt, lastUsedAt }: ListedPasskey, token: string, now: number): Markup {
+function row(
+  frame: Frame,
+  { id, name, createdAt, lastUsedAt }: ListedPasskey,
+  token: string,
+  now: number,
+): Markup {
   return html`<li class="beside">
 <div>
 <p><bdi>${name}</bdi></p>
-<p class="fact">added ${ago(createdAt, now)}, ${lastUsedAt === null ? 'not used yet' : html`used ${ago(lastUsedAt, now)}`}</p>
+<p class="fact">${frame.say('passkey.added', { time: ago(frame, createdAt, now) })}, ${lastUsedAt === null ? frame.text('passkey.unused') : frame.say('passkey.used', { time: ago(frame, lastUsedAt, now) })}</p>
 </div>
-<form class="once" method="post" action="/account/passkeys/remove">${hidden({ token, passkey: id })}<button class="button" aria-label="Remove ${name}">Remove</button></form>
+<form class="once" method="post" action="/account/passkeys/remove">${hidden({ token, passkey: id })}<button class="button" aria-label="${frame.text('passkey.remove-one', { passkey: name })}">${frame.text('passkey.remove')}</button></form>
 </li>`;
 }
 
@@ -80,28 +83,28 @@ export interface AddPasskeyPage {
 }
 
 export function addPasskeyPage(frame: Frame, page: AddPasskeyPage): Markup {
-  const name = html`<div class="field"><label for="name">Name of the passkey</label>
+  const name = html`<div class="field"><label for="name">${frame.text('passkey.name')}</label>
 <input id="name" name="name" type="text" autocomplete="off" maxlength="50" value="${page.suggestion}"></div>`;
   return layout(
     frame,
-    'Add a passkey',
-    html`${tabs('account')}
+    frame.text('passkey.add'),
+    html`${tabs(frame, 'account')}
 <div class="head">
-<h1>Add a passkey</h1>
-<p>This device will keep it, or a phone or a security key near you. From then on you can sign in with it.</p>
+<h1>${frame.text('passkey.add')}</h1>
+<p>${frame.text('passkey.where')}</p>
 </div>
 ${page.wrong !== null && html`<p class="wrong" role="alert">${page.wrong}</p>`}
-<p class="note" data-without-passkeys>This browser has no passkeys for this page, or its JavaScript is switched off.</p>
-${passkeyForm({
+<p class="note" data-without-passkeys>${frame.text('passkey.unknown')}</p>
+${passkeyForm(frame, {
   kind: 'create',
   action: '/account/passkeys/add',
   options: page.options,
   fields: { token: page.token },
-  label: 'Continue',
+  label: frame.text('passkey.continue'),
   content: name,
   main: true,
 })}
-<a class="button" href="/account">Cancel</a>
-${passkeyScript}`,
+<a class="button" href="/account">${frame.text('passkey.cancel')}</a>
+${passkeyScript(frame)}`,
   );
 }

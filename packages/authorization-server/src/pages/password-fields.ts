@@ -1,31 +1,34 @@
 /** The two fields in which somebody chooses a password. */
 import { html } from 'hono/html';
-import { field, type Markup } from './layout.ts';
+import { LONGEST_PASSWORD, SHORTEST_PASSWORD } from '../accounts/password-rules.ts';
+import { type Frame, field, type Markup } from './layout.ts';
+import type { TextName } from './texts/texts.ts';
 
 export interface PasswordFields {
-  readonly shortest: number;
-  /** What is wrong with each, in words. */
-  readonly wrong: { readonly password: string | null; readonly passwordAgain: string | null };
+  /** What is wrong with each. */
+  readonly wrong: { readonly password: TextName | null; readonly passwordAgain: TextName | null };
   /** Whether the first of them is where the page begins. */
   readonly first: boolean;
 }
 
-export function passwordFields({ shortest, wrong, first }: PasswordFields): Markup {
+export function passwordFields(frame: Frame, { wrong, first }: PasswordFields): Markup {
+  const lengths = { least: SHORTEST_PASSWORD, most: LONGEST_PASSWORD };
+  const say = (name: TextName | null) => (name === null ? null : frame.text(name, lengths));
   return html`${field({
     name: 'password',
     type: 'password',
-    label: 'Password',
+    label: frame.text('field.password'),
     autocomplete: 'new-password',
-    hint: `At least ${shortest} characters. A few words in a row do well.`,
-    wrong: wrong.password,
+    hint: frame.text('password.hint', lengths),
+    wrong: say(wrong.password),
     focus: first && wrong.passwordAgain === null,
   })}
 ${field({
   name: 'password_again',
   type: 'password',
-  label: 'The same password again',
+  label: frame.text('password.again'),
   autocomplete: 'new-password',
-  wrong: wrong.passwordAgain,
+  wrong: say(wrong.passwordAgain),
   focus: wrong.passwordAgain !== null && wrong.password === null,
 })}`;
 }

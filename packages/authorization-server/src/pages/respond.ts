@@ -16,7 +16,10 @@ export interface PageOptions {
 const NOTHING_KEPT = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' } as const;
 
 /** @see OAuth 2.1 draft 13 §7.10 on clickjacking */
-export async function respondPage(markup: Markup, options: PageOptions = {}): Promise<Response> {
+export async function respondPage(
+  markup: Markup | Promise<string>,
+  options: PageOptions = {},
+): Promise<Response> {
   const headers = new Headers({
     'content-type': 'text/html; charset=utf-8',
     'content-security-policy': contentSecurityPolicy(options),
@@ -36,6 +39,7 @@ function contentSecurityPolicy({ formAction = [], script = false }: PageOptions)
     "style-src 'self'",
     ...(script ? ["script-src 'self'"] : []),
     `form-action ${["'self'", ...formAction].join(' ')}`,
+    "img-src 'self'",
     "frame-ancestors 'none'",
     "base-uri 'none'",
   ].join('; ');

@@ -1,32 +1,35 @@
 /** The pages of a server's first start: making the first account, and what comes then. */
 import { html } from 'hono/html';
+import { definePage, type Page } from './define-page.ts';
 import { type Frame, field, hidden, layout, type Markup } from './layout.ts';
 import { passwordFields } from './password-fields.ts';
+import type { TextName } from './texts/texts.ts';
 
 export interface SetupPage {
   /** The token of the link. */
   readonly token: string;
   readonly email: string;
-  readonly shortestPassword: number;
-  /** What is wrong with each field, in words. */
   readonly wrong: SetupFaults;
 }
 
+/** What is wrong with each field. */
 export interface SetupFaults {
-  readonly email: string | null;
-  readonly password: string | null;
-  readonly passwordAgain: string | null;
+  readonly email: TextName | null;
+  readonly password: TextName | null;
+  readonly passwordAgain: TextName | null;
 }
 
-export function setupPage(frame: Frame, page: SetupPage): Markup {
+export const setupPage: Page<SetupPage> = definePage('setup', renderSetup);
+
+function renderSetup(frame: Frame, page: SetupPage): Markup {
   const { wrong } = page;
   const failed = Object.values(wrong).some((fault) => fault !== null);
   return layout(
     frame,
-    failed ? 'Not created yet' : 'Create the first account',
+    frame.text(failed ? 'setup.failed-title' : 'setup.title'),
     html`<div class="head">
-<h1>Create the first account</h1>
-<p>With it you decide which apps may use what this server protects.</p>
+<h1>${frame.text('setup.title')}</h1>
+<p>${frame.text('setup.why')}</p>
 </div>
 <form class="stack once" method="post" action="/setup">
 ${hidden({ token: page.token })}
@@ -34,19 +37,18 @@ ${hidden({ token: page.token })}
 ${field({
   name: 'email',
   type: 'email',
-  label: 'Email',
+  label: frame.text('field.email'),
   autocomplete: 'username',
   value: page.email,
-  wrong: wrong.email,
+  wrong: wrong.email === null ? null : frame.text(wrong.email),
   focus: !failed || wrong.email !== null,
 })}
-${passwordFields({
-  shortest: page.shortestPassword,
+${passwordFields(frame, {
   wrong,
   first: failed && wrong.email === null,
 })}
 </div>
-<button class="button main">Create account</button>
+<button class="button main">${frame.text('setup.submit')}</button>
 </form>`,
   );
 }
@@ -57,17 +59,19 @@ export interface ReadyPage {
   readonly token: string;
 }
 
-export function readyPage(frame: Frame, page: ReadyPage): Markup {
+export const readyPage: Page<ReadyPage> = definePage('ready', renderReady);
+
+function renderReady(frame: Frame, page: ReadyPage): Markup {
   return layout(
     frame,
-    'Account ready',
+    frame.text('ready.title'),
     html`<div class="head">
-<h1>Your account is ready</h1>
-<p>Now connect an app. It will bring you here and ask for your permission. Later you see on the page <a href="/connections">Connections</a> what has access.</p>
+<h1>${frame.text('ready.heading')}</h1>
+<p>${frame.say('ready.next', { connections: html`<a href="/connections">${frame.text('tabs.connections')}</a>` })}</p>
 </div>
 <form class="fact" method="post" action="/logout">
 ${hidden({ token: page.token })}
-Signed in as <bdi>${page.email}</bdi> · <button class="link">sign out</button>
+${frame.say('consent.signed-in', { email: html`<bdi>${page.email}</bdi>` })} · <button class="link">${frame.text('sign-out')}</button>
 </form>`,
   );
 }

@@ -1,5 +1,6 @@
 /** The sign-in page: e-mail and password or a passkey, and why the person is here. */
 import { html } from 'hono/html';
+import { definePage, type Page } from './define-page.ts';
 import { type Frame, field, hidden, layout, type Markup } from './layout.ts';
 import { passkeyForm, passkeyScript } from './passkeys.ts';
 
@@ -19,14 +20,16 @@ export interface SignInPage {
   readonly passkeyOptions: Readonly<Record<string, unknown>> | null;
 }
 
-export function signInPage(frame: Frame, page: SignInPage): Markup {
+export const signInPage: Page<SignInPage> = definePage('sign-in', renderSignIn);
+
+function renderSignIn(frame: Frame, page: SignInPage): Markup {
   const failed = page.wrong !== null || page.trouble !== null;
   return layout(
     frame,
-    failed ? 'Not signed in' : 'Sign in',
+    frame.text(failed ? 'sign-in.failed-title' : 'sign-in.title'),
     html`<div class="head">
-<h1>Sign in</h1>
-<p>${page.appName === null ? 'to see what has access to your account' : html`to continue to <strong><bdi>${page.appName}</bdi></strong>`}</p>
+<h1>${frame.text('sign-in.title')}</h1>
+<p>${page.appName === null ? frame.text('sign-in.for-account') : frame.say('sign-in.for-app', { app: html`<strong><bdi>${page.appName}</bdi></strong>` })}</p>
 </div>
 ${page.trouble !== null && html`<p class="wrong" role="alert">${page.trouble}</p>`}
 <div class="ways">
@@ -36,7 +39,7 @@ ${hidden({ ...page.fields, token: page.token })}
 ${field({
   name: 'email',
   type: 'email',
-  label: 'Email',
+  label: frame.text('field.email'),
   autocomplete: page.passkeyOptions === null ? 'username' : 'username webauthn',
   value: page.email,
   focus: page.email === '',
@@ -44,16 +47,16 @@ ${field({
 ${field({
   name: 'password',
   type: 'password',
-  label: 'Password',
+  label: frame.text('field.password'),
   autocomplete: 'current-password',
   wrong: page.wrong,
   focus: page.email !== '',
 })}
 </div>
-<button class="button main">Sign in</button>
+<button class="button main">${frame.text('sign-in.submit')}</button>
 </form>
-${page.passkeyOptions !== null && passkeyForm({ kind: 'get', action: '/login/passkey', options: page.passkeyOptions, fields: { ...page.fields, token: page.token }, label: 'Sign in with a passkey' })}
+${page.passkeyOptions !== null && passkeyForm(frame, { kind: 'get', action: '/login/passkey', options: page.passkeyOptions, fields: { ...page.fields, token: page.token }, label: frame.text('passkey.sign-in') })}
 </div>
-${page.passkeyOptions !== null && passkeyScript}`,
+${page.passkeyOptions !== null && passkeyScript(frame)}`,
   );
 }

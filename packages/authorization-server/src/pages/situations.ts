@@ -1,4 +1,5 @@
-/** What can go wrong before the eyes of a person, in words for that person. */
+/** What can go wrong before the eyes of a person, and by which texts they are told. */
+import type { TextName } from './texts/texts.ts';
 
 export type Situation =
   | 'unknown-app'
@@ -17,86 +18,40 @@ export type Situation =
 export interface Words {
   /** The HTTP status, where no error says another. */
   readonly status: number;
-  readonly heading: string;
-  readonly sentences: readonly string[];
+  readonly heading: TextName;
+  readonly sentences: readonly TextName[];
 }
 
 export const situations: Readonly<Record<Situation, Words>> = {
   'unknown-app': {
     status: 400,
-    heading: 'This app is not known here',
-    sentences: [
-      'The app that sent you has not introduced itself to this server, or its registration was removed.',
-      'Nothing was shared. In the app, remove this connection and add it again.',
-    ],
+    heading: 'situation.unknown-app',
+    sentences: ['situation.unknown-app.1', 'situation.unknown-app.2'],
   },
   'bad-request': {
     status: 400,
-    heading: 'This request cannot be used',
-    sentences: [
-      'The app that sent you made a mistake. Nothing was shared.',
-      'You can close this page. The developer of the app has to mend it.',
-    ],
+    heading: 'situation.bad-request',
+    sentences: ['situation.bad-request.1', 'situation.bad-request.2'],
   },
-  'no-flow': {
-    status: 400,
-    heading: 'Start from your app',
-    sentences: [
-      'This page belongs to a request of an app. Connect from the app, and it will bring you here.',
-    ],
-  },
-  gone: {
-    status: 400,
-    heading: 'This request is no longer open',
-    sentences: [
-      'It was answered already, or it was left open for too long.',
-      'If the app is not connected, go back to it and start again.',
-    ],
-  },
+  'no-flow': { status: 400, heading: 'situation.no-flow', sentences: ['situation.no-flow.1'] },
+  gone: { status: 400, heading: 'situation.gone', sentences: ['situation.gone.1', 'situation.gone.2'] },
   'other-browser': {
     status: 403,
-    heading: 'This was started in another browser',
-    sentences: [
-      'To keep you safe, a request can only be finished in the browser where it began.',
-      'If you did not start it yourself, close this page. Otherwise go back to the app and start again.',
-    ],
+    heading: 'situation.other-browser',
+    sentences: ['situation.other-browser.1', 'situation.other-browser.2'],
   },
   'no-cookie': {
     status: 403,
-    heading: 'Your browser did not send our cookie',
-    sentences: [
-      'Either cookies are switched off for this site, or this request was started in another browser.',
-      'Allow cookies for this site, then go back to the app and start again.',
-    ],
+    heading: 'situation.no-cookie',
+    sentences: ['situation.no-cookie.1', 'situation.no-cookie.2'],
   },
-  'stale-form': {
-    status: 403,
-    heading: 'Nothing was decided',
-    sentences: ['The page that you answered was out of date or did not come from here.'],
-  },
-  'bad-form': {
-    status: 400,
-    heading: 'Nothing was decided',
-    sentences: ['The answer that arrived was not one that the page offers.'],
-  },
+  'stale-form': { status: 403, heading: 'situation.stale-form', sentences: ['situation.stale-form.1'] },
+  'bad-form': { status: 400, heading: 'situation.bad-form', sentences: ['situation.bad-form.1'] },
   'spent-link': {
     status: 403,
-    heading: 'This link does not work any more',
-    sentences: [
-      'It works once and not for ever. It was used already, has expired, or was not copied whole.',
-      'Ask whoever runs this server for a new one.',
-    ],
+    heading: 'situation.spent-link',
+    sentences: ['situation.spent-link.1', 'situation.spent-link.2'],
   },
-  busy: {
-    status: 503,
-    heading: 'This server is busy',
-    sentences: ['It cannot answer just now. Nothing was changed. Try again in a few seconds.'],
-  },
-  failed: {
-    status: 500,
-    heading: 'Something went wrong on our side',
-    sentences: [
-      'It is not your fault. Try again; if it stays so, tell whoever runs this server the reference below.',
-    ],
-  },
+  busy: { status: 503, heading: 'situation.busy', sentences: ['situation.busy.1'] },
+  failed: { status: 500, heading: 'situation.failed', sentences: ['situation.failed.1'] },
 };

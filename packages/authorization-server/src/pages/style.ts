@@ -153,6 +153,10 @@ input[role=switch]:checked {
 
 
 .ways { display: grid; gap: 16px; }
+footer { display: flex; flex-wrap: wrap; gap: 4px 16px; justify-content: center; padding-top: 8px; }
+footer a { padding: 4px 0; color: var(--quiet); }
+.mark img { display: block; width: auto; max-width: 160px; }
+
 .fields { display: grid; gap: 16px; }
 .field { display: grid; gap: 4px; }
 label { font-size: 13px; font-weight: 600; }

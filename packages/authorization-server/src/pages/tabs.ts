@@ -1,20 +1,18 @@
 /** The way between the pages of somebody who signed in on their own account. */
 import { html } from 'hono/html';
-import type { Markup } from './layout.ts';
+import type { Frame, Markup } from './layout.ts';
 
 /** Pages that one can sign in for without an app, by the name that an address may carry. */
 export const homePaths = { connections: '/connections', account: '/account' } as const;
 
 export type HomePage = keyof typeof homePaths;
 
-const NAMES: Readonly<Record<HomePage, string>> = { connections: 'Connections', account: 'Account' };
-
-export function tabs(current: HomePage): Markup {
+export function tabs(frame: Frame, current: HomePage): Markup {
   const pages = Object.entries(homePaths) as [HomePage, string][];
-  return html`<nav class="tabs" aria-label="Your account">
+  return html`<nav class="tabs" aria-label="${frame.text('account.nav')}">
 ${pages.map(
   ([page, path]) =>
-    html`<a href="${path}"${page === current && html` aria-current="page"`}>${NAMES[page]}</a>`,
+    html`<a href="${path}"${page === current && html` aria-current="page"`}>${frame.text(`tabs.${page}`)}</a>`,
 )}
 </nav>`;
 }

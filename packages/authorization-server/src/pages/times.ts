@@ -1,6 +1,6 @@
 /** Times in words of people: how long ago, for how long, on which day. */
 import { html } from 'hono/html';
-import type { Markup } from './layout.ts';
+import type { Frame, Markup } from './layout.ts';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
@@ -9,36 +9,48 @@ const DAY = 24 * HOUR;
 const STILL_AGO = 14 * DAY;
 
 /** `3 minutes ago`, or the day when that says more. Epoch seconds. */
-export function ago(at: number, now: number): Markup {
-  return html`<time datetime="${new Date(at * 1000).toISOString()}">${agoInWords(at, now)}</time>`;
+export function ago(frame: Frame, at: number, now: number): Markup {
+  return html`<time datetime="${new Date(at * 1000).toISOString()}">${agoInWords(frame, at, now)}</time>`;
 }
 
 /** `21 November 2026`. Epoch seconds. */
-export function day(at: number): Markup {
-  return html`<time datetime="${new Date(at * 1000).toISOString().slice(0, 10)}">${dayInWords(at)}</time>`;
+export function day({ language }: Frame, at: number): Markup {
+  return html`<time datetime="${new Date(at * 1000).toISOString().slice(0, 10)}">${dayInWords(at, language)}</time>`;
 }
 
 /** The end of "used …". A clock that was turned back makes nothing be in the future. */
-export function agoInWords(at: number, now: number): string {
+export function agoInWords(frame: Frame, at: number, now: number): string {
   const passed = now - at;
-  if (passed < MINUTE) return 'just now';
-  return passed < STILL_AGO ? `${duration(passed)} ago` : `on ${dayInWords(at)}`;
+  if (passed < MINUTE) return frame.text('time.just-now');
+  if (passed >= STILL_AGO) return frame.text('time.on', { day: dayInWords(at, frame.language) });
+  const [number, unit] = inUnits(passed);
+  return new Intl.RelativeTimeFormat(regional(frame.language)).format(-number, unit);
 }
 
 /** `10 minutes`: whole ones of the largest unit that fits, rounded down. Seconds. */
-export function duration(seconds: number): string {
-  if (seconds < MINUTE) return count(seconds, 'second');
-  if (seconds < HOUR) return count(Math.floor(seconds / MINUTE), 'minute');
-  if (seconds < DAY) return count(Math.floor(seconds / HOUR), 'hour');
-  return count(Math.floor(seconds / DAY), 'day');
+export function duration(seconds: number, language: string): string {
+  const [number, unit] = inUnits(seconds);
+  return new Intl.NumberFormat(regional(language), { style: 'unit', unit, unitDisplay: 'long' }).format(
+    number,
+  );
 }
 
-function count(number: number, unit: string): string {
-  return `${number} ${unit}${number === 1 ? '' : 's'}`;
+type Unit = 'second' | 'minute' | 'hour' | 'day';
+
+function inUnits(seconds: number): readonly [number, Unit] {
+  if (seconds < MINUTE) return [seconds, 'second'];
+  if (seconds < HOUR) return [Math.floor(seconds / MINUTE), 'minute'];
+  if (seconds < DAY) return [Math.floor(seconds / HOUR), 'hour'];
+  return [Math.floor(seconds / DAY), 'day'];
 }
 
-const days = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+function dayInWords(at: number, language: string): string {
+  return new Intl.DateTimeFormat(regional(language), { dateStyle: 'long', timeZone: 'UTC' }).format(
+    at * 1000,
+  );
+}
 
-function dayInWords(at: number): string {
-  return days.format(at * 1000);
+/** Days come before months, unless the language's own tag says otherwise. */
+function regional(language: string): string {
+  return language === 'en' ? 'en-GB' : language;
 }

@@ -1,0 +1,56 @@
+/** The language of a browser: its cookie when somebody switched, else what it prefers; and the switch itself. */
+import { readParameters } from '@portcullis/protocol';
+import { noticePage } from '../pages/notice.ts';
+import { respondPage, respondRedirect } from '../pages/respond.ts';
+import { type Language, languageTags, preferredLanguage, readLanguage } from '../pages/texts/languages.ts';
+import type { Route } from '../routes.ts';
+import type { Rooms } from './rooms.ts';
+
+/** No secret, and nothing is decided by it: it needs no prefix. */
+const COOKIE = 'portcullis-language';
+/** A year, in seconds. */
+const KEPT = 31_536_000;
+
+export function languageOf({ headers }: Request): Language {
+  const sent = headers.get('cookie')?.split(';') ?? [];
+  const chosen = sent.map((pair) => pair.trim().split('=')).find(([name]) => name === COOKIE)?.[1];
+  return readLanguage(chosen) ?? preferredLanguage(headers.get('accept-language'));
+}
+
+/** The same routes in every language: each request is answered by those of its own. */
+export function inTheirLanguage(routesIn: (language: Language) => readonly Route[]): readonly Route[] {
+  const others = new Map(languageTags.map((language) => [language, routesIn(language)]));
+  return (others.get('en') ?? []).map((route, index) => ({
+    ...route,
+    handle(request, peer) {
+      const own = others.get(languageOf(request))?.[index] ?? route;
+      return own.handle(request, peer);
+    },
+  }));
+}
+
+/** Where the switch leads to. */
+export const LANGUAGE_PATH = '/language';
+
+/** A link that sets the cookie and leads back to the page where it stood: the one link of ours that says where it stood. */
+export function createLanguage({ configuration, edge, frame }: Rooms): Route {
+  const isSecure = configuration.issuer.startsWith('https:');
+  return edge.route('GET', LANGUAGE_PATH, async (request) => {
+    const chosen = readLanguage(readParameters(new URL(request.url).searchParams).one('to')) ?? 'en';
+    const cookie = `${COOKIE}=${chosen}; Max-Age=${KEPT}; Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
+    const back = ownPath(request.headers.get('referer'), configuration.issuer);
+    if (back !== null) return respondRedirect(back, [cookie]);
+    const page = noticePage(frame, {
+      heading: frame.text('language.changed'),
+      sentences: [frame.text('language.go-back')],
+    });
+    return respondPage(page, { cookies: [cookie] });
+  });
+}
+
+/** A path of this server; never one that a browser could take for another host's. */
+function ownPath(referer: string | null, issuer: string): string | null {
+  const url = referer === null ? null : URL.parse(referer);
+  if (url === null || url.origin !== new URL(issuer).origin) return null;
+  return /^\/(?!\/)/.test(url.pathname) && url.pathname !== LANGUAGE_PATH ? url.pathname + url.search : null;
+}

@@ -1,0 +1,161 @@
+/** The operator's hand on the pages: a logo, a colour, texts, links. Judged once, so that no page becomes unreadable. */
+import { type Language, languages, languageTags } from './texts/languages.ts';
+import { placesOf, type TextName, type Texts } from './texts/texts.ts';
+
+export interface BrandOptions {
+  /** PNG, WebP, JPEG or SVG, at most 64 KiB; it is shown 20 px high, before the name of the server. */
+  readonly logo?: Uint8Array;
+  /** The colour of buttons, links and marks, as `#rrggbb`, on light and on dark pages. Either may be left out. */
+  readonly accent?: { readonly light?: string; readonly dark?: string };
+  /** Other texts than ours, by language and name, with the same places in braces. */
+  readonly texts?: Partial<Readonly<Record<Language, Partial<Readonly<Record<TextName, string>>>>>>;
+  /** Stand below every page: an imprint, a privacy notice, help. https only. */
+  readonly links?: readonly Link[];
+}
+
+export interface Link {
+  readonly label: string;
+  readonly href: string;
+}
+
+interface Logo {
+  readonly type: string;
+  readonly ending: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+export interface Brand {
+  readonly logo: Logo | null;
+  /** Style that comes after ours. */
+  readonly style: string;
+  readonly texts: Readonly<Record<Language, Texts>>;
+  readonly links: readonly Link[];
+}
+
+const LARGEST_LOGO = 65_536;
+const MOST_LINKS = 5;
+
+export function judgeBrand(options: BrandOptions, faults: string[]): Brand {
+  return Object.freeze<Brand>({
+    logo: options.logo === undefined ? null : judgeLogo(options.logo, faults),
+    style: judgeAccent(options.accent ?? {}, faults),
+    texts: judgeTexts(options.texts ?? {}, faults),
+    links: judgeLinks(options.links ?? [], faults),
+  });
+}
+
+/** What a file is, is read from its first bytes and from nowhere else. */
+const TYPES: readonly { readonly type: string; readonly ending: string; readonly begins: RegExp }[] = [
+  { type: 'image/png', ending: 'png', begins: /^\u{89}PNG\r\n/u },
+  { type: 'image/jpeg', ending: 'jpg', begins: /^\xff\xd8\xff/ },
+  { type: 'image/webp', ending: 'webp', begins: /^RIFF[\s\S]{4}WEBP/ },
+  { type: 'image/svg+xml', ending: 'svg', begins: /^(?:\xef\xbb\xbf)?(?:<\?xml[^>]*>)?\s*<svg[\s>]/ },
+];
+
+function judgeLogo(bytes: Uint8Array, faults: string[]): Logo | null {
+  const beginning = Buffer.from(bytes.subarray(0, 200)).toString('latin1');
+  const found = TYPES.find(({ begins }) => begins.test(beginning));
+  if (found === undefined) faults.push('brand.logo must be a PNG, JPEG, WebP or SVG file');
+  if (bytes.length > LARGEST_LOGO) faults.push(`brand.logo must be at most ${LARGEST_LOGO} bytes large`);
+  return found === undefined
+    ? null
+    : { type: found.type, ending: found.ending, bytes: new Uint8Array(bytes) };
+}
+
+/** What the accent stands on, and what is written on it. The same as in the stylesheet. */
+const SURFACES = {
+  light: { surfaces: ['#ffffff', '#f3f4f7'], inks: ['#ffffff', '#0a1838'], pressed: '#000000' },
+  dark: { surfaces: ['#16191f', '#0c0e12'], inks: ['#0a1838', '#ffffff'], pressed: '#ffffff' },
+} as const;
+
+/** @see WCAG 2.2 §1.4.3 */
+const LEAST_CONTRAST = 4.5;
+
+function judgeAccent(accent: NonNullable<BrandOptions['accent']>, faults: string[]): string {
+  const rules = { light: '', dark: '' };
+  for (const scheme of ['light', 'dark'] as const) {
+    const colour = accent[scheme];
+    if (colour === undefined) continue;
+    const { surfaces, inks, pressed } = SURFACES[scheme];
+    if (!/^#[0-9a-f]{6}$/i.test(colour)) {
+      faults.push(`brand.accent.${scheme} must be a colour such as #1c4fc4`);
+      continue;
+    }
+    const worst = Math.min(...surfaces.map((surface) => contrast(colour, surface)));
+    const ink = inks.find((candidate) => contrast(colour, candidate) >= LEAST_CONTRAST);
+    if (worst < LEAST_CONTRAST || ink === undefined) {
+      const found = Math.floor(worst * 10) / 10;
+      faults.push(
+        `brand.accent.${scheme} has a contrast of ${found} on ${scheme} pages; people need ${LEAST_CONTRAST} to read it`,
+      );
+      continue;
+    }
+    rules[scheme] =
+      `:root{--accent:${colour};--accent-pressed:${mix(colour, pressed, 0.2)};--accent-ink:${ink}}`;
+  }
+  const light = rules.light === '' ? '' : `@media not (prefers-color-scheme:dark){${rules.light}}\n`;
+  return light + (rules.dark === '' ? '' : `@media (prefers-color-scheme:dark){${rules.dark}}\n`);
+}
+
+/** @see WCAG 2.2, definition of contrast ratio */
+function contrast(first: string, second: string): number {
+  const [lighter = 0, darker = 0] = [luminance(first), luminance(second)].toSorted((a, b) => b - a);
+  return (lighter + 0.05) / (darker + 0.05);
+}
+
+function luminance(colour: string): number {
+  const [red = 0, green = 0, blue = 0] = channels(colour).map((value) => {
+    const part = value / 255;
+    return part <= 0.040_45 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+function channels(colour: string): readonly number[] {
+  return [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
+}
+
+function mix(colour: string, other: string, share: number): string {
+  const others = channels(other);
+  const mixed = channels(colour).map((value, index) =>
+    Math.round(value * (1 - share) + (others[index] ?? 0) * share),
+  );
+  return `#${mixed.map((value) => value.toString(16).padStart(2, '0')).join('')}`;
+}
+
+function judgeTexts(chosen: NonNullable<BrandOptions['texts']>, faults: string[]): Brand['texts'] {
+  const texts: Record<Language, Texts> = { ...languages };
+  for (const tag of Object.keys(chosen)) {
+    if (!languageTags.some((known) => known === tag))
+      faults.push(`brand.texts: ${tag} is no language of the pages`);
+  }
+  for (const language of languageTags) {
+    const ours: Texts = languages[language];
+    const theirs = Object.entries(chosen[language] ?? {});
+    for (const [name, text] of theirs) {
+      const at = `brand.texts.${language}: ${name}`;
+      if (!Object.hasOwn(ours, name)) faults.push(`${at} is no text of the pages`);
+      else if (typeof text !== 'string' || text.trim() === '') faults.push(`${at} must be a text`);
+      else {
+        const places = placesOf(ours[name as TextName]);
+        if (placesOf(text).join() !== places.join()) {
+          faults.push(
+            `${at} must have the places ${places.map((place) => `{${place}}`).join(', ') || 'none'}`,
+          );
+        }
+      }
+    }
+    texts[language] = { ...ours, ...Object.fromEntries(theirs) };
+  }
+  return texts;
+}
+
+function judgeLinks(links: readonly Link[], faults: string[]): readonly Link[] {
+  if (links.length > MOST_LINKS) faults.push(`brand.links must be at most ${MOST_LINKS}`);
+  for (const [index, { label, href }] of links.entries()) {
+    if (label.trim() === '') faults.push(`brand.links.${index}.label must be a text`);
+    if (URL.parse(href)?.protocol !== 'https:')
+      faults.push(`brand.links.${index}.href must be an https address`);
+  }
+  return links;
+}

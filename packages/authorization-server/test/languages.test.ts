@@ -1,0 +1,108 @@
+/** The languages of the pages: whole, chosen by the browser or by the person, and never in the way of anything else. */
+import { describe, expect, it } from 'vitest';
+import { languages, languageTags, preferredLanguage } from '../src/pages/texts/languages.ts';
+import { placesOf, type TextName } from '../src/pages/texts/texts.ts';
+import { ISSUER } from './server-under-test.ts';
+import { EMAIL, PASSWORD, requestOf, setScene, textOf } from './visitor.ts';
+
+describe('the texts', () => {
+  it.each(languageTags)('are whole in %s, each with the places of the English one', (language) => {
+    const texts = languages[language];
+    expect(Object.keys(texts).toSorted()).toEqual(Object.keys(languages.en).toSorted());
+    for (const [name, text] of Object.entries(texts)) {
+      expect([name, placesOf(text)]).toEqual([name, placesOf(languages.en[name as TextName])]);
+      expect(text.trim()).toBe(text);
+      expect(text).not.toMatch(/!|\bscope|\bgrant\b|\bauthori[sz]e/i);
+    }
+  });
+
+  it('are not English in German, but for names', () => {
+    const same = Object.keys(languages.en).filter(
+      (name) => languages.en[name as TextName] === languages.de[name as TextName],
+    );
+    expect(same).toEqual(['account.passkeys']);
+  });
+});
+
+describe('the language that a browser prefers', () => {
+  it.each([
+    [null, 'en'],
+    ['', 'en'],
+    ['de', 'de'],
+    ['de-AT,en;q=0.8', 'de'],
+    ['en-GB,de;q=0.9', 'en'],
+    ['de;q=0.5,en;q=0.9', 'en'],
+    ['en;q=0.5,de;q=0.5', 'en'],
+    ['fr,es;q=0.9', 'en'],
+    ['fr,de;q=0.1', 'de'],
+    ['*', 'en'],
+    ['de;q=0', 'en'],
+    ['de;q=2', 'en'],
+    ['DE', 'de'],
+    ['__proto__, constructor', 'en'],
+    [`${'x,'.repeat(5000)}de`, 'en'],
+  ] as const)('%s: %s', (header, language) => {
+    expect(preferredLanguage(header)).toBe(language);
+  });
+});
+
+describe('pages in another language', () => {
+  const german = { 'accept-language': 'de-DE,de;q=0.9,en;q=0.5' };
+
+  it('speak it from sign-in to consent, errors and refusals too', async () => {
+    const t = await setScene();
+    t.visitor.headers = german;
+    const login = await t.visitor.open(requestOf());
+    expect(login.html).toContain('<html lang="de">');
+    expect(textOf(login)).toContain('um mit web fortzufahren');
+    const wrong = await t.visitor.submit(login, { email: EMAIL, password: 'wrong' });
+    expect(textOf(wrong)).toContain('E-Mail-Adresse und Passwort passen nicht zusammen.');
+    const consent = await t.visitor.submit(wrong, { email: EMAIL, password: PASSWORD });
+    expect(textOf(consent)).toMatch(/web möchte Notes nutzen .*Abbrechen Zugriff erlauben/);
+    const gone = await t.visitor.open('/consent?flow=flow_x');
+    expect(textOf(gone)).toMatch(/Diese Anfrage ist nicht mehr offen .*Kennung/);
+    const refused = await t.stranger().open(requestOf({ client_id: 'nobody' }), { headers: german });
+    expect(textOf(refused)).toContain('Diese App ist hier nicht bekannt');
+    expect((await t.visitor.submit(consent, { decision: 'allow' })).left?.searchParams.has('code')).toBe(
+      true,
+    );
+  });
+
+  it('are switched by a link, which leads back and is remembered', async () => {
+    const t = await setScene();
+    const login = await t.visitor.open(requestOf());
+    const link = /<a href="([^"]+)" lang="de"/.exec(login.html)?.[1] ?? '';
+    const switched = await t.visitor.open(link, { headers: { referer: `${ISSUER}${login.path}` } });
+    expect([switched.path, textOf(switched)]).toEqual([login.path, expect.stringContaining('Anmelden')]);
+    expect(switched.trail[0]?.headers.getSetCookie()).toEqual([
+      'portcullis-language=de; Max-Age=31536000; Path=/; HttpOnly; SameSite=Lax; Secure',
+    ]);
+    t.visitor.headers = { 'accept-language': 'en' };
+    expect(textOf(await t.visitor.submit(switched, { email: EMAIL, password: PASSWORD }))).toContain(
+      'Zugriff erlauben',
+    );
+    const back = await t.visitor.open('/language?to=en', { headers: { referer: `${ISSUER}/setup` } });
+    expect(back.html).toContain('<html lang="en">');
+  });
+
+  it.each([
+    ['another site', 'https://evil.example/login'],
+    ['what looks like a path of ours', `${ISSUER}//evil.example/`],
+    ['itself', `${ISSUER}/language?to=de`],
+    ['no address', 'javascript:alert(1)'],
+    ['nothing', undefined],
+  ])('are never switched by a way to %s', async (_where, referer) => {
+    const t = await setScene();
+    const sight = await t.visitor.open('/language?to=de', {
+      headers: referer === undefined ? {} : { referer },
+    });
+    expect([sight.status, sight.left, sight.trail]).toEqual([200, null, []]);
+    expect(t.visitor.cookies.get('portcullis-language')).toBe('de');
+  });
+
+  it('are English for a cookie that names none of them', async () => {
+    const t = await setScene();
+    t.visitor.cookies.set('portcullis-language', 'xx');
+    expect((await t.visitor.open(requestOf())).html).toContain('<html lang="en">');
+  });
+});
