@@ -242,6 +242,17 @@ describe('attempts', () => {
     expect(fail('ada', '192.0.2.1')).toBe('wait');
   });
 
+  it('T075: are not forgotten for those of somebody who has to wait', () => {
+    const { attempts, fail } = start();
+    const owner = attempts.begin('bob', '203.0.113.9');
+    if (owner.kind === 'go') owner.succeeded();
+    for (let n = 0; n < 35; n++) fail('ada', `192.0.2.${n}`);
+    for (let n = 0; n < 30; n++) fail('bob', `192.0.2.${n}`);
+    for (let n = 0; n < 50_000; n++) fail(`nobody${n}`, '198.51.100.7');
+    expect([fail('ada', '192.0.2.99'), fail('bob', '192.0.2.99')]).toEqual(['wait', 'wait']);
+    expect([fail('bob', '203.0.113.9'), fail('eve', '192.0.2.99')]).toEqual(['go', 'go']);
+  });
+
   it('stay bounded when a million accounts are tried', () => {
     const { clock, fail } = start();
     for (let n = 0; n < 30_000; n++) {

@@ -41,6 +41,7 @@ export interface Attempts {
 }
 
 interface Counter {
+  readonly key: string;
   failures: number;
   lastFailure: number;
   /** Whether this pair signed in before. */
@@ -55,13 +56,19 @@ export function createAttempts(clock: () => number): Attempts {
   const counters = new Map<string, Counter>();
 
   const touch = (key: string): Counter => {
-    const found = counters.get(key) ?? { failures: 0, lastFailure: 0, known: false };
+    const found = counters.get(key) ?? { key, failures: 0, lastFailure: 0, known: false };
     if (clock() - found.lastFailure > FORGOTTEN_AFTER) found.failures = 0;
-    counters.delete(key);
-    counters.set(key, found);
+    // Guessed at again, it is not the one to go next.
+    if (counters.delete(key)) counters.set(key, found);
+    return found;
+  };
+  const count = (counter: Counter, now: number): void => {
+    counter.failures++;
+    counter.lastFailure = now;
+    counters.delete(counter.key);
+    counters.set(counter.key, counter);
     const [oldest] = counters.keys();
     if (counters.size > MOST_COUNTERS && oldest !== undefined) counters.delete(oldest);
-    return found;
   };
 
   return {
@@ -77,11 +84,9 @@ export function createAttempts(clock: () => number): Attempts {
       const seconds = Math.max(
         ...counted.map(([counter, limit]) => counter.lastFailure + pauseAfter(counter.failures, limit) - now),
       );
+      // Nothing new is kept of who has to wait: it costs them nothing, and would drive out what others have earned.
       if (seconds > 0) return { kind: 'wait', seconds };
-      for (const [counter] of counted) {
-        counter.failures++;
-        counter.lastFailure = now;
-      }
+      for (const [counter] of counted) count(counter, now);
       const withdrawn = () => {
         for (const [counter] of counted) counter.failures = Math.max(0, counter.failures - 1);
       };
