@@ -51,6 +51,13 @@ describe('presentable', () => {
   ])('%s', (_description, given, expected) => {
     expect(presentable(given)).toBe(expected);
   });
+
+  it('looks at no more of a name than could stand there', () => {
+    const start = performance.now();
+    const name = `q${'\u0301'.repeat(40_000)}${'\u0327'.repeat(40_000)}`;
+    expect(presentable(name)).toBe('q\u0301\u0301');
+    expect(performance.now() - start).toBeLessThan(200);
+  });
 });
 
 describe('a cookie', () => {
