@@ -36,7 +36,7 @@ export function createIntrospection(
       const answer = token.includes('.')
         ? await describeAccessToken(token, caller.id)
         : await describeRefreshToken(token, caller.id);
-      return respondJson(answer);
+      return respondJson(answer, { crossOrigin: true });
     },
   };
 

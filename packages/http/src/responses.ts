@@ -1,5 +1,6 @@
 /** The JSON edge: documents and OAuth errors as responses. */
 import { errorDocument, type OAuthError } from '@portcullis/protocol';
+import { sharedResponse } from './cross-origin.ts';
 
 const NO_STORE = { 'cache-control': 'no-store', pragma: 'no-cache' } as const;
 
@@ -10,13 +11,15 @@ export interface JsonOptions {
   /** Seconds for which anybody may keep the answer; nobody may when left out. */
   readonly maxAge?: number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Whether scripts of any origin may read it; what is not shared here can be later, by `shareAcrossOrigins`. */
+  readonly crossOrigin?: true;
 }
 
 /** Answers with a JSON document. */
 export function respondJson(document: unknown, options: JsonOptions = {}): Response {
   const caching =
     options.maxAge === undefined ? NO_STORE : { 'cache-control': `public, max-age=${options.maxAge}` };
-  return new Response(JSON.stringify(document), {
+  const init = {
     status: options.status ?? 200,
     headers: {
       'content-type': 'application/json',
@@ -24,7 +27,9 @@ export function respondJson(document: unknown, options: JsonOptions = {}): Respo
       ...caching,
       ...options.headers,
     },
-  });
+  };
+  const text = JSON.stringify(document);
+  return options.crossOrigin ? sharedResponse(text, init) : new Response(text, init);
 }
 
 /** Half a year, in seconds. */

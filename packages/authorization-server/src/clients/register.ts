@@ -38,7 +38,8 @@ export function createRegistration(configuration: Configuration, rules: Registra
       };
       await store.saveClient(client);
       events({ type: 'client.registered', clientId: client.id });
-      return respondJson(clientInformation(client, issuer, { secret, managementToken }), { status: 201 });
+      const answer = clientInformation(client, issuer, { secret, managementToken });
+      return respondJson(answer, { status: 201, crossOrigin: true });
     },
   };
 }

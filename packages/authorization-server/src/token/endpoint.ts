@@ -30,7 +30,7 @@ export function createTokenEndpoint(
       }
       const answer = await grant(client, form, peer);
       await noteUse(client);
-      return respondJson(answer);
+      return respondJson(answer, { crossOrigin: true });
     },
   };
 }
