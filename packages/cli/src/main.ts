@@ -5,6 +5,7 @@ import { Command } from 'commander';
 import { exitCodeOf } from './client/exit-codes.ts';
 import { defineAccounts } from './commands/accounts.ts';
 import { defineCall } from './commands/call.ts';
+import { defineConnect } from './commands/connect.ts';
 import { defineKeys } from './commands/keys.ts';
 import { defineLogin } from './commands/login.ts';
 import { defineLogout } from './commands/logout.ts';
@@ -26,6 +27,7 @@ const commands: readonly ((program: Command, surroundings: Surroundings) => void
   defineToken,
   defineTools,
   defineCall,
+  defineConnect,
 ];
 
 const manifest: { readonly version: string } = JSON.parse(

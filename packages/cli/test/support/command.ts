@@ -7,7 +7,7 @@ import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Person } from '../../../../tests/support/person.ts';
 
-const main: string = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+export const main: string = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 interface Ended {
   readonly code: number | null;

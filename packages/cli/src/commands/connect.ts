@@ -1,0 +1,59 @@
+/** `portcullis connect`: lets a program that only speaks stdio reach a protected server. */
+import { ClientError } from '@portcullis/client';
+import { createSystemBrowser } from '@portcullis/client/node';
+import type { Command } from 'commander';
+import { bridge } from '../client/bridge.ts';
+import { addSignInOptions, type SignInFlags } from '../client/flags.ts';
+import { signInNeeded, withClient } from '../client/open-client.ts';
+import { untilAskedToStop } from '../stopping.ts';
+import type { Surroundings } from '../surroundings.ts';
+import { cleanLine } from '../terminal/clean.ts';
+
+export function defineConnect(program: Command, surroundings: Surroundings): void {
+  const command = program
+    .command('connect')
+    .summary('lend a protected server to a program that speaks stdio')
+    .description(
+      'Speaks MCP on standard input and output, and passes every message on to a protected server.\n' +
+        'For the configuration of programs that start their servers themselves. Any number may run at once:\n' +
+        'one signs in, the others wait for it. With --no-browser nobody is asked: sign in by portcullis login.',
+    )
+    .argument('<server-url>', 'address of the protected server');
+  addSignInOptions(command).action((serverUrl: string, flags: SignInFlags) =>
+    connect(serverUrl, flags, surroundings),
+  );
+}
+
+async function connect(serverUrl: string, flags: SignInFlags, surroundings: Surroundings): Promise<void> {
+  const stopping = new AbortController();
+  void untilAskedToStop({}).then(() => stopping.abort());
+  const { input, output, errors } = surroundings.streams;
+  const tell = (line: string): void => void errors.write(`portcullis: ${cleanLine(line)}\n`);
+  const browser = createSystemBrowser();
+  await withClient(
+    serverUrl,
+    // Standard input is the protocol's: no question may be asked there.
+    { ...flags, browser: true },
+    surroundings,
+    ({ client }) =>
+      bridge({ url: client.server, fetch: client.fetch, input, output, tell, signal: stopping.signal }),
+    {
+      browser: {
+        async open(url) {
+          if (!flags.browser) throw signInNeeded(serverUrl, flags.account);
+          tell(`Sign in in the browser. If none opens, open this address yourself: ${url}`);
+          await browser.open(url).catch((error: unknown) => {
+            // The address was told: it can still be opened by hand.
+            if (!(error instanceof ClientError) || error.code !== 'sign_in_needed') throw error;
+          });
+        },
+      },
+      // What is added is told here, and asked on the consent page.
+      async confirmStepUp(added) {
+        tell(`The server asks for more: ${added.join(', ')}`);
+        return true;
+      },
+    },
+  );
+  process.exit(0);
+}

@@ -1,0 +1,328 @@
+/** `portcullis connect` between official stdio clients and a protected server, real or scripted. */
+import '../../../tests/support/foreign-packages.ts';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import * as two from '@modelcontextprotocol/client';
+import { StdioClientTransport as TransportTwo } from '@modelcontextprotocol/client/stdio';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createPerson } from '../../../tests/support/person.ts';
+import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
+import { type Computer, createComputer, main } from './support/command.ts';
+
+const info = { name: 'test', version: '1.0.0' };
+const computers: Computer[] = [];
+
+function newComputer(): Computer {
+  const computer = createComputer(createPerson(owner));
+  computers.push(computer);
+  return computer;
+}
+
+afterEach(() => {
+  for (const computer of computers.splice(0)) computer.leave();
+});
+
+function parameters(computer: Computer, ...args: readonly string[]) {
+  return {
+    command: process.execPath,
+    args: ['--conditions=source', main, 'connect', ...args],
+    env: { ...computer.environment },
+    cwd: computer.folder,
+    stderr: 'pipe' as const,
+  };
+}
+
+describe('with a real server', () => {
+  let server: Portcullis;
+  beforeAll(async () => {
+    server = await startPortcullis();
+  });
+  afterAll(() => server.stop());
+
+  it('the official client 1.x lists and calls, and the person signs in once', async () => {
+    const computer = newComputer();
+    const client = new Client(info);
+    await client.connect(new StdioClientTransport(parameters(computer, server.resource)));
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toContain('whoami');
+    const answer = await client.callTool({ name: 'add_note', arguments: { text: 'tea — naïve ☕' } });
+    expect(answer.isError ?? false).toBe(false);
+    await expect(client.callTool({ name: 'add_note', arguments: {} })).resolves.toMatchObject({
+      isError: true,
+    });
+    await client.close();
+    expect(computer.opened()).toHaveLength(1);
+  });
+
+  it.each(['legacy', 'auto', { pin: '2026-07-28' }] as const)(
+    'the official client 2.x lists and calls, negotiating %j',
+    async (mode) => {
+      const computer = newComputer();
+      const client = new two.Client(info, { versionNegotiation: { mode } });
+      await client.connect(new TransportTwo(parameters(computer, server.resource)));
+      expect((await client.listTools()).tools.map(({ name }) => name)).toContain('list_notes');
+      const answer = await client.callTool({ name: 'add_note', arguments: { text: 'tea' } });
+      expect(answer.isError ?? false).toBe(false);
+      await client.close();
+    },
+  );
+
+  it('T120 of five at once one signs in, and the others wait for it', async () => {
+    const computer = newComputer();
+    const clients = await Promise.all(
+      Array.from({ length: 5 }, async () => {
+        const client = new Client(info);
+        await client.connect(new StdioClientTransport(parameters(computer, server.resource)));
+        return client;
+      }),
+    );
+    const answers = await Promise.all(
+      clients.map((client) => client.callTool({ name: 'whoami', arguments: {} })),
+    );
+    expect(answers.every(({ isError }) => isError !== true)).toBe(true);
+    for (const client of clients) await client.close();
+    expect(computer.opened()).toHaveLength(1);
+  }, 60_000);
+
+  it('with --no-browser asks nobody, and says how to sign in', async () => {
+    const computer = newComputer();
+    const initialize = {
+      jsonrpc: '2.0',
+      id: 'first',
+      method: 'initialize',
+      params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: info },
+    };
+    const { code, output, errors } = await computer.run(['connect', server.resource, '--no-browser'], {
+      input: `${JSON.stringify(initialize)}\nnonsense\n`,
+    });
+    const answers = output
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(answers).toEqual([
+      {
+        jsonrpc: '2.0',
+        id: 'first',
+        error: { code: -32000, message: expect.stringContaining('portcullis login') },
+      },
+    ]);
+    expect(errors).toContain('is no message, and was dropped');
+    expect([code, computer.opened().length]).toEqual([0, 0]);
+  });
+});
+
+interface Seen {
+  readonly method: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly message: Readonly<Record<string, unknown>>;
+}
+
+/** An unprotected server on the wire with sessions, as it is told to be. */
+async function script(answer: (seen: Seen, response: ServerResponse, all: readonly Seen[]) => void) {
+  const all: Seen[] = [];
+  const http = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    const seen = {
+      method: request.method ?? '',
+      headers: request.headers,
+      message: body === '' ? {} : JSON.parse(body),
+    };
+    all.push(seen);
+    answer(seen, response, all);
+  });
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  servers.push(http);
+  return { url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`, all };
+}
+
+const servers: ReturnType<typeof createServer>[] = [];
+afterEach(() => {
+  for (const http of servers.splice(0)) {
+    http.closeAllConnections();
+    http.close();
+  }
+});
+
+const json = { 'content-type': 'application/json' };
+const stream = { 'content-type': 'text/event-stream' };
+const event = (message: unknown, id?: string) =>
+  `${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(message)}\n\n`;
+
+function begin({ message }: Seen, response: ServerResponse, session: string): void {
+  const result = {
+    protocolVersion: '2025-11-25',
+    capabilities: { tools: {} },
+    serverInfo: { name: 'scripted', version: '1' },
+  };
+  response
+    .writeHead(200, { ...json, 'mcp-session-id': session })
+    .end(JSON.stringify({ jsonrpc: '2.0', id: message['id'], result }));
+}
+
+describe('with a scripted server', () => {
+  it('passes notifications and requests of the server to the client, and its answers back', async () => {
+    const { url, all } = await script((seen, response) => {
+      const { message, method } = seen;
+      if (message['method'] === 'initialize') return begin(seen, response, 's1');
+      if (method === 'GET') {
+        response.writeHead(200, stream);
+        response.write(event({ jsonrpc: '2.0', id: 'q1', method: 'roots/list' }));
+        return response.write(event({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' }));
+      }
+      return response.writeHead(method === 'DELETE' ? 200 : 202).end();
+    });
+    const client = new Client(info, { capabilities: { roots: {} } });
+    const changed = Promise.withResolvers<void>();
+    client.fallbackNotificationHandler = async ({ method }) => {
+      if (method === 'notifications/tools/list_changed') changed.resolve();
+    };
+    const { ListRootsRequestSchema } = await import('@modelcontextprotocol/sdk/types.js');
+    client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: [{ uri: 'file:///here' }] }));
+    await client.connect(new StdioClientTransport(parameters(newComputer(), url)));
+    await changed.promise;
+    await expect
+      .poll(() => all.map(({ message }) => message))
+      .toContainEqual({
+        jsonrpc: '2.0',
+        id: 'q1',
+        result: { roots: [{ uri: 'file:///here' }] },
+      });
+    await client.close();
+    await expect.poll(() => all.some(({ method }) => method === 'DELETE')).toBe(true);
+    const after = all.filter(
+      ({ message, method }) => message['method'] !== 'initialize' || method !== 'POST',
+    );
+    expect(after.every(({ headers }) => headers['mcp-session-id'] === 's1')).toBe(true);
+    expect(after.every(({ headers }) => headers['mcp-protocol-version'] === '2025-11-25')).toBe(true);
+  });
+
+  it('takes an answer up where its stream broke', async () => {
+    const { url, all } = await script((seen, response) => {
+      const { message, method, headers } = seen;
+      if (message['method'] === 'initialize') return begin(seen, response, 's1');
+      if (message['method'] === 'tools/list') {
+        response.writeHead(200, stream);
+        return response.write(`id: e1\nretry: 10\ndata:\n\n`, () => response.destroy());
+      }
+      if (method === 'GET' && headers['last-event-id'] === 'e1')
+        return response
+          .writeHead(200, stream)
+          .end(
+            event(
+              {
+                jsonrpc: '2.0',
+                id: 1,
+                result: { tools: [{ name: 'late', inputSchema: { type: 'object' } }] },
+              },
+              'e2',
+            ),
+          );
+      return response.writeHead(method === 'GET' ? 405 : 202).end();
+    });
+    const client = new Client(info);
+    await client.connect(new StdioClientTransport(parameters(newComputer(), url)));
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['late']);
+    await client.close();
+    expect(all.filter(({ method }) => method === 'GET')).toHaveLength(2);
+  });
+
+  it('begins a session anew that the server has forgotten, without the client noticing', async () => {
+    let live = 's1';
+    const { url } = await script((seen, response) => {
+      const { message, method, headers } = seen;
+      if (message['method'] === 'initialize') return begin(seen, response, live);
+      if (method !== 'POST') return response.writeHead(405).end();
+      if (headers['mcp-session-id'] !== live) return response.writeHead(404, json).end('{}');
+      if (message['id'] === undefined) return response.writeHead(202).end();
+      return response
+        .writeHead(200, json)
+        .end(JSON.stringify({ jsonrpc: '2.0', id: message['id'], result: { tools: [] } }));
+    });
+    const client = new Client(info);
+    await client.connect(new StdioClientTransport(parameters(newComputer(), url)));
+    await client.listTools();
+    live = 's2';
+    expect((await client.listTools()).tools).toEqual([]);
+    await client.close();
+  });
+
+  it('passes a cancellation on, and ends an answer that nobody waits for any more', async () => {
+    const { url, all } = await script((seen, response) => {
+      const { message, method } = seen;
+      if (message['method'] === 'initialize') return begin(seen, response, 's1');
+      if (message['method'] === 'tools/call') return response.writeHead(200, stream).flushHeaders();
+      return response.writeHead(method === 'GET' ? 405 : 202).end();
+    });
+    const client = new Client(info);
+    await client.connect(new StdioClientTransport(parameters(newComputer(), url)));
+    const impatient = new AbortController();
+    const call = client.callTool({ name: 'slow', arguments: {} }, undefined, { signal: impatient.signal });
+    const outcome = call.catch(() => 'gave up');
+    await expect.poll(() => all.some(({ message }) => message['method'] === 'tools/call')).toBe(true);
+    impatient.abort('no longer');
+    expect(await outcome).toBe('gave up');
+    await expect
+      .poll(() => all.map(({ message }) => message))
+      .toContainEqual(expect.objectContaining({ method: 'notifications/cancelled' }));
+    await client.close();
+  });
+
+  it('on the stateless wire a cancellation ends the stream, and headers repeat what the tool wants repeated', async () => {
+    const ended = Promise.withResolvers<void>();
+    const { url, all } = await script(({ message }, response) => {
+      if (message['method'] === 'tools/call') {
+        response.writeHead(200, stream).flushHeaders();
+        return void response.once('close', () => ended.resolve());
+      }
+      const inputSchema = {
+        type: 'object',
+        properties: { city: { type: 'string', 'x-mcp-header': 'City' } },
+      };
+      const result = { tools: [{ name: 'wéather', inputSchema }] };
+      return void response
+        .writeHead(200, json)
+        .end(JSON.stringify({ jsonrpc: '2.0', id: message['id'], result }));
+    });
+    const meta = { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } };
+    const computer = newComputer();
+    const child = computer.start(['connect', url]);
+    const say = (message: object) =>
+      child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+    let output = '';
+    child.stdout?.on('data', (chunk) => (output += chunk));
+    say({ id: 1, method: 'tools/list', params: meta });
+    await expect.poll(() => output, { timeout: 5000 }).toContain('"id":1');
+    say({ id: 2, method: 'tools/call', params: { ...meta, name: 'wéather', arguments: { city: 'Łódź' } } });
+    await expect.poll(() => all.length, { timeout: 5000 }).toBe(2);
+    say({ method: 'notifications/cancelled', params: { requestId: 2 } });
+    await ended.promise;
+    child.stdin?.end();
+    await new Promise((resolve) => child.once('close', resolve));
+    const encoded = (text: string) => `=?base64?${Buffer.from(text).toString('base64')}?=`;
+    expect(all[1]?.headers).toMatchObject({
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'tools/call',
+      'mcp-name': encoded('wéather'),
+      'mcp-param-city': encoded('Łódź'),
+    });
+    expect(all).toHaveLength(2);
+    expect(output.trim().split('\n')).toHaveLength(1);
+  });
+
+  it('answers what the server did not: an error with its status, and never silence', async () => {
+    const { url } = await script((_seen, response) => response.writeHead(500).end('<h1>down</h1>'));
+    const computer = newComputer();
+    const { output, errors } = await computer.run(['connect', url], {
+      input: '{"jsonrpc":"2.0","id":7,"method":"tools/list"}\n',
+    });
+    expect(JSON.parse(output)).toEqual({
+      jsonrpc: '2.0',
+      id: 7,
+      error: { code: -32000, message: 'The server answered with status 500' },
+    });
+    expect(errors).toBe('portcullis: The server answered with status 500\n');
+  });
+});
