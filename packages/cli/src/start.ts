@@ -5,6 +5,7 @@ import { announce } from './announcement.ts';
 import { loadApplication } from './application.ts';
 import { type Composition, compose } from './compose.ts';
 import { reasonOf, SettingsError } from './faults.ts';
+import { gatherLines } from './gathering.ts';
 import { createLog, type Log } from './log.ts';
 import { findPreviousKeys, findSealingKey } from './sealing-key.ts';
 import { flagOf, type Settings, titleOf } from './settings.ts';
@@ -23,9 +24,11 @@ export interface Running {
  * @throws SettingsError naming the setting; nothing is left open then
  */
 export async function start(settings: Settings, surroundings: Surroundings): Promise<Running> {
-  const log = createLog(settings.log, (line) => surroundings.write(`${line}\n`));
+  const lines = gatherLines(surroundings.write);
+  const log = createLog(settings.log, lines.add);
   const application = await loadApplication(settings.app, surroundings.folder);
   await using opened = new AsyncDisposableStack();
+  opened.defer(() => lines.end());
 
   // The port comes before the store: its number may be part of the issuer, and a port that is taken must leave no trace.
   const composed = Promise.withResolvers<PeerHandler>();
@@ -72,6 +75,7 @@ export async function start(settings: Settings, surroundings: Surroundings): Pro
     },
     surroundings.styled,
   );
+  lines.flush();
   surroundings.write(text);
 
   const everything = opened.move();

@@ -156,7 +156,10 @@ describe('a running server', () => {
     expect(portcullis.output()).toMatch(
       new RegExp(`^\\d\\d:\\d\\d:\\d\\d token.issued grantType=authorization_code clientId=${client} `, 'm'),
     );
-    expect(portcullis.output()).toMatch(/^\d\d:\d\d:\d\d request.refused status=401 error=invalid_token /m);
+    // Lines are written a moment after what they tell of.
+    await expect
+      .poll(() => portcullis.output())
+      .toMatch(/^\d\d:\d\d:\d\d request.refused status=401 error=invalid_token /m);
     for (const secret of [...Object.values(tokens).map(String), owner.password]) {
       if (secret.length > 20) expect(portcullis.output()).not.toContain(secret);
     }
