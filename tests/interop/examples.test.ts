@@ -1,0 +1,171 @@
+/** The examples of protected servers, each run as a newcomer runs it, and called by the official clients. */
+import '../support/foreign-packages.ts';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as Transport1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+/** An issuer that somebody else runs: metadata, keys, and tokens without further ado. */
+let issuer: { url: string; server: Server; privateKey: CryptoKey };
+
+beforeAll(async () => {
+  const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
+  const keys = [{ ...(await exportJWK(publicKey)), kid: 'k', alg: 'ES256', use: 'sig' }];
+  const server = createServer((request, response) => {
+    const metadata = { issuer: issuer.url, jwks_uri: `${issuer.url}/jwks` };
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify(request.url === '/jwks' ? { keys } : metadata));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  issuer = { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server, privateKey };
+});
+
+afterAll(() => {
+  issuer.server.closeAllConnections();
+  issuer.server.close();
+});
+
+function issue(resource: string, subject: string, scope: string): Promise<string> {
+  return new SignJWT({ scope, client_id: 'client', jti: crypto.randomUUID() })
+    .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: 'k' })
+    .setIssuer(issuer.url)
+    .setSubject(subject)
+    .setAudience(resource)
+    .setIssuedAt()
+    .setExpirationTime('10m')
+    .sign(issuer.privateKey);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+async function run(example: string): Promise<{ child: ChildProcess; resource: string }> {
+  const file = fileURLToPath(new URL(`../../examples/${example}/server.ts`, import.meta.url));
+  const env = { ...process.env, PORT: String(await freePort()), ISSUER: issuer.url };
+  const child = spawn(process.execPath, ['--conditions=source', file], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let said = '';
+  const resource = await new Promise<string>((resolve, reject) => {
+    const hear = (chunk: Buffer): void => {
+      said += chunk.toString();
+      const ready = /^ready (\S+)$/m.exec(said)?.[1];
+      if (ready !== undefined) resolve(ready);
+    };
+    child.stdout.on('data', hear);
+    child.stderr.on('data', hear);
+    child.once('exit', () => reject(new Error(`${example} ended: ${said}`)));
+  });
+  return { child, resource };
+}
+
+const official = {
+  '2.x': async (url: URL, token: string): Promise<string> => {
+    const client = new Client({ name: 'test', version: '1' });
+    const transport = new StreamableHTTPClientTransport(url, { requestInit: carrying(token) });
+    await client.connect(transport);
+    const result = await client.callTool({ name: 'greet' }).finally(() => client.close());
+    return JSON.stringify(result.content);
+  },
+  '1.x': async (url: URL, token: string): Promise<string> => {
+    const client = new Client1({ name: 'test', version: '1' });
+    const transport = new Transport1(url, { requestInit: carrying(token) });
+    await client.connect(transport as Parameters<Client1['connect']>[0]);
+    const result = await client.callTool({ name: 'greet' }).finally(() => client.close());
+    return JSON.stringify(result.content);
+  },
+};
+
+const carrying = (token: string): RequestInit => ({ headers: { authorization: `Bearer ${token}` } });
+
+describe.each(['express', 'fastify', 'hono'])('examples/%s', (example) => {
+  let child: ChildProcess;
+  let resource = '';
+
+  beforeAll(async () => {
+    ({ child, resource } = await run(example));
+  });
+
+  afterAll(() => {
+    child.kill();
+  });
+
+  it('[S-401-1 S-PRM-1 S-FLOW-B1] challenges, and the metadata is where it says', async () => {
+    const response = await fetch(resource, { method: 'POST', body: '{}' });
+    expect(response.status).toBe(401);
+    const location =
+      /resource_metadata="([^"]+)"/.exec(response.headers.get('www-authenticate') ?? '')?.[1] ?? '';
+    const document = await (await fetch(location)).json();
+    expect(document).toMatchObject({
+      resource,
+      authorization_servers: [issuer.url],
+      scopes_supported: ['greet'],
+    });
+  });
+
+  it.each(['2.x', '1.x'] as const)(
+    '[S-ROLE-2 S-AUD-1] answers the official client %s with a token of its own',
+    async (version) => {
+      const url = new URL(resource);
+      expect(await official[version](url, await issue(resource, 'alice', 'greet'))).toContain('Hello alice');
+      await expect(
+        official[version](url, await issue(`${resource}/other`, 'alice', 'greet')),
+      ).rejects.toThrow();
+    },
+  );
+
+  it('[S-403-20 S-403-22] names the scope that a tool needs', async () => {
+    const response = await fetch(resource, {
+      ...carrying(await issue(resource, 'alice', 'other')),
+      method: 'POST',
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'greet' } }),
+    });
+    expect([response.status, ((await response.json()) as { scope: string }).scope]).toEqual([403, 'greet']);
+  });
+});
+
+describe('examples/express', () => {
+  it('[S-SESS-40 S-SESS-41 S-SESS-42] T101 lets nobody into a session but who opened it', async () => {
+    const { child, resource } = await run('express');
+    const [alice, bob] = await Promise.all(
+      ['alice', 'bob'].map((subject) => issue(resource, subject, 'greet')),
+    );
+    const send = (token: string | undefined, session: string | null, message: object): Promise<Response> =>
+      fetch(resource, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          ...(token !== undefined && { authorization: `Bearer ${token}` }),
+          ...(session !== null && { 'mcp-session-id': session }),
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', ...message }),
+      });
+    const params = {
+      protocolVersion: '2025-06-18',
+      capabilities: {},
+      clientInfo: { name: 'test', version: '1' },
+    };
+    const opened = await send(alice, null, { id: 1, method: 'initialize', params });
+    const session = opened.headers.get('mcp-session-id');
+    expect([opened.status, session]).toEqual([200, expect.stringMatching(/^[0-9a-f-]{36}$/)]);
+    const call = { id: 2, method: 'tools/call', params: { name: 'greet', arguments: {} } };
+    const stolen = await send(bob, session, call);
+    expect([stolen.status, await stolen.text()]).toEqual([404, expect.not.stringContaining('alice')]);
+    expect((await send(undefined, session, call)).status).toBe(401);
+    const own = await send(alice, session, call);
+    expect([own.status, await own.text()]).toEqual([200, expect.stringContaining('Hello alice')]);
+    child.kill();
+  });
+});
