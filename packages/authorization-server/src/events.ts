@@ -28,6 +28,7 @@ export type AuthorizationEvent = About &
           | 'account.reset-link-made'
           | 'account.link-used';
       }
+    | { readonly type: 'second-factor.on' | 'second-factor.off' }
     | { readonly type: 'passkey.added' | 'passkey.removed' | 'passkey.copied' }
     | { readonly type: 'access.ended' | 'sessions.ended'; readonly count: number }
     | { readonly type: 'consent.allowed' | 'consent.remembered' | 'consent.denied' }

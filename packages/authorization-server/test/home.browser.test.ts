@@ -6,6 +6,7 @@ import axe, { type AxeResults } from 'axe-core';
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { launchChromium } from '../../../tests/support/browser.ts';
+import { hotp } from '../src/accounts/totp.ts';
 import { type AuthorizationServer, createAuthorizationServer } from '../src/index.ts';
 import type { AuthorizationStore } from '../src/ports/index.ts';
 import { hashSecret, newIdentifier, newSecret } from '../src/secrets.ts';
@@ -91,7 +92,7 @@ async function plugIn(
       protocol: 'ctap2',
       transport: 'internal',
       hasResidentKey: true,
-      hasUserVerification: true,
+      hasUserVerification: verifies,
       isUserVerified: verifies,
       automaticPresenceSimulation: true,
     },
@@ -157,6 +158,24 @@ async function connect(client_name: string, resource: string, scopes: readonly s
   expect((await fetch(`${stage.issuer}/token`, { method: 'POST', body })).status).toBe(200);
   await context.close();
   return client_id;
+}
+
+/** What an app would show. */
+function codeOf(secret: string, now: number): string {
+  const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
+  const bits = [...secret].map((letter) => letters.indexOf(letter).toString(2).padStart(5, '0')).join('');
+  const bytes = (bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2));
+  return hotp(Uint8Array.from(bytes), Math.floor(now / 30));
+}
+
+/** Switches codes on, as an app would, and answers one of the recovery codes that the page then shows. */
+async function setUpCodes(page: Page): Promise<string> {
+  await page.goto(`${stage.issuer}/account/codes`);
+  const secret = (await page.locator('.fact code').textContent())?.replaceAll(' ', '') ?? '';
+  await page.fill('[name=code]', codeOf(secret, Date.now() / 1000));
+  await page.getByRole('button', { name: 'Switch on' }).click();
+  await page.getByText('Keep these codes').waitFor();
+  return (await page.locator('.codes code').first().textContent()) ?? '';
 }
 
 const folder = process.env['PORTCULLIS_SCREENSHOTS'];
@@ -290,6 +309,40 @@ describe('passkeys', () => {
     await page.getByText('grace@example.org').waitFor();
   });
 
+  it('stand for both factors when the device asks who is there, and for one when it does not', {
+    timeout: 60_000,
+  }, async () => {
+    const account = await stage.store.findAccountByEmail(EMAIL);
+    onTestFinished(async () => void (await stage.store.removeSecondFactor(account?.id ?? '')));
+    const person = await enter();
+    const { page, context } = person;
+    await onlyByButton(context);
+    const key = await plugIn(person, false);
+    await signIn(page);
+    await addPasskey(page, 'Key');
+    const recoveryCode = await setUpCodes(page);
+    const passkey = async () => {
+      await context.clearCookies();
+      await page.goto(`${stage.issuer}/login?to=account`);
+      await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+    };
+    await passkey();
+    await page.getByText('Enter your code').waitFor();
+    await page.fill('[name=code]', recoveryCode);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.waitForURL(`${stage.issuer}/account`);
+
+    await key.session.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId: key.authenticatorId });
+    await plugIn(person);
+    await addPasskey(page, 'Phone');
+    await passkey();
+    await page.waitForURL(`${stage.issuer}/account`);
+    for (const name of ['Key', 'Phone']) {
+      await page.getByRole('button', { name: `Remove ${name}` }).click();
+      await page.getByText('The passkey was removed.').waitFor();
+    }
+  });
+
   it('are not offered without JavaScript, and everything else is', { timeout: 60_000 }, async () => {
     const { page } = await enter({ javaScriptEnabled: false });
     await page.goto(`${stage.issuer}/login`);
@@ -349,6 +402,21 @@ describe('what everybody can use', () => {
     await page.goto(`${stage.issuer}/account/passkeys/add`);
     await inspect(page, 'add-passkey');
     await addPasskey(page, 'This computer');
+    await page.goto(`${stage.issuer}/account/codes`);
+    await inspect(page, 'set-up-codes');
+    const recoveryCode = await setUpCodes(page);
+    await inspect(page, 'recovery-codes');
+    const half = await enter();
+    await half.page.goto(`${stage.issuer}/login`);
+    await half.page.fill('[name=email]', EMAIL);
+    await half.page.fill('[name=password]', PASSWORD);
+    await half.page.click('form[action="/login"] button');
+    await inspect(half.page, 'enter-code');
+    await half.page.fill('[name=code]', recoveryCode);
+    await half.page.click('button');
+    await half.page.waitForSelector('nav');
+    await page.goto(`${stage.issuer}/account`);
+    await page.getByRole('button', { name: 'Switch off' }).click();
     const other = await enter();
     const third = await enter();
     await signIn(other.page);

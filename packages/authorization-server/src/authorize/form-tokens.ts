@@ -3,7 +3,7 @@ import { createHmac, createSecretKey, hkdfSync, timingSafeEqual } from 'node:cry
 import type { Configuration } from '../configuration.ts';
 
 /** What a form is for: a token for one purpose is none for another. */
-type Purpose = 'login' | 'consent' | 'logout' | 'home';
+type Purpose = 'login' | 'consent' | 'logout' | 'home' | 'second-step';
 
 export interface FormTokens {
   /** The hidden field of a form, bound to everything that must not change between showing and sending it. */

@@ -1,13 +1,16 @@
 /** The part of the server that people meet: authorization requests, sign-in, consent, the first account. */
+import { createAttempts } from '../accounts/attempts.ts';
 import { createFirstAccount } from '../accounts/first-account.ts';
 import { createPasskeys } from '../accounts/passkeys.ts';
 import { createPasswords } from '../accounts/passwords.ts';
+import { createSecondFactors } from '../accounts/second-factors.ts';
 import { createSessions } from '../accounts/sessions.ts';
 import { createSignIn } from '../accounts/sign-in.ts';
 import type { FindClient } from '../clients/find-client.ts';
 import type { Configuration } from '../configuration.ts';
 import { createAccount } from '../home/account.ts';
 import { createAccountLinks } from '../home/account-links.ts';
+import { createCodes } from '../home/codes.ts';
 import { createConnections } from '../home/connections.ts';
 import { createPasskeyPages } from '../home/passkeys.ts';
 import { createAssets } from '../pages/assets.ts';
@@ -24,6 +27,7 @@ import { createLogin } from './login.ts';
 import { createLogout } from './logout.ts';
 import { createPageEdge } from './page-edge.ts';
 import type { Rooms } from './rooms.ts';
+import { createSecondStep } from './second-step.ts';
 import { createSetup } from './setup.ts';
 import { createWelcome } from './welcome.ts';
 
@@ -69,15 +73,20 @@ export function createInteraction(
     browser: defineCookie(configuration.issuer, 'browser'),
   };
   const signIn = createSignIn(configuration, passwords);
+  const factors = createSecondFactors(configuration);
+  const attempts = createAttempts(configuration.clock);
   const routesIn = (language: Language): readonly Route[] => {
     const frame = createFrame(mounting, language, configuration.brand.texts);
     const rooms: Rooms = { ...shared, frame, edge: createPageEdge(configuration, frame) };
+    const secondStep = createSecondStep(rooms, { factors, attempts, letIn: createWelcome(rooms) });
     return [
       ...createAuthorize(rooms),
-      ...createLogin(rooms, { signIn, passkeys, welcome: createWelcome(rooms) }),
+      ...createLogin(rooms, { signIn, passkeys, welcome: secondStep.welcome }),
+      secondStep.route,
       ...createConsent(rooms),
       ...createConnections(rooms),
-      ...createAccount(rooms, passkeys !== null),
+      ...createCodes(rooms, factors),
+      ...createAccount(rooms, factors, passkeys !== null),
       ...(passkeys === null ? [] : createPasskeyPages(rooms, passkeys)),
       ...createAccountLinks(rooms, passwords, passkeys),
       ...createSetup(rooms, firstAccount),

@@ -1,4 +1,5 @@
 /** A person's own account: where they are signed in, and signing out there. */
+import type { SecondFactors } from '../accounts/second-factors.ts';
 import type { Rooms } from '../authorize/rooms.ts';
 import { accountPage } from '../pages/account.ts';
 import { respondPage, respondRedirect } from '../pages/respond.ts';
@@ -7,7 +8,7 @@ import { newsPath, readNews } from './news.ts';
 import { createSignedIn } from './signed-in.ts';
 
 /** @param hasPasskeys whether passkeys can be had here */
-export function createAccount(rooms: Rooms, hasPasskeys: boolean): readonly Route[] {
+export function createAccount(rooms: Rooms, factors: SecondFactors, hasPasskeys: boolean): readonly Route[] {
   const { configuration, formTokens, frame } = rooms;
   const { store, clock, events } = configuration;
   const signedIn = createSignedIn(rooms, 'account');
@@ -24,6 +25,9 @@ export function createAccount(rooms: Rooms, hasPasskeys: boolean): readonly Rout
       const page = accountPage(frame, {
         email: person.account.email,
         browsers,
+        recoveryCodes: (await factors.isOn(person.account.id))
+          ? await factors.countRecoveryCodes(person.account.id)
+          : null,
         passkeys: hasPasskeys ? await store.listPasskeys(person.account.id) : null,
         now: clock(),
         news: readNews(parameters.one('news')),

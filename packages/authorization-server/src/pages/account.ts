@@ -1,5 +1,6 @@
 /** The page about how and where one is signed in. */
 import { html } from 'hono/html';
+import { codesSection } from './codes.ts';
 import { definePage, type Page } from './define-page.ts';
 import { type Frame, hidden, layout, type Markup } from './layout.ts';
 import { type ListedPasskey, passkeyList } from './passkeys.ts';
@@ -18,7 +19,7 @@ export interface SignedInBrowser {
 }
 
 /** What has just happened, by the name that an address may carry. */
-export const accountNews = ['signed-out', 'passkey-added', 'passkey-removed', 'reset'] as const;
+export const accountNews = ['signed-out', 'passkey-added', 'passkey-removed', 'codes-off', 'reset'] as const;
 
 export type AccountNews = (typeof accountNews)[number];
 
@@ -27,6 +28,8 @@ export interface AccountPage {
   readonly browsers: readonly SignedInBrowser[];
   /** `null` where there are none. */
   readonly passkeys: readonly ListedPasskey[] | null;
+  /** How many are left; `null` when no code from an app is asked for. */
+  readonly recoveryCodes: number | null;
   /** Epoch seconds. */
   readonly now: number;
   readonly news: AccountNews | null;
@@ -56,6 +59,10 @@ ${
 ${passkeyList(frame, page.passkeys, page.token, page.now)}
 </section>`
 }
+<section class="head">
+<h2>${frame.text('account.codes')}</h2>
+${codesSection(frame, page.recoveryCodes, page.token)}
+</section>
 <section class="head">
 <h2>${frame.text('account.sessions')}</h2>
 <ul class="rows close">${page.browsers.map((browser) => row(frame, browser, page))}</ul>

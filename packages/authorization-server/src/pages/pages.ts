@@ -1,6 +1,7 @@
 /** All pages by name, with what each of them shows: what an operator may replace. */
 import type { AccountPage } from './account.ts';
 import type { AccountLinkPage } from './account-link.ts';
+import type { CodePage, RecoveryCodesPage, SetUpCodesPage } from './codes.ts';
 import type { ConnectionsPage, EndPage } from './connections.ts';
 import type { ConsentPage } from './consent.ts';
 import type { Frame } from './layout.ts';
@@ -18,6 +19,9 @@ interface Contents {
   readonly end: EndPage;
   readonly account: AccountPage;
   readonly 'account-link': AccountLinkPage;
+  readonly code: CodePage;
+  readonly 'set-up-codes': SetUpCodesPage;
+  readonly 'recovery-codes': RecoveryCodesPage;
 }
 
 /**

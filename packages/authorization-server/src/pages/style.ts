@@ -152,6 +152,8 @@ input[role=switch]:checked {
 }
 
 
+.picture { width: 192px; max-width: 100%; height: auto; border-radius: 8px; }
+.codes { display: grid; grid-template-columns: 1fr 1fr; gap: 8px; list-style: none; }
 .ways { display: grid; gap: 16px; }
 footer { display: flex; flex-wrap: wrap; gap: 4px 16px; justify-content: center; padding-top: 8px; }
 footer a { padding: 4px 0; color: var(--quiet); }

@@ -191,4 +191,30 @@ export const german: Texts = {
   'passkey.where':
     'Dieses Gerät bewahrt ihn auf, oder ein Telefon oder ein Sicherheitsschlüssel in Ihrer Nähe. Von da an können Sie sich damit anmelden.',
   'passkey.continue': 'Weiter',
+
+  'account.codes': 'Codes aus einer App',
+  'account.news.codes-off': 'Es wird kein Code mehr verlangt.',
+  'code.heading': 'Code eingeben',
+  'code.where': 'Die App auf Ihrem Telefon zeigt ihn.',
+  'code.label': 'Code',
+  'code.recovery': 'Ohne Ihr Telefon geben Sie einen Ihrer Ersatzcodes ein.',
+  'code.other': 'Als jemand anderes anmelden',
+  'code.wrong': 'Dieser Code stimmt nicht oder wurde schon benutzt. Warten Sie auf den nächsten.',
+  'code.wrong-setup': 'Das ist nicht der Code, den die App jetzt zeigen müsste. Sehen Sie noch einmal nach.',
+  'code.point':
+    'Richten Sie eine Authenticator-App auf Ihrem Telefon auf dieses Bild. Nach Ihrem Passwort fragen wir dann nach dem Code, den sie zeigt.',
+  'code.picture': 'Das Geheimnis Ihrer Codes als Bild',
+  'code.no-camera': 'Keine Kamera? Geben Sie dies in die App ein: {secret}',
+  'code.shown': 'Der Code, den die App zeigt',
+  'code.on': 'Einschalten',
+  'code.keep-title': 'Ihre Ersatzcodes',
+  'code.keep': 'Bewahren Sie diese Codes auf',
+  'code.keep-why':
+    'Jeder von ihnen meldet Sie einmal an, wenn Sie Ihr Telefon nicht haben. Sie werden nicht noch einmal gezeigt.',
+  'code.kept': 'Ich habe sie aufbewahrt',
+  'code.what': 'Nach Ihrem Passwort können wir nach einem Code aus einer App auf Ihrem Telefon fragen.',
+  'code.set-up': 'Codes einrichten',
+  'code.is-on': 'Eingeschaltet. Übrige Ersatzcodes: {number}.',
+  'code.anew': 'Neu einrichten',
+  'code.off': 'Ausschalten',
 };

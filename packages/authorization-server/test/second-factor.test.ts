@@ -1,0 +1,235 @@
+/** Codes from an app: the law of RFC 6238, the second step of a sign-in, recovery codes. */
+import { describe, expect, it } from 'vitest';
+import { base32, hotp, stepOf } from '../src/accounts/totp.ts';
+import { ACCOUNT } from './server-under-test.ts';
+import {
+  EMAIL,
+  PASSWORD,
+  requestOf,
+  type Scene,
+  type Sight,
+  setScene,
+  textOf,
+  type Visitor,
+} from './visitor.ts';
+
+const ascii = (text: string) => Buffer.from(text, 'ascii');
+
+describe('the law', () => {
+  it.each([
+    [59, '94287082'], [1_111_111_109, '07081804'], [1_111_111_111, '14050471'], [1_234_567_890, '89005924'],
+    [2_000_000_000, '69279037'], [20_000_000_000, '65353130'],
+  ])('RFC 6238, appendix B: %i seconds', (time, code) => {
+    expect(hotp(ascii('12345678901234567890'), Math.floor(time / 30), 8)).toBe(code);
+  }); // biome-ignore format: a table
+
+  it.each(
+    ['755224', '287082', '359152', '969429', '338314', '254676', '287922', '162583', '399871', '520489'].map(
+      (code, counter) => [counter, code] as const,
+    ),
+  )('RFC 4226, appendix D: counter %i', (counter, code) => {
+    expect(hotp(ascii('12345678901234567890'), counter)).toBe(code);
+  });
+
+  it.each([
+    ['', ''],
+    ['f', 'MY'],
+    ['fo', 'MZXQ'],
+    ['foo', 'MZXW6'],
+    ['foob', 'MZXW6YQ'],
+    ['fooba', 'MZXW6YTB'],
+    ['foobar', 'MZXW6YTBOI'],
+  ])('RFC 4648, section 10: %j', (text, expected) => {
+    expect(base32(ascii(text))).toBe(expected);
+  });
+
+  it('takes clocks that are one step off, and no more', () => {
+    const secret = ascii('12345678901234567890');
+    const now = 1_800_000_000;
+    const step = now / 30;
+    for (const off of [-1, 0, 1]) expect(stepOf(secret, hotp(secret, step + off), now)).toBe(step + off);
+    for (const off of [-2, 2]) expect(stepOf(secret, hotp(secret, step + off), now)).toBeNull();
+    for (const code of ['', '12345', 'abcdef']) expect(stepOf(secret, code, now)).toBeNull();
+  });
+});
+
+/** The six digits that an app shows now, from the secret that the page wrote out. */
+function codeOf(secret: string, now: number): string {
+  const bits = [...secret]
+    .map((letter) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0'))
+    .join('');
+  const bytes = (bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2));
+  return hotp(Uint8Array.from(bytes), Math.floor(now / 30));
+}
+
+async function firstStep(visitor: Visitor, path = '/login'): Promise<Sight> {
+  return visitor.submit(await visitor.open(path), { email: EMAIL, password: PASSWORD });
+}
+
+interface SetUp {
+  readonly secret: string;
+  readonly recovery: readonly string[];
+}
+
+/** Ada switches codes on, and a minute passes. */
+async function switchOn(t: Scene): Promise<SetUp> {
+  await firstStep(t.visitor);
+  const page = await t.visitor.open('/account/codes');
+  const secret = (/app: <code>([^<]+)<\/code>/.exec(page.html)?.[1] ?? '').replaceAll(' ', '');
+  expect(page.html).toContain('<svg class="picture"');
+  const codes = await t.visitor.submit(page, { code: codeOf(secret, t.clock.now) });
+  const recovery = [...codes.html.matchAll(/<li><code>([^<]+)<\/code>/g)].map(([, code = '']) => code);
+  expect([codes.status, recovery.length, new Set(recovery).size]).toEqual([200, 10, 10]);
+  t.clock.now += 60;
+  return { secret, recovery };
+}
+
+describe('switching codes on', () => {
+  it('takes the right code, keeps the secret sealed and recovery codes hashed', async () => {
+    const t = await setScene();
+    const { secret, recovery } = await switchOn(t);
+    const stored = t.snapshot();
+    for (const text of [secret, ...recovery]) expect(stored).not.toContain(text);
+    expect(textOf(await t.visitor.open('/account'))).toContain('On. Recovery codes left: 10.');
+    expect(t.events).toContainEqual({ type: 'second-factor.on', accountId: ACCOUNT });
+  });
+
+  it('changes nothing for a wrong code, a foreign secret, or an old sign-in', async () => {
+    const t = await setScene();
+    await firstStep(t.visitor);
+    const page = await t.visitor.open('/account/codes');
+    const secret = (/app: <code>([^<]+)<\/code>/.exec(page.html)?.[1] ?? '').replaceAll(' ', '');
+    const before = t.snapshot();
+    for (const fields of [
+      { code: '000000' },
+      { code: '' },
+      { code: codeOf(secret, t.clock.now), sealed: 'x' },
+      { code: codeOf(secret, t.clock.now - 90) },
+    ]) {
+      expect((await t.visitor.submit(page, fields)).status).toBe(400);
+    }
+    t.clock.now += 900;
+    const late = await t.visitor.submit(page, { code: codeOf(secret, t.clock.now) });
+    expect([late.path, t.snapshot()]).toEqual(['/login?to=account&again=yes', before]);
+    const again = await t.visitor.submit(late, { email: EMAIL, password: PASSWORD });
+    expect(again.path).toBe('/account');
+  });
+
+  it('can be taken back', async () => {
+    const t = await setScene();
+    await switchOn(t);
+    const page = await t.visitor.open('/account');
+    expect((await t.visitor.submit(page, { token: 'x' }, '/account/codes/off')).status).toBe(403);
+    expect(textOf(await t.visitor.submit(page, {}, '/account/codes/off'))).toContain(
+      'No code is asked for any more.',
+    );
+    expect((await firstStep(t.stranger())).path).toBe('/connections');
+  });
+});
+
+describe('the second step', () => {
+  it('T017: gives a half-finished sign-in no session and no code, until the code of the app is right', async () => {
+    const t = await setScene();
+    const { secret } = await switchOn(t);
+    const visitor = t.stranger();
+    const sessions = await t.store.listSessions(ACCOUNT, t.clock.now);
+    const half = await firstStep(visitor, requestOf());
+    expect([half.status, textOf(half), half.headers.getSetCookie()]).toEqual([
+      200,
+      expect.stringContaining('Enter your code'),
+      [],
+    ]);
+    expect(await t.store.listSessions(ACCOUNT, t.clock.now)).toEqual(sessions);
+    const flow = /name="flow" value="([^"]+)"/.exec(half.html)?.[1];
+    expect((await visitor.open(`/consent?flow=${flow}`)).path).toMatch(/^\/login/);
+    expect((await visitor.open('/connections')).path).toMatch(/^\/login/);
+
+    const wrong = await visitor.submit(half, { code: '000000' });
+    expect([wrong.status, textOf(wrong)]).toEqual([400, expect.stringContaining('This code is not right')]);
+    const right = await visitor.submit(wrong, {
+      code: ` ${codeOf(secret, t.clock.now).replace(/^.../, '$& ')}`,
+    });
+    expect(right.path).toMatch(/^\/consent/);
+    expect((await visitor.submit(right, { decision: 'allow' })).left?.searchParams.has('code')).toBe(true);
+  });
+
+  it('takes no code twice, and none older than one that was taken', async () => {
+    const t = await setScene();
+    const { secret } = await switchOn(t);
+    const code = codeOf(secret, t.clock.now);
+    const previous = codeOf(secret, t.clock.now - 30);
+    const [first, second] = [t.stranger('198.51.100.1'), t.stranger('198.51.100.2')];
+    expect((await first.submit(await firstStep(first), { code })).path).toBe('/connections');
+    const half = await firstStep(second);
+    for (const old of [code, previous]) expect((await second.submit(half, { code: old })).status).toBe(400);
+    t.clock.now += 30;
+    expect((await second.submit(half, { code: codeOf(secret, t.clock.now) })).path).toBe('/connections');
+  });
+
+  it('takes each recovery code once, however it is typed', async () => {
+    const t = await setScene();
+    const {
+      recovery: [code = ''],
+    } = await switchOn(t);
+    const visitor = t.stranger();
+    const half = await firstStep(visitor);
+    expect((await visitor.submit(half, { code: code.toLowerCase().replaceAll('-', ' ') })).path).toBe(
+      '/connections',
+    );
+    const other = t.stranger('198.51.100.9');
+    expect((await other.submit(await firstStep(other), { code })).status).toBe(400);
+    expect(textOf(await visitor.open('/account'))).toContain('Recovery codes left: 9');
+  });
+
+  it('T075: slows down who guesses, and tells for how long', async () => {
+    const t = await setScene();
+    const { secret } = await switchOn(t);
+    const thief = t.stranger();
+    const half = await firstStep(thief);
+    for (let n = 0; n < 5; n++) expect((await thief.submit(half, { code: `00000${n}` })).status).toBe(400);
+    const sight = await thief.submit(half, { code: codeOf(secret, t.clock.now) });
+    expect([sight.status, sight.headers.get('retry-after')]).toEqual([429, '15']);
+    t.clock.now += 15;
+    expect((await thief.submit(half, { code: codeOf(secret, t.clock.now) })).path).toBe('/connections');
+  });
+
+  it('is for the browser, account and errand of the first, and for five minutes', async () => {
+    const t = await setScene();
+    const { secret } = await switchOn(t);
+    const visitor = t.stranger();
+    const half = await firstStep(visitor);
+    const code = codeOf(secret, t.clock.now);
+    const before = t.snapshot();
+    const thief = t.stranger('203.0.113.5');
+    await thief.open('/login');
+    for (const attempt of [
+      () => thief.submit(half, { code }),
+      () => visitor.submit(half, { code, account: 'user_other' }),
+      () => visitor.submit(half, { code, until: String(t.clock.now + 9000) }),
+      () => visitor.submit(half, { code, token: undefined }),
+    ]) {
+      expect((await attempt()).status).toBe(403);
+      expect(t.snapshot()).toBe(before);
+    }
+    t.clock.now += 300;
+    expect((await visitor.submit(half, { code: codeOf(secret, t.clock.now) })).status).toBe(403);
+    const again = await firstStep(visitor);
+    expect((await visitor.submit(again, { code: codeOf(secret, t.clock.now) })).path).toBe('/connections');
+  });
+
+  it('ends with a reset', async () => {
+    const t = await setScene();
+    await switchOn(t);
+    const answer = await t.server.accounts.reset(EMAIL);
+    const { pathname, search } = new URL('link' in answer ? answer.link : '');
+    const password = 'a bridge of rope and planks';
+    await t.visitor.submit(await t.visitor.open(`${pathname}${search}`), {
+      password,
+      password_again: password,
+    });
+    const visitor = t.stranger();
+    expect((await visitor.submit(await visitor.open('/login'), { email: EMAIL, password })).path).toBe(
+      '/connections',
+    );
+  });
+});
