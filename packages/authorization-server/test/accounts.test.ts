@@ -313,7 +313,13 @@ describe('signing in', () => {
   it('T075: refuses accents without end like any other wrong guess', async () => {
     const t = await setScene();
     const login = await t.visitor.open(requestOf());
-    const before = t.snapshot();
+    // All but the turns that an attempt takes.
+    const kept = () =>
+      t
+        .snapshot()
+        .split('\n')
+        .filter((row) => row !== '' && !row.includes('"due_at"'));
+    const before = kept();
     const many = ACCENTS.slice(0, 2000);
     for (const fields of [
       { email: `a${many}@example.org`, password: PASSWORD },
@@ -323,7 +329,7 @@ describe('signing in', () => {
       expect([sight.status, sight.left]).toEqual([400, null]);
       expect(textOf(sight)).toContain('This email and password do not match.');
     }
-    expect(t.snapshot()).toBe(before);
+    expect(kept()).toEqual(before);
     expect((await t.visitor.submit(login, { email: EMAIL, password: PASSWORD })).path).toMatch(/^\/consent/);
   });
 
