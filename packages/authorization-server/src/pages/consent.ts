@@ -79,7 +79,7 @@ function renderConsent(frame: Frame, page: ConsentPage): Markup {
   return layout(
     frame,
     frame.text('consent.title', { app: page.appName }),
-    html`<form class="stack once" method="post" action="/consent">
+    html`<form class="stack once consent" method="post" action="/consent">
 ${hidden(page.fields)}
 <button hidden disabled></button>
 <div class="head">
@@ -98,7 +98,7 @@ ${warning(frame, page)}
 </div>
 </div>
 </form>
-<form id="${SWITCH_FORM}" method="post" action="/consent">${hidden(page.fields)}</form>`,
+<form id="${SWITCH_FORM}" hidden method="post" action="/consent">${hidden(page.fields)}</form>`,
   );
 }
 
@@ -108,7 +108,7 @@ function code(text: string): Markup {
 
 function powers(frame: Frame, { asked, kept, isKnown, server, wrong }: ConsentPage): Markup {
   const canChoose = asked.some(({ isOptional }) => isOptional);
-  return html`<section>
+  return html`<section class="head">
 <h2 id="powers">${frame.say('consent.powers', { place: code(server.place) })}</h2>
 ${wrong === 'nothing' && html`<p class="wrong" role="alert">${frame.text('consent.wrong.nothing')}</p>`}
 <ul class="powers" aria-labelledby="powers">

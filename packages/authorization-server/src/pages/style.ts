@@ -119,10 +119,11 @@ svg { display: block; flex: none; }
 .row { display: grid; gap: 16px; }
 .name { font-size: 16px; color: var(--ink); }
 .beside { display: flex; gap: 16px; align-items: center; justify-content: space-between; }
-.beside .button { width: auto; flex: none; padding: 8px 16px; }
+.beside .button { white-space: nowrap; width: auto; flex: none; padding: 8px 16px; }
 
 .powers { display: grid; gap: 8px; list-style: none; }
 h2 + .powers { margin-top: 8px; }
+.head > h2 + .powers { margin-top: 0; }
 .powers li { display: flex; gap: 8px; align-items: flex-start; }
 .powers svg { margin-top: 2px; color: var(--accent); }
 .power { display: flex; flex: 1; gap: 8px; align-items: flex-start; font: inherit; cursor: pointer; }
@@ -155,6 +156,17 @@ input[role=switch]:checked {
 .picture { width: 192px; max-width: 100%; height: auto; border-radius: 8px; }
 .codes { display: grid; grid-template-columns: 1fr 1fr; gap: 8px; list-style: none; }
 .ways { display: grid; gap: 16px; }
+/* The answers, and where they lead, stay in sight however much is asked. */
+.foot { position: sticky; bottom: 0; padding: 8px 0; margin-bottom: -8px; background: var(--card); }
+@media (max-width: 480px) {
+  main:has(.consent) { padding: 16px; }
+  main:has(.consent) .mark { margin-bottom: 16px; }
+  main:has(.consent) h1 { font-size: 20px; }
+  .consent { gap: 12px; }
+  .consent .head { gap: 4px; }
+  .consent .powers { gap: 4px; }
+  body:has(.consent) { padding: 8px 16px; }
+}
 footer { display: flex; flex-wrap: wrap; gap: 4px 16px; justify-content: center; padding-top: 8px; }
 footer a { padding: 4px 0; color: var(--quiet); }
 .mark img { display: block; width: auto; max-width: 160px; }

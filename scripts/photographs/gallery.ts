@@ -1,0 +1,119 @@
+/** A server with everything that its pages can show, on loopback and in memory. */
+import { createHash } from 'node:crypto';
+import { createAuthorizationServer } from '@portcullis/authorization-server';
+import { listen } from '@portcullis/http/node';
+import { openStore } from '@portcullis/store';
+
+export const PASSWORD = 'a gate of oak and iron';
+const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';
+const CALLBACK = 'http://127.0.0.1:51004/callback';
+
+export interface Gallery {
+  readonly issuer: string;
+  /** A one-time link, when there is no account yet. */
+  readonly setupLink: string | null;
+  /** Clients that registered themselves: one with a plain name, one with a long one. */
+  readonly stranger: string;
+  readonly talker: string;
+  /** The resource that has workspaces. */
+  readonly board: string;
+  /** The address at which an app would open the browser. */
+  url(parameters: Readonly<Record<string, string>>): string;
+  /** Takes the token that a person's consent was for. */
+  redeem(location: URL, clientId: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openGallery(withAccount: boolean): Promise<Gallery> {
+  const store = await openStore(':memory:');
+  let handle: ((request: Request) => Promise<Response>) | undefined;
+  const listening = await listen((request) => handle?.(request) ?? Promise.reject(new Error('too early')), {
+    port: 0,
+    host: 'localhost',
+  });
+  const issuer = `http://localhost:${listening.port}`;
+  const board = `${issuer}/board`;
+  const server = await createAuthorizationServer({
+    issuer,
+    name: 'Lakeside Library',
+    store,
+    sealingKey: new Uint8Array(32).fill(7),
+    resources: [
+      {
+        resource: `${issuer}/mcp`,
+        name: 'Notes',
+        defaultScopes: ['read', 'write'],
+        scopes: {
+          read: 'Read your notes',
+          write: 'Add and change your notes',
+          share: 'Share your notes with others',
+          remove: 'Delete your notes for ever',
+        },
+      },
+      { resource: board, name: 'Board', scopes: { see: 'See the board', draw: 'Draw on the board' } },
+    ],
+    clients: [
+      client('desk', 'Writing Desk', [CALLBACK]),
+      client('planner', 'Week Planner', ['https://planner.example/callback']),
+    ],
+    workspaces: async (_account, resource) =>
+      resource === board
+        ? [
+            { id: 'w1', name: 'Reading room' },
+            { id: 'w2', name: 'Archive' },
+          ]
+        : [],
+  });
+  handle = (request) => server.handle(request, { address: '127.0.0.1' });
+  if (withAccount) await server.bootstrap('ada@example.com', PASSWORD);
+  return {
+    issuer,
+    board,
+    setupLink: await server.setupLink(),
+    stranger: await register(issuer, 'Notes CLI', CALLBACK),
+    talker: await register(issuer, 'The most helpful and trustworthy assistant '.repeat(7), CALLBACK),
+    url: (parameters) => `${issuer}/authorize?${new URLSearchParams({ ...WANTED, ...parameters })}`,
+    async redeem(location, clientId) {
+      const code = location.searchParams.get('code') ?? '';
+      const form = { grant_type: 'authorization_code', code, code_verifier: VERIFIER, client_id: clientId };
+      const answer = await fetch(`${issuer}/token`, { method: 'POST', body: new URLSearchParams(form) });
+      if (!answer.ok) throw new Error(`The code was refused: ${await answer.text()}`);
+    },
+    async close() {
+      await listening.close(0);
+      await server.close();
+      await store.close();
+    },
+  };
+}
+
+const WANTED = {
+  response_type: 'code',
+  code_challenge: createHash('sha256').update(VERIFIER).digest('base64url'),
+  code_challenge_method: 'S256',
+};
+
+function client(id: string, name: string, redirect_uris: readonly string[]): object {
+  return {
+    client_id: id,
+    client_name: name,
+    redirect_uris,
+    grant_types: ['authorization_code', 'refresh_token'],
+    token_endpoint_auth_method: 'none',
+  };
+}
+
+async function register(issuer: string, client_name: string, redirect_uri: string): Promise<string> {
+  const response = await fetch(`${issuer}/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      client_name,
+      redirect_uris: [redirect_uri],
+      token_endpoint_auth_method: 'none',
+      grant_types: ['authorization_code', 'refresh_token'],
+    }),
+  });
+  if (!response.ok) throw new Error(`The registration was refused: ${await response.text()}`);
+  return ((await response.json()) as { client_id: string }).client_id;
+}

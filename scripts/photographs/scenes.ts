@@ -1,0 +1,159 @@
+/** The scenes that are photographed: every page in the states that people meet. */
+import type { BrowserContext, Page } from 'playwright-core';
+import { type Gallery, PASSWORD } from './gallery.ts';
+
+export interface Scene {
+  readonly name: string;
+  /** In a browser in which nobody is signed in. */
+  readonly fresh?: boolean;
+  open(page: Page, context: BrowserContext, gallery: Gallery): Promise<void>;
+}
+
+const fill = async (page: Page, values: Readonly<Record<string, string>>): Promise<void> => {
+  for (const [name, value] of Object.entries(values)) await page.fill(`[name=${name}]`, value);
+};
+
+/** Opens a request of a client, and signs in when asked to. */
+async function ask(
+  page: Page,
+  { url }: Gallery,
+  parameters: Readonly<Record<string, string>>,
+): Promise<void> {
+  await page.goto(url(parameters));
+  if (!page.url().includes('/login')) return;
+  await fill(page, { email: 'ada@example.com', password: PASSWORD });
+  await page.click('form[action="/login"] button');
+  await page.waitForSelector('[name=decision]');
+}
+
+export const scenes: readonly Scene[] = [
+  {
+    name: 'sign-in',
+    fresh: true,
+    open: async (page, _context, { url }) => void (await page.goto(url({ client_id: 'desk' }))),
+  },
+  {
+    name: 'sign-in-failed',
+    fresh: true,
+    async open(page, _context, { url }) {
+      await page.goto(url({ client_id: 'desk' }));
+      await fill(page, { email: 'ada@example.com', password: 'not this one' });
+      await page.click('form[action="/login"] button');
+      await page.waitForSelector('.wrong');
+    },
+  },
+  {
+    name: 'consent-verified',
+    open: (page, _context, gallery) => ask(page, gallery, { client_id: 'planner' }),
+  },
+  {
+    name: 'consent-unverified-on-this-computer',
+    open: (page, _context, gallery) => ask(page, gallery, { client_id: gallery.stranger }),
+  },
+  {
+    name: 'consent-long-name-many-powers',
+    open: (page, _context, gallery) =>
+      ask(page, gallery, { client_id: gallery.talker, scope: 'read write share remove' }),
+  },
+  {
+    name: 'consent-workspaces',
+    open: (page, _context, gallery) =>
+      ask(page, gallery, { client_id: gallery.stranger, resource: gallery.board }),
+  },
+  {
+    name: 'consent-nothing-chosen',
+    async open(page, _context, gallery) {
+      await ask(page, gallery, { client_id: 'planner', scope: 'read write' });
+      for (const box of await page.locator('[role=switch]').all()) await box.uncheck();
+      await page.click('[value=allow]');
+      await page.waitForSelector('.wrong');
+    },
+  },
+  {
+    name: 'consent-step-up',
+    open: (page, _context, gallery) => ask(page, gallery, { client_id: 'desk', scope: 'read share' }),
+  },
+  {
+    name: 'consent-known',
+    open: (page, _context, gallery) => ask(page, gallery, { client_id: 'desk', scope: 'read' }),
+  },
+  {
+    name: 'connections',
+    async open(page, _context, gallery) {
+      await ask(page, gallery, { client_id: 'desk' });
+      await page.goto(`${gallery.issuer}/connections`);
+    },
+  },
+  {
+    name: 'connections-end',
+    async open(page, _context, gallery) {
+      await ask(page, gallery, { client_id: 'desk' });
+      await page.goto(`${gallery.issuer}/connections`);
+      await page.locator('.row a.button').first().click();
+    },
+  },
+  {
+    name: 'account',
+    async open(page, _context, gallery) {
+      await ask(page, gallery, { client_id: 'desk' });
+      await page.goto(`${gallery.issuer}/account`);
+    },
+  },
+  {
+    name: 'passkey-add',
+    async open(page, _context, gallery) {
+      await ask(page, gallery, { client_id: 'desk' });
+      await page.goto(`${gallery.issuer}/account/passkeys/add`);
+    },
+  },
+  {
+    name: 'ready',
+    async open(page, _context, gallery) {
+      await ask(page, gallery, { client_id: 'desk' });
+      await page.goto(`${gallery.issuer}/setup`);
+    },
+  },
+  {
+    name: 'unknown-app',
+    open: async (page, _context, { url }) => void (await page.goto(url({ client_id: 'nobody' }))),
+  },
+  {
+    name: 'return-to-a-stranger',
+    fresh: true,
+    open: async (page, _context, { url, stranger }) =>
+      void (await page.goto(url({ client_id: stranger, scope: 'nonsense' }))),
+  },
+  {
+    name: 'no-longer-open',
+    open: async (page, _context, { issuer }) => void (await page.goto(`${issuer}/consent?flow=flow_x`)),
+  },
+  {
+    name: 'no-cookie',
+    async open(page, context, gallery) {
+      await ask(page, gallery, { client_id: 'desk' });
+      await context.clearCookies();
+      await page.reload();
+    },
+  },
+  {
+    name: 'spent-link',
+    open: async (page, _context, { issuer }) => void (await page.goto(`${issuer}/setup?token=x`)),
+  },
+  {
+    name: 'signed-out',
+    fresh: true,
+    async open(page, _context, gallery) {
+      await ask(page, gallery, { client_id: 'desk' });
+      await page.goto(`${gallery.issuer}/setup`);
+      await page.click('button');
+    },
+  },
+  {
+    name: 'consent-in-german',
+    async open(page, _context, gallery) {
+      await ask(page, gallery, { client_id: gallery.stranger, scope: 'read write share' });
+      await page.click('[hreflang=de]');
+      await page.waitForSelector('html[lang=de]');
+    },
+  },
+];
