@@ -1,0 +1,112 @@
+/** How soon a revoked token of our own authorization server is refused: by a guard beside it, and by guards elsewhere. */
+import { type AuthorizationServer, createAuthorizationServer } from '@portcullis/authorization-server';
+import {
+  createGuard,
+  introspectionVerifier,
+  jwtVerifier,
+  type TokenVerifier,
+} from '@portcullis/resource-server';
+import { openStore } from '@portcullis/store';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+const ISSUER = 'https://as.example';
+const RESOURCE = 'https://api.example/mcp';
+const START = 1_900_000_000;
+
+let now = START;
+let server: AuthorizationServer;
+/** Paths that a guard elsewhere has asked the authorization server for. */
+let asked: string[] = [];
+let stop: () => Promise<void>;
+
+beforeEach(async () => {
+  now = START;
+  asked = [];
+  const store = await openStore(':memory:');
+  server = await createAuthorizationServer({
+    issuer: ISSUER,
+    store,
+    sealingKey: new Uint8Array(32).fill(1),
+    resources: [{ resource: RESOURCE, name: 'Notes', scopes: { read: 'Read' }, introspectedBy: ['guard'] }],
+    clients: ['machine', 'guard'].map((id) => ({
+      client_id: id,
+      client_secret: `${id}-secret`,
+      grant_types: ['client_credentials'],
+    })),
+    clock: () => now,
+  });
+  stop = async () => {
+    await server.close();
+    await store.close();
+  };
+});
+
+afterEach(() => stop());
+
+function post(path: string, form: Record<string, string>): Promise<Response> {
+  const headers = { authorization: `Basic ${btoa('machine:machine-secret')}` };
+  return server.handle(
+    new Request(`${ISSUER}${path}`, { method: 'POST', headers, body: new URLSearchParams(form) }),
+  );
+}
+
+async function issue(): Promise<string> {
+  const form = { grant_type: 'client_credentials', resource: RESOURCE, scope: 'read' };
+  return ((await (await post('/token', form)).json()) as { access_token: string }).access_token;
+}
+
+const revoke = (token: string): Promise<Response> => post('/revoke', { token });
+
+/** The authorization server as seen from elsewhere. */
+const reach = (url: string, init: RequestInit): Promise<Response> => {
+  asked.push(new URL(url).pathname);
+  const { signal: _signal, ...rest } = init;
+  return server.handle(new Request(url, rest));
+};
+
+function guardWith(verifier: TokenVerifier): (token: string) => Promise<number> {
+  const guard = createGuard({ resource: RESOURCE, verifier, clock: () => now, events: () => {} });
+  return async (token) => {
+    const admission = await guard.admit({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
+    return admission.admitted ? 200 : admission.answer.status;
+  };
+}
+
+describe('a revoked token', () => {
+  it('[S-VAL-3] T095 is refused at the next request by a guard beside the authorization server', async () => {
+    const ask = guardWith(jwtVerifier({ issuer: ISSUER, jwks: server.jwks, isLive: server.isLive }));
+    const [token, other] = [await issue(), await issue()];
+    expect([await ask(token), await ask(other)]).toEqual([200, 200]);
+    await revoke(token);
+    expect([await ask(token), await ask(other)]).toEqual([401, 200]);
+  });
+
+  it('T095 is refused within ten seconds by a guard elsewhere that asks', async () => {
+    const ask = guardWith(
+      introspectionVerifier({
+        issuer: ISSUER,
+        endpoint: `${ISSUER}/introspect`,
+        clientId: 'guard',
+        clientSecret: 'guard-secret',
+        fetch: reach,
+      }),
+    );
+    const [token, other] = [await issue(), await issue()];
+    expect([await ask(token), await ask(other)]).toEqual([200, 200]);
+    await revoke(token);
+    now = START + 10;
+    expect([await ask(token), await ask(other)]).toEqual([401, 200]);
+    expect(asked).toEqual(Array.from({ length: 4 }, () => '/introspect'));
+  });
+
+  it('T095 is refused when it ends, at the latest, by a guard elsewhere that verifies on the spot', async () => {
+    const ask = guardWith(jwtVerifier({ issuer: ISSUER, fetch: reach }));
+    const token = await issue();
+    expect(await ask(token)).toBe(200);
+    await revoke(token);
+    expect(await ask(token)).toBe(200);
+    now = START + 605;
+    expect(await ask(token)).toBe(401);
+    expect(asked).toEqual(['/.well-known/oauth-authorization-server', '/jwks']);
+  });
+});
