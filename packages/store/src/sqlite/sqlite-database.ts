@@ -1,35 +1,23 @@
 /** SQLite as a database of facts: one connection, each statement prepared once. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database, Fact, Steps } from '../database.ts';
 import type { Query, Template } from '../sql.ts';
 import { createCommitter } from './group-commit.ts';
-import { isBusy, toldOutage } from './outage.ts';
+import { createReader } from './group-read.ts';
 
 /** @param patience seconds to wait for a lock that another process holds */
 export function createSqliteDatabase(connection: DatabaseSync, patience: number): Database {
   const run = createRunner(connection);
+  const reader = createReader(connection, run, patience);
   const committer = createCommitter(connection, patience);
-
-  async function read(query: Query): Promise<readonly unknown[]> {
-    const until = performance.now() + patience * 1000;
-    for (;;) {
-      try {
-        return run(query);
-      } catch (error) {
-        if (!isBusy(error) || performance.now() > until) throw toldOutage(error);
-        await sleep(2);
-      }
-    }
-  }
-
   return {
-    read: <Row>(query: Query) => read(query) as Promise<readonly Row[]>,
+    read: <Row>(query: Query) => reader.read(query) as Promise<readonly Row[]>,
     change: <Row>(query: Query) => committer.commit(() => run(query) as readonly Row[]),
     fact: <T>({ steps }: Fact<T>) => committer.commit(() => walk(steps(), run)),
     async close() {
       // An empty fact: when it has ended, so have all before it.
       await committer.commit(() => {}).catch(() => {});
+      reader.flush();
       if (connection.isOpen) connection.close();
     },
   };

@@ -1,0 +1,51 @@
+/** Reads that share a transaction: each gets its own rows, and what fails fails alone. */
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it } from 'vitest';
+import { sql } from '../src/sql.ts';
+import { createSqliteDatabase } from '../src/sqlite/sqlite-database.ts';
+
+function open() {
+  const connection = new DatabaseSync(':memory:');
+  connection.exec('CREATE TABLE things (id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT');
+  const database = createSqliteDatabase(connection, 0.05);
+  const save = (id: number) =>
+    database.change(sql`INSERT INTO things (id, name) VALUES (${id}, ${`thing ${id}`})`);
+  const find = (id: number) => database.read(sql`SELECT name FROM things WHERE id = ${id}`);
+  return { connection, database, save, find };
+}
+
+describe('reads that arrive together', () => {
+  it('get the rows that each asked for', async () => {
+    const { save, find } = open();
+    await Promise.all([1, 2, 3].map(save));
+    const found = await Promise.all([3, 1, 9, 2].map(find));
+    expect(found).toEqual([[{ name: 'thing 3' }], [{ name: 'thing 1' }], [], [{ name: 'thing 2' }]]);
+  });
+
+  it('see what was committed before they were asked for', async () => {
+    const { save, find } = open();
+    const early = find(1);
+    await save(1);
+    expect(await find(1)).toEqual([{ name: 'thing 1' }]);
+    expect(await early).toHaveLength(0);
+  });
+
+  it('fail one by one, and leave no transaction behind', async () => {
+    const { connection, database, save, find } = open();
+    await save(1);
+    const wrong = database.read(sql`SELECT name FROM nothing`);
+    const [outcome, found] = await Promise.allSettled([wrong, find(1)]);
+    expect(outcome.status).toBe('rejected');
+    expect(found).toEqual({ status: 'fulfilled', value: [{ name: 'thing 1' }] });
+    expect(connection.isTransaction).toBe(false);
+    await save(2);
+  });
+
+  it('end before the database is closed, and are refused afterwards', async () => {
+    const { database, save, find } = open();
+    await save(1);
+    const [found] = await Promise.all([find(1), database.close()]);
+    expect(found).toEqual([{ name: 'thing 1' }]);
+    await expect(find(1)).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+  });
+});
