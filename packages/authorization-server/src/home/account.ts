@@ -22,6 +22,7 @@ export function createAccount(rooms: Rooms, factors: SecondFactors, hasPasskeys:
         since: createdAt,
         isThisOne: hash === person.sessionHash,
       }));
+      browsers.sort((one, other) => Number(other.isThisOne) - Number(one.isThisOne));
       const page = accountPage(frame, {
         email: person.account.email,
         browsers,

@@ -119,7 +119,9 @@ svg { display: block; flex: none; }
 .row { display: grid; gap: 16px; }
 .name { font-size: 16px; color: var(--ink); }
 .beside { display: flex; gap: 16px; align-items: center; justify-content: space-between; }
-.beside .button { white-space: nowrap; width: auto; flex: none; padding: 8px 16px; }
+.beside form { flex: none; }
+.beside .button { width: auto; padding: 8px 16px; white-space: nowrap; }
+.rows + .button, .rows + form { margin-top: 8px; }
 
 .powers { display: grid; gap: 8px; list-style: none; }
 h2 + .powers { margin-top: 8px; }

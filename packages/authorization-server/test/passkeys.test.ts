@@ -1,0 +1,219 @@
+/** Passkeys against forgers: an authenticator of software that can be made to lie. */
+import { createHash, generateKeyPairSync, sign } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { createPasskeys } from '../src/accounts/passkeys.ts';
+import { defineConfiguration } from '../src/configuration.ts';
+import { ACCOUNT, ISSUER, RESOURCES, SEALING_KEY } from './server-under-test.ts';
+import { type Scene, type Sight, setScene, textOf, type Visitor } from './visitor.ts';
+
+const HOST = new URL(ISSUER).hostname;
+const USER_PRESENT = 1;
+const USER_VERIFIED = 4;
+
+interface Lies {
+  readonly challenge?: string;
+  readonly origin?: string;
+  readonly host?: string;
+  readonly type?: string;
+  readonly flags?: number;
+  readonly counter?: number;
+  readonly userHandle?: string | null;
+  readonly id?: string;
+  readonly damage?: boolean;
+}
+
+/** Ada's passkey: in the store, and in hand. */
+async function enrol(t: Scene, counter = 0) {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const { x = '', y = '' } = publicKey.export({ format: 'jwk' });
+  const cose = Buffer.concat([
+    Buffer.from('a5010203262001215820', 'hex'),
+    Buffer.from(x, 'base64url'),
+    Buffer.from('225820', 'hex'),
+    Buffer.from(y, 'base64url'),
+  ]);
+  const id = Buffer.from('credential of ada').toString('base64url');
+  await t.store.addPasskey({
+    id,
+    accountId: ACCOUNT,
+    publicKey: cose.toString('base64url'),
+    counter,
+    transports: ['internal'],
+    name: 'Phone',
+    createdAt: t.clock.now,
+    lastUsedAt: null,
+  });
+  const answer = (challenge: string, lies: Lies = {}): string => {
+    const client = {
+      type: lies.type ?? 'webauthn.get',
+      challenge: lies.challenge ?? challenge,
+      origin: lies.origin ?? ISSUER,
+      crossOrigin: false,
+    };
+    const clientData = Buffer.from(JSON.stringify(client));
+    const tail = Buffer.alloc(5);
+    tail.writeUInt8(lies.flags ?? USER_PRESENT | USER_VERIFIED, 0);
+    tail.writeUInt32BE(lies.counter ?? 0, 1);
+    const authenticatorData = Buffer.concat([sha256(lies.host ?? HOST), tail]);
+    const signature = sign('sha256', Buffer.concat([authenticatorData, sha256(clientData)]), privateKey);
+    if (lies.damage === true)
+      signature.writeUInt8(signature.readUInt8(signature.length - 1) ^ 1, signature.length - 1);
+    const userHandle =
+      lies.userHandle === undefined ? Buffer.from(ACCOUNT).toString('base64url') : lies.userHandle;
+    return JSON.stringify({
+      id: lies.id ?? id,
+      rawId: lies.id ?? id,
+      type: 'public-key',
+      clientExtensionResults: {},
+      response: {
+        clientDataJSON: clientData.toString('base64url'),
+        authenticatorData: authenticatorData.toString('base64url'),
+        signature: signature.toString('base64url'),
+        ...(userHandle !== null && { userHandle }),
+      },
+    });
+  };
+  return { id, answer };
+}
+
+function sha256(data: string | Buffer): Buffer {
+  return createHash('sha256').update(data).digest();
+}
+
+function challengeOf({ html }: Sight): string {
+  const options = /data-options="([^"]+)"/.exec(html)?.[1] ?? '{}';
+  return (JSON.parse(options.replaceAll('&quot;', '"')) as { challenge: string }).challenge;
+}
+
+async function use(visitor: Visitor, login: Sight, credential: string): Promise<Sight> {
+  return visitor.submit(login, { credential }, '/login/passkey');
+}
+
+describe('a passkey', () => {
+  it('signs in, is noted as used, and its challenge works once', async () => {
+    const t = await setScene();
+    const { id, answer } = await enrol(t);
+    const login = await t.visitor.open('/login');
+    const credential = answer(challengeOf(login));
+    expect((await use(t.visitor, login, credential)).path).toBe('/connections');
+    expect((await t.store.findPasskey(id))?.lastUsedAt).toBe(t.clock.now);
+
+    await t.visitor.submit(await t.visitor.open('/account'), {}, '/logout');
+    const before = t.snapshot();
+    const replay = await use(t.visitor, login, credential);
+    expect([replay.status, textOf(replay)]).toEqual([
+      400,
+      expect.stringContaining('This passkey does not work here.'),
+    ]);
+    expect(t.snapshot()).toBe(before);
+  });
+
+  it.each<readonly [string, Lies]>([
+    ['of another site', { origin: 'https://as.example.evil.test' }],
+    ['of another port', { origin: 'https://as.example:8443' }],
+    ['for another host', { host: 'evil.test' }],
+    ['with another challenge', { challenge: Buffer.alloc(54).toString('base64url') }],
+    ['without a challenge', { challenge: '' }],
+    ['of a registration', { type: 'webauthn.create' }],
+    ['of nobody present', { flags: USER_VERIFIED }],
+    ['of somebody else', { userHandle: Buffer.from('user_eve').toString('base64url') }],
+    ['that does not say whose it is', { userHandle: null }],
+    ['that nobody knows', { id: 'unknown' }],
+    ['with a damaged signature', { damage: true }],
+  ])('%s is refused, and the true one still works', async (_what, lies) => {
+    const t = await setScene();
+    const { answer } = await enrol(t);
+    const login = await t.visitor.open('/login');
+    const challenge = challengeOf(login);
+    const before = t.snapshot();
+    const refused = await use(t.visitor, login, answer(challenge, lies));
+    expect([refused.status, refused.headers.getSetCookie()]).toEqual([400, []]);
+    expect(t.snapshot()).toBe(before);
+    expect((await use(t.visitor, login, answer(challenge))).path).toBe('/connections');
+  });
+
+  it.each([
+    '',
+    '{',
+    'null',
+    '[]',
+    '{"id":"x"}',
+    '{"id":"x","response":null}',
+    `{"id":"${'x'.repeat(20_000)}"}`,
+  ])('that is none is refused: %.20s', async (credential) => {
+    const t = await setScene();
+    await enrol(t);
+    const login = await t.visitor.open('/login');
+    const before = t.snapshot();
+    expect((await use(t.visitor, login, credential)).status).toBe(400);
+    expect(t.snapshot()).toBe(before);
+  });
+
+  it('is refused with the challenge of another browser, and with one that has grown old', async () => {
+    const t = await setScene();
+    const { answer } = await enrol(t);
+    const thief = t.stranger();
+    const theirs = await thief.open('/login');
+    const login = await t.visitor.open('/login');
+    expect((await use(t.visitor, login, answer(challengeOf(theirs)))).status).toBe(400);
+    t.clock.now += 600;
+    expect((await use(t.visitor, login, answer(challengeOf(login)))).status).toBe(400);
+    const fresh = await t.visitor.open('/login');
+    expect((await use(t.visitor, fresh, answer(challengeOf(fresh)))).path).toBe('/connections');
+  });
+
+  it('that was copied is refused from the moment when its counter stands still', async () => {
+    const t = await setScene();
+    const { answer } = await enrol(t, 7);
+    for (const [counter, status] of [
+      [7, 400],
+      [6, 400],
+      [0, 400],
+      [8, 200],
+    ] as const) {
+      const visitor = t.stranger();
+      const login = await visitor.open('/login');
+      expect([counter, (await use(visitor, login, answer(challengeOf(login), { counter }))).status]).toEqual([
+        counter,
+        status,
+      ]);
+    }
+    expect(t.events.filter(({ type }) => type === 'passkey.copied')).toHaveLength(3);
+  });
+
+  it('T017: stands for one factor when its device did not ask who is there', async () => {
+    const t = await setScene();
+    const { answer } = await enrol(t);
+    await t.store.saveSecondFactor({ accountId: ACCOUNT, sealedSecret: 'x', lastStep: 0, createdAt: 0 }, []);
+    const login = await t.visitor.open('/login');
+    const half = await use(t.visitor, login, answer(challengeOf(login), { flags: USER_PRESENT }));
+    expect([textOf(half), await t.store.listSessions(ACCOUNT, t.clock.now)]).toEqual([
+      expect.stringContaining('Enter your code'),
+      [],
+    ]);
+    const again = await t.visitor.open('/login');
+    expect((await use(t.visitor, again, answer(challengeOf(again)))).path).toBe('/connections');
+  });
+
+  it('of a disabled account signs nobody in', async () => {
+    const t = await setScene();
+    const { answer } = await enrol(t);
+    await t.store.disableAccount(ACCOUNT, t.clock.now);
+    const login = await t.visitor.open('/login');
+    expect((await use(t.visitor, login, answer(challengeOf(login)))).status).toBe(400);
+    await t.store.enableAccount(ACCOUNT);
+    expect((await use(t.visitor, login, answer(challengeOf(login)))).path).toBe('/connections');
+  });
+
+  it.each([
+    ['http://127.0.0.1:8484', false],
+    ['http://[::1]:8484', false],
+    ['http://localhost:8484', true],
+    ['https://as.example', true],
+  ])('can be had at %s: %s', async (issuer, can) => {
+    const { store } = await setScene();
+    const resources = RESOURCES.map(({ introspectedBy: _, ...resource }) => resource);
+    const configuration = defineConfiguration({ issuer, store, sealingKey: SEALING_KEY, resources });
+    expect(createPasskeys(configuration) !== null).toBe(can);
+  });
+});
