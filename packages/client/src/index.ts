@@ -2,7 +2,7 @@
 export { createPasteReceiver, type PasteOptions } from './authorization/paste-receiver.ts';
 export type { Pending } from './authorization/pending.ts';
 export type { Arrival, Browser, Outcome, Receiver, Reception } from './authorization/receiver.ts';
-export type { ScopePlan, ScopeSettings } from './authorization/scope-plan.ts';
+export { planScopes, type ScopePlan, type ScopeSettings } from './authorization/scope-plan.ts';
 export { type BeginOptions, type Client, createClient, type Session, type SignInOptions } from './client.ts';
 export { type ClientOptions, defaultLimits, type Limits } from './configuration.ts';
 export type { ServerChallenge } from './discovery/challenge.ts';

@@ -2,6 +2,7 @@
 export { createSystemBrowser, type OpenerCommand, openerCommand, type Start } from './node/browser.ts';
 export { credentialsFromEnvironment } from './node/environment.ts';
 export { type FileStore, type FileStoreOptions, openFileStore } from './node/file-store.ts';
+export { createGuardedFetch, explainOutbound, type VouchedPlaces } from './node/guarded-transport.ts';
 export { findKeychainKey, type KeychainEntry, type OpenEntry, openCredentialStore } from './node/keychain.ts';
 export { createLoopbackReceiver, type LoopbackOptions } from './node/loopback-receiver.ts';
 export { createNodeClient, type NodeClientOptions } from './node/node-client.ts';

@@ -88,7 +88,7 @@ function commonOptions(serverUrl: string, flags: ClientFlags): NodeClientOptions
   };
 }
 
-async function clientOptions(
+export async function clientOptions(
   serverUrl: string,
   flags: SignInFlags,
   surroundings: Surroundings,

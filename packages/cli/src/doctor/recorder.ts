@@ -1,0 +1,134 @@
+/** Writes down what goes over the wire, without the secrets in it. */
+import type { Fetch } from '@portcullis/client';
+import type { Exchange, Party } from './report.ts';
+
+export interface Recorder {
+  readonly exchanges: readonly Exchange[];
+  /** A `fetch` that is listened to. */
+  record(fetch: Fetch): Fetch;
+}
+
+const SECRET_HEADERS: ReadonlySet<string> = new Set(['authorization', 'dpop', 'cookie', 'set-cookie']);
+
+const SECRET_NAMES: ReadonlySet<string> = new Set([
+  ...['token', 'access_token', 'refresh_token', 'id_token', 'client_secret', 'registration_access_token'],
+  ...[
+    'code',
+    'code_verifier',
+    'client_assertion',
+    'assertion',
+    'subject_token',
+    'actor_token',
+    'device_code',
+  ],
+]);
+
+const HIDDEN = '(hidden)';
+const MOST_BYTES = 65_536;
+/** Milliseconds that a copy of an answer may take. */
+const PATIENCE = 5_000;
+
+/** @param partyOf tells whose an address is */
+export function createRecorder(partyOf: (url: URL) => Party): Recorder {
+  const exchanges: Exchange[] = [];
+  return {
+    exchanges,
+    record: (fetch) => async (input, init) => {
+      const request = input instanceof Request ? input : null;
+      const url = new URL(request?.url ?? String(input));
+      const begun = {
+        party: partyOf(url),
+        method: init?.method ?? request?.method ?? 'GET',
+        url: showUrl(url),
+        requestHeaders: showHeaders(new Headers(init?.headers ?? request?.headers)),
+        requestBody: typeof init?.body === 'string' ? showBody(init.body, '') : '',
+      };
+      const start = performance.now();
+      const milliseconds = (): number => Math.round(performance.now() - start);
+      try {
+        const response = await fetch(input, init);
+        const time = milliseconds();
+        exchanges.push({
+          ...begun,
+          status: response.status,
+          headers: showHeaders(response.headers),
+          body: await copyOf(response),
+          milliseconds: time,
+        });
+        return response;
+      } catch (error) {
+        exchanges.push({ ...begun, status: null, headers: {}, body: '', milliseconds: milliseconds() });
+        throw error;
+      }
+    },
+  };
+}
+
+function showUrl(url: URL): string {
+  const shown = new URL(url);
+  for (const name of shown.searchParams.keys().toArray())
+    if (SECRET_NAMES.has(name)) shown.searchParams.set(name, HIDDEN);
+  return shown.href;
+}
+
+function showHeaders(headers: Headers): Record<string, string> {
+  return Object.fromEntries(
+    [...headers].map(([name, value]) => [
+      name,
+      SECRET_HEADERS.has(name) ? `${/^(?:Bearer|Basic|DPoP) /i.exec(value)?.[0] ?? ''}${HIDDEN}` : value,
+    ]),
+  );
+}
+
+/** The beginning of a body. A stream is left to whom it is for. */
+async function copyOf(response: Response): Promise<string> {
+  const type = response.headers.get('content-type') ?? '';
+  if (response.body === null || type.includes('event-stream')) return '';
+  const decoder = new TextDecoder();
+  const reader = response.clone().body?.getReader();
+  const late = setTimeout(() => void reader?.cancel().catch(() => undefined), PATIENCE);
+  let text = '';
+  try {
+    for (let size = 0; reader !== undefined && size < MOST_BYTES; ) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      size += value.byteLength;
+      text += decoder.decode(value, { stream: true });
+    }
+  } catch {
+    // What there is of it is shown; whoever asked hears of the failure.
+  }
+  clearTimeout(late);
+  void reader?.cancel().catch(() => undefined);
+  return showBody(text.slice(0, MOST_BYTES), type);
+}
+
+/** Bodies are forms or JSON here; a page is shown as a page. */
+function showBody(text: string, type: string): string {
+  const json = parseJson(text);
+  if (typeof json === 'object' && json !== null) return JSON.stringify(hideMembers(json), null, 2);
+  if (type === '' && text.includes('=')) {
+    const form = new URLSearchParams(text);
+    return [...form].map(([name, value]) => `${name}=${SECRET_NAMES.has(name) ? HIDDEN : value}`).join('\n');
+  }
+  return json === undefined && text !== '' ? `(${text.length} characters of ${type || 'text'})` : text;
+}
+
+function hideMembers(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(hideMembers);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      name,
+      SECRET_NAMES.has(name) && typeof member === 'string' ? HIDDEN : hideMembers(member),
+    ]),
+  );
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

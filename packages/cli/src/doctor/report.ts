@@ -1,0 +1,73 @@
+/** What a doctor finds out about a server: words only, nothing secret among them. */
+
+/** Who has to mend something. */
+export type Owner = 'server' | 'authorization server' | 'network' | 'you';
+
+export type StepName =
+  | 'request'
+  | 'resource metadata'
+  | 'authorization server'
+  | 'registration'
+  | 'authorization'
+  | 'token'
+  | 'call';
+
+/** Something that is not as it should be. */
+export interface Finding {
+  readonly step: StepName;
+  /** Identifier in docs/requirements; `null`: no requirement says it, and yet it is in the way. */
+  readonly requirement: string | null;
+  /** `advice`: it works, and would work better or more safely. */
+  readonly gravity: 'fault' | 'advice';
+  readonly owner: Owner;
+  /** What is wrong, in one sentence. */
+  readonly what: string;
+  /** What to do about it, in one sentence. */
+  readonly remedy: string;
+}
+
+/** What the client chose where it had a choice, and why. */
+export interface Decision {
+  readonly about: 'profile' | 'authorization server' | 'registration' | 'scopes' | 'resource' | 'wire';
+  readonly choice: string;
+  readonly reason: string;
+}
+
+export interface Step {
+  readonly name: StepName;
+  /** `skipped`: it was not reached, or needs a person. */
+  readonly state: 'well' | 'faulty' | 'skipped';
+  readonly summary: string;
+}
+
+export type Party = 'server' | 'authorization server' | 'other';
+
+/** A request and its answer, as they may be shown. */
+export interface Exchange {
+  readonly party: Party;
+  readonly method: string;
+  readonly url: string;
+  readonly requestHeaders: Readonly<Record<string, string>>;
+  readonly requestBody: string;
+  /** `null`: no answer came. */
+  readonly status: number | null;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly milliseconds: number;
+}
+
+export interface Report {
+  readonly server: string;
+  /** ISO 8601. */
+  readonly at: string;
+  /** The revision whose rules were applied. */
+  readonly revision: string | null;
+  readonly steps: readonly Step[];
+  readonly decisions: readonly Decision[];
+  readonly findings: readonly Finding[];
+  readonly exchanges: readonly Exchange[];
+}
+
+export function hasFaults({ findings }: Report): boolean {
+  return findings.some(({ gravity }) => gravity === 'fault');
+}

@@ -1,0 +1,289 @@
+/** `portcullis doctor`: nothing is wrong with our own server; with broken ones it names the fault, the requirement, and who has to mend it. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createPerson } from '../../../tests/support/person.ts';
+import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
+import { createWorld, type World, type WorldSettings } from '../../client/test/support/world.ts';
+import { examine } from '../src/doctor/examine.ts';
+import type { Report } from '../src/doctor/report.ts';
+import { reportHtml } from '../src/doctor/report-html.ts';
+import { reportText } from '../src/doctor/report-text.ts';
+import { rules } from '../src/doctor/rules.ts';
+import { type Computer, createComputer } from './support/command.ts';
+
+describe('with our own server', () => {
+  let server: Portcullis;
+  let computer: Computer;
+  beforeAll(async () => {
+    server = await startPortcullis();
+    computer = createComputer(createPerson(owner));
+  });
+  afterAll(async () => {
+    computer.leave();
+    await server.stop();
+  });
+
+  it('goes as far as it can without a person, and finds nothing wrong', async () => {
+    const { code, output, errors } = await computer.run(['doctor', server.resource]);
+    expect([code, errors]).toEqual([0, '']);
+    expect(output).toContain('Nothing is wrong.');
+    expect(output).toContain(`authorization server: ${server.url}`);
+    expect(output).toContain(`resource: ${server.resource}`);
+    expect(output).toContain('a person is needed: --sign-in');
+    expect(computer.opened()).toHaveLength(0);
+    expect(output).not.toContain('\x1b');
+  });
+
+  it('goes all the way with --sign-in, keeps nothing, and writes no secret down', async () => {
+    const { code, output } = await computer.run([
+      ...['doctor', server.resource, '--sign-in', '--json', '--html', 'report.html'],
+    ]);
+    const report: Report = JSON.parse(output);
+    expect(report.findings.filter(({ gravity }) => gravity === 'fault')).toEqual([]);
+    expect(code).toBe(0);
+    expect(report.steps.map(({ state }) => state)).toEqual(Array(7).fill('well'));
+    expect(report.decisions.map(({ about }) => about)).toEqual([
+      ...['profile', 'authorization server', 'resource', 'scopes', 'registration', 'wire'],
+    ]);
+    expect(report.decisions.at(-1)?.choice).toBe('2026-07-28');
+    const page = readFileSync(join(computer.folder, 'report.html'), 'utf8');
+    for (const text of [output, page]) {
+      expect(text).not.toMatch(/eyJ[\w-]{20}/);
+      expect(text).toContain('code_verifier=(hidden)');
+    }
+    expect((await computer.run(['accounts'])).output).toBe('Nobody is signed in anywhere.\n');
+  });
+});
+
+function look(world: World, signIn = false): Promise<Report> {
+  const { browser, receiver } = world.person;
+  return examine({ client: { serverUrl: world.serverUrl, browser, receiver }, signIn, version: '1' });
+}
+
+/** The faults, as requirement and owner. */
+function faults({ findings }: Report): readonly string[] {
+  return findings
+    .filter(({ gravity }) => gravity === 'fault')
+    .map(({ requirement, owner: whose }) => `${requirement}, ${whose}`);
+}
+
+interface Broken {
+  readonly description: string;
+  readonly settings?: WorldSettings;
+  readonly change?: (world: World) => void;
+  readonly signIn?: boolean;
+  readonly expect: readonly string[];
+}
+
+const RESOURCE_METADATA = 'GET /.well-known/oauth-protected-resource/mcp';
+
+const broken: readonly Broken[] = [
+  {
+    description: 'a server that lets everybody in',
+    change: ({ server }) => server.on('/mcp', { body: {} }),
+    expect: ['S-401-2, server'],
+  },
+  {
+    description: 'a server that redirects to a login page',
+    change: ({ server }) => server.on('/mcp', { status: 302, headers: { location: '/login' } }),
+    expect: ['S-401-2, server'],
+  },
+  {
+    description: 'a 401 without a challenge',
+    change: ({ server }) => server.on('/mcp', { status: 401 }),
+    expect: ['S-BEAR-66, server'],
+  },
+  {
+    description: 'a 401 with another scheme',
+    change: ({ server }) =>
+      server.on('/mcp', { status: 401, headers: { 'www-authenticate': 'Basic realm="x"' } }),
+    expect: ['S-WA-60, server'],
+  },
+  {
+    description: 'a server that takes any token',
+    change: ({ server }) =>
+      server.on('/mcp', ({ headers }) =>
+        headers.has('authorization')
+          ? { body: {} }
+          : { status: 401, headers: { 'www-authenticate': 'Bearer realm="x"' } },
+      ),
+    expect: ['S-VAL-3, server'],
+  },
+  {
+    description: 'a challenge that names metadata where there is none',
+    change: ({ server }) => server.on(RESOURCE_METADATA, { status: 404 }),
+    expect: ['S-PRM-20, server'],
+  },
+  {
+    description: 'metadata behind the gate',
+    change: ({ server }) => server.on(RESOURCE_METADATA, { status: 401 }),
+    expect: ['S-PRM-5, server'],
+  },
+  {
+    description: 'metadata that is a web page',
+    change: ({ server }) => server.on(RESOURCE_METADATA, { body: '<h1>hello</h1>' }),
+    expect: ['S-PRM-62, server'],
+  },
+  {
+    description: 'metadata out of order',
+    change: ({ server }) => server.on(RESOURCE_METADATA, { status: 500 }),
+    expect: ['S-PRM-62, server'],
+  },
+  {
+    description: 'metadata without an authorization server',
+    settings: { resource: { authorization_servers: [] } },
+    expect: ['S-PRM-2, server'],
+  },
+  {
+    description: 'metadata of another server',
+    settings: { resource: { resource: 'https://elsewhere.example/mcp' } },
+    expect: ['S-PRM-64, server'],
+  },
+  {
+    description: 'an authorization server without metadata',
+    settings: { serverMetadata: false },
+    expect: ['AS-META-20, authorization server'],
+  },
+  {
+    description: 'metadata of another issuer',
+    settings: { metadata: { issuer: 'https://elsewhere.example' } },
+    expect: ['AS-META-60, authorization server'],
+  },
+  {
+    description: 'metadata with a member that is null',
+    settings: { metadata: { jwks_uri: null } },
+    expect: ['AS-META-71, authorization server'],
+  },
+  {
+    description: 'no word about PKCE',
+    settings: { metadata: { code_challenge_methods_supported: undefined } },
+    expect: ['AS-META-62, authorization server'],
+  },
+  {
+    description: 'an endpoint without https',
+    settings: { metadata: { token_endpoint: 'http://as.example/token' } },
+    expect: ['AS-HTTPS-1, authorization server'],
+  },
+  {
+    description: 'an endpoint at a foreign place',
+    settings: { metadata: { token_endpoint: 'https://elsewhere.example/token' } },
+    expect: ['null, authorization server'],
+  },
+  {
+    description: 'no way to register',
+    settings: { metadata: { registration_endpoint: undefined } },
+    expect: ['null, you'],
+  },
+  {
+    description: 'a registration that is refused',
+    change: ({ as }) => as.on('POST /register', { status: 400, body: { error: 'invalid_redirect_uri' } }),
+    expect: ['AS-DCR-60, authorization server'],
+  },
+  {
+    description: 'a registration without an identifier',
+    settings: { registration: { client_id: undefined } },
+    expect: ['AS-DCR-61, authorization server'],
+  },
+  {
+    description: 'an authorization endpoint that refuses',
+    change: ({ as }) => as.on('GET /authorize', { status: 400, body: 'what?' }),
+    expect: ['AS-AUTHZ-1, authorization server'],
+  },
+  {
+    description: 'an answer of another issuer',
+    settings: { responseIssuer: 'https://elsewhere.example' },
+    signIn: true,
+    expect: ['AS-ISS-60, authorization server'],
+  },
+  {
+    description: 'tokens that caches may keep',
+    signIn: true,
+    expect: ['AS-TOK-65, authorization server'],
+  },
+  {
+    description: 'a token endpoint that refuses the code',
+    change: ({ as }) =>
+      as.on('POST /token', {
+        status: 400,
+        headers: { 'cache-control': 'no-store' },
+        body: { error: 'invalid_grant' },
+      }),
+    signIn: true,
+    expect: ['AS-TOK-64, authorization server'],
+  },
+  {
+    description: 'a server that refuses the tokens of its own authorization server',
+    change: ({ as }) =>
+      as.on('POST /token', {
+        headers: { 'cache-control': 'no-store' },
+        body: { access_token: 'for-somebody-else', token_type: 'Bearer' },
+      }),
+    signIn: true,
+    expect: ['S-AUD-1, server'],
+  },
+];
+
+describe('with a scripted server', () => {
+  it('finds nothing wrong with an honest one', async () => {
+    const report = await look(await createWorld());
+    expect(faults(report)).toEqual([]);
+    expect(report.steps.map(({ state }) => state)).toEqual([...Array(5).fill('well'), 'skipped', 'skipped']);
+  });
+
+  it('meets one without metadata by the rules of the oldest revision', async () => {
+    const report = await look(await createWorld({ resourceMetadata: false, oneOrigin: true }));
+    expect(faults(report)).toEqual([]);
+    expect(report.revision).toBe('2025-03-26');
+    expect(report.decisions[0]?.reason).toContain('no place has protected resource metadata');
+  });
+
+  it.each(broken)(
+    'names what is wrong with $description',
+    async ({ settings, change, signIn, expect: names }) => {
+      const world = await createWorld(settings);
+      change?.(world);
+      const report = await look(world, signIn);
+      expect(faults(report)).toEqual(names);
+      expect(report.steps.some(({ state }) => state === 'faulty')).toBe(true);
+    },
+  );
+
+  it('tells a server that is not there from one that is wrong', async () => {
+    const client = { serverUrl: 'http://127.0.0.1:9/mcp' };
+    const report = await examine({ client, signIn: false, version: '1' });
+    expect(faults(report)).toEqual(['null, network']);
+    expect(report.steps.slice(1).every(({ state }) => state === 'skipped')).toBe(true);
+  });
+
+  it('T147 shows nothing of a server that could control a terminal or a page', async () => {
+    const evil = '\x1b]0;owned\x07\x1b[31m<img src=x onerror=alert(1)>\u202e';
+    const world = await createWorld({ metadata: { issuer: `https://as.example/${evil}` } });
+    world.server.on('/mcp', {
+      status: 401,
+      headers: { 'www-authenticate': 'Bearer error="<script>alert(1)</script>"' },
+    });
+    const report = await look(world);
+    const plain = (text: string) => text;
+    const text = reportText(report, { bold: plain, faint: plain, good: plain, bad: plain, doubtful: plain });
+    expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    const page = reportHtml(report);
+    expect(page.replaceAll('\n', '')).not.toMatch(/<script|<img|[\p{Cc}\p{Cf}]/u);
+    expect(page).toContain('&lt;script&gt;');
+    expect(page).not.toMatch(/<[^>]*\s(?:src|href)=|@import|url\((?!#tip)/);
+    expect(page).toContain("default-src 'none'");
+  });
+});
+
+it('judges by requirements that there are, with their owner and revisions', () => {
+  const path = new URL('../../../docs/requirements/requirements.json', import.meta.url);
+  const all: readonly { id: string; level: string; role: string; revisions: string }[] = JSON.parse(
+    readFileSync(path, 'utf8'),
+  );
+  for (const [id, { owner: whose, gravity, revisions }] of Object.entries(rules)) {
+    const requirement = all.find((one) => one.id === id);
+    expect([id, requirement?.role]).toEqual([id, whose === 'server' ? 'server' : 'AS']);
+    expect([id, requirement?.revisions]).toEqual([id, expect.stringContaining(revisions)]);
+    if (gravity === 'fault') expect([id, requirement?.level.startsWith('MUST')]).toEqual([id, true]);
+  }
+});
