@@ -1,0 +1,82 @@
+/** What other runtimes than Node have not: the guard does without. */
+import { base64url } from 'jose';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { decodeBase64url } from '../src/tokens/base64url.ts';
+import { createIssuer, NOW, RESOURCE } from './support/issuer.ts';
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllGlobals();
+  vi.resetModules();
+});
+
+/** The guard as a runtime loads it that has WebCrypto alone. */
+async function loadWithoutNode(): Promise<{
+  index: typeof import('../src/index.ts');
+  fetch: typeof import('../src/fetch.ts');
+}> {
+  vi.resetModules();
+  vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never);
+  const index = await import('../src/index.ts');
+  const fetch = await import('../src/fetch.ts');
+  return { index, fetch };
+}
+
+describe('a runtime without node:crypto', () => {
+  it.each(['ES256', 'EdDSA', 'RS256'])('has tokens of %s judged by WebCrypto', async (algorithm) => {
+    const issuer = await createIssuer('https://as.example', algorithm);
+    const [good, forged] = [await issuer.token({ name: 'Zoë' }), await forgedToken(algorithm)];
+    const { index, fetch } = await loadWithoutNode();
+    const verifier = index.jwtVerifier({ issuer: issuer.issuer, jwks: { keys: [issuer.publicJwk] } });
+    const guard = index.createGuard({ resource: RESOURCE, verifier, clock: () => NOW, events: () => {} });
+    const handle = fetch.protect(guard, (_request, { claims }) => Response.json(claims));
+    const ask = (token: string): Promise<Response> =>
+      handle(new Request(RESOURCE, { headers: { authorization: `Bearer ${token}` } }));
+    const admitted = await ask(good);
+    expect([admitted.status, await admitted.json()]).toEqual([200, expect.objectContaining({ name: 'Zoë' })]);
+    expect((await ask(forged)).status).toBe(401);
+    expect((await ask(`${good.slice(0, -1)}!`)).status).toBe(401);
+  });
+});
+
+it('a runtime without Buffer decodes base64url all the same', () => {
+  const bytes = Uint8Array.from({ length: 256 }, (_, index) => index);
+  const text = base64url.encode(bytes);
+  vi.stubGlobal('Buffer', undefined);
+  const decoded = [...decodeBase64url(text)];
+  vi.unstubAllGlobals();
+  expect(decoded).toEqual([...bytes]);
+});
+
+describe('a runtime whose requests cannot be changed', () => {
+  it('[S-AUD-4] hands on a copy without the token, and with the body', async () => {
+    const issuer = await createIssuer();
+    const { createGuard } = await import('../src/index.ts');
+    const { protect } = await import('../src/fetch.ts');
+    const guard = createGuard({
+      resource: RESOURCE,
+      verifier: issuer.verifier(),
+      clock: () => NOW,
+      scopesFor: () => ['notes:read'],
+    });
+    const handle = protect(guard, async (request) =>
+      Response.json({ fields: [...request.headers], body: await request.text() }),
+    );
+    const token = await issuer.token();
+    const headers = { authorization: `Bearer ${token}`, 'x-mine': 'kept' };
+    const request = new Request(RESOURCE, { method: 'POST', body: '{"method":"x"}', headers });
+    vi.spyOn(request.headers, 'delete').mockImplementation(() => {
+      throw new TypeError('immutable');
+    });
+    const text = await (await handle(request)).text();
+    expect(text).not.toContain(token);
+    expect(JSON.parse(text)).toEqual({
+      fields: expect.arrayContaining([['x-mine', 'kept']]),
+      body: '{"method":"x"}',
+    });
+  });
+});
+
+async function forgedToken(algorithm: string): Promise<string> {
+  return (await createIssuer('https://as.example', algorithm)).token();
+}
