@@ -1,28 +1,31 @@
 /** Secrets of this server: made from random bytes, stored as hashes, compared in constant time. */
-import { hash, randomBytes, randomFillSync, timingSafeEqual } from 'node:crypto';
+import { hash, randomFillSync, timingSafeEqual } from 'node:crypto';
 
 /** A new secret of 256 bits: 43 characters of A-Z a-z 0-9 - _. */
 export function newSecret(): string {
-  return randomBytes(32).toString('base64url');
+  return takeRandom(32);
 }
 
 /** A new identifier of 128 bits, with a prefix that says of what. */
 export function newIdentifier(prefix: 'user' | 'client' | 'grant' | 'key' | 'flow' | 'token'): string {
-  return `${prefix}_${nextIdentifier()}`;
+  return `${prefix}_${takeRandom(16)}`;
 }
 
-/** Bytes of random identifiers to come: fetched sixteen at a time they would cost twenty times as much. */
+/** Random bytes to come: fetched a few at a time they would cost twenty times as much. */
 const stock = Buffer.alloc(4096);
 let next = stock.length;
 
-function nextIdentifier(): string {
-  if (next === stock.length) {
+/** Base64url of random bytes. What was given out is nowhere else any more. */
+function takeRandom(size: number): string {
+  if (next + size > stock.length) {
     randomFillSync(stock);
     next = 0;
   }
-  const start = next;
-  next += 16;
-  return stock.toString('base64url', start, next);
+  const taken = stock.subarray(next, next + size);
+  next += size;
+  const text = taken.toString('base64url');
+  taken.fill(0);
+  return text;
 }
 
 /** Base64url SHA-256: for secrets of high entropy only, never for passwords. */
