@@ -132,6 +132,8 @@ export interface AuthorizationServerOptions {
   readonly privateUseSchemes?: readonly string[];
   /** How often what may be done; `false`: as often as anybody likes. */
   readonly limits?: LimitOptions | false;
+  /** Seconds for which events are kept in the store; `false`: they are not. 90 days when left out. */
+  readonly keepEvents?: number | false;
   readonly events?: EventSink;
   /** Epoch seconds. */
   readonly clock?: () => number;
@@ -160,6 +162,7 @@ export interface Configuration {
   readonly lifetimes: Lifetimes;
   /** `null`: nothing is limited. */
   readonly limits: LimitRules | null;
+  readonly keepEvents: number | false;
   readonly redirects: RedirectPolicy;
   readonly events: EventSink;
   readonly clock: () => number;
@@ -195,6 +198,10 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
   const outbound = judgeOutbound(options.outbound ?? {}, faults);
   const metadataDocuments = judgeDocuments(options.metadataDocuments ?? true, outbound.loopback, faults);
   const limits = judgeLimits(options.limits ?? {}, faults);
+  const keepEvents = options.keepEvents ?? 90 * 86_400;
+  if (keepEvents !== false && (!Number.isSafeInteger(keepEvents) || keepEvents < 1)) {
+    faults.push('keepEvents must be whole seconds, at least 1, or false');
+  }
   const brand = judgeBrand(options.brand ?? {}, faults);
   if (faults.length > 0) throw new ConfigurationError(faults);
   return Object.freeze<Configuration>({
@@ -216,6 +223,7 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
     pages: options.pages ?? {},
     lifetimes,
     limits,
+    keepEvents,
     redirects,
     events: options.events ?? (() => {}),
     clock: options.clock ?? (() => Math.floor(Date.now() / 1000)),

@@ -7,6 +7,10 @@ interface About {
   readonly grantId?: string;
   readonly resource?: string;
   readonly scopes?: readonly string[];
+  /** The authorization request that it belongs to. */
+  readonly flowId?: string;
+  /** The network that the request came from: an IPv4 address, or the first 64 bits of an IPv6 address. */
+  readonly network?: string;
   /** The reference that the person saw on a page. */
   readonly reference?: string;
 }
@@ -31,12 +35,14 @@ export type AuthorizationEvent = About &
     | { readonly type: 'second-factor.on' | 'second-factor.off' }
     | { readonly type: 'passkey.added' | 'passkey.removed' | 'passkey.copied' }
     | { readonly type: 'access.ended' | 'sessions.ended'; readonly count: number }
+    | { readonly type: 'metadata.read'; readonly path: string; readonly version: string | null }
+    | { readonly type: 'authorization.begun' }
     | { readonly type: 'consent.allowed' | 'consent.remembered' | 'consent.denied' }
     | { readonly type: 'code.issued' | 'code.replayed' }
     | { readonly type: 'token.issued'; readonly grantType: string }
     | { readonly type: 'token.refreshed' | 'token.replayed' | 'token.reused' | 'token.revoked' }
     | { readonly type: 'key.created' | 'key.rotated' | 'key.removed'; readonly keyId: string }
-    | { readonly type: 'keys.resealed'; readonly count: number }
+    | { readonly type: 'keys.resealed' | 'events.lost'; readonly count: number }
     | { readonly type: 'keys.not-refreshed'; readonly reason: string }
     | {
         readonly type: 'request.refused';

@@ -6,7 +6,10 @@ import { createInteraction } from './authorize/interaction.ts';
 import { type ClientAdministration, createClientAdministration } from './clients/administer.ts';
 import { createClients } from './clients/clients.ts';
 import { type AuthorizationServerOptions, defineConfiguration } from './configuration.ts';
+import type { EventSink } from './events.ts';
 import { createIntrospection } from './introspection.ts';
+import { createJournal, type Journal } from './journal/journal.ts';
+import { inMomentOf, withMoment } from './journal/moment.ts';
 import { createAccessTokens } from './keys/access-tokens.ts';
 import type { PublicJwk } from './keys/algorithms.ts';
 import { loadKeyRing } from './keys/key-ring.ts';
@@ -42,6 +45,7 @@ export {
   type Workspace,
 } from './configuration.ts';
 export type { AuthorizationEvent, EventSink } from './events.ts';
+export { createJournal, type Journal } from './journal/journal.ts';
 export { createKeyAdministration, type KeyAdministration, type ListedKey } from './keys/administer.ts';
 export type { PublicJwk, SigningAlgorithm } from './keys/algorithms.ts';
 export type { KeyOptions } from './keys/key-options.ts';
@@ -79,7 +83,10 @@ export interface AuthorizationServer {
 export async function createAuthorizationServer(
   options: AuthorizationServerOptions,
 ): Promise<AuthorizationServer> {
-  const configuration = defineConfiguration(options);
+  const judged = defineConfiguration(options);
+  const { store, keepEvents, clock } = judged;
+  const journal = keepEvents === false ? null : createJournal(store, keepEvents, clock);
+  const configuration = { ...judged, events: withMoment(createSink(journal, judged.events)) };
   const { events } = configuration;
   const keys = await loadKeyRing(configuration);
   const accessTokens = createAccessTokens(keys);
@@ -104,7 +111,7 @@ export async function createAuthorizationServer(
   return {
     async handle(request, peer = {}) {
       await keys.refresh();
-      return harden(await router.handle(request, peer), isHttps);
+      return harden(await inMomentOf(peer, () => router.handle(request, peer)), isHttps);
     },
     owns: router.owns,
     async jwks() {
@@ -116,6 +123,15 @@ export async function createAuthorizationServer(
     accounts: createAccountAdministration(configuration),
     setupLink: interaction.setupLink,
     bootstrap: interaction.bootstrap,
-    close: async () => {},
+    close: async () => journal?.close(),
+  };
+}
+
+/** Events go to the journal and to whoever listens. */
+function createSink(journal: Journal | null, listener: EventSink): EventSink {
+  if (journal === null) return listener;
+  return (event) => {
+    journal.note(event);
+    listener(event);
   };
 }

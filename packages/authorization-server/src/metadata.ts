@@ -4,8 +4,11 @@ import {
   type AuthorizationServerMetadata,
   CODE_CHALLENGE_METHOD,
   foldProfiles,
+  PROTOCOL_VERSION_HEADERS,
+  profileOf,
   RESPONSE_MODES,
   RESPONSE_TYPES,
+  readProtocolVersion,
   type ServerMetadataKind,
 } from '@portcullis/protocol';
 import { assertionAlgorithms } from './clients/assertions.ts';
@@ -16,6 +19,9 @@ import { grantTypes } from './token/grants.ts';
 
 /** Seconds for which anybody may keep a document. */
 const MAX_AGE = 300;
+
+/** What an answer depends on, for caches. @see RFC 9110 §12.5.5 */
+const VERSION_HEADERS = PROTOCOL_VERSION_HEADERS.join(', ');
 
 /** Names of the endpoints in the document, by their paths. */
 const ENDPOINTS = {
@@ -43,16 +49,28 @@ export function createMetadata(configuration: Configuration, routes: readonly Ro
   const pathname = new URL(configuration.issuer).pathname.replace(/\/$/, '');
   return foldProfiles(configuration.profiles).serverMetadata.flatMap((kind) => {
     const document = describeServer(kind, configuration, routes);
+    const { client_id_metadata_document_supported: _later, ...earlier } = document;
     const suffix = SUFFIXES[kind];
     return [...new Set([suffix, `${suffix}${pathname}`, `${pathname}${suffix}`])].map(
       (path): Route => ({
         method: 'GET',
         path,
         crossOrigin: true,
-        handle: async () => respondJson(document, { maxAge: MAX_AGE }),
+        async handle(request) {
+          const version = readProtocolVersion(request.headers);
+          configuration.events({ type: 'metadata.read', path, version });
+          const told = knowsMetadataDocuments(version) ? document : earlier;
+          return respondJson(told, { maxAge: MAX_AGE, headers: { vary: VERSION_HEADERS } });
+        },
       }),
     );
   });
+}
+
+/** Whoever names a revision in which clients have no metadata documents is not told of them; anybody else is. */
+function knowsMetadataDocuments(version: string | null): boolean {
+  const profile = version === null ? undefined : profileOf(version);
+  return profile === undefined || profile.registration.includes('metadata-document');
 }
 
 function describeServer(

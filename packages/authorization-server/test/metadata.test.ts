@@ -81,6 +81,29 @@ describe('the documents', () => {
     }
   });
 
+  it.each([
+    { version: '2025-03-26', told: false },
+    { version: '2025-06-18', told: false },
+    { version: '2025-11-25', told: true },
+    { version: '2026-07-28', told: true },
+    { version: '1999-12-31', told: true },
+    { version: null, told: true },
+  ])(
+    '[AS-META-5] tell version $version of metadata documents: $told; caches keep them apart',
+    async (row) => {
+      const { send } = await startServer();
+      for (const name of ['Ctx-Protocol-Version', 'MCP-Protocol-Version']) {
+        const { headers, body } = await send(
+          OAUTH,
+          row.version === null ? {} : { headers: { [name]: row.version } },
+        );
+        expect(headers.get('vary')).toBe('MCP-Protocol-Version, Ctx-Protocol-Version');
+        expect('client_id_metadata_document_supported' in body).toBe(row.told);
+        expect(body['registration_endpoint']).toBe(described.registration_endpoint);
+      }
+    },
+  );
+
   it('[AS-META-67 AS-META-71] hold no null and no empty list', async () => {
     const { send } = await startServer({
       resources: [{ resource: 'https://mcp.example', name: 'Open', scopes: {} }],

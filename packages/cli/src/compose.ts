@@ -19,6 +19,8 @@ import type { ProtectedApplication, RunningApplication } from './application.ts'
 import { reasonOf, SettingsError } from './faults.ts';
 import { respondFrontPage } from './front-page.ts';
 import { eventSink, type Log } from './log.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
+import { respondMetrics } from './metrics-door.ts';
 import { type Settings, titleOf, variableOf } from './settings.ts';
 import type { Storage } from './storage.ts';
 
@@ -45,14 +47,24 @@ export interface Composition {
 }
 
 /** @throws SettingsError naming the settings */
-export async function compose(parts: Parts): Promise<Composition> {
+export async function compose(given: Parts): Promise<Composition> {
+  const metrics = createMetrics(given.application.path);
+  const parts = { ...given, log: counted(given.log, metrics) };
   const resource = `${new URL(parts.issuer).origin}${parts.application.path}`;
   const authorizationServer = await createServer(parts, resource);
   const guard = createGuardOf(parts, resource, authorizationServer);
   const running = await create(parts);
   const protectedServer = protect(guard, (request, principal) => running.handle(request, principal));
   return {
-    handle: route(parts, resource, authorizationServer, protectedServer),
+    handle: metrics.measure(
+      route(
+        parts,
+        resource,
+        authorizationServer,
+        protectedServer,
+        respondMetrics(metrics, parts.settings.metricsToken),
+      ),
+    ),
     resource,
     documents: publishedDocuments(parts, resource),
     authorizationServer,
@@ -60,6 +72,14 @@ export async function compose(parts: Parts): Promise<Composition> {
       await running.close();
       await authorizationServer.close();
     },
+  };
+}
+
+/** A log that also counts. */
+function counted(log: Log, metrics: Metrics): Log {
+  return (event) => {
+    metrics.count(event);
+    log(event);
   };
 }
 
@@ -104,6 +124,7 @@ async function createServer(parts: Parts, resource: string): Promise<Authorizati
       lifetimes: settings.lifetimes,
       limits: settings.limits,
       privateUseSchemes: settings.privateUseSchemes,
+      keepEvents: settings.keepEvents === 0 ? false : settings.keepEvents,
       events: eventSink(log),
     });
   } catch (error) {
@@ -158,6 +179,7 @@ function route(
   resource: string,
   server: AuthorizationServer,
   protectedServer: (request: Request) => Promise<Response>,
+  metricsDoor: PeerHandler,
 ): PeerHandler {
   const belongs = (path: string) =>
     path === application.path ||
@@ -169,6 +191,7 @@ function route(
     if (server.owns(path)) return server.handle(request, peer);
     if (path === '/healthz') return respondJson({ status: 'ok' });
     if (path === '/readyz') return ready(storage);
+    if (path === '/metrics') return metricsDoor(request, peer);
     if (path === '/') return respondFrontPage(application.name, resource);
     return respondJson(
       { error: 'not_found', error_description: 'Nothing stands at this path.' },

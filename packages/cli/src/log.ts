@@ -10,11 +10,18 @@ export interface LogEvent {
   readonly [member: string]: unknown;
 }
 
-/** @param write takes one line without its end */
-export function createLog(form: 'text' | 'json' | 'none', write: (line: string) => void): Log {
+/**
+ * @param write takes one line without its end
+ * @param now when what comes happened
+ */
+export function createLog(
+  form: 'text' | 'json' | 'none',
+  write: (line: string) => void,
+  now: () => Date = () => new Date(),
+): Log {
   if (form === 'none') return () => {};
   const format = form === 'json' ? formatJson : formatText;
-  return (event) => write(format(new Date(), event));
+  return (event) => write(format(now(), event));
 }
 
 /** The events of the authorization server go to the log as they are. */

@@ -6,7 +6,7 @@ import { exitCodeOf } from './client/exit-codes.ts';
 import { defineAccounts } from './commands/accounts.ts';
 import { defineCall } from './commands/call.ts';
 import { defineConnect } from './commands/connect.ts';
-import { defineDoctor } from './commands/doctor.ts';
+import { defineEvents } from './commands/events.ts';
 import { defineKeys } from './commands/keys.ts';
 import { defineLogin } from './commands/login.ts';
 import { defineLogout } from './commands/logout.ts';
@@ -22,6 +22,7 @@ const commands: readonly ((program: Command, surroundings: Surroundings) => void
   defineUp,
   defineUsers,
   defineKeys,
+  defineEvents,
   defineLogin,
   defineLogout,
   defineAccounts,
@@ -29,7 +30,6 @@ const commands: readonly ((program: Command, surroundings: Surroundings) => void
   defineTools,
   defineCall,
   defineConnect,
-  defineDoctor,
 ];
 
 const manifest: { readonly version: string } = JSON.parse(

@@ -28,6 +28,8 @@ export interface Settings {
   readonly bootstrapEmail: string | null;
   readonly bootstrapPassword: string | null;
   readonly log: 'text' | 'json' | 'none';
+  readonly metricsToken: string | null;
+  readonly keepEvents: number;
   readonly metadata: boolean;
   readonly registration: boolean;
   readonly profiles: readonly Profile[] | null;
@@ -187,6 +189,20 @@ export const table: Table = {
     placeholder: 'form',
     reader: read.oneOf('text', 'json', 'none'),
     otherwise: 'text',
+  },
+  metricsToken: {
+    what: 'bearer token for /metrics; without one, only programs on this computer may read it',
+    placeholder: 'token',
+    reader: read.text,
+    otherwise: null,
+    secret: true,
+  },
+  keepEvents: {
+    what: 'seconds for which events are kept in the database; 0: they are not',
+    placeholder: 'seconds',
+    reader: read.wholeNumber(0, 100 * 365 * 86_400),
+    otherwise: 90 * 86_400,
+    otherwiseText: '90 days',
   },
   metadata: {
     what: 'whether metadata documents are published; false makes a Profile A server with default paths',

@@ -8,6 +8,7 @@ import { reasonOf, SettingsError } from './faults.ts';
 import { gatherLines } from './gathering.ts';
 import { createLog, type Log } from './log.ts';
 import { findPreviousKeys, findSealingKey } from './sealing-key.ts';
+import { checkSelf } from './self-check.ts';
 import { flagOf, type Settings, titleOf } from './settings.ts';
 import { openStorage } from './storage.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -78,6 +79,9 @@ export async function start(settings: Settings, surroundings: Surroundings): Pro
   lines.flush();
   surroundings.write(text);
 
+  // Behind the start, which it neither delays nor fails. At the listener itself there is nothing in between to break anything.
+  if (settings.publicUrl !== null) void reportSelf(composition, issuer, surroundings, log);
+
   const everything = opened.move();
   return {
     async stop(grace) {
@@ -85,6 +89,17 @@ export async function start(settings: Settings, surroundings: Surroundings): Pro
       await everything.disposeAsync();
     },
   };
+}
+
+async function reportSelf(
+  { resource, documents }: Composition,
+  issuer: string,
+  { complain }: Surroundings,
+  log: Log,
+): Promise<void> {
+  const faults = await checkSelf({ issuer, resource, documents });
+  log({ type: faults.length === 0 ? 'self-check.passed' : 'self-check.failed', count: faults.length });
+  for (const fault of faults) complain(`self-check: ${fault}`);
 }
 
 /** The account of the settings, or a link by which a person makes it. */

@@ -8,6 +8,7 @@ import { describeClientDocuments } from './contract/client-documents.ts';
 import { describeClients } from './contract/clients.ts';
 import { describeCodes } from './contract/codes.ts';
 import { describeConnections } from './contract/connections.ts';
+import { describeEvents } from './contract/events.ts';
 import { describeKeys } from './contract/keys.ts';
 import { describeLife } from './contract/life.ts';
 import { describeLimits } from './contract/limits.ts';
@@ -51,6 +52,7 @@ export function describeStoreContract(name: string, open: () => Promise<Authoriz
     describeRevocation(store);
     describeConnections(store);
     describeKeys(store);
+    describeEvents(store);
     describeLimits(store);
     describeSweeping(store);
     describeLife(store);

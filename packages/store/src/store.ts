@@ -5,6 +5,7 @@ import { createAssertionStore } from './assertions.ts';
 import { createClientDocumentStore } from './client-documents.ts';
 import { createClientStore } from './clients.ts';
 import type { Database } from './database.ts';
+import { createEventStore } from './events.ts';
 import { createGrantStore } from './grants.ts';
 import { createKeyStore } from './keys.ts';
 import { createLimitStore } from './limits.ts';
@@ -20,6 +21,7 @@ export function createStore(database: Database): AuthorizationStore {
     ...createAssertionStore(database),
     ...createClientDocumentStore(database),
     ...createClientStore(database),
+    ...createEventStore(database),
     ...createGrantStore(database),
     ...createKeyStore(database),
     ...createLimitStore(database),

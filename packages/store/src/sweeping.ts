@@ -41,6 +41,8 @@ function steps(now: number, limit: number): readonly Query[] {
       (SELECT id FROM grants WHERE revoked_at <= ${now - GRANT_KEPT} ORDER BY revoked_at LIMIT ${limit}) RETURNING 1 AS one`,
     sql`DELETE FROM spent_assertions WHERE hash IN
       (SELECT hash FROM spent_assertions WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${limit}) RETURNING 1 AS one`,
+    sql`DELETE FROM events WHERE id IN
+      (SELECT id FROM events WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${limit}) RETURNING 1 AS one`,
     sql`DELETE FROM turns WHERE key IN
       (SELECT key FROM turns WHERE due_at <= ${now} ORDER BY due_at LIMIT ${limit}) RETURNING 1 AS one`,
     sql`DELETE FROM clients WHERE id IN

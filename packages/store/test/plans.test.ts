@@ -11,6 +11,7 @@ import {
   newAccountLink,
   newClient,
   newClientDocument,
+  newEvent,
   newKey,
   newPasskey,
   newRefreshToken,
@@ -117,6 +118,10 @@ async function doEverything(whole: AuthorizationStore): Promise<void> {
   const [key] = await store.addKey(newKey(), null);
   await store.resealKeys(new Map([[key?.id ?? '', new Uint8Array(1)]]));
   await store.removeKeys([key?.id ?? '']);
+  await store.appendEvents([newEvent()]);
+  await store.listEvents('', 10);
+  await store.lastEvents(10);
+  await store.listFlow('flow', 10);
   await store.takeTurn('turn', { burst: 1, interval: 1 }, NOW);
   await store.takeTurn('turn', { burst: 1, interval: 1 }, NOW);
   await store.findTransaction('flow', NOW);

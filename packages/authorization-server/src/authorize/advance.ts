@@ -67,7 +67,13 @@ async function finish(rooms: Rooms, flow: Flow, subject: string, approval: Appro
     expiresAt: issuedAt + lifetimes.code,
   };
   return end(rooms, flow, record, (context) => {
-    const about = { clientId: client.id, accountId: subject, grantId: record.grantId, scopes };
+    const about = {
+      flowId: transaction.id,
+      clientId: client.id,
+      accountId: subject,
+      grantId: record.grantId,
+      scopes,
+    };
     events({ type: by === 'answer' ? 'consent.allowed' : 'consent.remembered', ...about });
     events({ type: 'code.issued', ...about });
     return successResponse(flow.target, code, context);
@@ -76,10 +82,11 @@ async function finish(rooms: Rooms, flow: Flow, subject: string, approval: Appro
 
 /** Ends a flow without a code: the person declined. @see OAuth 2.1 draft 13 §4.1.2.1 */
 export function decline(rooms: Rooms, flow: Flow): Promise<Response> {
-  const { client, subject } = flow;
+  const { transaction, client, subject } = flow;
   return end(rooms, flow, null, (context) => {
     rooms.configuration.events({
       type: 'consent.denied',
+      flowId: transaction.id,
       clientId: client.id,
       ...(subject !== null && { accountId: subject }),
     });
@@ -108,7 +115,13 @@ async function end(
   } catch (cause) {
     const error = readError(cause);
     const reason = error.reason ?? error.description;
-    events({ type: 'request.failed', endpoint: '/consent', clientId: client.id, reason });
+    events({
+      type: 'request.failed',
+      endpoint: '/consent',
+      flowId: transaction.id,
+      clientId: client.id,
+      reason,
+    });
     return respondRedirect(errorResponse(target, error, context));
   }
 }

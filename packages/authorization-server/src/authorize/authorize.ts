@@ -102,6 +102,13 @@ async function open(rooms: Rooms, request: Request, beginning: Beginning): Promi
     expiresAt: createdAt + configuration.lifetimes.transaction,
   };
   await configuration.store.openTransaction(transaction);
+  configuration.events({
+    type: 'authorization.begun',
+    flowId: transaction.id,
+    clientId: client.id,
+    resource: resource.resource,
+    scopes,
+  });
   const subject = subjectOf(transaction, person?.account.id ?? null);
   const setCookie = browser.write(cookie, configuration.lifetimes.transaction);
   return advance(rooms, { transaction, client, target, subject, approval }, [setCookie]);

@@ -78,8 +78,10 @@ function limitAuthentication(
     // A client without a secret has none that could be guessed.
     if (method === 'none') return authenticate(request, form);
     const pair = hashSecret(`${network} ${clientId}`);
+    // Whoever does not know addresses counts clients alone, and more patiently: strangers could lock them out.
+    const failures = network === null ? ofNetwork : ofPair;
     const wait = Math.max(
-      ofPair.waitOf(pair),
+      failures.waitOf(pair),
       network === null || known.has(pair) ? 0 : ofNetwork.waitOf(network),
     );
     if (wait > 0) throw tooMany('too many failed authentications', wait);
@@ -90,7 +92,7 @@ function limitAuthentication(
       return client;
     } catch (error) {
       if (error instanceof OAuthError && error.code === 'invalid_client') {
-        ofPair.take(pair);
+        failures.take(pair);
         if (network !== null) ofNetwork.take(network);
       }
       throw error;

@@ -3,6 +3,7 @@ import type { AccountStore } from './accounts.ts';
 import type { AssertionStore } from './assertions.ts';
 import type { ClientDocumentStore } from './client-documents.ts';
 import type { ClientStore } from './clients.ts';
+import type { EventStore } from './events.ts';
 import type { GrantStore } from './grants.ts';
 import type { KeyStore } from './keys.ts';
 import type { LimitStore } from './limits.ts';
@@ -14,6 +15,7 @@ export type * from './accounts.ts';
 export type * from './assertions.ts';
 export type * from './client-documents.ts';
 export type * from './clients.ts';
+export type * from './events.ts';
 export type * from './grants.ts';
 export type * from './keys.ts';
 export type * from './limits.ts';
@@ -31,6 +33,7 @@ export interface AuthorizationStore
     AssertionStore,
     ClientDocumentStore,
     ClientStore,
+    EventStore,
     GrantStore,
     KeyStore,
     LimitStore,

@@ -1,7 +1,9 @@
 /** `portcullis keys`: the signing keys listed, replaced, and sealed under another sealing key. */
 import {
   ConfigurationError,
+  createJournal,
   createKeyAdministration,
+  type EventSink,
   type KeyAdministration,
   type ListedKey,
 } from '@portcullis/authorization-server';
@@ -59,12 +61,12 @@ async function withKeys(flags: Flags, surroundings: Surroundings, task: Task): P
   const previousSealingKeys = await findPreviousKeys(settings, folder);
   const store = await openExistingStore(settings, folder);
   try {
-    const { keys, lifetimes } = settings;
-    await task(
-      createKeyAdministration({ store, sealingKey, previousSealingKeys, keys, lifetimes }),
-      flags,
-      surroundings,
-    );
+    const { keys, lifetimes, keepEvents } = settings;
+    const journal = createJournal(store, keepEvents, () => Math.floor(Date.now() / 1000));
+    const events: EventSink = keepEvents === 0 ? () => {} : journal.note;
+    const administration = { store, sealingKey, previousSealingKeys, keys, lifetimes, events };
+    await task(createKeyAdministration(administration), flags, surroundings);
+    await journal.close();
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     throw new SettingsError(

@@ -7,6 +7,7 @@ import type {
   ClientDocumentRecord,
   ClientRecord,
   CodeRecord,
+  EventRecord,
   GrantRecord,
   KeyRecord,
   PasskeyRecord,
@@ -183,6 +184,22 @@ export function newRefreshToken(
   changes: Partial<RefreshTokenRecord> = {},
 ): RefreshTokenRecord {
   return { hash: newHash(), grantId, issuedAt: NOW, expiresAt: NOW + 10_000, ...changes };
+}
+
+export function newEvent(changes: Partial<EventRecord> = {}): EventRecord {
+  return {
+    id: newId('event'),
+    at: NOW * 1000 + 123,
+    type: 'token.issued',
+    clientId: newId('client'),
+    accountId: newId('user'),
+    grantId: newId('grant'),
+    resource: 'https://mcp.example/notes',
+    flowId: newId('flow'),
+    details: { grantType: 'authorization_code', scopes: ['notes:read'] },
+    expiresAt: NOW + 86_400,
+    ...changes,
+  };
 }
 
 export function newKey(changes: Partial<KeyRecord> = {}): KeyRecord {

@@ -59,6 +59,11 @@ export const migrations: readonly Migration[] = [
     name: 'limits that processes share',
     statements: sharedLimits,
   },
+  {
+    number: 10,
+    name: 'the audit log',
+    statements: auditLog,
+  },
 ];
 
 // Lists and documents are JSON in text. Times are epoch seconds. Hashes are base64url SHA-256. What may be deleted after
@@ -304,5 +309,25 @@ function secondFactors({ text, integer, table }: Dialect): readonly string[] {
       hash ${text} NOT NULL,
       PRIMARY KEY (account_id, hash)
     ) ${table}`,
+  ];
+}
+
+/** Rows arrive in the order of their identifiers, so each is written at the end of the table and of one index. */
+function auditLog({ text, integer, table }: Dialect): readonly string[] {
+  return [
+    `CREATE TABLE events (
+      id ${text} PRIMARY KEY NOT NULL,
+      at ${integer} NOT NULL,
+      type ${text} NOT NULL,
+      client_id ${text},
+      account_id ${text},
+      grant_id ${text},
+      resource ${text},
+      flow_id ${text},
+      details ${text} NOT NULL,
+      expires_at ${integer} NOT NULL
+    ) ${table}`,
+    'CREATE INDEX events_by_flow ON events (flow_id) WHERE flow_id IS NOT NULL',
+    'CREATE INDEX events_by_expiry ON events (expires_at)',
   ];
 }

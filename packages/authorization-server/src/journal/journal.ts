@@ -1,0 +1,128 @@
+/** The journal: what happens is written to the store in batches, behind the requests that it happened in. */
+import { randomBytes } from 'node:crypto';
+import type { AuthorizationEvent, EventSink } from '../events.ts';
+import { createBuckets } from '../limits/buckets.ts';
+import type { EventRecord, EventStore } from '../ports/index.ts';
+
+export interface Journal {
+  /** Takes an event. It never throws and never waits. */
+  readonly note: EventSink;
+  /** Writes what has not been written; without the store it gives up. */
+  close(): Promise<void>;
+}
+
+/** Milliseconds from the first event of a batch to its writing: so much a crash may lose. */
+const DELAY = 200;
+/** Milliseconds to the next try while the store is away. */
+const RETRY = 2_000;
+/** A batch takes a few milliseconds of the store's time. */
+const BATCH = 500;
+/** Events that wait at most. While the store is away, the oldest are lost first. */
+const MOST_WAITING = 10_000;
+
+/** Anybody can be refused as often as they like: of those, so many are written. All are streamed and counted. */
+const REFUSALS = { burst: 1000, perMinute: 600 };
+
+/** These happen at everybody's wish and change nothing: they are streamed and counted, and not kept. */
+const NOT_KEPT: readonly AuthorizationEvent['type'][] = ['metadata.read'];
+
+/**
+ * @param keptFor seconds
+ * @param clock epoch seconds
+ */
+export function createJournal(store: EventStore, keptFor: number, clock: () => number): Journal {
+  const refusals = createBuckets(REFUSALS, clock);
+  let waiting: EventRecord[] = [];
+  let lost = 0;
+  let timer: NodeJS.Timeout | null = null;
+  let underWay: Promise<boolean> | null = null;
+  let isClosed = false;
+
+  function note(event: AuthorizationEvent): void {
+    if (isClosed || !isWorthKeeping(event)) return;
+    waiting.push(describe(event, clock(), keptFor));
+    if (waiting.length > MOST_WAITING) {
+      waiting.shift();
+      lost += 1;
+    }
+    schedule(DELAY);
+  }
+
+  function isWorthKeeping({ type }: AuthorizationEvent): boolean {
+    if (NOT_KEPT.includes(type)) return false;
+    if (type !== 'request.refused' && type !== 'account.sign-in-refused') return true;
+    const isKept = refusals.take('') === 0;
+    if (!isKept) lost += 1;
+    return isKept;
+  }
+
+  function schedule(delay: number): void {
+    if (timer !== null || underWay !== null) return;
+    timer = setTimeout(() => {
+      timer = null;
+      void write();
+    }, delay);
+    timer.unref();
+  }
+
+  /** Writes one batch; whether that succeeded. */
+  function write(): Promise<boolean> {
+    underWay ??= writeBatch().then((isWritten) => {
+      underWay = null;
+      if (waiting.length > 0 && !isClosed) schedule(isWritten ? 0 : RETRY);
+      return isWritten;
+    });
+    return underWay;
+  }
+
+  async function writeBatch(): Promise<boolean> {
+    const batch = waiting.slice(0, BATCH);
+    if (lost > 0) batch.push(describe({ type: 'events.lost', count: lost }, clock(), keptFor));
+    const told = lost;
+    try {
+      await store.appendEvents(batch);
+      lost -= told;
+      const written = new Set(batch);
+      waiting = waiting.filter((event) => !written.has(event));
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  return {
+    note,
+    async close() {
+      isClosed = true;
+      if (timer !== null) clearTimeout(timer);
+      await underWay;
+      while (waiting.length > 0 && (await write()));
+    },
+  };
+}
+
+let counter = randomBytes(4).readUInt32BE();
+
+function describe(event: AuthorizationEvent, now: number, keptFor: number): EventRecord {
+  const { type, clientId, accountId, grantId, resource, flowId, ...details } = event;
+  const at = Math.floor(now) === Math.floor(Date.now() / 1000) ? Date.now() : now * 1000;
+  return {
+    id: newId(at),
+    at,
+    type,
+    clientId: clientId ?? null,
+    accountId: accountId ?? null,
+    grantId: grantId ?? null,
+    resource: resource ?? null,
+    flowId: flowId ?? null,
+    details,
+    expiresAt: now + keptFor,
+  };
+}
+
+/** Milliseconds first, then a count, then chance: in the order of time, and of one process in the order of its events. */
+function newId(at: number): string {
+  counter = (counter + 1) >>> 0;
+  const time = at.toString(36).padStart(9, '0');
+  return `${time}-${counter.toString(36).padStart(7, '0')}-${randomBytes(3).toString('hex')}`;
+}

@@ -1,0 +1,31 @@
+/** What a store must do for the audit log. */
+
+/** What happened, once. It holds no secret. */
+export interface EventRecord {
+  /** In the order of time, as far as clocks of processes agree. */
+  readonly id: string;
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly type: string;
+  readonly clientId: string | null;
+  readonly accountId: string | null;
+  readonly grantId: string | null;
+  readonly resource: string | null;
+  /** The authorization request that it belongs to. */
+  readonly flowId: string | null;
+  /** Everything else that is known of it. */
+  readonly details: Readonly<Record<string, unknown>>;
+  /** Epoch seconds after which it is forgotten. */
+  readonly expiresAt: number;
+}
+
+export interface EventStore {
+  /** Adds events. One fact: all of them or none. One that is there already stays. */
+  appendEvents(events: readonly EventRecord[]): Promise<void>;
+  /** Events behind an identifier (the empty text: from the first), oldest first, at most `limit`. */
+  listEvents(after: string, limit: number): Promise<readonly EventRecord[]>;
+  /** The last events, oldest first, at most `limit`. */
+  lastEvents(limit: number): Promise<readonly EventRecord[]>;
+  /** Everything of one authorization request, oldest first, at most `limit`. */
+  listFlow(flowId: string, limit: number): Promise<readonly EventRecord[]>;
+}

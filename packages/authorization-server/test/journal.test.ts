@@ -1,0 +1,205 @@
+/** The audit log: what happened, to whom, in which flow; written behind the requests, and without a secret in it. */
+import { openStore } from '@portcullis/store';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { createJournal } from '../src/journal/journal.ts';
+import { basic, CLIENTS, redemption, refreshing } from './server-under-test.ts';
+import { CHALLENGE, EMAIL, PASSWORD, requestOf, setScene, VERIFIER } from './visitor.ts';
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Everything of the store's log, once the server has written it. */
+async function logOf(t: Awaited<ReturnType<typeof setScene>>) {
+  await t.server.close();
+  return t.store.listEvents('', 1000);
+}
+
+describe('the log', () => {
+  it('tells a flow from its beginning to its end, with user, client, grant, resource and flow', async () => {
+    const t = await setScene();
+    await t.send('/.well-known/oauth-authorization-server', {
+      headers: { 'MCP-Protocol-Version': '2025-06-18' },
+    });
+    const sight = await t.visitor.signIn(requestOf({ scope: 'notes:read' }));
+    const { left } = await t.visitor.submit(sight, { decision: 'allow' });
+    const code = left?.searchParams.get('code') ?? '';
+    const redeemed = await t.post('/token', {
+      ...redemption(code, VERIFIER, 'web'),
+      client_secret: 'web-secret',
+      redirect_uri: 'https://app.example/callback',
+    });
+    expect(redeemed.status).toBe(200);
+    const refreshed = await t.post('/token', {
+      ...refreshing(redeemed.body['refresh_token'], 'web'),
+      client_secret: 'web-secret',
+    });
+    expect(refreshed.status).toBe(200);
+    expect(t.events).toContainEqual({
+      type: 'metadata.read',
+      path: '/.well-known/oauth-authorization-server',
+      version: '2025-06-18',
+    });
+
+    const log = await logOf(t);
+    expect(log.map(({ type }) => type)).toEqual([
+      'key.created',
+      'authorization.begun',
+      'account.signed-in',
+      'consent.allowed',
+      'code.issued',
+      'token.issued',
+      'token.refreshed',
+    ]);
+    const flow = log[1]?.flowId ?? '';
+    expect(flow).toMatch(/^flow_/);
+    const joined = await t.store.listFlow(flow, 100);
+    expect(joined.map(({ type }) => type)).toEqual([
+      'authorization.begun',
+      'consent.allowed',
+      'code.issued',
+      'token.issued',
+      'token.refreshed',
+    ]);
+    expect(joined.at(-1)).toMatchObject({
+      clientId: 'web',
+      accountId: 'user_ada',
+      grantId: expect.stringMatching(/^grant_/),
+      resource: 'https://mcp.example/notes',
+      flowId: flow,
+      details: { scopes: ['notes:read'] },
+    });
+    expect(joined[0]?.details).toMatchObject({ network: '192.0.2.1' });
+  });
+
+  it('tells refusals with the reason that nobody else learns', async () => {
+    const t = await setScene();
+    await t.post('/token', { grant_type: 'client_credentials' }, basic('nightly', 'wrong'));
+    const [last] = (await logOf(t)).slice(-1);
+    expect(last).toMatchObject({
+      type: 'request.refused',
+      details: { endpoint: '/token', error: 'invalid_client', reason: 'wrong secret: "nightly"' },
+    });
+  });
+
+  it('[S-STORE-1] and what is streamed hold no secret, whatever happened', async () => {
+    const t = await setScene();
+    const secrets = new Set<string>([PASSWORD, VERIFIER, 'wrong password here', 'guessed-secret']);
+    for (const { client_secret: secret } of CLIENTS as { client_secret?: string }[]) {
+      if (secret !== undefined) secrets.add(secret);
+    }
+    const login = await t.visitor.open(requestOf({ state: 'state-canary' }));
+    await t.visitor.submit(login, { email: EMAIL, password: 'wrong password here' });
+    const sight = await t.visitor.signIn(requestOf());
+    const { left } = await t.visitor.submit(sight, { decision: 'allow' });
+    const code = left?.searchParams.get('code') ?? '';
+    secrets.add(code);
+    for (const cookie of t.visitor.cookies.values()) secrets.add(cookie);
+    const form = { ...redemption(code, VERIFIER, 'web'), client_secret: 'web-secret' };
+    const { body } = await t.post('/token', form);
+    const tokens = [body['access_token'], body['refresh_token']].map(String);
+    const { body: next } = await t.post('/token', {
+      ...refreshing(tokens[1], 'web'),
+      client_secret: 'web-secret',
+    });
+    for (const token of [...tokens, next['access_token'], next['refresh_token']]) secrets.add(String(token));
+    await t.post('/token', form);
+    await t.post('/token', { ...refreshing('guessed-secret', 'web'), client_secret: 'guessed-secret' });
+    await t.post('/introspect', { token: tokens[0] ?? '' }, basic('web', 'guessed-secret'));
+    await t.post('/revoke', { token: tokens[1] ?? '', client_id: 'web', client_secret: 'web-secret' });
+    const { body: registered } = await t.register({ redirect_uris: ['https://a.example/cb'] });
+    for (const name of ['client_secret', 'registration_access_token']) {
+      if (registered[name] !== undefined) secrets.add(String(registered[name]));
+    }
+    await t.send(`/authorize?client_id=${code}&code_challenge=${CHALLENGE}`);
+
+    const log = JSON.stringify([await logOf(t), t.events]);
+    for (const type of ['code.replayed', 'token.issued', 'request.refused', 'account.sign-in-refused']) {
+      expect(log).toContain(type);
+    }
+    expect(secrets.size).toBeGreaterThan(12);
+    for (const secret of secrets) expect(log).not.toContain(secret);
+  });
+
+  it('can be switched off', async () => {
+    const t = await setScene({ keepEvents: false });
+    await t.signIn();
+    expect(t.events.map(({ type }) => type)).toContain('token.issued');
+    expect(await logOf(t)).toEqual([]);
+  });
+
+  it('is forgotten after the time that was set', async () => {
+    const t = await setScene({ keepEvents: 100 });
+    const log = await logOf(t);
+    expect(log.every(({ expiresAt }) => expiresAt === t.clock.now + 100)).toBe(true);
+    expect(await t.store.sweep(t.clock.now + 100, 1000)).toBe(log.length);
+  });
+});
+
+describe('the journal', () => {
+  const issued = (clientId: string) => ({ type: 'token.issued', grantType: 'x', clientId }) as const;
+  const now = () => 1_800_000_000;
+
+  it('writes in batches, in order, and everything when it is closed', async () => {
+    const store = await openStore(':memory:');
+    const batches: number[] = [];
+    const appendEvents: typeof store.appendEvents = (events) => {
+      batches.push(events.length);
+      return store.appendEvents(events);
+    };
+    const journal = createJournal({ ...store, appendEvents }, 100, now);
+    for (let count = 0; count < 1200; count++) journal.note(issued(`c${count}`));
+    expect(batches).toEqual([]);
+    await journal.close();
+    expect(batches).toEqual([500, 500, 200]);
+    const written = await store.listEvents('', 2000);
+    expect(written.map(({ clientId }) => clientId)).toEqual(Array.from({ length: 1200 }, (_, i) => `c${i}`));
+    journal.note(issued('late'));
+    await journal.close();
+    expect(await store.lastEvents(1)).toMatchObject([{ clientId: 'c1199' }]);
+    await store.close();
+  });
+
+  it('writes by itself a moment later', async () => {
+    const store = await openStore(':memory:');
+    const journal = createJournal(store, 100, now);
+    journal.note(issued('c'));
+    await expect.poll(() => store.listEvents('', 10)).toHaveLength(1);
+    await journal.close();
+    await store.close();
+  });
+
+  it('keeps what the store cannot take for later, within bounds, and says what it lost', async () => {
+    vi.useFakeTimers();
+    const store = await openStore(':memory:');
+    let isAway = true;
+    const appendEvents: typeof store.appendEvents = (events) =>
+      isAway ? Promise.reject(new Error('away')) : store.appendEvents(events);
+    const journal = createJournal({ ...store, appendEvents }, 100, now);
+    for (let count = 0; count < 10_003; count++) journal.note(issued(`c${count}`));
+    await vi.advanceTimersByTimeAsync(5_000);
+    isAway = false;
+    vi.useRealTimers();
+    await journal.close();
+    const written = await store.listEvents('', 20_000);
+    expect(written.filter(({ type }) => type === 'token.issued')).toHaveLength(10_000);
+    expect(written.filter(({ type }) => type === 'events.lost').map(({ details }) => details)).toEqual([
+      { count: 3 },
+    ]);
+    await store.close();
+  });
+
+  it('writes so many refusals and no more: a stranger does not fill the disk', async () => {
+    const store = await openStore(':memory:');
+    const journal = createJournal(store, 100, now);
+    const refused = { type: 'request.refused', endpoint: '/token', error: 'x', reason: 'y' } as const;
+    for (let count = 0; count < 5000; count++) journal.note(refused);
+    journal.note(issued('c'));
+    await journal.close();
+    const written = await store.listEvents('', 10_000);
+    expect(written.filter(({ type }) => type === 'request.refused')).toHaveLength(1000);
+    expect(written.find(({ type }) => type === 'events.lost')?.details).toEqual({ count: 4000 });
+    expect(written.some(({ clientId }) => clientId === 'c')).toBe(true);
+    await store.close();
+  });
+});

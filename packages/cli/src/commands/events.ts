@@ -1,0 +1,95 @@
+/** `portcullis events`: what happened, from the store that servers write to. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AuthorizationStore, EventRecord } from '@portcullis/authorization-server/ports';
+import type { Command } from 'commander';
+import { createLog, type LogEvent } from '../log.ts';
+import { wholeNumber } from '../readers.ts';
+import { resolveSettings } from '../resolve-settings.ts';
+import type { SettingName } from '../settings.ts';
+import { openExistingStore } from '../storage.ts';
+import type { Surroundings } from '../surroundings.ts';
+import { optionOf } from './setting-options.ts';
+
+type Flags = Readonly<Partial<Record<SettingName, string>>> & {
+  readonly json?: true;
+  readonly follow?: true;
+  readonly flow?: string;
+  readonly last: number;
+};
+
+/** Milliseconds between two looks at the store. */
+const LOOK = 500;
+/** Servers write what happened up to so many milliseconds later, each in its own time: so far back is looked again. */
+const BACK = 5_000;
+const MOST = 1_000;
+
+export function defineEvents(program: Command, surroundings: Surroundings): void {
+  const command = program
+    .command('events')
+    .summary('show what happened, and what happens')
+    .description('Shows the events that servers have written to the store, the last ones last.');
+  for (const setting of ['config', 'database'] as const) command.addOption(optionOf(setting));
+  command
+    .option('--last <number>', 'so many', wholeNumber(0, MOST), 50)
+    .option('--flow <id>', 'all of one authorization request')
+    .option('--follow', 'and those to come, until it is stopped')
+    .option('--json', 'a line of JSON each')
+    .action((flags: Flags) => show(flags, surroundings));
+}
+
+async function show(flags: Flags, { environment, folder, write }: Surroundings): Promise<void> {
+  const settings = await resolveSettings({ flags, environment, folder });
+  const store = await openExistingStore(settings, folder);
+  const print = (event: EventRecord) =>
+    createLog(
+      flags.json ? 'json' : 'text',
+      (line) => write(`${line}\n`),
+      () => new Date(event.at),
+    )(describe(event));
+  try {
+    const past =
+      flags.flow === undefined ? await store.lastEvents(flags.last) : await store.listFlow(flags.flow, MOST);
+    for (const event of past) print(event);
+    if (flags.follow) await follow(store, past, (event) => isWanted(event, flags) && print(event));
+  } finally {
+    await store.close();
+  }
+}
+
+function isWanted({ flowId }: EventRecord, { flow }: Flags): boolean {
+  return flow === undefined || flow === flowId;
+}
+
+/** Never resolves. */
+async function follow(
+  store: AuthorizationStore,
+  past: readonly EventRecord[],
+  take: (event: EventRecord) => void,
+): Promise<void> {
+  const seen = new Set(past.map(({ id }) => id));
+  const began = past.at(-1)?.at ?? Date.now();
+  for (;;) {
+    const from = Math.max(began, Date.now() - BACK);
+    for (let page = await store.listEvents(beginningOf(from), MOST); page.length > 0; ) {
+      for (const event of page.filter(({ id }) => !seen.has(id))) {
+        seen.add(event.id);
+        take(event);
+      }
+      page = page.length < MOST ? [] : await store.listEvents(page.at(-1)?.id ?? '', MOST);
+    }
+    await sleep(LOOK);
+  }
+}
+
+/** What stands before every identifier of a time. */
+function beginningOf(at: number): string {
+  return at.toString(36).padStart(9, '0');
+}
+
+function describe({ type, details, ...record }: EventRecord): LogEvent {
+  const { clientId, accountId, grantId, resource, flowId } = record;
+  const known = Object.entries({ clientId, accountId, grantId, resource, flowId, ...details }).filter(
+    ([, value]) => value !== null,
+  );
+  return { type, ...Object.fromEntries(known) };
+}

@@ -1,0 +1,129 @@
+/** Counts for Prometheus: what happened, what was answered, and how the process fares. */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { PeerHandler } from '@portcullis/http/node';
+import type { LogEvent } from './log.ts';
+
+export interface Metrics {
+  /** Counts an event. */
+  count(event: LogEvent): void;
+  /** A handler whose answers are counted and timed. */
+  measure(handler: PeerHandler): PeerHandler;
+  /** @see Prometheus text exposition format 0.0.4 */
+  expose(): string;
+}
+
+/** Seconds, upper bounds of the classes of durations. */
+const CLASSES = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
+
+/** Paths that are told apart; whatever else a stranger asks for is one. */
+const PATHS = ['/authorize', '/token', '/register', '/revoke', '/introspect', '/jwks', '/login', '/consent'];
+
+interface Durations {
+  readonly counts: number[];
+  sum: number;
+}
+
+export function createMetrics(applicationPath: string): Metrics {
+  const events = new Map<string, number>();
+  const responses = new Map<string, number>();
+  const durations = new Map<string, Durations>();
+  const delay = monitorEventLoopDelay({ resolution: 20 });
+  delay.enable();
+
+  const pathOf = (path: string) => {
+    if (path === applicationPath || path.startsWith(`${applicationPath}/`)) return applicationPath;
+    if (path.startsWith('/.well-known/')) return '/.well-known/*';
+    return PATHS.includes(path) ? path : 'other';
+  };
+
+  return {
+    count({ type, error, endpoint }) {
+      const labels = { type, ...pick('error', error), ...pick('endpoint', endpoint) };
+      increase(events, labelsOf(labels), 1);
+    },
+    measure: (handler) => async (request, peer) => {
+      const start = performance.now();
+      const response = await handler(request, peer);
+      const path = pathOf(new URL(request.url).pathname);
+      increase(responses, labelsOf({ path, status: String(response.status) }), 1);
+      note(durations, path, (performance.now() - start) / 1000);
+      return response;
+    },
+    expose: () =>
+      [
+        ...family('portcullis_events_total', 'counter', 'What happened, by type.', events),
+        ...family('portcullis_http_responses_total', 'counter', 'Answers, by path and status.', responses),
+        ...histogram(durations),
+        ...gauge('process_resident_memory_bytes', 'Memory of the process.', process.memoryUsage.rss()),
+        ...gauge('process_uptime_seconds', 'Since the process began.', process.uptime()),
+        ...gauge(
+          'nodejs_eventloop_lag_p99_seconds',
+          'How late the event loop is, at the 99th percentile.',
+          delay.percentile(99) / 1e9,
+        ),
+        '',
+      ].join('\n'),
+  };
+}
+
+function pick(name: string, value: unknown): Readonly<Record<string, string>> {
+  return typeof value === 'string' ? { [name]: value } : {};
+}
+
+function labelsOf(labels: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapeLabel(value)}"`);
+  return `{${pairs.join(',')}}`;
+}
+
+function escapeLabel(value: string): string {
+  return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+}
+
+/** Combinations of labels that are counted; the words are ours, so there are never many. */
+const MOST_SERIES = 1_000;
+
+function increase(series: Map<string, number>, labels: string, by: number): void {
+  if (series.size >= MOST_SERIES && !series.has(labels)) return;
+  series.set(labels, (series.get(labels) ?? 0) + by);
+}
+
+function note(durations: Map<string, Durations>, path: string, seconds: number): void {
+  let found = durations.get(path);
+  if (found === undefined) {
+    found = { counts: Array.from({ length: CLASSES.length + 1 }, () => 0), sum: 0 };
+    durations.set(path, found);
+  }
+  const index = CLASSES.findIndex((bound) => seconds <= bound);
+  const place = index === -1 ? CLASSES.length : index;
+  found.counts[place] = (found.counts[place] ?? 0) + 1;
+  found.sum += seconds;
+}
+
+function family(name: string, type: string, help: string, series: ReadonlyMap<string, number>): string[] {
+  return [
+    `# HELP ${name} ${help}`,
+    `# TYPE ${name} ${type}`,
+    ...[...series].map(([labels, value]) => `${name}${labels} ${value}`),
+  ];
+}
+
+function gauge(name: string, help: string, value: number): string[] {
+  return family(name, 'gauge', help, new Map([['', value]]));
+}
+
+function histogram(durations: ReadonlyMap<string, Durations>): string[] {
+  const name = 'portcullis_http_duration_seconds';
+  const lines = [...durations].flatMap(([path, { counts, sum }]) => {
+    let below = 0;
+    const buckets = [...CLASSES.map(String), '+Inf'].map((le, index) => {
+      below += counts[index] ?? 0;
+      return `${name}_bucket${labelsOf({ path, le })} ${below}`;
+    });
+    return [
+      ...buckets,
+      `${name}_sum${labelsOf({ path })} ${sum}`,
+      `${name}_count${labelsOf({ path })} ${below}`,
+    ];
+  });
+  return [`# HELP ${name} Time to the answer, by path.`, `# TYPE ${name} histogram`, ...lines];
+}

@@ -1,0 +1,124 @@
+/** What happened, as an operator sees it: `portcullis events` and /metrics, beside a server that runs. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { request } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
+import { createMetrics } from '../src/metrics.ts';
+import { respondMetrics } from '../src/metrics-door.ts';
+
+const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+const command = ['--conditions=source', main, 'events'];
+
+let portcullis: Portcullis;
+beforeAll(async () => {
+  portcullis = await startPortcullis();
+});
+afterAll(() => portcullis.stop());
+
+const children = new Set<ChildProcess>();
+afterEach(() => {
+  for (const child of children) child.kill('SIGKILL');
+});
+
+function run(...args: readonly string[]): Promise<string> {
+  const place = ['--database', portcullis.database];
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, [...command, ...place, ...args], (error, output) =>
+      error === null ? resolve(output) : reject(error),
+    );
+  });
+}
+
+function refuse(): Promise<Response> {
+  return fetch(`${portcullis.url}/token`, {
+    method: 'POST',
+    body: new URLSearchParams({ grant_type: 'refresh_token', refresh_token: 'x', client_id: 'nobody' }),
+  });
+}
+
+describe('portcullis events', () => {
+  it('shows what happened, as text and as JSON', async () => {
+    expect((await refuse()).status).toBe(401);
+    await expect.poll(() => run()).toMatch(/^\d\d:\d\d:\d\d request\.refused endpoint=\/token /m);
+    const lines = (await run('--json', '--last', '1')).trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      expect.objectContaining({ type: 'request.refused', error: 'invalid_client', network: '127.0.0.1' }),
+    ]);
+    expect(await run('--flow', 'flow_unknown')).toBe('');
+  });
+
+  it('follows what happens', async () => {
+    const args = [...command, '--database', portcullis.database, '--follow', '--json', '--last', '0'];
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    children.add(child);
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+    await expect
+      .poll(
+        async () => {
+          await refuse();
+          return output;
+        },
+        { timeout: 10_000, interval: 300 },
+      )
+      .toContain('"type":"request.refused"');
+    const ids = output.trimEnd().split('\n');
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+});
+
+describe('/metrics', () => {
+  it('counts events and answers for programs on this computer', async () => {
+    await refuse();
+    const response = await fetch(`${portcullis.url}/metrics`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toContain('version=0.0.4');
+    const text = await response.text();
+    expect(text).toMatch(
+      /^portcullis_events_total\{type="request\.refused",error="invalid_client",endpoint="\/token"\} [1-9]/m,
+    );
+    expect(text).toMatch(/^portcullis_http_responses_total\{path="\/token",status="401"\} [1-9]/m);
+    expect(text).toMatch(/^portcullis_http_duration_seconds_bucket\{path="\/token",le="\+Inf"\} [1-9]/m);
+    expect(text).toMatch(/^process_resident_memory_bytes \d+$/m);
+    for (const line of text.trimEnd().split('\n')) {
+      expect(line).toMatch(/^(?:# (?:HELP|TYPE) \w+ .+|\w+(?:\{\w+="[^"]*"(?:,\w+="[^"]*")*\})? [\d.e+-]+)$/);
+    }
+  });
+
+  it('is not there for who comes through a tunnel', async () => {
+    const { port } = new URL(portcullis.url);
+    const status = await new Promise((resolve, reject) => {
+      request({ port, host: '127.0.0.1', path: '/metrics', headers: { host: 'as.example' } }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      })
+        .on('error', reject)
+        .end();
+    });
+    expect(status).toBe(404);
+  });
+
+  const ask = (url: string, connection: 'local' | 'plain' | 'secure', token: string | null, headers = {}) =>
+    respondMetrics(createMetrics('/mcp'), token)(new Request(url, { headers }), { connection });
+  it.each([
+    ['http://localhost:1/metrics', 'local', null, {}, 200],
+    ['http://[::1]:1/metrics', 'local', null, {}, 200],
+    ['http://localhost:1/metrics', 'local', null, { 'x-forwarded-for': '192.0.2.1' }, 404],
+    ['https://as.example/metrics', 'secure', null, {}, 404],
+    ['https://as.example/metrics', 'secure', 'token', {}, 404],
+    ['https://as.example/metrics', 'secure', 'token', { authorization: 'Bearer other' }, 404],
+    ['https://as.example/metrics', 'secure', 'token', { authorization: 'Bearer token' }, 200],
+    ['http://localhost:1/metrics', 'local', 'token', {}, 404],
+  ] as const)('%s, %s, token %s, %j → %i', async (url, connection, token, headers, status) => {
+    expect((await ask(url, connection, token, headers)).status).toBe(status);
+  });
+
+  it('bounds what strangers can make it remember', () => {
+    const metrics = createMetrics('/mcp');
+    for (let count = 0; count < 5000; count++) metrics.count({ type: 'x', error: `e${count}` });
+    expect(metrics.expose().match(/^portcullis_events_total/gm)).toHaveLength(1000);
+  });
+});

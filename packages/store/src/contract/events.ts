@@ -1,0 +1,59 @@
+/** The contract of the audit log. */
+import { describe, expect, it } from 'vitest';
+import { NOW, newEvent, type StoreOfTest, times } from './samples.ts';
+
+export function describeEvents(store: StoreOfTest): void {
+  describe('events', () => {
+    it('are kept in their order, whole', async () => {
+      const events = times(25, (index) => newEvent({ id: `e${String(index).padStart(3, '0')}` }));
+      await store().appendEvents(events.slice(0, 20).toReversed());
+      await store().appendEvents(events.slice(20));
+      expect(await store().listEvents('', 100)).toEqual(events);
+      expect(await store().listEvents('e009', 3)).toEqual(events.slice(10, 13));
+      expect(await store().lastEvents(2)).toEqual(events.slice(-2));
+    });
+
+    it('may lack everything but time and type', async () => {
+      const bare = newEvent({
+        clientId: null,
+        accountId: null,
+        grantId: null,
+        resource: null,
+        flowId: null,
+        details: {},
+      });
+      await store().appendEvents([bare]);
+      expect(await store().lastEvents(10)).toEqual([bare]);
+    });
+
+    it('that come twice are there once', async () => {
+      const [first, second] = [newEvent(), newEvent()];
+      await store().appendEvents([first]);
+      await store().appendEvents([first, second]);
+      expect(await store().listEvents('', 10)).toHaveLength(2);
+      await store().appendEvents([]);
+      expect(await store().listEvents('', 10)).toHaveLength(2);
+    });
+
+    it('take any text', async () => {
+      const event = newEvent({ details: { reason: '"\\ \u2028 🗝 \u0001', list: ['a', { b: null }] } });
+      await store().appendEvents([event, newEvent({ details: { reason: 'a\0b' } })]);
+      expect(await store().listEvents('', 10)).toContainEqual(event);
+    });
+
+    it('are found by their flow', async () => {
+      const events = times(4, (index) => newEvent({ flowId: index % 2 === 0 ? 'flow_a' : 'flow_b' }));
+      await store().appendEvents(events);
+      expect((await store().listFlow('flow_a', 10)).map(({ id }) => id).toSorted()).toEqual(
+        [events[0], events[2]].map((event) => event?.id).toSorted(),
+      );
+    });
+
+    it('are forgotten when their time is over', async () => {
+      await store().appendEvents([newEvent({ expiresAt: NOW + 5 }), newEvent({ expiresAt: NOW + 50 })]);
+      expect(await store().sweep(NOW + 4, 100)).toBe(0);
+      expect(await store().sweep(NOW + 5, 100)).toBe(1);
+      expect(await store().listEvents('', 10)).toHaveLength(1);
+    });
+  });
+}
