@@ -185,11 +185,11 @@ describe('the way back to the app', () => {
     await page.waitForSelector('[name=decision]');
     const focused = () => page.evaluate('document.activeElement.textContent');
     const order: unknown[] = [];
-    for (let n = 0; n < 3; n++) {
+    for (let n = 0; n < 5; n++) {
       await page.keyboard.press('Tab');
       order.push(await focused());
     }
-    expect(order).toEqual(['not you?', 'Cancel', 'Allow access']);
+    expect(order).toEqual(['not you?', '', '', 'Cancel', 'Allow access']);
     await page.keyboard.press('Shift+Tab');
     await page.keyboard.press('Enter');
     await page.waitForURL(`http://localhost:${callback.port}/callback?error=access_denied*`);

@@ -68,7 +68,10 @@ export interface ReturnPlace {
   readonly display: string;
 }
 
-/** The form of the link by which one signs out stands apart: Enter in a field of the other must not press it. */
+/**
+ * The form of the link by which one signs out stands apart. Enter in a switch presses the first button of its form,
+ * which is the one that declines.
+ */
 const SWITCH_FORM = 'switch-account';
 
 export const consentPage: Page<ConsentPage> = definePage('consent', renderConsent);
@@ -81,7 +84,6 @@ function renderConsent(frame: Frame, page: ConsentPage): Markup {
     frame.text('consent.title', { app: page.appName }),
     html`<form class="stack once consent" method="post" action="/consent">
 ${hidden(page.fields)}
-<button hidden disabled></button>
 <div class="head">
 <h1>${frame.say(page.kept.length > 0 ? 'consent.heading-more' : 'consent.heading', { app, server })}</h1>
 <p class="fact">${asker(frame, page)}</p>
