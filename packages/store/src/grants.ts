@@ -183,16 +183,19 @@ function* rotate(
   at: number,
   grace: number,
 ): Steps<Rotation> {
+  // Point of no return: from here on the presented token is the past.
+  const [rotated] = (yield sql`UPDATE refresh_tokens SET rotated_at = ${at}
+    WHERE hash = ${presentedHash} AND rotated_at IS NULL AND expires_at > ${at} AND EXISTS (
+      SELECT 1 FROM grants g WHERE g.id = grant_id AND g.expires_at > ${at} AND g.revoked_at IS NULL)
+    RETURNING grant_id`) as readonly Pick<PresentedRow, 'grant_id'>[];
+  if (rotated !== undefined) {
+    yield insertRefreshToken(successor, rotated.grant_id);
+    return 'rotated';
+  }
   const [presented] =
     (yield sql`SELECT t.grant_id, t.rotated_at FROM refresh_tokens t JOIN grants g ON g.id = t.grant_id
     WHERE t.hash = ${presentedHash} AND t.expires_at > ${at} AND g.expires_at > ${at} AND g.revoked_at IS NULL`) as readonly PresentedRow[];
-  if (presented === undefined) return 'gone';
-  if (presented.rotated_at === null) {
-    // Point of no return: from here on the presented token is the past.
-    yield sql`UPDATE refresh_tokens SET rotated_at = ${at} WHERE hash = ${presentedHash}`;
-    yield insertRefreshToken(successor, presented.grant_id);
-    return 'rotated';
-  }
+  if (presented === undefined || presented.rotated_at === null) return 'gone';
   if (at <= presented.rotated_at + grace) return 'replayed';
   yield sql`UPDATE grants SET revoked_at = ${at} WHERE id = ${presented.grant_id}`;
   return 'reused';
