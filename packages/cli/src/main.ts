@@ -6,6 +6,7 @@ import { exitCodeOf } from './client/exit-codes.ts';
 import { defineAccounts } from './commands/accounts.ts';
 import { defineCall } from './commands/call.ts';
 import { defineConnect } from './commands/connect.ts';
+import { defineDoctor } from './commands/doctor.ts';
 import { defineEvents } from './commands/events.ts';
 import { defineKeys } from './commands/keys.ts';
 import { defineLogin } from './commands/login.ts';
@@ -30,6 +31,7 @@ const commands: readonly ((program: Command, surroundings: Surroundings) => void
   defineTools,
   defineCall,
   defineConnect,
+  defineDoctor,
 ];
 
 const manifest: { readonly version: string } = JSON.parse(
