@@ -128,7 +128,7 @@ export function defineConfiguration(options: GuardOptions): Configuration {
     rememberedTokens,
     bodyLimit,
     dpop: options.dpop ?? null,
-    events: options.events ?? reportFailures,
+    events: careful(options.events ?? reportFailures),
     clock: options.clock ?? (() => Math.floor(Date.now() / 1000)),
   });
 
@@ -136,6 +136,17 @@ export function defineConfiguration(options: GuardOptions): Configuration {
     if (!Number.isSafeInteger(value) || value < 0) faults.push(`${name} must be a whole number, 0 or more`);
     return value;
   }
+}
+
+/** A sink that throws must not turn a refusal into a failure, or a failure into the end of the process. */
+function careful(sink: GuardEventSink): GuardEventSink {
+  return (event) => {
+    try {
+      sink(event);
+    } catch (cause) {
+      console.error('portcullis: the sink of events failed', cause);
+    }
+  };
 }
 
 /** The resource, or nothing when its identifier cannot be read. */

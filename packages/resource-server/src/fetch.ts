@@ -106,6 +106,8 @@ function withoutToken(request: Request): Request {
 
 /** Adds headers that the application has not set itself. */
 export function withHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {
+  // A page cannot read the answer that opens a socket, and nobody can copy it.
+  if (response.status === 101) return response;
   const missing = Object.entries(headers).filter(([name]) => !response.headers.has(name));
   if (missing.length === 0) return response;
   const all = new Headers(response.headers);

@@ -13,7 +13,8 @@ export function factsOfNode(request: IncomingMessage, beyond: FactsBeyond = NOTH
     url: beyond.url ?? url,
     authorization: authorizationOf(request),
     origin: headers.origin,
-    host: headers.host,
+    // HTTP/2 has a pseudo-header for it.
+    host: headers.host ?? headers[':authority']?.toString(),
     requestedMethod: method === 'OPTIONS' ? headers['access-control-request-method'] : undefined,
     dpop: headers['dpop']?.toString(),
     body: beyond.body ?? readerOf(request),

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { ConfigurationError, createGuard, type GuardOptions, type TokenVerifier } from '../src/index.ts';
 
 const verifier: TokenVerifier = {
@@ -77,4 +77,19 @@ describe('the configuration of a guard', () => {
     expect(JSON.parse(answer?.body ?? '')).toMatchObject({ resource: guard.resources[0] });
     expect(guard.answer({ ...facts, url: `https://ex.com${path}?x=1` })).toEqual(answer);
   });
+});
+
+it('T098 a sink of events that throws changes no answer', async () => {
+  const complaints = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+  const guard = createGuard({
+    resource: 'https://api.example/mcp',
+    verifier,
+    events: () => {
+      throw new Error('full disk');
+    },
+  });
+  const admission = await guard.admit({ method: 'GET', url: '/mcp', authorization: 'Bearer x y' });
+  expect(admission).toMatchObject({ admitted: false, answer: { status: 400 } });
+  expect(complaints).toHaveBeenCalledOnce();
+  complaints.mockRestore();
 });

@@ -21,14 +21,14 @@ beforeEach(async () => {
 
 afterEach(() => server.close());
 
-function guardWith(freshness = 10): (token?: string) => Promise<number> {
+function guardWith(freshness = 10, timeout = 5000): (token?: string) => Promise<number> {
   const verifier = introspectionVerifier({
     issuer: ISSUER,
     endpoint: `${server.url}/introspect`,
     clientId: 'guard',
     clientSecret: 'sec:ret',
     freshness,
-    timeout: 150,
+    timeout,
   });
   const guard = createGuard({ resource: RESOURCE, verifier, clock: () => now, events: () => {} });
   return async (token = 'opaque-token') => {
@@ -70,7 +70,7 @@ describe('introspection', () => {
     ]);
   });
 
-  it('T095 refuses a revoked token within the published bound, and never again asks for it', async () => {
+  it('T095 refuses a revoked token within the published bound, and asks no more for a while', async () => {
     const ask = guardWith(10);
     expect(await ask()).toBe(200);
     server.behave(answering({ active: false }));
@@ -112,7 +112,7 @@ describe('introspection', () => {
     ['saying it in words', answering({ active: 'true', ...goodClaims(ISSUER) })],
   ] satisfies [string, Manner][])('that cannot be had is 503, never 401: %s', async (_, manner) => {
     server.behave(manner);
-    const ask = guardWith();
+    const ask = guardWith(10, manner === silent ? 1000 : 5000);
     expect(await ask()).toBe(503);
     expect(await ask('another')).toBe(503);
     expect(server.asked.length).toBe(1);

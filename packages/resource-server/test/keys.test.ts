@@ -44,7 +44,6 @@ function guardWith(options: Partial<JwtVerifierOptions> = {}, rememberedTokens =
     issuer: ISSUER,
     jwksUri: `${server.url}/jwks`,
     keys: LIMITS,
-    timeout: 150,
     ...options,
   });
   const guard = createGuard({
@@ -124,18 +123,21 @@ describe('keys of an issuer', () => {
     ['null', answering(null)],
     ['endless', failing(200, `{"keys":[],"x":"${'x'.repeat(300_000)}"}`)],
     ['symmetric', answering({ keys: [{ kty: 'oct', k: 'c2VjcmV0', kid: 'old', alg: 'HS256' }] })],
+    [
+      'no key after all',
+      answering({ keys: [{ kty: 'EC', crv: 'P-256', x: 'AAAA', y: 'AAAA', kid: 'old' }] }),
+    ],
     ['silent', silent],
   ] satisfies [string, Manner][])('serve through an outage for a bounded time: %s', async (_, manner) => {
-    const ask = guardWith();
+    const ask = guardWith(manner === silent ? { timeout: 1000 } : {});
     expect((await ask(await token(old))).status).toBe(200);
     server.behave(manner);
 
     now += LIMITS.maxAge + 1;
     for (let round = 0; round < 10; round += 1) expect((await ask(await token(old))).status).toBe(200);
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect((await ask(await token(young))).status).toBe(503);
     expect(server.asked.length).toBe(2);
 
-    expect((await ask(await token(young))).status).toBe(503);
     now = NOW + LIMITS.maxAge + LIMITS.staleIfError;
     expect((await ask(await token(old))).status).toBe(503);
 
@@ -158,14 +160,19 @@ describe('keys of an issuer', () => {
     expect((await ask(await token(old))).status).toBe(200);
   });
 
+  it('that a function never gives are 503 too, and nobody waits for ever', async () => {
+    const ask = guardWith({ jwks: () => new Promise(() => {}), jwksUri: undefined, timeout: 50 } as object);
+    expect((await ask(await token(old))).status).toBe(503);
+  });
+
   it('that are due are renewed behind a request, so that a slow server delays nobody', async () => {
     const ask = guardWith({ timeout: 5000 });
     await ask(await token(old));
-    server.behave((response) => setTimeout(() => answering({ keys: [old.publicJwk] })(response), 400));
+    server.behave((response) => setTimeout(() => answering({ keys: [old.publicJwk] })(response), 3000));
     now += LIMITS.maxAge;
     const started = performance.now();
     expect((await ask(await token(old))).status).toBe(200);
-    expect(performance.now() - started).toBeLessThan(200);
+    expect(performance.now() - started).toBeLessThan(1500);
   });
 
   it('that were withdrawn are believed no longer than their age and the memory allow', async () => {
@@ -268,14 +275,13 @@ describe('keys and algorithms', () => {
       { ...old.publicJwk, d: 'AAAA' },
       { ...old.publicJwk, alg: 'ES384' },
       { ...old.publicJwk, crv: 'P-384' },
+      { ...old.publicJwk, x: 'AAAA' },
+      { kty: 'RSA', n: 'A'.repeat(400), kid: 'broken' },
       small,
       null,
       'key',
     ];
     for (const key of bad) expect(() => old.verifier({ jwks: { keys: [key] } })).toThrow('no public key');
-    const broken = old.verifier({ jwks: { keys: [{ ...old.publicJwk, x: 'AAAA' }] } });
-    const good = await old.token();
-    expect(() => broken.verify(good, { resource: RESOURCE, now, skew: 0 })).toThrow();
   });
 
   it('are configured with every fault told at once', () => {

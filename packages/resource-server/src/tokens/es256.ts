@@ -1,5 +1,6 @@
 /** ES256 by the shortest way that Node has: a bare key object, and the signature turned from JOSE into DER here. */
 import { decodeBase64url } from './base64url.ts';
+import { nodeCrypto } from './node-crypto.ts';
 
 /** R and S of P-256, 32 bytes each. @see RFC 7518 §3.4 */
 const HALF = 32;
@@ -14,16 +15,13 @@ const LONGEST_INPUT = 16_384;
 /** Verifies what a key signed; `null` when this runtime has no `node:crypto`, and another way must be taken. */
 export type VerifySignature = (signingInput: string, signature: string) => boolean;
 
-/** Node's own, where there is one: other runtimes have WebCrypto alone. */
-const crypto = globalThis.process?.getBuiltinModule?.('node:crypto');
-
 /**
  * Makes the verifier of a P-256 public key; `null` when this runtime has no `node:crypto`.
  * @throws when the key is not on the curve.
  */
 export function createEs256(jwk: { readonly x: string; readonly y: string }): VerifySignature | null {
-  if (crypto === undefined) return null;
-  const { createPublicKey, verify } = crypto;
+  if (nodeCrypto === undefined) return null;
+  const { createPublicKey, verify } = nodeCrypto;
   const key = createPublicKey({ key: { kty: 'EC', crv: 'P-256', x: jwk.x, y: jwk.y }, format: 'jwk' });
   // Verification is done before anything else can run, so all of them share the bytes that they work on.
   const signed = Buffer.allocUnsafeSlow(LONGEST_INPUT);

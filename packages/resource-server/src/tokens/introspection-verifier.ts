@@ -21,8 +21,9 @@ export interface IntrospectionVerifierOptions extends ForeignTokens {
   readonly timeout?: number;
 }
 
-/** Tokens that were found inactive; they never become active again. */
+/** Tokens that were found inactive, and for how many seconds they are not asked for again. */
 const REMEMBERED_REFUSALS = { entries: 1000, characters: 1_000_000 };
+const REFUSED_FOR = 60;
 
 /** After a failure, no other question for so long, in seconds. */
 const COOLDOWN = 1;
@@ -37,16 +38,17 @@ export function introspectionVerifier(options: IntrospectionVerifierOptions): To
   const { issuer, freshness = 10 } = options;
   const issuers = Object.freeze([issuer]);
   const ask = asker(options);
-  const inactive = createMemory<true>(REMEMBERED_REFUSALS);
+  /** Until when, in epoch seconds. */
+  const inactive = createMemory<number>(REMEMBERED_REFUSALS);
   const asked = new Map<string, Promise<Readonly<Record<string, unknown>>>>();
   let quietUntil = 0;
 
   async function verify(token: string, expectation: TokenExpectation): Promise<VerifiedToken> {
     const { now } = expectation;
-    if (inactive.find(token) === true) throw refused();
+    if (now < (inactive.find(token) ?? 0)) throw refused();
     const response = await askOnce(token, now);
     if (response['active'] !== true) {
-      inactive.keep(token, true);
+      inactive.keep(token, now + REFUSED_FOR);
       throw refused();
     }
     const answered = completeClaims(response, issuer, now);

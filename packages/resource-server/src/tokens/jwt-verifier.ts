@@ -114,10 +114,19 @@ function sourceOf({
     timeout: options.timeout ?? defaultRemoteLimits.timeout,
   };
   const load = async (): Promise<KeySet> => {
-    if (jwks !== undefined) return jwks();
+    if (jwks !== undefined) return withDeadline(jwks(), remote.timeout);
     return (await askJson(jwksUri ?? (await findKeysUri(issuer, remote)), remote)) as KeySet;
   };
   return createKeySource(async () => usableKeys(await load(), algorithms), limits);
+}
+
+/** A promise that never comes must not hold all requests for ever. */
+function withDeadline<Value>(promise: Promise<Value>, milliseconds: number): Promise<Value> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`nothing came in ${milliseconds} ms`)), milliseconds);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
 /** @throws Error when no key is left that could verify anything. */

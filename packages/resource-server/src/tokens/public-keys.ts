@@ -1,6 +1,7 @@
 /** The public keys of an issuer, read from its key set: which of them may verify what. */
 import { type CryptoKey, compactVerify, importJWK, type JWK } from 'jose';
-import { createEs256, type VerifySignature } from './es256.ts';
+import { createEs256 } from './es256.ts';
+import { nodeCrypto } from './node-crypto.ts';
 
 /** Signature algorithms that can be allowed: asymmetric ones alone. @see RFC 8725 §3.1 */
 export const ALGORITHMS = {
@@ -80,13 +81,16 @@ function fits(jwk: unknown, algorithm: Algorithm): boolean {
   return operations === undefined || (Array.isArray(operations) && operations.includes('verify'));
 }
 
+/** `null` for what is no key after all: a set of such is as good as none. */
 function createPublicKey(jwk: JWK, algorithm: Algorithm): PublicKey | null {
+  const publicJwk = publicMembersOf(jwk);
+  if (!isKey(publicJwk)) return null;
   if (algorithm === 'ES256') {
-    const verify = createEs256Safely(jwk);
+    const verify = createEs256({ x: String(jwk.x), y: String(jwk.y) });
     if (verify !== null)
       return { verify: (_token, signingInput, signature) => verify(signingInput, signature) };
   }
-  const imported = importPublicKey(jwk, algorithm);
+  const imported = importPublicKey(publicJwk, algorithm);
   return {
     async verify(token) {
       const key = await imported;
@@ -99,20 +103,25 @@ function createPublicKey(jwk: JWK, algorithm: Algorithm): PublicKey | null {
   };
 }
 
-function createEs256Safely({ x, y }: JWK): VerifySignature | null {
+/** Whether the numbers make a key. Where there is no `node:crypto`, that shows when it is used. */
+function isKey(jwk: JWK): boolean {
   try {
-    return createEs256({ x: String(x), y: String(y) });
+    nodeCrypto?.createPublicKey({ key: { ...jwk }, format: 'jwk' });
+    return true;
   } catch {
-    return () => false;
+    return false;
   }
 }
 
 /** Only what makes the key public is handed on. */
-async function importPublicKey(jwk: JWK, algorithm: Algorithm): Promise<CryptoKey | null> {
-  const { kty, crv, x, y, n, e } = jwk;
+function publicMembersOf({ kty, crv, x, y, n, e }: JWK): JWK {
   const members = Object.entries({ kty, crv, x, y, n, e }).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(members) as JWK;
+}
+
+async function importPublicKey(jwk: JWK, algorithm: Algorithm): Promise<CryptoKey | null> {
   try {
-    const key = await importJWK(Object.fromEntries(members) as JWK, algorithm);
+    const key = await importJWK(jwk, algorithm);
     return key instanceof Uint8Array ? null : key;
   } catch {
     return null;
