@@ -156,7 +156,7 @@ input[role=switch]:checked {
 
 
 .picture { width: 192px; max-width: 100%; height: auto; border-radius: 8px; }
-.codes { display: grid; grid-template-columns: 1fr 1fr; gap: 8px; list-style: none; }
+.codes { display: grid; grid-template-columns: repeat(auto-fill, minmax(168px, 1fr)); gap: 8px; list-style: none; }
 .ways { display: grid; gap: 16px; }
 /* The answers, and where they lead, stay in sight however much is asked. */
 .foot { position: sticky; bottom: 0; padding: 8px 0; margin-bottom: -8px; background: var(--card); }
