@@ -5,6 +5,7 @@ import { Command } from 'commander';
 import { exitCodeOf } from './client/exit-codes.ts';
 import { defineAccounts } from './commands/accounts.ts';
 import { defineCall } from './commands/call.ts';
+import { defineCompletion } from './commands/completion.ts';
 import { defineConnect } from './commands/connect.ts';
 import { defineDoctor } from './commands/doctor.ts';
 import { defineEvents } from './commands/events.ts';
@@ -32,6 +33,7 @@ const commands: readonly ((program: Command, surroundings: Surroundings) => void
   defineCall,
   defineConnect,
   defineDoctor,
+  defineCompletion,
 ];
 
 const manifest: { readonly version: string } = JSON.parse(

@@ -1,10 +1,11 @@
 /** The commands of the client, the real ones in processes of their own, against a real server and a person who signs in. */
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createPerson } from '../../../tests/support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
-import { type Computer, createComputer } from './support/command.ts';
+import { type Computer, createComputer, main } from './support/command.ts';
 
 let server: Portcullis;
 let computer: Computer;
@@ -214,6 +215,36 @@ describe('T146 secrets', () => {
     await new Promise((resolve) => child.once('close', resolve));
     clearInterval(watch);
     expect([...seen].join('\n')).not.toContain(SECRET);
+  });
+});
+
+// A pseudo-terminal by the program `script`, as Linux has it.
+describe.skipIf(!existsSync('/usr/bin/script') || process.platform !== 'linux')('on a terminal', () => {
+  function onTerminal(words: readonly string[], environment: Readonly<Record<string, string>> = {}): string {
+    const line = [process.execPath, '--conditions=source', main, ...words]
+      .map((word) => `'${word}'`)
+      .join(' ');
+    const { stdout } = spawnSync('script', ['-qec', line, '/dev/null'], {
+      cwd: computer.folder,
+      env: { ...computer.environment, TERM: 'xterm', ...environment },
+      encoding: 'utf8',
+    });
+    return stdout;
+  }
+
+  it('T146 a token is not shown, unless that is asked for', async () => {
+    await run(['login', server.resource, '--account', 'screen']);
+    const words = ['token', server.resource, '--account', 'screen'];
+    const refused = onTerminal(words);
+    expect(refused).toContain('A token does not belong on a screen');
+    expect(refused).not.toMatch(/eyJ/);
+    expect(onTerminal([...words, '--show'])).toMatch(/^eyJ/);
+  });
+
+  it('there are colours, where they are welcome', () => {
+    const words = ['tools', server.resource, '--account', 'screen'];
+    expect(onTerminal(words)).toContain('\x1b[1mwhoami\x1b[22m');
+    expect(onTerminal(words, { NO_COLOR: '1' })).not.toContain('\x1b[1m');
   });
 });
 

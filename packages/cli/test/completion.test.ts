@@ -1,0 +1,66 @@
+/** `portcullis completion`: the scripts know every command, and bash completes by the one for bash. */
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { createComputer } from './support/command.ts';
+
+const computer = createComputer();
+afterAll(() => computer.leave());
+
+const commands = [
+  'up',
+  'users',
+  'login',
+  'logout',
+  'accounts',
+  'token',
+  'call',
+  'tools',
+  'connect',
+  'doctor',
+];
+
+it.each(['bash', 'zsh', 'fish'])('knows every command for %s', async (shell) => {
+  const { code, output, errors } = await computer.run(['completion', shell]);
+  expect([code, errors]).toEqual([0, '']);
+  for (const word of [...commands, 'users add', 'json', 'no-browser']) expect(output).toContain(word);
+});
+
+it('refuses a shell that it does not know', async () => {
+  const { code, errors } = await computer.run(['completion', 'cmd']);
+  expect([code, errors]).toEqual([1, expect.stringContaining('bash, zsh, fish')]);
+});
+
+describe('in bash', () => {
+  it.each([
+    ['portcullis log', ['login', 'logout']],
+    ['portcullis users dis', ['disable']],
+    ['portcullis doctor https://example.com --ht', ['--html']],
+    ['portcullis call https://example.com login --no', ['--no-browser']],
+    ['portcullis nothing', []],
+  ])('%s', async (line, expected) => {
+    const { output } = await computer.run(['completion', 'bash']);
+    const file = join(computer.folder, 'completion.bash');
+    writeFileSync(file, output);
+    const words = line.split(' ');
+    const script = `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _portcullis; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const found = execFileSync('bash', ['-c', script, 'bash', file, ...words], { encoding: 'utf8' });
+    expect(found.trim().split('\n').filter(Boolean).toSorted()).toEqual(expected);
+  });
+});
+
+describe('help', () => {
+  it.each(commands)('%s says what it does and what each option is for', async (command) => {
+    const { code, output } = await computer.run([command, '--help']);
+    expect(code).toBe(0);
+    const lines = output.split('\n').filter((line) => /^ {2}-/.test(line));
+    for (const line of lines) expect(line).toMatch(/^ {2}-.* {2,}\S/);
+    expect(output).toMatch(/^Usage: portcullis/);
+  });
+
+  it('lists the exit codes where they are used', async () => {
+    for (const command of ['login', 'call', 'doctor'])
+      expect((await computer.run([command, '--help'])).output).toMatch(/Exit codes:\n {2}0 {4}done\n/);
+  });
+});

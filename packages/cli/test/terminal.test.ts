@@ -1,0 +1,120 @@
+/** What a terminal gets, and what a pipe gets: the same streams with and without a screen. */
+import { PassThrough } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { cleanJson, cleanLine, cleanText } from '../src/terminal/clean.ts';
+import { createTerminal } from '../src/terminal/terminal.ts';
+
+function open(isTTY: boolean, environment: Record<string, string> = {}) {
+  const stream = () => Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY });
+  const [input, output, errors] = [stream(), stream(), stream()];
+  const terminal = createTerminal({ input, output, errors }, environment);
+  return {
+    terminal,
+    input,
+    said: () => String(errors.read() ?? ''),
+    printed: () => String(output.read() ?? ''),
+  };
+}
+
+describe('colours', () => {
+  it.each([
+    [true, {}, '\x1b[1mx\x1b[22m'],
+    [false, {}, 'x'],
+    [true, { NO_COLOR: '1' }, 'x'],
+    [true, { TERM: 'dumb' }, 'x'],
+  ])('a terminal: %s, %j → %j', (isTTY, environment, expected) => {
+    expect(open(isTTY, environment).terminal.styles.bold('x')).toBe(expected);
+  });
+});
+
+describe('progress', () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it('is silent for a second, then counts on one line, and takes it away again', () => {
+    const { terminal, said, printed } = open(true);
+    terminal.during('Asking');
+    vi.advanceTimersByTime(999);
+    expect(said()).toBe('');
+    vi.advanceTimersByTime(1001);
+    expect(said()).toBe('\r\x1b[2KAsking … 1 s\r\x1b[2KAsking … 2 s');
+    terminal.print('done\n');
+    expect([said(), printed()]).toEqual(['\r\x1b[2K', 'done\n']);
+    terminal.close();
+  });
+
+  it('is one line where there is no terminal, and nothing of it is on standard output', () => {
+    const { terminal, said, printed } = open(false);
+    terminal.during('Asking');
+    vi.advanceTimersByTime(60_000);
+    terminal.during('Waiting');
+    vi.advanceTimersByTime(500);
+    terminal.during(null);
+    vi.advanceTimersByTime(5000);
+    expect([said(), printed()]).toEqual(['Asking …\n', '']);
+  });
+});
+
+describe('questions', () => {
+  it('are asked on standard error, and answered line by line', async () => {
+    const { terminal, input, said, printed } = open(false);
+    input.write('first\nsecond\ny\nno\n');
+    expect(await terminal.ask('One? ')).toBe('first');
+    expect(await terminal.ask('Two? ')).toBe('second');
+    expect(await terminal.confirm('Really?')).toBe(true);
+    expect(await terminal.confirm('Sure?')).toBe(false);
+    expect([said(), printed()]).toEqual(['One? Two? Really? [y/N] Sure? [y/N] ', '']);
+    terminal.close();
+  });
+
+  it('end when the input does', async () => {
+    const { terminal, input } = open(false);
+    const asked = terminal.ask('Who? ');
+    input.end();
+    await expect(asked).rejects.toMatchObject({ code: 'cancelled' });
+    await expect(terminal.ask('Who? ')).rejects.toMatchObject({ code: 'cancelled' });
+  });
+
+  it('T146 about secrets show nothing of what is typed', async () => {
+    const { terminal, input, said } = open(true);
+    const asked = terminal.askSecret('Secret: ');
+    input.write('hunter2\r');
+    expect(await asked).toBe('hunter2');
+    expect(said()).toBe('Secret: \n');
+    const next = terminal.ask('Name: ');
+    input.write('ada\r');
+    expect(await next).toBe('ada');
+    expect(said()).toContain('ada');
+    terminal.close();
+  });
+});
+
+describe('T147 text of a stranger', () => {
+  it.each([
+    ['\x1b[31mred\x1b[0m', 'red'],
+    ['\x1b]0;title\x07text', 'text'],
+    ['\x1b]52;c;ZXZpbA==\x07text', 'text'],
+    ['\x1b]8;;https://evil.example\x1b\\link\x1b]8;;\x1b\\', 'link'],
+    ['over\rwritten', 'over\nwritten'],
+    ['\u009b31mred', 'red'],
+    ['a\u202eb\u2066c\u200bd', 'abcd'],
+    ['line\n\tindented', 'line\n\tindented'],
+    ['bell\x07back\x08space\x00', 'bellbackspace'],
+  ])('%j is shown as %j', (text, shown) => {
+    expect(cleanText(text)).toBe(shown);
+  });
+
+  it('stays on one line where it must', () => {
+    expect(cleanLine(' a\r\nb\u2028c\t ')).toBe('a b c');
+  });
+
+  it('is escaped in JSON, and comes back as it was', () => {
+    const value = { text: '\x1b[31m\u202e\u009b\u2028 ☕' };
+    expect(cleanJson(value)).not.toMatch(/[^\n\x20-\x7e☕]/);
+    expect(JSON.parse(cleanJson(value))).toEqual(value);
+  });
+});
