@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { type AddressBlock, isInBlock, readAddressBlock } from '@portcullis/protocol';
 
 /** What is known of the other end. */
-export interface Origin {
+interface Origin {
   /** Its IP address; `undefined` when nobody knows it. */
   readonly address: string | undefined;
   /** Whether a proxy of this server's own passed the request on. */

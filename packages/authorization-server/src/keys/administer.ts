@@ -24,7 +24,7 @@ export interface ListedKey {
  * and verifiers have to fetch it meanwhile. `compromised`: at once, and all others are gone with every access token that they
  * signed; refresh tokens live on.
  */
-export type Replacement = 'in-time' | 'at-once' | 'compromised';
+type Replacement = 'in-time' | 'at-once' | 'compromised';
 
 export interface KeyAdministration {
   /** Newest first. */
