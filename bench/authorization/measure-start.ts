@@ -8,7 +8,7 @@ import type { Effort } from './measure-flows.ts';
 import { newFolder, startPortcullis } from './portcullis.ts';
 
 const AIM = 400;
-const BUILT = 'packages/cli/dist/main.js';
+const BUILT = 'packages/cli/dist/bin.js';
 
 export async function measureStart(contenders: readonly Contender[], { rounds }: Effort): Promise<Part> {
   const kept = newFolder();

@@ -87,7 +87,7 @@ export async function startPortcullis(instance: Instance = {}): Promise<Server> 
   databases.set(port, database);
   const config = join(folder, 'config.json');
   writeFileSync(config, JSON.stringify({ clients: [MACHINE, APP], limits: LIMITS }));
-  const [node, ...rest] = nodeCommand(instance.main ?? 'packages/cli/src/main.ts', 'up');
+  const [node, ...rest] = nodeCommand(instance.main ?? 'packages/cli/src/bin.ts', 'up');
   const [, , application = ''] = nodeCommand('bench/servers/application.ts');
   return start({
     command: [node, ...(instance.nodeOptions ?? []), ...rest],
