@@ -169,3 +169,54 @@ describe('examples/express', () => {
     child.kill();
   });
 });
+
+describe('examples/hono', () => {
+  const VERSION = 'io.modelcontextprotocol/protocolVersion';
+  const meta = {
+    [VERSION]: '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+
+  it('[S-HTTP-31 S-HTTP-32 S-HTTP-33] judges the token first, and leaves version and method to the server behind', async () => {
+    const { child, resource } = await run('hono');
+    const token = await issue(resource, 'alice', 'greet');
+    const send = (
+      isSignedIn: boolean,
+      method: string,
+      version: string | null = null,
+      message: { readonly method: string } | null = null,
+    ): Promise<Response> =>
+      fetch(resource, {
+        method,
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          ...(isSignedIn && { authorization: `Bearer ${token}` }),
+          ...(version !== null && { 'mcp-protocol-version': version, 'mcp-method': message?.method ?? '' }),
+        },
+        ...(message !== null && { body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }) }),
+      });
+    const list = { method: 'tools/list', params: { _meta: meta } };
+    const future = { method: 'tools/list', params: { _meta: { ...meta, [VERSION]: '2099-01-01' } } };
+    const unknown = { method: 'notes/burn', params: { _meta: meta } };
+    const cases = [
+      ['GET', null, null, 405],
+      ['DELETE', null, null, 405],
+      ['POST', null, list, 400],
+      ['POST', '2025-11-25', list, 400],
+      ['POST', '2099-01-01', future, 400],
+      ['POST', '2026-07-28', unknown, 404],
+      ['POST', '2026-07-28', list, 200],
+    ] as const;
+    for (const [method, version, message, status] of cases) {
+      expect((await send(false, method, version, message)).status).toBe(401);
+      const response = await send(true, method, version, message);
+      expect([method, version, response.status]).toEqual([method, version, status]);
+      if (status === 405) expect(response.headers.get('allow')).toBe('POST');
+      if (version === '2099-01-01') expect(await response.text()).toContain('"supported":["2026-07-28"]');
+      if (status === 404) expect(await response.text()).toContain('-32601');
+    }
+    child.kill();
+  });
+});

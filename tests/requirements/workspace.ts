@@ -7,10 +7,11 @@ import type { Requirement } from './coverage.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The store contract is a suite that every store's tests run, so what it names counts too. */
+/** The store contract is a suite that every store's tests run, the guard's that every adapter's run: what they name counts too. */
 const testFiles = [
   'packages/*/test/**/*.test.ts',
   'packages/store/src/contract.ts',
+  'packages/resource-server/test/adapter-suite.ts',
   'examples/*/test/**/*.test.ts',
   'tests/**/*.test.ts',
 ];

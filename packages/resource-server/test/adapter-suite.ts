@@ -248,7 +248,7 @@ export function describeAdapter(name: string, start: Start): void {
           ['with a wrong signature', async () => tampered(await issuer.token())],
           ['with a word that is no token', () => 'not-a-token'],
         ],
-        '[S-VAL-1 S-VAL-2 S-VAL-3 S-JWT-63 S-BEAR-64 S-ERR-401] a token',
+        '[S-VAL-1 S-VAL-2 S-VAL-3 S-JWT-63 S-BEAR-64 S-ERR-401 X-CC-14] a token',
       );
 
       it('[S-JWT-63] takes a clock that is a little off', async () => {
@@ -515,7 +515,7 @@ export function describeAdapter(name: string, start: Start): void {
         ],
         ['a method', { method: 'server/discover' }, 'base other'],
       ])(
-        '[S-403-22 S-403-26 S-403-30 S-403-31 S-MIN-40] names all scopes of %s at once',
+        '[S-403-22 S-403-26 S-403-30 S-403-31] names all scopes of %s at once',
         async (_, message, needed) => {
           const { send } = await serve(byTool);
           const body = JSON.stringify(message);
@@ -529,6 +529,15 @@ export function describeAdapter(name: string, start: Start): void {
           expect(twin.json['body']).toBe(body);
         },
       );
+
+      it('[S-SCOPE-21 S-SCOPE-22 S-SCOPE-23] may need scopes that the metadata does not name: it names those to begin with', async () => {
+        const { send } = await serve(byTool);
+        const token = bearer(await issuer.token({ scope: 'base' }));
+        const { json } = await send({ method: 'POST', body: JSON.stringify(call('add_note')), ...token });
+        expect(json['scope']).toBe('base notes:write');
+        expect((await send({ path: METADATA_PATH })).json['scopes_supported']).toEqual(['base']);
+        expect((await send({})).headers.get('www-authenticate')).toContain('scope="base"');
+      });
 
       it('[S-MIN-42] tells the log what was needed, what was granted, and on which token', async () => {
         const { send } = await serve(byTool);
@@ -600,7 +609,7 @@ export function describeAdapter(name: string, start: Start): void {
         );
       });
 
-      it('turns what the application finds out late into a challenge', async () => {
+      it('[S-403-20 S-MIN-40] turns what the application finds out late into a challenge', async () => {
         const { send } = await serve({}, () => {
           throw new OAuthError('insufficient_scope', 'This note needs more.', { scopes: ['notes:own'] });
         });
@@ -920,6 +929,12 @@ export function describeAdapter(name: string, start: Start): void {
         expect(response.status).toBe(200);
         const [, origin] = headers;
         expect(response.headers.get('access-control-allow-origin')).toBe(origin?.[1] ?? null);
+      });
+
+      it('[S-LOCAL-40] a server on this computer asks for a token too', async () => {
+        const { send } = await serve(local);
+        expect((await send({ headers: [['host', 'localhost']] })).status).toBe(401);
+        expect(reached).toEqual([]);
       });
 
       it('T100 preflights from elsewhere are answered, and allowed nothing', async () => {
