@@ -35,9 +35,13 @@ export interface Session {
 export interface SignInOptions {
   /** Sent as `prompt`, for example `select_account`. */
   readonly prompt?: string;
+  /** Asked for beside what the session has; `confirmStepUp` may decline. */
+  readonly scopes?: Scopes;
 }
 
-export interface BeginOptions extends SignInOptions {
+export interface BeginOptions {
+  /** Sent as `prompt`, for example `select_account`. */
+  readonly prompt?: string;
   /** Where the browser comes back to. */
   readonly redirectUri: string;
   /** What the answer has to be completed with, such as the session of the person at this host. */
@@ -92,8 +96,12 @@ export function createClient(options: ClientOptions): Client {
     fetch: createAuthorizedFetch(configuration, access, nonces, identifier),
     discover: async () => find(await provoke(configuration)),
     session,
-    async signIn({ prompt } = {}) {
-      await access.obtain(await provoke(configuration), prompt ?? null);
+    async signIn({ prompt, scopes } = {}) {
+      const found = await provoke(configuration);
+      const challenge = scopes === undefined ? found : { ...found, scopes };
+      const standing = scopes === undefined ? null : ((await access.record())?.tokens ?? null);
+      if (standing === null) await access.obtain(challenge, prompt ?? null);
+      else await access.stepUp(standing, challenge);
       return requireSession();
     },
     async begin({ redirectUri, binding, prompt }) {

@@ -3,10 +3,11 @@ import '../../../tests/support/foreign-packages.ts';
 import * as modern from '@modelcontextprotocol/client';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createPerson } from '../../../tests/support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
-import { createMemoryStore } from '../src/index.ts';
+import { ClientError, createMemoryStore } from '../src/index.ts';
+import { createMcpProvider } from '../src/mcp.ts';
 import { createNodeClient, type NodeClientOptions } from '../src/node.ts';
 
 let server: Portcullis;
@@ -113,4 +114,83 @@ it('T124 a refresh whose answer was lost on its way is repeated, and the session
     expect((await call()).status).toBe(200);
   }
   expect([lost, opened.length]).toEqual([1, 1]);
+});
+
+/** A session of either SDK whose transport knows the provider only. */
+const byProvider = [
+  {
+    name: '1.x',
+    async connect(url: string, authProvider: ReturnType<typeof createMcpProvider>) {
+      const client = new Client(info);
+      await client.connect(new StreamableHTTPClientTransport(new URL(url), { authProvider }));
+      return client;
+    },
+  },
+  {
+    name: '2.x',
+    async connect(url: string, authProvider: ReturnType<typeof createMcpProvider>) {
+      const client = new modern.Client(info);
+      await client.connect(new modern.StreamableHTTPClientTransport(new URL(url), { authProvider }));
+      return client;
+    },
+  },
+];
+
+describe.each(byProvider)('as the provider of SDK $name', ({ connect }) => {
+  it('signs in before the first request, and uses the session later', async () => {
+    const store = createMemoryStore();
+    const { client, opened } = createOwnersClient({ store });
+    const first = await connect(server.resource, createMcpProvider(client));
+    expect(await first.callTool({ name: 'whoami', arguments: {} })).not.toHaveProperty('isError', true);
+    await first.close();
+    const later = createOwnersClient({ store });
+    const second = await connect(server.resource, createMcpProvider(later.client));
+    expect(await second.callTool({ name: 'whoami', arguments: {} })).not.toHaveProperty('isError', true);
+    await second.close();
+    expect([opened.length, later.opened.length]).toEqual([1, 0]);
+  });
+
+  it('asks for the scopes that a call lacks, and keeps those that it had', async () => {
+    const added: (readonly string[])[] = [];
+    const { client, opened } = createOwnersClient({
+      scopes: { only: ['notes:read'] },
+      async confirmStepUp(scopes) {
+        added.push(scopes);
+        return true;
+      },
+    });
+    const session = await connect(server.resource, createMcpProvider(client));
+    const call = () => session.callTool({ name: 'add_note', arguments: { text: 'milk' } });
+    await call().catch(() => undefined);
+    expect(await call()).not.toHaveProperty('isError', true);
+    expect([added, opened.length]).toEqual([[['notes:write']], 2]);
+    expect((await client.session())?.scopes.toSorted()).toEqual(['notes:read', 'notes:write']);
+    await session.close();
+  });
+
+  it('gets a new token for one that was revoked meanwhile', async () => {
+    const { client, opened } = createOwnersClient();
+    const session = await connect(server.resource, createMcpProvider(client));
+    const revoked = await client.accessToken();
+    const { clientId = '' } = (await client.session()) ?? {};
+    const form = new URLSearchParams({ token: revoked ?? '', client_id: clientId });
+    expect((await fetch(`${server.url}/revoke`, { method: 'POST', body: form })).status).toBe(200);
+    const call = () => session.callTool({ name: 'whoami', arguments: {} });
+    await call().catch(() => undefined);
+    expect(await call()).not.toHaveProperty('isError', true);
+    expect(await client.accessToken()).not.toBe(revoked);
+    expect(opened.length).toBeLessThanOrEqual(2);
+    await session.close();
+  });
+
+  it('says so when nobody signs in', async () => {
+    const { client } = createOwnersClient({
+      browser: {
+        async open() {
+          throw new ClientError('sign_in_needed', 'Nobody is here.');
+        },
+      },
+    });
+    await expect(connect(server.resource, createMcpProvider(client))).rejects.toThrow('Nobody is here.');
+  });
 });
