@@ -20,7 +20,7 @@ const words = process.argv.slice(2);
 const flags = new Map(words.filter((word) => word.startsWith('--')).map(readFlag));
 const effort: Effort = flags.has('quick')
   ? { rounds: 1, seconds: 1, warmUp: 0.5, tries: 1 }
-  : { rounds: 3, seconds: 2, warmUp: 1, tries: 4 };
+  : { rounds: 3, seconds: 2, warmUp: 2, tries: 2 };
 const only = flags.get('only') ?? '';
 const contenders = [portcullis, oidcProvider, mcpSdk(false), mcpSdk(true)].filter(({ name }) =>
   name.toLowerCase().includes(only.toLowerCase()),

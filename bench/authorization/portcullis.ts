@@ -87,7 +87,9 @@ export async function startPortcullis(instance: Instance = {}): Promise<Server> 
   databases.set(port, database);
   const config = join(folder, 'config.json');
   writeFileSync(config, JSON.stringify({ clients: [MACHINE, APP], limits: LIMITS }));
-  const [node, ...rest] = nodeCommand(instance.main ?? 'packages/cli/src/bin.ts', 'up');
+  const [node, ...words] = nodeCommand(instance.main ?? 'packages/cli/src/bin.ts', 'up');
+  // What was built stands on what was built.
+  const rest = words.filter((word) => instance.main === undefined || !word.startsWith('--conditions'));
   const [, , application = ''] = nodeCommand('bench/servers/application.ts');
   return start({
     command: [node, ...(instance.nodeOptions ?? []), ...rest],
