@@ -178,6 +178,8 @@ describe('the way back to the app', () => {
   it('leads back with the refusal when the person declines, by keyboard alone', async () => {
     const { page, context } = await visit();
     await page.goto(await requestBy(`http://localhost:${callback.port}/callback`));
+    // The browser gives the focus when it first draws the page, which may be after it has loaded.
+    await page.waitForSelector('#email:focus');
     await page.keyboard.type(EMAIL);
     await page.keyboard.press('Tab');
     await page.keyboard.type(PASSWORD);
