@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createPerson } from '../../../tests/support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
+import { createWorld } from '../../client/test/support/world.ts';
 import { type Computer, createComputer, main } from './support/command.ts';
 
 let server: Portcullis;
@@ -168,6 +169,74 @@ it('--no-browser ends with 3 when nobody pastes anything', async () => {
   expect(errors).toContain('portcullis: Nobody answered.');
 });
 
+describe('with a scripted server', () => {
+  it('--device shows a code, and waits for the person', async () => {
+    const world = await createWorld();
+    const { as } = world;
+    as.on('GET /.well-known/oauth-authorization-server', {
+      body: {
+        issuer: as.origin,
+        token_endpoint: `${as.origin}/token`,
+        registration_endpoint: `${as.origin}/register`,
+        device_authorization_endpoint: `${as.origin}/device`,
+        response_types_supported: ['code'],
+        code_challenge_methods_supported: ['S256'],
+      },
+    });
+    as.on('POST /device', {
+      body: {
+        device_code: 'kept-secret',
+        user_code: 'WDJB-MJHT\x1b[2J',
+        verification_uri: `${as.origin}/activate`,
+        expires_in: 600,
+        interval: 0,
+      },
+    });
+    const { code, output, errors } = await run(['login', world.serverUrl, '--device', '--json']);
+    expect(code).toBe(0);
+    expect(errors).toContain(`Open ${as.origin}/activate on any device, and enter WDJB-MJHT`);
+    expect(JSON.parse(output)).toMatchObject({ server: world.serverUrl, scheme: 'Bearer' });
+    expect(output + errors).not.toMatch(/kept-secret|\p{Cc}\[|at-/u);
+  });
+
+  it('T147 shows nothing of an answer that could control a terminal', async () => {
+    const world = await createWorld();
+    const evil = '\x1b]0;owned\x07\x1b[31mred\r\u202e';
+    world.server.on('/mcp', ({ body }) => {
+      const { id, method } = JSON.parse(body || '{}');
+      const tool = {
+        name: `x${evil}`,
+        description: evil,
+        inputSchema: { properties: { [evil]: { type: evil } } },
+      };
+      const content = [
+        { type: 'text', text: evil },
+        { type: 'image', data: 'AAAA', mimeType: evil },
+      ];
+      const results: Record<string, object> = {
+        'server/discover': { supportedVersions: ['2026-07-28'] },
+        'tools/list': { tools: [tool] },
+        'tools/call': { content },
+      };
+      if (method === 'tools/call' && body.includes('"refuse"'))
+        return { body: { jsonrpc: '2.0', id, error: { code: -1, message: evil } } };
+      return { body: { jsonrpc: '2.0', id, result: results[method] } };
+    });
+    const runs = [
+      await run(['tools', world.serverUrl]),
+      await run(['tools', world.serverUrl, '--json']),
+      await run(['call', world.serverUrl, 'any']),
+      await run(['call', world.serverUrl, 'any', '--json']),
+      await run(['call', world.serverUrl, 'refuse']),
+    ];
+    expect(runs.map(({ code }) => code)).toEqual([0, 0, 0, 0, 2]);
+    for (const { output, errors } of runs) {
+      expect((output + errors).replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+      expect(output + errors).toContain('red');
+    }
+  });
+});
+
 describe('T146 secrets', () => {
   const SECRET = 'kept-in-a-file-and-nowhere-else-0123456789';
   const asApplication = [
@@ -219,12 +288,13 @@ describe('T146 secrets', () => {
 });
 
 // A pseudo-terminal by the program `script`, as Linux has it.
-describe.skipIf(!existsSync('/usr/bin/script') || process.platform !== 'linux')('on a terminal', () => {
+const pseudoTerminal = '/usr/bin/script';
+describe.skipIf(!existsSync(pseudoTerminal) || process.platform !== 'linux')('on a terminal', () => {
   function onTerminal(words: readonly string[], environment: Readonly<Record<string, string>> = {}): string {
     const line = [process.execPath, '--conditions=source', main, ...words]
       .map((word) => `'${word}'`)
       .join(' ');
-    const { stdout } = spawnSync('script', ['-qec', line, '/dev/null'], {
+    const { stdout } = spawnSync(pseudoTerminal, ['-qec', line, '/dev/null'], {
       cwd: computer.folder,
       env: { ...computer.environment, TERM: 'xterm', ...environment },
       encoding: 'utf8',

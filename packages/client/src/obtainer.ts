@@ -18,7 +18,7 @@ import type { Tokens } from './tokens/tokens.ts';
 export type Planner = (discovery: Discovery) => ScopePlan | null | Promise<ScopePlan | null>;
 
 /** Everything that is known before anybody is asked. */
-export interface Prepared {
+interface Prepared {
   readonly discovery: Discovery;
   readonly plan: ScopePlan;
   /** The key that the token will be bound to; `null`: a bearer token. */
