@@ -194,6 +194,25 @@ describe('registrations', () => {
   });
 });
 
+describe('authorization requests', () => {
+  it('of people who are not signed in keep few rows, whoever floods, and no one else out', async () => {
+    const t = await setScene({ limits: { authorizations: { burst: 3, perMinute: 6 } } });
+    const known = t.stranger('192.0.2.7');
+    await known.signIn(requestOf());
+    const flood = t.stranger('192.0.2.7');
+    for (let count = 0; count < 2; count++) expect((await flood.open(requestOf())).path).toMatch(/^\/login/);
+    const before = t.snapshot();
+    const refused = await flood.open(requestOf({ state: 'x'.repeat(4000) }));
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '10']);
+    expect(t.snapshot()).toBe(before);
+    // Who has signed in and who comes from elsewhere do not notice; whoever waits may come again.
+    expect((await known.open(requestOf())).path).toMatch(/^\/consent/);
+    expect((await t.stranger('192.0.2.8').open(requestOf())).path).toMatch(/^\/login/);
+    t.clock.now += 10;
+    expect((await flood.open(requestOf())).path).toMatch(/^\/login/);
+  });
+});
+
 describe('sign-ins', () => {
   it('T075 to one account from one network are counted over processes and restarts', async () => {
     const t = await setScene({ limits: { signIns: { burst: 3, perMinute: 1 } } });

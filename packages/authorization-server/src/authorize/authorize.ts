@@ -21,12 +21,13 @@ import { type Admitted, refuseRequest } from './refuse-request.ts';
 import type { Rooms } from './rooms.ts';
 
 export function createAuthorize(rooms: Rooms): readonly Route[] {
-  const { edge, sessions } = rooms;
+  const { checkOpening, edge, sessions } = rooms;
   return [
-    edge.route('GET', '/authorize', async (request) => {
+    edge.route('GET', '/authorize', async (request, peer) => {
       const parameters = readParameters(new URL(request.url).searchParams);
       const admitted = await admit(rooms, parameters);
       const person = await sessions.find(request).catch(() => null);
+      if (person === null) checkOpening(peer);
       try {
         return await open(rooms, request, { ...admitted, parameters, person });
       } catch (error) {

@@ -13,6 +13,7 @@ import { createAccountLinks } from '../home/account-links.ts';
 import { createCodes } from '../home/codes.ts';
 import { createConnections } from '../home/connections.ts';
 import { createPasskeyPages } from '../home/passkeys.ts';
+import { createCheckOpening } from '../limits/openings.ts';
 import { createAssets } from '../pages/assets.ts';
 import { defineCookie } from '../pages/cookies.ts';
 import { createFrame } from '../pages/layout.ts';
@@ -71,6 +72,7 @@ export function createInteraction(
     sessions: createSessions(configuration),
     formTokens: createFormTokens(configuration),
     browser: defineCookie(configuration.issuer, 'browser'),
+    checkOpening: createCheckOpening(configuration),
   };
   const signIn = createSignIn(configuration, passwords);
   const factors = createSecondFactors(configuration);

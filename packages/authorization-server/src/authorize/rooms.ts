@@ -2,6 +2,7 @@
 import type { Sessions } from '../accounts/sessions.ts';
 import type { FindClient } from '../clients/find-client.ts';
 import type { Configuration } from '../configuration.ts';
+import type { CheckOpening } from '../limits/openings.ts';
 import type { Cookie } from '../pages/cookies.ts';
 import type { Frame } from '../pages/layout.ts';
 import type { FormTokens } from './form-tokens.ts';
@@ -14,6 +15,8 @@ export interface Rooms {
   readonly formTokens: FormTokens;
   /** Binds transactions to the browser that began them. */
   readonly browser: Cookie;
+  /** Holds back networks whose strangers begin too much. */
+  readonly checkOpening: CheckOpening;
   readonly frame: Frame;
   readonly edge: PageEdge;
 }

@@ -13,6 +13,8 @@ export interface LimitOptions {
   readonly networkFailures?: Rate;
   /** Registrations from one network, over all processes. */
   readonly registrations?: Rate;
+  /** Authorization requests of people who are not signed in, from one network, in each process. */
+  readonly authorizations?: Rate;
   /** Attempts to sign in to one account from one network, over all processes. */
   readonly signIns?: Rate;
 }
@@ -21,7 +23,7 @@ export type LimitRules = Readonly<Required<LimitOptions>>;
 
 /**
  * Nobody who means well meets one of these. A platform that sends the traffic of all its users from a few addresses is one
- * network, so a network is never limited in what it does with success, but for registrations.
+ * network, so a network is never limited in what it does with success, but for what a stranger can make this server keep.
  */
 export const defaultLimits: LimitRules = {
   refreshes: { burst: 300, perMinute: 60 },
@@ -29,6 +31,7 @@ export const defaultLimits: LimitRules = {
   clientFailures: { burst: 10, perMinute: 6 },
   networkFailures: { burst: 100, perMinute: 60 },
   registrations: { burst: 300, perMinute: 30 },
+  authorizations: { burst: 600, perMinute: 300 },
   signIns: { burst: 20, perMinute: 2 },
 };
 
