@@ -1,4 +1,5 @@
 /** Clearing the store of what nobody can use any more, a little at a time. */
+import { setImmediate as immediate } from 'node:timers/promises';
 import type { AuthorizationStore } from '@portcullis/authorization-server/ports';
 import { reasonOf } from './faults.ts';
 import type { Log } from './log.ts';
@@ -6,6 +7,8 @@ import type { Log } from './log.ts';
 const EVERY = 60_000;
 /** Rows of each kind at a time, so that no sweep keeps a request waiting for long. */
 const MOST = 500;
+/** Steps of one sweep: what is left after them waits for the next. */
+const MOST_STEPS = 200;
 
 /** Sweeps every minute. The answer ends that, after a sweep under way. */
 export function keepSwept(store: AuthorizationStore, log: Log): () => Promise<void> {
@@ -24,8 +27,16 @@ export function keepSwept(store: AuthorizationStore, log: Log): () => Promise<vo
 
 async function sweepOnce(store: AuthorizationStore, log: Log): Promise<void> {
   try {
-    await store.sweep(Math.floor(Date.now() / 1000), MOST);
+    await sweepAll(store, Math.floor(Date.now() / 1000));
   } catch (error) {
     log({ type: 'sweep.failed', reason: reasonOf(error) });
+  }
+}
+
+/** Sweeps in small steps, between which requests have their turn, until nothing is left or it has been enough. */
+export async function sweepAll(store: Pick<AuthorizationStore, 'sweep'>, now: number): Promise<void> {
+  for (let step = 0; step < MOST_STEPS; step++) {
+    if ((await store.sweep(now, MOST)) < MOST) return;
+    await immediate();
   }
 }
