@@ -9,7 +9,8 @@ const config: ViteUserConfig = defineConfig({
   test: {
     include: ['packages/*/test/**/*.test.ts', 'examples/*/test/**/*.test.ts', 'tests/**/*.test.ts'],
     globalSetup: ['tests/support/global-setup.ts'],
-    testTimeout: 20_000,
+    maxWorkers: '100%',
+    testTimeout: 30_000,
     hookTimeout: 60_000,
   },
 });
