@@ -137,7 +137,8 @@ async function createServer(parts: Parts, resource: string): Promise<Authorizati
 function nameSetting(fault: string): string {
   if (fault.startsWith('issuer')) return fault.replace('issuer', titleOf('publicUrl'));
   if (fault.startsWith('resources')) return `${titleOf('app')}: ${fault}`;
-  if (fault.startsWith('sealingKey')) return `${titleOf('keyFile')}: ${fault}`;
+  if (fault.startsWith('sealingKey'))
+    return `${titleOf('key')} or ${titleOf('keyFile')}: ${fault.replace('sealingKey', 'the sealing key')}`;
   return `${variableOf('config')}: ${fault}`;
 }
 

@@ -59,7 +59,7 @@ export const english = {
   'ready.title': 'Account ready',
   'ready.heading': 'Your account is ready',
   'ready.next':
-    'Now connect an app. It will bring you here and ask for your permission. Later you see on the page {connections} what has access.',
+    'Now connect an app. It will bring you here and ask for your permission. Afterwards the page {connections} shows what has access.',
   'sign-out': 'sign out',
   'notice.takes-to': 'This takes you to {place}',
   'notice.for-developers': 'For the developer of the app: {sentence}',
