@@ -176,6 +176,15 @@ const broken: readonly Broken[] = [
     expect: ['null, you'],
   },
   {
+    description: 'metadata of the oldest revision without PKCE',
+    settings: {
+      resourceMetadata: false,
+      oneOrigin: true,
+      metadata: { code_challenge_methods_supported: undefined },
+    },
+    expect: ['AS-META-62, authorization server'],
+  },
+  {
     description: 'a registration that is refused',
     change: ({ as }) => as.on('POST /register', { status: 400, body: { error: 'invalid_redirect_uri' } }),
     expect: ['AS-DCR-60, authorization server'],
@@ -236,6 +245,11 @@ describe('with a scripted server', () => {
     expect(faults(report)).toEqual([]);
     expect(report.revision).toBe('2025-03-26');
     expect(report.decisions[0]?.reason).toContain('no place has protected resource metadata');
+    const bare = await look(
+      await createWorld({ resourceMetadata: false, oneOrigin: true, serverMetadata: false }),
+    );
+    expect(faults(bare)).toEqual([]);
+    expect(bare.decisions[1]?.reason).toContain('the default paths count');
   });
 
   it.each(broken)(

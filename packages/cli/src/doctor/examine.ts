@@ -145,7 +145,7 @@ export async function examine(options: ExaminationOptions): Promise<Report> {
       for (const issuer of found) {
         const places = serverMetadataUrls(issuer, ['oauth', 'oidc']);
         const answers = metadata.filter(({ url }) => places.includes(url));
-        if (answers.length > 0 && !isOld) judge('authorization server', checkServerMetadata(answers, issuer));
+        if (answers.length > 0) judge('authorization server', checkServerMetadata(answers, issuer));
       }
     }
     if ('failure' in found) {
