@@ -8,7 +8,7 @@ import type { AccountRecord, PasskeyRecord } from '../ports/index.ts';
 import { type Challenges, createChallenges } from './challenges.ts';
 
 /** What a page gives to the browser as JSON. */
-export type PasskeyOptions = Readonly<Record<string, unknown>>;
+type PasskeyOptions = Readonly<Record<string, unknown>>;
 
 /** The proof that a passkey of an account was used. */
 interface PasskeySignIn {

@@ -7,7 +7,7 @@ import { hashSecret } from '../secrets.ts';
 import { base32, stepOf } from './totp.ts';
 
 /** What somebody needs to tell the app. */
-export interface AppSetup {
+interface AppSetup {
   /** In base32. */
   readonly secret: string;
   /** What the picture says. */

@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto';
 
 /** Seconds that a code stands for. */
-export const STEP = 30;
+const STEP = 30;
 const DIGITS = 6;
 /** Clocks of telephones may be one step off. */
 const DRIFT = 1;

@@ -11,7 +11,7 @@ const COOKIE = 'portcullis-language';
 /** A year, in seconds. */
 const KEPT = 31_536_000;
 
-export function languageOf({ headers }: Request): Language {
+function languageOf({ headers }: Request): Language {
   const sent = headers.get('cookie')?.split(';') ?? [];
   const chosen = sent.map((pair) => pair.trim().split('=')).find(([name]) => name === COOKIE)?.[1];
   return readLanguage(chosen) ?? preferredLanguage(headers.get('accept-language'));
@@ -30,7 +30,7 @@ export function inTheirLanguage(routesIn: (language: Language) => readonly Route
 }
 
 /** Where the switch leads to. */
-export const LANGUAGE_PATH = '/language';
+const LANGUAGE_PATH = '/language';
 
 /** A link that sets the cookie and leads back to the page where it stood: the one link of ours that says where it stood. */
 export function createLanguage({ configuration, edge, frame }: Rooms): Route {

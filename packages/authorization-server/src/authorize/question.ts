@@ -12,7 +12,7 @@ import type { ResourceDefinition } from '../configuration.ts';
 type Rules = Pick<ResourceDefinition, 'scopes' | 'hierarchy' | 'requiredScopes'>;
 
 /** A scope that is asked for. */
-export interface AskedScope {
+interface AskedScope {
   readonly scope: string;
   /** Whether it comes to others that the client holds already. */
   readonly isNew: boolean;

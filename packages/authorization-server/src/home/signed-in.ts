@@ -10,7 +10,7 @@ import { type HomePage, homePaths } from '../pages/tabs.ts';
 import type { Peer, Route } from '../routes.ts';
 
 /** Who asks for what. */
-export interface Visit {
+interface Visit {
   readonly request: Request;
   readonly peer: Peer;
   readonly person: Person;

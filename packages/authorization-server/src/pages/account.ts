@@ -8,7 +8,7 @@ import { happened, tabs } from './tabs.ts';
 import { ago } from './times.ts';
 
 /** A browser in which somebody is signed in. */
-export interface SignedInBrowser {
+interface SignedInBrowser {
   /** What a form names it by. */
   readonly id: string;
   readonly name: string | null;

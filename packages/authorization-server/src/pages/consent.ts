@@ -29,7 +29,7 @@ export interface ConsentPage {
 }
 
 /** Something that the app could do. */
-export interface AskedPower {
+interface AskedPower {
   readonly scope: string;
   /** For people. */
   readonly sentence: string;
@@ -41,9 +41,7 @@ export interface AskedPower {
 }
 
 /** The workspace that the app will use, or those that it could; none where there are none. */
-export type ChosenWorkspace =
-  | { readonly chosen: NamedWorkspace }
-  | { readonly choices: readonly NamedWorkspace[] };
+type ChosenWorkspace = { readonly chosen: NamedWorkspace } | { readonly choices: readonly NamedWorkspace[] };
 
 interface NamedWorkspace {
   readonly id: string;
@@ -51,7 +49,7 @@ interface NamedWorkspace {
 }
 
 /** A protected server. */
-export interface Place {
+interface Place {
   readonly name: string;
   /** Host and path. */
   readonly place: string;
@@ -63,7 +61,7 @@ export interface AskedResource extends Place {
 }
 
 /** Where the browser goes afterwards: a host, in punycode where it is not ASCII, or a scheme. */
-export interface ReturnPlace {
+interface ReturnPlace {
   readonly kind: 'https' | 'loopback' | 'private-use';
   readonly display: string;
 }
