@@ -4,7 +4,7 @@ import type { Scopes } from '@portcullis/protocol';
 import { OAuthError } from '@portcullis/protocol/errors';
 import { carriedPrincipal, carryPrincipal } from './carrier.ts';
 import type { Admission, Facts, Guard } from './guard.ts';
-import { factsOfNode, prepare, sendAnswer } from './node-request.ts';
+import { addHeaders, type FactsBeyond, factsOfNode, receiveNode, sendAnswer } from './node-request.ts';
 
 export { principalOf } from './carrier.ts';
 
@@ -27,19 +27,20 @@ export function protect(
   options: RouteOptions = {},
 ): (request: ExpressRequest, response: ServerResponse, next: Next) => void {
   return (request, response, next) => {
-    const go = (admission: Admission): void => {
-      if (admission.admitted) {
-        prepare(request, response, admission.headers);
-        carryPrincipal(request, admission.principal);
-        next();
-      } else {
-        sendAnswer(response, admission.answer);
-      }
-    };
-    const admission = guard.admit(factsOf(request, options));
-    if (admission instanceof Promise) admission.then(go, next);
-    else go(admission);
+    const admission = guard.admit(receiveNode(request, beyond(request, options)));
+    if (!(admission instanceof Promise)) pass(admission, request, response, next);
+    else admission.then((later) => pass(later, request, response, next)).catch(next);
   };
+}
+
+function pass(admission: Admission, request: ExpressRequest, response: ServerResponse, next: Next): void {
+  if (!admission.admitted) {
+    sendAnswer(response, admission.answer);
+    return;
+  }
+  addHeaders(response, admission.headers);
+  carryPrincipal(request, admission.principal);
+  next();
 }
 
 /** Serves the metadata documents, and preflights of the resources. Put it at the root of the application, first. */
@@ -63,7 +64,11 @@ export function refusals(
   };
 }
 
+function factsOf(request: ExpressRequest): Facts {
+  return factsOfNode(request, beyond(request));
+}
+
 /** A router cuts off `url` what it has matched. */
-function factsOf(request: ExpressRequest, { scopes }: RouteOptions = {}): Facts {
-  return factsOfNode(request, { url: request.originalUrl, scopes, principal: carriedPrincipal(request) });
+function beyond(request: ExpressRequest, { scopes }: RouteOptions = {}): FactsBeyond {
+  return { url: request.originalUrl, scopes, principal: carriedPrincipal(request) };
 }

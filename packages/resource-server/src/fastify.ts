@@ -5,7 +5,7 @@ import type { Answer } from './answers.ts';
 import { carriedPrincipal, carryPrincipal } from './carrier.ts';
 import type { RouteOptions } from './express.ts';
 import type { Admission, Facts, Guard } from './guard.ts';
-import { factsOfNode, withdrawToken } from './node-request.ts';
+import { type FactsBeyond, factsOfNode, receiveNode } from './node-request.ts';
 
 import { NO_HEADERS } from './standing.ts';
 
@@ -36,20 +36,20 @@ export function protect(
   options: RouteOptions = {},
 ): (request: FastifyRequest, reply: FastifyReply, done: Done) => void {
   return (request, reply, done) => {
-    const go = (admission: Admission): void => {
-      if (admission.admitted) {
-        withdrawToken(request.raw);
-        carryPrincipal(request, admission.principal);
-        if (admission.headers !== NO_HEADERS) reply.headers({ ...admission.headers });
-        done();
-      } else {
-        sendAnswer(reply, admission.answer);
-      }
-    };
-    const admission = guard.admit(factsOf(request, options));
-    if (admission instanceof Promise) admission.then(go, done);
-    else go(admission);
+    const admission = guard.admit(receiveNode(request.raw, beyond(request, options)));
+    if (!(admission instanceof Promise)) pass(admission, request, reply, done);
+    else admission.then((later) => pass(later, request, reply, done)).catch(done);
   };
+}
+
+function pass(admission: Admission, request: FastifyRequest, reply: FastifyReply, done: Done): void {
+  if (!admission.admitted) {
+    sendAnswer(reply, admission.answer);
+    return;
+  }
+  carryPrincipal(request, admission.principal);
+  if (admission.headers !== NO_HEADERS) reply.headers({ ...admission.headers });
+  done();
 }
 
 /** An `onRequest` hook for the whole application: serves the metadata documents, and preflights of the resources. */
@@ -71,9 +71,12 @@ export function refusals(
   };
 }
 
-function factsOf(request: FastifyRequest, { scopes }: RouteOptions = {}): Facts {
-  const { raw, originalUrl: url } = request;
-  return factsOfNode(raw, { url, scopes, principal: carriedPrincipal(request) });
+function factsOf(request: FastifyRequest): Facts {
+  return factsOfNode(request.raw, beyond(request));
+}
+
+function beyond(request: FastifyRequest, { scopes }: RouteOptions = {}): FactsBeyond {
+  return { url: request.originalUrl, scopes, principal: carriedPrincipal(request) };
 }
 
 function sendAnswer(reply: FastifyReply, { status, headers, body }: Answer): void {

@@ -10,7 +10,7 @@ import {
 } from './configuration.ts';
 import { createPossession } from './dpop/possession.ts';
 import { createMetadataRoom, foreignMetadataAnswer } from './metadata.ts';
-import { neededScopes, type ReadBody } from './needed-scopes.ts';
+import { neededScopes, type ReadBody, scopesAtOnce } from './needed-scopes.ts';
 import { type OriginPolicy, preflightAnswer } from './origins.ts';
 import type { Principal } from './principal.ts';
 import {
@@ -101,64 +101,75 @@ export function createGuard(options: GuardOptions): Guard {
       const resource = findProtectedResource(resources, path);
       if (resource === null) return { admitted: false, answer: NOT_FOUND };
       checkTransports(facts);
-      const admission = continueWith<Standing | null, Admission>(standingFor(resource, facts), (standing) =>
-        standing === null
-          ? { admitted: false, answer: challenge(resource, facts) }
-          : admitWith(resource, standing, facts),
-      );
-      return admission instanceof Promise ? admission.catch((error) => refuseWith(error, facts)) : admission;
+      const known = admittedBefore(resource, facts);
+      const standing = known ?? standings.resolve(resource, facts.authorization);
+      if (standing === null) return { admitted: false, answer: challenge(resource, facts) };
+      if (standing instanceof Promise || mustWait(resource, standing, facts)) {
+        return admitLater(resource, standing, facts, known !== null);
+      }
+      // The usual request: its token was seen before, and nobody has to be asked anything.
+      checkScopes(configuration, standing, scopesAtOnce(resource, facts.scopes));
+      if (!isPresent(facts.origin)) return standing.admission;
+      return { admitted: true, principal: standing.principal, headers: pageHeaders(origins, facts) };
     } catch (error) {
-      return refuseWith(error, facts);
+      return possession === null
+        ? { admitted: false, answer: refuse(error, facts) }
+        : refuseLater(error, facts);
     }
   }
 
-  function standingFor(resource: ProtectedResource, facts: Facts): Later<Standing | null> {
-    const known = facts.principal && standingOf(facts.principal);
-    if (known?.resource === resource) return known;
-    return continueWith(standings.resolve(resource, facts.authorization), (standing) => {
-      if (standing === null || !needsProof(resource, standing)) return standing;
-      return prove(resource, standing, facts);
-    });
+  async function admitLater(
+    resource: ProtectedResource,
+    found: Standing | Promise<Standing>,
+    facts: Facts,
+    isProven: boolean,
+  ): Promise<Admission> {
+    try {
+      const standing = await found;
+      if (!isProven) await prove(resource, standing, facts);
+      checkScopes(configuration, standing, await neededScopes(resource, facts.scopes, facts.body, bodyLimit));
+      const headers = pageHeaders(origins, facts);
+      const isNonceDue = standing.binding !== null && possession !== null;
+      return {
+        admitted: true,
+        principal: standing.principal,
+        headers: isNonceDue ? await possession.addNonce(headers) : headers,
+      };
+    } catch (error) {
+      return refuseLater(error, facts);
+    }
   }
 
   /** What no memory can know: whether the token still stands, and whether the key that it is bound to is there. */
-  async function prove(resource: ProtectedResource, standing: Standing, facts: Facts): Promise<Standing> {
+  async function prove(resource: ProtectedResource, standing: Standing, facts: Facts): Promise<void> {
     if (resource.verifier.isLive !== undefined) await checkLive(resource, standing.claims);
     if (standing.binding !== null) await possession?.check(standing.binding, resource, facts);
-    return standing;
   }
 
-  function admitWith(resource: ProtectedResource, standing: Standing, facts: Facts): Later<Admission> {
-    const needed = neededScopes(resource, facts.scopes, facts.body, bodyLimit);
-    return continueWith(needed, (scopes) => {
-      checkScopes(configuration, standing, scopes);
-      if (!isPresent(facts.origin) && standing.binding === null) return standing.admission;
-      const { principal, binding } = standing;
-      const headers = pageHeaders(origins, facts);
-      const all = binding === null || possession === null ? headers : possession.addNonce(headers);
-      return continueWith(all, (given) => ({ admitted: true, principal, headers: given }));
-    });
-  }
-
-  function refuseWith(error: unknown, facts: Facts): Later<Admission> {
+  async function refuseLater(error: unknown, facts: Facts): Promise<Admission> {
     const refusal = refuse(error, facts);
-    const answered = possession === null ? refusal : possession.withNonce(refusal, error);
-    return continueWith(answered, (given) => ({ admitted: false, answer: given }));
+    return {
+      admitted: false,
+      answer: possession === null ? refusal : await possession.withNonce(refusal, error),
+    };
   }
 
   return { resources: resources.map(({ resource }) => resource), answer, admit, refuse };
 }
 
-/** A value, or the promise of one. */
-type Later<Value> = Value | Promise<Value>;
-
-/** Goes on at once with what is there, and later with what is not: the usual request waits for nothing. */
-function continueWith<Given, Made>(given: Later<Given>, go: (given: Given) => Later<Made>): Later<Made> {
-  return given instanceof Promise ? given.then(go) : go(given);
+/** What stands behind the same request already, where a route asks for more than the guard before it. */
+function admittedBefore(resource: ProtectedResource, { principal }: Facts): Standing | null {
+  const standing = principal === undefined ? undefined : standingOf(principal);
+  return standing?.resource === resource ? standing : null;
 }
 
-function needsProof({ verifier }: ProtectedResource, { binding }: Standing): boolean {
-  return verifier.isLive !== undefined || binding !== null;
+/** Whether somebody has to be asked before the request can be judged, or its body has to be read. */
+function mustWait(
+  { verifier, scopesFor }: ProtectedResource,
+  { binding }: Standing,
+  { body }: Facts,
+): boolean {
+  return verifier.isLive !== undefined || binding !== null || (scopesFor !== null && body !== undefined);
 }
 
 /** A request MUST NOT present its token in more than one way. @see RFC 6750 §2 */
@@ -172,7 +183,7 @@ function checkTransports({ authorization, url }: Facts): void {
 
 /** @throws OAuthError `insufficient_scope` that names every scope that the operation needs. */
 function checkScopes({ events }: Configuration, { principal, held }: Standing, needed: Scopes): void {
-  if (needed.every((scope) => held.has(scope))) return;
+  if (holdsAll(held, needed)) return;
   const { resource, issuer, subject, clientId, grantId, claims, scopes: granted } = principal;
   const about = { resource, issuer, subject, clientId, grantId, tokenId: String(claims['jti']) };
   events({ type: 'scopes.missing', ...about, needed, granted });
@@ -180,6 +191,11 @@ function checkScopes({ events }: Configuration, { principal, held }: Standing, n
     scopes: needed,
     reason: 'scopes are missing',
   });
+}
+
+function holdsAll(held: ReadonlySet<string>, needed: Scopes): boolean {
+  for (const scope of needed) if (!held.has(scope)) return false;
+  return true;
 }
 
 /** How a guard says no, and tells the operator why. */
@@ -230,8 +246,9 @@ function createRefusals({ resources, origins, events }: Configuration): {
 }
 
 /** The scheme that the request tried, or the only one that would do. */
-function schemeOf({ challenge }: ProtectedResource, { authorization }: Facts): Scheme {
+function schemeOf({ challenge }: ProtectedResource, { authorization, principal }: Facts): Scheme {
   if (challenge.proofAlgorithms === null) return 'Bearer';
+  if (principal !== undefined && standingOf(principal)?.binding) return 'DPoP';
   const field = typeof authorization === 'string' ? authorization : (authorization?.[0] ?? '');
   return challenge.bearer && !/^\s*dpop(?:\s|$)/i.test(field) ? 'Bearer' : 'DPoP';
 }

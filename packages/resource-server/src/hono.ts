@@ -6,7 +6,7 @@ import type { RouteOptions } from './express.ts';
 import { readerOf, receive, responseOf, withHeaders } from './fetch.ts';
 import type { Admission, Facts, Guard } from './guard.ts';
 import type { ReadBody } from './needed-scopes.ts';
-import { factsOfNode, withdrawToken } from './node-request.ts';
+import { receiveNode } from './node-request.ts';
 import { NO_HEADERS } from './standing.ts';
 
 export { principalOf } from './carrier.ts';
@@ -91,8 +91,7 @@ function receiveContext(context: HonoContext, { scopes }: RouteOptions): Facts {
     req.raw = request;
     return { ...facts, ...beyond };
   }
-  const facts = factsOfNode(incoming, beyond);
-  withdrawToken(incoming);
+  const facts = receiveNode(incoming, beyond);
   // The headers are usually made later, from what was emptied here; unless something looked at them before.
   const isEmptied = facts.authorization === undefined || req.raw.headers.get('authorization') === '';
   if (!isEmptied) req.raw = receive(req.raw).request;

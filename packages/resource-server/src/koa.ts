@@ -4,8 +4,8 @@ import { OAuthError } from '@portcullis/protocol/errors';
 import type { Answer } from './answers.ts';
 import { carriedPrincipal, carryPrincipal } from './carrier.ts';
 import type { RouteOptions } from './express.ts';
-import type { Facts, Guard } from './guard.ts';
-import { factsOfNode, prepare } from './node-request.ts';
+import type { Guard } from './guard.ts';
+import { addHeaders, type FactsBeyond, factsOfNode, receiveNode } from './node-request.ts';
 
 export { principalOf } from './carrier.ts';
 export type { RouteOptions } from './express.ts';
@@ -28,10 +28,11 @@ type KoaMiddleware = (context: KoaContext, next: () => Promise<unknown>) => Prom
  */
 export function protect(guard: Guard, options: RouteOptions = {}): KoaMiddleware {
   return async (context, next) => {
-    const facts = factsOf(context, options);
-    const admission = await guard.admit(facts);
+    const facts = receiveNode(context.req, beyond(context, options));
+    const admitting = guard.admit(facts);
+    const admission = admitting instanceof Promise ? await admitting : admitting;
     if (!admission.admitted) return sendAnswer(context, admission.answer);
-    prepare(context.req, context.res, admission.headers);
+    addHeaders(context.res, admission.headers);
     carryPrincipal(context, admission.principal);
     try {
       await next();
@@ -45,15 +46,14 @@ export function protect(guard: Guard, options: RouteOptions = {}): KoaMiddleware
 /** Serves the metadata documents, and preflights of the resources. Put it first. */
 export function publish(guard: Guard): KoaMiddleware {
   return async (context, next) => {
-    const answer = guard.answer(factsOf(context));
+    const answer = guard.answer(factsOfNode(context.req, beyond(context)));
     if (answer === null) await next();
     else sendAnswer(context, answer);
   };
 }
 
-function factsOf(context: KoaContext, { scopes }: RouteOptions = {}): Facts {
-  const { req, originalUrl: url } = context;
-  return factsOfNode(req, { url, scopes, principal: carriedPrincipal(context) });
+function beyond(context: KoaContext, { scopes }: RouteOptions = {}): FactsBeyond {
+  return { url: context.originalUrl, scopes, principal: carriedPrincipal(context) };
 }
 
 /** Koa takes a body of null for 204, so an empty one is written as empty text. */

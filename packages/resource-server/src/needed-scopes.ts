@@ -27,17 +27,22 @@ export function joinChunks(chunks: readonly Uint8Array[], length: number): Uint8
   return body;
 }
 
+/** The scopes that are needed whatever the body says. */
+export function scopesAtOnce(resource: ProtectedResource, routeScopes: Scopes | undefined): Scopes {
+  return routeScopes === undefined ? resource.scopes : unionScopes(resource.scopes, routeScopes);
+}
+
 /**
- * All scopes at once, so that a client need not ask twice. Resolves at once when the body plays no part.
+ * All scopes that a request needs, so that a client need not ask twice.
  * @throws OAuthError `invalid_request` when the body is not JSON: what cannot be read cannot be judged.
  */
-export function neededScopes(
+export async function neededScopes(
   resource: ProtectedResource,
   routeScopes: Scopes | undefined,
   readBody: ReadBody | undefined,
   bodyLimit: number,
-): Scopes | Promise<Scopes> {
-  const known = routeScopes === undefined ? resource.scopes : unionScopes(resource.scopes, routeScopes);
+): Promise<Scopes> {
+  const known = scopesAtOnce(resource, routeScopes);
   if (resource.scopesFor === null || readBody === undefined) return known;
   return scopesOfBody(resource.scopesFor, readBody(bodyLimit), known);
 }

@@ -5,18 +5,44 @@ import type { Answer } from './answers.ts';
 import type { Facts } from './guard.ts';
 import { bodyTooLong, joinChunks, type ReadBody } from './needed-scopes.ts';
 
-/** The facts of a request. */
+/** The facts of a request, whose token stays where it is. */
 export function factsOfNode(request: IncomingMessage, beyond: FactsBeyond = NOTHING_BEYOND): Facts {
+  return factsWith(request, authorizationOf(request), beyond);
+}
+
+/**
+ * The facts of a request, and the token taken out of it: it was for the guard, and whatever the application asks
+ * elsewhere, it asks with a token of its own. Fields are emptied and not cut out: the request counts on their number, and
+ * its object of headers on its shape.
+ */
+export function receiveNode(request: IncomingMessage, beyond: FactsBeyond = NOTHING_BEYOND): Facts {
+  const facts = factsWith(request, authorizationOf(request), beyond);
+  if (facts.authorization === undefined) return facts;
+  const { headers, rawHeaders } = request;
+  headers.authorization = '';
+  if (facts.dpop !== undefined) headers['dpop'] = '';
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at];
+    if (isNamed(name, 'authorization') || isNamed(name, 'dpop')) rawHeaders[at + 1] = '';
+  }
+  return facts;
+}
+
+function factsWith(
+  request: IncomingMessage,
+  authorization: Facts['authorization'],
+  beyond: FactsBeyond,
+): Facts {
   const { headers, method = 'GET', url = '/' } = request;
   return {
     method,
     url: beyond.url ?? url,
-    authorization: authorizationOf(request),
+    authorization,
     origin: headers.origin,
     // HTTP/2 has a pseudo-header for it.
     host: headers.host ?? headers[':authority']?.toString(),
     requestedMethod: method === 'OPTIONS' ? headers['access-control-request-method'] : undefined,
-    dpop: headers['dpop']?.toString(),
+    dpop: authorization === undefined ? undefined : headers['dpop']?.toString(),
     body: beyond.body ?? readerOf(request),
     scopes: beyond.scopes,
     principal: beyond.principal,
@@ -36,14 +62,9 @@ export function sendAnswer(response: ServerResponse, { status, headers, body }: 
   response.writeHead(status, headers).end(body ?? undefined);
 }
 
-/** Makes a request ready for the application: its answer readable for the page that asked, its token gone. */
-export function prepare(
-  request: IncomingMessage,
-  response: ServerResponse,
-  headers: Readonly<Record<string, string>>,
-): void {
+/** Lets the page that asked read the application's answer. */
+export function addHeaders(response: ServerResponse, headers: Readonly<Record<string, string>>): void {
   for (const name in headers) response.setHeader(name, headers[name] ?? '');
-  withdrawToken(request);
 }
 
 /** Node keeps the first of several fields, but more than one is an error. */
@@ -57,19 +78,6 @@ function authorizationOf({ headers, rawHeaders }: IncomingMessage): Facts['autho
 
 function isNamed(field: string | undefined, name: string): boolean {
   return field?.length === name.length && field.toLowerCase() === name;
-}
-
-/**
- * The token was for the guard: whatever the application asks elsewhere, it asks with a token of its own. Fields are
- * emptied and not taken out: the request counts on their number, and its object of headers on its shape.
- */
-export function withdrawToken({ headers, rawHeaders }: IncomingMessage): void {
-  if (headers.authorization !== undefined) headers.authorization = '';
-  if (headers['dpop'] !== undefined) headers['dpop'] = '';
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at];
-    if (isNamed(name, 'authorization') || isNamed(name, 'dpop')) rawHeaders[at + 1] = '';
-  }
 }
 
 /** What a framework's own reader left behind, if one ran before the guard. */

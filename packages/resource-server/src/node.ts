@@ -1,7 +1,7 @@
 /** The guard in front of a node:http handler. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Admission, Guard } from './guard.ts';
-import { factsOfNode, prepare, sendAnswer } from './node-request.ts';
+import type { Admission, Facts, Guard } from './guard.ts';
+import { addHeaders, receiveNode, sendAnswer } from './node-request.ts';
 import type { Principal } from './principal.ts';
 
 /** What is protected. The request that it gets holds no token; its body is still to be read. */
@@ -20,23 +20,34 @@ export function protectNode(
   handler: ProtectedNodeHandler,
 ): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
-    const facts = factsOfNode(request);
-    const go = (admission: Admission): void | Promise<void> => {
-      if (!admission.admitted) return sendAnswer(response, admission.answer);
-      prepare(request, response, admission.headers);
-      return handler(request, response, admission.principal);
-    };
-    const fail = (error: unknown): void => {
-      const answer = guard.refuse(error, facts);
-      if (response.headersSent) response.destroy();
-      else sendAnswer(response, answer);
-    };
-    try {
-      const admission = guard.admit(facts);
-      const done = admission instanceof Promise ? admission.then(go) : go(admission);
-      if (done instanceof Promise) done.catch(fail);
-    } catch (error) {
-      fail(error);
-    }
+    const facts = receiveNode(request);
+    const admission = guard.admit(facts);
+    if (!(admission instanceof Promise)) pass(admission, request, response, facts);
+    else admission.then((later) => pass(later, request, response, facts));
   };
+
+  function pass(
+    admission: Admission,
+    request: IncomingMessage,
+    response: ServerResponse,
+    facts: Facts,
+  ): void {
+    if (!admission.admitted) {
+      sendAnswer(response, admission.answer);
+      return;
+    }
+    addHeaders(response, admission.headers);
+    try {
+      const done = handler(request, response, admission.principal);
+      if (done instanceof Promise) done.catch((error) => fail(error, response, facts));
+    } catch (error) {
+      fail(error, response, facts);
+    }
+  }
+
+  function fail(error: unknown, response: ServerResponse, facts: Facts): void {
+    const answer = guard.refuse(error, facts);
+    if (response.headersSent) response.destroy();
+    else sendAnswer(response, answer);
+  }
 }
