@@ -1,6 +1,7 @@
 /**
- * `npm run bench [part…] [--quick] [--only=<server>]`: measures and writes bench/results. Parts: flows, start, memory, growth,
- * postgres, guard, client, store; all but store when none is named. A wrong answer anywhere fails the run.
+ * `npm run bench [part…] [--quick] [--tries=<number>] [--only=<server>] [--flow=<part of a name>]`: measures and writes
+ * bench/results. Parts: flows, start, memory, growth, postgres, guard, client, store; all but store when none is named. A wrong
+ * answer of ours fails the run.
  */
 
 import { flowNames } from './authorization/flows.ts';
@@ -20,7 +21,7 @@ const words = process.argv.slice(2);
 const flags = new Map(words.filter((word) => word.startsWith('--')).map(readFlag));
 const effort: Effort = flags.has('quick')
   ? { rounds: 1, seconds: 1, warmUp: 0.5, tries: 1 }
-  : { rounds: 3, seconds: 2, warmUp: 2, tries: 2 };
+  : { rounds: 3, seconds: 2, warmUp: 1.5, tries: Number(flags.get('tries') ?? 2) };
 const only = flags.get('only') ?? '';
 const contenders = [portcullis, oidcProvider, mcpSdk(false), mcpSdk(true)].filter(({ name }) =>
   name.toLowerCase().includes(only.toLowerCase()),
