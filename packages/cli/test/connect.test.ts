@@ -208,18 +208,16 @@ describe('with a scripted server', () => {
         return response.write(`id: e1\nretry: 10\ndata:\n\n`, () => response.destroy());
       }
       if (method === 'GET' && headers['last-event-id'] === 'e1')
-        return response
-          .writeHead(200, stream)
-          .end(
-            event(
-              {
-                jsonrpc: '2.0',
-                id: 1,
-                result: { tools: [{ name: 'late', inputSchema: { type: 'object' } }] },
-              },
-              'e2',
-            ),
-          );
+        return response.writeHead(200, stream).end(
+          event(
+            {
+              jsonrpc: '2.0',
+              id: 1,
+              result: { tools: [{ name: 'late', inputSchema: { type: 'object' } }] },
+            },
+            'e2',
+          ),
+        );
       return response.writeHead(method === 'GET' ? 405 : 202).end();
     });
     const client = new Client(info);
