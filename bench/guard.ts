@@ -5,7 +5,7 @@
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { load, requestWith } from './guard/load.ts';
+import { inTurn, load, requestWith } from './guard/load.ts';
 import { makeTokens } from './guard/tokens.ts';
 
 const [seconds = 2, repetitions = 3] = process.argv.slice(2, 4).map(Number);
@@ -23,10 +23,10 @@ const comparisons = [
 ] as const;
 
 const canPin = spawnSync('taskset', ['--version']).status === 0;
-const stock = makeTokens(40_000);
+const stock = makeTokens(60_000);
 const all = stock.tokens.map(requestWith);
 // More than the guard remembers, so that each is forgotten before it comes again.
-const requests = { one: all.slice(0, 1), '10,000': all.slice(0, 10_000), new: all };
+const requests = { one: inTurn(all.slice(0, 1)), '10,000': inTurn(all.slice(0, 10_000)), new: inTurn(all) };
 
 interface Server {
   readonly port: number;

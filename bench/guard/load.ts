@@ -6,16 +6,24 @@ export interface LoadResult {
   readonly seconds: number;
 }
 
-/** Sends requests, one after another from the list, until the time in seconds is over. Every answer must be a 200. */
+/** Requests in turn; who asks again goes on where the last one stopped. */
+export function inTurn(requests: readonly Buffer[]): () => Buffer {
+  let next = 0;
+  return () => {
+    next = (next + 1) % requests.length;
+    return requests[next] ?? Buffer.alloc(0);
+  };
+}
+
+/** Sends requests, as they are given, until the time in seconds is over. Every answer must be a 200. */
 export async function load(
   port: number,
-  requests: readonly Buffer[],
+  next: () => Buffer,
   seconds: number,
   connections = 64,
 ): Promise<LoadResult> {
-  const length = await lengthOfAnswer(port, requests[0] ?? Buffer.alloc(0));
+  const length = await lengthOfAnswer(port, next());
   const sockets = await Promise.all(Array.from({ length: connections }, () => open(port)));
-  let next = 0;
   let answered = 0;
   const started = performance.now();
   const end = started + seconds * 1000;
@@ -27,8 +35,7 @@ export async function load(
     return new Promise((resolve, reject) => {
       let received = 0;
       const ask = (): void => {
-        next = (next + 1) % requests.length;
-        socket.write(requests[next] ?? '');
+        socket.write(next());
       };
       socket.on('error', reject);
       socket.on('data', (chunk: Buffer) => {
