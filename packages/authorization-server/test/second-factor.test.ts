@@ -91,7 +91,7 @@ describe('switching codes on', () => {
     const stored = t.snapshot();
     for (const text of [secret, ...recovery]) expect(stored).not.toContain(text);
     expect(textOf(await t.visitor.open('/account'))).toContain('On. Recovery codes left: 10.');
-    expect(t.events).toContainEqual({ type: 'second-factor.on', accountId: ACCOUNT });
+    expect(t.events).toContainEqual({ type: 'second-factor.on', accountId: ACCOUNT, network: '192.0.2.1' });
   });
 
   it('changes nothing for a wrong code, a foreign secret, or an old sign-in', async () => {
