@@ -1,11 +1,12 @@
 /** Builds every package into its dist folder, lower ones first, and checks that each can be published. `npm run build` */
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, globSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, globSync, readFileSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
 interface Manifest {
   readonly name: string;
   readonly dependencies?: Readonly<Record<string, string>>;
+  readonly bin?: Readonly<Record<string, string>>;
 }
 
 const packages = new Map<string, { folder: string; needs: readonly string[] }>();
@@ -32,7 +33,11 @@ function run(command: string, ...args: string[]): boolean {
 function build(folder: string): boolean {
   rmSync(join(folder, 'dist'), { recursive: true, force: true });
   copyFileSync('LICENSE', join(folder, 'LICENSE'));
-  return run('tsc', '--project', join(folder, 'tsconfig.build.json'));
+  if (!run('tsc', '--project', join(folder, 'tsconfig.build.json'))) return false;
+  // The compiler writes no modes, and a command that is linked already has to stay one.
+  const { bin = {} }: Manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  for (const file of Object.values(bin)) chmodSync(join(folder, file), 0o755);
+  return true;
 }
 
 function publishable(folder: string): boolean {

@@ -46,7 +46,11 @@ export function announce(started: Announced, styled: boolean): string {
         'Inspector',
         `npx @modelcontextprotocol/inspector   (transport: Streamable HTTP, URL: ${application.url})`,
       ],
-      ['SDK', `new StreamableHTTPClientTransport(new URL('${application.url}'), { authProvider })`],
+      [
+        'SDK',
+        `const { fetch } = createNodeClient({ serverUrl: '${application.url}' })   (of @portcullis/client/node)`,
+      ],
+      ['', `new StreamableHTTPClientTransport(new URL('${application.url}'), { fetch })`],
     ]),
     '',
     `ready ${url}`,

@@ -126,14 +126,15 @@ function browserOptions(
 ): Pick<NodeClientOptions, 'browser' | 'receiver' | 'loopback'> {
   const loopback = flags.port === undefined ? {} : { loopback: { port: flags.port } };
   if (flags.browser) {
-    const browser = createSystemBrowser();
     return {
       ...loopback,
       browser: {
         async open(url) {
           terminal.tell(`Sign in in the browser. If none opens, open this address yourself:\n${url}`);
+          if (!(await openedByItself(url))) {
+            terminal.tell('No browser could be started here. On another computer, use --no-browser.');
+          }
           terminal.during('Waiting for the sign-in in the browser');
-          await browser.open(url);
         },
       },
     };
@@ -146,6 +147,20 @@ function browserOptions(
       ...(flags.port !== undefined && { redirectUri: `http://127.0.0.1:${flags.port}/callback` }),
     }),
   };
+}
+
+/**
+ * Opens an address in the browser of the system.
+ * @returns whether one could be started; when not, an address that was told can still be opened by hand
+ */
+export async function openedByItself(url: string): Promise<boolean> {
+  try {
+    await createSystemBrowser().open(url);
+    return true;
+  } catch (error) {
+    if (error instanceof ClientError && error.code === 'sign_in_needed') return false;
+    throw error;
+  }
 }
 
 function showCode(prompt: DevicePrompt, terminal: Terminal): void {

@@ -1,10 +1,8 @@
 /** `portcullis connect`: lets a program that only speaks stdio reach a protected server. */
-import { ClientError } from '@portcullis/client';
-import { createSystemBrowser } from '@portcullis/client/node';
 import type { Command } from 'commander';
 import { bridge } from '../client/bridge.ts';
 import { addSignInOptions, type SignInFlags } from '../client/flags.ts';
-import { signInNeeded, withClient } from '../client/open-client.ts';
+import { openedByItself, signInNeeded, withClient } from '../client/open-client.ts';
 import { untilAskedToStop } from '../stopping.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { cleanLine } from '../terminal/clean.ts';
@@ -29,7 +27,6 @@ async function connect(serverUrl: string, flags: SignInFlags, surroundings: Surr
   void untilAskedToStop({}).then(() => stopping.abort());
   const { input, output, errors } = surroundings.streams;
   const tell = (line: string): void => void errors.write(`portcullis: ${cleanLine(line)}\n`);
-  const browser = createSystemBrowser();
   await withClient(
     serverUrl,
     // Standard input is the protocol's: no question may be asked there.
@@ -42,10 +39,7 @@ async function connect(serverUrl: string, flags: SignInFlags, surroundings: Surr
         async open(url) {
           if (!flags.browser) throw signInNeeded(serverUrl, flags.account);
           tell(`Sign in in the browser. If none opens, open this address yourself: ${url}`);
-          await browser.open(url).catch((error: unknown) => {
-            // The address was told: it can still be opened by hand.
-            if (!(error instanceof ClientError) || error.code !== 'sign_in_needed') throw error;
-          });
+          await openedByItself(url);
         },
       },
       // What is added is told here, and asked on the consent page.

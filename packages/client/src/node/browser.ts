@@ -54,7 +54,7 @@ export function createSystemBrowser(
       } catch (cause) {
         throw new ClientError(
           'sign_in_needed',
-          `The browser could not be opened. Open this address yourself: ${url}`,
+          'No browser could be started here. Give the client a `browser` that shows the address to the person, or a `receiver` for a pasted one.',
           { cause },
         );
       }
