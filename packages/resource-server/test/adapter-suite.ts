@@ -594,6 +594,7 @@ export function describeAdapter(name: string, start: Start): void {
         const token = bearer(await issuer.token({ scope: 'base' }));
         const response = await send({ method: 'POST', body: JSON.stringify('x'.repeat(200)), ...token });
         expect([response.status, response.json['error']]).toEqual([413, 'invalid_request']);
+        expect(response.headers.get('www-authenticate')).toBeNull();
         expect(reached).toEqual([]);
         expect((await send({ method: 'POST', body: '{}', ...token })).status).toBe(200);
       });
@@ -650,6 +651,15 @@ export function describeAdapter(name: string, start: Start): void {
         expect(challenge?.parameters.get('scope')).toBe('a');
         expect(challenge?.parameters.get('resource_metadata')).toBe(METADATA);
         expect(response.headers.get('www-authenticate')).not.toContain('resource_metadata=https');
+      });
+
+      it('T097 leave out what is no scope, though an application names it', async () => {
+        const { send } = await serve({}, () => {
+          throw new OAuthError('insufficient_scope', 'More.', { scopes: ['a', 'b" error="x', 'c\r\n'] });
+        });
+        const response = await send(bearer(await issuer.token()));
+        expect([response.status, response.json['scope']]).toEqual([403, 'a']);
+        expect(response.headers.get('www-authenticate')).toContain('scope="a"');
       });
 
       it('T059 name the configured URLs, whatever host is asked for', async () => {
@@ -929,6 +939,24 @@ export function describeAdapter(name: string, start: Start): void {
         expect(response.status).toBe(200);
         const [, origin] = headers;
         expect(response.headers.get('access-control-allow-origin')).toBe(origin?.[1] ?? null);
+      });
+
+      it('[S-HTTP-30] T100 of this computer are refused too where others are listed', async () => {
+        const { send } = await serve({ ...local, origins: ['https://app.example'] });
+        const from = async (origin: string): Promise<number> =>
+          (await send(bearer(await localToken(), ['host', 'localhost:9999'], ['origin', origin]))).status;
+        expect(await from('http://localhost:5173')).toBe(403);
+        expect(await from('https://app.example')).toBe(200);
+        expect(await from('http://localhost:9999')).toBe(200);
+      });
+
+      it('T100 of another name reach a server on this computer where it is listed', async () => {
+        const { send } = await serve({ ...local, hosts: ['tunnel.example'] });
+        const by = async (host: string): Promise<number> =>
+          (await send(bearer(await localToken(), ['host', host]))).status;
+        expect([await by('tunnel.example'), await by('localhost'), await by('evil.example')]).toEqual([
+          200, 200, 403,
+        ]);
       });
 
       it('[S-LOCAL-40] a server on this computer asks for a token too', async () => {

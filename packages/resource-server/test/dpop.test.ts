@@ -222,6 +222,38 @@ describe('a token that is bound to a key', () => {
     );
   });
 
+  it('is not asked for a second proof where a route asks for more scopes', async () => {
+    const guard = createGuard({
+      resource: RESOURCE,
+      verifier: issuer.verifier(),
+      clock: () => now,
+      dpop: {},
+      events: () => {},
+    });
+    const token = await boundToken();
+    const facts = {
+      method: 'POST',
+      url: '/mcp',
+      authorization: `DPoP ${token}`,
+      dpop: await makeProof(token),
+    };
+    const first = await guard.admit(facts);
+    if (!first.admitted) throw new Error('refused');
+    const again = { ...facts, authorization: '', dpop: '', principal: first.principal };
+    expect((await guard.admit({ ...again, scopes: ['notes:read'] })).admitted).toBe(true);
+    const refused = await guard.admit({ ...again, scopes: ['admin'] });
+    expect(refused).toMatchObject({ admitted: false, answer: { status: 403 } });
+    const made = { ...first.principal, scopes: ['admin'] };
+    expect((await guard.admit({ ...again, principal: made })).admitted).toBe(false);
+    const other = createGuard({
+      resource: RESOURCE,
+      verifier: issuer.verifier(),
+      clock: () => now,
+      events: () => {},
+    });
+    expect((await other.admit(again)).admitted).toBe(false);
+  });
+
   it('[X-DPOP-9] is refused as a plain one, where bound ones are taken and where they are not', async () => {
     const token = await boundToken();
     for (const dpop of [{}, null]) {
