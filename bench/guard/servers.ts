@@ -10,7 +10,7 @@ import * as forHono from '@portcullis/resource-server/hono';
 import { protectNode } from '@portcullis/resource-server/node';
 import express from 'express';
 import fastify from 'fastify';
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import { ISSUER, RESOURCE } from './tokens.ts';
 
 const BODY = JSON.stringify({ message: 'sixty bytes of JSON, no more, no less.....' });
@@ -42,10 +42,12 @@ async function fastifyApp(guarded: boolean): Promise<RequestListener> {
   return (request, response) => app.routing(request, response);
 }
 
-function honoApp(guarded: boolean): RequestListener {
+function honoApp(kind: 'bare' | 'guarded' | 'middleware'): RequestListener {
   const app = new Hono();
-  if (guarded) app.use(forHono.protect(guard));
-  app.get('/mcp', (context) => context.body(BODY, 200, { 'content-type': 'application/json' }));
+  if (kind === 'middleware') app.use(forHono.protect(guard));
+  const answer = (context: Context): Response =>
+    context.body(BODY, 200, { 'content-type': 'application/json' });
+  app.get('/mcp', kind === 'guarded' ? forHono.guarded(guard, answer) : answer);
   return getRequestListener(app.fetch);
 }
 
@@ -59,8 +61,9 @@ const servers: Readonly<Record<string, () => RequestListener | Promise<RequestLi
   'express guarded': () => expressApp(true),
   fastify: () => fastifyApp(false),
   'fastify guarded': () => fastifyApp(true),
-  hono: () => honoApp(false),
-  'hono guarded': () => honoApp(true),
+  hono: () => honoApp('bare'),
+  'hono guarded': () => honoApp('guarded'),
+  'hono behind middleware': () => honoApp('middleware'),
 };
 
 const make = servers[process.argv[2] ?? ''];

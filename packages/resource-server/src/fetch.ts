@@ -4,6 +4,7 @@ import type { Answer } from './answers.ts';
 import type { Facts, Guard } from './guard.ts';
 import { bodyTooLong, joinChunks, type ReadBody } from './needed-scopes.ts';
 import type { Principal } from './principal.ts';
+import { NO_HEADERS } from './standing.ts';
 
 /** What is protected. The request that it gets holds no token. */
 export type ProtectedHandler = (request: Request, principal: Principal) => Response | Promise<Response>;
@@ -106,6 +107,7 @@ function withoutToken(request: Request): Request {
 
 /** Adds headers that the application has not set itself. */
 export function withHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {
+  if (headers === NO_HEADERS) return response;
   // A page cannot read the answer that opens a socket, and nobody can copy it.
   if (response.status === 101) return response;
   const missing = Object.entries(headers).filter(([name]) => !response.headers.has(name));

@@ -3,6 +3,7 @@ import {
   startExpress,
   startFastify,
   startFetch,
+  startGuardedHono,
   startHono,
   startHonoOnNode,
   startKoa,
@@ -18,5 +19,6 @@ describeAdapter('Fastify', startFastify);
 describeAdapter('Koa', startKoa);
 describeAdapter('Hono', startHono);
 describeAdapter('Hono on node:http', startHonoOnNode);
+describeAdapter('Hono, one handler', startGuardedHono);
 describeAdapter('the MCP server package 2.x', startMcp);
 describeAdapter('the MCP server package 1.x', startMcpOnNode);

@@ -322,6 +322,24 @@ describe('several resources behind one router', () => {
   });
 });
 
+describe('a guarded handler of Hono', () => {
+  it('leaves errors that are no refusals to the application', async () => {
+    for (const fail of [
+      () => Promise.reject(new Error('mine')),
+      () => {
+        throw new Error('mine');
+      },
+    ]) {
+      const app = new Hono();
+      app.onError((error, context) => context.text(error.message, 418));
+      app.get('/mcp', forHono.guarded(guard, fail as () => Promise<Response>));
+      const authorization = `Bearer ${await issuer.token({ scope: 'base' })}`;
+      const response = await app.request('/mcp', { headers: { authorization } });
+      expect([response.status, await response.text()]).toEqual([418, 'mine']);
+    }
+  });
+});
+
 describe('errors behind Hono', () => {
   const failing = (error: Error): Hono => {
     const app = new Hono();

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import express from 'express';
 import fastify from 'fastify';
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import Koa from 'koa';
 import * as forExpress from '../../src/express.ts';
 import * as forFastify from '../../src/fastify.ts';
@@ -93,6 +93,16 @@ function honoApp(guard: Parameters<Start>[0], application: Application): Hono {
 
 export const startHono: Start = async (guard, application) => {
   const app = honoApp(guard, application);
+  return send(async (request) => app.fetch(request));
+};
+
+export const startGuardedHono: Start = async (guard, application) => {
+  const app = new Hono();
+  app.use(forHono.publish(guard));
+  const handler = forHono.guarded(guard, (context: Context, principal) =>
+    answer(application, context.req.raw, principal),
+  );
+  app.all('*', handler);
   return send(async (request) => app.fetch(request));
 };
 
