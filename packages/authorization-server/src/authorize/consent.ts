@@ -84,7 +84,7 @@ function show(rooms: Rooms, matter: Matter, wrong: ConsentPage['wrong']): Promis
     ...describeAsked(deliberation),
     appName: appName(client, frame),
     vouchedBy,
-    email: person.account.email,
+    account: { email: person.account.email },
     returnTo: target,
     isElsewhere: typeof vouchedBy === 'object' && isElsewhere(target, vouchedBy.host),
     wrong,

@@ -44,7 +44,9 @@ export function createLogin(rooms: Rooms, { signIn, passkeys, welcome }: LoginHa
       email: complaint?.email ?? '',
       wrong: complaint?.wrong ?? null,
       trouble: complaint?.trouble ?? null,
+      isLocal: true,
       passkeyOptions: passkeys === null ? null : passkeys.requestOptions(errand.bound),
+      providers: [],
     });
     const { status = 200, retryAfter } = complaint ?? {};
     const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) };

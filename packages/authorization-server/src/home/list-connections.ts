@@ -58,5 +58,6 @@ function describe(
     lastUsedAt: grant.lastUsedAt,
     lastUsedFrom: grant.lastUsedFrom,
     noticedWithin: definition?.endsAtOnce === true ? 0 : lifetimes.accessToken,
+    thirdParty: null,
   };
 }

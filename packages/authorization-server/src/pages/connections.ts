@@ -18,6 +18,18 @@ export interface Connection {
   readonly lastUsedFrom: string | null;
   /** Seconds until the server notices that access has ended; 0: at once. */
   readonly noticedWithin: number;
+  /** Whose rights elsewhere it uses as well; `null`: nobody's. */
+  readonly thirdParty: ThirdPartyBond | null;
+}
+
+/** What a third party gave for a connection. It ends with it. */
+export interface ThirdPartyBond {
+  /** What people call the third party. */
+  readonly name: string;
+  /** What the account is called there; `null` when it did not say. */
+  readonly as: string | null;
+  /** In the third party's own words. */
+  readonly scopes: readonly string[];
 }
 
 export interface ConnectionsPage {
@@ -55,6 +67,7 @@ function row(frame: Frame, connection: Connection, now: number): Markup {
 <p class="fact">${frame.say('connections.on', { server: html`<bdi>${connection.server.name}</bdi>` })} · <code>${connection.server.place}</code></p>
 </div>
 ${powersOf(connection)}
+${connection.thirdParty !== null && html`<p class="fact">${bond(frame, connection.thirdParty)}</p>`}
 <p class="fact">${
     lastUsedFrom === null
       ? frame.say('connections.used', { time })
@@ -62,6 +75,23 @@ ${powersOf(connection)}
   } · ${frame.say('connections.since', { day: day(frame, connection.since) })}</p>
 <a class="button" href="/connections/end?connection=${encodeURIComponent(id)}" aria-label="${frame.text('connections.end-of', { app: appName })}">${frame.text('connections.end')}</a>
 </li>`;
+}
+
+function bond(frame: Frame, { name, as, scopes }: ThirdPartyBond): Markup {
+  const provider = html`<bdi>${name}</bdi>`;
+  const sentence =
+    as === null
+      ? frame.say('connections.third-party-nameless', { provider })
+      : frame.say('connections.third-party', { provider, account: html`<bdi>${as}</bdi>` });
+  const rights = html`${scopes.map((scope, index) => html`${index > 0 && ', '}<code>${scope}</code>`)}`;
+  return html`${sentence}${scopes.length > 0 && html` · ${frame.say('connections.third-party-rights', { rights })}`}`;
+}
+
+/** Each third party once. */
+function thirdPartiesOf(connections: readonly Connection[]): readonly string[] {
+  return [
+    ...new Set(connections.flatMap(({ thirdParty }) => (thirdParty === null ? [] : [thirdParty.name]))),
+  ];
 }
 
 function powersOf({ powers }: Connection): Markup {
@@ -100,6 +130,9 @@ ${
       )
 }
 <p class="fact">${boundSentence(frame, Math.max(0, ...connections.map(({ noticedWithin }) => noticedWithin)))}</p>
+${thirdPartiesOf(connections).map(
+  (name) => html`<p class="fact">${frame.say('end.third-party', { provider: html`<bdi>${name}</bdi>` })}</p>`,
+)}
 <div class="answers">
 <a class="button" href="${homePaths.connections}">${frame.text('consent.deny')}</a>
 <button class="button danger">${frame.text(all ? 'end.submit-all' : 'connections.end')}</button>

@@ -17,8 +17,8 @@ export interface ConsentPage {
   readonly workspace: ChosenWorkspace;
   /** Where other workspaces can be chosen; `null` where there are none. */
   readonly othersPath: string | null;
-  /** The account that the app will act for. */
-  readonly email: string;
+  /** Who the app will act for: the account that is signed in, or whoever the third party says that one is. */
+  readonly account: { readonly email: string } | { readonly provider: string };
   readonly returnTo: ReturnPlace;
   /** Whether one returns to another host than the one that vouches for the app. */
   readonly isElsewhere: boolean;
@@ -85,7 +85,7 @@ ${hidden(page.fields)}
 <div class="head">
 <h1>${frame.say(page.kept.length > 0 ? 'consent.heading-more' : 'consent.heading', { app, server })}</h1>
 <p class="fact">${asker(frame, page)}</p>
-<p class="fact">${frame.say('consent.signed-in', { email: html`<bdi>${page.email}</bdi>` })} · <button class="link" form="${SWITCH_FORM}" name="decision" value="switch">${frame.text('consent.not-you')}</button></p>
+<p class="fact">${account(frame, page)}</p>
 </div>
 ${workspace(frame, page)}
 ${powers(frame, page)}
@@ -100,6 +100,21 @@ ${warning(frame, page)}
 </form>
 <form id="${SWITCH_FORM}" hidden method="post" action="/consent">${hidden(page.fields)}</form>`,
   );
+}
+
+/** As whom: who is signed in already, or by whom one will be. */
+function account(frame: Frame, { account: by }: ConsentPage): Markup {
+  const [sentence, other] =
+    'email' in by
+      ? [
+          frame.say('consent.signed-in', { email: html`<bdi>${by.email}</bdi>` }),
+          frame.text('consent.not-you'),
+        ]
+      : [
+          frame.say('consent.will-sign-in', { provider: html`<bdi>${by.provider}</bdi>` }),
+          frame.text('consent.other-way'),
+        ];
+  return html`${sentence} · <button class="link" form="${SWITCH_FORM}" name="decision" value="switch">${other}</button>`;
 }
 
 function code(text: string): Markup {

@@ -1,8 +1,16 @@
-/** The sign-in page: e-mail and password or a passkey, and why the person is here. */
+/** The sign-in page: e-mail and password, a passkey, or a third party; and why the person is here. */
 import { html } from 'hono/html';
 import { definePage, type Page } from './define-page.ts';
 import { type Frame, field, hidden, layout, type Markup } from './layout.ts';
 import { passkeyForm, passkeyScript } from './passkeys.ts';
+
+/** A third party by which one can sign in. */
+export interface SignInProvider {
+  /** Its form goes to `/login/<id>`. */
+  readonly id: string;
+  /** What people call it. */
+  readonly name: string;
+}
 
 export interface SignInPage {
   /** The app that the person comes from; `null` when they come on their own account. */
@@ -16,8 +24,12 @@ export interface SignInPage {
   readonly wrong: string | null;
   /** What went wrong otherwise. */
   readonly trouble: string | null;
+  /** Whether one can sign in with a password or a passkey of this server. */
+  readonly isLocal: boolean;
   /** For the browser; `null` where there are no passkeys. */
   readonly passkeyOptions: Readonly<Record<string, unknown>> | null;
+  /** Stand below the form, or in its place. */
+  readonly providers: readonly SignInProvider[];
 }
 
 export const signInPage: Page<SignInPage> = definePage('sign-in', renderSignIn);
@@ -32,7 +44,15 @@ function renderSignIn(frame: Frame, page: SignInPage): Markup {
 <p>${page.appName === null ? frame.text('sign-in.for-account') : frame.say('sign-in.for-app', { app: html`<strong><bdi>${page.appName}</bdi></strong>` })}</p>
 </div>
 ${page.trouble !== null && html`<p class="wrong" role="alert">${page.trouble}</p>`}
-<div class="ways">
+${page.isLocal && local(frame, page)}
+${page.isLocal && page.providers.length > 0 && html`<p class="or fact">${frame.text('sign-in.or')}</p>`}
+${page.providers.length > 0 && providers(frame, page)}
+${page.isLocal && page.passkeyOptions !== null && passkeyScript(frame)}`,
+  );
+}
+
+function local(frame: Frame, page: SignInPage): Markup {
+  return html`<div class="ways">
 <form class="stack once" method="post" action="/login">
 ${hidden({ ...page.fields, token: page.token })}
 <div class="fields">
@@ -56,7 +76,18 @@ ${field({
 <button class="button main">${frame.text('sign-in.submit')}</button>
 </form>
 ${page.passkeyOptions !== null && passkeyForm(frame, { kind: 'get', action: '/login/passkey', options: page.passkeyOptions, fields: { ...page.fields, token: page.token }, label: frame.text('passkey.sign-in') })}
-</div>
-${page.passkeyOptions !== null && passkeyScript(frame)}`,
-  );
+</div>`;
+}
+
+/** One form with a button for each: every third party is told by an address of ours, where its way begins. */
+function providers(frame: Frame, { providers: all, isLocal, fields, token }: SignInPage): Markup {
+  const [first] = all;
+  const pathOf = ({ id }: SignInProvider) => `/login/${encodeURIComponent(id)}`;
+  return html`<form class="providers once" method="post" action="${first === undefined ? '/login' : pathOf(first)}">
+${hidden({ ...fields, token })}
+${all.map(
+  (provider) =>
+    html`<button class="button provider${!isLocal && all.length === 1 && ' main'}" formaction="${pathOf(provider)}"><span class="initial" aria-hidden="true">${[...provider.name][0] ?? ''}</span><span>${frame.say('sign-in.continue-with', { provider: html`<bdi>${provider.name}</bdi>` })}</span></button>`,
+)}
+</form>`;
 }

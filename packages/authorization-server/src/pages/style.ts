@@ -157,7 +157,20 @@ input[role=switch]:checked {
 
 .picture { width: 192px; max-width: 100%; height: auto; border-radius: 8px; }
 .codes { display: grid; grid-template-columns: repeat(auto-fill, minmax(168px, 1fr)); gap: 8px; list-style: none; }
-.ways { display: grid; gap: 16px; }
+.ways, .providers { display: grid; gap: 16px; }
+.providers { gap: 8px; }
+.provider { gap: 12px; }
+.initial {
+  flex: none;
+  width: 24px;
+  border: 1px solid;
+  border-radius: 50%;
+  font-size: 13px;
+  line-height: 22px;
+  text-transform: uppercase;
+}
+.or { display: flex; gap: 16px; align-items: center; margin: -8px 0; }
+.or::before, .or::after { content: ""; flex: 1; border-top: 1px solid var(--edge); }
 /* The answers, and where they lead, stay in sight however much is asked. */
 .foot { position: sticky; bottom: 0; padding: 8px 0; margin-bottom: -8px; background: var(--card); }
 @media (max-width: 480px) {

@@ -13,6 +13,8 @@ export const german: Texts = {
   'consent.by-host': 'Diese App ist auf {host} veröffentlicht. Ihren Namen hat sie selbst gewählt.',
   'consent.signed-in': 'Angemeldet als {email}',
   'consent.not-you': 'nicht Sie?',
+  'consent.will-sign-in': 'Als Nächstes melden Sie sich bei {provider} an',
+  'consent.other-way': 'anders?',
   'consent.powers': 'Auf {place} wird sie können:',
   'consent.in-your-name': 'In Ihrem Namen handeln',
   'consent.new': 'neu',
@@ -51,6 +53,10 @@ export const german: Texts = {
   'sign-in.wrong.refused': 'E-Mail-Adresse und Passwort passen nicht zusammen.',
   'sign-in.wrong.wait': 'Zu viele Versuche. Versuchen Sie es in {time} wieder.',
   'sign-in.again': 'Noch einmal anmelden',
+  'sign-in.or': 'oder',
+  'sign-in.continue-with': 'Weiter mit {provider}',
+  'sign-in.provider-refused':
+    '{provider} hat Sie nicht angemeldet. Versuchen Sie es noch einmal, oder wählen Sie einen anderen Weg.',
   'setup.title': 'Das erste Konto anlegen',
   'setup.failed-title': 'Noch nicht angelegt',
   'setup.why': 'Damit entscheiden Sie, welche Apps nutzen dürfen, was dieser Server schützt.',
@@ -85,6 +91,9 @@ export const german: Texts = {
   'connections.used': 'Benutzt {time}',
   'connections.used-from': 'Benutzt {time} von {address}',
   'connections.since': 'erlaubt am {day}',
+  'connections.third-party': 'Nutzt Ihr Konto {account} bei {provider}',
+  'connections.third-party-nameless': 'Nutzt Ihr Konto bei {provider}',
+  'connections.third-party-rights': 'mit den Rechten {rights}',
   'connections.end': 'Zugriff beenden',
   'connections.end-of': 'Zugriff von {app} beenden',
   'end.all-heading': 'Jeden Zugriff beenden?',
@@ -95,6 +104,7 @@ export const german: Texts = {
   'end.at-once': 'Er endet sofort.',
   'end.within':
     'Von jetzt an wird kein neuer Zugriff gegeben. Was zuletzt gegeben wurde, kann noch eine Weile wirken, höchstens {time}.',
+  'end.third-party': 'Was {provider} dafür gegeben hat, wird mit aufgegeben.',
   'end.submit-all': 'Alle beenden',
   'situation.unknown-app': 'Diese App ist hier nicht bekannt',
   'situation.unknown-app.1':
