@@ -20,10 +20,12 @@ import {
 } from './clients/registration-rules.ts';
 import { judgeOutbound, type Outbound, type OutboundSettings } from './clients/remote/outbound-settings.ts';
 import type { EventSink } from './events.ts';
+import { type HeadlessOptions, type HeadlessRules, judgeHeadless } from './headless/headless-options.ts';
 import { judgeKeys, type KeyOptions, type KeyRules } from './keys/key-options.ts';
 import { judgeLimits, type LimitOptions, type LimitRules } from './limits/limit-options.ts';
 import { type Brand, type BrandOptions, judgeBrand } from './pages/brand.ts';
 import type { Pages } from './pages/pages.ts';
+import { judgeTranslations, type Translations } from './pages/translations.ts';
 import type { AuthorizationStore } from './ports/index.ts';
 
 /** A protected resource that tokens are issued for. */
@@ -34,6 +36,8 @@ export interface ResourceDefinition {
   readonly name: string;
   /** Each scope with the sentence that a person reads on the consent page. */
   readonly scopes: Readonly<Record<string, string>>;
+  /** Its name and those sentences in the languages of the pages. */
+  readonly translations?: Translations;
   /** What a request gets that names no scope; all scopes when left out. */
   readonly defaultScopes?: Scopes;
   /** Those that a person may not leave out. Any other may be switched off, as long as one remains. None when left out. */
@@ -126,6 +130,8 @@ export interface AuthorizationServerOptions {
   readonly brand?: BrandOptions;
   /** Pages in the place of ours. */
   readonly pages?: Pages;
+  /** An application of the operator that shows sign-in or consent itself. */
+  readonly headless?: HeadlessOptions;
   /** Where people choose a workspace as they consent. */
   readonly workspaces?: FindWorkspaces;
   readonly lifetimes?: Partial<Lifetimes>;
@@ -159,6 +165,8 @@ export interface Configuration {
   readonly workspaces: FindWorkspaces;
   readonly brand: Brand;
   readonly pages: Pages;
+  /** `null`: this server shows every page itself. */
+  readonly headless: HeadlessRules | null;
   readonly lifetimes: Lifetimes;
   /** `null`: nothing is limited. */
   readonly limits: LimitRules | null;
@@ -203,6 +211,7 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
     faults.push('keepEvents must be whole seconds, at least 1, or false');
   }
   const brand = judgeBrand(options.brand ?? {}, faults);
+  const headless = judgeHeadless(options.headless, faults);
   if (faults.length > 0) throw new ConfigurationError(faults);
   return Object.freeze<Configuration>({
     issuer: options.issuer,
@@ -221,6 +230,7 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
     workspaces: options.workspaces ?? (async () => []),
     brand,
     pages: options.pages ?? {},
+    headless,
     lifetimes,
     limits,
     keepEvents,
@@ -298,6 +308,7 @@ function judgeResources(
     for (const scope of Object.entries(definition.hierarchy ?? {}).flat(2)) {
       if (!scopes.includes(scope)) faults.push(`${at}.hierarchy: ${scope} is not one of its scopes`);
     }
+    judgeTranslations(definition, at, faults);
     resources.set(definition.resource, definition);
   }
   return resources;

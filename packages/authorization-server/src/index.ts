@@ -45,6 +45,7 @@ export {
   type Workspace,
 } from './configuration.ts';
 export type { AuthorizationEvent, EventSink } from './events.ts';
+export type { HeadlessOptions } from './headless/headless-options.ts';
 export { createJournal, type Journal } from './journal/journal.ts';
 export { createKeyAdministration, type KeyAdministration, type ListedKey } from './keys/administer.ts';
 export type { PublicJwk, SigningAlgorithm } from './keys/algorithms.ts';
@@ -52,6 +53,7 @@ export type { KeyOptions } from './keys/key-options.ts';
 export { defaultLimits, type LimitOptions } from './limits/limit-options.ts';
 export type { BrandOptions } from './pages/brand.ts';
 export type { Pages } from './pages/pages.ts';
+export type { Translation, Translations } from './pages/translations.ts';
 export type { Peer } from './routes.ts';
 
 /** An authorization server, to be mounted at the root of its issuer's origin. */
@@ -102,8 +104,8 @@ export async function createAuthorizationServer(
     ...interaction.routes,
     createTokenEndpoint(createGrants({ configuration, limits, mint, refreshTokens }), authenticate, noteUse),
     ...clients.routes.map((route) => (route.path === '/register' ? limits.limitRegistration(route) : route)),
-    createRevocation(configuration, accessTokens, authenticate),
-    createIntrospection(configuration, accessTokens, authenticate, isLive),
+    createRevocation(configuration, accessTokens, authenticate, refreshTokens),
+    createIntrospection(configuration, accessTokens, authenticate, isLive, refreshTokens),
     createJwks(keys),
   ];
   const router = createRouter([...routes, ...createMetadata(configuration, routes)], events);

@@ -28,6 +28,7 @@ async function faultsOf(options: Partial<AuthorizationServerOptions>): Promise<r
   return error.faults;
 }
 
+const SECRET = 'a secret of thirty-two characters';
 const notes = { resource: NOTES, name: 'Notes', scopes: { 'notes:read': 'Read your notes' } };
 const client = { client_id: 'c', redirect_uris: [CALLBACK] };
 
@@ -55,6 +56,15 @@ describe('a configuration', () => {
     ['an unknown scope in the hierarchy', { resources: [{ ...notes, hierarchy: { 'notes:read': ['x'] } }] }, /^resources\.0\.hierarchy: x/],
     ['an unknown introspecting client', { resources: [{ ...notes, introspectedBy: ['x'] }] }, /^resources\.0\.introspectedBy: "x"/],
     ['a public introspecting client', { resources: [{ ...notes, introspectedBy: ['desktop'] }] }, /^resources\.0\.introspectedBy: "desktop"/],
+    ['a translation into another language', { resources: [{ ...notes, translations: { fr: { name: 'Cahiers' } } as object }] }, /^resources\.0\.translations\.fr is no language/],
+    ['a translation of no scope', { resources: [{ ...notes, translations: { de: { scopes: { x: 'X' } } } }] }, /^resources\.0\.translations\.de\.scopes: "x"/],
+    ['a translation without words', { resources: [{ ...notes, translations: { de: { scopes: { 'notes:read': ' ' } } } }] }, /^resources\.0\.translations\.de\.scopes: notes:read must be a text/],
+    ['a headless mode without a page', { headless: { secrets: [SECRET] } }, /^headless must name a loginUrl/],
+    ['a headless mode over plain http', { headless: { loginUrl: 'http://app.example/login', secrets: [SECRET] } }, /^headless\.loginUrl must be an https/],
+    ['a headless page that is a script', { headless: { consentUrl: 'javascript:alert(1)', secrets: [SECRET] } }, /^headless\.consentUrl must be an https/],
+    ['a headless mode without a secret', { headless: { loginUrl: 'https://app.example/login', secrets: [] } }, /^headless\.secrets must have at least one/],
+    ['a headless mode with a short secret', { headless: { loginUrl: 'https://app.example/login', secrets: [SECRET, 'short'] } }, /^headless\.secrets must each have at least 32/],
+    ['a headless mode that makes accounts but signs nobody in', { headless: { consentUrl: 'https://app.example/consent', secrets: [SECRET], createAccounts: true } }, /^headless\.createAccounts is for/],
     ['a client without identifier', { clients: [{ redirect_uris: [CALLBACK] }] }, /^clients\.0: client_id/],
     ['a client that is no object', { clients: [null] }, /^clients\.0: /],
     ['[AS-JWT-64] a client that looks like an account', { clients: [{ ...client, client_id: 'user_1' }] }, /^clients\.0: client_id must not start with user_/],

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { languages, languageTags, preferredLanguage } from '../src/pages/texts/languages.ts';
 import { placesOf, type TextName } from '../src/pages/texts/texts.ts';
-import { ISSUER } from './server-under-test.ts';
-import { EMAIL, PASSWORD, requestOf, setScene, textOf } from './visitor.ts';
+import { CALLBACK, ISSUER, RESOURCES, redemption } from './server-under-test.ts';
+import { EMAIL, PASSWORD, requestOf, setScene, textOf, VERIFIER } from './visitor.ts';
 
 describe('the texts', () => {
   it.each(languageTags)('are whole in %s, each with the places of the English one', (language) => {
@@ -66,6 +66,31 @@ describe('pages in another language', () => {
     expect((await t.visitor.submit(consent, { decision: 'allow' })).left?.searchParams.has('code')).toBe(
       true,
     );
+  });
+
+  it('describe what is protected in the words that the operator gave for it, and in the others where there are none', async () => {
+    const [notes] = RESOURCES;
+    if (notes === undefined) throw new Error('nothing is protected');
+    const scopes = { 'notes:read': 'Ihre Notizen lesen' };
+    const t = await setScene({
+      resources: [{ ...notes, translations: { de: { name: 'Notizen', scopes } } }],
+    });
+    const request = requestOf({ scope: 'notes:read notes:write' });
+    const english = await t.visitor.signIn(request);
+    expect(textOf(english)).toMatch(/web wants to use Notes .*Read your notes.*Change your notes/);
+    t.visitor.headers = german;
+    const consent = await t.visitor.open(request);
+    expect(textOf(consent)).toMatch(/web möchte Notizen nutzen .*Ihre Notizen lesen.*Change your notes/);
+    const allowed = await t.visitor.submit(consent, { decision: 'allow' });
+    const code = allowed.left?.searchParams.get('code') ?? '';
+    await t.post('/token', {
+      ...redemption(code, VERIFIER, 'web'),
+      client_secret: 'web-secret',
+      redirect_uri: CALLBACK,
+    });
+    expect(textOf(await t.visitor.open('/connections'))).toMatch(/auf Notizen .*Ihre Notizen lesen/);
+    t.visitor.headers = {};
+    expect(textOf(await t.visitor.open('/connections'))).toMatch(/on Notes .*Read your notes/);
   });
 
   it('are switched by a link, which leads back and is remembered', async () => {

@@ -2,17 +2,15 @@
 import { readForm } from '@portcullis/http';
 import { type Parameters, type RedirectTarget, readParameters } from '@portcullis/protocol';
 import type { Person } from '../accounts/sessions.ts';
-import { isVouchedFor, type ResolvedClient } from '../clients/resolved-client.ts';
 import { type ConsentPage, consentPage } from '../pages/consent.ts';
 import { respondPage, respondRedirect } from '../pages/respond.ts';
 import type { Route } from '../routes.ts';
-import { type Approval, advance, decline, pagePath } from './advance.ts';
-import { appName } from './app-name.ts';
+import { advance, decline, pagePath } from './advance.ts';
 import { type Deliberation, deliberate, fingerprint } from './deliberation.ts';
-import { describeAsked } from './describe-asked.ts';
+import { describeConsent } from './describe-consent.ts';
 import { type FlowUnderWay, findFlow } from './flows.ts';
 import { isForeignForm } from './form-tokens.ts';
-import { answer } from './question.ts';
+import { type Choice, readApproval } from './read-approval.ts';
 import type { Rooms } from './rooms.ts';
 
 /** What the person was asked, and in which flow. */
@@ -64,7 +62,7 @@ export function createConsent(rooms: Rooms): readonly Route[] {
         return respondRedirect(pagePath('login', transaction.id), [await sessions.end(request)]);
       }
       const matter = await find(flow, person, form);
-      const read = decision === 'allow' ? readApproval(matter.deliberation, form) : 'foreign';
+      const read = decision === 'allow' ? readApproval(matter.deliberation, readChoice(form)) : 'foreign';
       if (read === 'foreign') return edge.refuse('/consent', 'bad-form', { action });
       if (typeof read === 'string') return show(rooms, matter, read);
       if (!formTokens.matches(form.one('seen'), 'consent', ...bound, fingerprint(matter.deliberation))) {
@@ -78,15 +76,10 @@ export function createConsent(rooms: Rooms): readonly Route[] {
 function show(rooms: Rooms, matter: Matter, wrong: ConsentPage['wrong']): Promise<Response> {
   const { formTokens, frame } = rooms;
   const { flow, person, deliberation, afresh } = matter;
-  const { transaction, client, target, bound } = flow;
-  const vouchedBy = voucherOf(client);
+  const { transaction, target, bound } = flow;
   const page = consentPage(frame, {
-    ...describeAsked(deliberation),
-    appName: appName(client, frame),
-    vouchedBy,
+    ...describeConsent(frame, flow, deliberation),
     account: { email: person.account.email },
-    returnTo: target,
-    isElsewhere: typeof vouchedBy === 'object' && isElsewhere(target, vouchedBy.host),
     wrong,
     othersPath: deliberation.hasOthers ? `${pagePath('consent', transaction.id)}&afresh=yes` : null,
     fields: {
@@ -99,33 +92,11 @@ function show(rooms: Rooms, matter: Matter, wrong: ConsentPage['wrong']): Promis
   return respondPage(page, { status: wrong === null ? 200 : 400, formAction: onwardSources(target) });
 }
 
-/** Who says what the app is: the operator, the host of its document, or nobody but itself. */
-function voucherOf(client: ResolvedClient): ConsentPage['vouchedBy'] {
-  if (isVouchedFor(client)) return 'operator';
-  return client.origin === 'metadata-document' ? { host: new URL(client.id).host } : 'nobody';
-}
-
-/** Whether an app that is published on one host is called back on another. */
-function isElsewhere({ uri, kind }: RedirectTarget, host: string): boolean {
-  return kind === 'https' && new URL(uri).host !== host;
-}
-
 /** Parameters of the request: they are fixed in the transaction, so a form that carries one was made by somebody else. */
 const FIXED = ['client_id', 'redirect_uri', 'resource', 'response_type', 'state', 'code_challenge'];
 
-/** What the form allows, as far as the page offered it; or what is missing in it, or that it names something else. */
-function readApproval(
-  { resource, question, workspace, choices }: Deliberation,
-  form: Parameters,
-): Approval | 'foreign' | 'nothing' | 'no-workspace' {
-  const read = answer(question, form.all('scope'), resource);
-  if (typeof read === 'string') return read;
-  const approval = { scopes: read.granted, by: 'answer' } as const;
-  const named = form.one('workspace') ?? '';
-  if (choices.length === 0)
-    return named === '' ? { ...approval, workspace: workspace?.id ?? null } : 'foreign';
-  if (named === '') return 'no-workspace';
-  return choices.some(({ id }) => id === named) ? { ...approval, workspace: named } : 'foreign';
+function readChoice(form: Parameters): Choice {
+  return { scopes: form.all('scope'), workspace: form.one('workspace') ?? '' };
 }
 
 /**

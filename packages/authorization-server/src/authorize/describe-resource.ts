@@ -1,19 +1,28 @@
-/** A protected server in words of people. */
+/** A protected server in words of people, in the language of their page. */
 import type { Scopes } from '@portcullis/protocol';
 import type { ResourceDefinition } from '../configuration.ts';
 import type { AskedResource } from '../pages/consent.ts';
+import type { Frame } from '../pages/layout.ts';
+import { inLanguage } from '../pages/translations.ts';
 
 /** A resource in words. One that left the configuration meanwhile is shown as it stands in the store. */
 export function describeResource(
   definition: ResourceDefinition | undefined,
   resource: string,
   scopes: Scopes,
+  { text, language }: Pick<Frame, 'text' | 'language'>,
 ): AskedResource {
   const url = new URL(resource);
-  const sentences = scopes.map((scope) => definition?.scopes[scope] ?? scope);
+  const described = definition === undefined ? undefined : inLanguage(definition, language);
+  const sentences = scopes.map((scope) => sentenceOf(described?.scopes ?? {}, scope));
   return {
-    name: definition?.name ?? url.host,
+    name: described?.name ?? url.host,
     place: `${url.host}${url.pathname === '/' ? '' : url.pathname}`,
-    powers: sentences.length === 0 ? ['Use it in your name'] : sentences,
+    powers: sentences.length === 0 ? [text('consent.in-your-name')] : sentences,
   };
+}
+
+/** A scope that means nothing here any more stands for itself. */
+export function sentenceOf(sentences: ResourceDefinition['scopes'], scope: string): string {
+  return Object.hasOwn(sentences, scope) ? (sentences[scope] ?? scope) : scope;
 }

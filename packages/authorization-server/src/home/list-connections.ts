@@ -48,7 +48,7 @@ function describe(
 ): Connection {
   const [resource = ''] = grant.resources;
   const definition = resources.get(resource);
-  const { name, place, powers } = describeResource(definition, resource, grant.scopes);
+  const { name, place, powers } = describeResource(definition, resource, grant.scopes, frame);
   return {
     id: grant.id,
     appName: client === null ? frame.text('app.gone') : appName(client, frame),

@@ -1,0 +1,54 @@
+/** What a person is asked to allow, in words: for our own page, and for an application that shows it. */
+import type { RedirectTarget } from '@portcullis/protocol';
+import { isVouchedFor, type ResolvedClient } from '../clients/resolved-client.ts';
+import type { ConsentPage } from '../pages/consent.ts';
+import type { Frame } from '../pages/layout.ts';
+import { presentable } from '../pages/names.ts';
+import { inLanguage } from '../pages/translations.ts';
+import { appName } from './app-name.ts';
+import type { Deliberation } from './deliberation.ts';
+import { describeResource, sentenceOf } from './describe-resource.ts';
+
+/** All that does not depend on how the question is put. */
+export type DescribedConsent = Omit<ConsentPage, 'account' | 'othersPath' | 'wrong' | 'fields'>;
+
+export function describeConsent(
+  frame: Frame,
+  { client, target }: { readonly client: ResolvedClient; readonly target: RedirectTarget },
+  { resource, question, workspace, choices }: Deliberation,
+): DescribedConsent {
+  const vouchedBy = voucherOf(client);
+  const { name, place } = describeResource(resource, resource.resource, [], frame);
+  const { scopes } = inLanguage(resource, frame.language);
+  const describe = (scope: string) => sentenceOf(scopes, scope);
+  return {
+    appName: appName(client, frame),
+    vouchedBy,
+    server: { name, place },
+    asked: question.asked.map((asked) => ({
+      ...asked,
+      sentence: describe(asked.scope),
+      includes: asked.includes.map(describe),
+    })),
+    kept: question.kept.map(describe),
+    isKnown: question.isKnown,
+    workspace: workspace === null ? { choices: choices.map(named) } : { chosen: named(workspace) },
+    returnTo: target,
+    isElsewhere: typeof vouchedBy === 'object' && isElsewhere(target, vouchedBy.host),
+  };
+}
+
+function named({ id, name }: { readonly id: string; readonly name: string }): { id: string; name: string } {
+  return { id, name: presentable(name) || id };
+}
+
+/** Who says what the app is: the operator, the host of its document, or nobody but itself. */
+function voucherOf(client: ResolvedClient): ConsentPage['vouchedBy'] {
+  if (isVouchedFor(client)) return 'operator';
+  return client.origin === 'metadata-document' ? { host: new URL(client.id).host } : 'nobody';
+}
+
+/** Whether an app that is published on one host is called back on another. */
+function isElsewhere({ uri, kind }: RedirectTarget, host: string): boolean {
+  return kind === 'https' && new URL(uri).host !== host;
+}
