@@ -1,0 +1,117 @@
+/** What every third party of the tests has in common: a real server on loopback that counts requests and remembers what it gave. */
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** The one client that a third party knows: Portcullis, with its static identifier. */
+export interface RegisteredClient {
+  readonly id: string;
+  readonly secret: string;
+}
+
+export const portcullisThere: RegisteredClient = {
+  id: 'portcullis',
+  secret: 'between the gate and the third party, nobody else',
+};
+
+/** What is common to all of them. */
+export interface ThirdParty {
+  /** Also its issuer, where it has one. */
+  readonly origin: string;
+  readonly client: RegisteredClient;
+  /** Every token that it ever gave to anybody: access, refresh and ID tokens. */
+  readonly given: readonly string[];
+  /** Takes a redirect URI from now on, exactly as written. Before the first call it takes none. */
+  admitRedirect(uri: string): void;
+  /** How many requests it got, by `METHOD /path`; those that it could not answer count too. */
+  count(endpoint: string): number;
+  /** How many times somebody asked it to renew a token, successfully or not. */
+  renewals(): number;
+  /** Everything that somebody who signed in there typed into its own page. */
+  readonly typed: readonly string[];
+  /** Raw text of all that it was sent: targets, header fields and bodies. */
+  received(): string;
+  close(): Promise<void>;
+}
+
+export interface Listening {
+  readonly origin: string;
+  readonly given: readonly string[];
+  count(endpoint: string): number;
+  received(): string;
+  close(): Promise<void>;
+}
+
+/** Listens on a free port of 127.0.0.1. `create` gets the origin, because documents name it. */
+export async function listen(
+  create: (origin: string) => RequestListener | Promise<RequestListener>,
+): Promise<Listening> {
+  const counts = new Map<string, number>();
+  const given: string[] = [];
+  const heard: string[] = [];
+  let answer: RequestListener = (_request, response) => void response.writeHead(503).end();
+  const server = createServer((request, response) => {
+    const endpoint = `${request.method} ${(request.url ?? '').replace(/\?.*/, '')}`;
+    counts.set(endpoint, (counts.get(endpoint) ?? 0) + 1);
+    heard.push(`${request.method} ${request.url}`, ...request.rawHeaders);
+    // Whoever reads the body pushes it through here too.
+    const push = request.push.bind(request);
+    request.push = (chunk: Buffer | null, encoding?: BufferEncoding) => {
+      if (chunk !== null) heard.push(String(chunk));
+      return push(chunk, encoding);
+    };
+    watchAnswer(response, (text) => given.push(...tokensIn(text)));
+    answer(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  answer = await create(origin);
+  return {
+    origin,
+    given,
+    count: (endpoint) => counts.get(endpoint) ?? 0,
+    received: () => heard.join('\n'),
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function watchAnswer(response: ServerResponse, take: (text: string) => void): void {
+  const chunks: Buffer[] = [];
+  const keep = (chunk: unknown) => {
+    if (typeof chunk === 'string' || chunk instanceof Uint8Array) chunks.push(Buffer.from(chunk as string));
+  };
+  const write = response.write.bind(response) as (...all: unknown[]) => boolean;
+  const end = response.end.bind(response) as (...all: unknown[]) => ServerResponse;
+  response.write = (...all: unknown[]) => {
+    keep(all[0]);
+    return write(...all);
+  };
+  response.end = (...all: unknown[]) => {
+    keep(all[0]);
+    take(Buffer.concat(chunks).toString());
+    return end(...all);
+  };
+}
+
+/** Members or parameters of a token answer, in JSON or as a form. */
+function tokensIn(text: string): readonly string[] {
+  const found = text.matchAll(/"(?:access|refresh|id)_token"\s*:\s*"([^"]+)"|\baccess_token=([\w.~-]+)/g);
+  return [...found].map(([, member, parameter]) => member ?? parameter ?? '');
+}
+
+/**
+ * The page of a third party on which somebody signs in and answers. Nothing of it is checked: who types a name is that person.
+ * @param action where the form goes, with `login`, `password` and `answer` (`allow` or `deny`)
+ */
+export function signInPage(title: string, action: string): string {
+  return `<!doctype html><html lang="en"><title>${title}</title><h1>${title}</h1>
+<form method="post" action="${action.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}">
+<label>Login <input name="login" value=""></label>
+<label>Password <input name="password" type="password" value=""></label>
+<button name="answer" value="allow">Sign in and allow</button>
+<button name="answer" value="deny">Deny</button>
+</form></html>`;
+}
