@@ -156,25 +156,25 @@ export function createAuthorizedFetch(
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** The caller's headers, of which those that prove who asks are replaced by ours. */
+/**
+ * The caller's headers, of which those that prove who asks are replaced by ours. Always a plain record: reading `Headers`
+ * costs a tenth of copying them.
+ */
 function withOwn(
   headers: RequestInit['headers'],
   own: Readonly<Record<string, string>>,
-): Record<string, string> | Headers {
-  if (headers instanceof Headers || Array.isArray(headers)) {
-    const copy = new Headers(headers);
-    for (const name of OWN) {
-      const value = own[name];
-      if (value !== undefined) copy.set(name, value);
-      else if (copy.has(name)) copy.delete(name);
-    }
-    return copy;
-  }
+): Record<string, string> {
   const copy: Record<string, string> = { ...own };
-  for (const [name, value] of Object.entries(headers ?? {})) {
+  const given = Array.isArray(headers) ? new Headers(headers) : (headers ?? {});
+  // Anything with pairs counts: a host may bring a `Headers` that is not the platform's.
+  for (const [name, value] of isIterable(given) ? given : Object.entries(given)) {
     if (!OWN.includes(name.toLowerCase())) copy[name] = String(value);
   }
   return copy;
+}
+
+function isIterable(headers: object): headers is Iterable<readonly [string, string]> {
+  return Symbol.iterator in headers;
 }
 
 const OWN = ['authorization', 'dpop'];

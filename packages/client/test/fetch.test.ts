@@ -61,16 +61,22 @@ describe('where the token goes', () => {
     expect(manual.status).toBe(302);
   });
 
-  it("replaces an Authorization header of the caller's", async () => {
+  const fields = { authorization: 'Bearer somebody-elses', DPoP: 'old', 'x-other': 'kept', accept: 'a, b' };
+  const pairs = Object.entries(fields);
+  it.each([
+    ['a record', fields],
+    ['pairs', pairs],
+    ['Headers', new Headers(fields)],
+    ['Headers that are not the platform’s', { [Symbol.iterator]: () => pairs.values() }],
+  ])("replaces an Authorization header of the caller's, and keeps the rest: %s", async (_shape, headers) => {
     const world = await createWorld();
     const client = world.client();
-    await client.fetch(world.serverUrl, {
-      headers: { authorization: 'Bearer somebody-elses', 'x-other': 'kept' },
-    });
-    const sent = calls(world).map(({ headers }) => headers.get('authorization'));
-    expect(sent[0]).toBeNull();
-    expect(sent[1]).toMatch(/^Bearer at-/);
-    expect(calls(world)[1]?.headers.get('x-other')).toBe('kept');
+    await client.fetch(world.serverUrl, { headers: headers as Headers });
+    const sent = calls(world).map(({ headers: field }) => field.get('authorization'));
+    expect(sent).toEqual([null, expect.stringMatching(/^Bearer at-/)]);
+    for (const { headers: field } of calls(world)) {
+      expect([field.get('dpop'), field.get('x-other'), field.get('accept')]).toEqual([null, 'kept', 'a, b']);
+    }
   });
 });
 
