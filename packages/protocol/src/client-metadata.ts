@@ -5,6 +5,7 @@ import { personText, readDocument, secureUrl, strings, webPage } from './documen
 import { OAuthError } from './errors.ts';
 import { judgeRedirectUri, type RedirectPolicy, strictRedirectPolicy } from './redirect-uri.ts';
 import { formatScopes, readRequestedScopes } from './scopes.ts';
+import { TOKEN_EXCHANGE } from './token-exchange.ts';
 
 /** Client authentication methods by the names of the wire. */
 export type ClientAuthenticationMethod =
@@ -180,7 +181,10 @@ function checkResponseTypes(requested: Requested, grantTypes: readonly string[])
   return possible;
 }
 
-/** Client credentials MUST only be used by confidential clients. @see OAuth 2.1 draft 13 §4.2 */
+/** Grants whose clients MUST be confidential: who only says who it is may not act for itself, nor ask for tokens of others. */
+const CONFIDENTIAL_GRANTS: readonly string[] = ['client_credentials', TOKEN_EXCHANGE];
+
+/** @see OAuth 2.1 draft 13 §4.2, RFC 8693 §5 */
 function checkMethod(
   requested: Requested,
   grantTypes: readonly string[],
@@ -195,8 +199,9 @@ function checkMethod(
   if (algorithm !== undefined && policy.signingAlgorithms?.includes(algorithm) === false) {
     throw invalid(`token_endpoint_auth_signing_alg: must be one of ${policy.signingAlgorithms.join(', ')}`);
   }
-  if (method === 'none' && grantTypes.includes('client_credentials')) {
-    throw invalid('token_endpoint_auth_method: client_credentials needs a confidential client');
+  const confidential = grantTypes.find((type) => CONFIDENTIAL_GRANTS.includes(type));
+  if (method === 'none' && confidential !== undefined) {
+    throw invalid(`token_endpoint_auth_method: ${confidential} needs a confidential client`);
   }
   return method as ClientAuthenticationMethod;
 }
