@@ -27,6 +27,8 @@ import { type Brand, type BrandOptions, judgeBrand } from './pages/brand.ts';
 import type { Pages } from './pages/pages.ts';
 import { judgeTranslations, type Translations } from './pages/translations.ts';
 import type { AuthorizationStore } from './ports/index.ts';
+import type { ThirdPartyOptions } from './upstream/options.ts';
+import { judgeThirdParties, type ThirdParty } from './upstream/third-party.ts';
 
 /** A protected resource that tokens are issued for. */
 export interface ResourceDefinition {
@@ -134,6 +136,10 @@ export interface AuthorizationServerOptions {
   readonly headless?: HeadlessOptions;
   /** Where people choose a workspace as they consent. */
   readonly workspaces?: FindWorkspaces;
+  /** Whose accounts people may sign in with as well, and whose tokens their grants then rest on. */
+  readonly thirdParties?: readonly ThirdPartyOptions[];
+  /** `false`: nobody has an account of this server's own, and third parties are the only way in. `true` when left out. */
+  readonly localAccounts?: boolean;
   readonly lifetimes?: Partial<Lifetimes>;
   readonly privateUseSchemes?: readonly string[];
   /** How often what may be done; `false`: as often as anybody likes. */
@@ -163,6 +169,9 @@ export interface Configuration {
   readonly metadataDocuments: TrustPolicy | null;
   readonly outbound: Outbound;
   readonly workspaces: FindWorkspaces;
+  /** By their identifiers. */
+  readonly thirdParties: ReadonlyMap<string, ThirdParty>;
+  readonly localAccounts: boolean;
   readonly brand: Brand;
   readonly pages: Pages;
   /** `null`: this server shows every page itself. */
@@ -212,6 +221,7 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
   }
   const brand = judgeBrand(options.brand ?? {}, faults);
   const headless = judgeHeadless(options.headless, faults);
+  const thirdParties = judgeThirdParties(options, faults);
   if (faults.length > 0) throw new ConfigurationError(faults);
   return Object.freeze<Configuration>({
     issuer: options.issuer,
@@ -228,6 +238,8 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
     metadataDocuments,
     outbound,
     workspaces: options.workspaces ?? (async () => []),
+    thirdParties,
+    localAccounts: options.localAccounts ?? true,
     brand,
     pages: options.pages ?? {},
     headless,

@@ -55,6 +55,15 @@ export type { BrandOptions } from './pages/brand.ts';
 export type { Pages } from './pages/pages.ts';
 export type { Translation, Translations } from './pages/translations.ts';
 export type { Peer } from './routes.ts';
+export type {
+  OpenIdProvider,
+  PeopleRule,
+  PersonMembers,
+  PlainProvider,
+  StatusWay,
+  ThirdPartyOptions,
+} from './upstream/options.ts';
+export type { UpstreamToken, UpstreamWant } from './upstream/upstream-token.ts';
 
 /** An authorization server, to be mounted at the root of its issuer's origin. */
 export interface AuthorizationServer {

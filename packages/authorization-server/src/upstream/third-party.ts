@@ -1,0 +1,179 @@
+/** A third party as judged: nothing in it is optional or wrong. */
+import { isScope, isSecureUrl, readWebUrl, type Scopes } from '@portcullis/protocol';
+import type {
+  OpenIdProvider,
+  PeopleRule,
+  PersonMembers,
+  PlainProvider,
+  StatusWay,
+  ThirdPartyOptions,
+} from './options.ts';
+
+export interface ThirdParty {
+  readonly id: string;
+  readonly name: string;
+  readonly clientId: string;
+  /** `null`: a public client there. */
+  readonly clientSecret: string | null;
+  readonly clientAuthentication: 'client_secret_basic' | 'client_secret_post';
+  /** Where it sends people back to. Each third party has an address of its own, so that none can answer for another. @see RFC 9700 §4.4.2.2 */
+  readonly redirectUri: string;
+  readonly scopes: Scopes;
+  readonly neededFor: Readonly<Record<string, Scopes>>;
+  readonly provider: Provider;
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly people: PeopleRule;
+  /** `null`: the best way there is. */
+  readonly status: StatusWay | null;
+  readonly noticedWithin: number;
+  readonly revocationEnds: 'grant' | 'everything';
+}
+
+export type Provider =
+  | { readonly protocol: 'openid'; readonly issuer: string }
+  | {
+      readonly protocol: 'oauth';
+      readonly issuer: string;
+      /** Whether the operator said what it calls itself: then an `iss` in its answers is compared. */
+      readonly sendsIssuer: boolean;
+      readonly endpoints: PlainProvider['endpoints'];
+      readonly person: PersonMembers;
+      readonly dialect: NonNullable<PlainProvider['dialect']>;
+    };
+
+/** Parameters of the authorization request that are this server's own to choose. */
+const OURS = [
+  'client_id', 'redirect_uri', 'response_type', 'response_mode', 'scope', 'user_scope', 'state', 'nonce',
+  'code_challenge', 'code_challenge_method', 'request', 'request_uri',
+]; // biome-ignore format: one list
+
+/** What the judgement needs to know of the rest. */
+interface Surroundings {
+  readonly issuer: string;
+  readonly resources: readonly { readonly scopes: Readonly<Record<string, string>> }[];
+  readonly thirdParties?: readonly ThirdPartyOptions[];
+  readonly localAccounts?: boolean;
+}
+
+/** Judges what an operator says of third parties, and adds every fault to the list. */
+export function judgeThirdParties(
+  { issuer, resources, thirdParties = [], localAccounts = true }: Surroundings,
+  faults: string[],
+): ReadonlyMap<string, ThirdParty> {
+  const scopes = new Set(resources.flatMap((resource) => Object.keys(resource.scopes)));
+  const judged = new Map<string, ThirdParty>();
+  for (const [index, options] of thirdParties.entries()) {
+    const at = `thirdParties.${index}`;
+    if (!/^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/.test(options.id)) {
+      faults.push(`${at}.id must be 1 to 32 lowercase letters, digits and hyphens`);
+    }
+    if (judged.has(options.id)) faults.push(`${at}.id stands there twice`);
+    judged.set(options.id, judge(options, at, { issuer, scopes }, faults));
+  }
+  if (!localAccounts && judged.size === 0) {
+    faults.push('localAccounts: without them there must be a third party, or nobody could sign in');
+  }
+  return judged;
+}
+
+function judge(
+  options: ThirdPartyOptions,
+  at: string,
+  { issuer, scopes: ourScopes }: { readonly issuer: string; readonly scopes: ReadonlySet<string> },
+  faults: string[],
+): ThirdParty {
+  if (options.name.trim() === '') faults.push(`${at}.name must say what people call it`);
+  if (options.clientId === '') faults.push(`${at}.clientId must say what this server is called there`);
+  if (options.clientSecret === '')
+    faults.push(`${at}.clientSecret must not be empty: leave it out if there is none`);
+  const { neededFor = {}, parameters = {}, noticedWithin = 60 } = options;
+  for (const scope of [...options.scopes, ...Object.values(neededFor).flat()].filter(
+    (one) => !isScope(one),
+  )) {
+    faults.push(`${at}: ${JSON.stringify(scope)} is no scope`);
+  }
+  for (const scope of Object.keys(neededFor).filter((one) => !ourScopes.has(one))) {
+    faults.push(`${at}.neededFor: ${JSON.stringify(scope)} is no scope of a resource here`);
+  }
+  for (const name of Object.keys(parameters).filter((one) => OURS.includes(one))) {
+    faults.push(`${at}.parameters: ${name} is chosen by this server`);
+  }
+  if (!Number.isSafeInteger(noticedWithin) || noticedWithin < 1 || noticedWithin > 86_400) {
+    faults.push(`${at}.noticedWithin must be whole seconds, 1 to 86400`);
+  }
+  const provider =
+    'issuer' in options.kind && !('endpoints' in options.kind)
+      ? judgeOpenId(options.kind, options.scopes, at, faults)
+      : judgePlain(options.kind as PlainProvider, at, faults);
+  if (
+    options.status === 'introspection' &&
+    provider.protocol === 'oauth' &&
+    provider.endpoints.introspection === undefined
+  ) {
+    faults.push(`${at}.status: introspection needs endpoints.introspection`);
+  }
+  return Object.freeze<ThirdParty>({
+    id: options.id,
+    name: options.name,
+    clientId: options.clientId,
+    clientSecret: options.clientSecret ?? null,
+    clientAuthentication: options.clientAuthentication ?? 'client_secret_basic',
+    redirectUri: `${URL.parse(issuer)?.origin ?? issuer}/callback/${options.id}`,
+    scopes: options.scopes,
+    neededFor,
+    provider,
+    parameters,
+    people: options.people ?? {},
+    status: options.status ?? null,
+    noticedWithin,
+    revocationEnds: options.revocationEnds ?? 'grant',
+  });
+}
+
+function judgeOpenId({ issuer }: OpenIdProvider, scopes: Scopes, at: string, faults: string[]): Provider {
+  judgeUrl(issuer, `${at}.kind.issuer`, faults);
+  if (!scopes.includes('openid'))
+    faults.push(`${at}.scopes must hold openid, by which the provider says who somebody is`);
+  return { protocol: 'openid', issuer };
+}
+
+function judgePlain(kind: PlainProvider, at: string, faults: string[]): Provider {
+  for (const [name, url] of Object.entries(kind.endpoints))
+    judgeUrl(url, `${at}.kind.endpoints.${name}`, faults);
+  if (kind.issuer !== undefined) judgeUrl(kind.issuer, `${at}.kind.issuer`, faults);
+  if (kind.person.subject === '')
+    faults.push(`${at}.kind.person.subject must name the member that says who somebody is`);
+  return {
+    protocol: 'oauth',
+    issuer: kind.issuer ?? URL.parse(kind.endpoints.authorization)?.origin ?? '',
+    sendsIssuer: kind.issuer !== undefined,
+    endpoints: kind.endpoints,
+    person: kind.person,
+    dialect: kind.dialect ?? 'standard',
+  };
+}
+
+/** Tokens travel there: https, or http to this computer. */
+function judgeUrl(text: string, at: string, faults: string[]): void {
+  const url = readWebUrl(text);
+  if (url === null || !isSecureUrl(url) || url.hash !== '') {
+    faults.push(`${at} must be an https URL, not ${JSON.stringify(text)}`);
+  }
+}
+
+/**
+ * What is asked for at a third party when these scopes of ours were allowed: what everybody is asked for, and what these
+ * rest on.
+ */
+export function scopesThere({ scopes, neededFor }: ThirdParty, ours: Scopes): Scopes {
+  return [...new Set([...scopes, ...ours.flatMap((scope) => needs(neededFor, scope))])];
+}
+
+/** The scopes of ours that what was granted there carries. Ours MUST NOT exceed what they rest on. @see seed 4.5(3) */
+export function carriedScopes({ neededFor }: ThirdParty, ours: Scopes, there: Scopes): Scopes {
+  return ours.filter((scope) => needs(neededFor, scope).every((needed) => there.includes(needed)));
+}
+
+function needs(neededFor: ThirdParty['neededFor'], scope: string): Scopes {
+  return Object.hasOwn(neededFor, scope) ? (neededFor[scope] ?? []) : [];
+}
