@@ -18,6 +18,7 @@ const comparisons = [
   { server: 'node:http guarded', against: 'node:http', tokens: 'new', aim: 0.18 },
   { server: 'fetch on node:http guarded', against: 'fetch on node:http', tokens: 'one', aim: null },
   { server: 'express guarded', against: 'express', tokens: 'one', aim: 0.9 },
+  { server: 'express behind middleware', against: 'express', tokens: 'one', aim: null },
   { server: 'fastify guarded', against: 'fastify', tokens: 'one', aim: 0.9 },
   { server: 'hono guarded', against: 'hono', tokens: 'one', aim: 0.9 },
   { server: 'hono behind middleware', against: 'hono', tokens: 'one', aim: null },
@@ -26,17 +27,19 @@ const comparisons = [
 const canPin = spawnSync('taskset', ['--version']).status === 0;
 const stock = makeTokens(60_000);
 const all = stock.tokens.map(requestWith);
-// More than the guard remembers, so that each is forgotten before it comes again.
-const requests = { one: inTurn(all.slice(0, 1)), '10,000': inTurn(all.slice(0, 10_000)), new: inTurn(all) };
+/** Of the new ones there are more than a guard remembers, so that each is forgotten before it comes again. */
+const lists = { one: all.slice(0, 1), '10,000': all.slice(0, 10_000), new: all };
 
 interface Server {
   readonly port: number;
+  /** Each server gets all requests of the list in turn, whatever the other one has got. */
+  readonly next: () => Buffer;
   /** CPU time in microseconds, and resident memory in bytes. */
   usage(): Promise<{ cpu: number; memory: number }>;
   stop(): void;
 }
 
-async function start(name: string): Promise<Server> {
+async function start(name: string, kind: keyof typeof lists): Promise<Server> {
   const path = fileURLToPath(new URL('./guard/servers.ts', import.meta.url));
   const command = [process.execPath, '--conditions=source', path, name];
   const [file = '', ...rest] = canPin ? ['taskset', '-c', '0', ...command] : command;
@@ -47,6 +50,7 @@ async function start(name: string): Promise<Server> {
   const { port } = await answerOf<{ port: number }>(child);
   return {
     port,
+    next: inTurn(lists[kind]),
     async usage() {
       const answer = answerOf<{ cpu: number; memory: number }>(child);
       child.send('usage');
@@ -73,9 +77,9 @@ interface Figure {
   readonly cost: number;
 }
 
-async function measure(server: Server, kind: keyof typeof requests): Promise<Figure> {
+async function measure(server: Server): Promise<Figure> {
   const before = await server.usage();
-  const result = await load(server.port, requests[kind], seconds);
+  const result = await load(server.port, server.next, seconds);
   const after = await server.usage();
   return { perSecond: result.requests / result.seconds, cost: (after.cpu - before.cpu) / result.requests };
 }
@@ -88,12 +92,12 @@ console.log('server | tokens | requests/s | of the bare one | CPU µs | CPU shar
 for (const { server: name, against, tokens, aim } of comparisons.filter(({ server }) =>
   server.startsWith(wanted),
 )) {
-  const [bare, guarded] = await Promise.all([start(against), start(name)]);
+  const [bare, guarded] = await Promise.all([start(against, tokens), start(name, tokens)]);
   // A whole turn through the list, so that nothing is measured while it is learned.
-  for (const server of [bare, guarded]) await load(server.port, requests[tokens], Math.max(2, seconds));
+  for (const server of [bare, guarded]) await load(server.port, server.next, Math.max(2, seconds));
   const pairs: { bare: Figure; guarded: Figure }[] = [];
   for (let round = 0; round < repetitions; round += 1) {
-    pairs.push({ bare: await measure(bare, tokens), guarded: await measure(guarded, tokens) });
+    pairs.push({ bare: await measure(bare), guarded: await measure(guarded) });
   }
   const { memory } = await guarded.usage();
   const share = median(pairs.map((pair) => pair.guarded.perSecond / pair.bare.perSecond));

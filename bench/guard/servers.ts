@@ -26,11 +26,13 @@ const plain: RequestListener = (_request, response) => {
   response.writeHead(200, HEADERS).end(BODY);
 };
 
-function expressApp(guarded: boolean): RequestListener {
+function expressApp(kind: 'bare' | 'guarded' | 'middleware'): RequestListener {
   const app = express();
   app.disable('etag').disable('x-powered-by');
-  if (guarded) app.use(forExpress.protect(guard));
-  app.get('/mcp', (_request, response) => void response.type('json').send(BODY));
+  const answer: express.RequestHandler = (_request, response) => void response.type('json').send(BODY);
+  if (kind === 'middleware') app.use(forExpress.protect(guard));
+  if (kind === 'guarded') app.get('/mcp', forExpress.protect(guard), answer);
+  app.get('/mcp', answer);
   return app;
 }
 
@@ -57,8 +59,9 @@ const servers: Readonly<Record<string, () => RequestListener | Promise<RequestLi
   'fetch on node:http': () => getRequestListener(async () => new Response(BODY, { headers: HEADERS })),
   'fetch on node:http guarded': () =>
     getRequestListener(protect(guard, () => new Response(BODY, { headers: HEADERS }))),
-  express: () => expressApp(false),
-  'express guarded': () => expressApp(true),
+  express: () => expressApp('bare'),
+  'express guarded': () => expressApp('guarded'),
+  'express behind middleware': () => expressApp('middleware'),
   fastify: () => fastifyApp(false),
   'fastify guarded': () => fastifyApp(true),
   hono: () => honoApp('bare'),
