@@ -17,8 +17,11 @@ export interface Person {
 
 export interface Sessions {
   find(request: Request): Promise<Person | null>;
-  /** Signs an account in; the session that the request carried ends. Answers the `Set-Cookie` value. */
-  open(request: Request, peer: Peer, accountId: string): Promise<string>;
+  /**
+   * Signs an account in; the session that the request carried ends. Answers the `Set-Cookie` value.
+   * @param seconds how long it lasts; as long as sessions do when left out
+   */
+  open(request: Request, peer: Peer, accountId: string, seconds?: number): Promise<string>;
   /** Signs out. Answers the `Set-Cookie` value. */
   end(request: Request): Promise<string>;
 }
@@ -38,7 +41,7 @@ export function createSessions({ issuer, store, lifetimes, clock }: Configuratio
       if (session === null || account === null) return null;
       return { account, sessionHash: session.hash, signedInAt: session.createdAt };
     },
-    async open(request, peer, accountId) {
+    async open(request, peer, accountId, seconds = lifetimes.session) {
       // A value that was in the browser before must not become a signed-in one.
       const value = newSecret();
       const createdAt = clock();
@@ -46,12 +49,12 @@ export function createSessions({ issuer, store, lifetimes, clock }: Configuratio
         hash: hashSecret(value),
         accountId,
         createdAt,
-        expiresAt: createdAt + lifetimes.session,
+        expiresAt: createdAt + seconds,
         address: peer.address ?? null,
         browser: browserName(request.headers.get('user-agent')),
       });
       await endCarried(request);
-      return cookie.write(value, lifetimes.session);
+      return cookie.write(value, seconds);
     },
     async end(request) {
       await endCarried(request);

@@ -23,7 +23,7 @@ interface Matter {
 }
 
 export function createConsent(rooms: Rooms): readonly Route[] {
-  const { configuration, edge, formTokens, sessions } = rooms;
+  const { configuration, edge, formTokens, frame, handOver, sessions } = rooms;
 
   const find = async (flow: FlowUnderWay, person: Person, parameters: Parameters): Promise<Matter> => {
     const afresh = parameters.one('afresh') === 'yes';
@@ -37,7 +37,9 @@ export function createConsent(rooms: Rooms): readonly Route[] {
       const flow = await findFlow(rooms, request, parameters);
       if ('missing' in flow) return edge.refuse('/consent', flow.missing);
       if (flow.subject === null || flow.person === null) return advance(rooms, flow);
-      return show(rooms, await find(flow, flow.person, parameters), null);
+      const matter = await find(flow, flow.person, parameters);
+      const asked = { ...matter, accountId: matter.person.account.id };
+      return handOver.toConsent(asked, frame.language) ?? show(rooms, matter, null);
     }),
 
     edge.route('POST', '/consent', async (request) => {
@@ -46,7 +48,7 @@ export function createConsent(rooms: Rooms): readonly Route[] {
       if ('missing' in flow) return edge.refuse('/consent', flow.missing);
       const { transaction, person, subject, bound } = flow;
       const action = {
-        label: rooms.frame.text('consent.look-again'),
+        label: frame.text('consent.look-again'),
         href: pagePath('consent', transaction.id),
       };
       // The token is bound to the session, so an answer of one person is never taken for another's.
@@ -59,7 +61,8 @@ export function createConsent(rooms: Rooms): readonly Route[] {
       const decision = form.one('decision');
       if (decision === 'deny') return decline(rooms, flow);
       if (decision === 'switch') {
-        return respondRedirect(pagePath('login', transaction.id), [await sessions.end(request)]);
+        const path = `${pagePath('login', transaction.id)}&again=yes`;
+        return respondRedirect(path, [await sessions.end(request)]);
       }
       const matter = await find(flow, person, form);
       const read = decision === 'allow' ? readApproval(matter.deliberation, readChoice(form)) : 'foreign';

@@ -14,16 +14,14 @@ export type DescribedConsent = Omit<ConsentPage, 'account' | 'othersPath' | 'wro
 
 export function describeConsent(
   frame: Frame,
-  { client, target }: { readonly client: ResolvedClient; readonly target: RedirectTarget },
+  asker: Asker,
   { resource, question, workspace, choices }: Deliberation,
 ): DescribedConsent {
-  const vouchedBy = voucherOf(client);
   const { name, place } = describeResource(resource, resource.resource, [], frame);
   const { scopes } = inLanguage(resource, frame.language);
   const describe = (scope: string) => sentenceOf(scopes, scope);
   return {
-    appName: appName(client, frame),
-    vouchedBy,
+    ...describeAsker(frame, asker),
     server: { name, place },
     asked: question.asked.map((asked) => ({
       ...asked,
@@ -33,6 +31,23 @@ export function describeConsent(
     kept: question.kept.map(describe),
     isKnown: question.isKnown,
     workspace: workspace === null ? { choices: choices.map(named) } : { chosen: named(workspace) },
+  };
+}
+
+/** Who asks, and where they are answered. */
+interface Asker {
+  readonly client: ResolvedClient;
+  readonly target: RedirectTarget;
+}
+
+export function describeAsker(
+  frame: Frame,
+  { client, target }: Asker,
+): Pick<ConsentPage, 'appName' | 'vouchedBy' | 'returnTo' | 'isElsewhere'> {
+  const vouchedBy = voucherOf(client);
+  return {
+    appName: appName(client, frame),
+    vouchedBy,
     returnTo: target,
     isElsewhere: typeof vouchedBy === 'object' && isElsewhere(target, vouchedBy.host),
   };

@@ -19,6 +19,8 @@ export interface Errand {
   readonly bound: readonly string[];
   /** Whether whoever has to be signed in is. */
   readonly isSignedIn: boolean;
+  /** Whether they have to show anew who they are, signed in or not. */
+  readonly isFresh: boolean;
   /** Where one begins again. */
   readonly path: string;
   /** Cookies that the page has to set. */
@@ -45,12 +47,14 @@ export async function findErrand(
 async function findFlowErrand(rooms: Rooms, request: Request, parameters: Parameters): Promise<FoundErrand> {
   const flow = await findFlow(rooms, request, parameters);
   if ('missing' in flow) return flow;
-  const { id } = flow.transaction;
+  const { id, freshLogin } = flow.transaction;
+  const again = parameters.one('again') !== undefined;
   return {
     appName: appName(flow.client, rooms.frame),
     fields: { flow: id },
     bound: flow.bound,
-    isSignedIn: flow.subject !== null,
+    isSignedIn: flow.subject !== null && !again,
+    isFresh: freshLogin || again,
     path: pagePath('login', id),
     cookies: [],
     proceed: () => advance(rooms, flow),
@@ -79,6 +83,7 @@ async function findVisit(rooms: Rooms, request: Request, parameters: Parameters)
     fields,
     bound: ['visit', hashSecret(cookie), person?.sessionHash ?? ''],
     isSignedIn: 'again' in again ? age < RECENT : person !== null,
+    isFresh: 'again' in again,
     path: loginPath(to, 'again' in again),
     cookies: carried === null ? [browser.write(cookie, configuration.lifetimes.transaction)] : [],
     proceed: async () => respondRedirect(homePaths[to]),

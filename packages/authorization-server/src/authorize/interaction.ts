@@ -8,10 +8,16 @@ import { createSessions } from '../accounts/sessions.ts';
 import { createSignIn } from '../accounts/sign-in.ts';
 import type { FindClient } from '../clients/find-client.ts';
 import type { Configuration } from '../configuration.ts';
+import { createContinue } from '../headless/continue.ts';
+import { createElsewhere } from '../headless/elsewhere.ts';
+import { createHeadlessEndpoints } from '../headless/endpoints.ts';
+import { createHandOver } from '../headless/hand-over.ts';
+import { createTickets } from '../headless/tickets.ts';
 import { createAccount } from '../home/account.ts';
 import { createAccountLinks } from '../home/account-links.ts';
 import { createCodes } from '../home/codes.ts';
 import { createConnections } from '../home/connections.ts';
+import { createFront } from '../home/front.ts';
 import { createPasskeyPages } from '../home/passkeys.ts';
 import { createCheckOpening } from '../limits/openings.ts';
 import { createAssets } from '../pages/assets.ts';
@@ -34,6 +40,8 @@ import { createWelcome } from './welcome.ts';
 
 export interface Interaction {
   readonly routes: readonly Route[];
+  /** Shows what is protected here: for a host that has nothing better at its root. */
+  readonly frontPage: Route['handle'];
   /** A one-time link that makes the first account; `null` when there is one. */
   setupLink(): Promise<string | null>;
   /**
@@ -66,6 +74,9 @@ export function createInteraction(
     links: configuration.brand.links,
     replaced: replacedPages(configuration.pages),
   };
+  const { headless } = configuration;
+  const isElsewhere = headless !== null && headless.loginUrl !== null;
+  const tickets = createTickets(configuration);
   const shared = {
     configuration,
     findClient,
@@ -73,26 +84,37 @@ export function createInteraction(
     formTokens: createFormTokens(configuration),
     browser: defineCookie(configuration.issuer, 'browser'),
     checkOpening: createCheckOpening(configuration),
+    handOver: createHandOver(configuration, tickets),
   };
   const signIn = createSignIn(configuration, passwords);
   const factors = createSecondFactors(configuration);
   const attempts = createAttempts(configuration.clock);
-  const routesIn = (language: Language): readonly Route[] => {
+  const roomsIn = (language: Language): Rooms => {
     const frame = createFrame(mounting, language, configuration.brand.texts);
-    const rooms: Rooms = { ...shared, frame, edge: createPageEdge(configuration, frame) };
+    return { ...shared, frame, edge: createPageEdge(configuration, frame) };
+  };
+  /** How people sign in here; where they do so elsewhere, none of it is there. */
+  const signingIn = (rooms: Rooms): readonly Route[] => {
     const secondStep = createSecondStep(rooms, { factors, attempts, letIn: createWelcome(rooms) });
     return [
-      ...createAuthorize(rooms),
       ...createLogin(rooms, { signIn, passkeys, welcome: secondStep.welcome }),
       secondStep.route,
-      ...createConsent(rooms),
-      ...createConnections(rooms),
       ...createCodes(rooms, factors),
-      ...createAccount(rooms, factors, passkeys !== null),
       ...(passkeys === null ? [] : createPasskeyPages(rooms, passkeys)),
       ...createAccountLinks(rooms, passwords, passkeys),
       ...createSetup(rooms, firstAccount),
+    ];
+  };
+  const routesIn = (language: Language): readonly Route[] => {
+    const rooms = roomsIn(language);
+    return [
+      ...createAuthorize(rooms),
+      ...(isElsewhere ? createElsewhere(rooms) : signingIn(rooms)),
+      ...createConsent(rooms),
+      ...createConnections(rooms),
+      ...createAccount(rooms, isElsewhere ? null : { factors, passkeys }),
       createLogout(rooms),
+      ...(headless === null ? [] : [createContinue(rooms, tickets)]),
       createLanguage(rooms),
     ];
   };
@@ -101,9 +123,16 @@ export function createInteraction(
     path: '/assets/*',
     handle: async (request) => assets.respond(new URL(request.url).pathname),
   };
+  const [front] = inTheirLanguage((language) => [createFront(roomsIn(language))]);
+  if (front === undefined) throw new Error('a page has no language');
   return {
-    routes: [...inTheirLanguage(routesIn), assetRoute],
-    setupLink: firstAccount.link,
+    routes: [
+      ...inTheirLanguage(routesIn),
+      assetRoute,
+      ...(headless === null ? [] : createHeadlessEndpoints(configuration, headless, tickets, roomsIn)),
+    ],
+    frontPage: front.handle,
+    setupLink: isElsewhere ? async () => null : firstAccount.link,
     bootstrap: firstAccount.bootstrap,
   };
 }

@@ -2,6 +2,7 @@
 import type { Sessions } from '../accounts/sessions.ts';
 import type { FindClient } from '../clients/find-client.ts';
 import type { Configuration } from '../configuration.ts';
+import type { HandOver } from '../headless/hand-over.ts';
 import type { CheckOpening } from '../limits/openings.ts';
 import type { Cookie } from '../pages/cookies.ts';
 import type { Frame } from '../pages/layout.ts';
@@ -17,6 +18,8 @@ export interface Rooms {
   readonly browser: Cookie;
   /** Holds back networks whose strangers begin too much. */
   readonly checkOpening: CheckOpening;
+  /** The ways to the operator's own application. */
+  readonly handOver: HandOver;
   readonly frame: Frame;
   readonly edge: PageEdge;
 }

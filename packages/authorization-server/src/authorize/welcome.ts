@@ -1,4 +1,5 @@
 /** The end of every sign-in: a session is opened, and the errand goes on. */
+import { leadOnward } from '../headless/onward.ts';
 import type { AccountRecord } from '../ports/index.ts';
 import type { Peer } from '../routes.ts';
 import type { Errand } from './errands.ts';
@@ -14,9 +15,11 @@ export type Welcome = (
   proof: 'one' | 'both',
 ) => Promise<Response>;
 
-export function createWelcome({ configuration, sessions }: Rooms): Welcome {
+export function createWelcome({ configuration, frame, sessions }: Rooms): Welcome {
   return async (request, peer, errand, account) => {
     configuration.events({ type: 'account.signed-in', accountId: account.id });
-    return errand.proceedAs(account.id, await sessions.open(request, peer, account.id));
+    const response = await errand.proceedAs(account.id, await sessions.open(request, peer, account.id));
+    const isAskedElsewhere = configuration.headless !== null && configuration.headless.consentUrl !== null;
+    return isAskedElsewhere ? leadOnward(frame, response) : response;
   };
 }

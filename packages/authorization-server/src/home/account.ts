@@ -1,17 +1,32 @@
 /** A person's own account: where they are signed in, and signing out there. */
+import type { Passkeys } from '../accounts/passkeys.ts';
 import type { SecondFactors } from '../accounts/second-factors.ts';
 import type { Rooms } from '../authorize/rooms.ts';
-import { accountPage } from '../pages/account.ts';
+import { accountPage, type SignInSettings } from '../pages/account.ts';
 import { respondPage, respondRedirect } from '../pages/respond.ts';
 import type { Route } from '../routes.ts';
 import { newsPath, readNews } from './news.ts';
 import { createSignedIn } from './signed-in.ts';
 
-/** @param hasPasskeys whether passkeys can be had here */
-export function createAccount(rooms: Rooms, factors: SecondFactors, hasPasskeys: boolean): readonly Route[] {
+/** How one signs in here. */
+interface WaysIn {
+  readonly factors: SecondFactors;
+  /** `null` where there are none. */
+  readonly passkeys: Passkeys | null;
+}
+
+/** @param ways `null` where people sign in at the operator's application */
+export function createAccount(rooms: Rooms, ways: WaysIn | null): readonly Route[] {
   const { configuration, formTokens, frame } = rooms;
   const { store, clock, events } = configuration;
   const signedIn = createSignedIn(rooms, 'account');
+  const describeSignIn = async (
+    { factors, passkeys }: WaysIn,
+    accountId: string,
+  ): Promise<SignInSettings> => ({
+    recoveryCodes: (await factors.isOn(accountId)) ? await factors.countRecoveryCodes(accountId) : null,
+    passkeys: passkeys === null ? null : await store.listPasskeys(accountId),
+  });
   return [
     signedIn.page('/account', async ({ person, parameters }) => {
       const sessions = await store.listSessions(person.account.id, clock());
@@ -26,10 +41,7 @@ export function createAccount(rooms: Rooms, factors: SecondFactors, hasPasskeys:
       const page = accountPage(frame, {
         email: person.account.email,
         browsers,
-        recoveryCodes: (await factors.isOn(person.account.id))
-          ? await factors.countRecoveryCodes(person.account.id)
-          : null,
-        passkeys: hasPasskeys ? await store.listPasskeys(person.account.id) : null,
+        signIn: ways === null ? null : await describeSignIn(ways, person.account.id),
         now: clock(),
         news: readNews(parameters.one('news')),
         logoutToken: formTokens.mint('logout', person.sessionHash),

@@ -5,6 +5,7 @@ import type { Person } from '../accounts/sessions.ts';
 import { loginPath, RECENT } from '../authorize/errands.ts';
 import { isForeignForm } from '../authorize/form-tokens.ts';
 import type { Rooms } from '../authorize/rooms.ts';
+import { leadOnward } from '../headless/onward.ts';
 import { respondRedirect } from '../pages/respond.ts';
 import { type HomePage, homePaths } from '../pages/tabs.ts';
 import type { Peer, Route } from '../routes.ts';
@@ -53,7 +54,10 @@ export function createSignedIn(
       edge.route('POST', path, async (request, peer) => {
         const parameters = await readForm(request);
         const person = await sessions.find(request);
-        if (mustSignIn(person)) return signIn();
+        if (mustSignIn(person)) {
+          const isElsewhere = configuration.headless !== null && configuration.headless.loginUrl !== null;
+          return isElsewhere ? leadOnward(rooms.frame, signIn()) : signIn();
+        }
         const isOurs = formTokens.matches(parameters.one('token'), 'home', person.sessionHash);
         if (!isOurs || isForeignForm(request, configuration.issuer)) {
           const action = { label: rooms.frame.text('home.look-again'), href: homePaths[home] };

@@ -23,13 +23,18 @@ export const accountNews = ['signed-out', 'passkey-added', 'passkey-removed', 'c
 
 export type AccountNews = (typeof accountNews)[number];
 
-export interface AccountPage {
-  readonly email: string;
-  readonly browsers: readonly SignedInBrowser[];
+export interface SignInSettings {
   /** `null` where there are none. */
   readonly passkeys: readonly ListedPasskey[] | null;
   /** How many are left; `null` when no code from an app is asked for. */
   readonly recoveryCodes: number | null;
+}
+
+export interface AccountPage {
+  readonly email: string;
+  readonly browsers: readonly SignedInBrowser[];
+  /** How one signs in; `null` where that is settled elsewhere. */
+  readonly signIn: SignInSettings | null;
   /** Epoch seconds. */
   readonly now: number;
   readonly news: AccountNews | null;
@@ -52,17 +57,7 @@ function renderAccount(frame: Frame, page: AccountPage): Markup {
 <p class="fact"><bdi>${page.email}</bdi></p>
 </div>
 ${happened(page.news === null ? null : frame.text(`account.news.${page.news}`))}
-${
-  page.passkeys !== null &&
-  html`<section class="head">
-<h2>${frame.text('account.passkeys')}</h2>
-${passkeyList(frame, page.passkeys, page.token, page.now)}
-</section>`
-}
-<section class="head">
-<h2>${frame.text('account.codes')}</h2>
-${codesSection(frame, page.recoveryCodes, page.token)}
-</section>
+${page.signIn !== null && signInSections(frame, page.signIn, page)}
 <section class="head">
 <h2>${frame.text('account.sessions')}</h2>
 <ul class="rows close">${page.browsers.map((browser) => row(frame, browser, page))}</ul>
@@ -75,6 +70,24 @@ ${hidden({ token: page.token, session: 'others' })}
 }
 </section>`,
   );
+}
+
+function signInSections(
+  frame: Frame,
+  { passkeys, recoveryCodes }: SignInSettings,
+  page: AccountPage,
+): Markup {
+  return html`${
+    passkeys !== null &&
+    html`<section class="head">
+<h2>${frame.text('account.passkeys')}</h2>
+${passkeyList(frame, passkeys, page.token, page.now)}
+</section>`
+  }
+<section class="head">
+<h2>${frame.text('account.codes')}</h2>
+${codesSection(frame, recoveryCodes, page.token)}
+</section>`;
 }
 
 function row(frame: Frame, browser: SignedInBrowser, page: AccountPage): Markup {

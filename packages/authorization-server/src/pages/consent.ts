@@ -173,11 +173,25 @@ function asker(frame: Frame, { vouchedBy }: ConsentPage): Markup {
     : frame.say('consent.by-host', { host: code(vouchedBy.host) });
 }
 
-/** Only where it is meant: what answers on this computer can be any program that knows the app's name. */
-function warning(frame: Frame, { vouchedBy, returnTo, isElsewhere }: ConsentPage): Markup {
-  if (vouchedBy === 'operator') return html``;
-  if (returnTo.kind !== 'https') return html`<p class="note">${frame.text('consent.warn-here')}</p>`;
-  return isElsewhere && vouchedBy !== 'nobody'
+/**
+ * What a person must be warned of, only where it is meant: that what answers `here` can be any program that knows the app's
+ * name, or that one returns `elsewhere` than to the host that vouches for the app.
+ */
+export function warningOf({
+  vouchedBy,
+  returnTo,
+  isElsewhere,
+}: Pick<ConsentPage, 'vouchedBy' | 'returnTo' | 'isElsewhere'>): 'here' | 'elsewhere' | null {
+  if (vouchedBy === 'operator') return null;
+  if (returnTo.kind !== 'https') return 'here';
+  return isElsewhere ? 'elsewhere' : null;
+}
+
+function warning(frame: Frame, page: ConsentPage): Markup {
+  const { vouchedBy, returnTo } = page;
+  const about = warningOf(page);
+  if (about === 'here') return html`<p class="note">${frame.text('consent.warn-here')}</p>`;
+  return about === 'elsewhere' && typeof vouchedBy === 'object'
     ? html`<p class="note">${frame.say('consent.warn-elsewhere', { host: code(vouchedBy.host), place: code(returnTo.display) })}</p>`
     : html``;
 }

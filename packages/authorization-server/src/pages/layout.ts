@@ -12,8 +12,7 @@ export type Markup = HtmlEscapedString | Promise<HtmlEscapedString>;
 export interface Frame {
   /** What people call this server. */
   readonly serverName: string;
-  /** A language tag. */
-  readonly language: string;
+  readonly language: Language;
   /** A text in that language, with plain values put in. */
   text(name: TextName, values?: Readonly<Record<string, string | number>>): string;
   /** The same as markup: values may be markup. */

@@ -4,12 +4,14 @@ import type { AccountLinkPage } from './account-link.ts';
 import type { CodePage, RecoveryCodesPage, SetUpCodesPage } from './codes.ts';
 import type { ConnectionsPage, EndPage } from './connections.ts';
 import type { ConsentPage } from './consent.ts';
+import type { FrontPage } from './front.ts';
 import type { Frame } from './layout.ts';
 import type { Notice } from './notice.ts';
 import type { ReadyPage, SetupPage } from './setup.ts';
 import type { SignInPage } from './sign-in.ts';
 
 interface Contents {
+  readonly front: FrontPage;
   readonly 'sign-in': SignInPage;
   readonly consent: ConsentPage;
   readonly notice: Notice;

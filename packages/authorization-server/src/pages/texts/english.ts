@@ -5,6 +5,12 @@ export const english = {
   'language.changed': 'The language has changed',
   'language.go-back': 'Go back to the page where you were, and load it again.',
 
+  'front.title': 'Servers',
+  'front.heading': 'What is protected here',
+  'front.why':
+    'Give an address to an app. It opens a page here, where you sign in and decide what it may do.',
+  'front.connections': 'Which apps have access to your account, and how to end it: {connections}',
+
   'consent.title': 'Allow {app}?',
   'consent.heading': '{app} wants to use {server}',
   'consent.heading-more': '{app} wants to do more with {server}',
@@ -66,6 +72,9 @@ export const english = {
   'ready.next':
     'Now connect an app. It will bring you here and ask for your permission. Afterwards the page {connections} shows what has access.',
   'sign-out': 'sign out',
+  'onward.heading': 'One moment',
+  'onward.why': 'This page takes you on by itself.',
+  'onward.go': 'Continue',
   'notice.takes-to': 'This takes you to {place}',
   'notice.for-developers': 'For the developer of the app: {sentence}',
   'notice.reference': 'Reference {reference}',

@@ -5,6 +5,13 @@ export const german: Texts = {
   'language.name': 'Deutsch',
   'language.changed': 'Die Sprache ist geändert',
   'language.go-back': 'Gehen Sie zurück zu der Seite, auf der Sie waren, und laden Sie sie neu.',
+
+  'front.title': 'Server',
+  'front.heading': 'Was hier geschützt wird',
+  'front.why':
+    'Geben Sie einer App die Adresse. Sie öffnet hier eine Seite, auf der Sie sich anmelden und entscheiden, was sie darf.',
+  'front.connections': 'Welche Apps Zugriff auf Ihr Konto haben, und wie Sie ihn beenden: {connections}',
+
   'consent.title': '{app} erlauben?',
   'consent.heading': '{app} möchte {server} nutzen',
   'consent.heading-more': '{app} möchte mit {server} mehr tun',
@@ -67,6 +74,9 @@ export const german: Texts = {
   'ready.next':
     'Verbinden Sie jetzt eine App. Sie führt Sie hierher und bittet um Ihre Erlaubnis. Später sehen Sie auf der Seite {connections}, was Zugriff hat.',
   'sign-out': 'abmelden',
+  'onward.heading': 'Einen Augenblick',
+  'onward.why': 'Diese Seite führt Sie von selbst weiter.',
+  'onward.go': 'Weiter',
   'notice.takes-to': 'Das führt Sie zu {place}',
   'notice.for-developers': 'Für die Entwickler der App: {sentence}',
   'notice.reference': 'Kennung {reference}',

@@ -1,0 +1,111 @@
+/** The way back from the operator's application: its answer takes effect in the browser that began, and in no other. */
+import { type Parameters, readParameters } from '@portcullis/protocol';
+import { advance, decline } from '../authorize/advance.ts';
+import { deliberate, fingerprint } from '../authorize/deliberation.ts';
+import { findErrand } from '../authorize/errands.ts';
+import { findFlow } from '../authorize/flows.ts';
+import { readApproval } from '../authorize/read-approval.ts';
+import type { Rooms } from '../authorize/rooms.ts';
+import { noticePage } from '../pages/notice.ts';
+import { respondPage, respondRedirect } from '../pages/respond.ts';
+import type { Peer, Route } from '../routes.ts';
+import { hashSecret } from '../secrets.ts';
+import { againPath } from './describe-challenge.ts';
+import { digestOf } from './hand-over.ts';
+import type { Challenge, Decision, Tickets } from './tickets.ts';
+
+const PATH = '/headless/continue';
+
+interface Arrival {
+  readonly request: Request;
+  readonly peer: Peer;
+  readonly challenge: Challenge;
+  /** Spends the answer: whether this is its first time. */
+  spend(): Promise<boolean>;
+}
+
+export function createContinue(rooms: Rooms, tickets: Tickets): Route {
+  const { edge } = rooms;
+  return edge.route('GET', PATH, async (request, peer) => {
+    const parameters = readParameters(new URL(request.url).searchParams);
+    const answer = tickets.openAnswer(parameters.one('answer') ?? '');
+    if (answer === null) {
+      const old = tickets.openOldChallenge(parameters.one('challenge') ?? '');
+      return old === null ? edge.refuse(PATH, 'gone') : respondRedirect(againPath(old));
+    }
+    const { challenge, decision } = answer;
+    // What was fetched before anybody asked for it, or by a program that looks at links, decides nothing.
+    const isEarly = request.method !== 'GET' || request.headers.has('sec-purpose');
+    if (isEarly) return refuseStale(rooms, challenge);
+    const arrival = { request, peer, challenge, spend: () => tickets.spendAnswer(answer) };
+    return challenge.kind === 'consent'
+      ? continueConsent(rooms, arrival, decision)
+      : continueLogin(rooms, arrival, decision);
+  });
+}
+
+async function continueLogin(rooms: Rooms, arrival: Arrival, decision: Decision): Promise<Response> {
+  const { edge, configuration, sessions } = rooms;
+  const { request, peer, challenge, spend } = arrival;
+  const errand = await findErrand(rooms, request, errandOf(challenge));
+  if ('missing' in errand) return edge.refuse(PATH, errand.missing);
+  // Login CSRF: nobody is signed in by an answer that was made for another browser.
+  if (digestOf(errand.bound) !== challenge.bound) return refuseStale(rooms, challenge);
+  // Point of no return: the answer is used.
+  if (!(await spend())) return edge.refuse(PATH, 'gone');
+  if (decision.kind !== 'login') return refuseLogin(rooms, arrival);
+  const account = await configuration.store.findAccount(decision.accountId);
+  if (account === null || account.disabledAt !== null) return edge.refuse(PATH, 'gone');
+  configuration.events({ type: 'account.signed-in', accountId: account.id });
+  return errand.proceedAs(account.id, await sessions.open(request, peer, account.id, decision.seconds));
+}
+
+/** Nobody signed in: an app is told; who came on their own account reads it. */
+async function refuseLogin(rooms: Rooms, { request, challenge }: Arrival): Promise<Response> {
+  const { frame, edge } = rooms;
+  if (challenge.errand['flow'] !== undefined) {
+    const flow = await findFlow(rooms, request, errandOf(challenge));
+    return 'missing' in flow ? edge.refuse(PATH, flow.missing) : decline(rooms, flow);
+  }
+  const page = noticePage(frame, {
+    heading: frame.text('sign-in.failed-title'),
+    sentences: [],
+    action: { label: frame.text('sign-in.again'), href: againPath(challenge) },
+  });
+  return respondPage(page, { status: 403 });
+}
+
+async function continueConsent(rooms: Rooms, arrival: Arrival, decision: Decision): Promise<Response> {
+  const { edge, configuration } = rooms;
+  const { request, challenge, spend } = arrival;
+  const flow = await findFlow(rooms, request, errandOf(challenge));
+  if ('missing' in flow) return edge.refuse(PATH, flow.missing);
+  // Consent fixation: what was allowed is for this browser, this session, and the account that was asked.
+  if (
+    digestOf(flow.bound) !== challenge.bound ||
+    flow.subject !== challenge.accountId ||
+    flow.subject === null
+  ) {
+    return refuseStale(rooms, challenge);
+  }
+  if (decision.kind !== 'consent') {
+    return (await spend()) ? decline(rooms, flow) : edge.refuse(PATH, 'gone');
+  }
+  const afresh = challenge.errand['afresh'] === 'yes';
+  const deliberation = await deliberate(configuration, flow, flow.subject, afresh);
+  const isAsAsked = hashSecret(fingerprint(deliberation)) === challenge.question;
+  const approval = readApproval(deliberation, decision);
+  if (!isAsAsked || typeof approval === 'string') return refuseStale(rooms, challenge);
+  // Point of no return: the answer is used.
+  return (await spend()) ? advance(rooms, { ...flow, approval }) : edge.refuse(PATH, 'gone');
+}
+
+function refuseStale({ edge, frame }: Rooms, challenge: Challenge): Promise<Response> {
+  const isLogin = challenge.kind === 'login';
+  const label = frame.text(isLogin ? 'sign-in.again' : 'consent.look-again');
+  return edge.refuse(PATH, 'stale-form', { action: { label, href: againPath(challenge) } });
+}
+
+function errandOf({ errand }: Challenge): Parameters {
+  return readParameters(new URLSearchParams({ ...errand }));
+}

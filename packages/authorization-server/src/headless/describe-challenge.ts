@@ -1,0 +1,109 @@
+/** What the application is told when it asks what a challenge is about: the same as our own pages would say. */
+import { admitRedirect } from '@portcullis/protocol';
+import type { Flow } from '../authorize/advance.ts';
+import { type Deliberation, deliberate } from '../authorize/deliberation.ts';
+import { describeAsker, describeConsent } from '../authorize/describe-consent.ts';
+import { loginPath } from '../authorize/errands.ts';
+import type { Rooms } from '../authorize/rooms.ts';
+import { warningOf } from '../pages/consent.ts';
+import type { HomePage } from '../pages/tabs.ts';
+import type { AccountRecord } from '../ports/index.ts';
+import type { Members } from './signed-request.ts';
+import type { Challenge } from './tickets.ts';
+
+/** A consent that is asked for, as it stands now. */
+export interface Matter {
+  readonly flow: Flow;
+  readonly account: AccountRecord;
+  readonly deliberation: Deliberation;
+}
+
+/** The request of an app that a challenge belongs to, without its browser; `null` when it is no longer open. */
+export async function loadFlow({ configuration, findClient }: Rooms, id: string): Promise<Flow | null> {
+  const transaction = await configuration.store.findTransaction(id, configuration.clock());
+  if (transaction === null) return null;
+  const client = await findClient(transaction.clientId, 'under-way');
+  if (client === null) return null;
+  const { redirect_uris } = client.metadata;
+  const target = admitRedirect(redirect_uris, transaction.redirectUri, configuration.redirects);
+  return { transaction, client, target, subject: null, approval: null };
+}
+
+/** `null` when nobody can answer it any more. */
+export async function loadMatter(rooms: Rooms, challenge: Challenge): Promise<Matter | null> {
+  const { store } = rooms.configuration;
+  const flow = await loadFlow(rooms, challenge.errand['flow'] ?? '');
+  const account = challenge.accountId === null ? null : await store.findAccount(challenge.accountId);
+  if (flow === null || account === null || account.disabledAt !== null) return null;
+  const afresh = challenge.errand['afresh'] === 'yes';
+  return { flow, account, deliberation: await deliberate(rooms.configuration, flow, account.id, afresh) };
+}
+
+/** @param flow the app's request; `null` when somebody signs in for the pages of their own account */
+export function describeLogin({ frame }: Rooms, challenge: Challenge, flow: Flow | null): Members {
+  const { kind, until, language, isFresh, errand } = challenge;
+  return {
+    kind,
+    expires_at: until,
+    language,
+    fresh: isFresh,
+    page: flow === null ? (errand['to'] ?? 'connections') : null,
+    ...(flow === null ? { app: null, return_to: null } : tellAsker(flow, describeAsker(frame, flow))),
+  };
+}
+
+export function describeMatter(
+  { frame, configuration }: Rooms,
+  { kind, until, language, errand }: Challenge,
+  { flow, account, deliberation }: Matter,
+): Members {
+  const page = describeConsent(frame, flow, deliberation);
+  const base = `${new URL(configuration.issuer).origin}/`;
+  const at = (path: string) => new URL(path, base).href;
+  const flowId = encodeURIComponent(errand['flow'] ?? '');
+  return {
+    kind,
+    expires_at: until,
+    language,
+    account: { id: account.id, email: account.email },
+    ...tellAsker(flow, page),
+    warning: warningOf(page),
+    server: { ...page.server, resource: deliberation.resource.resource },
+    scopes: page.asked.map(({ scope, sentence, isNew, isOptional, includes }) => ({
+      scope,
+      sentence,
+      new: isNew,
+      optional: isOptional,
+      includes,
+    })),
+    kept: page.kept,
+    known: page.isKnown,
+    workspace: 'chosen' in page.workspace ? page.workspace.chosen : null,
+    workspaces: 'choices' in page.workspace ? page.workspace.choices : [],
+    other_workspaces_url: deliberation.hasOthers ? at(`/consent?flow=${flowId}&afresh=yes`) : null,
+    other_account_url: at(`/login?flow=${flowId}&again=yes`),
+  };
+}
+
+/** Where the browser begins this step again, with a new challenge. */
+export function againPath({ kind, errand }: Challenge): string {
+  const { flow, to = 'connections', again } = errand;
+  if (flow === undefined) return loginPath(to as HomePage, again !== undefined);
+  return `/${kind}?flow=${encodeURIComponent(flow)}`;
+}
+
+type Asker = ReturnType<typeof describeAsker>;
+
+/** The app, and where it is called back. */
+function tellAsker({ client }: Flow, { appName, vouchedBy, returnTo, isElsewhere }: Asker) {
+  const isHost = typeof vouchedBy === 'object';
+  return {
+    app: {
+      client_id: client.id,
+      name: appName,
+      verified_by: isHost ? 'host' : vouchedBy,
+      host: isHost ? vouchedBy.host : null,
+    },
+    return_to: { kind: returnTo.kind, display: returnTo.display, elsewhere: isElsewhere },
+  };
+}

@@ -1,0 +1,57 @@
+/** Accounts of people whom the operator's application signs in: found by their address, or made. */
+import { OAuthError } from '@portcullis/protocol';
+import { emailKey } from '../accounts/email.ts';
+import { unusableHash } from '../accounts/passwords.ts';
+import type { Configuration } from '../configuration.ts';
+import type { AccountRecord } from '../ports/index.ts';
+import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
+import type { HeadlessRules } from './headless-options.ts';
+
+/** @throws OAuthError `invalid_request` when there is no such account and none may be made, or it is disabled */
+export async function findOrMakeAccount(
+  configuration: Configuration,
+  { createAccounts }: HeadlessRules,
+  email: string,
+): Promise<AccountRecord> {
+  const { store } = configuration;
+  const key = emailKey(email);
+  if (key === null) throw new OAuthError('invalid_request', 'The member email must be an address.');
+  const found = await store.findAccountByEmail(key);
+  if (found === null && !createAccounts) {
+    throw new OAuthError('invalid_request', 'There is no account with this address: add it first.');
+  }
+  const account = found ?? (await make(configuration, email.trim(), key));
+  if (account.disabledAt !== null) throw new OAuthError('invalid_request', 'The account is disabled.');
+  return account;
+}
+
+/** An account that nobody can sign in to but by the application. */
+async function make(
+  { store, clock, events }: Configuration,
+  email: string,
+  key: string,
+): Promise<AccountRecord> {
+  const createdAt = clock();
+  const account: AccountRecord = {
+    id: newIdentifier('user'),
+    email,
+    emailKey: key,
+    passwordHash: unusableHash(),
+    createdAt,
+    disabledAt: null,
+  };
+  const deadLink = {
+    hash: hashSecret(newSecret()),
+    accountId: account.id,
+    purpose: 'invitation',
+    createdAt,
+    expiresAt: createdAt,
+  } as const;
+  if (await store.addAccount(account, deadLink)) {
+    events({ type: 'account.created', accountId: account.id });
+    return account;
+  }
+  const other = await store.findAccountByEmail(key);
+  if (other === null) throw new OAuthError('server_error', 'The account could not be made: try again.');
+  return other;
+}

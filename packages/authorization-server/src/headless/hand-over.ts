@@ -1,0 +1,68 @@
+/** Handing a person over to the operator's application: a redirect with a challenge, bound to the browser that follows it. */
+import type { Deliberation } from '../authorize/deliberation.ts';
+import { fingerprint } from '../authorize/deliberation.ts';
+import type { Errand } from '../authorize/errands.ts';
+import type { FlowUnderWay } from '../authorize/flows.ts';
+import type { Configuration } from '../configuration.ts';
+import { respondRedirect } from '../pages/respond.ts';
+import type { Language } from '../pages/texts/languages.ts';
+import { hashSecret } from '../secrets.ts';
+import type { Tickets } from './tickets.ts';
+
+export interface HandOver {
+  /** The way to the application's sign-in; `null` when this server shows its own page. */
+  toLogin(errand: Errand, language: Language): Response | null;
+  /** The way to the application's consent; `null` when this server shows its own page. */
+  toConsent(asked: AskedConsent, language: Language): Response | null;
+}
+
+interface AskedConsent {
+  readonly flow: FlowUnderWay;
+  readonly accountId: string;
+  readonly deliberation: Deliberation;
+  /** Whether the person looks for another workspace. */
+  readonly afresh: boolean;
+}
+
+export function createHandOver({ headless }: Pick<Configuration, 'headless'>, tickets: Tickets): HandOver {
+  const { loginUrl = null, consentUrl = null } = headless ?? {};
+  return {
+    toLogin({ fields, bound, isFresh, cookies }, language) {
+      if (loginUrl === null) return null;
+      const challenge = tickets.sealChallenge({
+        kind: 'login',
+        errand: fields,
+        bound: digestOf(bound),
+        language,
+        isFresh,
+        accountId: null,
+        question: null,
+      });
+      return respondRedirect(withChallenge(loginUrl, challenge), cookies);
+    },
+    toConsent({ flow, accountId, deliberation, afresh }, language) {
+      if (consentUrl === null) return null;
+      const challenge = tickets.sealChallenge({
+        kind: 'consent',
+        errand: { flow: flow.transaction.id, ...(afresh && { afresh: 'yes' }) },
+        bound: digestOf(flow.bound),
+        language,
+        isFresh: false,
+        accountId,
+        question: hashSecret(fingerprint(deliberation)),
+      });
+      return respondRedirect(withChallenge(consentUrl, challenge));
+    },
+  };
+}
+
+/** What a challenge and its answer are bound to, as one text. */
+export function digestOf(bound: readonly string[]): string {
+  return hashSecret(JSON.stringify(bound));
+}
+
+function withChallenge(page: string, challenge: string): string {
+  const url = new URL(page);
+  url.searchParams.set('challenge', challenge);
+  return url.href;
+}

@@ -1,0 +1,20 @@
+/** Leaving a form of ours for the operator's application: by a page that leads on, because a redirect would be held back. */
+import type { Frame } from '../pages/layout.ts';
+import { noticePage } from '../pages/notice.ts';
+import { respondPage } from '../pages/respond.ts';
+
+/**
+ * Chromium holds every redirect that follows a form to the `form-action` of its page. The pages on which people type
+ * passwords name no origin but ours there, so the redirect becomes a page, which begins a way of its own.
+ */
+export function leadOnward(frame: Frame, response: Response): Response | Promise<Response> {
+  const location = response.headers.get('location');
+  if (location === null) return response;
+  const page = noticePage(frame, {
+    heading: frame.text('onward.heading'),
+    sentences: [frame.text('onward.why')],
+    action: { label: frame.text('onward.go'), href: location },
+  });
+  const cookies = response.headers.getSetCookie();
+  return respondPage(page, { cookies, headers: { refresh: `0; url=${location}` } });
+}

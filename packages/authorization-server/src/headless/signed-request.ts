@@ -1,0 +1,82 @@
+/** Requests of the operator's application: signed with a shared secret, young, and taken once. */
+import { createHmac, hash, timingSafeEqual } from 'node:crypto';
+import { readJson } from '@portcullis/http';
+import { OAuthError } from '@portcullis/protocol';
+import type { Configuration } from '../configuration.ts';
+import { hashSecret } from '../secrets.ts';
+import type { HeadlessRules } from './headless-options.ts';
+
+/** Seconds by which the application's clock may be off, and for which a signature is remembered. */
+const WINDOW = 60;
+
+/** `t=1800000000,n=<16 to 64 characters of base64url>,v1=<43 characters of base64url>` */
+const SIGNATURE = /^t=(\d{10,11}),n=([\w-]{16,64}),v1=([\w-]{43})$/;
+
+/** The members of a JSON object. */
+export type Members = Readonly<Record<string, unknown>>;
+
+export interface SignedRequests {
+  /**
+   * Judges a request, and spends its signature.
+   * @throws OAuthError `invalid_client` when it is not signed as it has to be, `invalid_request` when its body is no object
+   */
+  read(request: Request): Promise<Members>;
+}
+
+export function createSignedRequests(
+  configuration: Configuration,
+  { secrets }: HeadlessRules,
+): SignedRequests {
+  const { issuer, store, clock } = configuration;
+
+  const check = async (request: Request, body: Uint8Array): Promise<void> => {
+    const [, timestamp, nonce = '', signature = ''] =
+      SIGNATURE.exec(request.headers.get('portcullis-signature') ?? '') ?? [];
+    if (timestamp === undefined) throw refuse('no signature');
+    const at = Number(timestamp);
+    if (Math.abs(clock() - at) > WINDOW) throw refuse('the time of the signature is not now');
+    const path = new URL(request.url).pathname;
+    const text = signedText({ issuer, path, timestamp, nonce, body });
+    if (!secrets.some((secret) => isSignedWith(secret, text, signature))) throw refuse('a wrong signature');
+    // Point of no return: nobody sends this request a second time.
+    const isFirst = await store.spendAssertion(hashSecret(`headless request ${signature}`), at + WINDOW + 1);
+    if (!isFirst) throw refuse('a signature that was used before');
+  };
+
+  return {
+    async read(request) {
+      const copy = request.clone();
+      const document = await readJson(request);
+      await check(request, new Uint8Array(await copy.arrayBuffer()));
+      if (typeof document !== 'object' || document === null || Array.isArray(document)) {
+        throw new OAuthError('invalid_request', 'The body must be a JSON object.');
+      }
+      return document as Members;
+    },
+  };
+}
+
+/** What is signed. The issuer and the path stand in it, so that a signature is for one server and one question. */
+function signedText(about: {
+  readonly issuer: string;
+  readonly path: string;
+  readonly timestamp: string;
+  readonly nonce: string;
+  readonly body: Uint8Array;
+}): string {
+  const { issuer, path, timestamp, nonce, body } = about;
+  return ['portcullis-headless-1', issuer, path, timestamp, nonce, hash('sha256', body, 'base64url')].join(
+    '\n',
+  );
+}
+
+function isSignedWith(secret: string, text: string, signature: string): boolean {
+  const expected = createHmac('sha256', secret).update(text).digest();
+  const presented = Buffer.from(signature, 'base64url');
+  return presented.length === expected.length && timingSafeEqual(presented, expected);
+}
+
+function refuse(reason: string): OAuthError {
+  const description = 'Sign the request with the shared secret, with the time of now and a new nonce.';
+  return new OAuthError('invalid_client', description, { reason });
+}

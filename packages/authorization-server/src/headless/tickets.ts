@@ -1,0 +1,99 @@
+/** Tickets: the challenge that the application gets, and the answer that comes back through the browser. Sealed, and used once. */
+import type { Scopes } from '@portcullis/protocol';
+import type { Configuration } from '../configuration.ts';
+import { createSealer, SealingError } from '../keys/sealing.ts';
+import type { Language } from '../pages/texts/languages.ts';
+import { hashSecret, newSecret } from '../secrets.ts';
+
+interface Ticket {
+  readonly id: string;
+  /** Epoch seconds. */
+  readonly until: number;
+}
+
+/** A question to the application. */
+export interface Challenge extends Ticket {
+  readonly kind: 'login' | 'consent';
+  /** What the errand is found by. */
+  readonly errand: Readonly<Record<string, string>>;
+  /** Digest of all that must be the same when the answer comes: the request, the browser, who is signed in in it. */
+  readonly bound: string;
+  readonly language: Language;
+  /** Whether the person has to show anew who they are. */
+  readonly isFresh: boolean;
+  /** Whom a consent is asked of; `null` for a sign-in. */
+  readonly accountId: string | null;
+  /** Digest of what is asked; `null` for a sign-in. */
+  readonly question: string | null;
+}
+
+/** What the application said. */
+export type Decision =
+  | { readonly kind: 'login'; readonly accountId: string; readonly seconds: number }
+  | { readonly kind: 'consent'; readonly scopes: Scopes; readonly workspace: string }
+  | { readonly kind: 'refused' };
+
+interface Answer extends Ticket {
+  readonly challenge: Challenge;
+  readonly decision: Decision;
+}
+
+export interface Tickets {
+  /** A challenge, as long as a transaction lives. */
+  sealChallenge(about: Omit<Challenge, keyof Ticket>): string;
+  /** `null` when it is not ours or not of now. */
+  openChallenge(text: string): Challenge | null;
+  /** The same, however old. */
+  openOldChallenge(text: string): Challenge | null;
+  /** Spends a challenge. One fact: of racing calls one answers `true`. */
+  spendChallenge(challenge: Challenge): Promise<boolean>;
+  /** An answer, for the moment that a browser needs to follow a redirect. */
+  sealAnswer(challenge: Challenge, decision: Decision): string;
+  openAnswer(text: string): Answer | null;
+  spendAnswer(answer: Answer): Promise<boolean>;
+}
+
+/** Seconds that an answer waits for its browser. */
+const PATIENCE = 120;
+/** Characters: more than any ticket has. */
+const LONGEST = 16_384;
+
+/** What seals a ticket also says which kind it is: none is ever taken for the other. */
+type Place = 'headless challenge' | 'headless answer';
+
+export function createTickets(configuration: Configuration): Tickets {
+  const { sealingKey, previousSealingKeys, store, clock, lifetimes } = configuration;
+  const sealer = createSealer(sealingKey, previousSealingKeys);
+
+  const seal = (ticket: Ticket, place: Place) =>
+    Buffer.from(sealer.seal(Buffer.from(JSON.stringify(ticket)), place)).toString('base64url');
+  const open = <T extends Ticket>(text: string, place: Place): T | null => {
+    if (text.length > LONGEST) return null;
+    try {
+      // What opens was sealed here, so it has the form that it was sealed in.
+      return JSON.parse(sealer.unseal(Buffer.from(text, 'base64url'), place).toString()) as T;
+    } catch (error) {
+      if (error instanceof SealingError) return null;
+      throw error;
+    }
+  };
+  const young = <T extends Ticket>(ticket: T | null) =>
+    ticket !== null && ticket.until > clock() ? ticket : null;
+  const spend = ({ id, until }: Ticket, place: Place) =>
+    store.spendAssertion(hashSecret(`${place} ${id}`), until);
+
+  return {
+    sealChallenge: (about) =>
+      seal(
+        { ...about, id: newSecret(), until: clock() + lifetimes.transaction } as Challenge,
+        'headless challenge',
+      ),
+    openChallenge: (text) => young(open<Challenge>(text, 'headless challenge')),
+    openOldChallenge: (text) => open<Challenge>(text, 'headless challenge'),
+    spendChallenge: (challenge) => spend(challenge, 'headless challenge'),
+    sealAnswer: (challenge, decision) =>
+      seal({ challenge, decision, id: newSecret(), until: clock() + PATIENCE } as Answer, 'headless answer'),
+    openAnswer: (text) => young(open<Answer>(text, 'headless answer')),
+    spendAnswer: (answer) => spend(answer, 'headless answer'),
+  };
+}

@@ -1,0 +1,16 @@
+/** Shows the front page: the servers that tokens are issued for. */
+
+import type { Rooms } from '../authorize/rooms.ts';
+import { frontPage } from '../pages/front.ts';
+import { respondPage } from '../pages/respond.ts';
+import type { Route } from '../routes.ts';
+
+/** It is mounted by the host of the server, which may have something better at its root. */
+export function createFront({
+  configuration,
+  edge,
+  frame,
+}: Pick<Rooms, 'configuration' | 'edge' | 'frame'>): Route {
+  const servers = [...configuration.resources.values()].map(({ name, resource: url }) => ({ name, url }));
+  return edge.route('GET', '/', async () => respondPage(frontPage(frame, { servers })));
+}
