@@ -9,6 +9,7 @@ import {
   type RedirectPolicy,
   type ScopeHierarchy,
   type Scopes,
+  TOKEN_EXCHANGE,
 } from '@portcullis/protocol';
 import { type ConfiguredClient, readConfiguredClient } from './clients/configured.ts';
 import { type DocumentOptions, judgeDocuments } from './clients/documents/document-options.ts';
@@ -47,6 +48,8 @@ export interface ResourceDefinition {
   readonly hierarchy?: ScopeHierarchy;
   /** Identifiers of the confidential clients that may introspect its access tokens: the resource itself, as a client. */
   readonly introspectedBy?: readonly string[];
+  /** Identifiers of the confidential clients that get the third party's token for an access token of it: the resource itself. */
+  readonly exchangedBy?: readonly string[];
   /**
    * Whether its guard asks this server at each request if a token still stands: in the same process, or by introspection
    * without memory. Then ended access ends at once; otherwise a token works until it expires, and people are told so.
@@ -210,7 +213,7 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
   const redirects = { privateUseSchemes: options.privateUseSchemes ?? [] };
   const resources = judgeResources(options.resources, faults);
   const clients = judgeClients(options.clients ?? [], redirects, faults);
-  judgeIntrospection(options.resources, clients, faults);
+  judgeNamedClients(options.resources, clients, faults);
   const registration = judgeRegistration(options.registration ?? true, faults);
   const outbound = judgeOutbound(options.outbound ?? {}, faults);
   const metadataDocuments = judgeDocuments(options.metadataDocuments ?? true, outbound.loopback, faults);
@@ -326,19 +329,26 @@ function judgeResources(
   return resources;
 }
 
-/** Who introspects MUST be authorized to: a configured client that proves itself. @see RFC 7662 §2.1 */
-function judgeIntrospection(
+/** Who introspects or exchanges MUST be authorized to: a configured client that proves itself. @see RFC 7662 §2.1, RFC 8693 §5 */
+function judgeNamedClients(
   definitions: readonly ResourceDefinition[],
   clients: ReadonlyMap<string, ConfiguredClient>,
   faults: string[],
 ): void {
-  for (const [index, { introspectedBy = [] }] of definitions.entries()) {
-    for (const id of introspectedBy) {
-      if ((clients.get(id)?.metadata.token_endpoint_auth_method ?? 'none') === 'none') {
+  for (const [index, { introspectedBy = [], exchangedBy = [] }] of definitions.entries()) {
+    for (const [member, ids] of Object.entries({ introspectedBy, exchangedBy })) {
+      for (const id of ids) {
+        if ((clients.get(id)?.metadata.token_endpoint_auth_method ?? 'none') !== 'none') continue;
         faults.push(
-          `resources.${index}.introspectedBy: ${JSON.stringify(id)} is no configured client with a secret or a key`,
+          `resources.${index}.${member}: ${JSON.stringify(id)} is no configured client with a secret or a key`,
         );
       }
+    }
+    for (const id of exchangedBy) {
+      if (clients.get(id)?.metadata.grant_types.includes(TOKEN_EXCHANGE) !== false) continue;
+      faults.push(
+        `resources.${index}.exchangedBy: ${JSON.stringify(id)} needs the grant type ${TOKEN_EXCHANGE}`,
+      );
     }
   }
 }

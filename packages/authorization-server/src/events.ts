@@ -40,6 +40,8 @@ export type AuthorizationEvent = About &
     | { readonly type: 'consent.allowed' | 'consent.remembered' | 'consent.denied' }
     | { readonly type: 'code.issued' | 'code.replayed' }
     | { readonly type: 'token.issued'; readonly grantType: string }
+    /** A protected server got the token of a third party; the scopes are the third party's. */
+    | { readonly type: 'upstream.token-given'; readonly thirdParty: string }
     | { readonly type: 'token.refreshed' | 'token.replayed' | 'token.reused' | 'token.revoked' }
     | { readonly type: 'key.created' | 'key.rotated' | 'key.removed'; readonly keyId: string }
     | { readonly type: 'keys.resealed' | 'events.lost'; readonly count: number }

@@ -1,6 +1,6 @@
 /** OAuth 2.1 authorization server for protected context-protocol servers: `createAuthorizationServer`. */
 import { harden } from '@portcullis/http';
-import type { AccessTokenClaims } from '@portcullis/protocol';
+import { type AccessTokenClaims, OAuthError } from '@portcullis/protocol';
 import { type AccountAdministration, createAccountAdministration } from './accounts/administer.ts';
 import { createInteraction } from './authorize/interaction.ts';
 import { type ClientAdministration, createClientAdministration } from './clients/administer.ts';
@@ -23,6 +23,7 @@ import { createGrants } from './token/grants.ts';
 import { createIsLive } from './token/is-live.ts';
 import { createMint } from './token/mint.ts';
 import { createRefreshTokens } from './token/refresh-tokens.ts';
+import type { UpstreamTokens } from './upstream/upstream-token.ts';
 
 export {
   type AccountAdministration,
@@ -111,7 +112,11 @@ export async function createAuthorizationServer(
   const interaction = createInteraction(configuration, { findClient });
   const routes: readonly Route[] = [
     ...interaction.routes,
-    createTokenEndpoint(createGrants({ configuration, limits, mint, refreshTokens }), authenticate, noteUse),
+    createTokenEndpoint(
+      createGrants({ configuration, limits, mint, refreshTokens, accessTokens, isLive, upstream: unbonded }),
+      authenticate,
+      noteUse,
+    ),
     ...clients.routes.map((route) => (route.path === '/register' ? limits.limitRegistration(route) : route)),
     createRevocation(configuration, accessTokens, authenticate, refreshTokens),
     createIntrospection(configuration, accessTokens, authenticate, isLive, refreshTokens),
@@ -137,6 +142,13 @@ export async function createAuthorizationServer(
     close: async () => journal?.close(),
   };
 }
+
+/** @TODO the bonds of grants */
+const unbonded: UpstreamTokens = {
+  tokenFor: async () => {
+    throw new OAuthError('invalid_target', 'The grant rests on no third party.');
+  },
+};
 
 /** Events go to the journal and to whoever listens. */
 function createSink(journal: Journal | null, listener: EventSink): EventSink {

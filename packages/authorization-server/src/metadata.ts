@@ -15,7 +15,7 @@ import { assertionAlgorithms } from './clients/assertions.ts';
 import { clientAuthenticationMethods } from './clients/presented.ts';
 import type { Configuration } from './configuration.ts';
 import type { Route } from './routes.ts';
-import { grantTypes } from './token/grants.ts';
+import { servedGrantTypes } from './token/grants.ts';
 
 /** Seconds for which anybody may keep a document. */
 const MAX_AGE = 300;
@@ -88,7 +88,7 @@ function describeServer(
     scopes_supported: scopes,
     response_types_supported: RESPONSE_TYPES,
     response_modes_supported: RESPONSE_MODES,
-    grant_types_supported: grantTypes,
+    grant_types_supported: servedGrantTypes(configuration),
     token_endpoint_auth_methods_supported: methods,
     token_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
     revocation_endpoint_auth_methods_supported: methods,

@@ -3,9 +3,10 @@ import { OAuthError } from './errors.ts';
 import type { Parameters } from './parameters.ts';
 import { isCodeVerifier } from './pkce.ts';
 import { readRequestedScopes, type Scopes } from './scopes.ts';
+import type { TOKEN_EXCHANGE } from './token-exchange.ts';
 
 /** Grant types by the names of the wire. */
-export type GrantType = 'authorization_code' | 'refresh_token' | 'client_credentials';
+export type GrantType = 'authorization_code' | 'refresh_token' | 'client_credentials' | typeof TOKEN_EXCHANGE;
 
 /** What every grant may carry. */
 interface Narrowing {

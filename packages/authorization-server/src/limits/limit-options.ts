@@ -7,6 +7,8 @@ export interface LimitOptions {
   readonly refreshes?: Rate;
   /** Tokens that one application gets for itself, in each process. */
   readonly clientTokens?: Rate;
+  /** Tokens of third parties that a protected server gets for one grant, in each process. */
+  readonly exchanges?: Rate;
   /** Failed authentications of one client from one network, in each process. */
   readonly clientFailures?: Rate;
   /** Failed authentications from one network, in each process. Clients that proved themselves from there are not held to it. */
@@ -28,6 +30,7 @@ export type LimitRules = Readonly<Required<LimitOptions>>;
 export const defaultLimits: LimitRules = {
   refreshes: { burst: 300, perMinute: 60 },
   clientTokens: { burst: 600, perMinute: 600 },
+  exchanges: { burst: 300, perMinute: 60 },
   clientFailures: { burst: 10, perMinute: 6 },
   networkFailures: { burst: 100, perMinute: 60 },
   registrations: { burst: 300, perMinute: 30 },

@@ -20,6 +20,8 @@ export interface Limits {
   checkRefresh(grantId: string): void;
   /** @throws OAuthError 429 */
   checkClientToken(clientId: string): void;
+  /** @throws OAuthError 429 */
+  checkExchange(grantId: string): void;
   limitAuthentication(authenticate: Authenticate): LimitedAuthenticate;
   limitRegistration(route: Route): Route;
 }
@@ -32,6 +34,7 @@ export function createLimits(configuration: Configuration): Limits {
 const unlimited: Limits = {
   checkRefresh() {},
   checkClientToken() {},
+  checkExchange() {},
   limitAuthentication: (authenticate) => authenticate,
   limitRegistration: (route) => route,
 };
@@ -40,9 +43,11 @@ function createLimitsOf(configuration: Configuration, rules: LimitRules): Limits
   const { clock } = configuration;
   const refreshes = createBuckets(rules.refreshes, clock);
   const clientTokens = createBuckets(rules.clientTokens, clock);
+  const exchanges = createBuckets(rules.exchanges, clock);
   return {
     checkRefresh: (grantId) => check(refreshes, grantId, 'refreshes of one grant'),
     checkClientToken: (clientId) => check(clientTokens, clientId, 'tokens of one client'),
+    checkExchange: (grantId) => check(exchanges, grantId, 'token exchanges for one grant'),
     limitAuthentication: (authenticate) => limitAuthentication(authenticate, rules, clock),
     limitRegistration: (route) => limitRegistration(route, configuration, rules.registrations),
   };

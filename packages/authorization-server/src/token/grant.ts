@@ -2,8 +2,11 @@
 import type { Parameters, TokenResponse } from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/authenticate.ts';
 import type { Configuration } from '../configuration.ts';
+import type { AccessTokens } from '../keys/access-tokens.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { Peer } from '../routes.ts';
+import type { UpstreamTokens } from '../upstream/upstream-token.ts';
+import type { IsLive } from './is-live.ts';
 import type { Mint } from './mint.ts';
 import type { RefreshTokens } from './refresh-tokens.ts';
 
@@ -16,4 +19,7 @@ export interface GrantHands {
   readonly limits: Limits;
   readonly mint: Mint;
   readonly refreshTokens: RefreshTokens;
+  readonly accessTokens: AccessTokens;
+  readonly isLive: IsLive;
+  readonly upstream: UpstreamTokens;
 }
