@@ -228,6 +228,8 @@ async function storeCode(store: AuthorizationStore, issued: IssuedCode, now: num
     state: null,
     approved: issued.scopes,
     freshLogin: false,
+    thirdParty: null,
+    bond: null,
     createdAt: now,
   });
   const redirectUri = issued.redirectUri;

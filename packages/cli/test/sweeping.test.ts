@@ -19,6 +19,8 @@ it('goes on while a step finds all that it may take', async () => {
       accountId: null,
       approved: null,
       freshLogin: false,
+      thirdParty: null,
+      bond: null,
       createdAt: 0,
       expiresAt,
     });

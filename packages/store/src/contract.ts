@@ -18,6 +18,7 @@ import { describeRevocation } from './contract/revocation.ts';
 import { describeSecondFactors } from './contract/second-factors.ts';
 import { describeSweeping } from './contract/sweeping.ts';
 import { describeTransactions } from './contract/transactions.ts';
+import { describeUpstream } from './contract/upstream.ts';
 
 /**
  * Declares the suite.
@@ -47,6 +48,7 @@ export function describeStoreContract(name: string, open: () => Promise<Authoriz
     describeClientDocuments(store);
     describeAssertions(store);
     describeTransactions(store);
+    describeUpstream(store);
     describeCodes(store);
     describeRefreshTokens(store);
     describeRevocation(store);

@@ -21,7 +21,7 @@ interface AtOnce<T> {
 /** The steps, in a transaction: for what happens seldom. */
 export interface InSteps {
   /** A table that nobody else writes meanwhile; `null` where the rows that the steps change are lock enough. */
-  readonly lock: 'accounts' | 'signing_keys' | null;
+  readonly lock: 'accounts' | 'signing_keys' | 'data_keys' | null;
 }
 
 /** All methods reject with `temporarily_unavailable` while the database cannot answer. A row's type is the caller's claim: the schema is its proof. */

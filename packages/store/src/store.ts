@@ -14,6 +14,7 @@ import { createSecondFactorStore } from './second-factors.ts';
 import { sql } from './sql.ts';
 import { sweep } from './sweeping.ts';
 import { createTransactionStore } from './transactions.ts';
+import { createUpstreamStore } from './upstream.ts';
 
 export function createStore(database: Database): AuthorizationStore {
   return {
@@ -28,6 +29,7 @@ export function createStore(database: Database): AuthorizationStore {
     ...createPasskeyStore(database),
     ...createSecondFactorStore(database),
     ...createTransactionStore(database),
+    ...createUpstreamStore(database),
     async ping() {
       await database.read(sql`SELECT 1 AS one`);
     },

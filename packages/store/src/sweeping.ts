@@ -39,6 +39,11 @@ function steps(now: number, limit: number): readonly Query[] {
       (SELECT id FROM grants WHERE expires_at <= ${now - GRANT_KEPT} ORDER BY expires_at LIMIT ${limit}) RETURNING 1 AS one`,
     sql`DELETE FROM grants WHERE id IN
       (SELECT id FROM grants WHERE revoked_at <= ${now - GRANT_KEPT} ORDER BY revoked_at LIMIT ${limit}) RETURNING 1 AS one`,
+    sql`DELETE FROM departures WHERE state_hash IN
+      (SELECT state_hash FROM departures WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${limit}) RETURNING 1 AS one`,
+    sql`DELETE FROM bonds WHERE grant_id IN
+      (SELECT grant_id FROM bonds WHERE ended_at <= ${now - GRANT_KEPT} ORDER BY ended_at LIMIT ${limit})
+      AND sealed_tokens IS NULL RETURNING 1 AS one`,
     sql`DELETE FROM spent_assertions WHERE hash IN
       (SELECT hash FROM spent_assertions WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${limit}) RETURNING 1 AS one`,
     sql`DELETE FROM events WHERE id IN

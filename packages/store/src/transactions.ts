@@ -17,6 +17,8 @@ interface TransactionRow {
   readonly account_id: string | null;
   readonly approved: string;
   readonly fresh_login: number;
+  readonly third_party: string | null;
+  readonly bond: string | null;
   readonly created_at: number;
   readonly expires_at: number;
 }
@@ -30,7 +32,7 @@ export function createTransactionStore(database: Database): TransactionStore {
       return readTransaction(
         await database.read<TransactionRow>(
           sql`SELECT id, browser_hash, client_id, redirect_uri, redirect_uri_sent, state, code_challenge, scopes,
-              resources, account_id, approved, fresh_login, created_at, expires_at
+              resources, account_id, approved, fresh_login, third_party, bond, created_at, expires_at
             FROM transactions WHERE id = ${id} AND expires_at > ${now}`,
         ),
       );
@@ -77,11 +79,11 @@ function endAtOnce(id: string, code: CodeRecord | null): Query {
 function insertTransaction(transaction: TransactionRecord): Query {
   const { id, browserHash, clientId, redirectUri, state, codeChallenge, accountId, approved } = transaction;
   return sql`INSERT INTO transactions (id, browser_hash, client_id, redirect_uri, redirect_uri_sent, state, code_challenge,
-      scopes, resources, account_id, approved, fresh_login, created_at, expires_at)
+      scopes, resources, account_id, approved, fresh_login, third_party, bond, created_at, expires_at)
     VALUES (${id}, ${browserHash}, ${clientId}, ${redirectUri}, ${Number(transaction.redirectUriSent)}, ${JSON.stringify(state)},
       ${codeChallenge}, ${JSON.stringify(transaction.scopes)}, ${JSON.stringify(transaction.resources)}, ${accountId},
-      ${JSON.stringify(approved)}, ${Number(transaction.freshLogin)}, ${transaction.createdAt},
-      ${transaction.expiresAt})`;
+      ${JSON.stringify(approved)}, ${Number(transaction.freshLogin)}, ${transaction.thirdParty}, ${transaction.bond},
+      ${transaction.createdAt}, ${transaction.expiresAt})`;
 }
 
 function readTransaction([row]: readonly TransactionRow[]): TransactionRecord | null {
@@ -99,6 +101,8 @@ function readTransaction([row]: readonly TransactionRow[]): TransactionRecord | 
     accountId: row.account_id,
     approved: readJson(row.approved),
     freshLogin: row.fresh_login === 1,
+    thirdParty: row.third_party,
+    bond: row.bond,
     createdAt: row.created_at,
     expiresAt: row.expires_at,
   };

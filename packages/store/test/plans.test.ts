@@ -18,6 +18,13 @@ import {
   newSession,
   newTransaction,
 } from '../src/contract/samples.ts';
+import {
+  newBond,
+  newDataKey,
+  newDeparture,
+  newPerson,
+  newRenewal,
+} from '../src/contract/upstream-samples.ts';
 import type { Database, Fact, Steps } from '../src/database.ts';
 import { sqliteDialect } from '../src/schema/dialect.ts';
 import { migrate } from '../src/schema/migrate.ts';
@@ -27,7 +34,7 @@ import { createStore } from '../src/store.ts';
 
 /** Whole tables that a statement may go through: they stay small, or it stops at the first row. */
 const MAY_SCAN =
-  /SCAN (signing_keys|accounts USING COVERING INDEX|CONSTANT ROW|clients USING (COVERING )?INDEX clients_unused)/;
+  /SCAN (signing_keys|data_keys|accounts USING COVERING INDEX|CONSTANT ROW|clients USING (COVERING )?INDEX clients_unused)/;
 /** What lives for minutes is gone through when a client is removed, which is rare. */
 const REMOVAL = /^DELETE FROM (transactions|codes) WHERE client_id = \?$/;
 
@@ -143,10 +150,41 @@ async function doEverything(whole: AuthorizationStore): Promise<void> {
   await store.revokeAccessToken('jti', NOW);
   await store.isAccessTokenLive('jti', grant.id);
   await store.isAccessTokenLive('jti', null);
+  await doEverythingUpstream(store);
   await store.sweep(NOW, 10);
   await store.ping();
   const left = Object.keys(whole).filter((name) => !done.has(name));
   expect(left).toEqual(['close']);
+}
+
+async function doEverythingUpstream(store: AuthorizationStore): Promise<void> {
+  const [transaction, account, bond] = [newTransaction(), newAccount(), newBond()];
+  await store.openTransaction(transaction);
+  await store.directTransaction(transaction.id, 'github');
+  await store.saveDeparture(newDeparture({ stateHash: 'state' }));
+  await store.findDeparture('state', NOW);
+  await store.takeDeparture('state', NOW);
+  await store.addPerson(newPerson({ accountId: account.id }), account);
+  await store.findPerson('issuer', 'subject');
+  await store.findPersonOf(account.id);
+  await store.bindTransaction(transaction.id, bond);
+  await store.findBond(bond.grantId);
+  await store.listBonds(bond.accountId);
+  await store.noteBondAlive(bond.grantId, NOW);
+  await store.leaseBond(bond.grantId, 1, 'us', NOW, NOW + 9);
+  await store.renewBond(bond.grantId, 'us', newRenewal());
+  await store.releaseBond(bond.grantId, 'us', null);
+  await store.endBondsOfRevokedGrants(NOW, NOW);
+  await store.endBond(bond.grantId, 2, 'revoked-there', NOW);
+  await store.claimFarewells(NOW, NOW + 9, 5);
+  await store.countBondsWith(bond.issuer, bond.subject, bond.grantId);
+  await store.postponeFarewell(bond.grantId, NOW);
+  await store.forgetBondTokens(bond.grantId);
+  const [first] = await store.addDataKey(newDataKey(), null);
+  const keys = await store.addDataKey(newDataKey({ createdAt: NOW + 1 }), first?.id ?? null);
+  await store.listDataKeys();
+  await store.resealDataKeys(new Map(keys.map(({ id }) => [id, new Uint8Array(1)])));
+  await store.removeUnusedDataKeys(NOW + 9);
 }
 
 /** The same database, with somebody who hears every query. */

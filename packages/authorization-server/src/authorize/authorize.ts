@@ -99,6 +99,8 @@ async function open(rooms: Rooms, request: Request, beginning: Beginning): Promi
     accountId: isFresh ? null : (person?.account.id ?? null),
     approved: null,
     freshLogin: isFresh,
+    thirdParty: null,
+    bond: null,
     createdAt,
     expiresAt: createdAt + configuration.lifetimes.transaction,
   };

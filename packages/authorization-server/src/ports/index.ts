@@ -10,6 +10,7 @@ import type { LimitStore } from './limits.ts';
 import type { PasskeyStore } from './passkeys.ts';
 import type { SecondFactorStore } from './second-factors.ts';
 import type { TransactionStore } from './transactions.ts';
+import type { UpstreamStore } from './upstream.ts';
 
 export type * from './accounts.ts';
 export type * from './assertions.ts';
@@ -22,6 +23,7 @@ export type * from './limits.ts';
 export type * from './passkeys.ts';
 export type * from './second-factors.ts';
 export type * from './transactions.ts';
+export type * from './upstream.ts';
 
 /**
  * All that the authorization server keeps. Every method is one fact: atomic, durable when its promise resolves, and
@@ -39,7 +41,8 @@ export interface AuthorizationStore
     LimitStore,
     PasskeyStore,
     SecondFactorStore,
-    TransactionStore {
+    TransactionStore,
+    UpstreamStore {
   /** Resolves when the store answers. */
   ping(): Promise<void>;
   /**

@@ -137,6 +137,8 @@ export function newTransaction(changes: Partial<TransactionRecord> = {}): Transa
     accountId: null,
     approved: null,
     freshLogin: false,
+    thirdParty: null,
+    bond: null,
     createdAt: NOW,
     expiresAt: NOW + 600,
     ...changes,

@@ -1,5 +1,6 @@
 /** The schema, as the numbered migrations that made it. One that was ever released is never changed. */
 import type { Dialect } from './dialect.ts';
+import { thirdParties } from './third-parties.ts';
 
 export interface Migration {
   /** Ascending. */
@@ -63,6 +64,11 @@ export const migrations: readonly Migration[] = [
     number: 10,
     name: 'the audit log',
     statements: auditLog,
+  },
+  {
+    number: 12,
+    name: 'third parties',
+    statements: thirdParties,
   },
 ];
 

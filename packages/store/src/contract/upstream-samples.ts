@@ -1,0 +1,76 @@
+/** Records of third parties for the contract. */
+import { randomBytes } from 'node:crypto';
+import type {
+  BondRecord,
+  DataKeyRecord,
+  DepartureRecord,
+  PersonRecord,
+  RenewedBond,
+} from '@portcullis/authorization-server/ports';
+import { NOW, newHash } from './samples.ts';
+
+function newId(prefix: string): string {
+  return `${prefix}_${randomBytes(16).toString('base64url')}`;
+}
+
+export function newDeparture(changes: Partial<DepartureRecord> = {}): DepartureRecord {
+  return {
+    stateHash: newHash(),
+    browserHash: newHash(),
+    thirdParty: 'github',
+    transactionId: newId('flow'),
+    page: null,
+    accountId: null,
+    approved: ['notes:read'],
+    workspace: null,
+    sealedSecrets: Uint8Array.from({ length: 96 }, (_, index) => index),
+    expiresAt: NOW + 600,
+    ...changes,
+  };
+}
+
+export function newPerson(changes: Partial<PersonRecord> = {}): PersonRecord {
+  return { issuer: 'https://github.com', subject: newHash(), accountId: newId('user'), ...changes };
+}
+
+export function newBond(changes: Partial<BondRecord> = {}): BondRecord {
+  return {
+    grantId: newId('grant'),
+    accountId: newId('user'),
+    thirdParty: 'github',
+    issuer: 'https://github.com',
+    subject: newHash(),
+    name: 'Ünïcode 🗝',
+    sealedTokens: Uint8Array.from({ length: 256 }, (_, index) => index),
+    dataKeyId: newId('data-key'),
+    scopes: ['repo', 'read:user'],
+    expiresAt: NOW + 3600,
+    isRenewable: true,
+    checkedAt: NOW,
+    version: 1,
+    leaseHolder: null,
+    leaseUntil: null,
+    createdAt: NOW,
+    endedAt: null,
+    endReason: null,
+    dueAt: NOW + 1000,
+    farewells: 0,
+    ...changes,
+  };
+}
+
+export function newRenewal(changes: Partial<RenewedBond> = {}): RenewedBond {
+  return {
+    sealedTokens: Uint8Array.of(4, 5, 6),
+    dataKeyId: newId('data-key'),
+    scopes: ['repo'],
+    expiresAt: NOW + 7200,
+    isRenewable: true,
+    checkedAt: NOW + 10,
+    ...changes,
+  };
+}
+
+export function newDataKey(changes: Partial<DataKeyRecord> = {}): DataKeyRecord {
+  return { id: newId('data-key'), sealedKey: Uint8Array.of(1, 2, 3), createdAt: NOW, ...changes };
+}

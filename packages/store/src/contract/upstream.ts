@@ -1,0 +1,152 @@
+/** The contract of third parties: departures, persons, bonds, and what ends them. */
+import { describe, expect, it } from 'vitest';
+import { describeBonds } from './bonds.ts';
+import { NOW, newAccount, newTransaction, RACERS, race, type StoreOfTest, times } from './samples.ts';
+import { newBond, newDataKey, newDeparture, newPerson } from './upstream-samples.ts';
+
+export function describeUpstream(store: StoreOfTest): void {
+  describeDepartures(store);
+  describePersons(store);
+  describeBonds(store);
+  describeDataKeys(store);
+}
+
+function describeDepartures(store: StoreOfTest): void {
+  describe('departures', () => {
+    it('notes by whom the person of a transaction signs in, and nothing of other transactions', async () => {
+      const [mine, other] = [newTransaction(), newTransaction()];
+      await store().openTransaction(mine);
+      await store().openTransaction(other);
+      await store().directTransaction(mine.id, 'github');
+      await store().directTransaction('flow_unknown', 'github');
+      expect(await store().findTransaction(mine.id, NOW)).toEqual({ ...mine, thirdParty: 'github' });
+      expect(await store().findTransaction(other.id, NOW)).toEqual(other);
+      await store().directTransaction(mine.id, null);
+      expect(await store().findTransaction(mine.id, NOW)).toEqual(mine);
+    });
+
+    it.each([
+      { description: 'of a flow', given: {} },
+      {
+        description: 'of a flow that somebody signed in had allowed',
+        given: { accountId: 'user_1', workspace: 'w "1"' },
+      },
+      { description: 'for a page', given: { transactionId: null, page: 'connections', approved: [] } },
+    ])('keeps a departure $description whole, until the second in which it expires', async ({ given }) => {
+      const departure = newDeparture(given);
+      await store().saveDeparture(departure);
+      expect(await store().findDeparture(departure.stateHash, departure.expiresAt - 1)).toEqual(departure);
+      expect(await store().findDeparture(departure.stateHash, departure.expiresAt)).toBeNull();
+      expect(await store().takeDeparture(departure.stateHash, departure.expiresAt)).toBe(false);
+      expect(await store().findDeparture('unknown', NOW)).toBeNull();
+    });
+
+    it(`lets one of ${RACERS} that come back with one state take the departure`, async () => {
+      const [departure, other] = [newDeparture(), newDeparture()];
+      await store().saveDeparture(departure);
+      await store().saveDeparture(other);
+      const counts = await race(times(RACERS, () => () => store().takeDeparture(departure.stateHash, NOW)));
+      expect(counts).toEqual({ true: 1, false: RACERS - 1 });
+      expect(await store().findDeparture(departure.stateHash, NOW)).toBeNull();
+      expect(await store().findDeparture(other.stateHash, NOW)).toEqual(other);
+    });
+
+    it('sweeps departures that have expired, and no others', async () => {
+      const [past, present] = [newDeparture({ expiresAt: NOW }), newDeparture({ expiresAt: NOW + 1 })];
+      await store().saveDeparture(past);
+      await store().saveDeparture(present);
+      expect(await store().sweep(NOW, 100)).toBe(1);
+      expect(await store().findDeparture(past.stateHash, NOW - 1)).toBeNull();
+      expect(await store().findDeparture(present.stateHash, NOW)).toEqual(present);
+    });
+  });
+}
+
+function describePersons(store: StoreOfTest): void {
+  describe('persons', () => {
+    it('makes an account for a person, and finds each by the other', async () => {
+      const account = newAccount();
+      const person = newPerson({ accountId: account.id });
+      expect(await store().addPerson(person, account)).toBe(account.id);
+      expect(await store().findPerson(person.issuer, person.subject)).toEqual(person);
+      expect(await store().findPersonOf(account.id)).toEqual(person);
+      expect(await store().findAccount(account.id)).toEqual(account);
+    });
+
+    it('tells persons apart by issuer and subject together', async () => {
+      const [one, two] = [newAccount(), newAccount()];
+      await store().addPerson(newPerson({ subject: '1', accountId: one.id }), one);
+      await store().addPerson(
+        newPerson({ issuer: 'https://gitlab.com', subject: '1', accountId: two.id }),
+        two,
+      );
+      expect((await store().findPerson('https://github.com', '1'))?.accountId).toBe(one.id);
+      expect((await store().findPerson('https://gitlab.com', '1'))?.accountId).toBe(two.id);
+      expect(await store().findPerson('https://github.com', '2')).toBeNull();
+      expect(await store().findPersonOf('user_unknown')).toBeNull();
+    });
+
+    it(`makes one account for ${RACERS} that come at once as the same person`, async () => {
+      const accounts = times(RACERS, () => newAccount());
+      const ids = await Promise.all(
+        accounts.map((account) =>
+          store().addPerson(newPerson({ subject: '1', accountId: account.id }), account),
+        ),
+      );
+      expect(new Set(ids).size).toBe(1);
+      expect(await store().listAccounts('', 100)).toHaveLength(1);
+      expect((await store().findPerson('https://github.com', '1'))?.accountId).toBe(ids[0]);
+    });
+  });
+}
+
+function describeDataKeys(store: StoreOfTest): void {
+  describe('data keys', () => {
+    it(`gives ${RACERS} that come at once the same first key`, async () => {
+      expect(await store().listDataKeys()).toEqual([]);
+      const answers = await Promise.all(times(RACERS, () => store().addDataKey(newDataKey(), null)));
+      const kept = await store().listDataKeys();
+      expect(kept).toHaveLength(1);
+      for (const answer of answers) expect(answer).toEqual(kept);
+    });
+
+    it('puts a key behind the newest only, and lists the newest first', async () => {
+      const [first, second] = [newDataKey(), newDataKey({ createdAt: NOW + 10 })];
+      await store().addDataKey(first, null);
+      expect(await store().addDataKey(second, first.id)).toEqual([second, first]);
+      expect(await store().addDataKey(newDataKey({ createdAt: NOW + 20 }), first.id)).toEqual([
+        second,
+        first,
+      ]);
+    });
+
+    it('seals all data keys anew, or none when there are others', async () => {
+      const [first, second] = [newDataKey(), newDataKey({ createdAt: NOW + 10 })];
+      await store().addDataKey(first, null);
+      await store().addDataKey(second, first.id);
+      const envelope = Uint8Array.of(9);
+      expect(await store().resealDataKeys(new Map([[first.id, envelope]]))).toBe(false);
+      expect(await store().listDataKeys()).toEqual([second, first]);
+      const both = new Map([first, second].map(({ id }) => [id, envelope]));
+      expect(await store().resealDataKeys(both)).toBe(true);
+      expect((await store().listDataKeys()).map(({ sealedKey }) => sealedKey)).toEqual([envelope, envelope]);
+    });
+
+    it('removes old data keys that seal nothing, and keeps the newest and those in use', async () => {
+      const keys = times(3, (index) => newDataKey({ createdAt: NOW + index }));
+      const [used, unused, newest] = keys;
+      let last: string | null = null;
+      for (const key of keys) {
+        await store().addDataKey(key, last);
+        last = key.id;
+      }
+      const transaction = newTransaction();
+      await store().openTransaction(transaction);
+      await store().bindTransaction(transaction.id, newBond({ dataKeyId: used?.id ?? '' }));
+      expect(await store().removeUnusedDataKeys(NOW + 2)).toBe(0);
+      expect(await store().removeUnusedDataKeys(NOW + 3)).toBe(1);
+      expect(await store().listDataKeys()).toEqual([newest, used]);
+      expect(unused).toBeDefined();
+    });
+  });
+}
