@@ -44,7 +44,7 @@ const loadsByName = ['cli'];
 const withoutNode = ['protocol'];
 
 /** Entries that a browser loads: neither they nor what they reach may need Node. */
-const browserSafe = ['@portcullis/client'];
+const browserSafe = ['@portcullis/client', '@portcullis/client/steps'];
 const unsafeInBrowser = ['@portcullis/http'];
 
 const COMPUTED = '(computed)';
@@ -215,8 +215,8 @@ function fromFirst(circle: readonly string[]): readonly string[] {
 
 /** Every way by which a browser entry comes to need Node, with the trail that leads there. */
 function unsafeReach(entry: string, links: readonly Link[], manifests: Manifests): readonly string[] {
-  const manifest = Object.entries(manifests).find(([, { name }]) => name === entry);
-  const source = manifest && entryOf(manifest[1], '.');
+  const manifest = Object.entries(manifests).find(([, { name }]) => name === packageName(entry));
+  const source = manifest && entryOf(manifest[1], `.${entry.slice(packageName(entry).length)}`);
   if (manifest === undefined || source === undefined) return [];
 
   const found: string[] = [];

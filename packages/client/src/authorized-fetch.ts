@@ -1,11 +1,10 @@
 /** `fetch` with an access token: sent to the server's own origin only, renewed when it is refused, widened when it is too narrow. */
 import type { Access, Renewal } from './access.ts';
 import type { Configuration } from './configuration.ts';
-import { NO_CHALLENGE, readServerChallenge, type ServerChallenge } from './discovery/challenge.ts';
-import type { Nonces } from './dpop/nonces.ts';
-import { createProof } from './dpop/proof.ts';
+import { readServerChallenge, type ServerChallenge } from './discovery/challenge.ts';
 import { ClientError } from './errors.ts';
-import type { EllipticJwk } from './tokens/jwk.ts';
+import { askServer, authorize, understandCall, understandServer } from './protected-request.ts';
+import type { Prover } from './tokens/prover.ts';
 import type { Tokens } from './tokens/tokens.ts';
 import { discard, type Fetch } from './transport.ts';
 
@@ -25,13 +24,8 @@ interface Repeatable {
 const MOST_HOPS = 5;
 
 /** Makes the function. */
-export function createAuthorizedFetch(
-  configuration: Configuration,
-  access: Access,
-  nonces: Nonces,
-  identifier: () => string,
-): Fetch {
-  const { fetch, clock, limits, server } = configuration;
+export function createAuthorizedFetch(configuration: Configuration, access: Access, prover: Prover): Fetch {
+  const { fetch, limits, server } = configuration;
   const { origin } = new URL(server);
   /** Callers mostly ask for the same place again. */
   let latest: Place & { readonly text: string } = { text: server, href: server, origin };
@@ -96,13 +90,10 @@ export function createAuthorizedFetch(
   async function sendProven(request: Repeatable, tokens: Tokens): Promise<Response> {
     const { href } = request.place;
     const response = await sendAlong(request, tokens);
-    const isNew = nonces.keep(href, response.headers);
-    const wanted =
-      response.status === 401 && readServerChallenge(response.headers).error === 'use_dpop_nonce';
-    if (!isNew || !wanted) return response;
+    if (understandCall(prover, href, response).kind !== 'again') return response;
     await discard(response);
     const answer = await sendAlong(request, tokens);
-    nonces.keep(href, answer.headers);
+    prover.nonces.keep(href, answer.headers);
     return answer;
   }
 
@@ -127,23 +118,10 @@ export function createAuthorizedFetch(
   }
 
   async function send(href: string, init: RequestInit, tokens: Tokens | null): Promise<Response> {
-    const own: Record<string, string> = {};
-    if (tokens !== null) {
-      own['authorization'] = `${tokens.scheme} ${tokens.accessToken}`;
-      if (tokens.dpopKey !== null) own['dpop'] = await prove(href, init, tokens, tokens.dpopKey);
-    }
+    const { method = 'GET' } = init;
+    const own =
+      tokens?.dpopKey == null ? bearer(tokens) : await authorize(prover, tokens, { method, url: href });
     return fetch(href, { ...init, headers: withOwn(init.headers, own), redirect: 'manual' });
-  }
-
-  function prove(url: string, init: RequestInit, tokens: Tokens, key: EllipticJwk): Promise<string> {
-    return createProof(key, {
-      method: init.method ?? 'GET',
-      url,
-      accessToken: tokens.accessToken,
-      nonce: nonces.find(url),
-      now: clock(),
-      identifier: identifier(),
-    });
   }
 
   function redirected(where: string): ClientError {
@@ -155,6 +133,11 @@ export function createAuthorizedFetch(
 }
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/** The usual case, without a promise. */
+function bearer(tokens: Tokens | null): Readonly<Record<string, string>> {
+  return tokens === null ? {} : { authorization: `${tokens.scheme} ${tokens.accessToken}` };
+}
 
 /**
  * The caller's headers, of which those that prove who asks are replaced by ours. Always a plain record: reading `Headers`
@@ -199,11 +182,11 @@ async function makeRepeatable(input: string | URL | Request, init: RequestInit =
  */
 export async function provoke({ fetch, server, limits }: Configuration): Promise<ServerChallenge> {
   const signal = AbortSignal.timeout(limits.timeout);
-  const headers = { accept: 'application/json, text/event-stream' };
+  const { url, headers } = askServer(server);
   try {
-    const response = await fetch(server, { headers, redirect: 'manual', signal });
+    const response = await fetch(url, { headers, redirect: 'manual', signal });
     await discard(response);
-    return response.status === 401 ? readServerChallenge(response.headers) : NO_CHALLENGE;
+    return understandServer(response);
   } catch (cause) {
     throw new ClientError('unreachable', `${new URL(server).origin} could not be reached.`, { cause });
   }

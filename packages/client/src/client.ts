@@ -5,11 +5,12 @@ import { createSignIn } from './authorization/sign-in.ts';
 import { createAuthorizedFetch, provoke } from './authorized-fetch.ts';
 import { type ClientOptions, defineConfiguration } from './configuration.ts';
 import type { ServerChallenge } from './discovery/challenge.ts';
-import { type Discovery, discover } from './discovery/discover.ts';
-import { createNonces } from './dpop/nonces.ts';
+import type { Discovery } from './discovery/conclude.ts';
+import { discover } from './discovery/discover.ts';
 import { createObtainer } from './obtainer.ts';
 import { createRegistry } from './registration/registrar.ts';
 import type { CredentialRecord } from './store/credential-store.ts';
+import { createProver } from './tokens/prover.ts';
 import { createRefresher } from './tokens/refresh.ts';
 import { revokeTokens } from './tokens/revocation.ts';
 import type { SigningKey } from './tokens/signing-key.ts';
@@ -82,9 +83,7 @@ export function createClient(options: ClientOptions): Client {
     limit: limits.bytes,
     explain: configuration.explainFailure,
   };
-  const identifier = (): string => crypto.randomUUID();
-  const nonces = createNonces();
-  const tokenHands: TokenHands = { wire, clock, sleep, identifier, nonces, signingKeyOf };
+  const tokenHands: TokenHands = { ...createProver({ clock, signingKeyOf }), wire, sleep };
   const registry = createRegistry(configuration, wire);
   const signIn = createSignIn(configuration, tokenHands, registry);
   const refresher = createRefresher(configuration, tokenHands, registry.ofTokens);
@@ -93,7 +92,7 @@ export function createClient(options: ClientOptions): Client {
 
   return {
     server,
-    fetch: createAuthorizedFetch(configuration, access, nonces, identifier),
+    fetch: createAuthorizedFetch(configuration, access, tokenHands),
     discover: async () => find(await provoke(configuration)),
     session,
     async signIn({ prompt, scopes } = {}) {
@@ -126,6 +125,7 @@ export function createClient(options: ClientOptions): Client {
         versionHeader: configuration.versionHeader,
         trustedOrigins: configuration.trustedOrigins,
         issuerAliases: configuration.issuerAliases,
+        resourceIndicators: configuration.resourceIndicators,
         order: configuration.orderAuthorizationServers ?? knownFirst,
       },
       server,

@@ -48,6 +48,11 @@ export interface ClientOptions {
   readonly trustedOrigins?: readonly string[];
   /** Issuer as the server names it → as its own document does, where both are known to be one. */
   readonly issuerAliases?: Readonly<Record<string, string>>;
+  /**
+   * Issuer → resource indicator that it wants instead of the published one; `null`: none. For authorization servers that
+   * refuse the indicator they should take, as some versions of Entra ID do (AADSTS9010010).
+   */
+  readonly resourceIndicators?: Readonly<Record<string, string | null>>;
   /** Orders the authorization servers of a server that has several. */
   readonly orderAuthorizationServers?: (
     issuers: readonly string[],
@@ -105,6 +110,7 @@ export interface Configuration {
   readonly scopes: ScopeSettings;
   readonly trustedOrigins: readonly string[];
   readonly issuerAliases: Readonly<Record<string, string>>;
+  readonly resourceIndicators: Readonly<Record<string, string | null>>;
   readonly orderAuthorizationServers: NonNullable<ClientOptions['orderAuthorizationServers']> | null;
   readonly confirmStepUp: (added: Scopes) => Promise<boolean>;
   readonly dpop: NonNullable<ClientOptions['dpop']>;
@@ -146,6 +152,7 @@ export function defineConfiguration(options: ClientOptions): Configuration {
     scopes: options.scopes ?? {},
     trustedOrigins: options.trustedOrigins ?? [],
     issuerAliases: options.issuerAliases ?? {},
+    resourceIndicators: options.resourceIndicators ?? {},
     orderAuthorizationServers: options.orderAuthorizationServers ?? null,
     confirmStepUp: options.confirmStepUp ?? (async () => true),
     dpop: options.dpop ?? 'when-asked',

@@ -6,7 +6,7 @@ export { planScopes, type ScopePlan, type ScopeSettings } from './authorization/
 export { type BeginOptions, type Client, createClient, type Session, type SignInOptions } from './client.ts';
 export { type ClientOptions, defaultLimits, type Limits } from './configuration.ts';
 export type { ServerChallenge } from './discovery/challenge.ts';
-export type { Discovery } from './discovery/discover.ts';
+export type { Discovery } from './discovery/conclude.ts';
 export { ClientError, type ClientErrorCode, type ClientErrorOptions, displayText } from './errors.ts';
 export type { ClientEvent, SignInReason } from './events.ts';
 export type {

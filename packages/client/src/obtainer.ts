@@ -3,7 +3,7 @@ import { planScopes, type ScopePlan } from './authorization/scope-plan.ts';
 import type { SignIn } from './authorization/sign-in.ts';
 import type { Configuration } from './configuration.ts';
 import type { ServerChallenge } from './discovery/challenge.ts';
-import type { Discovery } from './discovery/discover.ts';
+import type { Discovery } from './discovery/conclude.ts';
 import { createDpopKey, DPOP_ALGORITHM } from './dpop/proof.ts';
 import { ClientError } from './errors.ts';
 import { obtainByDevice } from './grants/device.ts';

@@ -23,52 +23,90 @@ export interface Answer {
   readonly body: string;
 }
 
-export interface Question {
+/** A request as data: whoever has a transport sends it as it stands, and follows no redirect. */
+export interface Ask {
+  readonly url: string;
   readonly method: 'GET' | 'POST';
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+}
+
+/** Content types of what is posted. */
+const TYPES = { form: 'application/x-www-form-urlencoded', json: 'application/json' } as const;
+
+/**
+ * Writes a request for a document.
+ * @throws ClientError `insecure_url`
+ */
+export function askFor(url: string, headers: Readonly<Record<string, string>> = {}): Ask {
+  return checkAsk({ url, method: 'GET', headers: { accept: 'application/json', ...headers }, body: null });
 }
 
 /**
- * Asks, and reads the answer to its end.
- * @throws ClientError `insecure_url`, `redirected`, `answer_too_large`, or `unreachable` when nothing came in time.
+ * Writes a request that posts something.
+ * @throws ClientError `insecure_url`
  */
-export async function exchange(wire: Wire, address: string, question: Question): Promise<Answer> {
-  const url = readWebUrl(address);
-  // All authorization endpoints MUST be served over HTTPS. @see seed 5.3(6)
-  if (url === null || !isSecureUrl(url)) {
-    throw new ClientError(
-      'insecure_url',
-      `Refused to contact ${displayText(address)}: it must be an https address.`,
-    );
-  }
+export function post(
+  url: string,
+  kind: keyof typeof TYPES,
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+): Ask {
+  const own = { accept: 'application/json', 'content-type': TYPES[kind], ...headers };
+  return checkAsk({ url, method: 'POST', headers: own, body });
+}
+
+/** All authorization endpoints MUST be served over HTTPS. @see seed 5.3(6) */
+function checkAsk(ask: Ask): Ask {
+  const url = readWebUrl(ask.url);
+  if (url !== null && isSecureUrl(url)) return ask;
+  throw new ClientError(
+    'insecure_url',
+    `Refused to contact ${displayText(ask.url)}: it must be an https address.`,
+  );
+}
+
+/**
+ * Sends a request, and reads the answer to its end.
+ * @throws ClientError `redirected`, `answer_too_large`, or `unreachable` when nothing came in time.
+ */
+export async function exchange(wire: Wire, ask: Ask): Promise<Answer> {
   const signal = AbortSignal.timeout(wire.timeout);
+  const { origin } = new URL(ask.url);
   try {
-    const response = await wire.fetch(address, {
-      method: question.method,
-      headers: { accept: 'application/json', ...question.headers },
-      ...(question.body !== undefined && { body: question.body }),
+    const response = await wire.fetch(ask.url, {
+      method: ask.method,
+      headers: ask.headers,
+      ...(ask.body !== null && { body: ask.body }),
       redirect: 'manual',
       credentials: 'omit',
       cache: 'no-store',
       referrerPolicy: 'no-referrer',
       signal,
     });
-    if (response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400)) {
+    if (response.type === 'opaqueredirect') {
       await discard(response);
-      throw new ClientError(
-        'redirected',
-        `${url.origin} answered with a redirect, which is not followed here.`,
-        {
-          status: response.status,
-        },
-      );
+      throw redirected(origin, response.status);
     }
     return { status: response.status, headers: response.headers, body: await readText(response, wire.limit) };
   } catch (error) {
     if (error instanceof ClientError) throw error;
-    throw wire.explain(error) ?? unreachable(url.origin, error, signal.aborted);
+    throw wire.explain(error) ?? unreachable(origin, error, signal.aborted);
   }
+}
+
+/**
+ * An OAuth party that redirects is not followed: what was sent there belongs nowhere else.
+ * @throws ClientError `redirected`
+ */
+export function checkNotRedirected({ url }: Pick<Ask, 'url'>, { status }: Answer): void {
+  if (status >= 300 && status < 400) throw redirected(new URL(url).origin, status);
+}
+
+function redirected(origin: string, status: number): ClientError {
+  return new ClientError('redirected', `${origin} answered with a redirect, which is not followed here.`, {
+    status,
+  });
 }
 
 function unreachable(origin: string, cause: unknown, late: boolean): ClientError {

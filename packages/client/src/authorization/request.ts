@@ -8,7 +8,7 @@ import {
   readWebUrl,
   type Scopes,
 } from '@portcullis/protocol';
-import type { Discovery } from '../discovery/discover.ts';
+import type { Discovery } from '../discovery/conclude.ts';
 import { ClientError, displayText } from '../errors.ts';
 import type { Registration } from '../registration/registration.ts';
 import type { EllipticJwk } from '../tokens/jwk.ts';
@@ -21,14 +21,25 @@ export interface RequestFacts {
   readonly discovery: Discovery;
   readonly registration: Registration;
   readonly redirectUri: string;
-  readonly scopes: Scopes;
-  readonly account: string;
-  readonly dpopKey: EllipticJwk | null;
-  readonly binding: string | null;
-  readonly prompt: string | null;
-  readonly now: number;
+  /** None by default: the server decides. */
+  readonly scopes?: Scopes;
+  /** The person's name for what comes of it; `default` by default. */
+  readonly account?: string;
+  /** The key that the token will be bound to; `null`, the default: a bearer token. */
+  readonly dpopKey?: EllipticJwk | null;
+  /** What the answer has to be brought with, such as the session of the person at a host that serves several. */
+  readonly binding?: string | null;
+  /** Sent as `prompt`, such as `select_account`. */
+  readonly prompt?: string | null;
+  /** Epoch milliseconds. */
+  readonly now?: number;
   /** Cryptographically random bytes. */
-  readonly random: (bytes: number) => Uint8Array;
+  readonly random?: (bytes: number) => Uint8Array;
+}
+
+/** The platform's own. */
+function randomBytes(bytes: number): Uint8Array {
+  return crypto.getRandomValues(new Uint8Array(bytes));
 }
 
 /** What a person's browser is sent to, and what is kept until the answer comes. */
@@ -52,43 +63,41 @@ export function checkPkceSupport({ profile, metadata, issuer }: Discovery): void
   );
 }
 
-/** Writes the request with a verifier and a state of its own. @see seed 2.4, OAuth 2.1 draft 13 §4.1.1 */
-export async function startFlow(facts: RequestFacts): Promise<StartedFlow> {
-  const { discovery, registration } = facts;
+/**
+ * Writes the request with a verifier and a state of its own.
+ * @throws ClientError `pkce_unsupported`, `metadata_invalid` or `authorization_url_refused`
+ * @see seed 2.4, OAuth 2.1 draft 13 §4.1.1
+ */
+export async function askAuthorization(facts: RequestFacts): Promise<StartedFlow> {
+  const { discovery, registration, redirectUri, scopes = [], random = randomBytes } = facts;
+  checkPkceSupport(discovery);
   const endpoint = checkAuthorizationEndpoint(discovery);
-  const codeVerifier = base64url(facts.random(32));
-  const state = base64url(facts.random(32));
+  const codeVerifier = base64url(random(32));
+  const state = base64url(random(32));
+  const { resource, profile, metadata } = discovery;
   const url = authorizationRequestUrl(endpoint, {
     clientId: registration.clientId,
-    redirectUri: facts.redirectUri,
     codeChallenge: await deriveCodeChallenge(codeVerifier),
-    state,
-    resource: discovery.resource,
-    scopes: facts.scopes,
+    ...{ redirectUri, state, resource, scopes },
     ...promptFor(facts),
   });
   const pending: Pending = {
-    state,
-    codeVerifier,
+    ...{ state, codeVerifier, registration, redirectUri, resource, scopes },
     server: discovery.server,
-    account: facts.account,
+    account: facts.account ?? 'default',
     issuer: discovery.issuer,
-    issuerAdvertised: discovery.metadata.authorization_response_iss_parameter_supported === true,
-    issuerRule: discovery.profile.responseIssuer,
+    issuerAdvertised: metadata.authorization_response_iss_parameter_supported === true,
+    issuerRule: profile.responseIssuer,
     tokenEndpoint: requireTokenEndpoint(discovery),
-    registration,
-    redirectUri: facts.redirectUri,
-    resource: discovery.resource,
-    scopes: facts.scopes,
-    dpopKey: facts.dpopKey,
-    binding: facts.binding,
-    expiresAt: facts.now + PATIENCE,
+    dpopKey: facts.dpopKey ?? null,
+    binding: facts.binding ?? null,
+    expiresAt: (facts.now ?? Date.now()) + PATIENCE,
   };
   return { url, pending };
 }
 
 /** OpenID Connect gives offline access only with consent. @see OpenID Connect Core 1.0 §11 */
-function promptFor({ prompt, scopes }: RequestFacts): { prompt?: string } {
+function promptFor({ prompt = null, scopes = [] }: RequestFacts): { prompt?: string } {
   if (prompt !== null) return { prompt };
   return scopes.includes('offline_access') ? { prompt: 'consent' } : {};
 }

@@ -2,8 +2,7 @@
 import { authorizationCodeForm, readAuthorizationResponse } from '@portcullis/protocol';
 import { ClientError, displayText } from '../errors.ts';
 import type { CredentialStore } from '../store/credential-store.ts';
-import { requestToken, type TokenHands } from '../tokens/token-endpoint.ts';
-import { readTokens, type Tokens } from '../tokens/tokens.ts';
+import type { TokenRequest } from '../tokens/token-request.ts';
 import type { Pending } from './pending.ts';
 
 /**
@@ -27,6 +26,29 @@ export async function takeFlow(
     );
   }
   return pending;
+}
+
+/** A whole URL as it is pasted from an address bar, or a query. */
+export function readArrived(arrived: string | URLSearchParams): URLSearchParams {
+  if (typeof arrived !== 'string') return arrived;
+  const url = URL.parse(arrived.trim());
+  if (url !== null) return url.searchParams;
+  throw new ClientError('response_rejected', 'This is not the URL of a page. Paste all of it.');
+}
+
+/**
+ * Understands the URL at which the browser arrived, or its query, for a caller that keeps the flow itself: it has to take
+ * the flow out of where it is kept before, so that it is answered once.
+ * @returns the code, for `codeRequest`
+ * @throws ClientError `response_rejected`, `authorization_denied` or `authorization_failed`
+ */
+export function understandAuthorization(
+  arrived: string | URLSearchParams,
+  pending: Pending,
+  now: number = Date.now(),
+): string {
+  if (now >= pending.expiresAt) throw new ClientError('response_rejected', 'This answer comes too late.');
+  return checkResponse(readArrived(arrived), pending);
 }
 
 /**
@@ -68,28 +90,15 @@ export function checkResponse(query: URLSearchParams, pending: Pending): string 
   }
 }
 
-/** Redeems a code at the token endpoint of the issuer that the request went to, and nowhere else. */
-export async function redeemCode(hands: TokenHands, pending: Pending, code: string): Promise<Tokens> {
-  const json = await requestToken(hands, {
+/** The request that redeems a code: at the token endpoint of the issuer that the flow began with, and nowhere else. */
+export function codeRequest(pending: Pending, code: string): TokenRequest {
+  const { codeVerifier, redirectUri, resource, scopes } = pending;
+  return {
     endpoint: pending.tokenEndpoint,
     issuer: pending.issuer,
     registration: pending.registration,
-    form: authorizationCodeForm({
-      code,
-      codeVerifier: pending.codeVerifier,
-      redirectUri: pending.redirectUri,
-      resource: pending.resource,
-    }),
+    form: authorizationCodeForm({ code, codeVerifier, redirectUri, resource }),
     dpopKey: pending.dpopKey,
-  });
-  return readTokens(json, {
-    now: hands.clock(),
-    requestedScopes: pending.scopes,
-    resource: pending.resource,
-    tokenEndpoint: pending.tokenEndpoint,
-    clientId: pending.registration.clientId,
-    dpopKey: pending.dpopKey,
-    refreshToken: null,
-    scopes: null,
-  });
+    expected: { requestedScopes: scopes, resource, refreshToken: null, scopes: null },
+  };
 }

@@ -1,6 +1,6 @@
 /** Which scopes are asked for, and why: a law that can explain itself. */
 import { type Scopes, unionScopes } from '@portcullis/protocol';
-import type { Discovery } from '../discovery/discover.ts';
+import type { Discovery } from '../discovery/conclude.ts';
 
 /** The person's or program's own wishes. */
 export interface ScopeSettings {

@@ -1,15 +1,16 @@
 /** Signing a person in: request, browser, answer, code, tokens; in one go, or in two halves for hosts with pages of their own. */
 import type { Configuration } from '../configuration.ts';
-import type { Discovery } from '../discovery/discover.ts';
+import type { Discovery } from '../discovery/conclude.ts';
 import { ClientError } from '../errors.ts';
 import type { Registration } from '../registration/registration.ts';
 import type { EllipticJwk } from '../tokens/jwk.ts';
 import type { TokenHands } from '../tokens/token-endpoint.ts';
+import { requestTokens } from '../tokens/token-request.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 import type { Pending } from './pending.ts';
 import type { Arrival } from './receiver.ts';
-import { checkPkceSupport, startFlow } from './request.ts';
-import { checkResponse, redeemCode, takeFlow } from './response.ts';
+import { askAuthorization, checkPkceSupport } from './request.ts';
+import { checkResponse, codeRequest, readArrived, takeFlow } from './response.ts';
 import type { ScopePlan } from './scope-plan.ts';
 
 /** Finds or makes the registration for redirect URIs; those of the ones it knows come first. */
@@ -76,7 +77,7 @@ export function createSignIn(configuration: Configuration, hands: TokenHands, re
       return (await start(situation, redirectUri, binding)).url;
     },
 
-    complete: (arrived, binding) => complete(readQuery(arrived), binding),
+    complete: (arrived, binding) => complete(readArrived(arrived), binding),
   };
 
   async function start(
@@ -87,7 +88,7 @@ export function createSignIn(configuration: Configuration, hands: TokenHands, re
     const registration = await registrar.register(discovery, [redirectUri]);
     const { scopes } = plan;
     const now = clock();
-    const flow = await startFlow({
+    const flow = await askAuthorization({
       ...{ discovery, registration, redirectUri, scopes, account, dpopKey, binding, prompt, now, random },
     });
     await store.savePending(flow.pending);
@@ -111,15 +112,6 @@ export function createSignIn(configuration: Configuration, hands: TokenHands, re
   async function complete(query: URLSearchParams, binding: string | null): Promise<SignedIn> {
     const pending = await takeFlow(store, query, binding, clock());
     const code = checkResponse(query, pending);
-    return { pending, tokens: await redeemCode(hands, pending, code) };
+    return { pending, tokens: await requestTokens(hands, codeRequest(pending, code)) };
   }
-}
-
-/** A whole URL as it is pasted from an address bar, or a query. */
-function readQuery(arrived: string | URLSearchParams): URLSearchParams {
-  if (typeof arrived !== 'string') return arrived;
-  const url = URL.parse(arrived.trim());
-  if (url === null)
-    throw new ClientError('response_rejected', 'This is not the URL of a page. Paste all of it.');
-  return url.searchParams;
 }

@@ -1,43 +1,32 @@
-/** From a server URL to its authorization server: which revision the server speaks, by evidence, and what it offers. */
+/** From a server URL to its authorization server: the documents are fetched one after the other, and judged. */
 import {
   type AuthorizationServerMetadata,
-  authorizationBaseUrl,
-  defaultEndpoints,
+  PROTOCOL_VERSION_HEADERS,
   type Profile,
   type ProtectedResourceMetadata,
   type ProtocolVersionHeader,
-  profileA,
-  profileD,
+  serverMetadataUrls,
 } from '@portcullis/protocol';
-import { ClientError, displayText } from '../errors.ts';
-import type { Wire } from '../transport.ts';
-import type { ServerChallenge } from './challenge.ts';
-import { checkEndpoints } from './endpoints.ts';
-import { findResourceMetadata } from './resource-metadata.ts';
-import { findServerMetadata } from './server-metadata.ts';
+import { ClientError } from '../errors.ts';
+import { type Answer, type Ask, askFor, type Wire } from '../transport.ts';
+import { NO_CHALLENGE, type ServerChallenge } from './challenge.ts';
+import {
+  chooseWay,
+  concludeDiscovery,
+  type Discovery,
+  type Exceptions,
+  firstProfile,
+  type Way,
+} from './conclude.ts';
+import { understandDocument } from './documents.ts';
+import { checkResourceMetadata, findResourceMetadata, resourceMetadataPlaces } from './resource-metadata.ts';
+import { checkServerMetadata, findServerMetadata } from './server-metadata.ts';
 
-/** All that is known about how a server is authorized. */
-export interface Discovery {
-  readonly profile: Profile;
-  /** Canonical URL of the protected server. */
-  readonly server: string;
-  /** The resource indicator as the server publishes it; `null` where the profile sends none. */
-  readonly resource: string | null;
-  /** The identifier by which the authorization server was found: credentials are kept by it. */
-  readonly issuer: string;
-  readonly metadata: AuthorizationServerMetadata;
-  /** Where the endpoints come from. */
-  readonly endpoints: 'metadata' | 'default-paths';
-  readonly resourceMetadata: ProtectedResourceMetadata | null;
-  readonly challenge: ServerChallenge;
-}
-
-export interface DiscoverySettings {
+export interface DiscoverySettings extends Required<Exceptions> {
   readonly wire: Wire;
   /** Pins the revision; `null`: found out by evidence. */
   readonly profile: Profile | null;
   readonly versionHeader: ProtocolVersionHeader;
-  readonly trustedOrigins: readonly string[];
   /** Issuer as metadata names it → issuer as its own document does, where both are known to mean one. */
   readonly issuerAliases: Readonly<Record<string, string>>;
   /** Puts the authorization servers of a resource in the order in which they are tried. */
@@ -45,8 +34,7 @@ export interface DiscoverySettings {
 }
 
 /**
- * Discovers. A server with protected resource metadata is met by the newest revision; one without any is met by the
- * oldest, at its own origin. An outage on the way is an error and never a reason to step down.
+ * Discovers. An outage on the way is an error and never a reason to step down.
  * @throws ClientError
  * @see seed 4.2 and 4.3
  */
@@ -55,48 +43,24 @@ export async function discover(
   server: string,
   challenge: ServerChallenge,
 ): Promise<Discovery> {
-  const asked = settings.profile ?? profileD;
-  if (asked.discovery === 'server-origin') return discoverAtOrigin(settings, asked, server, challenge);
-
-  const resourceMetadata = await findResourceMetadata(
-    { ...settings, headers: versionHeaders(settings, asked) },
-    server,
-    challenge,
-  );
-  if (resourceMetadata !== null) return chooseServer(settings, asked, server, challenge, resourceMetadata);
-  if (settings.profile === null) return discoverAtOrigin(settings, profileA, server, challenge);
-  throw new ClientError(
-    'metadata_missing',
-    `${server} publishes no protected resource metadata, which revision ${asked.revision} needs.`,
-  );
+  const asked = firstProfile(settings.profile);
+  const headers = versionHeaders(settings.versionHeader, asked);
+  const found =
+    asked.discovery === 'server-origin'
+      ? null
+      : await findResourceMetadata({ ...settings, headers }, server, challenge);
+  return chooseServer(settings, chooseWay(server, challenge, found, settings.profile));
 }
 
 /** The first authorization server that can be used; what kept the earlier ones from it is said when none can. */
-async function chooseServer(
-  settings: DiscoverySettings,
-  profile: Profile,
-  server: string,
-  challenge: ServerChallenge,
-  resourceMetadata: ProtectedResourceMetadata,
-): Promise<Discovery> {
+async function chooseServer(settings: DiscoverySettings, way: Way): Promise<Discovery> {
+  const headers = versionHeaders(settings.versionHeader, way.profile);
   let failure: unknown = null;
-  for (const named of await settings.order(resourceMetadata.authorization_servers)) {
-    const issuer = Object.hasOwn(settings.issuerAliases, named)
-      ? (settings.issuerAliases[named] ?? named)
-      : named;
+  for (const named of way.resourceMetadata === null ? way.issuers : await settings.order(way.issuers)) {
+    const issuer = aliasOf(settings, named);
     try {
-      const metadata = await requireServerMetadata(settings, profile, issuer);
-      const resource = profile.resourceIndicator === 'send' ? resourceMetadata.resource : null;
-      return {
-        profile,
-        server,
-        resource,
-        issuer,
-        metadata,
-        endpoints: 'metadata',
-        resourceMetadata,
-        challenge,
-      };
+      const metadata = await findServerMetadata({ wire: settings.wire, headers }, issuer, way.profile);
+      return concludeDiscovery(way, issuer, metadata, settings);
     } catch (error) {
       failure ??= error;
     }
@@ -104,51 +68,70 @@ async function chooseServer(
   throw failure ?? new ClientError('metadata_missing', 'None of the authorization servers was chosen.');
 }
 
-async function requireServerMetadata(
-  settings: DiscoverySettings,
-  profile: Profile,
-  issuer: string,
-): Promise<AuthorizationServerMetadata> {
-  const metadata = await findServerMetadata(
-    { wire: settings.wire, headers: versionHeaders(settings, profile) },
-    issuer,
-    profile,
-  );
-  if (metadata === null) {
-    throw new ClientError(
-      'metadata_missing',
-      `The authorization server ${displayText(issuer)} publishes no metadata.`,
-    );
-  }
-  checkEndpoints(metadata, issuer, profile, settings.trustedOrigins);
-  return metadata;
-}
-
-/** The server's own origin speaks for it; with no document there, the default paths do. @see seed 4.2 */
-async function discoverAtOrigin(
-  settings: DiscoverySettings,
-  profile: Profile,
-  server: string,
-  challenge: ServerChallenge,
-): Promise<Discovery> {
-  const issuer = authorizationBaseUrl(server);
-  const found = await findServerMetadata(
-    { wire: settings.wire, headers: versionHeaders(settings, profile) },
-    issuer,
-    profile,
-  );
-  const base = { profile, server, issuer, resource: null, resourceMetadata: null, challenge };
-  if (found !== null) {
-    checkEndpoints(found, issuer, profile, settings.trustedOrigins);
-    return { ...base, metadata: found, endpoints: 'metadata' };
-  }
-  if (profile.endpointFallback === 'none') {
-    throw new ClientError('metadata_missing', `The authorization server ${issuer} publishes no metadata.`);
-  }
-  return { ...base, metadata: { issuer, ...defaultEndpoints(issuer) }, endpoints: 'default-paths' };
+function aliasOf({ issuerAliases }: DiscoverySettings, named: string): string {
+  return Object.hasOwn(issuerAliases, named) ? (issuerAliases[named] ?? named) : named;
 }
 
 /** Clients SHOULD say on discovery which revision they speak. @see seed 2.4 row 7 */
-function versionHeaders(settings: DiscoverySettings, profile: Profile): Readonly<Record<string, string>> {
-  return { [settings.versionHeader]: profile.revision };
+function versionHeaders(
+  versionHeader: ProtocolVersionHeader,
+  { revision }: Profile,
+): Readonly<Record<string, string>> {
+  return { [versionHeader]: revision };
+}
+
+/** What requests for documents are written with. */
+export interface DocumentSettings {
+  readonly versionHeader?: ProtocolVersionHeader;
+  readonly trustedOrigins?: readonly string[];
+}
+
+/**
+ * Writes the requests for the metadata of a server, to be sent in this order until one of them has it.
+ * @throws ClientError `endpoint_refused` when the challenge names a foreign place
+ */
+export function askResourceMetadata(
+  server: string,
+  challenge: ServerChallenge = NO_CHALLENGE,
+  { versionHeader = PROTOCOL_VERSION_HEADERS[0], trustedOrigins = [] }: DocumentSettings = {},
+): readonly Ask[] {
+  const headers = versionHeaders(versionHeader, firstProfile(null));
+  return resourceMetadataPlaces(server, challenge, trustedOrigins).map((url) => askFor(url, headers));
+}
+
+/**
+ * Understands the answer of one place: the document, or `null`, and the next place may be asked.
+ * @throws ClientError when the place is out of order, or its document is not one for this server: ask no other.
+ */
+export function understandResourceMetadata(
+  ask: Ask,
+  answer: Answer,
+  server: string,
+): ProtectedResourceMetadata | null {
+  const json = understandDocument(ask, answer);
+  return json === null ? null : checkResourceMetadata(json, server);
+}
+
+/** Writes the requests for the metadata of an issuer, to be sent in this order until one of them has it. */
+export function askServerMetadata(
+  issuer: string,
+  profile: Profile,
+  { versionHeader = PROTOCOL_VERSION_HEADERS[0] }: DocumentSettings = {},
+): readonly Ask[] {
+  const headers = versionHeaders(versionHeader, profile);
+  return serverMetadataUrls(issuer, profile.serverMetadata).map((url) => askFor(url, headers));
+}
+
+/**
+ * Understands the answer of one place: the document, or `null`, and the next place may be asked.
+ * @throws ClientError when the place is out of order, or its document is not this issuer's: ask no other.
+ */
+export function understandServerMetadata(
+  ask: Ask,
+  answer: Answer,
+  issuer: string,
+  profile: Profile,
+): AuthorizationServerMetadata | null {
+  const json = understandDocument(ask, answer);
+  return json === null ? null : checkServerMetadata(json, issuer, profile);
 }

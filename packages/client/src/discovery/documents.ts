@@ -1,6 +1,15 @@
 /** Looking for a metadata document in several places: absence leads to the next place, an outage is never taken for absence. */
 import { ClientError } from '../errors.ts';
-import { type Answer, exchange, parseJson, readRetryAfter, type Wire } from '../transport.ts';
+import {
+  type Answer,
+  type Ask,
+  askFor,
+  checkNotRedirected,
+  exchange,
+  parseJson,
+  readRetryAfter,
+  type Wire,
+} from '../transport.ts';
 
 /** How documents are asked for. */
 export interface DocumentRequest {
@@ -53,31 +62,32 @@ async function askForDocument({ wire, headers }: DocumentRequest, url: string): 
 
 async function tryDocument(wire: Wire, headers: DocumentRequest['headers'], url: string): Promise<Outcome> {
   try {
-    return understand(url, await exchange(wire, url, { method: 'GET', headers }));
+    const ask = askFor(url, headers);
+    const json = understandDocument(ask, await exchange(wire, ask));
+    return json === null ? { kind: 'absent' } : { kind: 'found', json };
   } catch (error) {
     if (!(error instanceof ClientError)) throw error;
     // So does an answer without CORS headers; the next place may be asked.
-    return {
-      kind: 'failed',
-      error,
-      passable: error.code === 'unreachable' && error.cause instanceof TypeError,
-    };
+    const foreign = error.code === 'unreachable' && error.cause instanceof TypeError;
+    return { kind: 'failed', error, passable: foreign || error.status === 502 };
   }
 }
 
-function understand(url: string, answer: Answer): Outcome {
-  if (answer.status >= 200 && answer.status < 300) {
-    const json = parseJson(answer.body);
-    if (json !== undefined) return { kind: 'found', json };
-    const error = new ClientError('metadata_invalid', `${url} answered, but not with JSON.`, {
-      status: answer.status,
-    });
-    return { kind: 'failed', error, passable: false };
+/**
+ * Understands the answer of one place: the document, or `null`, when it has none and the next place may be asked.
+ * @throws ClientError when the place is out of order or holds something else than JSON, which is never absence.
+ */
+export function understandDocument(ask: Ask, answer: Answer): NonNullable<unknown> | null {
+  checkNotRedirected(ask, answer);
+  const { status, headers, body } = answer;
+  if (status >= 200 && status < 300) {
+    const json = parseJson(body);
+    if (typeof json === 'object' && json !== null) return json;
+    throw new ClientError('metadata_invalid', `${ask.url} answered, but not with JSON.`, { status });
   }
-  if (answer.status >= 400 && answer.status < 500 && !NOT_NOW.has(answer.status)) return { kind: 'absent' };
-  const error = new ClientError('temporarily_unavailable', `${url} answered with status ${answer.status}.`, {
-    status: answer.status,
-    retryAfter: readRetryAfter(answer.headers, Date.now()),
+  if (status >= 400 && status < 500 && !NOT_NOW.has(status)) return null;
+  throw new ClientError('temporarily_unavailable', `${ask.url} answered with status ${status}.`, {
+    status,
+    retryAfter: readRetryAfter(headers, Date.now()),
   });
-  return { kind: 'failed', error, passable: answer.status === 502 };
 }

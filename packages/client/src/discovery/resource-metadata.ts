@@ -18,8 +18,8 @@ export interface ResourceMetadataSearch extends DocumentRequest {
 /**
  * Finds and judges the metadata of a server; `null` when it has none.
  * The place that the challenge names is asked first, and is the only one when it has the document.
- * @throws ClientError `metadata_missing` when the challenge names metadata that is nowhere, `endpoint_refused` when it
- * names a foreign place, `metadata_invalid`, `resource_mismatch`, or an outage.
+ * @throws ClientError `endpoint_refused` when the challenge names a foreign place, `metadata_invalid`,
+ * `resource_mismatch`, or an outage.
  * @see RFC 9728 §3 and §5.1
  */
 export async function findResourceMetadata(
@@ -27,19 +27,38 @@ export async function findResourceMetadata(
   server: string,
   challenge: ServerChallenge,
 ): Promise<ProtectedResourceMetadata | null> {
-  const announced = challenge.resourceMetadata;
-  if (announced !== null) checkPlace(announced, server, search.trustedOrigins);
-  const wellKnown = resourceMetadataUrls(server);
-  const places =
-    announced === null ? wellKnown : [announced, ...wellKnown.filter((url) => url !== announced)];
-  const found = await searchDocument(search, places);
-  if (found === null && announced !== null) {
-    throw new ClientError(
-      'metadata_missing',
-      `The server names metadata at ${displayText(announced)}, but there is none.`,
-    );
-  }
+  const found = await searchDocument(
+    search,
+    resourceMetadataPlaces(server, challenge, search.trustedOrigins),
+  );
   return found === null ? null : checkResourceMetadata(found.json, server);
+}
+
+/**
+ * Where a server's metadata may be, in the order in which it is asked for.
+ * @throws ClientError `endpoint_refused` when the challenge names a foreign place
+ */
+export function resourceMetadataPlaces(
+  server: string,
+  { resourceMetadata: announced }: ServerChallenge,
+  trustedOrigins: readonly string[],
+): readonly string[] {
+  const wellKnown = resourceMetadataUrls(server);
+  if (announced === null) return wellKnown;
+  checkPlace(announced, server, trustedOrigins);
+  return [announced, ...wellKnown.filter((url) => url !== announced)];
+}
+
+/**
+ * Metadata that is announced is never absent.
+ * @throws ClientError `metadata_missing`
+ */
+export function checkNotAnnounced({ resourceMetadata: announced }: ServerChallenge): void {
+  if (announced === null) return;
+  throw new ClientError(
+    'metadata_missing',
+    `The server names metadata at ${displayText(announced)}, but there is none.`,
+  );
 }
 
 /** A challenge could name any address; what stands elsewhere is not asked for. */
@@ -58,7 +77,7 @@ function checkPlace(announced: string, server: string, trustedOrigins: readonly 
  * Judges a document. If the resource is not the one that was asked for, the metadata MUST NOT be used.
  * @see RFC 9728 §3.3
  */
-function checkResourceMetadata(json: unknown, server: string): ProtectedResourceMetadata {
+export function checkResourceMetadata(json: unknown, server: string): ProtectedResourceMetadata {
   const reading = readProtectedResourceMetadata(json);
   if ('faults' in reading) {
     const faults = reading.faults.slice(0, 3).map(displayText).join('; ');

@@ -27,7 +27,11 @@ export async function findServerMetadata(
  * not, the document MUST NOT be used.
  * @see RFC 8414 §3.3
  */
-function checkServerMetadata(json: unknown, issuer: string, profile: Profile): AuthorizationServerMetadata {
+export function checkServerMetadata(
+  json: unknown,
+  issuer: string,
+  profile: Profile,
+): AuthorizationServerMetadata {
   const reading = readAuthorizationServerMetadata(json);
   if ('faults' in reading) {
     const faults = reading.faults.slice(0, 3).map(displayText).join('; ');

@@ -1,93 +1,107 @@
 /** A person with another device: a short code is shown, and the token endpoint is asked until the person has answered elsewhere. */
 import { formatScopes, isSecureUrl, readWebUrl } from '@portcullis/protocol';
 import { ClientError, displayText } from '../errors.ts';
-import { requestToken, type TokenRequest } from '../tokens/token-endpoint.ts';
-import { readTokens, type Tokens } from '../tokens/tokens.ts';
-import { type GrantCase, targetOf } from './machine.ts';
-import type { DeviceGrant } from './settings.ts';
+import type { Prover } from '../tokens/prover.ts';
+import {
+  askEndpoint,
+  type EndpointRequest,
+  grantedBy,
+  requestJson,
+  type TokenHands,
+} from '../tokens/token-endpoint.ts';
+import { requestTokens, type TokenRequest } from '../tokens/token-request.ts';
+import type { Tokens } from '../tokens/tokens.ts';
+import type { Answer, Ask } from '../transport.ts';
+import { type GrantCase, type GrantFacts, requestOf, targetOf } from './machine.ts';
+import type { DeviceGrant, DevicePrompt } from './settings.ts';
 
 const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';
 
 /** What the device authorization endpoint answered. @see RFC 8628 §3.2 */
-interface DeviceAuthorization {
+export interface DeviceAuthorization extends DevicePrompt {
+  /** Secret: it is what the tokens are fetched with. */
   readonly deviceCode: string;
-  readonly userCode: string;
-  readonly verificationUri: string;
-  readonly verificationUriComplete: string | null;
-  /** Seconds. */
-  readonly expiresIn: number;
+  /** Seconds between two tries. */
   readonly interval: number;
 }
 
 /** Gets tokens by device authorization. @see RFC 8628 §3 */
 export async function obtainByDevice(grant: DeviceGrant, situation: GrantCase): Promise<Tokens> {
-  const endpoint = situation.discovery.metadata.device_authorization_endpoint;
+  const { hands } = situation;
+  const authorization = readAuthorization(await requestJson(hands, deviceRequest(situation)));
+  const { userCode, verificationUri, verificationUriComplete, expiresIn } = authorization;
+  await grant.show({ userCode, verificationUri, verificationUriComplete, expiresIn });
+  return poll(hands, deviceTokenRequest(situation, authorization), authorization);
+}
+
+/**
+ * The request for a code to be shown.
+ * @throws ClientError `sign_in_needed` where no such sign-in is offered.
+ */
+export function deviceRequest(facts: GrantFacts): EndpointRequest {
+  const { discovery, registration, scopes } = facts;
+  const endpoint = discovery.metadata.device_authorization_endpoint;
   if (endpoint === undefined) {
     throw new ClientError(
       'sign_in_needed',
-      `${displayText(situation.discovery.issuer)} offers no sign-in by device code.`,
+      `${displayText(discovery.issuer)} offers no sign-in by device code.`,
     );
   }
-  const { hands, discovery, registration, scopes, dpopKey } = situation;
-  const form = targetOf(situation, new URLSearchParams());
+  const form = targetOf(facts, new URLSearchParams());
   if (scopes.length > 0) form.set('scope', formatScopes(scopes));
-  const request = { endpoint, issuer: discovery.issuer, registration, form, dpopKey: null };
-  const authorization = readAuthorization(await requestToken(hands, request));
-  await grant.show({
-    userCode: displayText(authorization.userCode),
-    verificationUri: authorization.verificationUri,
-    verificationUriComplete: authorization.verificationUriComplete,
-    expiresIn: authorization.expiresIn,
-  });
-  const { target, request: asked } = tokenRequest(situation, authorization);
-  const json = await poll(situation, asked, authorization);
-  return readTokens(json, { ...target, now: hands.clock(), dpopKey, refreshToken: null, scopes: null });
+  return { endpoint, issuer: discovery.issuer, registration, form, dpopKey: null };
 }
 
-function tokenRequest(situation: GrantCase, { deviceCode }: DeviceAuthorization) {
-  const { discovery, registration, scopes, dpopKey } = situation;
-  const endpoint = discovery.metadata.token_endpoint ?? '';
-  const form = targetOf(situation, new URLSearchParams({ grant_type: DEVICE_CODE, device_code: deviceCode }));
-  const request: TokenRequest = { endpoint, issuer: discovery.issuer, registration, form, dpopKey };
-  const target = {
-    requestedScopes: scopes,
-    resource: discovery.resource,
-    tokenEndpoint: endpoint,
-    clientId: registration.clientId,
-  };
-  return { request, target };
+/** The request that is repeated until the person has answered. @see RFC 8628 §3.4 */
+export function deviceTokenRequest(facts: GrantFacts, { deviceCode }: DeviceAuthorization): TokenRequest {
+  const form = new URLSearchParams({ grant_type: DEVICE_CODE, device_code: deviceCode });
+  return requestOf(facts, targetOf(facts, form));
 }
 
 /** Asks again at the server's pace until the person has answered, or the code has expired. @see RFC 8628 §3.5 */
 async function poll(
-  { hands }: GrantCase,
+  hands: TokenHands,
   request: TokenRequest,
   { expiresIn, interval }: DeviceAuthorization,
-): Promise<unknown> {
+): Promise<Tokens> {
   const end = hands.clock() + expiresIn * 1000;
   let pause = interval;
   while (hands.clock() < end) {
     await hands.sleep(pause * 1000);
     try {
-      return await requestToken(hands, request);
+      return await requestTokens(hands, request);
     } catch (error) {
       if (!(error instanceof ClientError)) throw error;
-      if (error.oauthError === 'access_denied') {
-        throw new ClientError('authorization_denied', 'The person did not allow it.', {
-          oauthError: 'access_denied',
-        });
-      }
+      if (error.oauthError === 'access_denied') throw denied();
       if (error.oauthError === 'expired_token') break;
-      if (
-        error.oauthError !== 'authorization_pending' &&
-        error.oauthError !== 'slow_down' &&
-        !error.temporary
-      )
-        throw error;
-      if (error.oauthError === 'slow_down' || error.temporary) pause += 5;
+      const slower = error.oauthError === 'slow_down' || error.temporary;
+      if (!slower && error.oauthError !== 'authorization_pending') throw error;
+      if (slower) pause += 5;
     }
   }
   throw new ClientError('cancelled', 'The code was not used in time.');
+}
+
+function denied(): ClientError {
+  const oauthError = 'access_denied';
+  return new ClientError('authorization_denied', 'The person did not allow it.', { oauthError });
+}
+
+/** Writes the request for a code as it is to be sent. */
+export function askDeviceAuthorization(prover: Prover, request: EndpointRequest): Promise<Ask> {
+  return askEndpoint(prover, request);
+}
+
+/**
+ * Understands the answer: what the person is shown, and what the tokens are fetched with.
+ * @throws ClientError `token_refused`, `token_response_invalid`, or an outage.
+ */
+export function understandDeviceAuthorization(
+  prover: Prover,
+  request: EndpointRequest,
+  answer: Answer,
+): DeviceAuthorization {
+  return readAuthorization(grantedBy(prover, request, answer));
 }
 
 function readAuthorization(json: unknown): DeviceAuthorization {
@@ -104,7 +118,7 @@ function readAuthorization(json: unknown): DeviceAuthorization {
   const interval = document['interval'];
   return {
     deviceCode,
-    userCode,
+    userCode: displayText(userCode),
     verificationUri,
     verificationUriComplete: readPage(document['verification_uri_complete']),
     expiresIn: typeof expiresIn === 'number' && expiresIn > 0 ? Math.min(expiresIn, 3600) : 600,

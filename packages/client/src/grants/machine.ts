@@ -1,22 +1,39 @@
 /** Grants without a browser: the application itself, a workload, an enterprise's person. One entry each in a table. */
 import { clientCredentialsForm, formatScopes, type Scopes } from '@portcullis/protocol';
 import { requireTokenEndpoint } from '../authorization/request.ts';
-import type { Discovery } from '../discovery/discover.ts';
+import type { Discovery } from '../discovery/conclude.ts';
 import { ClientError } from '../errors.ts';
 import type { Registration } from '../registration/registration.ts';
 import type { EllipticJwk } from '../tokens/jwk.ts';
-import { requestToken, type TokenHands } from '../tokens/token-endpoint.ts';
-import { readTokens, type Tokens } from '../tokens/tokens.ts';
+import type { Prover } from '../tokens/prover.ts';
+import {
+  askEndpoint,
+  type EndpointRequest,
+  grantedBy,
+  requestJson,
+  type TokenHands,
+} from '../tokens/token-endpoint.ts';
+import { requestTokens, type TokenRequest } from '../tokens/token-request.ts';
+import type { Tokens } from '../tokens/tokens.ts';
+import type { Answer, Ask } from '../transport.ts';
 import type { ApplicationGrant, EnterpriseGrant, WorkloadGrant } from './settings.ts';
 
-/** What a grant works with. */
-export interface GrantCase {
-  readonly hands: TokenHands;
+/** What a grant asks for, and as whom. */
+export interface GrantFacts {
   readonly discovery: Discovery;
   readonly registration: Registration;
   readonly scopes: Scopes;
+  /** The key that the token is to be bound to; `null`: a bearer token. */
   readonly dpopKey: EllipticJwk | null;
 }
+
+/** What a grant works with. */
+export interface GrantCase extends GrantFacts {
+  readonly hands: TokenHands;
+}
+
+/** Which identity provider is asked, and what it is shown. */
+export type ExchangeSettings = Pick<EnterpriseGrant, 'identityProvider' | 'subjectTokenType'>;
 
 export type MachineGrant = ApplicationGrant | WorkloadGrant | EnterpriseGrant;
 
@@ -27,36 +44,43 @@ const ID_JAG = 'urn:ietf:params:oauth:token-type:id-jag';
 
 /** Gets tokens by a grant that needs nobody at a browser. */
 export async function obtainByMachine(grant: MachineGrant, situation: GrantCase): Promise<Tokens> {
+  const { hands } = situation;
   switch (grant.kind) {
     case 'application':
-      return obtain(
-        situation,
-        clientCredentialsForm({ resource: situation.discovery.resource, scopes: situation.scopes }),
-      );
-    case 'workload':
-      return obtain(situation, jwtBearerForm(situation, await grant.assertion(situation.discovery.issuer)));
-    case 'enterprise':
-      return obtain(situation, jwtBearerForm(situation, await exchangeAssertion(grant, situation)));
+      return requestTokens(hands, applicationRequest(situation));
+    case 'workload': {
+      const assertion = await grant.assertion(situation.discovery.issuer);
+      return requestTokens(hands, assertionRequest(situation, assertion));
+    }
+    case 'enterprise': {
+      const request = exchangeRequest(situation, grant, await grant.subjectToken());
+      const assertion = readAssertion(await requestJson(hands, request));
+      return requestTokens(hands, assertionRequest(situation, assertion));
+    }
   }
 }
 
-async function obtain(
-  { hands, discovery, registration, scopes, dpopKey }: GrantCase,
-  form: URLSearchParams,
-): Promise<Tokens> {
+/** The request of an application on its own behalf. @see OAuth 2.1 draft 13 §4.2 */
+export function applicationRequest(facts: GrantFacts): TokenRequest {
+  const { discovery, scopes } = facts;
+  return requestOf(facts, clientCredentialsForm({ resource: discovery.resource, scopes }));
+}
+
+/** The request with somebody else's assertion: a platform's, or an identity provider's. @see RFC 7523 §2.1 */
+export function assertionRequest(facts: GrantFacts, assertion: string): TokenRequest {
+  const form = targetOf(facts, new URLSearchParams({ grant_type: JWT_BEARER, assertion }));
+  if (facts.scopes.length > 0) form.set('scope', formatScopes(facts.scopes));
+  return requestOf(facts, form);
+}
+
+/** A request for tokens by a form. */
+export function requestOf(facts: GrantFacts, form: URLSearchParams): TokenRequest {
+  const { discovery, registration, scopes, dpopKey } = facts;
+  const { issuer, resource } = discovery;
   const endpoint = requireTokenEndpoint(discovery);
   checkAudience(discovery, registration);
-  const json = await requestToken(hands, { endpoint, issuer: discovery.issuer, registration, form, dpopKey });
-  return readTokens(json, {
-    now: hands.clock(),
-    requestedScopes: scopes,
-    resource: discovery.resource,
-    tokenEndpoint: endpoint,
-    clientId: registration.clientId,
-    dpopKey,
-    refreshToken: null,
-    scopes: null,
-  });
+  const expected = { requestedScopes: scopes, resource, refreshToken: null, scopes: null };
+  return { endpoint, issuer, registration, form, dpopKey, expected };
 }
 
 /** An assertion is made for the issuer that was asked, never for one that its document merely names. */
@@ -68,52 +92,63 @@ function checkAudience({ metadata, issuer }: Discovery, { authentication }: Regi
   );
 }
 
-/** @see RFC 7523 §2.1 */
-function jwtBearerForm(situation: GrantCase, assertion: string): URLSearchParams {
-  const form = targetOf(situation, new URLSearchParams({ grant_type: JWT_BEARER, assertion }));
-  if (situation.scopes.length > 0) form.set('scope', formatScopes(situation.scopes));
-  return form;
-}
-
 /** Adds the resource that the token is for, where the profile names it. */
-export function targetOf({ discovery }: GrantCase, form: URLSearchParams): URLSearchParams {
+export function targetOf(
+  { discovery }: Pick<GrantFacts, 'discovery'>,
+  form: URLSearchParams,
+): URLSearchParams {
   if (discovery.resource !== null) form.set('resource', discovery.resource);
   return form;
 }
 
 /**
- * Exchanges the person's identity assertion for one that the server's own authorization server accepts.
+ * The request that exchanges a person's identity assertion, at the identity provider, for one that the server's own
+ * authorization server accepts.
  * @see RFC 8693 §2, draft-ietf-oauth-identity-assertion-authz-grant
  */
-async function exchangeAssertion(
-  grant: EnterpriseGrant,
-  { hands, discovery, scopes }: GrantCase,
-): Promise<string> {
-  const { tokenEndpoint, clientId, clientSecret } = grant.identityProvider;
+export function exchangeRequest(
+  { discovery, scopes }: Pick<GrantFacts, 'discovery' | 'scopes'>,
+  { identityProvider, subjectTokenType = 'id_token' }: ExchangeSettings,
+  subjectToken: string,
+): EndpointRequest {
+  const { tokenEndpoint, clientId, clientSecret } = identityProvider;
   const form = new URLSearchParams({
     grant_type: TOKEN_EXCHANGE,
     requested_token_type: ID_JAG,
     audience: discovery.issuer,
     resource: discovery.resource ?? discovery.server,
-    subject_token: await grant.subjectToken(),
-    subject_token_type: `urn:ietf:params:oauth:token-type:${grant.subjectTokenType ?? 'id_token'}`,
+    subject_token: subjectToken,
+    subject_token_type: `urn:ietf:params:oauth:token-type:${subjectTokenType}`,
   });
   if (scopes.length > 0) form.set('scope', formatScopes(scopes));
-  const json = await requestToken(hands, {
+  const registration: Registration = {
+    way: 'preregistered',
+    clientId,
+    clientSecret: clientSecret ?? null,
+    authentication: clientSecret === undefined ? 'none' : 'client_secret_basic',
+    redirectUris: [],
+    secretExpiresAt: null,
+  };
+  return {
     endpoint: tokenEndpoint,
     issuer: new URL(tokenEndpoint).origin,
-    registration: {
-      way: 'preregistered',
-      clientId,
-      clientSecret: clientSecret ?? null,
-      authentication: clientSecret === undefined ? 'none' : 'client_secret_basic',
-      redirectUris: [],
-      secretExpiresAt: null,
-    },
+    registration,
     form,
     dpopKey: null,
-  });
-  return readAssertion(json);
+  };
+}
+
+/** Writes the exchange as it is to be sent. */
+export function askAssertion(prover: Prover, request: EndpointRequest): Promise<Ask> {
+  return askEndpoint(prover, request);
+}
+
+/**
+ * Understands the answer: the assertion for `assertionRequest`.
+ * @throws ClientError `token_refused`, `token_response_invalid`, or an outage.
+ */
+export function understandAssertion(prover: Prover, request: EndpointRequest, answer: Answer): string {
+  return readAssertion(grantedBy(prover, request, answer));
 }
 
 function readAssertion(json: unknown): string {

@@ -5,8 +5,9 @@ import {
   isLoopbackHost,
   matchesRedirectUri,
 } from '@portcullis/protocol';
+import type { Discovery } from '../discovery/conclude.ts';
 import { ClientError, displayText } from '../errors.ts';
-import { type Answer, exchange, parseJson, readRetryAfter, type Wire } from '../transport.ts';
+import { type Answer, type Ask, checkNotRedirected, parseJson, post, readRetryAfter } from '../transport.ts';
 import { chooseMethod, methodToRegister } from './authentication-method.ts';
 import type { Registration, RegistrationSettings } from './registration.ts';
 
@@ -32,7 +33,7 @@ const BY_DEVICE = {
 };
 
 /** Writes the request. The refresh grant is registered, so that the person is asked seldom. */
-export function registrationRequest(
+function registrationRequest(
   settings: RegistrationSettings,
   metadata: AuthorizationServerMetadata,
   redirectUris: readonly string[],
@@ -55,30 +56,36 @@ export function applicationType(redirectUris: readonly string[]): 'native' | 'we
   return redirectUris.length > 0 && redirectUris.every(remote) ? 'web' : 'native';
 }
 
-/**
- * Registers.
- * @throws ClientError `registration_refused` with what the server said, or an outage.
- */
-export async function registerDynamically(
-  wire: Wire,
-  endpoint: string,
-  request: RegistrationRequest,
-  metadata: AuthorizationServerMetadata,
-): Promise<Registration> {
-  const answer = await exchange(wire, endpoint, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(request),
-  });
-  return readRegistration(answer, request, metadata);
+/** A registration as it is asked for, with what its answer is judged by. */
+export interface RegistrationAsk extends Ask {
+  readonly request: RegistrationRequest;
+  readonly listedMethods: readonly string[] | undefined;
 }
 
-/** Understands the answer: what it says counts, not what was asked for. @see RFC 7591 §3.2.1 */
-function readRegistration(
-  answer: Answer,
-  request: RegistrationRequest,
-  metadata: AuthorizationServerMetadata,
-): Registration {
+/**
+ * Writes the registration of a client whose answers arrive at these URIs; none for a device. `null`: the authorization
+ * server registers nobody.
+ * @see RFC 7591 §3.1
+ */
+export function askRegistration(
+  { metadata }: Pick<Discovery, 'metadata'>,
+  settings: RegistrationSettings,
+  redirectUris: readonly string[],
+): RegistrationAsk | null {
+  const endpoint = metadata.registration_endpoint;
+  if (endpoint === undefined) return null;
+  const request = registrationRequest(settings, metadata, redirectUris);
+  const ask = post(endpoint, 'json', JSON.stringify(request));
+  return { ...ask, request, listedMethods: metadata.token_endpoint_auth_methods_supported };
+}
+
+/**
+ * Understands the answer: what it says counts, not what was asked for.
+ * @throws ClientError `registration_refused` with what the server said, or an outage.
+ * @see RFC 7591 §3.2.1
+ */
+export function understandRegistration(ask: RegistrationAsk, answer: Answer): Registration {
+  checkNotRedirected(ask, answer);
   if (answer.status < 200 || answer.status >= 300) throw refused(answer);
   const json = parseJson(answer.body);
   const document = typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : {};
@@ -92,7 +99,7 @@ function readRegistration(
     registered,
     hasSecret: clientSecret !== null,
     hasKey: false,
-    listed: metadata.token_endpoint_auth_methods_supported,
+    listed: ask.listedMethods,
   });
   if (authentication === null || (authentication.startsWith('client_secret') && clientSecret === null)) {
     throw new ClientError(
@@ -105,7 +112,7 @@ function readRegistration(
     clientId,
     clientSecret,
     authentication,
-    redirectUris: checkRedirectUris(document['redirect_uris'], request.redirect_uris),
+    redirectUris: checkRedirectUris(document['redirect_uris'], ask.request.redirect_uris),
     secretExpiresAt: readExpiry(document['client_secret_expires_at']),
   };
 }

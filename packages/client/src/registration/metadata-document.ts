@@ -1,7 +1,7 @@
 /** A client's own metadata document: written for whoever hosts it, and checked where it is hosted. */
 import { judgeRedirectUri } from '@portcullis/protocol';
 import { ClientError } from '../errors.ts';
-import { exchange, type Fetch, parseJson, type Wire } from '../transport.ts';
+import { askFor, checkNotRedirected, exchange, type Fetch, parseJson, type Wire } from '../transport.ts';
 import { applicationType } from './dynamic.ts';
 
 /** What a document is made from. */
@@ -105,7 +105,9 @@ export async function checkHostedDocument(url: string, fetch: Fetch): Promise<re
   if (urlFault !== null) return [`the URL ${urlFault}`];
   const wire: Wire = { fetch, timeout: 10_000, limit: LARGEST, explain: () => null };
   try {
-    const answer = await exchange(wire, url, { method: 'GET' });
+    const ask = askFor(url);
+    const answer = await exchange(wire, ask);
+    checkNotRedirected(ask, answer);
     if (answer.status !== 200) return [`the status must be 200, not ${answer.status}`];
     const json = parseJson(answer.body);
     return json === undefined ? ['the answer must be JSON'] : findDocumentFaults(json, url);

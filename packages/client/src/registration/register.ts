@@ -1,10 +1,10 @@
 /** How the client gets its identity at an issuer: the ways of the profile in order, each an entry in a table. */
 import type { RegistrationWay } from '@portcullis/protocol';
-import type { Discovery } from '../discovery/discover.ts';
+import type { Discovery } from '../discovery/conclude.ts';
 import { ClientError, displayText } from '../errors.ts';
-import type { Wire } from '../transport.ts';
+import { exchange, type Wire } from '../transport.ts';
 import { chooseMethod } from './authentication-method.ts';
-import { applicationType, registerDynamically, registrationRequest } from './dynamic.ts';
+import { applicationType, askRegistration, understandRegistration } from './dynamic.ts';
 import type { PreregisteredClient, Registration, RegistrationSettings } from './registration.ts';
 
 /** What a way works with. */
@@ -21,7 +21,7 @@ type Way = (situation: RegistrationCase) => Promise<Registration | null>;
 
 const WAYS: Readonly<Record<RegistrationWay, Way>> = {
   preregistered: async ({ settings, discovery }) => findPreregistered(settings, discovery),
-  'metadata-document': async (situation) => useMetadataDocument(situation),
+  'metadata-document': async ({ settings, discovery }) => useMetadataDocument(settings, discovery),
   dynamic: registerIfOffered,
   'ask-user': askPerson,
 };
@@ -72,8 +72,11 @@ function registrationOf(client: PreregisteredClient, { metadata }: Discovery): R
   };
 }
 
-/** A URL client_id is sent only where the server says that it understands one. */
-function useMetadataDocument({ settings, discovery }: RegistrationCase): Registration | null {
+/** The identity of a metadata document; `null` where the server does not say that it understands one. */
+export function useMetadataDocument(
+  settings: RegistrationSettings,
+  discovery: Discovery,
+): Registration | null {
   const url = settings.metadataDocumentUrl;
   if (url === undefined || discovery.metadata.client_id_metadata_document_supported !== true) return null;
   const authentication = chooseMethod({
@@ -97,10 +100,8 @@ async function registerIfOffered({
   discovery,
   redirectUris,
 }: RegistrationCase): Promise<Registration | null> {
-  const endpoint = discovery.metadata.registration_endpoint;
-  if (endpoint === undefined) return null;
-  const request = registrationRequest(settings, discovery.metadata, redirectUris);
-  return registerDynamically(wire, endpoint, request, discovery.metadata);
+  const ask = askRegistration(discovery, settings, redirectUris);
+  return ask === null ? null : understandRegistration(ask, await exchange(wire, ask));
 }
 
 async function askPerson({

@@ -2,7 +2,7 @@
 import { matchesRedirectUri } from '@portcullis/protocol';
 import type { Registrar } from '../authorization/sign-in.ts';
 import type { Configuration } from '../configuration.ts';
-import type { Discovery } from '../discovery/discover.ts';
+import type { Discovery } from '../discovery/conclude.ts';
 import { ClientError, displayText } from '../errors.ts';
 import type { CredentialKey, CredentialRecord } from '../store/credential-store.ts';
 import { keyText } from '../store/credential-store.ts';

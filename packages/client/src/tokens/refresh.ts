@@ -1,11 +1,11 @@
 /** Refreshing: one request in flight a credential, retried through outages, and only `invalid_grant` ends a session. */
-import { refreshForm } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import { ClientError } from '../errors.ts';
 import type { Registration } from '../registration/registration.ts';
 import { type CredentialKey, type CredentialRecord, keyText } from '../store/credential-store.ts';
-import { requestToken, type TokenHands } from './token-endpoint.ts';
-import { readTokens, type Tokens } from './tokens.ts';
+import type { TokenHands } from './token-endpoint.ts';
+import { refreshRequest, requestTokens } from './token-request.ts';
+import type { Tokens } from './tokens.ts';
 
 /** How a refresh ended. */
 type RefreshResult =
@@ -55,7 +55,7 @@ export function createRefresher(
     const registration = registrationOf(record, tokens);
     if (tokens.refreshToken === null || registration === null) return { kind: 'ended' };
     try {
-      const renewed = await askPatiently(record, tokens, tokens.refreshToken, registration);
+      const renewed = await askPatiently(record, tokens, registration);
       // Point of no return: the old refresh token may be dead from here on.
       await store.save({ ...record, tokens: renewed });
       tell({ type: 'tokens_refreshed', issuer: record.key.issuer });
@@ -69,12 +69,12 @@ export function createRefresher(
   async function askPatiently(
     record: CredentialRecord,
     tokens: Tokens,
-    refreshToken: string,
     registration: Registration,
   ): Promise<Tokens> {
+    const request = refreshRequest(tokens, record.key.issuer, registration);
     for (const delay of [...limits.retryDelays, null]) {
       try {
-        return await ask(record, tokens, refreshToken, registration);
+        return await requestTokens(hands, request);
       } catch (error) {
         if (!(error instanceof ClientError) || !error.temporary || delay === null) throw error;
         const wanted = (error.retryAfter ?? 0) * 1000;
@@ -83,33 +83,6 @@ export function createRefresher(
       }
     }
     throw new TypeError('The last try returns or throws.');
-  }
-
-  async function ask(
-    record: CredentialRecord,
-    tokens: Tokens,
-    refreshToken: string,
-    registration: Registration,
-  ): Promise<Tokens> {
-    const { resource, tokenEndpoint, dpopKey, requestedScopes, scopes, clientId } = tokens;
-    const json = await requestToken(hands, {
-      endpoint: tokenEndpoint,
-      issuer: record.key.issuer,
-      registration,
-      form: refreshForm({ refreshToken, resource }),
-      dpopKey,
-    });
-    const now = hands.clock();
-    return readTokens(json, {
-      now,
-      requestedScopes,
-      resource,
-      tokenEndpoint,
-      clientId,
-      dpopKey,
-      refreshToken,
-      scopes,
-    });
   }
 
   async function understandFailure(

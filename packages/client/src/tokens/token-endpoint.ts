@@ -1,29 +1,31 @@
 /** Asking a token endpoint: client authentication, proof of possession with its nonces, and what each refusal means. */
 
-import type { Nonces } from '../dpop/nonces.ts';
 import { createProof } from '../dpop/proof.ts';
 import { ClientError, displayText } from '../errors.ts';
 import type { Registration } from '../registration/registration.ts';
-import { type Answer, exchange, parseJson, readRetryAfter, type Wire } from '../transport.ts';
+import {
+  type Answer,
+  type Ask,
+  checkNotRedirected,
+  exchange,
+  parseJson,
+  post,
+  readRetryAfter,
+  type Wire,
+} from '../transport.ts';
 import { proveClient } from './client-authentication.ts';
 import type { EllipticJwk } from './jwk.ts';
-import type { SigningKey } from './signing-key.ts';
+import type { Prover } from './prover.ts';
 
 /** What every token request works with. */
-export interface TokenHands {
+export interface TokenHands extends Prover {
   readonly wire: Wire;
-  /** Epoch milliseconds. */
-  readonly clock: () => number;
-  /** A text never returned before. */
-  readonly identifier: () => string;
-  readonly nonces: Nonces;
   /** Milliseconds. */
   readonly sleep: (milliseconds: number) => Promise<void>;
-  /** The signing key of a configured client; `null` when it has none. */
-  readonly signingKeyOf: (clientId: string) => SigningKey | null;
 }
 
-export interface TokenRequest {
+/** A form for an endpoint at which the client proves itself. */
+export interface EndpointRequest {
   readonly endpoint: string;
   readonly issuer: string;
   readonly registration: Registration;
@@ -32,82 +34,85 @@ export interface TokenRequest {
   readonly dpopKey: EllipticJwk | null;
 }
 
+/** `again`: the server wants its nonce in the proof, and the same is to be asked once more. */
+export type EndpointAnswer =
+  | { readonly kind: 'granted'; readonly json: unknown }
+  | { readonly kind: 'again' };
+
 /**
- * Sends one token request; a nonce that the server asks for is given in a second one.
+ * Sends one request; a nonce that the server asks for is given in a second one.
  * @returns the JSON of the successful answer
  * @throws ClientError `token_refused` with the OAuth error code, or an outage.
  */
-export async function requestToken(hands: TokenHands, request: TokenRequest): Promise<unknown> {
-  const first = await send(hands, request);
-  const isNew = hands.nonces.keep(request.endpoint, first.headers);
-  const again = isNew && request.dpopKey !== null && errorOf(first) === 'use_dpop_nonce';
-  const answer = again ? await send(hands, request) : first;
-  if (again) hands.nonces.keep(request.endpoint, answer.headers);
-  return understand(hands, request, answer);
+export async function requestJson(hands: TokenHands, request: EndpointRequest): Promise<unknown> {
+  for (let attempt = 0; attempt < 2; attempt += 1) {
+    const answer = await exchange(hands.wire, await askEndpoint(hands, request));
+    const understood = understandEndpoint(hands, request, answer);
+    if (understood.kind === 'granted') return understood.json;
+  }
+  throw new ClientError(
+    'token_refused',
+    `${new URL(request.endpoint).origin} asks for one nonce after another.`,
+    { oauthError: 'use_dpop_nonce' },
+  );
 }
 
-async function send(
-  hands: TokenHands,
-  { endpoint, issuer, registration, form, dpopKey }: TokenRequest,
-): Promise<Answer> {
-  const proof = await proveClient(registration, {
-    issuer,
-    signingKey: hands.signingKeyOf(registration.clientId),
-    clock: hands.clock,
-    identifier: hands.identifier,
-  });
+/**
+ * Writes one request with the client's proof, and the key's.
+ * @throws ClientError `insecure_url`, or `configuration_invalid` when a secret or key is missing
+ */
+export async function askEndpoint(prover: Prover, request: EndpointRequest): Promise<Ask> {
+  const { endpoint, issuer, registration, form, dpopKey } = request;
+  const { clock, identifier } = prover;
+  const signingKey = prover.signingKeyOf(registration.clientId);
+  const proof = await proveClient(registration, { issuer, signingKey, clock, identifier });
   const body = new URLSearchParams(form);
   for (const [name, value] of Object.entries(proof.parameters)) body.set(name, value);
-  const headers: Record<string, string> = {
-    'content-type': 'application/x-www-form-urlencoded',
-    ...proof.headers,
+  const subject = { method: 'POST', url: endpoint, accessToken: null, nonce: prover.nonces.find(endpoint) };
+  const bound = dpopKey !== null && {
+    dpop: await createProof(dpopKey, { ...subject, now: clock(), identifier: identifier() }),
   };
-  if (dpopKey !== null) {
-    headers['dpop'] = await createProof(dpopKey, {
-      method: 'POST',
-      url: endpoint,
-      accessToken: null,
-      nonce: hands.nonces.find(endpoint),
-      now: hands.clock(),
-      identifier: hands.identifier(),
-    });
-  }
-  return exchange(hands.wire, endpoint, { method: 'POST', headers, body: body.toString() });
+  return post(endpoint, 'form', body.toString(), { ...proof.headers, ...bound });
 }
 
-function understand(hands: TokenHands, { endpoint }: TokenRequest, answer: Answer): unknown {
-  const { origin } = new URL(endpoint);
-  if (answer.status >= 200 && answer.status < 300) return parseJson(answer.body);
-  const retryAfter = readRetryAfter(answer.headers, hands.clock());
+/**
+ * Understands the answer.
+ * @throws ClientError `token_refused` with the OAuth error code, or an outage.
+ */
+export function understandEndpoint(prover: Prover, request: EndpointRequest, answer: Answer): EndpointAnswer {
+  const { endpoint, dpopKey } = request;
+  checkNotRedirected({ url: endpoint }, answer);
+  const isNew = prover.nonces.keep(endpoint, answer.headers);
+  if (isNew && dpopKey !== null && errorOf(answer) === 'use_dpop_nonce') return { kind: 'again' };
+  if (answer.status >= 200 && answer.status < 300) return { kind: 'granted', json: parseJson(answer.body) };
+  throw refusalOf(new URL(endpoint).origin, answer, prover.clock());
+}
+
+/** The JSON of an answer to a request that is bound to no key, so that no nonce can be wanted. */
+export function grantedBy(prover: Prover, request: EndpointRequest, answer: Answer): unknown {
+  const understood = understandEndpoint(prover, request, answer);
+  return understood.kind === 'granted' ? understood.json : undefined;
+}
+
+/** Statuses that say "not now". */
+const NOT_NOW: ReadonlySet<number> = new Set([408, 425, 429]);
+
+function refusalOf(origin: string, answer: Answer, now: number): ClientError {
   const { status } = answer;
-  if (status >= 500 || [408, 425, 429].includes(status)) {
-    throw new ClientError(
-      'temporarily_unavailable',
-      `The token endpoint of ${origin} answered with status ${status}.`,
-      {
-        status,
-        retryAfter,
-      },
-    );
+  const retryAfter = readRetryAfter(answer.headers, now);
+  if (status >= 500 || NOT_NOW.has(status)) {
+    const what = `The token endpoint of ${origin} answered with status ${status}.`;
+    return new ClientError('temporarily_unavailable', what, { status, retryAfter });
   }
   const oauthError = errorOf(answer);
   if (oauthError === 'temporarily_unavailable') {
-    throw new ClientError('temporarily_unavailable', `${origin} cannot issue tokens now.`, {
-      status,
-      oauthError,
-      retryAfter,
-    });
+    const what = `${origin} cannot issue tokens now.`;
+    return new ClientError('temporarily_unavailable', what, { status, oauthError, retryAfter });
   }
   const description = member(answer, 'error_description');
   const said = [oauthError, description].filter((part) => part !== undefined).join(': ');
-  throw new ClientError(
-    'token_refused',
-    `${origin} refused to issue a token (${said || `status ${status}`}).`,
-    {
-      status,
-      oauthError,
-    },
-  );
+  const what = `${origin} refused to issue a token (${said || `status ${status}`}).`;
+  return new ClientError('token_refused', what, { status, oauthError });
 }
 
 function errorOf(answer: Answer): string | undefined {
