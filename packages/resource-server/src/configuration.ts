@@ -74,6 +74,7 @@ export type GuardOptions = GuardSettings &
 /** A resource as judged. */
 export interface ProtectedResource {
   readonly resource: string;
+  readonly origin: string;
   /** Lowercase, without a slash at its end. */
   readonly path: string;
   readonly scopes: Scopes;
@@ -184,6 +185,7 @@ function judgeResource(
   return [
     {
       resource,
+      origin: url.origin,
       path: withoutSlash(url.pathname.toLowerCase()),
       scopes,
       hierarchy: options.hierarchy ?? {},

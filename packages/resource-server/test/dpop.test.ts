@@ -116,7 +116,23 @@ describe('a token that is bound to a key', () => {
     ['no type', async (token) => [await makeProof(token, {}, { typ: undefined })]],
     ['no key', async (token) => [await makeProof(token, {}, { jwk: undefined })]],
     ['a private key', async (token) => [await makeProof(token, {}, { jwk: { ...holder.jwk, d: 'AAAA' } })]],
-    ['a key that did not sign it', async (token) => [await makeProof(token, {}, { jwk: thief.jwk })]],
+    ['another key of the same kind', async (token) => [await makeProof(token, {}, { jwk: thief.jwk })]],
+    [
+      'a signature by the key of a thief',
+      async (token) => [await makeProof(token, {}, { jwk: holder.jwk }, thief)],
+    ],
+    ['a signature of another proof', async (token) => [await resigned(token)]],
+    [
+      'a key of no kind that is taken',
+      async (token) => [await makeProof(token, {}, { jwk: { kty: 'oct' } })],
+    ],
+    ['half a key', async (token) => [await makeProof(token, {}, { jwk: { ...holder.jwk, y: undefined } })]],
+    [
+      'a key that says it is for another algorithm',
+      async (token) => [await makeProof(token, {}, { jwk: { ...holder.jwk, alg: 'ES384' } })],
+    ],
+    ['an extension', async (token) => [await makeProof(token, {}, { b64: true, crit: ['b64'] })]],
+    ['a claim that stands twice', async (token) => [withClaimTwice(await makeProof(token))]],
     ['the key of a thief', async (token) => [await makeProof(token, {}, {}, thief)]],
     ['an unsigned algorithm', async (token) => [unsigned(await makeProof(token))]],
     ['another method', async (token) => [await makeProof(token, { htm: 'GET' })]],
@@ -181,6 +197,23 @@ describe('a token that is bound to a key', () => {
     expectRefused(await one(token, [proof]), 'invalid_dpop_proof');
     now += 150;
     expectRefused(await one(token, [proof]), 'invalid_dpop_proof');
+  });
+
+  it('[X-DPOP-6] waits, and is not called invalid, while nobody can say whether a proof was used', async () => {
+    let isDown = true;
+    const replays = {
+      remember: async () => {
+        if (isDown) throw new Error('connection to 10.0.0.7 refused');
+        return true;
+      },
+    };
+    const send = serve({ replays });
+    const token = await boundToken();
+    const response = await send(token, [await makeProof(token)]);
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
+    expect(await response.text()).not.toContain('10.0.0.7');
+    isDown = false;
+    expect((await send(token, [await makeProof(token)])).status).toBe(200);
   });
 
   it('takes no room for a proof that is wrong in anything else', async () => {
@@ -358,6 +391,19 @@ describe('a memory of proofs', () => {
     expect(await memory.remember('b', 20)).toBe(false);
   });
 });
+
+/** The signature of one good proof under another. */
+async function resigned(token: string): Promise<string> {
+  const [header, payload] = (await makeProof(token)).split('.');
+  const [, , signature] = (await makeProof(token)).split('.');
+  return `${header}.${payload}.${signature}`;
+}
+
+function withClaimTwice(proof: string): string {
+  const [header, payload = '', signature] = proof.split('.');
+  const claims = new TextDecoder().decode(base64url.decode(payload));
+  return `${header}.${base64url.encode(claims.replace('{', '{"htm":"GET",'))}.${signature}`;
+}
 
 function unsigned(proof: string): string {
   const [header = '', payload] = proof.split('.');

@@ -23,12 +23,24 @@ export function createNonces(secret: Uint8Array, lifetime: number): Nonces {
     ['sign'],
   );
 
-  async function nonceOf(period: number): Promise<string> {
+  async function make(period: number): Promise<string> {
     const text = new TextEncoder().encode(CONTEXT + period);
     const tag = new Uint8Array(await crypto.subtle.sign('HMAC', await key, text));
     return btoa(String.fromCharCode(...tag.subarray(0, 24)))
       .replaceAll('+', '-')
       .replaceAll('/', '_');
+  }
+
+  /** Those of the present and the last period, each made once. */
+  const made = new Map<number, Promise<string>>();
+
+  function nonceOf(period: number): Promise<string> {
+    const found = made.get(period);
+    if (found !== undefined) return found;
+    for (const other of made.keys()) if (Math.abs(other - period) > 1) made.delete(other);
+    const nonce = make(period);
+    made.set(period, nonce);
+    return nonce;
   }
 
   const periodOf = (now: number): number => Math.floor(now / lifetime);

@@ -54,5 +54,5 @@ export function createPossession(options: DpopOptions, clock: () => number): Pos
 /** The URL that the client asked for: of the configured origin, and the resource itself where a proxy took its path off. */
 function publicUrl(resource: ProtectedResource, target: string): string {
   const path = pathOf(target);
-  return isWithin(resource, path) ? `${new URL(resource.resource).origin}${path}` : resource.resource;
+  return isWithin(resource, path) ? `${resource.origin}${path}` : resource.resource;
 }

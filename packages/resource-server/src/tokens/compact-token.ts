@@ -88,8 +88,12 @@ function readHeader(segment: string): TokenHeader {
 
 const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** A JSON object in UTF-8 in which no member stands twice. @see RFC 7519 §4 */
-function readObject(segment: string): Readonly<Record<string, unknown>> {
+/**
+ * Reads a segment that is base64url: a JSON object in UTF-8 in which no member stands twice.
+ * @throws OAuthError `invalid_token`
+ * @see RFC 7519 §4
+ */
+export function readObject(segment: string): Readonly<Record<string, unknown>> {
   let json: string;
   let value: unknown;
   try {

@@ -40,6 +40,8 @@ export interface PublicKeys {
 /** A longer set is not worth reading. */
 const MOST_KEYS = 100;
 const SMALLEST_MODULUS_BITS = 2048;
+/** Characters: 64 bits. A verification takes the longer the longer the exponent is. */
+const LONGEST_EXPONENT = 11;
 
 /**
  * Reads a key set for the algorithms allowed. Keys that cannot verify them are left out: of another kind or use, too
@@ -52,8 +54,8 @@ export function readKeySet(set: unknown, algorithms: readonly Algorithm[]): Publ
   const byId = new Map<string, PublicKey>();
   const only = new Map<string, PublicKey | null>();
   for (const jwk of keys.slice(0, MOST_KEYS)) {
-    for (const algorithm of algorithms.filter((name) => fits(jwk, name))) {
-      const key = createPublicKey(jwk as JWK, algorithm);
+    for (const algorithm of algorithms) {
+      const key = readPublicKey(jwk, algorithm);
       if (key === null) continue;
       const { kid } = jwk as JWK;
       if (typeof kid === 'string' && !byId.has(`${algorithm} ${kid}`)) byId.set(`${algorithm} ${kid}`, key);
@@ -67,18 +69,28 @@ export function readKeySet(set: unknown, algorithms: readonly Algorithm[]): Publ
   };
 }
 
+/** A key for one algorithm; `null` when it is none for it, or no key at all. */
+export function readPublicKey(jwk: unknown, algorithm: Algorithm): PublicKey | null {
+  return fits(jwk, algorithm) ? createPublicKey(jwk as JWK, algorithm) : null;
+}
+
 /** The key decides which algorithms it serves; what a token says can only choose among them. */
 function fits(jwk: unknown, algorithm: Algorithm): boolean {
   if (typeof jwk !== 'object' || jwk === null) return false;
-  const { kty, crv, alg, use, key_ops: operations, d, k, n } = jwk as Record<string, unknown>;
+  const { kty, crv, alg, use, key_ops: operations, d, k, n, e } = jwk as Record<string, unknown>;
   const kind = ALGORITHMS[algorithm];
   if (kty !== kind.kty || d !== undefined || k !== undefined) return false;
   if (kind.crv !== null && !(kind.crv as readonly unknown[]).includes(crv)) return false;
-  if (kty === 'RSA' && (typeof n !== 'string' || (n.length * 6) / 8 < SMALLEST_MODULUS_BITS / 8))
-    return false;
+  if (kty === 'RSA' && !isSoundRsa(n, e)) return false;
   if (alg !== undefined && alg !== algorithm) return false;
   if (use !== undefined && use !== 'sig') return false;
   return operations === undefined || (Array.isArray(operations) && operations.includes('verify'));
+}
+
+/** Large enough to be safe, with an exponent that is quickly reckoned with. */
+function isSoundRsa(modulus: unknown, exponent: unknown): boolean {
+  if (typeof modulus !== 'string' || typeof exponent !== 'string') return false;
+  return modulus.length * 6 >= SMALLEST_MODULUS_BITS && exponent.length <= LONGEST_EXPONENT;
 }
 
 /** `null` for what is no key after all: a set of such is as good as none. */

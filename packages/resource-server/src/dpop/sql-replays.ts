@@ -1,0 +1,105 @@
+/** Remembers proofs in a database, so that of all processes that share it one alone takes each of them. */
+import type { ReplayStore } from './replays.ts';
+
+/** What is used of `DatabaseSync` of `node:sqlite`, or of a driver like it. */
+export interface SqliteDatabase {
+  exec(sql: string): unknown;
+  prepare(sql: string): { run(...values: (string | number)[]): { readonly changes: number | bigint } };
+}
+
+/** What is used of a `Pool` or `Client` of `pg`, or of a driver like it. */
+export interface PostgresDatabase {
+  query(sql: string, values?: (string | number)[]): Promise<{ readonly rowCount: number | null }>;
+}
+
+export interface SqlReplayOptions {
+  /** A name of letters, digits and underscores; `dpop_proofs` when left out. Made where it does not exist. */
+  readonly table?: string;
+  /** Epoch seconds. */
+  readonly clock?: () => number;
+}
+
+/** Seconds between two times that old proofs are thrown away. */
+const SWEPT_EVERY = 60;
+
+/** At one time no more of them, so that nobody waits for long. */
+const MOST_SWEPT = 10_000;
+
+/**
+ * Remembers proofs in an SQLite file that processes of one computer share. Open it with a `timeout`, for they take turns.
+ * @throws TypeError for a table name that would need quotes.
+ */
+export function sqliteReplays(database: SqliteDatabase, options: SqlReplayOptions = {}): ReplayStore {
+  const table = tableOf(options);
+  database.exec(
+    `CREATE TABLE IF NOT EXISTS ${table} (proof TEXT PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID;
+     CREATE INDEX IF NOT EXISTS ${table}_until ON ${table} (until)`,
+  );
+  const insert = database.prepare(`INSERT INTO ${table} VALUES (?, ?) ON CONFLICT (proof) DO NOTHING`);
+  const sweep = database.prepare(sweepOf(table, '?'));
+  const isDue = sweepTimer(options);
+  return {
+    remember(proof, until) {
+      const now = isDue();
+      if (now !== null) sweep.run(now);
+      return Number(insert.run(proof, Math.ceil(until)).changes) === 1;
+    },
+  };
+}
+
+/**
+ * Remembers proofs in PostgreSQL, for processes anywhere.
+ * @throws TypeError for a table name that would need quotes.
+ */
+export function postgresReplays(database: PostgresDatabase, options: SqlReplayOptions = {}): ReplayStore {
+  const table = tableOf(options);
+  const insert = `INSERT INTO ${table} VALUES ($1, $2) ON CONFLICT (proof) DO NOTHING`;
+  const isDue = sweepTimer(options);
+  let made: Promise<unknown> | null = null;
+
+  async function make(): Promise<void> {
+    // Two processes that make the same table at once get in each other's way, although it may exist: they take turns.
+    await database.query(
+      `DO $$ BEGIN
+         PERFORM pg_advisory_xact_lock(hashtext('${table}'));
+         CREATE TABLE IF NOT EXISTS ${table} (proof text PRIMARY KEY, until bigint NOT NULL);
+         CREATE INDEX IF NOT EXISTS ${table}_until ON ${table} (until);
+       END $$`,
+    );
+  }
+
+  return {
+    async remember(proof, until) {
+      made ??= make().catch((error: unknown) => {
+        made = null;
+        throw error;
+      });
+      await made;
+      const now = isDue();
+      if (now !== null) await database.query(sweepOf(table, '$1'), [now]);
+      const { rowCount } = await database.query(insert, [proof, Math.ceil(until)]);
+      return rowCount === 1;
+    },
+  };
+}
+
+function tableOf({ table = 'dpop_proofs' }: SqlReplayOptions): string {
+  if (/^[a-z_][a-z0-9_]{0,50}$/.test(table)) return table;
+  throw new TypeError('The table of proofs must have a name of lowercase letters, digits and underscores.');
+}
+
+function sweepOf(table: string, now: string): string {
+  return `DELETE FROM ${table} WHERE proof IN
+    (SELECT proof FROM ${table} WHERE until < ${now} ORDER BY until LIMIT ${MOST_SWEPT})`;
+}
+
+/** Says what time it is when old proofs are to be thrown away, and `null` otherwise. */
+function sweepTimer({ clock = () => Math.floor(Date.now() / 1000) }: SqlReplayOptions): () => number | null {
+  let sweptAt = clock();
+  return () => {
+    const now = clock();
+    if (now < sweptAt + SWEPT_EVERY) return null;
+    sweptAt = now;
+    return now;
+  };
+}

@@ -1,0 +1,192 @@
+/** Stores of proofs: the laws that each of them must keep, and guards in processes of their own that share one. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
+import { calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { Pool } from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type Postgres, startPostgres } from '../../../tests/support/postgres.ts';
+import { postgresReplays, sqliteReplays } from '../src/dpop/sql-replays.ts';
+import { createReplayMemory, type ReplayStore } from '../src/index.ts';
+import { createIssuer, NOW, RESOURCE, type TestIssuer } from './support/issuer.ts';
+
+let folder: string;
+let postgres: Postgres;
+const closing: (() => unknown)[] = [];
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'proofs-'));
+  postgres = await startPostgres();
+});
+
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+afterAll(async () => {
+  await postgres.stop();
+  await rm(folder, { recursive: true });
+});
+
+let now = NOW;
+let serial = 0;
+
+/** Two of them on one place, as two processes would have it. */
+interface Place {
+  readonly stores: readonly [ReplayStore, ReplayStore];
+  /** Proofs that are kept; `null` where nobody can look. */
+  count(): Promise<number | null>;
+}
+
+const clock = (): number => now;
+
+async function openSqlite(): Promise<Place> {
+  serial += 1;
+  const location = join(folder, `${serial}.db`);
+  const [one, other] = [location, location].map((path) => new DatabaseSync(path, { timeout: 5000 }));
+  if (one === undefined || other === undefined) throw new Error('no database');
+  closing.push(
+    () => one.close(),
+    () => other.close(),
+  );
+  return {
+    stores: [sqliteReplays(one, { clock }), sqliteReplays(other, { clock })],
+    count: async () => Number(one.prepare('SELECT count(*) AS n FROM dpop_proofs').get()?.['n']),
+  };
+}
+
+async function openPostgres(): Promise<Place> {
+  const connectionString = await postgres.createDatabase();
+  const [one, other] = [new Pool({ connectionString }), new Pool({ connectionString })];
+  closing.push(
+    () => one.end(),
+    () => other.end(),
+  );
+  return {
+    stores: [postgresReplays(one, { clock }), postgresReplays(other, { clock })],
+    count: async () => Number((await one.query('SELECT count(*) AS n FROM dpop_proofs')).rows[0].n),
+  };
+}
+
+async function openMemory(): Promise<Place> {
+  const memory = createReplayMemory(clock);
+  return { stores: [memory, memory], count: async () => null };
+}
+
+describe.each([
+  ['in memory', openMemory],
+  ['in SQLite', openSqlite],
+  ['in PostgreSQL', openPostgres],
+])('proofs %s', (_name, open) => {
+  it('[X-DPOP-10] are remembered once, whoever asks first', async () => {
+    const [one, other] = (await open()).stores;
+    expect(await one.remember('a', NOW + 300)).toBe(true);
+    expect(await other.remember('a', NOW + 300)).toBe(false);
+    expect(await other.remember('b', NOW + 300)).toBe(true);
+    expect(await one.remember('b', NOW + 300.5)).toBe(false);
+  });
+
+  it('[X-DPOP-10] are remembered for one alone of many who ask at once', async () => {
+    const [one, other] = (await open()).stores;
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, async (_, index) => (index % 2 ? one : other).remember('raced', NOW + 300)),
+    );
+    expect(answers.filter(Boolean).length).toBe(1);
+  });
+
+  it('are forgotten when nobody could use them any more, and not before', async () => {
+    const { stores, count } = await open();
+    const [store] = stores;
+    await store.remember('short', NOW + 10);
+    await store.remember('long', NOW + 1000);
+    now = NOW + 100;
+    expect(await store.remember('another', NOW + 400)).toBe(true);
+    expect(await store.remember('long', NOW + 1000)).toBe(false);
+    expect([2, null]).toContain(await count());
+    now = NOW;
+  });
+});
+
+it('a table of proofs has a name that needs no quotes', () => {
+  const database = new DatabaseSync(':memory:');
+  for (const table of ['x; DROP TABLE y', 'Proofs', '', '1a', '"a"']) {
+    expect(() => sqliteReplays(database, { table })).toThrow(TypeError);
+    expect(() => postgresReplays({ query: async () => ({ rowCount: 0 }) }, { table })).toThrow(TypeError);
+  }
+  sqliteReplays(database, { table: 'mine' }).remember('a', NOW);
+  expect(database.prepare('SELECT proof FROM mine').all()).toEqual([{ proof: 'a' }]);
+  database.close();
+});
+
+it('a table of proofs that cannot be made is tried again the next time', async () => {
+  let isDown = true;
+  const asked: string[] = [];
+  const store = postgresReplays({
+    query: async (sql) => {
+      if (isDown) throw new Error('down');
+      asked.push(sql);
+      return { rowCount: 1 };
+    },
+  });
+  await expect(store.remember('a', NOW)).rejects.toThrow('down');
+  isDown = false;
+  expect(await store.remember('a', NOW)).toBe(true);
+  expect(asked.length).toBe(2);
+});
+
+describe.each([
+  ['SQLite', async () => join(folder, 'shared.db')],
+  ['PostgreSQL', () => postgres.createDatabase()],
+])('guards in two processes that share %s', (_name, place) => {
+  it('[X-DPOP-10] take a proof once between them', async () => {
+    const issuer = await createIssuer();
+    const location = await place();
+    const ports = await Promise.all([start(issuer, location), start(issuer, location)]);
+    const send = await createHolder(issuer);
+    for (let round = 0; round < 5; round += 1) {
+      const proof = await send.prove();
+      const statuses = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => send.to(ports[index % 2] ?? 0, proof)),
+      );
+      expect(statuses.toSorted()).toEqual([200, ...Array.from({ length: 19 }, () => 401)]);
+    }
+  });
+});
+
+/** A protected server in a process of its own. */
+async function start(issuer: TestIssuer, location: string): Promise<number> {
+  const file = fileURLToPath(new URL('support/server-with-proofs.ts', import.meta.url));
+  const child: ChildProcess = spawn(process.execPath, ['--conditions=source', file], {
+    env: { ...process.env, KEYS: JSON.stringify({ keys: [issuer.publicJwk] }), LOCATION: location },
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  closing.push(() => child.kill());
+  return new Promise((resolve, reject) => {
+    child.once('message', (port) => resolve(Number(port)));
+    child.once('exit', () => reject(new Error('the server ended')));
+  });
+}
+
+async function createHolder(issuer: TestIssuer): Promise<{
+  prove(): Promise<string>;
+  to(port: number, proof: string): Promise<number>;
+}> {
+  const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
+  const jwk = await exportJWK(publicKey);
+  const token = await issuer.token({ cnf: { jkt: await calculateJwkThumbprint(jwk) } });
+  const ath = createHash('sha256').update(token).digest('base64url');
+  return {
+    prove: () =>
+      new SignJWT({ jti: crypto.randomUUID(), htm: 'GET', htu: RESOURCE, iat: NOW, ath })
+        .setProtectedHeader({ alg: 'ES256', typ: 'dpop+jwt', jwk })
+        .sign(privateKey),
+    async to(port, proof) {
+      const headers = { authorization: `DPoP ${token}`, dpop: proof };
+      return (await fetch(`http://127.0.0.1:${port}/mcp`, { headers })).status;
+    },
+  };
+}
