@@ -7,6 +7,7 @@ import {
   OAuthError,
   type Profile,
   type RedirectPolicy,
+  readScopes,
   type ScopeHierarchy,
   type Scopes,
   TOKEN_EXCHANGE,
@@ -212,7 +213,7 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
   const { lifetimes, keys, previousSealingKeys } = judgeSealingAndKeys(options, faults);
   const redirects = { privateUseSchemes: options.privateUseSchemes ?? [] };
   const resources = judgeResources(options.resources, faults);
-  const clients = judgeClients(options.clients ?? [], redirects, faults);
+  const clients = judgeClients(options.clients ?? [], redirects, resources, faults);
   judgeNamedClients(options.resources, clients, faults);
   const registration = judgeRegistration(options.registration ?? true, faults);
   const outbound = judgeOutbound(options.outbound ?? {}, faults);
@@ -254,6 +255,22 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
     clock: options.clock ?? (() => Math.floor(Date.now() / 1000)),
   });
 }
+
+/** All that is wrong with options, before there is a store or a key: none when they are good. */
+export function faultsOfOptions(
+  options: Omit<AuthorizationServerOptions, 'store' | 'sealingKey'>,
+): readonly string[] {
+  try {
+    defineConfiguration({ ...options, store: NO_STORE, sealingKey: new Uint8Array(32) });
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    return error.faults;
+  }
+}
+
+/** Judging asks nothing of it. */
+const NO_STORE = {} as AuthorizationStore;
 
 /** What concerns keys. */
 type KeySettings = Pick<
@@ -307,7 +324,7 @@ function judgeResources(
   for (const [index, definition] of definitions.entries()) {
     const at = `resources.${index}`;
     if (canonicalResource(definition.resource) !== definition.resource) {
-      faults.push(`${at}.resource must be a canonical URI, not ${JSON.stringify(definition.resource)}`);
+      faults.push(`${at}.resource must be a canonical URI, ${canonicalAdvice(definition.resource)}`);
     }
     if (resources.has(definition.resource)) faults.push(`${at}.resource stands there twice`);
     const scopes = Object.keys(definition.scopes);
@@ -327,6 +344,11 @@ function judgeResources(
     resources.set(definition.resource, definition);
   }
   return resources;
+}
+
+function canonicalAdvice(uri: string): string {
+  const canonical = canonicalResource(uri);
+  return canonical === null ? `not ${JSON.stringify(uri)}` : `written as ${JSON.stringify(canonical)}`;
 }
 
 /** Who introspects or exchanges MUST be authorized to: a configured client that proves itself. @see RFC 7662 §2.1, RFC 8693 §5 */
@@ -356,13 +378,19 @@ function judgeNamedClients(
 function judgeClients(
   documents: readonly unknown[],
   redirects: RedirectPolicy,
+  resources: ReadonlyMap<string, ResourceDefinition>,
   faults: string[],
 ): ReadonlyMap<string, ConfiguredClient> {
+  const known = new Set([...resources.values()].flatMap(({ scopes }) => Object.keys(scopes)));
   const clients = new Map<string, ConfiguredClient>();
   for (const [index, document] of documents.entries()) {
     try {
       const client = readConfiguredClient(document, redirects);
       if (clients.has(client.id)) faults.push(`clients.${index}: ${client.id} stands there twice`);
+      for (const scope of readScopes(client.metadata.scope ?? '')) {
+        if (!known.has(scope))
+          faults.push(`clients.${index}: scope: no resource has ${JSON.stringify(scope)}`);
+      }
       clients.set(client.id, client);
     } catch (error) {
       if (!(error instanceof OAuthError)) throw error;

@@ -32,6 +32,7 @@ export {
   createAccountAdministration,
   type ListedAccount,
 } from './accounts/administer.ts';
+export { faultsOfFirstAccount } from './accounts/first-account.ts';
 export type { ClientAdministration, ListedClient } from './clients/administer.ts';
 export type { DocumentOptions } from './clients/documents/document-options.ts';
 export type { RegistrationOptions } from './clients/registration-rules.ts';
@@ -41,6 +42,7 @@ export {
   ConfigurationError,
   defaultLifetimes,
   type FindWorkspaces,
+  faultsOfOptions,
   type Lifetimes,
   type ResourceDefinition,
   type Workspace,
@@ -80,6 +82,8 @@ export interface AuthorizationServer {
   readonly clients: ClientAdministration;
   /** The accounts of people. */
   readonly accounts: AccountAdministration;
+  /** A page that lists what tokens are issued for: for a host that has nothing better at its root. */
+  frontPage(request: Request, peer?: Peer): Promise<Response>;
   /** A one-time link that makes the first account; `null` when there is one. */
   setupLink(): Promise<string | null>;
   /** Creates the first account, if there is none. */
@@ -137,6 +141,7 @@ export async function createAuthorizationServer(
     isLive,
     clients: createClientAdministration(configuration),
     accounts: createAccountAdministration(configuration),
+    frontPage: async (request, peer = {}) => harden(await interaction.frontPage(request, peer), isHttps),
     setupLink: interaction.setupLink,
     bootstrap: interaction.bootstrap,
     close: async () => journal?.close(),

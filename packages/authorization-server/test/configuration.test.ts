@@ -69,6 +69,7 @@ describe('a configuration', () => {
     ['a client that is no object', { clients: [null] }, /^clients\.0: /],
     ['[AS-JWT-64] a client that looks like an account', { clients: [{ ...client, client_id: 'user_1' }] }, /^clients\.0: client_id must not start with user_/],
     ['a client with a control character', { clients: [{ ...client, client_id: 'a\nb' }] }, /^clients\.0: client_id must be printable/],
+    ['a client with a scope that no resource has', { clients: [{ ...client, scope: 'notes:read notes:raed' }] }, /^clients\.0: scope: no resource has "notes:raed"$/],
     ['a client twice', { clients: [client, client] }, /^clients\.1: c stands there twice/],
     ['a secret that no method sends', { clients: [{ ...client, client_secret: 's', token_endpoint_auth_method: 'none' }] }, /^clients\.0: client_secret goes with/],
     ['a method without its secret', { clients: [{ ...client, token_endpoint_auth_method: 'client_secret_basic' }] }, /^clients\.0: client_secret goes with/],

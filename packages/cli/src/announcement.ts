@@ -1,61 +1,89 @@
 /** What the program says when it has started: where everything is, how to make the first account, how to connect. */
 
+import type { ProtectedServer } from './compose.ts';
+
+/** How things stand with the first account. */
+export type FirstAccount =
+  /** A one-time link makes it. */
+  | { readonly state: 'awaited'; readonly link: string }
+  /** It was made by the settings just now, or there was one before. */
+  | { readonly state: 'made' | 'there' }
+  /** There was one before, so that these settings change nothing. */
+  | { readonly state: 'there already'; readonly unused: string };
+
 export interface Announced {
   readonly version: string;
   /** The public origin, as configured. */
   readonly url: string;
   /** Where it really listens. */
   readonly address: string;
-  readonly application: { readonly name: string; readonly url: string };
+  /** What tokens are issued for; at least one. */
+  readonly servers: readonly ProtectedServer[];
   /** URLs of the metadata documents that are published. */
   readonly documents: readonly string[];
   readonly database: string;
   readonly key: string;
-  /** The one-time link that makes the first account; `null` when there is one. */
-  readonly setupLink: string | null;
+  readonly firstAccount: FirstAccount;
 }
 
 /** The text, whose last line is `ready <url>`. @param styled whether a terminal shows it */
 export function announce(started: Announced, styled: boolean): string {
-  const { url, application, setupLink } = started;
+  const { url, servers } = started;
   const bold = (text: string) => (styled ? `\x1b[1m${text}\x1b[22m` : text);
-  const account =
-    setupLink === null
-      ? ['There is one. Its owner signs in when a client asks for access.']
-      : ['There is none yet. This link makes it, once:', setupLink];
+  const [first] = servers;
+  const own = servers.find(({ isOwn }) => isOwn);
   return [
     bold(`Portcullis ${started.version}`),
     '',
-    bold(application.name),
+    bold(own === undefined ? 'Authorization server' : own.name),
     ...rows([
-      ['server', application.url],
+      ...(own === undefined ? [] : [['server', own.url] as const]),
+      ...servers
+        .filter(({ isOwn }) => !isOwn)
+        .map(({ name, url: place }, index): Row => [index === 0 ? 'tokens for' : '', `${place}  (${name})`]),
       ['issuer', url],
       ...started.documents.map((document, index): Row => [index === 0 ? 'metadata' : '', document]),
       ['listening', started.address],
       ['database', started.database],
       ['key', started.key],
+      ['connections', `${url}/connections  (who has access to an account, and how to end it)`],
     ]),
     '',
     bold('First account'),
-    ...account.map((line) => `  ${line}`),
+    ...accountLines(started.firstAccount).map((line) => `  ${line}`),
     '',
     bold('Connect a client'),
-    ...rows([
-      ['mcp-remote', `npx mcp-remote ${application.url}`],
-      [
-        'Inspector',
-        `npx @modelcontextprotocol/inspector   (transport: Streamable HTTP, URL: ${application.url})`,
-      ],
-      [
-        'SDK',
-        `const { fetch } = createNodeClient({ serverUrl: '${application.url}' })   (of @portcullis/client/node)`,
-      ],
-      ['', `new StreamableHTTPClientTransport(new URL('${application.url}'), { fetch })`],
-    ]),
+    ...rows(waysIn(first?.url ?? url)),
     '',
     `ready ${url}`,
     '',
   ].join('\n');
+}
+
+function accountLines(account: FirstAccount): readonly string[] {
+  switch (account.state) {
+    case 'awaited':
+      return ['There is none yet. This link makes it, once:', account.link];
+    case 'made':
+      return ['It has just been made by the settings. Its owner signs in when a client asks for access.'];
+    case 'there':
+      return ['There is one. Its owner signs in when a client asks for access.'];
+    case 'there already':
+      return [
+        'There is one. Its owner signs in when a client asks for access.',
+        `It was there before, so ${account.unused} change nothing: portcullis users reset makes another password.`,
+      ];
+  }
+}
+
+function waysIn(server: string): readonly Row[] {
+  return [
+    ['by hand', `portcullis tools ${server}`],
+    ['stdio hosts', `portcullis connect ${server}   (or: npx mcp-remote ${server})`],
+    ['Inspector', `npx @modelcontextprotocol/inspector   (transport: Streamable HTTP, URL: ${server})`],
+    ['SDK', `const { fetch } = createNodeClient({ serverUrl: '${server}' })   (of @portcullis/client/node)`],
+    ['', `new StreamableHTTPClientTransport(new URL('${server}'), { fetch })`],
+  ];
 }
 
 type Row = readonly [name: string, value: string];

@@ -1,11 +1,11 @@
 /** The protected application: what `portcullis up` puts its guard in front of. */
-import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import type { ResourceDefinition } from '@portcullis/authorization-server';
 import type { ScopeHierarchy, Scopes } from '@portcullis/protocol';
 import type { Operation, Principal } from '@portcullis/resource-server';
-import { reasonOf, SettingsError } from './faults.ts';
+import { SettingsError } from './faults.ts';
 import type { Log } from './log.ts';
-import { titleOf } from './settings.ts';
+import { loadExport } from './settings/modules.ts';
+import { titleOf } from './settings/table.ts';
 
 /** What the module named by `--app` exports as `app`. */
 export interface ProtectedApplication {
@@ -15,8 +15,12 @@ export interface ProtectedApplication {
   readonly path: string;
   /** Each scope with the sentence that a person reads before allowing it. */
   readonly scopes: Readonly<Record<string, string>>;
+  /** Its name and those sentences in other languages: `{ de: { name, scopes } }`. */
+  readonly translations?: NonNullable<ResourceDefinition['translations']>;
   /** What a client gets that asks for none; all scopes when left out. */
   readonly defaultScopes?: Scopes;
+  /** Those that a person may not leave out. Any other may be switched off, as long as one remains. None when left out. */
+  readonly requiredScopes?: Scopes;
   /** Scopes that include others. */
   readonly hierarchy?: ScopeHierarchy;
   /** The scopes that one operation needs; none when left out, so that any valid token will do. */
@@ -43,19 +47,12 @@ export interface RunningApplication {
  * @param folder what a relative path starts from
  * @throws SettingsError naming the setting
  */
-export async function loadApplication(file: string | null, folder: string): Promise<ProtectedApplication> {
-  if (file === null) {
-    throw fault('must name the module of the server to protect: portcullis up --app server.ts');
-  }
-  const module: Readonly<Record<string, unknown>> = await import(
-    pathToFileURL(resolve(folder, file)).href
-  ).catch((cause) => {
-    throw fault(`is ${file}, which cannot be loaded: ${reasonOf(cause)}`, cause);
-  });
-  const faults = judge(module['app']);
+export async function loadApplication(file: string, folder: string): Promise<ProtectedApplication> {
+  const app = await loadExport('app', file, folder, 'app');
+  const faults = judge(app);
   if (faults.length > 0)
     throw new SettingsError(faults.map((what) => `${titleOf('app')} is ${file}, which ${what}`));
-  return module['app'] as ProtectedApplication;
+  return app as ProtectedApplication;
 }
 
 function judge(app: unknown): readonly string[] {
@@ -69,8 +66,4 @@ function judge(app: unknown): readonly string[] {
     ...(typeof scopes === 'object' && scopes !== null ? [] : ['must list app.scopes']),
     ...(typeof create === 'function' ? [] : ['must have app.create']),
   ];
-}
-
-function fault(what: string, cause?: unknown): SettingsError {
-  return new SettingsError([`${titleOf('app')} ${what}`], { cause });
 }

@@ -1,4 +1,4 @@
-/** Everything in one process: the authorization server, the guard, and the application behind it, at one origin. */
+/** Everything in one process: the authorization server, and at the same origin the guard and the application behind it. */
 import {
   type AuthorizationServer,
   ConfigurationError,
@@ -21,25 +21,33 @@ import { respondFrontPage } from './front-page.ts';
 import { eventSink, type Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { respondMetrics } from './metrics-door.ts';
-import { type Settings, titleOf, variableOf } from './settings.ts';
+import { nameSetting, type Prepared, serverOptions } from './settings/prepare.ts';
+import type { Settings } from './settings/settings.ts';
+import { titleOf } from './settings/table.ts';
 import type { Storage } from './storage.ts';
 
 export interface Parts {
-  readonly settings: Settings;
+  readonly prepared: Prepared;
   /** The public URL: the issuer, byte for byte. */
   readonly issuer: string;
-  readonly application: ProtectedApplication;
   readonly sealingKey: Uint8Array;
   readonly previousSealingKeys: readonly Uint8Array[];
   readonly storage: Storage;
   readonly log: Log;
 }
 
+/** A server that tokens are issued for. */
+export interface ProtectedServer {
+  readonly name: string;
+  readonly url: string;
+  /** Whether it stands here, behind our guard. */
+  readonly isOwn: boolean;
+}
+
 /** The whole, ready to be served. */
 export interface Composition {
   readonly handle: PeerHandler;
-  /** The URL of the application: the resource that tokens are issued for. */
-  readonly resource: string;
+  readonly servers: readonly ProtectedServer[];
   /** URLs of the metadata documents that are published. */
   readonly documents: readonly string[];
   readonly authorizationServer: AuthorizationServer;
@@ -48,28 +56,20 @@ export interface Composition {
 
 /** @throws SettingsError naming the settings */
 export async function compose(given: Parts): Promise<Composition> {
-  const metrics = createMetrics(given.application.path);
+  const { settings, application } = given.prepared;
+  const metrics = createMetrics(application?.path ?? null);
   const parts = { ...given, log: counted(given.log, metrics) };
-  const resource = `${new URL(parts.issuer).origin}${parts.application.path}`;
-  const authorizationServer = await createServer(parts, resource);
-  const guard = createGuardOf(parts, resource, authorizationServer);
-  const running = await create(parts);
-  const protectedServer = protect(guard, (request, principal) => running.handle(request, principal));
+  const servers = protectedServers(parts);
+  const authorizationServer = await createServer(parts);
+  const own = application === null ? null : await createOwn(application, parts, authorizationServer);
+  const doors = { metrics: respondMetrics(metrics, settings.metricsToken), servers };
   return {
-    handle: metrics.measure(
-      route(
-        parts,
-        resource,
-        authorizationServer,
-        protectedServer,
-        respondMetrics(metrics, parts.settings.metricsToken),
-      ),
-    ),
-    resource,
-    documents: publishedDocuments(parts, resource),
+    handle: metrics.measure(route(parts, authorizationServer, own, doors)),
+    servers,
+    documents: publishedDocuments(parts),
     authorizationServer,
     async close() {
-      await running.close();
+      await own?.close();
       await authorizationServer.close();
     },
   };
@@ -83,48 +83,14 @@ function counted(log: Log, metrics: Metrics): Log {
   };
 }
 
-async function create({ application, settings, storage, log }: Parts): Promise<RunningApplication> {
-  try {
-    return await application.create({ dataFolder: storage.dataFolder, log });
-  } catch (cause) {
-    throw new SettingsError(
-      [`${titleOf('app')} is ${settings.app}, which did not start: ${reasonOf(cause)}`],
-      {
-        cause,
-      },
-    );
-  }
-}
-
-async function createServer(parts: Parts, resource: string): Promise<AuthorizationServer> {
-  const { settings, application, storage, sealingKey, previousSealingKeys, issuer, log } = parts;
-  const { name, scopes, defaultScopes, hierarchy } = application;
+async function createServer(parts: Parts): Promise<AuthorizationServer> {
+  const { prepared, storage, sealingKey, previousSealingKeys, issuer, log } = parts;
   try {
     return await createAuthorizationServer({
-      issuer,
-      ...(settings.name !== null && { name: settings.name }),
+      ...serverOptions(prepared, issuer),
       store: storage.store,
       sealingKey,
       previousSealingKeys,
-      keys: settings.keys,
-      resources: [
-        {
-          resource,
-          name,
-          scopes,
-          ...(defaultScopes && { defaultScopes }),
-          ...(hierarchy && { hierarchy }),
-          endsAtOnce: true,
-        },
-      ],
-      clients: settings.clients,
-      ...(settings.profiles !== null && { profiles: settings.profiles }),
-      metadata: settings.metadata,
-      registration: settings.registration,
-      lifetimes: settings.lifetimes,
-      limits: settings.limits,
-      privateUseSchemes: settings.privateUseSchemes,
-      keepEvents: settings.keepEvents === 0 ? false : settings.keepEvents,
       events: eventSink(log),
     });
   } catch (error) {
@@ -133,24 +99,70 @@ async function createServer(parts: Parts, resource: string): Promise<Authorizati
   }
 }
 
-/** The authorization server names its own options: tells by which setting each is decided. */
-function nameSetting(fault: string): string {
-  if (fault.startsWith('issuer')) return fault.replace('issuer', titleOf('publicUrl'));
-  if (fault.startsWith('resources')) return `${titleOf('app')}: ${fault}`;
-  if (fault.startsWith('sealingKey'))
-    return `${titleOf('key')} or ${titleOf('keyFile')}: ${fault.replace('sealingKey', 'the sealing key')}`;
-  return `${variableOf('config')}: ${fault}`;
+function protectedServers({
+  prepared: { application, settings },
+  issuer,
+}: Parts): readonly ProtectedServer[] {
+  return [
+    ...(application === null
+      ? []
+      : [{ name: application.name, url: resourceOf(application, issuer), isOwn: true }]),
+    ...settings.resources.map(({ name, url }) => ({ name, url, isOwn: false })),
+  ];
+}
+
+/** The URL of the application: the resource that its tokens are issued for. */
+function resourceOf({ path }: ProtectedApplication, issuer: string): string {
+  return `${new URL(issuer).origin}${path}`;
+}
+
+/** The application in this process, behind its guard. */
+interface OwnServer {
+  belongs(path: string): boolean;
+  handle(request: Request): Promise<Response>;
+  close(): Promise<void>;
+}
+
+async function createOwn(
+  application: ProtectedApplication,
+  parts: Parts,
+  server: AuthorizationServer,
+): Promise<OwnServer> {
+  const guard = createGuardOf(application, parts, server);
+  const running = await create(application, parts);
+  return {
+    belongs: (path) =>
+      path === application.path ||
+      path.startsWith(`${application.path}/`) ||
+      path.startsWith('/.well-known/oauth-protected-resource'),
+    handle: protect(guard, (request, principal) => running.handle(request, principal)),
+    close: () => running.close(),
+  };
+}
+
+async function create(
+  application: ProtectedApplication,
+  { prepared: { settings }, storage, log }: Parts,
+): Promise<RunningApplication> {
+  try {
+    return await application.create({ dataFolder: storage.dataFolder, log });
+  } catch (cause) {
+    throw new SettingsError(
+      [`${titleOf('app')} is ${settings.app}, which did not start: ${reasonOf(cause)}`],
+      { cause },
+    );
+  }
 }
 
 /** A guard with the keys at hand, so that a revoked token is refused at the next request. */
 function createGuardOf(
-  { settings, application, issuer, log }: Parts,
-  resource: string,
+  application: ProtectedApplication,
+  { prepared: { settings }, issuer, log }: Parts,
   server: AuthorizationServer,
 ): Guard {
   const { name, scopes, defaultScopes, hierarchy, scopesFor } = application;
   return createGuard({
-    resource,
+    resource: resourceOf(application, issuer),
     name,
     defaultScopes: defaultScopes ?? Object.keys(scopes),
     ...(hierarchy && { hierarchy }),
@@ -166,34 +178,31 @@ function servedProfiles({ metadata, profiles: served }: Settings): NonNullable<S
   return metadata ? (served ?? profiles) : [profileA];
 }
 
-function publishedDocuments({ settings, issuer }: Parts, resource: string): readonly string[] {
+function publishedDocuments({ prepared: { settings, application }, issuer }: Parts): readonly string[] {
   if (!settings.metadata) return [];
   const policy = foldProfiles(servedProfiles(settings));
   return [
     ...serverMetadataUrls(issuer, policy.serverMetadata),
-    ...(policy.resourceMetadata ? resourceMetadataUrls(resource) : []),
+    ...(policy.resourceMetadata && application !== null
+      ? resourceMetadataUrls(resourceOf(application, issuer))
+      : []),
   ];
 }
 
 function route(
-  { application, storage }: Parts,
-  resource: string,
+  { storage }: Parts,
   server: AuthorizationServer,
-  protectedServer: (request: Request) => Promise<Response>,
-  metricsDoor: PeerHandler,
+  own: OwnServer | null,
+  doors: { readonly metrics: PeerHandler; readonly servers: readonly ProtectedServer[] },
 ): PeerHandler {
-  const belongs = (path: string) =>
-    path === application.path ||
-    path.startsWith(`${application.path}/`) ||
-    path.startsWith('/.well-known/oauth-protected-resource');
   return async (request: Request, peer: Peer) => {
     const path = new URL(request.url).pathname;
-    if (belongs(path)) return protectedServer(request);
+    if (own?.belongs(path) === true) return own.handle(request);
     if (server.owns(path)) return server.handle(request, peer);
     if (path === '/healthz') return respondJson({ status: 'ok' });
     if (path === '/readyz') return ready(storage);
-    if (path === '/metrics') return metricsDoor(request, peer);
-    if (path === '/') return respondFrontPage(application.name, resource);
+    if (path === '/metrics') return doors.metrics(request, peer);
+    if (path === '/') return respondFrontPage(request, peer, server, doors.servers);
     return respondJson(
       { error: 'not_found', error_description: 'Nothing stands at this path.' },
       { status: 404 },

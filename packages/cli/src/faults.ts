@@ -12,6 +12,24 @@ export class Fault extends Error {
   }
 }
 
+/** Several things that are wrong with one value. */
+export class Faults extends Error {
+  override readonly name: string = 'Faults';
+  readonly all: readonly Fault[];
+
+  constructor(all: readonly Fault[]) {
+    super(all.map(({ message }) => message).join('; '));
+    this.all = all;
+  }
+}
+
+/** All that is wrong, when a reader threw; anything else is thrown on. */
+export function faultsOf(error: unknown): readonly Fault[] {
+  if (error instanceof Fault) return [error];
+  if (error instanceof Faults) return error.all;
+  throw error;
+}
+
 /** Why the program cannot start. Each line names the setting to change. */
 export class SettingsError extends Error {
   override readonly name: string = 'SettingsError';
@@ -20,6 +38,17 @@ export class SettingsError extends Error {
   constructor(faults: readonly string[], options?: ErrorOptions) {
     super(faults.join('\n'), options);
     this.faults = faults;
+  }
+}
+
+/** What a task came to; when its settings are at fault, the faults are kept for later and there is nothing. */
+export async function collecting<T>(faults: string[], task: () => T | Promise<T>): Promise<T | null> {
+  try {
+    return await task();
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    faults.push(...error.faults);
+    return null;
   }
 }
 

@@ -23,7 +23,8 @@ interface Durations {
   sum: number;
 }
 
-export function createMetrics(applicationPath: string): Metrics {
+/** @param applicationPath `null`: there is no application in this process */
+export function createMetrics(applicationPath: string | null): Metrics {
   const events = new Map<string, number>();
   const responses = new Map<string, number>();
   const durations = new Map<string, Durations>();
@@ -31,7 +32,8 @@ export function createMetrics(applicationPath: string): Metrics {
   delay.enable();
 
   const pathOf = (path: string) => {
-    if (path === applicationPath || path.startsWith(`${applicationPath}/`)) return applicationPath;
+    if (applicationPath !== null && (path === applicationPath || path.startsWith(`${applicationPath}/`)))
+      return applicationPath;
     if (path.startsWith('/.well-known/')) return '/.well-known/*';
     return PATHS.includes(path) ? path : 'other';
   };

@@ -2,10 +2,12 @@
 import { randomBytes } from 'node:crypto';
 import { link, open, readFile, stat, unlink } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import type { AuthorizationStore } from '@portcullis/authorization-server/ports';
 import { Fault, reasonOf, SettingsError } from './faults.ts';
 import { makeFolder } from './folders.ts';
-import { sealingKey } from './readers.ts';
-import { type Settings, titleOf } from './settings.ts';
+import type { Settings } from './settings/settings.ts';
+import { titleOf } from './settings/table.ts';
+import { sealingKey } from './settings/words.ts';
 
 const DEFAULT_FILE = 'data/portcullis.key';
 const READABLE_BY_OTHERS = 0o004;
@@ -21,19 +23,30 @@ export interface FoundKey {
 }
 
 /**
- * The key of these settings. A store in memory that has no key named gets one that lives as long as it does.
+ * The key of these settings. A store in memory that has no key named gets one that lives as long as it does; a missing file is
+ * made, unless something is sealed already: then the file was lost, and another key would open nothing.
  * @throws SettingsError naming the setting
  */
-export async function findSealingKey(settings: Settings, folder: string): Promise<FoundKey> {
+export async function findSealingKey(
+  settings: Settings,
+  folder: string,
+  store: Pick<AuthorizationStore, 'listKeys'>,
+): Promise<FoundKey> {
   if (settings.key !== null) return { bytes: settings.key, place: 'given', warning: null };
   if (settings.keyFile === null && settings.database === ':memory:') {
     return { bytes: randomBytes(32), place: 'in memory', warning: null };
   }
   return readKeyFile(settings.keyFile ?? DEFAULT_FILE, folder, {
     title: titleOf('keyFile'),
-    otherwise: make,
+    otherwise: async (path) => {
+      if ((await store.listKeys()).length > 0) throw new Fault(LOST);
+      return make(path);
+    },
   });
 }
+
+const LOST =
+  'is missing, though the keys in the database are sealed under it: put it back from your backup, or name the file that has it. If it is lost for good, portcullis keys discard gives up what was sealed under it';
 
 /**
  * The key of these settings, which must exist: for commands that work on what is there.
@@ -81,7 +94,11 @@ async function readKeyFile(file: string, folder: string, { title, otherwise }: R
       if (otherwise !== undefined && isCode(error, 'ENOENT')) return otherwise(path);
       throw error;
     });
-    return { bytes: sealingKey(text), place: file, warning: await judgeMode(path, file) };
+    return {
+      bytes: sealingKey.read(text, { environment: {}, folder }),
+      place: file,
+      warning: await judgeMode(path, file),
+    };
   } catch (error) {
     const reason = error instanceof Fault ? error.message : `cannot be used: ${reasonOf(error)}`;
     throw new SettingsError([`${title} is ${file}, which ${reason}`], { cause: error });

@@ -4,8 +4,8 @@ import { reasonOf } from './faults.ts';
 export interface Advertised {
   /** The issuer, byte for byte. */
   readonly issuer: string;
-  /** The protected server. */
-  readonly resource: string;
+  /** The protected server in this process; `null` when there is none. */
+  readonly resource: string | null;
   /** URLs of the metadata documents. */
   readonly documents: readonly string[];
 }
@@ -24,7 +24,7 @@ export async function checkSelf({ issuer, resource, documents }: Advertised): Pr
       checkDocument(url, url.includes('oauth-protected-resource') ? resource : issuer),
     ),
     checkDocument(keys, null),
-    checkChallenge(resource, documents.length > 0),
+    resource === null ? null : checkChallenge(resource, documents.length > 0),
   ]);
   return found.flatMap((fault) => (fault === null ? [] : [fault]));
 }

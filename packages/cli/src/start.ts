@@ -1,15 +1,15 @@
 /** Starting: the address first, then the store, then everything behind it, and the same way back when it ends. */
-import { ConfigurationError } from '@portcullis/authorization-server';
 import { type Certificate, type Listening, listen, type PeerHandler } from '@portcullis/http/node';
-import { announce } from './announcement.ts';
-import { loadApplication } from './application.ts';
+import { announce, type FirstAccount } from './announcement.ts';
 import { type Composition, compose } from './compose.ts';
 import { reasonOf, SettingsError } from './faults.ts';
 import { gatherLines } from './gathering.ts';
 import { createLog, type Log } from './log.ts';
 import { findPreviousKeys, findSealingKey } from './sealing-key.ts';
 import { checkSelf } from './self-check.ts';
-import { flagOf, type Settings, titleOf } from './settings.ts';
+import type { Prepared } from './settings/prepare.ts';
+import { flagOf, type Settings } from './settings/settings.ts';
+import { titleOf } from './settings/table.ts';
 import { openStorage } from './storage.ts';
 import type { Surroundings } from './surroundings.ts';
 import { keepSwept } from './sweeping.ts';
@@ -24,10 +24,10 @@ export interface Running {
  * Starts everything and says so.
  * @throws SettingsError naming the setting; nothing is left open then
  */
-export async function start(settings: Settings, surroundings: Surroundings): Promise<Running> {
+export async function start(prepared: Prepared, surroundings: Surroundings): Promise<Running> {
+  const { settings } = prepared;
   const lines = gatherLines(surroundings.write);
   const log = createLog(settings.log, lines.add);
-  const application = await loadApplication(settings.app, surroundings.folder);
   await using opened = new AsyncDisposableStack();
   opened.defer(() => lines.end());
 
@@ -44,15 +44,14 @@ export async function start(settings: Settings, surroundings: Surroundings): Pro
   const storage = await openStorage(settings, surroundings.folder);
   opened.defer(() => storage.store.close());
   opened.defer(keepSwept(storage.store, log));
-  const key = await findSealingKey(settings, surroundings.folder);
+  const key = await findSealingKey(settings, surroundings.folder, storage.store);
   if (key.warning !== null) surroundings.complain(key.warning);
 
   const issuer = settings.publicUrl ?? `${certificate === null ? 'http' : 'https'}://localhost:${door.port}`;
   const previousSealingKeys = await findPreviousKeys(settings, surroundings.folder);
   const parts = {
-    settings,
+    prepared,
     issuer,
-    application,
     sealingKey: key.bytes,
     previousSealingKeys,
     storage,
@@ -60,7 +59,7 @@ export async function start(settings: Settings, surroundings: Surroundings): Pro
   };
   const composition = await compose(parts);
   opened.defer(() => composition.close());
-  const setupLink = await makeFirstAccount(settings, composition);
+  const firstAccount = await makeFirstAccount(settings, composition);
   composed.resolve(secure(composition.handle, issuer));
 
   const text = announce(
@@ -68,11 +67,11 @@ export async function start(settings: Settings, surroundings: Surroundings): Pro
       version: surroundings.version,
       url: new URL(issuer).origin,
       address: `${settings.host}, port ${door.port}`,
-      application: { name: application.name, url: composition.resource },
+      servers: composition.servers,
       documents: composition.documents,
       database: storage.place,
       key: key.place,
-      setupLink,
+      firstAccount,
     },
     surroundings.styled,
   );
@@ -92,11 +91,12 @@ export async function start(settings: Settings, surroundings: Surroundings): Pro
 }
 
 async function reportSelf(
-  { resource, documents }: Composition,
+  { servers, documents }: Composition,
   issuer: string,
   { complain }: Surroundings,
   log: Log,
 ): Promise<void> {
+  const resource = servers.find(({ isOwn }) => isOwn)?.url ?? null;
   const faults = await checkSelf({ issuer, resource, documents });
   log({ type: faults.length === 0 ? 'self-check.passed' : 'self-check.failed', count: faults.length });
   for (const fault of faults) complain(`self-check: ${fault}`);
@@ -104,22 +104,16 @@ async function reportSelf(
 
 /** The account of the settings, or a link by which a person makes it. */
 async function makeFirstAccount(
-  settings: Settings,
+  { bootstrapEmail: email, bootstrapPassword: password }: Settings,
   { authorizationServer }: Composition,
-): Promise<string | null> {
-  const { bootstrapEmail: email, bootstrapPassword: password } = settings;
-  if (email === null || password === null) return authorizationServer.setupLink();
-  try {
-    await authorizationServer.bootstrap(email, password);
-    return null;
-  } catch (error) {
-    if (!(error instanceof ConfigurationError)) throw error;
-    const names = { email: titleOf('bootstrapEmail'), password: titleOf('bootstrapPassword') };
-    throw new SettingsError(
-      error.faults.map((fault) => `${names[/\bemail\b/.test(fault) ? 'email' : 'password']}: ${fault}`),
-      { cause: error },
-    );
+): Promise<FirstAccount> {
+  if (email === null || password === null) {
+    const link = await authorizationServer.setupLink();
+    return link === null ? { state: 'there' } : { state: 'awaited', link };
   }
+  if ((await authorizationServer.bootstrap(email, password)) === 'created') return { state: 'made' };
+  const unused = `${titleOf('bootstrapEmail')} and ${titleOf('bootstrapPassword')}`;
+  return { state: 'there already', unused };
 }
 
 async function bind(

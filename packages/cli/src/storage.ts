@@ -5,7 +5,8 @@ import type { AuthorizationStore } from '@portcullis/authorization-server/ports'
 import { openStore } from '@portcullis/store';
 import { reasonOf, SettingsError } from './faults.ts';
 import { makeFolder } from './folders.ts';
-import { type Settings, titleOf } from './settings.ts';
+import type { Settings } from './settings/settings.ts';
+import { titleOf } from './settings/table.ts';
 
 /** The application's folder where the store is no file. */
 const DEFAULT_FOLDER = 'data';

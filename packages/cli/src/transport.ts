@@ -8,7 +8,8 @@ import type { Certificate, Listening, PeerHandler } from '@portcullis/http/node'
 import { OAuthError } from '@portcullis/protocol';
 import { reasonOf, SettingsError } from './faults.ts';
 import type { Log } from './log.ts';
-import { type Settings, titleOf } from './settings.ts';
+import type { Settings } from './settings/settings.ts';
+import { titleOf } from './settings/table.ts';
 
 /** Probes of the platform come in the clear, and learn nothing. */
 const PROBES = ['/healthz', '/readyz'];

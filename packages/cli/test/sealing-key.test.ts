@@ -3,9 +3,12 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { resolveSettings } from '../src/resolve-settings.ts';
 import { type FoundKey, findSealingKey } from '../src/sealing-key.ts';
-import type { SettingName } from '../src/settings.ts';
+import { resolveSettings } from '../src/settings/resolve.ts';
+import type { SettingName } from '../src/settings/settings.ts';
+
+/** A store without keys. */
+const NOTHING_SEALED = { listKeys: async () => [] };
 
 let folder = '';
 beforeEach(() => {
@@ -14,7 +17,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 async function find(flags: Partial<Record<SettingName, string>>): Promise<FoundKey> {
-  return findSealingKey(await resolveSettings({ flags, environment: {}, folder }), folder);
+  return findSealingKey(await resolveSettings({ flags, environment: {}, folder }), folder, NOTHING_SEALED);
 }
 
 describe('a key file', () => {

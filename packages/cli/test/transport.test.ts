@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { type Listening, type ListenOptions, listen } from '@portcullis/http/node';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { SettingsError } from '../src/faults.ts';
-import { resolveSettings } from '../src/resolve-settings.ts';
+import { resolveSettings } from '../src/settings/resolve.ts';
 import { readCertificate, secure, watchCertificate } from '../src/transport.ts';
 
 const fixture = (name: string) => fileURLToPath(new URL(`../../http/test/fixtures/${name}`, import.meta.url));

@@ -297,7 +297,7 @@ describe('what keeps it from starting', () => {
     {
       what: 'an account that cannot be',
       set: { BOOTSTRAP_EMAIL: 'nobody', BOOTSTRAP_PASSWORD: 'hunter2' },
-      names: ['PORTCULLIS_BOOTSTRAP_EMAIL'],
+      names: ['PORTCULLIS_BOOTSTRAP_EMAIL', 'PORTCULLIS_BOOTSTRAP_PASSWORD'],
     },
     {
       what: 'several faults',
@@ -339,7 +339,7 @@ describe('what keeps it from starting', () => {
     );
     const { ended, errors } = up(['--app', app, '--config', 'clients.json']);
     expect(await ended).toBe(1);
-    expect(errors()).toMatch(/^portcullis: PORTCULLIS_CONFIG: clients\.0: .*\n$/);
+    expect(errors()).toMatch(/^portcullis: clients\.0: .*\n$/);
   });
 });
 

@@ -3,7 +3,7 @@ import { type Configuration, ConfigurationError } from '../configuration.ts';
 import type { AccountRecord } from '../ports/index.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
 import { emailKey } from './email.ts';
-import { LONGEST_PASSWORD, normalizePassword } from './password-rules.ts';
+import { LONGEST_PASSWORD, type PasswordFault, passwordFault, SHORTEST_PASSWORD } from './password-rules.ts';
 import type { Passwords } from './passwords.ts';
 
 export interface FirstAccount {
@@ -14,10 +14,30 @@ export interface FirstAccount {
   /** Makes it by a link's token; `null` when the link is spent, was never valid, or somebody was faster. */
   create(token: string, email: string, password: string): Promise<AccountRecord | null>;
   /**
-   * Makes it by the operator's settings. How good the password is, is the operator's own judgement.
-   * @throws ConfigurationError when the address is none, or the password is empty or too long.
+   * Makes it by the operator's settings, by the rules of the sign-in page.
+   * @throws ConfigurationError when the address is none, or the password may not be chosen.
    */
   bootstrap(email: string, password: string): Promise<'created' | 'exists'>;
+}
+
+const PASSWORD_FAULTS: Readonly<Record<PasswordFault, string>> = {
+  short: `must have at least ${SHORTEST_PASSWORD} characters`,
+  long: `must have at most ${LONGEST_PASSWORD} characters`,
+  address: 'must not be the address',
+  guessable: 'must not be one of the first that are guessed',
+};
+
+/** What is wrong with an address and a password that an operator chose for the first account: a sentence without a subject each. */
+export function faultsOfFirstAccount(
+  email: string,
+  password: string,
+): { readonly email: string | null; readonly password: string | null } {
+  const key = emailKey(email);
+  const fault = passwordFault(password, key ?? '');
+  return {
+    email: key === null ? 'must be an address such as you@example.com' : null,
+    password: fault === null ? null : PASSWORD_FAULTS[fault],
+  };
 }
 
 export function createFirstAccount(configuration: Configuration, passwords: Passwords): FirstAccount {
@@ -53,14 +73,13 @@ export function createFirstAccount(configuration: Configuration, passwords: Pass
     },
     async bootstrap(email, password) {
       const key = emailKey(email);
-      const length = [...normalizePassword(password)].length;
-      const faults: string[] = [];
-      if (key === null)
-        faults.push('the email of the first account must be an address such as you@example.com');
-      if (length < 1 || length > LONGEST_PASSWORD) {
-        faults.push(`the password of the first account must have 1 to ${LONGEST_PASSWORD} characters`);
+      const faults = faultsOfFirstAccount(email, password);
+      const wrong = Object.entries(faults).filter(([, fault]) => fault !== null);
+      if (key === null || wrong.length > 0) {
+        throw new ConfigurationError(
+          wrong.map(([name, fault]) => `the ${name} of the first account ${fault}`),
+        );
       }
-      if (key === null || faults.length > 0) throw new ConfigurationError(faults);
       if (await store.hasAccounts()) return 'exists';
       return (await save(key, email, password, null)) === null ? 'exists' : 'created';
     },

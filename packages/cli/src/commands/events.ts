@@ -1,11 +1,10 @@
 /** `portcullis events`: what happened, from the store that servers write to. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuthorizationStore, EventRecord } from '@portcullis/authorization-server/ports';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { createLog, type LogEvent } from '../log.ts';
-import { wholeNumber } from '../readers.ts';
-import { resolveSettings } from '../resolve-settings.ts';
-import type { SettingName } from '../settings.ts';
+import { resolveSettings } from '../settings/resolve.ts';
+import type { SettingName } from '../settings/settings.ts';
 import { openExistingStore } from '../storage.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { optionOf } from './setting-options.ts';
@@ -30,11 +29,16 @@ export function defineEvents(program: Command, surroundings: Surroundings): void
     .description('Shows the events that servers have written to the store, the last ones last.');
   for (const setting of ['config', 'database'] as const) command.addOption(optionOf(setting));
   command
-    .option('--last <number>', 'so many', wholeNumber(0, MOST), 50)
+    .option('--last <number>', 'so many', readCount, 50)
     .option('--flow <id>', 'all of one authorization request')
     .option('--follow', 'and those to come, until it is stopped')
     .option('--json', 'a line of JSON each')
     .action((flags: Flags) => show(flags, surroundings));
+}
+
+function readCount(text: string): number {
+  if (/^\d{1,4}$/.test(text) && Number(text) <= MOST) return Number(text);
+  throw new InvalidArgumentError(`It must be a whole number up to ${MOST}.`);
 }
 
 async function show(flags: Flags, { environment, folder, write }: Surroundings): Promise<void> {

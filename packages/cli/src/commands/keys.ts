@@ -9,9 +9,10 @@ import {
 } from '@portcullis/authorization-server';
 import { type Command, InvalidArgumentError } from 'commander';
 import { SettingsError } from '../faults.ts';
-import { resolveSettings } from '../resolve-settings.ts';
 import { findExistingKey, findOrMakeKey, findPreviousKeys } from '../sealing-key.ts';
-import { type SettingName, titleOf } from '../settings.ts';
+import { resolveSettings } from '../settings/resolve.ts';
+import type { SettingName } from '../settings/settings.ts';
+import { titleOf } from '../settings/table.ts';
 import { openExistingStore } from '../storage.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { optionOf } from './setting-options.ts';

@@ -1,6 +1,7 @@
 /** Settings as options of a command, with what the help text says of them. */
 import { Option } from 'commander';
-import { flagOf, type SettingName, table, variableOf } from '../settings.ts';
+import { flagOf, type SettingName, variableOf } from '../settings/settings.ts';
+import { otherwiseOf, table } from '../settings/table.ts';
 
 /** Commander derives the setting's name from its flag. */
 export function optionOf(name: SettingName): Option {
@@ -10,10 +11,4 @@ export function optionOf(name: SettingName): Option {
     `${flagOf(name)} <${placeholder}>`,
     `${what}${advice} [${variableOf(name)}, ${otherwiseOf(name)}]`,
   );
-}
-
-/** What the help text says of a setting that nobody made. */
-export function otherwiseOf(name: SettingName): string {
-  const { otherwise, otherwiseText } = table[name];
-  return otherwise === null || otherwiseText !== undefined ? (otherwiseText ?? 'none') : String(otherwise);
 }

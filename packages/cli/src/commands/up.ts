@@ -1,11 +1,13 @@
 /** `portcullis up`: an authorization server and a protected server in one process. */
 import type { Command } from 'commander';
-import { resolveSettings } from '../resolve-settings.ts';
-import { isOutside, type SettingName, settingNames, table } from '../settings.ts';
+import { structuredHelp } from '../settings/help.ts';
+import { prepare } from '../settings/prepare.ts';
+import type { SettingName } from '../settings/settings.ts';
+import { hasFlag, settingNames } from '../settings/table.ts';
 import { start } from '../start.ts';
 import { untilAskedToStop } from '../stopping.ts';
 import type { Surroundings } from '../surroundings.ts';
-import { optionOf, otherwiseOf } from './setting-options.ts';
+import { optionOf } from './setting-options.ts';
 
 /** Milliseconds that requests under way have to end in when the program stops. */
 const GRACE = 10_000;
@@ -13,10 +15,13 @@ const GRACE = 10_000;
 export function defineUp(program: Command, surroundings: Surroundings): void {
   const command = program
     .command('up')
-    .summary('serve an MCP server behind its own authorization server')
-    .description('Serves an MCP server behind its own authorization server, in one process.');
-  for (const name of settingNames.filter(isOutside)) command.addOption(optionOf(name));
-  command.addHelpText('after', `\n${fileHelp()}`);
+    .summary('serve an authorization server, and an MCP server behind it')
+    .description(
+      'Serves an authorization server: with --app also an MCP server behind it, in one process; without, for servers\n' +
+        'elsewhere, which the configuration file lists as resources.',
+    );
+  for (const name of settingNames.filter(hasFlag)) command.addOption(optionOf(name));
+  command.addHelpText('after', `\n${structuredHelp()}`);
   command.action((flags: Readonly<Partial<Record<SettingName, string>>>) => up(flags, surroundings));
 }
 
@@ -27,23 +32,9 @@ async function up(
   const asked = untilAskedToStop(surroundings.environment);
   // Whatever is written from here on, by the application too, is for this user only.
   process.umask(0o077);
-  const settings = await resolveSettings({
-    flags,
-    environment: surroundings.environment,
-    folder: surroundings.folder,
-  });
-  const running = await start(settings, surroundings);
+  const { environment, folder } = surroundings;
+  const running = await start(await prepare({ flags, environment, folder }), surroundings);
   await asked;
   await running.stop(GRACE);
   process.exit(0);
-}
-
-function fileHelp(): string {
-  const names = settingNames.filter((name) => table[name].only === 'file');
-  const width = Math.max(...names.map((name) => name.length));
-  return [
-    'Flags win over environment variables, which win over the configuration file.',
-    'The file holds settings by their names in camelCase (publicUrl, keyFile), and these besides:',
-    ...names.map((name) => `  ${name.padEnd(width)}  ${table[name].what} [${otherwiseOf(name)}]`),
-  ].join('\n');
 }

@@ -7,8 +7,9 @@ import {
 import type { Command } from 'commander';
 import { SettingsError } from '../faults.ts';
 import { eventSink } from '../log.ts';
-import { resolveSettings } from '../resolve-settings.ts';
-import { flagOf, type SettingName, type Settings, titleOf } from '../settings.ts';
+import { resolveSettings } from '../settings/resolve.ts';
+import { flagOf, type SettingName, type Settings } from '../settings/settings.ts';
+import { titleOf } from '../settings/table.ts';
 import { openStorage } from '../storage.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { optionOf } from './setting-options.ts';

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { reasonOf, SettingsError } from './faults.ts';
+import { reasonOf, SettingsError } from '../faults.ts';
 import { variableOf } from './settings.ts';
 
 const MODULES = ['.ts', '.mts', '.js', '.mjs'];

@@ -1,0 +1,41 @@
+/** The word that somebody meant who wrote another one. */
+
+/** The nearest of the known words; `null` when none is near. */
+export function nearest(word: string, known: readonly string[]): string | null {
+  const near = known
+    .map((candidate) => ({ candidate, steps: distance(word.toLowerCase(), candidate.toLowerCase()) }))
+    .filter(({ candidate, steps }) => steps <= Math.max(1, Math.floor(candidate.length / 3)))
+    .toSorted((one, other) => one.steps - other.steps);
+  return near[0]?.candidate ?? null;
+}
+
+/** Ends a sentence about a word that is not known. @param use how the known ones are listed when none is near */
+export function advise(word: string, known: readonly string[], use: string = known.join(', ')): string {
+  const meant = nearest(word, known);
+  return meant === null ? `use ${use}` : `did you mean ${meant}?`;
+}
+
+/** Letters to put in, take out, change or swap with the next (optimal string alignment). */
+function distance(one: string, other: string): number {
+  let before: number[] = [];
+  let last = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= one.length; i += 1) {
+    const row = [i];
+    for (let j = 1; j <= other.length; j += 1) {
+      const isSame = one[i - 1] === other[j - 1];
+      const isSwapped = i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1];
+      row[j] = Math.min(
+        at(last, j) + 1,
+        at(row, j - 1) + 1,
+        at(last, j - 1) + (isSame ? 0 : 1),
+        ...(isSwapped ? [at(before, j - 2) + 1] : []),
+      );
+    }
+    [before, last] = [last, row];
+  }
+  return at(last, other.length);
+}
+
+function at(row: readonly number[], index: number): number {
+  return row[index] ?? Number.POSITIVE_INFINITY;
+}

@@ -1,0 +1,308 @@
+/** Every setting of the server: flags, variables, the file, the help texts, docs/configuration.md and the checks come from this table. */
+import type { FindWorkspaces, Pages } from '@portcullis/authorization-server';
+import { type SettingName, type Settings, variableOf } from './settings.ts';
+import * as shape from './shapes.ts';
+import * as structure from './structures.ts';
+import * as word from './words.ts';
+
+/** One of them. */
+export interface Setting<T> {
+  /** Ends the sentence "decides …". */
+  readonly what: string;
+  /** What stands for the value in the help text; `null`: no flag, for no command line could hold it. */
+  readonly placeholder: string | null;
+  readonly shape: shape.Shape<NonNullable<T>>;
+  /** Taken when nobody says anything. */
+  readonly otherwise: T;
+  /** How that is named, where the value does not speak for itself. */
+  readonly otherwiseText?: string;
+  /** What else has to be known, for the documentation. */
+  readonly more?: string;
+  /** Its value is never shown, and the help text advises against its flag. */
+  readonly secret?: true;
+}
+
+type Table = { readonly [K in SettingName]: Setting<Settings[K]> };
+
+/** The headings under which settings stand, in their order. */
+export const groups: readonly { readonly title: string; readonly names: readonly SettingName[] }[] = [
+  { title: 'What is protected', names: ['app', 'resources', 'workspaces'] },
+  {
+    title: 'Where it is reached',
+    names: ['port', 'host', 'publicUrl', 'tlsCert', 'tlsKey', 'trustedProxies'],
+  },
+  {
+    title: 'What is kept, and how it is sealed',
+    names: ['database', 'key', 'keyFile', 'previousKey', 'previousKeyFile'],
+  },
+  { title: 'The first account', names: ['bootstrapEmail', 'bootstrapPassword'] },
+  {
+    title: 'Clients',
+    names: ['clients', 'registration', 'metadataDocuments', 'privateUseSchemes', 'outbound'],
+  },
+  { title: 'Tokens', names: ['lifetimes', 'keys'] },
+  { title: 'Pages', names: ['name', 'brand', 'pages', 'headless'] },
+  { title: 'Operation', names: ['limits', 'log', 'keepEvents', 'metricsToken'] },
+  { title: 'Protocol', names: ['profiles', 'metadata', 'config'] },
+];
+
+export const table: Table = {
+  config: {
+    what: 'configuration file: JSON, or a module that exports config',
+    placeholder: 'file',
+    shape: shape.file,
+    otherwise: null,
+    more: 'Itself it cannot stand in the file.',
+  },
+  app: {
+    what: 'module of a protected server to serve in the same process, which exports app',
+    placeholder: 'file',
+    shape: shape.file,
+    otherwise: null,
+    more: 'Without one, `resources` must name what tokens are for.',
+  },
+  resources: {
+    what: 'protected servers elsewhere, for which tokens are issued',
+    placeholder: null,
+    shape: shape.listOfObjects(structure.resource),
+    otherwise: [],
+    otherwiseText: 'none',
+    more: 'A request that names no `resource` means the application, or without one the first of these.',
+  },
+  workspaces: {
+    what: 'module that says between which workspaces a person chooses on consent; exports findWorkspaces',
+    placeholder: null,
+    shape: word.moduleOr<FindWorkspaces>('findWorkspaces', (value) => typeof value === 'function'),
+    otherwise: null,
+    otherwiseText: 'nobody chooses',
+  },
+  port: {
+    what: 'port to listen on; 0 takes any free one',
+    placeholder: 'number',
+    shape: word.port,
+    otherwise: 8484,
+  },
+  host: {
+    what: 'address to listen on',
+    placeholder: 'address',
+    shape: shape.textIn('an address'),
+    otherwise: '127.0.0.1',
+    more: 'Beyond this computer only with a certificate or behind `trustedProxies`: passwords and tokens would travel in the clear.',
+  },
+  publicUrl: {
+    what: 'address by which everybody else reaches it: the issuer, byte for byte',
+    placeholder: 'url',
+    shape: word.publicUrl,
+    otherwise: null,
+    otherwiseText: 'http://localhost:<port>',
+  },
+  tlsCert: {
+    what: 'PEM file with the certificate to serve https by, and those above it; read again when it changes',
+    placeholder: 'file',
+    shape: shape.file,
+    otherwise: null,
+  },
+  tlsKey: {
+    what: 'PEM file with its private key',
+    placeholder: 'file',
+    shape: shape.file,
+    otherwise: null,
+  },
+  trustedProxies: {
+    what: 'addresses or blocks (10.0.0.0/8) of your proxies, which speak https to everybody; their X-Forwarded headers are believed',
+    placeholder: 'list',
+    shape: shape.listOf(word.addressBlock),
+    otherwise: [],
+    otherwiseText: 'none',
+  },
+  database: {
+    what: 'SQLite file, :memory:, or a postgres:// URL',
+    placeholder: 'location',
+    shape: word.database,
+    otherwise: 'data/portcullis.db',
+  },
+  key: {
+    what: 'sealing key: 32 random bytes in base64url',
+    placeholder: 'key',
+    shape: word.sealingKey,
+    otherwise: null,
+    otherwiseText: 'taken from the key file',
+    secret: true,
+  },
+  keyFile: {
+    what: 'file with the sealing key',
+    placeholder: 'file',
+    shape: shape.file,
+    otherwise: null,
+    otherwiseText: 'data/portcullis.key, made at the first start',
+    more: 'Back it up, but not beside the database: without it nothing in the database that is sealed can be opened.',
+  },
+  previousKey: {
+    what: 'sealing key that was replaced, while retries of refreshes from before may come',
+    placeholder: 'key',
+    shape: word.sealingKey,
+    otherwise: null,
+    secret: true,
+  },
+  previousKeyFile: {
+    what: 'file with the sealing key that was replaced',
+    placeholder: 'file',
+    shape: shape.file,
+    otherwise: null,
+  },
+  bootstrapEmail: {
+    what: 'e-mail address of the first account, made when there is none',
+    placeholder: 'address',
+    shape: shape.textIn('an address'),
+    otherwise: null,
+    otherwiseText: 'a setup link is printed',
+    more: 'Once there is an account, this and its password change nothing.',
+  },
+  bootstrapPassword: {
+    what: 'its password, by the rules of the sign-in page',
+    placeholder: 'password',
+    shape: shape.textIn('at least ten characters, none of the first guesses'),
+    otherwise: null,
+    otherwiseText: 'a setup link is printed',
+    secret: true,
+  },
+  clients: {
+    what: 'clients that you set up: RFC 7591 metadata with client_id and, for confidential ones, client_secret',
+    placeholder: null,
+    shape: shape.listOfObjects(structure.client),
+    otherwise: [],
+    otherwiseText: 'none',
+    more: '`portcullis clients add` keeps them in the database instead.',
+  },
+  registration: {
+    what: 'whether anybody may register a client, and by what rules (RFC 7591)',
+    placeholder: null,
+    shape: shape.yesNoOr(structure.registration),
+    otherwise: true,
+    otherwiseText: 'anybody may',
+  },
+  metadataDocuments: {
+    what: 'whether clients may be named by the address of a document that describes them, and on which hosts',
+    placeholder: null,
+    shape: shape.yesNoOr(structure.metadataDocuments),
+    otherwise: true,
+    otherwiseText: 'on any host',
+  },
+  privateUseSchemes: {
+    what: 'private-use schemes that redirect URIs may have, such as "cursor"',
+    placeholder: null,
+    shape: shape.listOf(word.scheme),
+    otherwise: [],
+    otherwiseText: 'none',
+  },
+  outbound: {
+    what: 'how hosts are asked that clients name, for their documents and keys',
+    placeholder: null,
+    shape: structure.outbound,
+    otherwise: {},
+    otherwiseText: 'public hosts only, over https',
+  },
+  lifetimes: {
+    what: 'how long things live, in seconds',
+    placeholder: null,
+    shape: structure.lifetimes,
+    otherwise: {},
+    otherwiseText: 'as below',
+  },
+  keys: {
+    what: 'keys that sign access tokens',
+    placeholder: null,
+    shape: structure.keys,
+    otherwise: {},
+    otherwiseText: 'as below',
+  },
+  limits: {
+    what: 'how often what may be done, each { burst, perMinute }; false for as often as anybody likes',
+    placeholder: null,
+    shape: shape.falseOr(structure.limits),
+    otherwise: {},
+    otherwiseText: 'as below',
+  },
+  name: {
+    what: 'what people call this authorization server',
+    placeholder: 'text',
+    shape: shape.text,
+    otherwise: null,
+    otherwiseText: 'the host of the public URL',
+  },
+  brand: {
+    what: 'what the pages look like and say',
+    placeholder: null,
+    shape: structure.brand,
+    otherwise: {},
+    otherwiseText: 'as below',
+  },
+  pages: {
+    what: 'module with pages in the place of ours, which exports pages',
+    placeholder: null,
+    shape: word.moduleOr<Pages>('pages', (value) => typeof value === 'object' && value !== null),
+    otherwise: null,
+    otherwiseText: 'ours',
+  },
+  headless: {
+    what: 'application of yours that shows sign-in or consent in the place of our pages',
+    placeholder: null,
+    shape: structure.headless,
+    otherwise: null,
+  },
+  log: {
+    what: 'how events are printed: text, json or none',
+    placeholder: 'form',
+    shape: shape.oneOf('text', 'json', 'none'),
+    otherwise: 'text',
+  },
+  keepEvents: {
+    what: 'seconds for which events are kept in the database; 0: they are not',
+    placeholder: 'seconds',
+    shape: word.seconds(0, 100 * 365 * 86_400),
+    otherwise: 90 * 86_400,
+    otherwiseText: '90 days',
+  },
+  metricsToken: {
+    what: 'bearer token for /metrics; without one, only programs on this computer may read it',
+    placeholder: 'token',
+    shape: shape.text,
+    otherwise: null,
+    secret: true,
+  },
+  profiles: {
+    what: 'revisions served, by date',
+    placeholder: null,
+    shape: shape.listOf(word.profile, 1),
+    otherwise: null,
+    otherwiseText: 'all',
+  },
+  metadata: {
+    what: 'whether metadata documents are published; false makes a Profile A server with default paths',
+    placeholder: null,
+    shape: shape.yesOrNo,
+    otherwise: true,
+  },
+};
+
+/** In the order of the help text. */
+export const settingNames: readonly SettingName[] = groups.flatMap(({ names }) => names);
+
+/** How messages call a setting: as most people say it. */
+export function titleOf(name: SettingName): string {
+  return hasFlag(name) ? variableOf(name) : name;
+}
+
+export function hasFlag(name: SettingName): boolean {
+  return table[name].placeholder !== null;
+}
+
+export function isInFile(name: SettingName): boolean {
+  return name !== 'config';
+}
+
+/** What is taken when nobody says anything, in words. */
+export function otherwiseOf(name: SettingName): string {
+  const { otherwise, otherwiseText } = table[name];
+  return otherwise === null || otherwiseText !== undefined ? (otherwiseText ?? 'none') : String(otherwise);
+}

@@ -1,0 +1,96 @@
+/** The small shapes that settings of this program have: addresses, keys, revisions, hosts. */
+import { issuerFault, type Profile, profileOf, profiles, readAddressBlock } from '@portcullis/protocol';
+import { Fault } from '../faults.ts';
+import { judgedText, type Shape, text, wholeNumber } from './shapes.ts';
+
+/** Ten years. */
+const LONGEST = 10 * 365 * 86_400;
+
+export function seconds(least: number, most: number = LONGEST): Shape<number> {
+  return wholeNumber(least, most, 'seconds');
+}
+
+/** Kubernetes sets `PORTCULLIS_PORT` to an address for every service that is named portcullis. */
+export const port: Shape<number> = {
+  ...wholeNumber(0, 65_535),
+  read(value, origin) {
+    if (typeof value === 'string' && /^(?:tcp|udp|sctp):\/\//.test(value)) {
+      throw new Fault(
+        'holds the address of a Kubernetes service of that name: set enableServiceLinks to false for the pod, or rename the service',
+      );
+    }
+    return wholeNumber(0, 65_535).read(value, origin);
+  },
+};
+
+/** The origin where everything is served: the issuer, kept byte for byte. */
+export const publicUrl: Shape<string> = judgedText('an https address without a path', (url) => {
+  const fault = issuerFault(url);
+  if (fault !== null) return fault;
+  return new URL(url).pathname === '/'
+    ? null
+    : 'must have no path: everything stands at the root of the host';
+});
+
+/** A SQLite file, `:memory:`, or a `postgres://` URL. */
+export const database: Shape<string> = judgedText(
+  'a file, `:memory:` or a `postgres://` address',
+  (location) => {
+    const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(location)?.[1]?.toLowerCase();
+    if (scheme === undefined) return null;
+    if (scheme !== 'postgres' && scheme !== 'postgresql')
+      return 'must be a file, :memory:, or a postgres:// URL';
+    return URL.canParse(location) ? null : 'is not a well-formed URL';
+  },
+);
+
+/** 32 bytes as base64url (43 characters), base64 (44) or hexadecimal (64). */
+export const sealingKey: Shape<Uint8Array> = {
+  words: '32 random bytes in base64url, base64 or hexadecimal',
+  read(value, origin) {
+    const written = text.read(value, origin).trim();
+    const bytes = /^[0-9a-f]{64}$/i.test(written)
+      ? Buffer.from(written, 'hex')
+      : /^[\w+/-]{43}=?$/.test(written)
+        ? Buffer.from(written, 'base64url')
+        : null;
+    if (bytes?.length !== 32)
+      throw new Fault('must be 32 random bytes in base64url: openssl rand -base64 32');
+    return bytes;
+  },
+};
+
+export const addressBlock: Shape<string> = judgedText(
+  'an IP address or a block such as `10.0.0.0/8`',
+  (block) =>
+    readAddressBlock(block) === null ? 'must be an IP address, or a block of them such as 10.0.0.0/8' : null,
+);
+
+/** A revision of the mechanism by its date, or (in a module) the profile itself. */
+export const profile: Shape<Profile> = {
+  words: profiles.map(({ revision }) => `\`${revision}\``).join(', '),
+  read(value) {
+    const found =
+      typeof value === 'string' ? profileOf(value) : profiles.find((candidate) => candidate === value);
+    if (found === undefined) {
+      throw new Fault(`must be one of ${profiles.map((known) => known.revision).join(', ')}`);
+    }
+    return found;
+  },
+};
+
+/** A private-use URI scheme such as `cursor`. @see RFC 8252 §7.1 */
+export const scheme: Shape<string> = judgedText('a URI scheme such as `cursor`', (name) =>
+  /^[a-z][a-z0-9+.-]*$/.test(name) ? null : 'must be a URI scheme in lower case, without a colon',
+);
+
+/** A module, by its file; in a configuration file that is a module itself, the thing. */
+export function moduleOr<T>(exported: string, isOne: (value: unknown) => boolean): Shape<string | T> {
+  return {
+    words: `a module that exports \`${exported}\``,
+    read(value, origin) {
+      if (isOne(value)) return value as T;
+      return text.read(value, origin);
+    },
+  };
+}

@@ -1,0 +1,240 @@
+/** Structured settings: from the file, from variables, from elsewhere; and what is said of those that do not exist. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { SettingsError } from '../src/faults.ts';
+import { configurationPage } from '../src/settings/page.ts';
+import { prepare } from '../src/settings/prepare.ts';
+import { resolveSettings } from '../src/settings/resolve.ts';
+import { variableOf } from '../src/settings/settings.ts';
+import { groups, settingNames, table } from '../src/settings/table.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'portcullis-structured-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let files = 0;
+function file(content: unknown, extension = 'json'): string {
+  const name = `file-${++files}.${extension}`;
+  writeFileSync(join(folder, name), typeof content === 'string' ? content : JSON.stringify(content));
+  return name;
+}
+
+type Environment = Readonly<Record<string, string>>;
+
+const inFile = (content: unknown, environment: Environment = {}) =>
+  resolveSettings({ flags: { config: file(content) }, environment, folder });
+
+async function faultsOf(task: Promise<unknown>): Promise<readonly string[]> {
+  const error: unknown = await task.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof SettingsError)) throw new Error('there was no fault', { cause: error });
+  return error.faults;
+}
+
+const greeter = { url: 'http://localhost:3000/mcp', name: 'Greeter', scopes: { greet: 'Greet you' } };
+
+describe('the page', () => {
+  it('docs/configuration.md is what the table says: npm run documents writes it', () => {
+    const page = readFileSync(new URL('../../../docs/configuration.md', import.meta.url), 'utf8');
+    expect(page).toBe(configurationPage());
+  });
+
+  it('has every setting, once', () => {
+    expect(groups.flatMap(({ names }) => names).toSorted()).toEqual(Object.keys(table).toSorted());
+    expect(new Set(settingNames).size).toBe(settingNames.length);
+    for (const name of settingNames) expect(configurationPage()).toContain(`\`${variableOf(name)}\``);
+  });
+
+  it('shows examples that are taken', async () => {
+    const [, json = ''] = /```json\n([\s\S]*?)```/.exec(configurationPage()) ?? [];
+    const secret = file('s'.repeat(64), 'txt');
+    const logo = file('<svg xmlns="http://www.w3.org/2000/svg"/>', 'svg');
+    const config = file(json.replace('/run/secrets/files-server', secret).replace('logo.svg', logo));
+    const { settings } = await prepare({ flags: { config }, environment: {}, folder });
+    expect(settings.resources.map(({ name }) => name)).toEqual(['Notes', 'Files']);
+    expect(settings.clients).toMatchObject([{ client_secret: 's'.repeat(64) }]);
+  });
+});
+
+describe('a variable', () => {
+  it.each<[Environment, object]>([
+    [{ PORTCULLIS_METADATA: 'false' }, { metadata: false }],
+    [{ PORTCULLIS_REGISTRATION: 'false' }, { registration: false }],
+    [{ PORTCULLIS_REGISTRATION: '{"scope":"ceiling"}' }, { registration: { scope: 'ceiling' } }],
+    [
+      { PORTCULLIS_METADATA_DOCUMENTS: '{"hosts":["app.example"]}' },
+      { metadataDocuments: { hosts: ['app.example'] } },
+    ],
+    [{ PORTCULLIS_PRIVATE_USE_SCHEMES: 'cursor, vscode' }, { privateUseSchemes: ['cursor', 'vscode'] }],
+    [{ PORTCULLIS_PRIVATE_USE_SCHEMES: '["cursor"]' }, { privateUseSchemes: ['cursor'] }],
+    [{ PORTCULLIS_LIFETIMES: '{"accessToken":60}' }, { lifetimes: { accessToken: 60 } }],
+    [{ PORTCULLIS_LIMITS: 'false' }, { limits: false }],
+    [{ PORTCULLIS_RESOURCES: JSON.stringify([greeter]) }, { resources: [greeter] }],
+  ])('may hold what is structured: %j', async (environment, expected) => {
+    expect(await resolveSettings({ flags: {}, environment, folder })).toMatchObject(expected);
+  });
+
+  it.each<[Environment, RegExp]>([
+    [{ PORTCULLIS_METADATA: 'no' }, /^PORTCULLIS_METADATA must be true or false$/],
+    [{ PORTCULLIS_LIFETIMES: 'a secret' }, /^PORTCULLIS_LIFETIMES is not well-formed JSON$/],
+    [{ PORTCULLIS_LIFETIMES: '{"code":0}' }, /^PORTCULLIS_LIFETIMES\.code must be a whole number from 1/],
+    [{ PORTCULLIS_TRUSTED_PROXY: '::1' }, /^PORTCULLIS_TRUSTED_PROXY is no setting: did you mean PORTCULLIS_TRUSTED_PROXIES\?$/],
+    [{ PORTCULLIS_DATABSE: 'x' }, /did you mean PORTCULLIS_DATABASE\?$/],
+    [{ PORTCULLIS_COLOUR_OF_SKY: 'x' }, /is no setting: use those that portcullis up --help lists$/],
+    [{ PORTCULLIS_PORT: 'tcp://10.0.0.7:80' }, /^PORTCULLIS_PORT holds the address of a Kubernetes service .* enableServiceLinks/],
+  ])('is refused in one line: %j', async (environment, says) => {
+    const faults = await faultsOf(resolveSettings({ flags: {}, environment, folder }));
+    expect(faults).toEqual([expect.stringMatching(says)]);
+    expect(faults.join()).not.toContain('a secret');
+  }); // biome-ignore format: a table
+
+  it('of another program, of the client or of Kubernetes is none of its business', async () => {
+    const environment = {
+      PORTCULLIS_CREDENTIALS: 'x',
+      PORTCULLIS_SERVICE_HOST: '10.0.0.7',
+      PORTCULLIS_SERVICE_PORT_HTTP: '80',
+      PORTCULLIS_DB_PORT: 'tcp://10.0.0.8:5432',
+      PORTCULLIS_PORT_80_TCP_ADDR: '10.0.0.7',
+      PORTCULIS: 'x',
+    };
+    expect(await resolveSettings({ flags: {}, environment, folder })).toMatchObject({ port: 8484 });
+  });
+});
+
+describe('a secret in the file', () => {
+  const client = { client_id: 'report', grant_types: ['client_credentials'] };
+  const secret = 'kept-elsewhere-0123456789abcdef';
+
+  it('may stand in a file or a variable', async () => {
+    const clients = [
+      { ...client, client_secret: { file: file(`${secret}\n`, 'txt') } },
+      { ...client, client_id: 'other', client_secret: { variable: 'REPORT_SECRET' } },
+    ];
+    const registration = { initialAccessTokens: [{ variable: 'REPORT_SECRET' }] };
+    expect(await inFile({ clients, registration }, { REPORT_SECRET: secret })).toMatchObject({
+      clients: [{ client_secret: secret }, { client_secret: secret }],
+      registration: { initialAccessTokens: [secret] },
+    });
+  });
+
+  it.each<[unknown, RegExp]>([
+    ['short', /^clients\.0\.client_secret \(in the file\) must have at least 22 characters: openssl rand/],
+    [{ variable: 'NOT_SET' }, /names the variable NOT_SET, which is not set$/],
+    [{ file: 'nowhere.txt' }, /names nowhere\.txt, which cannot be read: ENOENT/],
+    [{}, /must be a text, \{ "file": … \} or \{ "variable": … \}$/],
+    [{ variable: 'SHORT', file: 'x' }, /must be a text, \{ "file": … \} or/],
+    [{ variable: 'SHORT' }, /must have at least 22 characters/],
+    [{ env: 'SHORT' }, /client_secret \(in the file\) has no member "env": use file, variable$/],
+    [7, /must be an object/],
+  ])('is refused, and never shown: %j', async (client_secret, says) => {
+    const faults = await faultsOf(inFile({ clients: [{ ...client, client_secret }] }, { SHORT: 'hunter2' }));
+    expect(faults).toEqual([expect.stringMatching(says)]);
+    expect(faults.join()).not.toContain('hunter2');
+  });
+});
+
+describe('members', () => {
+  it('that do not exist are named with the nearest, those that are missing by themselves, all together', async () => {
+    const faults = await faultsOf(
+      inFile({
+        resources: [{ ...greeter, scope: {}, hierachy: {} }, { url: 'https://x.example/mcp' }],
+        clients: [{ client_id: 'a', redirect_uri: ['http://localhost/'] }, { client_name: 'B' }],
+        registration: { managment: true },
+        metadataDocuments: { host: [] },
+        limits: { signins: { burst: 1, perMinute: 1 } },
+        lifetimes: { acessToken: 1, code: 'x' },
+        brand: { accent: { night: '#000000' }, links: [{ label: 'x' }] },
+        metadataDocument: true,
+      }),
+    );
+    expect(faults).toEqual([
+      'resources.0 (in the file) has no member "scope": did you mean scopes?',
+      'resources.0 (in the file) has no member "hierachy": did you mean hierarchy?',
+      'resources.1.name (in the file) must be said',
+      'resources.1.scopes (in the file) must be said',
+      'clients.0 (in the file) has no member "redirect_uri": did you mean redirect_uris?',
+      'clients.1.client_id (in the file) must be said',
+      'registration (in the file) has no member "managment": did you mean management?',
+      'metadataDocuments (in the file) has no member "host": did you mean hosts?',
+      'lifetimes.code (in the file) must be a whole number from 1 to 315360000',
+      'lifetimes (in the file) has no member "acessToken": did you mean accessToken?',
+      'brand.accent (in the file) has no member "night": did you mean light?',
+      'brand.links.0.href (in the file) must be said',
+      'limits (in the file) has no member "signins": did you mean signIns?',
+      'PORTCULLIS_CONFIG has no setting "metadataDocument": did you mean metadataDocuments?',
+    ]);
+  });
+});
+
+describe('the whole', () => {
+  const start = (content: object, environment: Environment = {}) =>
+    prepare({ flags: { config: file(content) }, environment, folder });
+
+  it('is judged together: settings, modules, and what the server says of them', async () => {
+    const faults = await faultsOf(
+      start(
+        {
+          port: 'x',
+          app: 'nowhere.ts',
+          workspaces: file('export const other = 1;', 'mjs'),
+          pages: file('export const pages = { concent: () => "" , consent: 1 };', 'mjs'),
+          resources: [{ ...greeter, url: 'http://LOCALHOST:3000/mcp', requiredScopes: ['great'] }],
+          clients: [
+            {
+              client_id: 'a',
+              client_secret: 's'.repeat(22),
+              grant_types: ['client_credentials'],
+              scope: 'great',
+            },
+          ],
+          metadataDocuments: { hosts: ['https://x'] },
+          brand: { accent: { light: '#ffffff' } },
+        },
+        { PORTCULLIS_BOOTSTRAP_EMAIL: 'a@b.example', PORTCULLIS_BOOTSTRAP_PASSWORD: 'ninechars' },
+      ),
+    );
+    for (const says of [
+      /^PORTCULLIS_PORT \(in the file\) must be a whole number/,
+      /^PORTCULLIS_APP is nowhere\.ts, which cannot be loaded/,
+      /^workspaces is \S+, which must export findWorkspaces$/,
+      /^pages is \S+, which has no page "concent" to replace: did you mean consent\?$/,
+      /^pages is \S+, which must have a function as the page consent$/,
+      /^PORTCULLIS_BOOTSTRAP_PASSWORD must have at least 10 characters$/,
+      /^resources\.0\.resource must be a canonical URI, written as "http:\/\/localhost:3000\/mcp"$/,
+      /^resources\.0\.requiredScopes: great is not one of its scopes$/,
+      /^clients\.0: scope: no resource has "great"$/,
+      /^metadataDocuments\.hosts: "https:\/\/x" is no host/,
+      /^brand\.accent\.light has a contrast of/,
+    ]) {
+      expect(faults).toContainEqual(expect.stringMatching(says));
+    }
+    expect(faults).toHaveLength(11);
+  });
+
+  it('has to protect something', async () => {
+    expect(await faultsOf(start({}))).toEqual([
+      expect.stringMatching(/^PORTCULLIS_APP must name the module .* or resources in the configuration file/),
+    ]);
+    expect((await start({ resources: [greeter] })).application).toBeNull();
+  });
+
+  it('takes hooks from modules, and from a file that is one itself', async () => {
+    const workspaces = file('export const findWorkspaces = async () => [{ id: "w", name: "W" }];', 'mjs');
+    const pages = file('export const pages = { consent: () => "<p>" };', 'mjs');
+    const named = await start({ resources: [greeter], workspaces, pages });
+    expect(await named.findWorkspaces?.('user', 'resource')).toEqual([{ id: 'w', name: 'W' }]);
+    expect(Object.keys(named.pages ?? {})).toEqual(['consent']);
+    const config = file(
+      `export const config = { resources: [${JSON.stringify(greeter)}], workspaces: async () => [], pages: { notice: () => '' } };`,
+      'mjs',
+    );
+    const direct = await prepare({ flags: { config }, environment: {}, folder });
+    expect([await direct.findWorkspaces?.('', ''), Object.keys(direct.pages ?? {})]).toEqual([
+      [],
+      ['notice'],
+    ]);
+  });
+});

@@ -1,0 +1,6 @@
+/** Writes the pages of docs/ that are made from code. `npm run documents` */
+import { writeFileSync } from 'node:fs';
+import { configurationPage } from '../packages/cli/src/settings/page.ts';
+
+writeFileSync(new URL('../docs/configuration.md', import.meta.url), configurationPage());
+console.log('docs/configuration.md');
