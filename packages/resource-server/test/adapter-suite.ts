@@ -2,7 +2,15 @@
 import { findChallenge, OAuthError, parseChallenges, profileA, profileB } from '@portcullis/protocol';
 import { base64url, exportSPKI, importJWK, SignJWT, UnsecuredJWT } from 'jose';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createGuard, type GuardEvent, type GuardOptions, type ResourceOptions } from '../src/index.ts';
+import {
+  createGuard,
+  createHandleSeal,
+  createHandleTable,
+  type GuardEvent,
+  type GuardOptions,
+  type ResourceOptions,
+} from '../src/index.ts';
+import { createHolder, type Holder } from './support/holder.ts';
 import { createIssuer, goodClaims, ISSUER, NOW, RESOURCE, type TestIssuer } from './support/issuer.ts';
 import type { Application, Received, Sent, Start, Started } from './support/server.ts';
 
@@ -364,6 +372,22 @@ export function describeAdapter(name: string, start: Start): void {
         '[S-BEAR-67 S-VAL-3] T093 of a wrong form:',
       );
 
+      it.each([
+        ['a token', () => 'a'.repeat(200_000)],
+        ['a JWT', () => Array.from({ length: 3 }, () => 'a'.repeat(70_000)).join('.')],
+        ['a header of one', () => `${'a'.repeat(200_000)}.e30.AAAA`],
+      ])('T093 of a size beyond all bounds reaches nobody: %s', async (_, make) => {
+        const { send } = await serve();
+        // A server may be quicker than the guard, and close the connection while the rest is being sent.
+        const status = await send(bearer(make())).then(
+          (response) => response.status,
+          () => 431,
+        );
+        expect([401, 431]).toContain(status);
+        expect(reached).toEqual([]);
+        expect((await send(bearer(await issuer.token()))).status).toBe(200);
+      });
+
       it('T088 keeps the issuers of two resources apart', async () => {
         const other = await createIssuer('https://other.example');
         const { send } = await serve({
@@ -436,6 +460,95 @@ export function describeAdapter(name: string, start: Start): void {
       function craftRaw(header: string): Promise<string> {
         return signRaw(issuer, header, Buffer.from(JSON.stringify(goodClaims(ISSUER))));
       }
+    });
+
+    describe('a token that is bound to a key', () => {
+      const dpop = { nonces: { secret: new Uint8Array(32).fill(1) } };
+      let holder: Holder;
+      let token: string;
+
+      beforeAll(async () => {
+        holder = await createHolder();
+        token = await issuer.token({ cnf: { jkt: holder.thumbprint } });
+      });
+
+      const sent = (...proofs: string[]): Sent => ({
+        method: 'POST',
+        headers: [
+          ['authorization', `DPoP ${token}`],
+          ['origin', 'https://app.example'],
+          ...proofs.map((proof) => ['dpop', proof] as const),
+        ],
+      });
+
+      function expectUnproven(response: Received, error: string): void {
+        expect([response.status, response.json['error']]).toEqual([401, error]);
+        const challenges = parseChallenges(response.headers.get('www-authenticate'));
+        expect(findChallenge(challenges, 'DPoP')?.parameters.get('error')).toBe(error);
+        expect(reached).toEqual([]);
+      }
+
+      it('[X-DPOP-6 X-DPOP-10] is admitted with a proof that holds the nonce it was told, and once', async () => {
+        const { send } = await serve({ dpop });
+        const first = await send(sent(await holder.prove(token)));
+        expectUnproven(first, 'use_dpop_nonce');
+        const nonce = first.headers.get('dpop-nonce') ?? '';
+        expect(first.headers.get('access-control-expose-headers')).toContain('DPoP-Nonce');
+        const proof = await holder.prove(token, { nonce });
+        const admitted = await send(sent(proof));
+        expect([admitted.status, admitted.headers.get('dpop-nonce')]).toEqual([200, nonce]);
+        expect(admitted.json['principal']).toMatchObject({ subject: 'alice' });
+        expect(admitted.text).not.toContain(proof);
+        expect(admitted.text).not.toContain(token);
+        reached = [];
+        expectUnproven(await send(sent(proof)), 'invalid_dpop_proof');
+      });
+
+      it('[X-DPOP-6 X-DPOP-8 X-DPOP-9] is refused without a proof, with two, with that of another, and as a plain one', async () => {
+        const { send } = await serve({ dpop: {} });
+        const thief = await createHolder();
+        expectUnproven(await send(sent()), 'invalid_dpop_proof');
+        const two = await Promise.all([holder.prove(token), holder.prove(token)]);
+        expectUnproven(await send(sent(...two)), 'invalid_dpop_proof');
+        expectUnproven(await send(sent(await thief.prove(token))), 'invalid_dpop_proof');
+        expectUnproven(await send(sent(await holder.prove(token, { htm: 'GET' }))), 'invalid_dpop_proof');
+        expectRefusal(await send(bearer(token, ['dpop', await holder.prove(token)])), 401, 'invalid_token');
+        expect((await send(sent(await holder.prove(token)))).status).toBe(200);
+      });
+    });
+
+    describe('handles', () => {
+      /** Opens a handle, or finds what stands behind one: in a table of this process, and sealed. */
+      function keeping(): Application {
+        const table = createHandleTable<string>();
+        const seal = createHandleSeal(new Uint8Array(32).fill(3));
+        return async ({ body, principal }) => {
+          const { open, find, sealed } = JSON.parse(body);
+          const json = (status: number, value: unknown) => ({ status, body: JSON.stringify(value) });
+          if (open !== undefined)
+            return json(200, { find: table.open(principal, open), sealed: await seal.seal(principal, open) });
+          const found =
+            sealed === undefined ? table.find(principal, find) : await seal.unseal(principal, sealed);
+          return found ? json(200, { found }) : json(404, {});
+        };
+      }
+
+      it.each([
+        ['another person by the same client', { sub: 'bob' }],
+        ['the same person by another client', { client_id: 'other' }],
+      ])('[S-SESS-42] T101 are found for whoever opened them, and not for %s', async (_, claims) => {
+        const { send } = await serve({}, keeping());
+        const [hers, theirs] = await Promise.all([issuer.token(), issuer.token(claims)]);
+        const post = (token: string, body: unknown): Promise<Received> =>
+          send({ method: 'POST', body: JSON.stringify(body), ...bearer(token) });
+        const { find, sealed } = JSON.parse((await post(hers, { open: 'her notes' })).text);
+        for (const handle of [{ find }, { sealed }]) {
+          const stolen = await post(theirs, handle);
+          expect([stolen.status, stolen.text]).toEqual([404, '{}']);
+          const own = await post(hers, handle);
+          expect([own.status, JSON.parse(own.text)]).toEqual([200, { found: 'her notes' }]);
+        }
+      });
     });
 
     describe('scopes', () => {
@@ -1031,6 +1144,21 @@ export function describeAdapter(name: string, start: Start): void {
         expect(response.text).not.toContain('secret detail');
         expect(events).toMatchObject([{ type: 'request.failed', cause }]);
         expect(reached).toEqual([]);
+      });
+
+      it('T098 an application that throws ends its own request alone', async () => {
+        const cause = new Error('mine');
+        let isBroken = true;
+        const { send } = await serve({}, (seen) => {
+          if (isBroken) throw cause;
+          return echo(seen);
+        });
+        const sent = bearer(await issuer.token());
+        // Where nobody but the caller could answer, the caller gets the error.
+        const ended = await send(sent).catch((error: unknown) => error);
+        expect(ended === cause || (ended as Received).status === 500).toBe(true);
+        isBroken = false;
+        expect((await send(sent)).status).toBe(200);
       });
 
       it('T097 a rule that names no proper scope gives 500, and no broken challenge', async () => {

@@ -1,18 +1,17 @@
 /** Stores of proofs: the laws that each of them must keep, and guards in processes of their own that share one. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
-import { calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Postgres, startPostgres } from '../../../tests/support/postgres.ts';
 import { postgresReplays, sqliteReplays } from '../src/dpop/sql-replays.ts';
 import { createReplayMemory, type ReplayStore } from '../src/index.ts';
-import { createIssuer, NOW, RESOURCE, type TestIssuer } from './support/issuer.ts';
+import { createHolder } from './support/holder.ts';
+import { createIssuer, NOW, type TestIssuer } from './support/issuer.ts';
 
 let folder: string;
 let postgres: Postgres;
@@ -146,11 +145,12 @@ describe.each([
     const issuer = await createIssuer();
     const location = await place();
     const ports = await Promise.all([start(issuer, location), start(issuer, location)]);
-    const send = await createHolder(issuer);
+    const holder = await createHolder();
+    const token = await issuer.token({ cnf: { jkt: holder.thumbprint } });
     for (let round = 0; round < 5; round += 1) {
-      const proof = await send.prove();
+      const proof = await holder.prove(token, { htm: 'GET' });
       const statuses = await Promise.all(
-        Array.from({ length: 20 }, (_, index) => send.to(ports[index % 2] ?? 0, proof)),
+        Array.from({ length: 20 }, (_, index) => ask(ports[index % 2] ?? 0, token, proof)),
       );
       expect(statuses.toSorted()).toEqual([200, ...Array.from({ length: 19 }, () => 401)]);
     }
@@ -171,22 +171,7 @@ async function start(issuer: TestIssuer, location: string): Promise<number> {
   });
 }
 
-async function createHolder(issuer: TestIssuer): Promise<{
-  prove(): Promise<string>;
-  to(port: number, proof: string): Promise<number>;
-}> {
-  const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
-  const jwk = await exportJWK(publicKey);
-  const token = await issuer.token({ cnf: { jkt: await calculateJwkThumbprint(jwk) } });
-  const ath = createHash('sha256').update(token).digest('base64url');
-  return {
-    prove: () =>
-      new SignJWT({ jti: crypto.randomUUID(), htm: 'GET', htu: RESOURCE, iat: NOW, ath })
-        .setProtectedHeader({ alg: 'ES256', typ: 'dpop+jwt', jwk })
-        .sign(privateKey),
-    async to(port, proof) {
-      const headers = { authorization: `DPoP ${token}`, dpop: proof };
-      return (await fetch(`http://127.0.0.1:${port}/mcp`, { headers })).status;
-    },
-  };
+async function ask(port: number, token: string, proof: string): Promise<number> {
+  const headers = { authorization: `DPoP ${token}`, dpop: proof };
+  return (await fetch(`http://127.0.0.1:${port}/mcp`, { headers })).status;
 }

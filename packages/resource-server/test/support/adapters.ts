@@ -98,6 +98,7 @@ export const startHono: Start = async (guard, application) => {
 
 export const startGuardedHono: Start = async (guard, application) => {
   const app = new Hono();
+  app.onError(forHono.refusals(guard));
   app.use(forHono.publish(guard));
   const handler = forHono.guarded(guard, (context: Context, principal) =>
     answer(application, context.req.raw, principal),
