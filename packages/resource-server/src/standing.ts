@@ -22,6 +22,8 @@ export const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
 /** A token that was found good, and what follows from it for every request that presents it. */
 export class Standing {
   readonly resource: ProtectedResource;
+  /** The token itself: for its own authorization server, to be exchanged, and for nobody else. */
+  readonly token: string;
   readonly claims: VerifiedClaims;
   readonly principal: Principal;
   /** Scopes granted and implied. */
@@ -37,9 +39,10 @@ export class Standing {
     { claims, freshUntil }: VerifiedToken,
     resource: ProtectedResource,
     scopes: HeldScopes,
-    binding: Binding | null,
+    { token, binding }: { readonly token: string; readonly binding: Binding | null },
   ) {
     this.resource = resource;
+    this.token = token;
     this.claims = claims;
     this.held = scopes.held;
     this.binding = binding;
@@ -111,7 +114,8 @@ export function createStandings(configuration: Configuration): Standings {
     if (presented.scheme === 'Bearer' && dpop?.required === true) throw unbound('plain tokens are not taken');
     const keep = (found: VerifiedToken): Standing => {
       const scopes = readScopes(found.claims, resource);
-      const standing = new Standing(found, resource, scopes, bindingOf(found.claims, presented));
+      const binding = bindingOf(found.claims, presented);
+      const standing = new Standing(found, resource, scopes, { token: presented.token, binding });
       if (field !== null && rememberedTokens > 0 && standing.freshUntil > now) memory.keep(field, standing);
       return standing;
     };

@@ -1,6 +1,6 @@
 /** Verifies JWT access tokens against the keys of their issuer, on the spot. */
 import { OAuthError } from '@portcullis/protocol/errors';
-import { issuerFault, serverMetadataUrls } from '@portcullis/protocol/issuer';
+import { issuerFault } from '@portcullis/protocol/issuer';
 import { ConfigurationError } from '../configuration-error.ts';
 import type { VerifiedClaims } from '../principal.ts';
 import type { TokenExpectation, TokenVerifier, VerifiedToken } from '../verifier.ts';
@@ -14,7 +14,14 @@ import {
   type KeySource,
 } from './key-source.ts';
 import { ALGORITHMS, type Algorithm, type KeySet, type PublicKeys, readKeySet } from './public-keys.ts';
-import { askJson, defaultRemoteLimits, type Fetch, isTrustworthy, type RemoteLimits } from './remote.ts';
+import {
+  askJson,
+  defaultRemoteLimits,
+  type Fetch,
+  findPublished,
+  isTrustworthy,
+  type RemoteLimits,
+} from './remote.ts';
 
 export interface JwtVerifierOptions extends ForeignTokens {
   readonly [dangerouslyTakeTypes]?: readonly string[];
@@ -115,7 +122,7 @@ function sourceOf({
   };
   const load = async (): Promise<KeySet> => {
     if (jwks !== undefined) return withDeadline(jwks(), remote.timeout);
-    return (await askJson(jwksUri ?? (await findKeysUri(issuer, remote)), remote)) as KeySet;
+    return (await askJson(jwksUri ?? (await findPublished(issuer, 'jwks_uri', remote)), remote)) as KeySet;
   };
   return createKeySource(async () => usableKeys(await load(), algorithms), limits);
 }
@@ -134,22 +141,4 @@ function usableKeys(set: KeySet, algorithms: readonly Algorithm[]): PublicKeys {
   const keys = readKeySet(set, algorithms);
   if (keys === null) throw new Error('the key set holds no public key for the algorithms allowed');
   return keys;
-}
-
-/** The `jwks_uri` of the issuer's metadata, whose issuer MUST be the one that was asked. @see RFC 8414 §3.3 */
-async function findKeysUri(issuer: string, remote: RemoteLimits): Promise<string> {
-  let failure: unknown = null;
-  for (const url of serverMetadataUrls(issuer, ['oauth', 'oidc'])) {
-    try {
-      const metadata = (await askJson(url, remote)) as Record<string, unknown> | null;
-      const { issuer: named, jwks_uri: uri } = metadata ?? {};
-      if (named !== issuer) throw new Error('the metadata names another issuer');
-      if (typeof uri !== 'string' || !isTrustworthy(uri))
-        throw new Error('the metadata has no https jwks_uri');
-      return uri;
-    } catch (error) {
-      failure = error;
-    }
-  }
-  throw new Error('the metadata of the issuer cannot be had', { cause: failure });
 }

@@ -1,4 +1,5 @@
 /** Asking an authorization server for a JSON document: within bounds of time and size, and never by redirect. */
+import { serverMetadataUrls } from '@portcullis/protocol/issuer';
 import { isSecureUrl, readWebUrl } from '@portcullis/protocol/web-url';
 
 /** What `fetch` must be able to do here. */
@@ -28,12 +29,7 @@ export function isTrustworthy(url: string): boolean {
  * @throws Error for any other status, a redirect, a body that is too long or no JSON, or when it takes too long.
  */
 export async function askJson(url: string, limits: RemoteLimits, init: RequestInit = {}): Promise<unknown> {
-  const response = await limits.fetch(url, {
-    ...init,
-    redirect: 'error',
-    signal: AbortSignal.timeout(limits.timeout),
-    headers: { accept: 'application/json', ...init.headers },
-  });
+  const response = await ask(url, limits, init);
   if (response.status !== 200) {
     await response.body?.cancel();
     throw new Error(`${url} answered ${response.status}`);
@@ -41,7 +37,46 @@ export async function askJson(url: string, limits: RemoteLimits, init: RequestIn
   return JSON.parse(await readText(response));
 }
 
-async function readText(response: Response): Promise<string> {
+/** An answer of any status, whose body is still to be read. @throws Error for a redirect, or when it takes too long. */
+export function ask(
+  url: string,
+  { fetch, timeout }: RemoteLimits,
+  { headers, ...init }: RequestInit,
+): Promise<Response> {
+  return fetch(url, {
+    ...init,
+    redirect: 'error',
+    signal: AbortSignal.timeout(timeout),
+    headers: { accept: 'application/json', ...headers },
+  });
+}
+
+/**
+ * The URL of an endpoint from the issuer's metadata, whose issuer MUST be the one that was asked.
+ * @see RFC 8414 §3.3
+ */
+export async function findPublished(
+  issuer: string,
+  member: 'jwks_uri' | 'token_endpoint',
+  limits: RemoteLimits,
+): Promise<string> {
+  let failure: unknown = null;
+  for (const url of serverMetadataUrls(issuer, ['oauth', 'oidc'])) {
+    try {
+      const metadata = ((await askJson(url, limits)) ?? {}) as Readonly<Record<string, unknown>>;
+      if (metadata['issuer'] !== issuer) throw new Error('the metadata names another issuer');
+      const endpoint = metadata[member];
+      if (typeof endpoint === 'string' && isTrustworthy(endpoint)) return endpoint;
+      throw new Error(`the metadata has no https ${member}`);
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw new Error('the metadata of the issuer cannot be had', { cause: failure });
+}
+
+/** @throws Error when the body is too long or no UTF-8. */
+export async function readText(response: Response): Promise<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let text = '';
   let bytes = 0;

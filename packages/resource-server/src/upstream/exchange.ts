@@ -1,0 +1,88 @@
+/** Token exchange as a protected server asks for it: one question to its authorization server, and the answer understood. */
+import { type OAuthError, unavailable } from '@portcullis/protocol/errors';
+import { salvageScopes } from '@portcullis/protocol/scopes';
+import { readTokenExchangeResponse, tokenExchangeForm } from '@portcullis/protocol/token-exchange';
+import { ask, findPublished, type RemoteLimits, readText } from '../tokens/remote.ts';
+import type { createProof } from './authentication.ts';
+import { type UpstreamToken, type UpstreamWant, understandRefusal } from './upstream-token.ts';
+
+/**
+ * Exchanges an access token.
+ * @param subjectToken as the client sent it: it goes to the server that issued it, and nowhere else
+ * @throws OAuthError as `understandRefusal` makes it
+ */
+export type Exchange = (subjectToken: string, want: UpstreamWant) => Promise<UpstreamToken>;
+
+export interface ExchangeSettings {
+  readonly issuer: string;
+  /** Found in the issuer's metadata when `null`. */
+  readonly endpoint: string | null;
+  readonly remote: RemoteLimits;
+  readonly prove: ReturnType<typeof createProof>;
+  /** Epoch seconds. */
+  readonly clock: () => number;
+}
+
+/** @see RFC 8693 §2 */
+export function createExchange({ issuer, endpoint, remote, prove, clock }: ExchangeSettings): Exchange {
+  let found: string | null = endpoint;
+  return async (subjectToken, { thirdParty = null, scopes = [] }) => {
+    const response = await send(subjectToken, { audience: thirdParty, scopes }).catch((error: unknown) => {
+      throw unavailable('the token endpoint cannot be reached', undefined, error);
+    });
+    const body = await readText(response).then(parse, (error: unknown) => {
+      throw unavailable('the answer of the token endpoint cannot be read', undefined, error);
+    });
+    if (response.status !== 200) throw understandFailure(response, body);
+    return understandToken(body, scopes, clock());
+  };
+
+  async function send(
+    subjectToken: string,
+    target: Pick<Parameters<typeof tokenExchangeForm>[0], 'audience' | 'scopes'>,
+  ): Promise<Response> {
+    found ??= await findPublished(issuer, 'token_endpoint', remote);
+    const { parameters, headers } = await prove();
+    const form = tokenExchangeForm({ subjectToken, ...target });
+    for (const [name, value] of Object.entries(parameters)) form.set(name, value);
+    return ask(found, remote, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
+      body: form.toString(),
+    });
+  }
+}
+
+/** JSON, or `null` for anything else. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** If `scope` is left out, the token is good for what was asked for. @see RFC 8693 §2.2.1 */
+function understandToken(json: unknown, wanted: readonly string[], now: number): UpstreamToken {
+  const reading = readTokenExchangeResponse(json);
+  if ('faults' in reading) throw understandRefusal(reading.faults.join('; '));
+  const { access_token: accessToken, token_type: tokenType, expires_in: lifetime, scope } = reading.document;
+  return Object.freeze({
+    accessToken,
+    tokenType,
+    expiresAt: lifetime === undefined ? null : now + lifetime,
+    scopes: Object.freeze(scope === undefined ? wanted : salvageScopes(scope)),
+  });
+}
+
+/** Seconds that anybody waits at most before asking again. */
+const LONGEST_WAIT = 60;
+
+function understandFailure({ status, headers }: Response, json: unknown): OAuthError {
+  const { error } = (json ?? {}) as { readonly error?: unknown };
+  const isOutage = status === 429 || status >= 500;
+  const wait = Number(headers.get('retry-after') ?? Number.NaN);
+  const retryAfter = wait >= 1 ? Math.min(Math.ceil(wait), LONGEST_WAIT) : undefined;
+  if (isOutage) return understandRefusal('temporarily_unavailable', retryAfter);
+  return understandRefusal(typeof error === 'string' ? error : `status ${status}`);
+}
