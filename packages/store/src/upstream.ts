@@ -10,7 +10,7 @@ import type {
 } from '@portcullis/authorization-server/ports';
 import type { Database, Steps } from './database.ts';
 import { readJson } from './json.ts';
-import { sql } from './sql.ts';
+import { type Query, sql } from './sql.ts';
 import { createDataKeyStore } from './upstream-keys.ts';
 
 interface DepartureRow {
@@ -38,6 +38,7 @@ interface BondRow {
   readonly scopes: string;
   readonly expires_at: number | null;
   readonly is_renewable: number;
+  readonly renew_from: number | null;
   readonly checked_at: number;
   readonly version: number;
   readonly lease_holder: string | null;
@@ -136,17 +137,31 @@ function* addPerson({ issuer, subject }: PersonRecord, account: AccountRecord): 
 
 type BondStore = Pick<
   UpstreamStore,
-  'bindTransaction' | 'findBond' | 'listBonds' | 'noteBondAlive' | 'endBond' | 'countBondsWith'
+  | 'bindTransaction'
+  | 'saveEndedBond'
+  | 'hasBonds'
+  | 'findBond'
+  | 'listBonds'
+  | 'noteBondAlive'
+  | 'endBond'
+  | 'countBondsWith'
 >;
 
 function createBondStore(database: Database): BondStore {
   return {
     bindTransaction: (transactionId, bond) =>
       database.fact({ steps: () => bind(transactionId, bond), postgres: { lock: null } }),
+    async saveEndedBond(bond) {
+      await database.change(insertBond(bond));
+    },
+    async hasBonds() {
+      const rows = await database.read(sql`SELECT 1 AS one FROM bonds WHERE ended_at IS NULL LIMIT 1`);
+      return rows.length > 0;
+    },
     async findBond(grantId) {
       const [row] = await database.read<BondRow>(
         sql`SELECT grant_id, account_id, third_party, issuer, subject, name, sealed_tokens, data_key_id, scopes, expires_at,
-            is_renewable, checked_at, version, lease_holder, lease_until, created_at, ended_at, end_reason, due_at, farewells
+            is_renewable, renew_from, checked_at, version, lease_holder, lease_until, created_at, ended_at, end_reason, due_at, farewells
           FROM bonds WHERE grant_id = ${grantId}`,
       );
       return row === undefined ? null : readBond(row);
@@ -154,7 +169,7 @@ function createBondStore(database: Database): BondStore {
     async listBonds(accountId) {
       const rows = await database.read<BondRow>(
         sql`SELECT grant_id, account_id, third_party, issuer, subject, name, sealed_tokens, data_key_id, scopes, expires_at,
-            is_renewable, checked_at, version, lease_holder, lease_until, created_at, ended_at, end_reason, due_at, farewells
+            is_renewable, renew_from, checked_at, version, lease_holder, lease_until, created_at, ended_at, end_reason, due_at, farewells
           FROM bonds WHERE account_id = ${accountId} AND ended_at IS NULL ORDER BY created_at, grant_id`,
       );
       return rows.map(readBond);
@@ -180,14 +195,18 @@ function* bind(transactionId: string, bond: BondRecord): Steps<boolean> {
   const bound = yield sql`UPDATE transactions SET account_id = ${bond.accountId}, bond = ${bond.grantId}
     WHERE id = ${transactionId} RETURNING 1 AS one`;
   if (bound.length === 0) return false;
-  yield sql`INSERT INTO bonds (grant_id, account_id, third_party, issuer, subject, name, sealed_tokens, data_key_id, scopes,
-      expires_at, is_renewable, checked_at, version, lease_holder, lease_until, created_at, ended_at, end_reason, due_at,
+  yield insertBond(bond);
+  return true;
+}
+
+function insertBond(bond: BondRecord): Query {
+  return sql`INSERT INTO bonds (grant_id, account_id, third_party, issuer, subject, name, sealed_tokens, data_key_id, scopes,
+      expires_at, is_renewable, renew_from, checked_at, version, lease_holder, lease_until, created_at, ended_at, end_reason, due_at,
       farewells)
     VALUES (${bond.grantId}, ${bond.accountId}, ${bond.thirdParty}, ${bond.issuer}, ${bond.subject}, ${bond.name},
       ${bond.sealedTokens}, ${bond.dataKeyId}, ${JSON.stringify(bond.scopes)}, ${bond.expiresAt},
-      ${Number(bond.isRenewable)}, ${bond.checkedAt}, ${bond.version}, ${bond.leaseHolder}, ${bond.leaseUntil},
+      ${Number(bond.isRenewable)}, ${bond.renewFrom}, ${bond.checkedAt}, ${bond.version}, ${bond.leaseHolder}, ${bond.leaseUntil},
       ${bond.createdAt}, ${bond.endedAt}, ${bond.endReason}, ${bond.dueAt}, ${bond.farewells})`;
-  return true;
 }
 
 function* end(grantId: string, version: number, reason: BondEnd, at: number): Steps<boolean> {
@@ -222,10 +241,10 @@ function createRenewalStore(database: Database): RenewalStore {
 }
 
 /** A bond that ended while it was being renewed is kept with its new tokens: those are the ones to revoke. */
-function renewal(grantId: string, holder: string, renewed: RenewedBond) {
+function renewal(grantId: string, holder: string, renewed: RenewedBond): Query {
   return sql`UPDATE bonds SET sealed_tokens = ${renewed.sealedTokens}, data_key_id = ${renewed.dataKeyId},
       scopes = ${JSON.stringify(renewed.scopes)}, expires_at = ${renewed.expiresAt},
-      is_renewable = ${Number(renewed.isRenewable)}, checked_at = ${renewed.checkedAt}, version = version + 1,
+      is_renewable = ${Number(renewed.isRenewable)}, renew_from = ${renewed.renewFrom}, checked_at = ${renewed.checkedAt}, version = version + 1,
       lease_holder = NULL, lease_until = NULL,
       due_at = CASE WHEN ended_at IS NULL THEN due_at ELSE ended_at END
     WHERE grant_id = ${grantId} AND lease_holder = ${holder} RETURNING 1 AS one`;
@@ -270,7 +289,7 @@ function* claim(now: number, until: number, limit: number): Steps<readonly BondR
     WHERE due_at <= ${now} AND grant_id IN
       (SELECT grant_id FROM bonds WHERE due_at <= ${now} AND ended_at IS NOT NULL ORDER BY due_at LIMIT ${limit})
     RETURNING grant_id, account_id, third_party, issuer, subject, name, sealed_tokens, data_key_id, scopes, expires_at,
-      is_renewable, checked_at, version, lease_holder, lease_until, created_at, ended_at, end_reason, due_at, farewells`;
+      is_renewable, renew_from, checked_at, version, lease_holder, lease_until, created_at, ended_at, end_reason, due_at, farewells`;
   return (claimed as readonly BondRow[]).map(readBond);
 }
 
@@ -306,6 +325,7 @@ function readBond(row: BondRow): BondRecord {
     scopes: readJson(row.scopes),
     expiresAt: row.expires_at,
     isRenewable: row.is_renewable === 1,
+    renewFrom: row.renew_from,
     checkedAt: row.checked_at,
     version: row.version,
     leaseHolder: row.lease_holder,

@@ -34,7 +34,7 @@ import { createStore } from '../src/store.ts';
 
 /** Whole tables that a statement may go through: they stay small, or it stops at the first row. */
 const MAY_SCAN =
-  /SCAN (signing_keys|data_keys|accounts USING COVERING INDEX|CONSTANT ROW|clients USING (COVERING )?INDEX clients_unused)/;
+  /SCAN (signing_keys|data_keys|bonds USING INDEX bonds_by_account|accounts USING COVERING INDEX|CONSTANT ROW|clients USING (COVERING )?INDEX clients_unused)/;
 /** What lives for minutes is gone through when a client is removed, which is rare. */
 const REMOVAL = /^DELETE FROM (transactions|codes) WHERE client_id = \?$/;
 
@@ -168,6 +168,8 @@ async function doEverythingUpstream(store: AuthorizationStore): Promise<void> {
   await store.findPerson('issuer', 'subject');
   await store.findPersonOf(account.id);
   await store.bindTransaction(transaction.id, bond);
+  await store.saveEndedBond(newBond({ endedAt: NOW }));
+  await store.hasBonds();
   await store.findBond(bond.grantId);
   await store.listBonds(bond.accountId);
   await store.noteBondAlive(bond.grantId, NOW);

@@ -71,6 +71,8 @@ export interface BondRecord {
   readonly expiresAt: number | null;
   /** Whether a refresh token renews it. */
   readonly isRenewable: boolean;
+  /** From then on it is renewed, ahead of its expiry; `null`: only when it turns out not to be active. */
+  readonly renewFrom: number | null;
   /** When it was last known to be alive. */
   readonly checkedAt: number;
   /** Rises with each renewal. */
@@ -91,7 +93,7 @@ export interface BondRecord {
 /** What a renewal brought. */
 export type RenewedBond = Pick<
   BondRecord,
-  'sealedTokens' | 'dataKeyId' | 'scopes' | 'expiresAt' | 'isRenewable' | 'checkedAt'
+  'sealedTokens' | 'dataKeyId' | 'scopes' | 'expiresAt' | 'isRenewable' | 'renewFrom' | 'checkedAt'
 >;
 
 /** A key that seals what belongs to third parties, itself sealed under the sealing key. */
@@ -126,6 +128,10 @@ export interface UpstreamStore {
    * kept then
    */
   bindTransaction(transactionId: string, bond: BondRecord): Promise<boolean>;
+  /** Keeps a bond that has ended already: so that its tokens are revoked at the third party. */
+  saveEndedBond(bond: BondRecord): Promise<void>;
+  /** Whether any bond stands. */
+  hasBonds(): Promise<boolean>;
   findBond(grantId: string): Promise<BondRecord | null>;
   /** The bonds of an account that stand. */
   listBonds(accountId: string): Promise<readonly BondRecord[]>;

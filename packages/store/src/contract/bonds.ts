@@ -30,7 +30,7 @@ export function describeBonds(store: StoreOfTest): void {
         description: 'one that expires never and is called nothing',
         given: { expiresAt: null, name: null, scopes: [] },
       },
-      { description: 'one that nothing renews', given: { isRenewable: false } },
+      { description: 'one that nothing renews', given: { isRenewable: false, renewFrom: null } },
     ])('keeps $description whole, and notes it in its transaction', async ({ given }) => {
       const transaction = newTransaction();
       await store().openTransaction(transaction);
@@ -43,6 +43,16 @@ export function describeBonds(store: StoreOfTest): void {
         accountId: bond.accountId,
         bond: bond.grantId,
       });
+    });
+
+    it('knows whether any bond stands, and keeps one that has ended for its farewell', async () => {
+      const ended = newBond({ endedAt: NOW, endReason: 'lapsed', dueAt: NOW });
+      await store().saveEndedBond(ended);
+      expect(await store().hasBonds()).toBe(false);
+      expect(await store().findBond(ended.grantId)).toEqual(ended);
+      expect(await store().claimFarewells(NOW, NOW + 60, 5)).toMatchObject([{ grantId: ended.grantId }]);
+      await keepBond(store());
+      expect(await store().hasBonds()).toBe(true);
     });
 
     it('keeps no bond of a transaction that is gone', async () => {

@@ -46,6 +46,7 @@ export function newBond(changes: Partial<BondRecord> = {}): BondRecord {
     scopes: ['repo', 'read:user'],
     expiresAt: NOW + 3600,
     isRenewable: true,
+    renewFrom: NOW + 3540,
     checkedAt: NOW,
     version: 1,
     leaseHolder: null,
@@ -66,6 +67,7 @@ export function newRenewal(changes: Partial<RenewedBond> = {}): RenewedBond {
     scopes: ['repo'],
     expiresAt: NOW + 7200,
     isRenewable: true,
+    renewFrom: NOW + 7140,
     checkedAt: NOW + 10,
     ...changes,
   };

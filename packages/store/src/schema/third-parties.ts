@@ -45,6 +45,7 @@ export function thirdParties({ text, integer, bytes, table }: Dialect): readonly
       scopes ${text} NOT NULL,
       expires_at ${integer},
       is_renewable ${integer} NOT NULL,
+      renew_from ${integer},
       checked_at ${integer} NOT NULL,
       version ${integer} NOT NULL,
       lease_holder ${text},
