@@ -1,5 +1,6 @@
 /** The sealing key: given, read from a file, or made once and kept in a file that only its owner can read. */
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { link, open, readFile, stat, unlink } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { AuthorizationStore } from '@portcullis/authorization-server/ports';
@@ -50,12 +51,24 @@ const LOST =
 
 /**
  * The key of these settings, which must exist: for commands that work on what is there.
+ * @param otherwise `or none`: a file that is missing is no fault
  * @throws SettingsError naming the setting
  */
-export async function findExistingKey(settings: Settings, folder: string): Promise<Uint8Array> {
+export async function findExistingKey(settings: Settings, folder: string): Promise<Uint8Array>;
+export async function findExistingKey(
+  settings: Settings,
+  folder: string,
+  otherwise: 'or none',
+): Promise<Uint8Array | null>;
+export async function findExistingKey(
+  settings: Settings,
+  folder: string,
+  otherwise?: 'or none',
+): Promise<Uint8Array | null> {
   if (settings.key !== null) return settings.key;
-  const found = await readKeyFile(settings.keyFile ?? DEFAULT_FILE, folder, { title: titleOf('keyFile') });
-  return found.bytes;
+  const file = settings.keyFile ?? DEFAULT_FILE;
+  if (otherwise === 'or none' && !existsSync(resolve(folder, file))) return null;
+  return (await readKeyFile(file, folder, { title: titleOf('keyFile') })).bytes;
 }
 
 /**

@@ -63,7 +63,7 @@ describe('beside a server', () => {
     const newKeyFile = join(folder, 'new.key');
     const resealed = await run(folder, 'reseal', '--new-key-file', newKeyFile, ...place);
     expect(resealed).toMatchObject({ code: 0, errors: '' });
-    expect(resealed.output).toContain('2 keys are sealed under the key in');
+    expect(resealed.output).toContain('2 keys are sealed under the new sealing key, in');
     expect(statSync(newKeyFile).mode & 0o777).toBe(0o600);
     expect(resealed.output).not.toContain(readFileSync(newKeyFile, 'utf8').trim());
     expect(await published()).toContain(first.id);
@@ -76,6 +76,34 @@ describe('beside a server', () => {
     expect(await run(folder, 'rotate', '--compromised', ...newPlace)).toMatchObject({ code: 0 });
     const after = JSON.parse((await run(folder, 'list', '--json', ...newPlace)).output);
     expect(after).toMatchObject([{ state: 'signing', opens: true }]);
+  });
+});
+
+describe('a sealing key that is lost', () => {
+  it('keeps the server from starting, until the keys that it opened are given up', async () => {
+    const portcullis = await startPortcullis();
+    const keyFile = portcullis.database.replace('portcullis.db', 'portcullis.key');
+    const place = ['--database', portcullis.database, '--key-file', keyFile];
+    const before = JSON.parse((await run(folder, 'list', '--json', ...place)).output);
+    expect(await run(folder, 'discard', '--yes', ...place)).toMatchObject({
+      code: 0,
+      output: expect.stringContaining('nothing is to be given up'),
+    });
+    rmSync(keyFile);
+    await expect(portcullis.restart()).rejects.toThrow(/KEY_FILE is \S+, which is missing.*keys discard/s);
+    expect(existsSync(keyFile)).toBe(false);
+
+    const asked = await run(folder, 'discard', ...place);
+    expect([asked.code, asked.output]).toEqual([1, '']);
+    expect(asked.errors).toContain(`does not open ${before[0].id}. Look for the right one first; --yes`);
+    expect((await run(folder, 'discard', '--yes', ...place)).output).toBe(
+      'One key is gone. The next start makes a new one.\n',
+    );
+    await portcullis.restart();
+    const after = JSON.parse((await run(folder, 'list', '--json', ...place)).output);
+    expect(after).toMatchObject([{ state: 'signing', opens: true }]);
+    expect(after[0].id).not.toBe(before[0].id);
+    await portcullis.stop();
   });
 });
 

@@ -2,6 +2,7 @@
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { KeyRecord } from '@portcullis/authorization-server/ports';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type FoundKey, findSealingKey } from '../src/sealing-key.ts';
 import { resolveSettings } from '../src/settings/resolve.ts';
@@ -71,6 +72,19 @@ describe('a key file', () => {
     await expect(find({ keyFile: 'file/my.key' })).rejects.toThrow(
       /^PORTCULLIS_KEY_FILE is file\/my\.key, which cannot be used: ENOTDIR/,
     );
+  });
+});
+
+describe('a key file that was lost', () => {
+  it('is not made anew where something is sealed: the start is refused, and nothing is written', async () => {
+    const settings = await resolveSettings({ flags: { keyFile: 'my.key' }, environment: {}, folder });
+    const sealed = { listKeys: async () => [{} as KeyRecord] };
+    await expect(findSealingKey(settings, folder, sealed)).rejects.toThrow(
+      /^PORTCULLIS_KEY_FILE is my\.key, which is missing, though .* put it back from your backup.*keys discard/,
+    );
+    expect(readdirSync(folder)).toEqual([]);
+    const { bytes } = await find({ keyFile: 'my.key' });
+    expect((await findSealingKey(settings, folder, sealed)).bytes).toEqual(bytes);
   });
 });
 

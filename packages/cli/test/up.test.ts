@@ -184,6 +184,10 @@ describe('a running server', () => {
     expect(refreshed.status).toBe(200);
     expect((await getTokens(portcullis.url, client)).access_token).toEqual(expect.any(String));
     expect(portcullis.output()).toContain('Its owner signs in');
+    // Whoever changes these settings later has to hear that they do nothing any more.
+    expect(portcullis.output()).toContain(
+      'PORTCULLIS_BOOTSTRAP_EMAIL and PORTCULLIS_BOOTSTRAP_PASSWORD change nothing',
+    );
   });
 });
 

@@ -37,6 +37,8 @@ export interface KeyAdministration {
    * @throws ConfigurationError when the sealing key does not open one of them; then nothing has changed
    */
   reseal(newSealingKey: Uint8Array): Promise<number>;
+  /** Removes keys that the sealing key does not open, with every access token that they signed. Others stay, whatever is named. */
+  discard(ids: readonly string[]): Promise<void>;
 }
 
 /** How often resealing begins again because a server has made a key meanwhile. */
@@ -92,6 +94,13 @@ export function createKeyAdministration(
       await store.removeKeys(ids);
       for (const keyId of ids) events({ type: 'key.removed', keyId });
       return describe(await store.listKeys());
+    },
+    async discard(ids) {
+      const lost = (await store.listKeys()).filter(
+        (record) => ids.includes(record.id) && !opens(record, sealer),
+      );
+      await store.removeKeys(lost.map(({ id }) => id));
+      for (const { id } of lost) events({ type: 'key.removed', keyId: id });
     },
     async reseal(newSealingKey) {
       if (newSealingKey.length !== 32) throw new ConfigurationError(['the new sealing key must be 32 bytes']);

@@ -1,4 +1,5 @@
-/** `portcullis keys`: the signing keys listed, replaced, and sealed under another sealing key. */
+/** `portcullis keys`: the signing keys listed, replaced, sealed under another sealing key, and given up. */
+import { randomBytes } from 'node:crypto';
 import {
   ConfigurationError,
   createJournal,
@@ -11,7 +12,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { SettingsError } from '../faults.ts';
 import { findExistingKey, findOrMakeKey, findPreviousKeys } from '../sealing-key.ts';
 import { resolveSettings } from '../settings/resolve.ts';
-import type { SettingName } from '../settings/settings.ts';
+import { type SettingName, type Settings, variableOf } from '../settings/settings.ts';
 import { titleOf } from '../settings/table.ts';
 import { openExistingStore } from '../storage.ts';
 import type { Surroundings } from '../surroundings.ts';
@@ -25,17 +26,21 @@ type Flags = Readonly<Partial<Record<SettingName, string>>> & {
   readonly atOnce?: true;
   readonly compromised?: true;
   readonly newKeyFile?: string;
+  readonly yes?: true;
 };
 
 /** Runs with the keys at hand. */
 type Task = (keys: KeyAdministration, flags: Flags, surroundings: Surroundings) => Promise<void>;
 
+/** How the sealing key is found. */
+type FindKey = (settings: Settings, folder: string) => Promise<Uint8Array>;
+
 export function defineKeys(program: Command, surroundings: Surroundings): void {
-  const keys = program.command('keys').summary('list, replace or re-seal the signing keys');
-  const define = (name: string, what: string, task: Task) => {
+  const keys = program.command('keys').summary('list, replace, re-seal or give up the signing keys');
+  const define = (name: string, what: string, task: Task, findKey: FindKey = findExistingKey) => {
     const command = keys.command(name).description(what);
     for (const setting of NEEDED) command.addOption(optionOf(setting));
-    return command.action((flags: Flags) => withKeys(flags, surroundings, task));
+    return command.action((flags: Flags) => withKeys(flags, surroundings, task, findKey));
   };
   define('list', 'Lists the keys, newest first.', list).option('--json', 'as JSON');
   define('rotate', 'Makes a new key. Servers that run notice it within half a minute.', rotate)
@@ -47,6 +52,12 @@ export function defineKeys(program: Command, surroundings: Surroundings): void {
     'file with the new sealing key, made when it is missing',
     readName,
   );
+  define(
+    'discard',
+    'Gives up the keys that the sealing key does not open, when it is lost for good. Access tokens that they signed end.',
+    discard,
+    async (settings, folder) => (await findExistingKey(settings, folder, 'or none')) ?? randomBytes(32),
+  ).option('--yes', 'really; without it the keys are only listed');
 }
 
 function readName(text: string): string {
@@ -54,11 +65,16 @@ function readName(text: string): string {
   return text;
 }
 
-async function withKeys(flags: Flags, surroundings: Surroundings, task: Task): Promise<void> {
+async function withKeys(
+  flags: Flags,
+  surroundings: Surroundings,
+  task: Task,
+  findKey: FindKey,
+): Promise<void> {
   const { folder, environment } = surroundings;
   process.umask(0o077);
   const settings = await resolveSettings({ flags, environment, folder });
-  const sealingKey = await findExistingKey(settings, folder);
+  const sealingKey = await findKey(settings, folder);
   const previousSealingKeys = await findPreviousKeys(settings, folder);
   const store = await openExistingStore(settings, folder);
   try {
@@ -91,11 +107,29 @@ const reseal: Task = async (keys, { newKeyFile = '' }, { folder, write }) => {
   const count = await keys.reseal(bytes);
   write(
     [
-      `${count === 1 ? 'One key is' : `${count} keys are`} sealed under the key in ${place} now.`,
-      `Servers that run go on. Before they start again, set ${titleOf('keyFile')} to it,`,
-      `and ${titleOf('previousKeyFile')} to the old one for the first minutes: retries of refreshes need it.`,
+      `Done: ${count === 1 ? 'one key is' : `${count} keys are`} sealed under the new sealing key, in ${place}.`,
+      '',
+      'Servers that run go on as they are. For the next start:',
+      `  ${variableOf('keyFile')}=${place}`,
+      `  ${variableOf('previousKeyFile')}=<the old file>   for some minutes: retries of refreshes from before need it`,
+      '',
+      'Back the new file up. Then the old one can go.',
       '',
     ].join('\n'),
+  );
+};
+
+const discard: Task = async (keys, { yes }, { write }) => {
+  const lost = (await keys.list()).filter(({ opens }) => !opens);
+  if (lost.length === 0) return void write('The sealing key opens every key: nothing is to be given up.\n');
+  if (yes === undefined) {
+    throw new Error(
+      `The sealing key does not open ${lost.map(({ id }) => id).join(', ')}. Look for the right one first; --yes gives them up, and ends every access token that they signed`,
+    );
+  }
+  await keys.discard(lost.map(({ id }) => id));
+  write(
+    `${lost.length === 1 ? 'One key is' : `${lost.length} keys are`} gone. The next start makes a new one.\n`,
   );
 };
 

@@ -1,0 +1,188 @@
+/** `portcullis up` without an application: an authorization server for servers elsewhere, such as the examples. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createPerson } from '../../../tests/support/person.ts';
+import { owner } from '../../../tests/support/portcullis.ts';
+import { prepare } from '../src/settings/prepare.ts';
+import { type Computer, createComputer, main } from './support/command.ts';
+
+const pathOf = (place: string) => fileURLToPath(new URL(`../../../${place}`, import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'portcullis-elsewhere-'));
+const children = new Set<ChildProcess>();
+
+afterAll(() => {
+  for (const child of children) child.kill('SIGKILL');
+  rmSync(folder, { recursive: true });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, 'localhost');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** Starts a program and answers what its line `ready` names. */
+function start(args: readonly string[], env: Readonly<Record<string, string>>) {
+  const child = spawn(process.execPath, ['--conditions=source', ...args], {
+    cwd: folder,
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  children.add(child);
+  let said = '';
+  const ready = Promise.withResolvers<string>();
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+      const url = /^ready (\S+)$/m.exec(said)?.[1];
+      if (url !== undefined) ready.resolve(url);
+    });
+  }
+  child.once('close', (code) => ready.reject(new Error(`it ended with ${code}: ${said}`)));
+  return { ready: ready.promise, said: () => said };
+}
+
+describe('for two servers elsewhere', () => {
+  let issuer: string;
+  let announced: () => string;
+  let greeter: string;
+  let files: string;
+  let computer: Computer;
+
+  beforeAll(async () => {
+    const [port, other] = [await freePort(), await freePort()];
+    greeter = `http://localhost:${port}/mcp`;
+    files = `http://localhost:${other}/mcp`;
+    const resources = [
+      { url: greeter, name: 'Greeter', scopes: { greet: 'Greet you by name' } },
+      {
+        url: files,
+        name: 'Files',
+        scopes: { greet: 'Greet', admin: 'All' },
+        hierarchy: { admin: ['greet'] },
+      },
+    ];
+    const config = join(folder, 'config.json');
+    writeFileSync(
+      config,
+      JSON.stringify({ resources, clients: [machine], brand: { accent: { light: '#1c4fc4' } } }),
+    );
+    const server = start([main, 'up', '--config', config, '--port', '0', '--database', ':memory:'], {
+      PORTCULLIS_BOOTSTRAP_EMAIL: owner.email,
+      PORTCULLIS_BOOTSTRAP_PASSWORD: owner.password,
+    });
+    issuer = await server.ready;
+    announced = server.said;
+    await start([pathOf('examples/express/server.ts')], { PORT: String(port), ISSUER: issuer }).ready;
+    computer = createComputer(createPerson(owner));
+  });
+  afterAll(() => computer.leave());
+
+  const machine = {
+    client_id: 'machine',
+    client_secret: 'kept-by-the-machine-0123456789',
+    grant_types: ['client_credentials'],
+  };
+  const tokenFor = async (form: Readonly<Record<string, string>>) => {
+    const response = await fetch(`${issuer}/token`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${btoa(`machine:${machine.client_secret}`)}` },
+      body: new URLSearchParams({ grant_type: 'client_credentials', ...form }),
+    });
+    return [response.status, (await response.json()) as Record<string, unknown>] as const;
+  };
+
+  it('says which, and what it publishes: no metadata of a resource that is not here', async () => {
+    for (const text of [
+      'Authorization server\n',
+      `${greeter}  (Greeter)`,
+      `${files}  (Files)`,
+      `${issuer}/connections`,
+      `portcullis connect ${greeter}`,
+    ]) {
+      expect(announced()).toContain(text);
+    }
+    expect(announced()).not.toContain('oauth-protected-resource');
+    expect((await fetch(`${issuer}/.well-known/oauth-protected-resource`)).status).toBe(404);
+    expect((await fetch(`${issuer}/mcp`)).status).toBe(404);
+  });
+
+  it('[S-ROLE-2 S-FLOW-B1] a person signs in and calls a tool of one of them', async () => {
+    const called = await computer.run(['call', greeter, 'greet', '--json']);
+    expect([called.code, called.errors]).toEqual([0, expect.any(String)]);
+    expect(called.output).toMatch(/Hello user_/);
+    expect(computer.opened()).toHaveLength(1);
+    expect(computer.opened()[0]?.searchParams.get('resource')).toBe(greeter);
+  });
+
+  it('[S-AUD-1] tokens are for one of them, with its own scopes, and no other resource gets any', async () => {
+    const [, first] = await tokenFor({});
+    const [, second] = await tokenFor({ resource: files, scope: 'admin' });
+    const audienceOf = ({ access_token: token }: Record<string, unknown>) =>
+      JSON.parse(Buffer.from(String(token).split('.')[1] ?? '', 'base64url').toString()).aud;
+    expect([audienceOf(first), audienceOf(second)]).toEqual([greeter, files]);
+    expect(await tokenFor({ resource: greeter, scope: 'admin' })).toEqual([
+      400,
+      expect.objectContaining({ error: 'invalid_scope' }),
+    ]);
+    expect(await tokenFor({ resource: `${files}/other` })).toEqual([
+      400,
+      expect.objectContaining({ error: 'invalid_target' }),
+    ]);
+  });
+
+  describe('the front page', () => {
+    it('is a page to browsers: the servers, the connections, in their language, and nothing that runs', async () => {
+      const open = (language: string) =>
+        fetch(issuer, { headers: { accept: 'text/html,*/*;q=0.8', 'accept-language': language } });
+      const response = await open('en');
+      const page = await response.text();
+      expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+      expect(response.headers.get('vary')).toContain('Accept');
+      expect(response.headers.get('content-security-policy')).toMatch(
+        /default-src 'none'.*frame-ancestors 'none'/,
+      );
+      for (const text of ['Greeter', greeter, 'Files', files, 'href="/connections"'])
+        expect(page).toContain(text);
+      expect(page).not.toContain('<script');
+      const [, stylesheet = ''] = /rel="stylesheet" href="([^"]+)"/.exec(page) ?? [];
+      expect((await fetch(new URL(stylesheet, issuer))).headers.get('content-type')).toContain('text/css');
+      expect(await (await open('de')).text()).toContain('lang="de"');
+    });
+
+    it('is text to everybody else', async () => {
+      const response = await fetch(issuer, { headers: { accept: '*/*' } });
+      expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+      expect(await response.text()).toContain(`  Greeter\n  ${greeter}\n`);
+      const posted = await fetch(issuer, { method: 'POST' });
+      expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+    });
+  });
+});
+
+it('examples/portcullis.json is for the examples as they start by themselves', async () => {
+  const { settings } = await prepare({
+    flags: { config: pathOf('examples/portcullis.json') },
+    environment: {},
+    folder,
+  });
+  expect(settings.port).toBe(8484);
+  for (const example of ['express', 'fastify', 'hono']) {
+    const source = readFileSync(pathOf(`examples/${example}/server.ts`), 'utf8');
+    const [, port, issuer] = /PORT = '(\d+)', ISSUER = '([^']+)'/.exec(source) ?? [];
+    expect(issuer).toBe(`http://localhost:${settings.port}`);
+    expect(settings.resources).toMatchObject([
+      { url: `http://localhost:${port}/mcp`, scopes: { greet: expect.any(String) } },
+    ]);
+  }
+});
