@@ -5,7 +5,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AuthorizationStore } from '@portcullis/authorization-server/ports';
+import type { AuthorizationStore, RefreshTokenRecord } from '@portcullis/authorization-server/ports';
 import { openStore } from '@portcullis/store';
 import {
   grantOf,
@@ -13,6 +13,7 @@ import {
   newCode,
   newRefreshToken,
   newTransaction,
+  successorOf,
 } from '../packages/store/src/contract/samples.ts';
 
 /** Milliseconds for each figure. */
@@ -21,11 +22,11 @@ const GRANTS = 10_000;
 
 type Work = (store: AuthorizationStore) => Promise<unknown>;
 
-const chains: { readonly grantId: string; hash: string }[] = [];
+const chains: { readonly grantId: string; token: RefreshTokenRecord }[] = [];
 let next = 0;
 
 /** Each chain is used by one worker at a time: there are far more chains than workers. */
-function nextChain(): { readonly grantId: string; hash: string } {
+function nextChain(): (typeof chains)[number] {
   next = (next + 1) % chains.length;
   const chain = chains[next];
   if (chain === undefined) throw new Error('there are no grants yet');
@@ -40,20 +41,20 @@ async function authorize(store: AuthorizationStore): Promise<void> {
   await store.findTransaction(transaction.id, NOW);
   await store.endTransaction(transaction.id, code);
   await store.findCode(code.hash);
-  const token = newRefreshToken(code.grantId, { expiresAt: NOW + 1_000_000 });
+  const token = newRefreshToken({ expiresAt: NOW + 1_000_000 });
   await store.redeemCode(code.hash, grantOf(code, { expiresAt: NOW + 1_000_000 }), token, NOW);
-  chains.push({ grantId: code.grantId, hash: token.hash });
+  chains.push({ grantId: code.grantId, token });
 }
 
 const works: Readonly<Record<string, Work>> = {
-  'find a refresh token': (store) => store.findRefreshToken(nextChain().hash),
+  'find a refresh token': (store) => store.findGrant(nextChain().grantId),
   'find and rotate a refresh token': async (store) => {
     const chain = nextChain();
-    const successor = newRefreshToken(chain.grantId, { expiresAt: NOW + 1_000_000 });
-    await store.findRefreshToken(chain.hash);
-    if ((await store.rotateRefreshToken(chain.hash, successor, NOW, 30)) !== 'rotated')
+    const successor = successorOf(chain.token, { expiresAt: NOW + 1_000_000 });
+    await store.findGrant(chain.grantId);
+    if ((await store.rotateRefreshToken(chain.grantId, chain.token.hash, successor, null)) !== 'rotated')
       throw new Error('not rotated');
-    chain.hash = successor.hash;
+    chain.token = successor;
   },
   'judge an access token': (store) => store.isAccessTokenLive('jti', nextChain().grantId),
   'authorize from request to tokens (7 facts)': authorize,

@@ -5,10 +5,9 @@ import type { AuthenticatedClient } from './clients/authenticate.ts';
 import type { Configuration } from './configuration.ts';
 import type { AccessTokens } from './keys/access-tokens.ts';
 import type { LimitedAuthenticate } from './limits/limits.ts';
-import type { FoundRefreshToken } from './ports/index.ts';
 import type { Route } from './routes.ts';
-import { hashSecret } from './secrets.ts';
 import type { IsLive } from './token/is-live.ts';
+import type { Presented, RefreshTokens } from './token/refresh-tokens.ts';
 
 /** All that is said of a token that is not active, or not the caller's to ask about. @see RFC 7662 §2.2 */
 const INACTIVE = { active: false } as const;
@@ -23,8 +22,9 @@ export function createIntrospection(
   { read }: AccessTokens,
   authenticate: LimitedAuthenticate,
   isLive: IsLive,
+  refreshTokens: RefreshTokens,
 ): Route {
-  const { issuer, resources, store, clock } = configuration;
+  const { issuer, resources, clock } = configuration;
   return {
     method: 'POST',
     path: '/introspect',
@@ -54,9 +54,9 @@ export function createIntrospection(
   }
 
   async function describeRefreshToken(token: string, callerId: string): Promise<object> {
-    const found = await store.findRefreshToken(hashSecret(token));
+    const found = await refreshTokens.find(token);
     if (found?.grant.clientId !== callerId || !isActive(found, clock())) return INACTIVE;
-    const { grant, token: record } = found;
+    const { grant, family } = found;
     return {
       active: true,
       iss: issuer,
@@ -64,8 +64,8 @@ export function createIntrospection(
       aud: grant.resources,
       client_id: grant.clientId,
       scope: formatScopes(grant.scopes),
-      iat: record.issuedAt,
-      exp: record.expiresAt,
+      iat: family.issuedAt,
+      exp: family.expiresAt,
       ...(grant.workspace !== null && { workspace: grant.workspace }),
     };
   }
@@ -77,8 +77,8 @@ function checkConfidential(client: AuthenticatedClient): AuthenticatedClient {
   throw new OAuthError('invalid_client', 'Introspection is for confidential clients.');
 }
 
-function isActive({ token, grant }: FoundRefreshToken, now: number): boolean {
+function isActive({ number, family, grant }: Presented, now: number): boolean {
   return (
-    token.rotatedAt === null && token.expiresAt > now && grant.revokedAt === null && grant.expiresAt > now
+    number === family.number && family.expiresAt > now && grant.revokedAt === null && grant.expiresAt > now
   );
 }

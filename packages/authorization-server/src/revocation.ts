@@ -4,7 +4,7 @@ import type { Configuration } from './configuration.ts';
 import type { AccessTokens } from './keys/access-tokens.ts';
 import type { LimitedAuthenticate } from './limits/limits.ts';
 import type { Route } from './routes.ts';
-import { hashSecret } from './secrets.ts';
+import type { RefreshTokens } from './token/refresh-tokens.ts';
 
 /**
  * The revocation endpoint. A refresh token takes its whole grant with it, and with that all access tokens of it; an access
@@ -16,6 +16,7 @@ export function createRevocation(
   { store, clock, events }: Configuration,
   { read }: AccessTokens,
   authenticate: LimitedAuthenticate,
+  refreshTokens: RefreshTokens,
 ): Route {
   return {
     method: 'POST',
@@ -31,11 +32,11 @@ export function createRevocation(
   };
 
   async function revokeRefreshToken(token: string, clientId: string): Promise<void> {
-    const found = await store.findRefreshToken(hashSecret(token));
+    const found = await refreshTokens.find(token);
     if (found?.grant.clientId !== clientId) return;
-    const { id: grantId, accountId, revokedAt } = found.grant;
-    await store.revokeGrant(grantId, clock());
-    if (revokedAt === null) events({ type: 'token.revoked', clientId, grantId, accountId });
+    const { id: grantId, accountId } = found.grant;
+    if (await store.revokeGrant(grantId, clock()))
+      events({ type: 'token.revoked', clientId, grantId, accountId });
   }
 
   async function revokeAccessToken(token: string, clientId: string): Promise<void> {

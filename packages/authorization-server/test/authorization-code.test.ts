@@ -39,7 +39,7 @@ describe('a redeemed code', () => {
       access_token: expect.any(String),
       token_type: 'Bearer',
       expires_in: 600,
-      refresh_token: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/),
+      refresh_token: expect.stringMatching(/^[\w-]{20,40}~[0-9a-z]+~[\w-]{43}$/),
       scope: 'notes:read notes:write',
     });
     expect(claimsOf(body['access_token'])['sub']).toBe(ACCOUNT);

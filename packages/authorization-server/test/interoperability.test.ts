@@ -84,7 +84,7 @@ describe('oauth4webapi', () => {
     const refreshToken = String(tokens.refresh_token);
     const refresh = () => oauth.refreshTokenGrantRequest(as, client, authentication, refreshToken, options);
     const renewed = await oauth.processRefreshTokenResponse(as, client, await refresh());
-    expect(renewed.refresh_token).toMatch(/^[\w-]{43}$/);
+    expect(renewed.refresh_token).toMatch(/^[\w-]{20,40}~1~[\w-]{43}$/);
     await oauth.processRevocationResponse(
       await oauth.revocationRequest(as, client, authentication, String(renewed.refresh_token), options),
     );

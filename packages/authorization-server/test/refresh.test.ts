@@ -2,6 +2,7 @@
 import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
 import type { AuthorizationStore } from '../src/ports/index.ts';
+import { hashSecret } from '../src/secrets.ts';
 import {
   ACCOUNT,
   CALLBACK,
@@ -35,7 +36,7 @@ describe('a refresh', () => {
       access_token: expect.any(String),
       token_type: 'Bearer',
       expires_in: 600,
-      refresh_token: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/),
+      refresh_token: expect.stringMatching(/^[\w-]{20,40}~[0-9a-z]+~[\w-]{43}$/),
       scope: 'notes:read notes:write',
     });
     expect(next.token).not.toBe(token);
@@ -120,6 +121,120 @@ describe('reuse', () => {
     t.clock.now += 1;
     expect((await refresh(t, token)).error).toBe('invalid_grant');
     expect((await refresh(t, next.token)).error).toBe('invalid_grant');
+  });
+});
+
+describe('a family', () => {
+  it('forgives each of its tokens its own grace, however many came after it', async () => {
+    const { t, token } = await started();
+    const second = await refresh(t, token);
+    t.clock.now += 20;
+    const third = await refresh(t, second.token);
+    t.clock.now += 10;
+    expect(await refresh(t, token)).toMatchObject({ status: 200, token: second.token });
+    t.clock.now += 20;
+    expect(await refresh(t, second.token)).toMatchObject({ status: 200, token: third.token });
+    t.clock.now += 1;
+    expect(await refresh(t, second.token)).toMatchObject({ status: 400, error: 'invalid_grant' });
+    expect((await refresh(t, third.token)).error).toBe('invalid_grant');
+  });
+
+  it('[AS-REF-63] T138 ends once when fifty come with a token of long ago', async () => {
+    const { t, token } = await started();
+    const next = await refresh(t, token);
+    t.clock.now += 31;
+    const answers = await Promise.all(Array.from({ length: 50 }, () => refresh(t, token)));
+    expect(new Set(answers.map(({ error }) => error))).toEqual(new Set(['invalid_grant']));
+    expect(t.events.filter(({ type }) => type === 'token.reused')).toHaveLength(1);
+    expect((await refresh(t, next.token)).error).toBe('invalid_grant');
+  });
+
+  it('takes a clock that went back for a retry, not for theft', async () => {
+    const { t, token } = await started();
+    t.clock.now += 200;
+    const next = await refresh(t, token);
+    t.clock.now -= 200;
+    expect(await refresh(t, token)).toMatchObject({ status: 200, token: next.token });
+    expect((await refresh(t, next.token)).status).toBe(200);
+  });
+
+  it('does not end by a token that was made up: whoever knows the grant knows no token of it', async () => {
+    const { t, token } = await started();
+    const [family = '', , secret = ''] = token.split('~');
+    const current = (await refresh(t, token)).token;
+    t.clock.now += 31;
+    const before = t.snapshot();
+    const madeUp = [
+      `${family}~0~${'A'.repeat(43)}`,
+      `${family}~1~${secret}`,
+      `${family}~2~${secret}`,
+      `${family}~00~${secret}`,
+      `${family}~0~${secret}=`,
+      `${family.slice(1)}~0~${secret}`,
+      `x${family}~0~${secret}`,
+      `${family}~0`,
+      family,
+      current.replace('~1~', '~0~'),
+      current.replace('~1~', '~2~'),
+      `${current}~0`,
+    ];
+    for (const text of madeUp) {
+      expect(await refresh(t, text)).toMatchObject({ status: 400, error: 'invalid_grant' });
+      await t.post('/revoke', { token: text, client_id: 'desktop' });
+    }
+    expect(t.snapshot()).toBe(before);
+    expect((await refresh(t, current)).status).toBe(200);
+  });
+
+  it('is of use to nobody who has the store, or the sealing key, but not both', async () => {
+    const { t, token } = await started();
+    const next = await refresh(t, token);
+    const dump = t.snapshot();
+    for (const secret of [token, next.token].map((text) => text.split('~')[2] ?? '')) {
+      expect(dump).not.toContain(secret);
+    }
+    const other = await startServer({ sealingKey: new Uint8Array(32).fill(7) });
+    const { body } = await other.signIn();
+    const [family = ''] = String(body['refresh_token']).split('~');
+    const [, ...rest] = token.split('~');
+    expect((await refresh(other, [family, ...rest].join('~'))).error).toBe('invalid_grant');
+    expect((await refresh(other, body['refresh_token'])).status).toBe(200);
+  });
+
+  it('lives on under a new sealing key, and tells a retry what came before the change', async () => {
+    const store = await openStore(':memory:');
+    const shared = { ...store, close: async () => {} };
+    const [old, fresh] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
+    const before = await startServer({ store, sealingKey: old });
+    const { body } = await before.signIn();
+    const second = await refresh(before, body['refresh_token']);
+    const between = await startServer({ store: shared, sealingKey: fresh, previousSealingKeys: [old] });
+    expect(await refresh(between, body['refresh_token'])).toMatchObject({ status: 200, token: second.token });
+    const third = await refresh(between, second.token);
+    expect(third.status).toBe(200);
+    between.clock.now += 31;
+    expect(await refresh(between, body['refresh_token'])).toMatchObject({ error: 'invalid_grant' });
+    expect((await refresh(between, third.token)).error).toBe('invalid_grant');
+  });
+
+  it('is found by a token from before tokens named their grant', async () => {
+    const former = 'f'.repeat(43);
+    const { t, token } = await started();
+    const grantId = `grant_${token.split('~')[0]}`;
+    t.execute(
+      `UPDATE grants SET token_hash = '${hashSecret(former)}', token_seed = ''`,
+      `INSERT INTO former_refresh_tokens (hash, grant_id, issued_at, expires_at)
+        VALUES ('${hashSecret(former)}', '${grantId}', 0, 9999999999)`,
+    );
+    expect((await refresh(t, token)).error).toBe('invalid_grant');
+    const next = await refresh(t, former);
+    expect(next.status).toBe(200);
+    expect(await refresh(t, former)).toMatchObject({ status: 200, token: next.token });
+    const third = await refresh(t, next.token);
+    expect(third.status).toBe(200);
+    t.clock.now += 31;
+    expect((await refresh(t, former)).error).toBe('invalid_grant');
+    expect((await refresh(t, third.token)).error).toBe('invalid_grant');
   });
 });
 

@@ -88,6 +88,8 @@ export interface ServerUnderTest {
   signIn(wanted?: Partial<IssuedCode>): Promise<Answer>;
   /** Everything that is stored, as text, but the bookkeeping. */
   snapshot(): string;
+  /** Changes the store behind the server's back. */
+  execute(...statements: string[]): void;
 }
 
 interface IssuedCode {
@@ -181,6 +183,11 @@ export async function startServer(
       return post('/token', redemption(code, verifier, clientId));
     },
     snapshot: () => dump(file),
+    execute(...statements) {
+      const database = new DatabaseSync(file);
+      for (const statement of statements) database.exec(statement);
+      database.close();
+    },
   };
 }
 

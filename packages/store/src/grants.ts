@@ -1,11 +1,10 @@
 /** Authorization codes, grants and refresh tokens as facts of a database. */
 import type {
   FoundCode,
-  FoundRefreshToken,
+  FoundGrant,
   GrantRecord,
   GrantStore,
   RefreshTokenRecord,
-  Rotation,
 } from '@portcullis/authorization-server/ports';
 import type { Database, Steps } from './database.ts';
 import { readJson } from './json.ts';
@@ -41,18 +40,15 @@ interface GrantRow {
   readonly last_used_from: string | null;
 }
 
-/** A refresh token joined with its grant. */
-interface RefreshTokenRow extends GrantRow {
-  readonly hash: string;
-  readonly issued_at: number;
-  readonly expires_at: number;
-  readonly rotated_at: number | null;
+/** A grant with its refresh token, if it has one. */
+interface FoundRow extends GrantRow {
   readonly revoked_at: number | null;
-}
-
-interface PresentedRow {
-  readonly grant_id: string;
-  readonly rotated_at: number | null;
+  readonly token_hash: string | null;
+  readonly token_number: number | null;
+  readonly token_seed: string | null;
+  readonly token_issued_at: number | null;
+  readonly token_expires_at: number | null;
+  readonly token_rotations: string | null;
 }
 
 export function createGrantStore(database: Database): GrantStore {
@@ -75,24 +71,31 @@ export function createGrantStore(database: Database): GrantStore {
     async burnCode(hash, at) {
       await database.change(sql`UPDATE codes SET spent_at = ${at} WHERE hash = ${hash} AND spent_at IS NULL`);
     },
-    async findRefreshToken(hash) {
-      return readRefreshToken(
-        await database.read<RefreshTokenRow>(
-          sql`SELECT t.hash, t.grant_id, t.issued_at, t.expires_at, t.rotated_at, g.client_id, g.account_id, g.scopes,
-              g.resources, g.workspace, g.terms, g.created_at, g.expires_at AS ends_at, g.last_used_at, g.last_used_from, g.revoked_at
-            FROM refresh_tokens t JOIN grants g ON g.id = t.grant_id WHERE t.hash = ${hash}`,
+    async findGrant(id) {
+      return readFound(
+        await database.read<FoundRow>(
+          sql`SELECT id AS grant_id, client_id, account_id, scopes, resources, workspace, terms, created_at, expires_at AS ends_at,
+              last_used_at, last_used_from, revoked_at, token_hash, token_number, token_seed, token_issued_at,
+              token_expires_at, token_rotations
+            FROM grants WHERE id = ${id}`,
         ),
       );
     },
-    rotateRefreshToken: (presentedHash, successor, at, grace) =>
-      database.fact({
-        steps: () => rotate(presentedHash, successor, at, grace),
-        postgres: { query: () => rotateAtOnce(presentedHash, successor, at, grace), read: readRotation },
-      }),
-    async noteGrantUse(grantId, at, from) {
-      await database.change(
-        sql`UPDATE grants SET last_used_at = ${at}, last_used_from = ${from} WHERE id = ${grantId}`,
+    async findFormerToken(hash) {
+      const [row] = await database.read<{ readonly grant_id: string }>(
+        sql`SELECT grant_id FROM former_refresh_tokens WHERE hash = ${hash}`,
       );
+      return row?.grant_id ?? null;
+    },
+    async rotateRefreshToken(grantId, presentedHash, successor, from) {
+      const { hash, number, seed, issuedAt, expiresAt, rotations } = successor;
+      // Point of no return: from here on the presented token is the past.
+      const rotated = await database.change(
+        sql`UPDATE grants SET token_hash = ${hash}, token_number = ${number}, token_seed = ${seed}, token_issued_at = ${issuedAt},
+            token_expires_at = ${expiresAt}, token_rotations = ${rotations}, last_used_at = ${issuedAt}, last_used_from = ${from}
+          WHERE id = ${grantId} AND token_hash = ${presentedHash} AND revoked_at IS NULL RETURNING 1 AS one`,
+      );
+      return rotated.length > 0 ? 'rotated' : 'overtaken';
     },
     async listGrants(accountId, now) {
       const rows = await database.read<GrantRow>(
@@ -114,9 +117,10 @@ export function createGrantStore(database: Database): GrantStore {
       return ended.length;
     },
     async revokeGrant(grantId, at) {
-      await database.change(
-        sql`UPDATE grants SET revoked_at = ${at} WHERE id = ${grantId} AND revoked_at IS NULL`,
+      const revoked = await database.change(
+        sql`UPDATE grants SET revoked_at = ${at} WHERE id = ${grantId} AND revoked_at IS NULL RETURNING 1 AS one`,
       );
+      return revoked.length > 0;
     },
     async revokeAccessToken(tokenId, expiresAt) {
       await database.change(
@@ -138,96 +142,40 @@ export function createGrantStore(database: Database): GrantStore {
 function* redeem(
   codeHash: string,
   grant: GrantRecord,
-  refreshToken: RefreshTokenRecord | null,
+  token: RefreshTokenRecord | null,
   at: number,
 ): Steps<'redeemed' | 'spent'> {
   // Point of no return: of all who come, one finds the code unspent.
   const spent =
-    yield sql`UPDATE codes SET spent_at = ${at} WHERE hash = ${codeHash} AND spent_at IS NULL RETURNING hash`;
+    yield sql`UPDATE codes SET spent_at = ${at} WHERE hash = ${codeHash} AND spent_at IS NULL RETURNING 1 AS one`;
   if (spent.length === 0) return 'spent';
   yield sql`INSERT INTO grants (id, client_id, account_id, scopes, resources, workspace, terms, created_at, expires_at,
-      last_used_at, last_used_from)
+      last_used_at, last_used_from, token_hash, token_number, token_seed, token_issued_at, token_expires_at, token_rotations)
     VALUES (${grant.id}, ${grant.clientId}, ${grant.accountId}, ${JSON.stringify(grant.scopes)},
-      ${JSON.stringify(grant.resources)}, ${grant.workspace}, ${grant.terms}, ${grant.createdAt}, ${grant.expiresAt}, ${grant.lastUsedAt},
-      ${grant.lastUsedFrom})`;
-  if (refreshToken !== null) yield insertRefreshToken(refreshToken, grant.id);
+      ${JSON.stringify(grant.resources)}, ${grant.workspace}, ${grant.terms}, ${grant.createdAt}, ${grant.expiresAt},
+      ${grant.lastUsedAt}, ${grant.lastUsedFrom}, ${token?.hash ?? null}, ${token?.number ?? null}, ${token?.seed ?? null},
+      ${token?.issuedAt ?? null}, ${token?.expiresAt ?? null}, ${token?.rotations ?? null})`;
   return 'redeemed';
 }
 
 function redeemAtOnce(
   codeHash: string,
   grant: GrantRecord,
-  refreshToken: RefreshTokenRecord | null,
+  token: RefreshTokenRecord | null,
   at: number,
 ): Query {
   return sql`WITH spent AS (
       UPDATE codes SET spent_at = ${at} WHERE hash = ${codeHash} AND spent_at IS NULL RETURNING hash
     ), granted AS (
       INSERT INTO grants (id, client_id, account_id, scopes, resources, workspace, terms, created_at, expires_at,
-        last_used_at, last_used_from)
+        last_used_at, last_used_from, token_hash, token_number, token_seed, token_issued_at, token_expires_at, token_rotations)
       SELECT ${grant.id}, ${grant.clientId}, ${grant.accountId}, ${JSON.stringify(grant.scopes)},
         ${JSON.stringify(grant.resources)}, ${grant.workspace}::text, ${grant.terms}, ${grant.createdAt}::bigint, ${grant.expiresAt}::bigint,
-        ${grant.lastUsedAt}::bigint, ${grant.lastUsedFrom}::text
+        ${grant.lastUsedAt}::bigint, ${grant.lastUsedFrom}::text, ${token?.hash ?? null}::text, ${token?.number ?? null}::bigint,
+        ${token?.seed ?? null}::text, ${token?.issuedAt ?? null}::bigint, ${token?.expiresAt ?? null}::bigint,
+        ${token?.rotations ?? null}::text
       FROM spent
-    ), stored AS (
-      INSERT INTO refresh_tokens (hash, grant_id, issued_at, expires_at)
-      SELECT ${refreshToken?.hash ?? null}::text, ${grant.id}, ${refreshToken?.issuedAt ?? 0}::bigint,
-        ${refreshToken?.expiresAt ?? 0}::bigint
-      FROM spent WHERE ${refreshToken?.hash ?? null}::text IS NOT NULL
     ) SELECT hash FROM spent`;
-}
-
-function* rotate(
-  presentedHash: string,
-  successor: RefreshTokenRecord,
-  at: number,
-  grace: number,
-): Steps<Rotation> {
-  // Point of no return: from here on the presented token is the past.
-  const [rotated] = (yield sql`UPDATE refresh_tokens SET rotated_at = ${at}
-    WHERE hash = ${presentedHash} AND rotated_at IS NULL AND expires_at > ${at} AND EXISTS (
-      SELECT 1 FROM grants g WHERE g.id = grant_id AND g.expires_at > ${at} AND g.revoked_at IS NULL)
-    RETURNING grant_id`) as readonly Pick<PresentedRow, 'grant_id'>[];
-  if (rotated !== undefined) {
-    yield insertRefreshToken(successor, rotated.grant_id);
-    return 'rotated';
-  }
-  const [presented] =
-    (yield sql`SELECT t.grant_id, t.rotated_at FROM refresh_tokens t JOIN grants g ON g.id = t.grant_id
-    WHERE t.hash = ${presentedHash} AND t.expires_at > ${at} AND g.expires_at > ${at} AND g.revoked_at IS NULL`) as readonly PresentedRow[];
-  if (presented === undefined || presented.rotated_at === null) return 'gone';
-  if (at <= presented.rotated_at + grace) return 'replayed';
-  yield sql`UPDATE grants SET revoked_at = ${at} WHERE id = ${presented.grant_id}`;
-  return 'reused';
-}
-
-/** Whoever comes second waits for the row that the first has locked, and then reads what the first has made of it. */
-function rotateAtOnce(
-  presentedHash: string,
-  successor: RefreshTokenRecord,
-  at: number,
-  grace: number,
-): Query {
-  return sql`WITH presented AS (
-      SELECT t.hash, t.grant_id, t.rotated_at FROM refresh_tokens t JOIN grants g ON g.id = t.grant_id
-      WHERE t.hash = ${presentedHash} AND t.expires_at > ${at} AND g.expires_at > ${at} AND g.revoked_at IS NULL
-      FOR UPDATE OF t
-    ), verdict AS (
-      SELECT hash, grant_id, CASE
-        WHEN rotated_at IS NULL THEN 'rotated'
-        WHEN ${at}::bigint <= rotated_at + ${grace}::bigint THEN 'replayed'
-        ELSE 'reused' END AS rotation
-      FROM presented
-    ), rotated AS (
-      UPDATE refresh_tokens t SET rotated_at = ${at} FROM verdict v WHERE t.hash = v.hash AND v.rotation = 'rotated'
-    ), stored AS (
-      INSERT INTO refresh_tokens (hash, grant_id, issued_at, expires_at)
-      SELECT ${successor.hash}, grant_id, ${successor.issuedAt}::bigint, ${successor.expiresAt}::bigint
-      FROM verdict WHERE rotation = 'rotated'
-    ), revoked AS (
-      UPDATE grants g SET revoked_at = ${at} FROM verdict v
-      WHERE g.id = v.grant_id AND v.rotation = 'reused' AND g.revoked_at IS NULL
-    ) SELECT rotation FROM verdict`;
 }
 
 /**
@@ -239,15 +187,6 @@ export function* endAll(accountId: string, at: number): Steps<number> {
   const ended =
     yield sql`UPDATE grants SET revoked_at = ${at} WHERE account_id = ${accountId} AND revoked_at IS NULL RETURNING 1 AS one`;
   return ended.length;
-}
-
-function readRotation([verdict]: readonly unknown[]): Rotation {
-  return verdict === undefined ? 'gone' : (verdict as { readonly rotation: Rotation }).rotation;
-}
-
-function insertRefreshToken({ hash, issuedAt, expiresAt }: RefreshTokenRecord, grantId: string): Query {
-  return sql`INSERT INTO refresh_tokens (hash, grant_id, issued_at, expires_at)
-    VALUES (${hash}, ${grantId}, ${issuedAt}, ${expiresAt})`;
 }
 
 function readCode([row]: readonly CodeRow[]): FoundCode | null {
@@ -269,17 +208,21 @@ function readCode([row]: readonly CodeRow[]): FoundCode | null {
   };
 }
 
-function readRefreshToken([row]: readonly RefreshTokenRow[]): FoundRefreshToken | null {
+function readFound([row]: readonly FoundRow[]): FoundGrant | null {
   if (row === undefined) return null;
+  return { grant: { ...readGrant(row), revokedAt: row.revoked_at }, token: readToken(row) };
+}
+
+/** The columns are there together or not at all. */
+function readToken(row: FoundRow): RefreshTokenRecord | null {
+  if (row.token_hash === null) return null;
   return {
-    token: {
-      hash: row.hash,
-      grantId: row.grant_id,
-      issuedAt: row.issued_at,
-      expiresAt: row.expires_at,
-      rotatedAt: row.rotated_at,
-    },
-    grant: { ...readGrant(row), revokedAt: row.revoked_at },
+    hash: row.token_hash,
+    number: row.token_number ?? 0,
+    seed: row.token_seed ?? '',
+    issuedAt: row.token_issued_at ?? 0,
+    expiresAt: row.token_expires_at ?? 0,
+    rotations: row.token_rotations ?? '',
   };
 }
 

@@ -19,7 +19,6 @@ export async function sweep(database: Database, now: number, limit: number): Pro
   return swept;
 }
 
-/** Tokens of a grant that is gone already are nobody's; they leave as they expire. */
 function steps(now: number, limit: number): readonly Query[] {
   return [
     sql`DELETE FROM transactions WHERE id IN
@@ -33,8 +32,8 @@ function steps(now: number, limit: number): readonly Query[] {
     sql`DELETE FROM revoked_access_tokens WHERE id IN
       (SELECT id FROM revoked_access_tokens WHERE expires_at <= ${now - REVOCATION_KEPT} ORDER BY expires_at LIMIT ${limit})
       RETURNING 1 AS one`,
-    sql`DELETE FROM refresh_tokens WHERE hash IN
-      (SELECT hash FROM refresh_tokens WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${limit}) RETURNING 1 AS one`,
+    sql`DELETE FROM former_refresh_tokens WHERE hash IN
+      (SELECT hash FROM former_refresh_tokens WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${limit}) RETURNING 1 AS one`,
     sql`DELETE FROM grants WHERE id IN
       (SELECT id FROM grants WHERE expires_at <= ${now - GRANT_KEPT} ORDER BY expires_at LIMIT ${limit}) RETURNING 1 AS one`,
     sql`DELETE FROM grants WHERE id IN

@@ -79,6 +79,7 @@ async function doEverything(whole: AuthorizationStore): Promise<void> {
   await store.findAccount(account.id);
   await store.findAccountByEmail(account.emailKey);
   await store.replacePasswordHash(account.id, account.passwordHash, account.passwordHash);
+  await store.changePassword(account.id, account.passwordHash, account.passwordHash, 'session');
   await store.saveSession(newSession(account.id, { hash: 'session' }));
   await store.findSession('session', NOW);
   const invited = newAccount();
@@ -102,6 +103,7 @@ async function doEverything(whole: AuthorizationStore): Promise<void> {
   await store.useSecondFactor(invited.id, 1);
   await store.useRecoveryCode(invited.id, 'code');
   await store.countRecoveryCodes(invited.id);
+  await store.replaceRecoveryCodes(invited.id, ['another']);
   await store.removeSecondFactor(invited.id);
   await store.disableAccount(invited.id, NOW);
   await store.enableAccount(invited.id);
@@ -139,10 +141,9 @@ async function doEverything(whole: AuthorizationStore): Promise<void> {
   await store.burnCode(code.hash, NOW);
   await store.redeemCode(code.hash, grantOf(code), null, NOW);
   const { grant, token } = await makeGrant(store);
-  await store.findRefreshToken(token.hash);
-  await store.rotateRefreshToken(token.hash, newRefreshToken(grant.id), NOW, 0);
-  await store.rotateRefreshToken(token.hash, newRefreshToken(grant.id), NOW + 1, 0);
-  await store.noteGrantUse(grant.id, NOW, null);
+  await store.findGrant(grant.id);
+  await store.rotateRefreshToken(grant.id, token.hash, newRefreshToken(), null);
+  await store.findFormerToken(token.hash);
   await store.listGrants(grant.accountId, NOW);
   await store.endGrants(grant.accountId, grant.id, NOW);
   await store.endGrants(grant.accountId, null, NOW);

@@ -124,15 +124,15 @@ describe('PostgreSQL whose operator chose the strictest isolation', () => {
     const store = await openStore(location);
     const code = await issueCode(store);
     const { grant, token } = await makeGrant(store);
-    const successor = newRefreshToken(grant.id);
+    const successor = newRefreshToken();
     const races = await Promise.all([
       race(times(RACERS, () => () => store.redeemCode(code.hash, grantOf(code), null, NOW))),
-      race(times(RACERS, () => () => store.rotateRefreshToken(token.hash, successor, NOW, 30))),
+      race(times(RACERS, () => () => store.rotateRefreshToken(grant.id, token.hash, successor, null))),
       race(times(RACERS, () => () => store.createFirstAccount(newAccount(), null))),
     ]);
     expect(races).toEqual([
       { redeemed: 1, spent: RACERS - 1 },
-      { rotated: 1, replayed: RACERS - 1 },
+      { rotated: 1, overtaken: RACERS - 1 },
       { created: 1, refused: RACERS - 1 },
     ]);
     await store.close();

@@ -26,11 +26,11 @@ console.log('ready');
 await once(process.stdin, 'data');
 
 const rounds: (readonly string[])[] = [];
-for (const { code, presented, successor } of order.rounds) {
+for (const { code, presented, successor, grantId } of order.rounds) {
   rounds.push(
     await Promise.all([
       ...times(order.racers, () => store.redeemCode(code.hash, grantOf(code), null, NOW)),
-      ...times(order.racers, () => store.rotateRefreshToken(presented, successor, NOW, 30)),
+      ...times(order.racers, () => store.rotateRefreshToken(grantId, presented, successor, null)),
     ]),
   );
 }

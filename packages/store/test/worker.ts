@@ -1,19 +1,19 @@
-/** A process that makes and refreshes grants until it is killed, and tells the hash of each token that was stored. */
+/** A process that makes and refreshes grants until it is killed, and tells the number of each refresh token that was stored. */
 import { writeSync } from 'node:fs';
 import { openStore } from '@portcullis/store';
-import { makeGrant, NOW, newRefreshToken, times } from '../src/contract/samples.ts';
+import { makeGrant, successorOf, times } from '../src/contract/samples.ts';
 
 const store = await openStore(process.argv[2] ?? '');
-const tell = (hash: string) => writeSync(1, `${hash}\n`);
+const tell = (grantId: string, number: number) => writeSync(1, `${grantId} ${number}\n`);
 
 await Promise.all(
   times(8, async () => {
     for (;;) {
       const { grant, token } = await makeGrant(store);
-      tell(token.hash);
-      const successor = newRefreshToken(grant.id);
-      if ((await store.rotateRefreshToken(token.hash, successor, NOW, 30)) === 'rotated')
-        tell(successor.hash);
+      tell(grant.id, token.number);
+      const successor = successorOf(token);
+      if ((await store.rotateRefreshToken(grant.id, token.hash, successor, null)) === 'rotated')
+        tell(grant.id, successor.number);
     }
   }),
 );

@@ -42,14 +42,22 @@ export interface GrantRecord {
   readonly lastUsedFrom: string | null;
 }
 
-/** A refresh token of a grant. */
+/**
+ * The refresh token of a grant that is live. Those that came before it are known by their numbers, so a family keeps one
+ * record, however often it is rotated.
+ */
 export interface RefreshTokenRecord {
   /** Base64url SHA-256 of the token. */
   readonly hash: string;
-  readonly grantId: string;
+  /** How many of its family came before it. */
+  readonly number: number;
+  /** Random, the same for a whole family: what its tokens are derived from, together with a key that is not in the store. */
+  readonly seed: string;
   readonly issuedAt: number;
   /** Unused until then, it dies. */
   readonly expiresAt: number;
+  /** When the last ones before it were rotated, in the words of whoever rotates: the store only keeps it. */
+  readonly rotations: string;
 }
 
 /** A code as found: whether it was used, and for how long it may live, is for the caller to judge. */
@@ -57,22 +65,12 @@ export interface FoundCode extends CodeRecord {
   readonly spentAt: number | null;
 }
 
-/** A refresh token as found, with its grant. Revocation, expiry and reuse are for the caller to judge. */
-export interface FoundRefreshToken {
-  readonly token: RefreshTokenRecord & { readonly rotatedAt: number | null };
+/** A grant as found. Revocation, expiry and reuse are for the caller to judge. */
+export interface FoundGrant {
   readonly grant: GrantRecord & { readonly revokedAt: number | null };
+  /** `null` when the client gets none. */
+  readonly token: RefreshTokenRecord | null;
 }
-
-/** What became of a presented refresh token. */
-export type Rotation =
-  /** The successor is stored and takes its place. */
-  | 'rotated'
-  /** It was rotated within the grace window: the same successor is given once more. */
-  | 'replayed'
-  /** It was rotated before that: its grant is revoked now. */
-  | 'reused'
-  /** It is unknown or expired, or its grant is revoked or expired. */
-  | 'gone';
 
 export interface GrantStore {
   findCode(hash: string): Promise<FoundCode | null>;
@@ -89,21 +87,21 @@ export interface GrantStore {
   /** Spends a code that must not be used any more. */
   burnCode(hash: string, at: number): Promise<void>;
 
-  findRefreshToken(hash: string): Promise<FoundRefreshToken | null>;
+  findGrant(id: string): Promise<FoundGrant | null>;
+  /** The grant of a refresh token from before tokens named their grant, by the token's hash; `null` when there is none. */
+  findFormerToken(hash: string): Promise<string | null>;
   /**
-   * Rotates a refresh token. One fact. Racing calls with one presented token name the same successor (it is derived from
-   * the presented one), so one answers `rotated` and the others `replayed`.
-   * @param grace seconds after its rotation in which the presented token still answers `replayed`
+   * Puts a successor in the place of the refresh token that was live, and notes that its grant was used, and from where. One
+   * fact: of any number of racing calls that present the same token exactly one answers `rotated`. `overtaken`: that
+   * token is not the live one any more, or its grant was revoked, and nothing has changed.
+   * @param presentedHash the hash of the token that is to be replaced
    */
   rotateRefreshToken(
+    grantId: string,
     presentedHash: string,
     successor: RefreshTokenRecord,
-    at: number,
-    grace: number,
-  ): Promise<Rotation>;
-
-  /** Notes that a grant gave an access token, and to whom. Nothing happens when it is gone. */
-  noteGrantUse(grantId: string, at: number, from: string | null): Promise<void>;
+    from: string | null,
+  ): Promise<'rotated' | 'overtaken'>;
 
   /** The grants of an account that stand, the last used first. */
   listGrants(accountId: string, now: number): Promise<readonly GrantRecord[]>;
@@ -112,8 +110,8 @@ export interface GrantStore {
    * One fact: a code that is being redeemed at that moment makes a grant that is ended, or none. Answers how many ended.
    */
   endGrants(accountId: string, grantId: string | null, at: number): Promise<number>;
-  /** Revokes a grant and all tokens of it. Revoking twice changes nothing. */
-  revokeGrant(grantId: string, at: number): Promise<void>;
+  /** Revokes a grant and all tokens of it; whether it stood until now. Revoking twice changes nothing. */
+  revokeGrant(grantId: string, at: number): Promise<boolean>;
   /** Revokes one access token by its `jti`; forgotten after it has expired. */
   revokeAccessToken(tokenId: string, expiresAt: number): Promise<void>;
   /** Whether an access token still stands: itself not revoked, its grant (if it has one) neither revoked nor unknown. */

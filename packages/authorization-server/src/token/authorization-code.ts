@@ -1,9 +1,14 @@
 /** The grant `authorization_code`: a code, and the proof of who asked for it, become tokens. */
-import { OAuthError, readAuthorizationCodeRequest, type TokenResponse } from '@portcullis/protocol';
+import {
+  networkOf,
+  OAuthError,
+  readAuthorizationCodeRequest,
+  type TokenResponse,
+} from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/authenticate.ts';
-
 import type { AuthorizationStore, FoundCode, GrantRecord } from '../ports/index.ts';
-import { hashSecret, matchesSecret, newSecret } from '../secrets.ts';
+import type { Peer } from '../routes.ts';
+import { hashSecret, matchesSecret } from '../secrets.ts';
 import type { Grant, GrantHands } from './grant.ts';
 import { narrow } from './narrow.ts';
 
@@ -19,13 +24,10 @@ export function createAuthorizationCodeGrant(hands: GrantHands): Grant {
     const request = readAuthorizationCodeRequest(form);
     if (!isProven) throw invalid('wrong code_verifier');
     if (found.spentAt !== null) {
+      if (await isDoubled(store, found, found.spentAt, peer, now)) throw invalid('sent twice at once');
       await store.revokeGrant(found.grantId, now);
-      events({
-        type: 'code.replayed',
-        clientId: client.id,
-        accountId: found.accountId,
-        grantId: found.grantId,
-      });
+      const { accountId, grantId } = found;
+      events({ type: 'code.replayed', clientId: client.id, accountId, grantId });
       throw invalid('used before');
     }
     if (found.expiresAt <= now) throw invalid('expired');
@@ -40,6 +42,26 @@ function checkOwner(found: FoundCode | null, client: AuthenticatedClient): Found
   if (found === null) throw invalid('unknown');
   if (found.clientId !== client.id) throw invalid(`issued to ${found.clientId}`);
   return found;
+}
+
+/** Seconds after its redemption in which a code that comes again may have been sent together with the one that won. */
+const MEANWHILE = 2;
+
+/**
+ * Whether a proven client may have sent its code twice at once: from the network that redeemed it, a moment ago. Each
+ * process sees the others' redemptions only when they are done, so who loses a race looks like who comes later.
+ */
+async function isDoubled(
+  store: AuthorizationStore,
+  { grantId }: FoundCode,
+  spentAt: number,
+  { address }: Peer,
+  now: number,
+): Promise<boolean> {
+  const network = address === undefined ? null : networkOf(address);
+  if (network === null || now > spentAt + MEANWHILE) return false;
+  const from = (await store.findGrant(grantId))?.grant.lastUsedFrom ?? null;
+  return from !== null && networkOf(from) === network;
 }
 
 /** The stored S256 challenge and a stored secret are the same: the base64url SHA-256 of what has to be presented. */
@@ -78,10 +100,11 @@ async function redeem(
   };
   const holder = { subject: accountId, clientId: client.id, grantId, workspace, until: expiresAt };
   const answer = await mint(holder, narrowed, now);
-  const refreshToken = client.metadata.grant_types.includes('refresh_token') ? newSecret() : null;
-  const record = refreshToken === null ? null : refreshTokens.record(refreshToken, grant, now);
+  const refreshToken = client.metadata.grant_types.includes('refresh_token')
+    ? refreshTokens.first(grant, now)
+    : null;
   // Point of no return: the code is spent, the grant exists.
-  const outcome = await store.redeemCode(found.hash, grant, record, now);
+  const outcome = await store.redeemCode(found.hash, grant, refreshToken?.record ?? null, now);
   if (outcome === 'spent') throw invalid('used by a parallel request');
   await checkAccount(store, grant, now);
   events({
@@ -92,7 +115,7 @@ async function redeem(
     grantId,
     ...narrowed,
   });
-  return refreshToken === null ? answer : { ...answer, refresh_token: refreshToken };
+  return refreshToken === null ? answer : { ...answer, refresh_token: refreshToken.text };
 }
 
 /**

@@ -1,21 +1,17 @@
 /** The grant `refresh_token`: a refresh token is replaced, and nobody is logged out by accident. */
-import { OAuthError, readRefreshRequest } from '@portcullis/protocol';
+import { OAuthError, readRefreshRequest, unavailable } from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/authenticate.ts';
-import type { FoundRefreshToken, GrantRecord, Rotation } from '../ports/index.ts';
-import { hashSecret } from '../secrets.ts';
+import { type Standing, standingOf } from './family.ts';
 import type { Grant, GrantHands } from './grant.ts';
 import { narrow } from './narrow.ts';
+import type { Presented } from './refresh-tokens.ts';
 
-/** What each outcome of a rotation is called in the event log; `gone` is a plain refusal. */
+/** What each use of a refresh token is called in the event log. */
 const EVENTS = {
-  rotated: 'token.refreshed',
+  live: 'token.refreshed',
   replayed: 'token.replayed',
   reused: 'token.reused',
-  gone: null,
-} as const;
-
-/** Seconds. */
-const USE_NOTED_EVERY = 60;
+} as const satisfies Record<Standing, string>;
 
 /**
  * Everything that can refuse the request is judged before the token is touched: a refused refresh burns nothing.
@@ -26,11 +22,13 @@ export function createRefreshGrant({ configuration, limits, mint, refreshTokens 
   return async (client, form, peer) => {
     const now = clock();
     const request = readRefreshRequest(form);
-    const found = checkStanding(await store.findRefreshToken(hashSecret(request.refreshToken)), client, now);
-    const { grant } = found;
+    const presented = await find(request.refreshToken, client, now);
+    const { grant } = presented;
     limits.checkRefresh(grant.id);
     await checkAccount(grant.accountId);
     const narrowed = narrow(grant, request, resources);
+    const about = { clientId: client.id, accountId: grant.accountId, grantId: grant.id, ...narrowed };
+    if (standingNow(presented, now) === 'reused') await endFamily(presented, now, about);
     const holder = {
       subject: grant.accountId,
       clientId: client.id,
@@ -39,48 +37,58 @@ export function createRefreshGrant({ configuration, limits, mint, refreshTokens 
       until: grant.expiresAt,
     };
     const answer = await mint(holder, narrowed, now);
-    const successor = refreshTokens.successorOf(request.refreshToken);
-    const record = refreshTokens.record(successor, grant, now);
-    // Point of no return: the successor takes the token's place.
-    const outcome = await store.rotateRefreshToken(found.token.hash, record, now, lifetimes.refreshGrace);
-    note(outcome, { clientId: client.id, accountId: grant.accountId, grantId: grant.id, ...narrowed });
-    if (outcome === 'reused' || outcome === 'gone') throw invalid(outcome);
-    await noteUse(grant, peer.address ?? null, now);
-    const given =
-      outcome === 'replayed' ? await refreshTokens.findSuccessorOf(request.refreshToken) : successor;
-    return { ...answer, refresh_token: given };
+    const { standing, successor } = await use(presented, client, peer.address ?? null, now);
+    if (standing === 'reused') await endFamily(presented, now, about);
+    events({ type: EVENTS[standing], ...about });
+    return { ...answer, refresh_token: successor };
   };
+
+  /**
+   * Rotates the live token, or tells again what took the place of one that was. Who is overtaken by a parallel call or another
+   * process looks again: a token that is not live any more never will be.
+   */
+  async function use(presented: Presented, client: AuthenticatedClient, from: string | null, now: number) {
+    let latest = presented;
+    for (let tries = 0; tries < 2; tries += 1) {
+      const standing = standingNow(latest, now);
+      if (standing !== 'live') return { standing, successor: refreshTokens.successorOf(latest) };
+      const { text, record } = refreshTokens.next(latest, now);
+      // Point of no return: the successor takes the token's place.
+      const outcome = await store.rotateRefreshToken(latest.grant.id, latest.family.hash, record, from);
+      if (outcome === 'rotated') return { standing, successor: text };
+      latest = await find(latest.text, client, now);
+    }
+    throw unavailable('the store does not agree with itself on a refresh token');
+  }
+
+  async function find(text: string, client: AuthenticatedClient, now: number): Promise<Presented> {
+    return checkStanding(await refreshTokens.find(text), client, now);
+  }
+
+  function standingNow({ number, family }: Presented, now: number): Standing {
+    return standingOf(number, family, now, lifetimes.refreshGrace);
+  }
+
+  /** Who comes with a token of long ago, or whose token somebody else came with, cannot be told: the family ends. */
+  async function endFamily({ grant }: Presented, now: number, about: object): Promise<never> {
+    if (await store.revokeGrant(grant.id, now)) events({ type: EVENTS.reused, ...about });
+    throw invalid('reused');
+  }
 
   async function checkAccount(accountId: string): Promise<void> {
     const account = await store.findAccount(accountId);
     if (account === null || account.disabledAt !== null) throw invalid('its account is gone');
   }
-
-  /** Who refreshes all the time is noted once a minute: people read it, nothing is decided by it. */
-  async function noteUse({ id, lastUsedAt, lastUsedFrom }: GrantRecord, from: string | null, now: number) {
-    if (now - lastUsedAt < USE_NOTED_EVERY && from === lastUsedFrom) return;
-    // The token is rotated already: that nobody could note it is no reason to refuse.
-    await store.noteGrantUse(id, now, from).catch(() => {});
-  }
-
-  function note(outcome: Rotation, about: object): void {
-    const type = EVENTS[outcome];
-    if (type !== null) events({ type, ...about });
-  }
 }
 
 /** A refresh token MUST be of the client that presents it, and neither it nor its grant may have ended. */
-function checkStanding(
-  found: FoundRefreshToken | null,
-  client: AuthenticatedClient,
-  now: number,
-): FoundRefreshToken {
+function checkStanding(found: Presented | null, client: AuthenticatedClient, now: number): Presented {
   if (found === null) throw invalid('unknown');
-  const { token, grant } = found;
+  const { family, grant } = found;
   if (grant.clientId !== client.id) throw invalid(`issued to ${grant.clientId}`);
   if (grant.revokedAt !== null) throw invalid('its grant is revoked');
   if (grant.expiresAt <= now) throw invalid('its grant has expired');
-  if (token.expiresAt <= now) throw invalid('not used for too long');
+  if (family.expiresAt <= now) throw invalid('not used for too long');
   return found;
 }
 

@@ -79,8 +79,8 @@ export function describeAdministration(store: StoreOfTest): void {
         expect(await store().findSession(session.hash, NOW + 2)).toBeNull();
         expect(await store().findAccountLink(link.hash, NOW + 2)).toBeNull();
         expect(await store().isAccessTokenLive('token', grant.id)).toBe(false);
-        const successor = newRefreshToken(grant.id);
-        expect(await store().rotateRefreshToken(token.hash, successor, NOW + 2, 30)).toBe('gone');
+        const successor = newRefreshToken();
+        expect(await store().rotateRefreshToken(grant.id, token.hash, successor, null)).toBe('overtaken');
         expect(await store().redeemCode(code.hash, grantOf(code), null, NOW + 2)).toBe('spent');
       };
       await nothingLeft();

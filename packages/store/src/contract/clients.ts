@@ -114,8 +114,8 @@ export function describeClients(store: StoreOfTest): void {
       expect(await store().findCode(code.hash)).toBeNull();
       expect(await store().redeemCode(code.hash, grantOf(code), null, NOW)).toBe('spent');
       expect(await store().isAccessTokenLive('jti', grant.id)).toBe(false);
-      const successor = newRefreshToken(grant.id);
-      expect(await store().rotateRefreshToken(token.hash, successor, NOW, 30)).toBe('gone');
+      const successor = newRefreshToken();
+      expect(await store().rotateRefreshToken(grant.id, token.hash, successor, null)).toBe('overtaken');
       expect(await store().isAccessTokenLive('jti', theirs.grant.id)).toBe(true);
       expect(await store().findClient(other.id)).toEqual(other);
     });

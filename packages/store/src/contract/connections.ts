@@ -31,17 +31,12 @@ export function describeConnections(store: StoreOfTest): void {
 
     it('note when and from where they were used', async () => {
       const [used, other] = [await make('user_ada'), await make('user_ada', NOW - 1)];
-      await store().noteGrantUse(used.grant.id, NOW + 5, '2001:db8::1');
-      await store().noteGrantUse('grant_of_nobody', NOW + 5, null);
+      const successor = newRefreshToken({ issuedAt: NOW + 5 });
+      await store().rotateRefreshToken(used.grant.id, used.token.hash, successor, '2001:db8::1');
       expect(await store().listGrants('user_ada', NOW)).toEqual([
         { ...used.grant, lastUsedAt: NOW + 5, lastUsedFrom: '2001:db8::1' },
         other.grant,
       ]);
-      await store().noteGrantUse(used.grant.id, NOW + 6, null);
-      expect((await store().findRefreshToken(used.token.hash))?.grant).toMatchObject({
-        lastUsedAt: NOW + 6,
-        lastUsedFrom: null,
-      });
     });
 
     it('end one by one, each with its tokens, by their own account only', async () => {
@@ -52,9 +47,11 @@ export function describeConnections(store: StoreOfTest): void {
       expect(await store().endGrants('user_ada', ended.grant.id, NOW + 1)).toBe(1);
       expect(await store().endGrants('user_ada', ended.grant.id, NOW + 2)).toBe(0);
       expect([await isLive(ended.grant.id), await isLive(kept.grant.id)]).toEqual([false, true]);
-      const successor = newRefreshToken(ended.grant.id);
-      expect(await store().rotateRefreshToken(ended.token.hash, successor, NOW + 2, 30)).toBe('gone');
-      expect((await store().findRefreshToken(ended.token.hash))?.grant.revokedAt).toBe(NOW + 1);
+      const successor = newRefreshToken();
+      expect(await store().rotateRefreshToken(ended.grant.id, ended.token.hash, successor, null)).toBe(
+        'overtaken',
+      );
+      expect((await store().findGrant(ended.grant.id))?.grant.revokedAt).toBe(NOW + 1);
       expect(await store().listGrants('user_ada', NOW)).toEqual([kept.grant]);
     });
 

@@ -27,12 +27,12 @@ export function describeLife(store: StoreOfTest): void {
     });
 
     it('refuses as unavailable once it is closed; closing twice does no harm', async () => {
-      const { token } = await makeGrant(store());
+      const { grant } = await makeGrant(store());
       await store().close();
       await store().close();
       const refusals = [
         () => store().ping(),
-        () => store().findRefreshToken(token.hash),
+        () => store().findGrant(grant.id),
         () => store().saveClient(newClient()),
         () => store().sweep(NOW, 10),
         () => store().createFirstAccount(newAccount(), null),

@@ -2,6 +2,8 @@
 import type { RefreshTokenRecord } from '@portcullis/authorization-server/ports';
 import { describe, expect, it } from 'vitest';
 import {
+  grantOf,
+  issueCode,
   makeGrant,
   NOW,
   newHash,
@@ -9,158 +11,120 @@ import {
   RACERS,
   race,
   type StoreOfTest,
+  successorOf,
   times,
 } from './samples.ts';
 
-const GRACE = 30;
-
 export function describeRefreshTokens(store: StoreOfTest): void {
-  const rotate = (presented: { readonly hash: string }, successor: RefreshTokenRecord, at: number) =>
-    store().rotateRefreshToken(presented.hash, successor, at, GRACE);
+  const rotate = (grantId: string, presented: { readonly hash: string }, successor: RefreshTokenRecord) =>
+    store().rotateRefreshToken(grantId, presented.hash, successor, '2001:db8::1');
+  const tokenOf = async (grantId: string) => (await store().findGrant(grantId))?.token;
   const isLive = (grantId: string) => store().isAccessTokenLive('jti', grantId);
 
   describe('refresh tokens', () => {
-    it('rotates a token: the successor takes its place', async () => {
+    it('are found with their grant', async () => {
       const { grant, token } = await makeGrant(store());
-      const successor = newRefreshToken(grant.id, { issuedAt: NOW + 100, expiresAt: NOW + 20_000 });
-      expect(await rotate(token, successor, NOW + 100)).toBe('rotated');
-      expect(await store().findRefreshToken(token.hash)).toEqual({
-        token: { ...token, rotatedAt: NOW + 100 },
-        grant: { ...grant, revokedAt: null },
+      expect(await store().findGrant(grant.id)).toEqual({ grant: { ...grant, revokedAt: null }, token });
+      expect(await store().findGrant('grant_unknown')).toBeNull();
+    });
+
+    it('are rotated: the successor takes the place, and the grant was used', async () => {
+      const { grant, token } = await makeGrant(store());
+      const successor = successorOf(token, {
+        issuedAt: NOW + 100,
+        expiresAt: NOW + 20_000,
+        rotations: `[[0,${NOW + 100}]]`,
       });
-      expect(await store().findRefreshToken(successor.hash)).toEqual({
-        token: { ...successor, rotatedAt: null },
-        grant: { ...grant, revokedAt: null },
+      expect(await rotate(grant.id, token, successor)).toBe('rotated');
+      expect(await store().findGrant(grant.id)).toEqual({
+        grant: { ...grant, revokedAt: null, lastUsedAt: NOW + 100, lastUsedFrom: '2001:db8::1' },
+        token: successor,
+      });
+      const last = successorOf(successor, { issuedAt: NOW + 200 });
+      expect(await store().rotateRefreshToken(grant.id, successor.hash, last, null)).toBe('rotated');
+      expect(await store().findGrant(grant.id)).toMatchObject({
+        grant: { lastUsedAt: NOW + 200, lastUsedFrom: null },
+        token: last,
       });
     });
 
-    it('answers a retry within the grace window with the same successor, and stores nothing', async () => {
+    it('are not rotated by whoever presents one that is not live, and nothing changes', async () => {
       const { grant, token } = await makeGrant(store());
-      const successor = newRefreshToken(grant.id);
-      await rotate(token, successor, NOW);
-      expect(await rotate(token, { ...successor, expiresAt: NOW + 99_999 }, NOW)).toBe('replayed');
-      expect(await rotate(token, successor, NOW + GRACE)).toBe('replayed');
-      expect((await store().findRefreshToken(successor.hash))?.token).toEqual({
-        ...successor,
-        rotatedAt: null,
-      });
-      expect(await isLive(grant.id)).toBe(true);
-    });
-
-    it('T138: takes a later use for theft: the whole family dies, and no other', async () => {
-      const { grant, token } = await makeGrant(store());
-      const bystander = await makeGrant(store());
-      const successor = newRefreshToken(grant.id);
-      await rotate(token, successor, NOW);
-      const late = NOW + GRACE + 1;
-
-      expect(await rotate(token, successor, late)).toBe('reused');
-      expect((await store().findRefreshToken(successor.hash))?.grant.revokedAt).toBe(late);
-      expect(await isLive(grant.id)).toBe(false);
-      const next = newRefreshToken(grant.id);
-      expect(await rotate(successor, next, late)).toBe('gone');
-      expect(await store().findRefreshToken(next.hash)).toBeNull();
-      expect(await rotate(token, successor, late + 1)).toBe('gone');
-
-      expect(await isLive(bystander.grant.id)).toBe(true);
-      expect(await rotate(bystander.token, newRefreshToken(bystander.grant.id), late)).toBe('rotated');
-    });
-
-    it('sees the reuse of any ancestor, and forgives each its own grace', async () => {
-      const { grant, token } = await makeGrant(store());
-      const [second, third, fourth] = times(3, () => newRefreshToken(grant.id));
-      if (second === undefined || third === undefined || fourth === undefined)
-        throw new Error('three were made');
-      expect(await rotate(token, second, NOW)).toBe('rotated');
-      expect(await rotate(second, third, NOW + 20)).toBe('rotated');
-      expect(await rotate(token, second, NOW + 25)).toBe('replayed');
-      expect(await rotate(second, third, NOW + 45)).toBe('replayed');
-      expect(await rotate(third, fourth, NOW + 1000)).toBe('rotated');
-      expect(await isLive(grant.id)).toBe(true);
-      expect(await rotate(token, second, NOW + 1001)).toBe('reused');
-      expect(await isLive(grant.id)).toBe(false);
-    });
-
-    it('knows no grace when it is zero, save the same second', async () => {
-      const { grant, token } = await makeGrant(store());
-      const successor = newRefreshToken(grant.id);
-      await store().rotateRefreshToken(token.hash, successor, NOW, 0);
-      expect(await store().rotateRefreshToken(token.hash, successor, NOW, 0)).toBe('replayed');
-      expect(await store().rotateRefreshToken(token.hash, successor, NOW + 1, 0)).toBe('reused');
-    });
-
-    it('T141: rotates until the second in which the token or its grant expires', async () => {
-      const { grant, token } = await makeGrant(store(), { token: { expiresAt: NOW + 100 } });
-      const late = newRefreshToken(grant.id);
-      expect(await rotate(token, late, NOW + 100)).toBe('gone');
-      expect(await store().findRefreshToken(late.hash)).toBeNull();
-      expect((await store().findRefreshToken(token.hash))?.token.rotatedAt).toBeNull();
-      expect(await rotate(token, newRefreshToken(grant.id), NOW + 99)).toBe('rotated');
-
-      const short = await makeGrant(store(), { grant: { expiresAt: NOW + 100 } });
-      expect(await rotate(short.token, newRefreshToken(short.grant.id), NOW + 100)).toBe('gone');
-      expect(await rotate(short.token, newRefreshToken(short.grant.id), NOW + 99)).toBe('rotated');
-    });
-
-    it('T141: takes a clock that went back for a retry, not for theft', async () => {
-      const { grant, token } = await makeGrant(store());
-      const successor = newRefreshToken(grant.id);
-      await rotate(token, successor, NOW + 3600);
-      expect(await rotate(token, successor, NOW)).toBe('replayed');
-      expect(await isLive(grant.id)).toBe(true);
-    });
-
-    it('knows no stranger', async () => {
-      const { grant } = await makeGrant(store());
-      const successor = newRefreshToken(grant.id);
-      expect(await store().findRefreshToken(newHash())).toBeNull();
-      expect(await rotate({ hash: newHash() }, successor, NOW)).toBe('gone');
-      expect(await store().findRefreshToken(successor.hash)).toBeNull();
-      expect(await isLive(grant.id)).toBe(true);
-    });
-
-    it('gives the successor to the grant of the presented token, whatever the successor says', async () => {
-      const [mine, other] = [await makeGrant(store()), await makeGrant(store())];
-      const successor = newRefreshToken(other.grant.id);
-      await rotate(mine.token, successor, NOW);
-      expect((await store().findRefreshToken(successor.hash))?.grant.id).toBe(mine.grant.id);
-    });
-
-    it(`T138: lets ${RACERS} parallel refreshes of one token end in one live successor`, async () => {
-      const { grant, token } = await makeGrant(store());
-      const successor = newRefreshToken(grant.id);
-      const outcomes = await race(times(RACERS, () => () => rotate(token, successor, NOW)));
-      expect(outcomes).toEqual({ rotated: 1, replayed: RACERS - 1 });
-      expect((await store().findRefreshToken(successor.hash))?.token.rotatedAt).toBeNull();
-      expect(await isLive(grant.id)).toBe(true);
-    });
-
-    it(`T138: lets nothing survive when ${RACERS} reuse one token at once`, async () => {
-      const { grant, token } = await makeGrant(store());
-      const successor = newRefreshToken(grant.id);
-      await rotate(token, successor, NOW);
-      const late = NOW + GRACE + 1;
-      const outcomes = await race(times(RACERS, () => () => rotate(token, successor, late)));
-      expect(Object.keys(outcomes).filter((outcome) => outcome !== 'reused' && outcome !== 'gone')).toEqual(
-        [],
-      );
-      expect(outcomes['reused']).toBeGreaterThanOrEqual(1);
-      expect(await isLive(grant.id)).toBe(false);
-      expect(await rotate(successor, newRefreshToken(grant.id), late)).toBe('gone');
-    });
-
-    it('T138: lets nothing survive when a revocation comes amid refreshes', async () => {
-      const { grant, token } = await makeGrant(store());
-      const successor = newRefreshToken(grant.id);
-      await Promise.all([
-        ...times(10, () => rotate(token, successor, NOW)),
-        store().revokeGrant(grant.id, NOW),
-        ...times(10, () => rotate(token, successor, NOW)),
-      ]);
-      expect(await isLive(grant.id)).toBe(false);
-      for (const presented of [token, successor]) {
-        expect(await rotate(presented, newRefreshToken(grant.id), NOW)).toBe('gone');
+      const successor = successorOf(token);
+      await rotate(grant.id, token, successor);
+      const before = await store().findGrant(grant.id);
+      for (const presented of [token, { hash: newHash() }]) {
+        expect(await rotate(grant.id, presented, newRefreshToken({ issuedAt: NOW + 9 }))).toBe('overtaken');
       }
+      expect(await store().findGrant(grant.id)).toEqual(before);
+    });
+
+    it('T138: are not rotated once their grant is revoked', async () => {
+      const [{ grant, token }, bystander] = [await makeGrant(store()), await makeGrant(store())];
+      expect(await store().revokeGrant(grant.id, NOW)).toBe(true);
+      expect(await rotate(grant.id, token, successorOf(token))).toBe('overtaken');
+      expect(await tokenOf(grant.id)).toEqual(token);
+      expect(await rotate(bystander.grant.id, bystander.token, successorOf(bystander.token))).toBe('rotated');
+    });
+
+    it('are of one grant: a token of another rotates nothing there', async () => {
+      const [mine, other] = [await makeGrant(store()), await makeGrant(store())];
+      expect(await rotate(other.grant.id, mine.token, successorOf(mine.token))).toBe('overtaken');
+      expect(await rotate('grant_unknown', mine.token, successorOf(mine.token))).toBe('overtaken');
+      expect(await tokenOf(other.grant.id)).toEqual(other.token);
+      expect(await tokenOf(mine.grant.id)).toEqual(mine.token);
+    });
+
+    it('are not there when the client gets none', async () => {
+      const code = await issueCode(store());
+      const grant = grantOf(code);
+      await store().redeemCode(code.hash, grant, null, NOW);
+      expect(await store().findGrant(grant.id)).toEqual({
+        grant: { ...grant, revokedAt: null },
+        token: null,
+      });
+      expect(await rotate(grant.id, { hash: '' }, newRefreshToken())).toBe('overtaken');
+    });
+
+    it('keep one row, however often they are rotated', async () => {
+      const { grant, token } = await makeGrant(store());
+      let live = token;
+      for (let number = 1; number <= 30; number += 1) {
+        const successor = successorOf(live);
+        expect(await rotate(grant.id, live, successor)).toBe('rotated');
+        live = successor;
+      }
+      expect(await tokenOf(grant.id)).toEqual({ ...live, number: 30 });
+      // Of its code and its grant nothing else is left to sweep.
+      expect(await store().sweep(grant.expiresAt + 100_000, 100)).toBe(2);
+    });
+
+    it(`T138: have one live successor when ${RACERS} rotate one at once`, async () => {
+      const { grant, token } = await makeGrant(store());
+      const successors = times(RACERS, () => successorOf(token));
+      const outcomes = await race(successors.map((successor) => () => rotate(grant.id, token, successor)));
+      expect(outcomes).toEqual({ rotated: 1, overtaken: RACERS - 1 });
+      expect(successors).toContainEqual(await tokenOf(grant.id));
+      expect(await isLive(grant.id)).toBe(true);
+    });
+
+    it('T138: do not survive a revocation that comes amid rotations', async () => {
+      const { grant, token } = await makeGrant(store());
+      const outcomes = await race<string | boolean>([
+        ...times(10, () => () => rotate(grant.id, token, successorOf(token))),
+        () => store().revokeGrant(grant.id, NOW),
+        ...times(10, () => () => rotate(grant.id, token, successorOf(token))),
+        () => store().revokeGrant(grant.id, NOW),
+      ]);
+      expect([outcomes['true'], outcomes['false']]).toEqual([1, 1]);
+      expect(await isLive(grant.id)).toBe(false);
+      const left = await tokenOf(grant.id);
+      expect(await rotate(grant.id, left ?? token, successorOf(token))).toBe('overtaken');
+    });
+
+    it('from before tokens named their grant are unknown where there were none', async () => {
+      const { token } = await makeGrant(store());
+      expect(await store().findFormerToken(token.hash)).toBeNull();
     });
   });
 }

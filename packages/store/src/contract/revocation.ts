@@ -6,33 +6,35 @@ export function describeRevocation(store: StoreOfTest): void {
   describe('revocation', () => {
     it('revokes a grant with every token of it, and no other grant', async () => {
       const [revoked, other] = [await makeGrant(store()), await makeGrant(store())];
-      await store().revokeGrant(revoked.grant.id, NOW + 7);
-      expect((await store().findRefreshToken(revoked.token.hash))?.grant.revokedAt).toBe(NOW + 7);
-      const successor = newRefreshToken(revoked.grant.id);
-      expect(await store().rotateRefreshToken(revoked.token.hash, successor, NOW + 8, 30)).toBe('gone');
+      expect(await store().revokeGrant(revoked.grant.id, NOW + 7)).toBe(true);
+      expect((await store().findGrant(revoked.grant.id))?.grant.revokedAt).toBe(NOW + 7);
+      const successor = newRefreshToken();
+      expect(await store().rotateRefreshToken(revoked.grant.id, revoked.token.hash, successor, null)).toBe(
+        'overtaken',
+      );
       expect(await store().isAccessTokenLive('jti', revoked.grant.id)).toBe(false);
 
-      expect((await store().findRefreshToken(other.token.hash))?.grant.revokedAt).toBeNull();
+      expect((await store().findGrant(other.grant.id))?.grant.revokedAt).toBeNull();
       expect(await store().isAccessTokenLive('jti', other.grant.id)).toBe(true);
     });
 
     it('changes nothing when it revokes twice, or what is unknown', async () => {
-      const { grant, token } = await makeGrant(store());
-      await store().revokeGrant(grant.id, NOW + 7);
-      await store().revokeGrant(grant.id, NOW + 8);
-      await store().revokeGrant('grant_unknown', NOW);
-      expect((await store().findRefreshToken(token.hash))?.grant.revokedAt).toBe(NOW + 7);
+      const { grant } = await makeGrant(store());
+      expect(await store().revokeGrant(grant.id, NOW + 7)).toBe(true);
+      expect(await store().revokeGrant(grant.id, NOW + 8)).toBe(false);
+      expect(await store().revokeGrant('grant_unknown', NOW)).toBe(false);
+      expect((await store().findGrant(grant.id))?.grant.revokedAt).toBe(NOW + 7);
       expect(await store().isAccessTokenLive('jti', 'grant_unknown')).toBe(false);
     });
 
     it('revokes one access token and leaves its grant alone', async () => {
-      const { grant, token } = await makeGrant(store());
+      const { grant } = await makeGrant(store());
       const [revoked, other] = [newHash(), newHash()];
       await store().revokeAccessToken(revoked, NOW + 600);
       await store().revokeAccessToken(revoked, NOW + 600);
       expect(await store().isAccessTokenLive(revoked, grant.id)).toBe(false);
       expect(await store().isAccessTokenLive(other, grant.id)).toBe(true);
-      expect((await store().findRefreshToken(token.hash))?.grant.revokedAt).toBeNull();
+      expect((await store().findGrant(grant.id))?.grant.revokedAt).toBeNull();
     });
 
     it('judges an access token without a grant by itself alone', async () => {

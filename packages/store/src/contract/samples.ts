@@ -181,11 +181,24 @@ export function grantOf(code: CodeRecord, changes: Partial<GrantRecord> = {}): G
   };
 }
 
-export function newRefreshToken(
-  grantId: string,
+export function newRefreshToken(changes: Partial<RefreshTokenRecord> = {}): RefreshTokenRecord {
+  return {
+    hash: newHash(),
+    number: 0,
+    seed: newHash(),
+    issuedAt: NOW,
+    expiresAt: NOW + 10_000,
+    rotations: '',
+    ...changes,
+  };
+}
+
+/** A token that may take the place of another of its family. */
+export function successorOf(
+  { number, seed }: RefreshTokenRecord,
   changes: Partial<RefreshTokenRecord> = {},
 ): RefreshTokenRecord {
-  return { hash: newHash(), grantId, issuedAt: NOW, expiresAt: NOW + 10_000, ...changes };
+  return newRefreshToken({ number: number + 1, seed, ...changes });
 }
 
 export function newEvent(changes: Partial<EventRecord> = {}): EventRecord {
@@ -234,7 +247,7 @@ export async function makeGrant(
 ): Promise<{ readonly grant: GrantRecord; readonly token: RefreshTokenRecord }> {
   const code = await issueCode(store);
   const grant = grantOf(code, changes.grant);
-  const token = newRefreshToken(grant.id, changes.token);
+  const token = newRefreshToken(changes.token);
   expect(await store.redeemCode(code.hash, grant, token, NOW)).toBe('redeemed');
   return { grant, token };
 }

@@ -66,6 +66,11 @@ export const migrations: readonly Migration[] = [
     statements: auditLog,
   },
   {
+    number: 11,
+    name: 'one refresh token a grant',
+    statements: refreshTokenFamilies,
+  },
+  {
     number: 12,
     name: 'third parties',
     statements: thirdParties,
@@ -335,5 +340,25 @@ function auditLog({ text, integer, table }: Dialect): readonly string[] {
     ) ${table}`,
     'CREATE INDEX events_by_flow ON events (flow_id) WHERE flow_id IS NOT NULL',
     'CREATE INDEX events_by_expiry ON events (expires_at)',
+  ];
+}
+
+/**
+ * The live refresh token stands in the row of its grant. Tokens given out before do not name their grant: those that were live
+ * stay findable by their hash until they expire. Their ancestors are forgotten.
+ */
+function refreshTokenFamilies({ text, integer }: Dialect): readonly string[] {
+  return [
+    `ALTER TABLE grants ADD COLUMN token_hash ${text}`,
+    `ALTER TABLE grants ADD COLUMN token_number ${integer}`,
+    `ALTER TABLE grants ADD COLUMN token_seed ${text}`,
+    `ALTER TABLE grants ADD COLUMN token_issued_at ${integer}`,
+    `ALTER TABLE grants ADD COLUMN token_expires_at ${integer}`,
+    `ALTER TABLE grants ADD COLUMN token_rotations ${text}`,
+    'DELETE FROM refresh_tokens WHERE rotated_at IS NOT NULL',
+    `UPDATE grants SET token_hash = t.hash, token_number = 0, token_seed = '', token_issued_at = t.issued_at,
+        token_expires_at = t.expires_at, token_rotations = ''
+      FROM refresh_tokens t WHERE t.grant_id = grants.id`,
+    'ALTER TABLE refresh_tokens RENAME TO former_refresh_tokens',
   ];
 }

@@ -1,0 +1,69 @@
+/** The law of a family of refresh tokens. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { noteRotation, standingOf } from '../src/token/family.ts';
+
+const GRACE = 30;
+
+describe('the standing of a token', () => {
+  const family = { number: 12, rotations: '[[5,100],[9,110],[10,125]]' };
+  it.each([
+    { description: 'the live one, at any time', number: 12, now: 9999, expect: 'live' },
+    {
+      description: 'the last before it, at its last second of grace',
+      number: 11,
+      now: 155,
+      expect: 'replayed',
+    },
+    { description: 'the last before it, one second later', number: 11, now: 156, expect: 'reused' },
+    { description: 'one of an earlier second, by its own time', number: 9, now: 140, expect: 'replayed' },
+    { description: 'one of an earlier second, one later', number: 9, now: 141, expect: 'reused' },
+    { description: 'several of one second', number: 7, now: 130, expect: 'replayed' },
+    { description: 'one that nobody remembers', number: 4, now: 100, expect: 'reused' },
+    {
+      description: 'one whose rotation lies ahead: a clock went back',
+      number: 11,
+      now: 1,
+      expect: 'replayed',
+    },
+  ])('$description: $expect', ({ number, now, expect: standing }) => {
+    expect(standingOf(number, family, now, GRACE)).toBe(standing);
+  });
+});
+
+describe('what is noted of rotations', () => {
+  it('says of each token what a list of all rotations would say', () => {
+    const steps = fc.array(fc.integer({ min: 0, max: 20 }), { maxLength: 60 });
+    fc.assert(
+      fc.property(
+        steps,
+        fc.integer({ min: 0, max: 40 }),
+        fc.integer({ min: 0, max: 80 }),
+        (waits, grace, later) => {
+          const rotatedAt: number[] = [];
+          let family = { number: 0, rotations: '' };
+          let now = 1_800_000_000;
+          for (const wait of waits) {
+            now += wait;
+            family = { number: family.number + 1, rotations: noteRotation(family, now, grace) };
+            rotatedAt.push(now);
+          }
+          now += later;
+          for (const [number, at] of rotatedAt.entries()) {
+            expect(standingOf(number, family, now, grace)).toBe(now <= at + grace ? 'replayed' : 'reused');
+          }
+          expect(standingOf(rotatedAt.length, family, now, grace)).toBe('live');
+        },
+      ),
+    );
+  });
+
+  it('stays short, however often a token is rotated', () => {
+    let family = { number: 0, rotations: '' };
+    for (let step = 0; step < 20_000; step += 1) {
+      const rotations = noteRotation(family, 1_800_000_000 + Math.floor(step / 60), GRACE);
+      family = { number: family.number + 1, rotations };
+    }
+    expect(JSON.parse(family.rotations)).toHaveLength(GRACE + 1);
+  });
+});
