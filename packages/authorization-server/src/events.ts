@@ -32,7 +32,8 @@ export type AuthorizationEvent = About &
           | 'account.reset-link-made'
           | 'account.link-used';
       }
-    | { readonly type: 'second-factor.on' | 'second-factor.off' }
+    | { readonly type: 'password.changed' }
+    | { readonly type: 'second-factor.on' | 'second-factor.off' | 'second-factor.codes-renewed' }
     | { readonly type: 'passkey.added' | 'passkey.removed' | 'passkey.copied' }
     | { readonly type: 'access.ended' | 'sessions.ended'; readonly count: number }
     | { readonly type: 'metadata.read'; readonly path: string; readonly version: string | null }

@@ -1,6 +1,6 @@
 /** What an operator may change of the pages, and what is refused at birth because people could not read it. */
 import { describe, expect, it } from 'vitest';
-import { type BrandOptions, ConfigurationError } from '../src/index.ts';
+import { type BrandOptions, ConfigurationError, type Pages } from '../src/index.ts';
 import { startServer } from './server-under-test.ts';
 import { requestOf, setScene, textOf } from './visitor.ts';
 
@@ -102,5 +102,18 @@ describe('pages of the operator', () => {
     const back = await t.visitor.submit(sight, { decision: 'allow' });
     expect(back.left?.searchParams.has('code')).toBe(true);
     expect(textOf(await t.visitor.open('/consent?flow=x'))).toContain('This request is no longer open');
+  });
+
+  it.each<[keyof Pages, string]>([
+    ['connections', '/connections'],
+    ['account', '/account'],
+    ['password', '/account/password'],
+    ['add-passkey', '/account/passkeys/add'],
+    ['set-up-codes', '/account/codes'],
+  ])('stand in the place of ours for one’s own account too: %s', async (name, path) => {
+    const mine: Pages = { [name]: () => '<!doctype html><title>Mine</title><main>mine</main>' };
+    const t = await setScene({ pages: mine });
+    await t.visitor.signIn('/login');
+    expect(textOf(await t.visitor.open(path))).toBe('mine');
   });
 });

@@ -42,10 +42,7 @@ async function start(handle: (request: IncomingMessage, response: ServerResponse
 const originOf = (server: Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
 /** Asks the authorization server, as the documentation says. */
-async function call(
-  path: string,
-  members: { readonly challenge: string },
-): Promise<Record<string, unknown>> {
+async function call(path: string, members: { readonly challenge: string }): Promise<Record<string, unknown>> {
   const body = JSON.stringify(members);
   const at = Math.floor(Date.now() / 1000);
   const response = await fetch(issuer + path, {

@@ -350,6 +350,15 @@ describe('the interface of the application', () => {
     await t.conclude('/headless/accept', { ...accept, scopes: ['notes:read'] });
   });
 
+  it('signs a person out who has left the application', async () => {
+    const t = await stage({ loginUrl, secrets: [SECRET] });
+    await signIn(t, t.visitor, wanted, { remember: 3600 });
+    expect((await t.visitor.open('/account')).path).toBe('/account');
+    expect((await t.call('/headless/sign-out', { email: 'nobody@example.org' })).body).toEqual({ ended: 0 });
+    expect((await t.call('/headless/sign-out', { email: EMAIL })).body).toEqual({ ended: 1 });
+    challengeOf(await t.visitor.open('/account'), loginUrl);
+  });
+
   it('takes one answer to a challenge, while it is open', async () => {
     const t = await stage();
     const challenge = challengeOf(await t.visitor.open(wanted), loginUrl);

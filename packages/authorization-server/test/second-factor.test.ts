@@ -127,6 +127,59 @@ describe('switching codes on', () => {
   });
 });
 
+describe('new recovery codes', () => {
+  const codesOf = ({ html }: Sight) =>
+    [...html.matchAll(/<li><code>([^<]+)<\/code>/g)].map(([, code = '']) => code);
+
+  it('take the place of those that are left, without a new set-up', async () => {
+    const t = await setScene();
+    const { secret, recovery } = await switchOn(t);
+    const page = await t.visitor.open('/account/codes/recovery');
+    const shown = await t.visitor.submit(page, { code: codeOf(secret, t.clock.now) });
+    const fresh = codesOf(shown);
+    expect([shown.status, new Set([...fresh, ...recovery]).size]).toEqual([200, 20]);
+    expect(t.snapshot()).not.toContain(fresh[0]);
+    const visitor = t.stranger();
+    const half = await firstStep(visitor);
+    expect((await visitor.submit(half, { code: recovery[0] })).status).toBe(400);
+    expect((await visitor.submit(half, { code: fresh[0] })).path).toBe('/connections');
+    t.clock.now += 30;
+    const other = t.stranger('198.51.100.9');
+    const code = codeOf(secret, t.clock.now);
+    expect((await other.submit(await firstStep(other), { code })).path).toBe('/connections');
+    expect(t.events).toContainEqual(
+      expect.objectContaining({ type: 'second-factor.codes-renewed', accountId: ACCOUNT }),
+    );
+  });
+
+  it('are not shown for a wrong code or a forged form, nor where no codes are asked for', async () => {
+    const t = await setScene();
+    const { secret, recovery } = await switchOn(t);
+    const page = await t.visitor.open('/account/codes/recovery');
+    const before = t.snapshot();
+    expect((await t.visitor.submit(page, { code: '000000' })).status).toBe(400);
+    expect((await t.visitor.submit(page, { code: codeOf(secret, t.clock.now), token: 'x' })).status).toBe(
+      403,
+    );
+    expect(t.snapshot()).toBe(before);
+    expect(codesOf(await t.visitor.submit(page, { code: recovery[1] }))).toHaveLength(10);
+    await t.visitor.submit(await t.visitor.open('/account'), {}, '/account/codes/off');
+    expect((await t.visitor.open('/account/codes/recovery')).path).toBe('/account');
+    expect((await t.visitor.submit(page, { code: recovery[2] })).status).toBe(400);
+  });
+
+  it('T075: are not reached by guessing', async () => {
+    const t = await setScene();
+    const { secret } = await switchOn(t);
+    const page = await t.visitor.open('/account/codes/recovery');
+    for (let n = 0; n < 5; n++) {
+      expect((await t.visitor.submit(page, { code: `00000${n}` })).status).toBe(400);
+    }
+    const held = await t.visitor.submit(page, { code: codeOf(secret, t.clock.now) });
+    expect([held.status, held.headers.get('retry-after')]).toEqual([429, '15']);
+  });
+});
+
 describe('the second step', () => {
   it('T017: gives a half-finished sign-in no session and no code, until the code of the app is right', async () => {
     const t = await setScene();

@@ -101,6 +101,11 @@ export function createAccountStore(database: Database): AccountStore {
         sql`UPDATE accounts SET password_hash = ${newHash} WHERE id = ${accountId} AND password_hash = ${oldHash}`,
       );
     },
+    changePassword: (accountId, oldHash, newHash, kept) =>
+      database.fact({
+        steps: () => changePassword(accountId, oldHash, newHash, kept),
+        postgres: { lock: 'accounts' },
+      }),
     async saveSession({ hash, accountId, createdAt, expiresAt, address, browser }) {
       await database.change(
         sql`INSERT INTO sessions (hash, account_id, created_at, expires_at, address, browser)
@@ -188,6 +193,15 @@ function* useLink(
   yield sql`DELETE FROM passkeys WHERE account_id = ${id}`;
   yield* forgetSecondFactor(id);
   if (passkey !== null) yield insertPasskey(passkey);
+  return true;
+}
+
+function* changePassword(id: string, oldHash: string, newHash: string, kept: string | null): Steps<boolean> {
+  const changed =
+    yield sql`UPDATE accounts SET password_hash = ${newHash} WHERE id = ${id} AND password_hash = ${oldHash} RETURNING 1 AS one`;
+  if (changed.length === 0) return false;
+  yield sql`DELETE FROM account_links WHERE account_id = ${id}`;
+  if (kept !== null) yield sql`DELETE FROM sessions WHERE account_id = ${id} AND hash <> ${kept}`;
   return true;
 }
 

@@ -35,6 +35,8 @@ export function createSecondFactorStore(database: Database): SecondFactorStore {
       );
       return used.length > 0;
     },
+    replaceRecoveryCodes: (accountId, hashes) =>
+      database.fact({ steps: () => replaceCodes(accountId, hashes), postgres: { lock: 'accounts' } }),
     async countRecoveryCodes(accountId) {
       const codes = await database.read(sql`SELECT hash FROM recovery_codes WHERE account_id = ${accountId}`);
       return codes.length;
@@ -48,8 +50,20 @@ function* save(record: SecondFactorRecord, recoveryHashes: readonly string[]): S
   yield* forgetSecondFactor(record.accountId);
   yield sql`INSERT INTO second_factors (account_id, sealed_secret, last_step, created_at)
     VALUES (${record.accountId}, ${record.sealedSecret}, ${record.lastStep}, ${record.createdAt})`;
-  for (const hash of recoveryHashes) {
-    yield sql`INSERT INTO recovery_codes (account_id, hash) VALUES (${record.accountId}, ${hash})`;
+  yield* keepCodes(record.accountId, recoveryHashes);
+}
+
+function* replaceCodes(accountId: string, hashes: readonly string[]): Steps<boolean> {
+  const factors = yield sql`SELECT 1 AS one FROM second_factors WHERE account_id = ${accountId}`;
+  if (factors.length === 0) return false;
+  yield sql`DELETE FROM recovery_codes WHERE account_id = ${accountId}`;
+  yield* keepCodes(accountId, hashes);
+  return true;
+}
+
+function* keepCodes(accountId: string, hashes: readonly string[]): Steps<void> {
+  for (const hash of hashes) {
+    yield sql`INSERT INTO recovery_codes (account_id, hash) VALUES (${accountId}, ${hash})`;
   }
 }
 

@@ -27,6 +27,8 @@ export interface SecondFactors {
   confirm(account: AccountRecord, sealed: string, code: string): Promise<readonly string[] | null>;
   /** Judges and spends a code of the app or a recovery code. */
   take(account: AccountRecord, code: string): Promise<boolean>;
+  /** New recovery codes, which nobody can read again, in the place of what is left; `null` when it is off. */
+  renew(accountId: string): Promise<readonly string[] | null>;
   turnOff(accountId: string): Promise<boolean>;
 }
 
@@ -70,8 +72,7 @@ export function createSecondFactors(configuration: Configuration): SecondFactors
       const secret = open(accountId, sealed);
       const lastStep = secret === null ? null : stepOf(secret, digitsOf(code), now);
       if (lastStep === null) return null;
-      const codes = Array.from({ length: RECOVERY_CODES }, newRecoveryCode);
-      const hashes = codes.map((one) => hashSecret(plain(one)));
+      const { codes, hashes } = newRecoveryCodes();
       await store.saveSecondFactor({ accountId, sealedSecret: sealed, lastStep, createdAt: now }, hashes);
       return codes;
     },
@@ -85,8 +86,17 @@ export function createSecondFactors(configuration: Configuration): SecondFactors
       if (step !== null) return store.useSecondFactor(accountId, step);
       return store.useRecoveryCode(accountId, hashSecret(plain(code)));
     },
+    async renew(accountId) {
+      const { codes, hashes } = newRecoveryCodes();
+      return (await store.replaceRecoveryCodes(accountId, hashes)) ? codes : null;
+    },
     turnOff: (accountId) => store.removeSecondFactor(accountId),
   };
+}
+
+function newRecoveryCodes(): { readonly codes: readonly string[]; readonly hashes: readonly string[] } {
+  const codes = Array.from({ length: RECOVERY_CODES }, newRecoveryCode);
+  return { codes, hashes: codes.map((one) => hashSecret(plain(one))) };
 }
 
 /** `ABCD-EFGH-IJKL-MNOP` */

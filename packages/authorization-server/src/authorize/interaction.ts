@@ -1,5 +1,6 @@
 /** The part of the server that people meet: authorization requests, sign-in, consent, the first account. */
 import { createAttempts } from '../accounts/attempts.ts';
+import { createChangePassword } from '../accounts/change-password.ts';
 import { createFirstAccount } from '../accounts/first-account.ts';
 import { createPasskeys } from '../accounts/passkeys.ts';
 import { createPasswords } from '../accounts/passwords.ts';
@@ -19,6 +20,7 @@ import { createCodes } from '../home/codes.ts';
 import { createConnections } from '../home/connections.ts';
 import { createFront } from '../home/front.ts';
 import { createPasskeyPages } from '../home/passkeys.ts';
+import { createPasswordPage } from '../home/password.ts';
 import { createCheckOpening } from '../limits/openings.ts';
 import { createAssets } from '../pages/assets.ts';
 import { defineCookie } from '../pages/cookies.ts';
@@ -87,6 +89,7 @@ export function createInteraction(
     handOver: createHandOver(configuration, tickets),
   };
   const signIn = createSignIn(configuration, passwords);
+  const changePassword = createChangePassword(configuration, passwords, signIn);
   const factors = createSecondFactors(configuration);
   const attempts = createAttempts(configuration.clock);
   const roomsIn = (language: Language): Rooms => {
@@ -99,7 +102,8 @@ export function createInteraction(
     return [
       ...createLogin(rooms, { signIn, passkeys, welcome: secondStep.welcome }),
       secondStep.route,
-      ...createCodes(rooms, factors),
+      ...createCodes(rooms, factors, attempts),
+      ...createPasswordPage(rooms, changePassword),
       ...(passkeys === null ? [] : createPasskeyPages(rooms, passkeys)),
       ...createAccountLinks(rooms, passwords, passkeys),
       ...createSetup(rooms, firstAccount),

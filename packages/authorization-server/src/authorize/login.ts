@@ -6,7 +6,7 @@ import type { SignInHand } from '../accounts/sign-in.ts';
 import type { Frame } from '../pages/layout.ts';
 import { respondPage } from '../pages/respond.ts';
 import { signInPage } from '../pages/sign-in.ts';
-import { duration } from '../pages/times.ts';
+import { waitInWords } from '../pages/times.ts';
 import type { Route } from '../routes.ts';
 import { type Errand, findErrand } from './errands.ts';
 import { isForeignForm } from './form-tokens.ts';
@@ -96,11 +96,6 @@ function complain(
   if (outcome.kind === 'refused') {
     return { email, wrong: frame.text('sign-in.wrong.refused'), status: 400 };
   }
-  const wrong = frame.text('sign-in.wrong.wait', { time: inWords(frame, outcome.seconds) });
+  const wrong = frame.text('sign-in.wrong.wait', { time: waitInWords(outcome.seconds, frame.language) });
   return { email, wrong, status: 429, retryAfter: outcome.seconds };
-}
-
-/** Never less than it takes. */
-function inWords({ language }: Frame, seconds: number): string {
-  return duration(seconds < 60 ? seconds : Math.ceil(seconds / 60) * 60, language);
 }

@@ -6,7 +6,7 @@ import type { SecondFactors } from '../accounts/second-factors.ts';
 import { codePage } from '../pages/codes.ts';
 import type { Frame } from '../pages/layout.ts';
 import { respondPage } from '../pages/respond.ts';
-import { duration } from '../pages/times.ts';
+import { waitInWords } from '../pages/times.ts';
 import type { AccountRecord } from '../ports/index.ts';
 import type { Route } from '../routes.ts';
 import { type Errand, findErrand } from './errands.ts';
@@ -102,6 +102,6 @@ function wrong(frame: Frame): Complaint {
 }
 
 function waitFor(frame: Frame, seconds: number): Complaint {
-  const time = duration(seconds, frame.language);
+  const time = waitInWords(seconds, frame.language);
   return { wrong: frame.text('sign-in.wrong.wait', { time }), status: 429, retryAfter: seconds };
 }

@@ -9,7 +9,7 @@ import type { Language } from '../pages/texts/languages.ts';
 import type { Route } from '../routes.ts';
 import { hashSecret } from '../secrets.ts';
 import { describeLogin, describeMatter, loadFlow, loadMatter, type Matter } from './describe-challenge.ts';
-import { findOrMakeAccount } from './find-account.ts';
+import { findAccount, findOrMakeAccount } from './find-account.ts';
 import type { HeadlessRules } from './headless-options.ts';
 import { createSignedRequests, type Members } from './signed-request.ts';
 import type { Challenge, Decision, Tickets } from './tickets.ts';
@@ -65,6 +65,13 @@ export function createHeadlessEndpoints(
       const seconds = readSeconds(members, configuration);
       const account = await findOrMakeAccount(configuration, rules, readText(members, 'email'));
       return conclude(challenge, { kind: 'login', accountId: account.id, seconds });
+    }),
+
+    route('/headless/sign-out', async (members) => {
+      const account = await findAccount(configuration, readText(members, 'email'));
+      const count = account === null ? 0 : await configuration.store.endSessionsOf(account.id, null);
+      if (account !== null) configuration.events({ type: 'sessions.ended', accountId: account.id, count });
+      return respondJson({ ended: count });
     }),
 
     route('/headless/refuse', (members) => conclude(readChallenge(members), { kind: 'refused' })),

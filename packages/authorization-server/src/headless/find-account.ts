@@ -13,16 +13,25 @@ export async function findOrMakeAccount(
   { createAccounts }: HeadlessRules,
   email: string,
 ): Promise<AccountRecord> {
-  const { store } = configuration;
-  const key = emailKey(email);
-  if (key === null) throw new OAuthError('invalid_request', 'The member email must be an address.');
-  const found = await store.findAccountByEmail(key);
+  const key = readKey(email);
+  const found = await configuration.store.findAccountByEmail(key);
   if (found === null && !createAccounts) {
     throw new OAuthError('invalid_request', 'There is no account with this address: add it first.');
   }
   const account = found ?? (await make(configuration, email.trim(), key));
   if (account.disabledAt !== null) throw new OAuthError('invalid_request', 'The account is disabled.');
   return account;
+}
+
+/** @returns `null` when there is none */
+export async function findAccount({ store }: Configuration, email: string): Promise<AccountRecord | null> {
+  return store.findAccountByEmail(readKey(email));
+}
+
+function readKey(email: string): string {
+  const key = emailKey(email);
+  if (key === null) throw new OAuthError('invalid_request', 'The member email must be an address.');
+  return key;
 }
 
 /** An account that nobody can sign in to but by the application. */

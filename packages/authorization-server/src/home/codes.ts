@@ -1,16 +1,23 @@
 /** Codes from an app: switched on by a code of the app, switched off by a button. */
+import type { Attempts } from '../accounts/attempts.ts';
 import type { SecondFactors } from '../accounts/second-factors.ts';
+import type { Person } from '../accounts/sessions.ts';
 import type { Rooms } from '../authorize/rooms.ts';
-import { recoveryCodesPage, setUpCodesPage } from '../pages/codes.ts';
-import { respondPage, respondRedirect } from '../pages/respond.ts';
+import { recoveryCodesPage, renewCodesPage, setUpCodesPage } from '../pages/codes.ts';
+import { type PageOptions, respondPage, respondRedirect } from '../pages/respond.ts';
+import { homePaths } from '../pages/tabs.ts';
+import { waitInWords } from '../pages/times.ts';
 import type { Route } from '../routes.ts';
 import { newsPath } from './news.ts';
 import { createSignedIn } from './signed-in.ts';
 
-export function createCodes(rooms: Rooms, factors: SecondFactors): readonly Route[] {
+export function createCodes(rooms: Rooms, factors: SecondFactors, attempts: Attempts): readonly Route[] {
   const { configuration, frame } = rooms;
   const { events } = configuration;
   const signedIn = createSignedIn(rooms, 'account', 'delicate');
+  const askBeforeRenewing = (person: Person, wrong: string | null, answer: PageOptions = {}) =>
+    respondPage(renewCodesPage(frame, { token: signedIn.token(person), wrong }), answer);
+
   return [
     signedIn.page('/account/codes', async ({ person }) => {
       const setup = factors.begin(person.account);
@@ -30,6 +37,33 @@ export function createCodes(rooms: Rooms, factors: SecondFactors): readonly Rout
       return respondPage(setUpCodesPage(frame, { ...setup, token: signedIn.token(person), wrong }), {
         status: 400,
       });
+    }),
+
+    signedIn.page('/account/codes/recovery', async ({ person }) =>
+      (await factors.isOn(person.account.id))
+        ? askBeforeRenewing(person, null)
+        : respondRedirect(homePaths.account),
+    ),
+
+    signedIn.form('/account/codes/recovery', async ({ person, parameters, peer }) => {
+      const { account } = person;
+      const attempt = attempts.begin(account.id, peer.address);
+      if (attempt.kind === 'wait') {
+        const time = waitInWords(attempt.seconds, frame.language);
+        const headers = { 'retry-after': String(attempt.seconds) };
+        return askBeforeRenewing(person, frame.text('sign-in.wrong.wait', { time }), {
+          status: 429,
+          headers,
+        });
+      }
+      if (!(await factors.take(account, parameters.one('code') ?? ''))) {
+        return askBeforeRenewing(person, frame.text('code.wrong'), { status: 400 });
+      }
+      attempt.succeeded();
+      const codes = await factors.renew(account.id);
+      if (codes === null) return respondRedirect(homePaths.account);
+      events({ type: 'second-factor.codes-renewed', accountId: account.id });
+      return respondPage(recoveryCodesPage(frame, { codes }));
     }),
 
     signedIn.form('/account/codes/off', async ({ person }) => {

@@ -19,7 +19,14 @@ interface SignedInBrowser {
 }
 
 /** What has just happened, by the name that an address may carry. */
-export const accountNews = ['signed-out', 'passkey-added', 'passkey-removed', 'codes-off', 'reset'] as const;
+export const accountNews = [
+  'signed-out',
+  'password-changed',
+  'passkey-added',
+  'passkey-removed',
+  'codes-off',
+  'reset',
+] as const;
 
 export type AccountNews = (typeof accountNews)[number];
 
@@ -77,13 +84,17 @@ function signInSections(
   { passkeys, recoveryCodes }: SignInSettings,
   page: AccountPage,
 ): Markup {
-  return html`${
-    passkeys !== null &&
-    html`<section class="head">
+  return html`<section class="head">
+<h2>${frame.text('account.password')}</h2>
+<a class="button" href="/account/password">${frame.text('password.change')}</a>
+</section>
+${
+  passkeys !== null &&
+  html`<section class="head">
 <h2>${frame.text('account.passkeys')}</h2>
 ${passkeyList(frame, passkeys, page.token, page.now)}
 </section>`
-  }
+}
 <section class="head">
 <h2>${frame.text('account.codes')}</h2>
 ${codesSection(frame, recoveryCodes, page.token)}

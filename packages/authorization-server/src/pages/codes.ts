@@ -88,6 +88,34 @@ function picture(text: string, label: string): Markup {
   return html`<svg class="picture" viewBox="0 0 ${size} ${size}" role="img" aria-label="${label}" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h${size}v${size}H0z"/><path fill="#000" d="${raw(path)}"/></svg>`;
 }
 
+export interface RenewCodesPage {
+  readonly token: string;
+  readonly wrong: string | null;
+}
+
+/** Asks for a code before the recovery codes are replaced. */
+export const renewCodesPage: Page<RenewCodesPage> = definePage('renew-codes', renderRenewCodes);
+
+function renderRenewCodes(frame: Frame, { token, wrong }: RenewCodesPage): Markup {
+  return layout(
+    frame,
+    frame.text('code.renew'),
+    html`${tabs(frame, 'account')}
+<div class="head">
+<h1>${frame.text('code.renew')}</h1>
+<p>${frame.text('code.renew-why')}</p>
+</div>
+<form class="stack once" method="post" action="/account/codes/recovery">
+${hidden({ token })}
+${codeField(frame.text('code.shown'), wrong, frame.text('code.recovery'))}
+<div class="answers">
+<a class="button" href="/account">${frame.text('passkey.cancel')}</a>
+<button class="button main">${frame.text('code.renew-submit')}</button>
+</div>
+</form>`,
+  );
+}
+
 /** Shown once. */
 export interface RecoveryCodesPage {
   readonly codes: readonly string[];
@@ -115,6 +143,7 @@ export function codesSection(frame: Frame, recoveryCodes: number | null, token: 
 <a class="button" href="/account/codes">${frame.text('code.set-up')}</a>`;
   }
   return html`<p class="fact">${frame.text('code.is-on', { number: recoveryCodes })}</p>
+<a class="button" href="/account/codes/recovery">${frame.text('code.renew')}</a>
 <div class="answers">
 <a class="button" href="/account/codes">${frame.text('code.anew')}</a>
 <form class="once" method="post" action="/account/codes/off">${hidden({ token })}<button class="button">${frame.text('code.off')}</button></form>

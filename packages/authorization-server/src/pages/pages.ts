@@ -1,12 +1,14 @@
 /** All pages by name, with what each of them shows: what an operator may replace. */
 import type { AccountPage } from './account.ts';
 import type { AccountLinkPage } from './account-link.ts';
-import type { CodePage, RecoveryCodesPage, SetUpCodesPage } from './codes.ts';
+import type { CodePage, RecoveryCodesPage, RenewCodesPage, SetUpCodesPage } from './codes.ts';
 import type { ConnectionsPage, EndPage } from './connections.ts';
 import type { ConsentPage } from './consent.ts';
 import type { FrontPage } from './front.ts';
 import type { Frame } from './layout.ts';
 import type { Notice } from './notice.ts';
+import type { AddPasskeyPage } from './passkeys.ts';
+import type { PasswordPage } from './password.ts';
 import type { ReadyPage, SetupPage } from './setup.ts';
 import type { SignInPage } from './sign-in.ts';
 
@@ -21,8 +23,11 @@ interface Contents {
   readonly end: EndPage;
   readonly account: AccountPage;
   readonly 'account-link': AccountLinkPage;
+  readonly password: PasswordPage;
+  readonly 'add-passkey': AddPasskeyPage;
   readonly code: CodePage;
   readonly 'set-up-codes': SetUpCodesPage;
+  readonly 'renew-codes': RenewCodesPage;
   readonly 'recovery-codes': RecoveryCodesPage;
 }
 

@@ -1,5 +1,6 @@
 /** Forms that a passkey answers, the page that adds one, and the list of them. */
 import { html } from 'hono/html';
+import { definePage, type Page } from './define-page.ts';
 import { type Frame, hidden, layout, type Markup } from './layout.ts';
 import { tabs } from './tabs.ts';
 import { ago } from './times.ts';
@@ -82,7 +83,9 @@ export interface AddPasskeyPage {
   readonly wrong: string | null;
 }
 
-export function addPasskeyPage(frame: Frame, page: AddPasskeyPage): Markup {
+export const addPasskeyPage: Page<AddPasskeyPage> = definePage('add-passkey', renderAddPasskey);
+
+function renderAddPasskey(frame: Frame, page: AddPasskeyPage): Markup {
   const name = html`<div class="field"><label for="name">${frame.text('passkey.name')}</label>
 <input id="name" name="name" type="text" autocomplete="off" maxlength="50" value="${page.suggestion}"></div>`;
   return layout(

@@ -9,15 +9,20 @@ export interface PasswordFields {
   readonly wrong: { readonly password: TextName | null; readonly passwordAgain: TextName | null };
   /** Whether the first of them is where the page begins. */
   readonly first: boolean;
+  /** What the first of them is called; a password when left out. */
+  readonly label?: TextName;
 }
 
-export function passwordFields(frame: Frame, { wrong, first }: PasswordFields): Markup {
+export function passwordFields(
+  frame: Frame,
+  { wrong, first, label = 'field.password' }: PasswordFields,
+): Markup {
   const lengths = { least: SHORTEST_PASSWORD, most: LONGEST_PASSWORD };
   const say = (name: TextName | null) => (name === null ? null : frame.text(name, lengths));
   return html`${field({
     name: 'password',
     type: 'password',
-    label: frame.text('field.password'),
+    label: frame.text(label),
     autocomplete: 'new-password',
     hint: frame.text('password.hint', lengths),
     wrong: say(wrong.password),

@@ -154,6 +154,7 @@ input[role=switch]:checked {
   background: radial-gradient(circle at 27px, var(--accent-ink) 7px, transparent 8px) var(--accent);
 }
 
+.choice { display: flex; gap: 16px; align-items: center; justify-content: space-between; font: inherit; cursor: pointer; }
 
 .picture { width: 192px; max-width: 100%; height: auto; border-radius: 8px; }
 .codes { display: grid; grid-template-columns: repeat(auto-fill, minmax(168px, 1fr)); gap: 8px; list-style: none; }

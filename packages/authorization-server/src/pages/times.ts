@@ -35,6 +35,11 @@ export function duration(seconds: number, language: string): string {
   );
 }
 
+/** The same, never less than it takes. */
+export function waitInWords(seconds: number, language: string): string {
+  return duration(seconds < MINUTE ? seconds : Math.ceil(seconds / MINUTE) * MINUTE, language);
+}
+
 type Unit = 'second' | 'minute' | 'hour' | 'day';
 
 function inUnits(seconds: number): readonly [number, Unit] {

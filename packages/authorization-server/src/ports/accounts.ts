@@ -83,6 +83,13 @@ export interface AccountStore {
   /** Replaces the password hash if it is still the old one. */
   replacePasswordHash(accountId: string, oldHash: string, newHash: string): Promise<void>;
 
+  /**
+   * Changes a password, if its hash is still the old one; links of the account end with it. One fact.
+   * @param kept the session that goes on while every other one ends; `null`: all go on
+   * @returns `false` when it is no longer the old one
+   */
+  changePassword(accountId: string, oldHash: string, newHash: string, kept: string | null): Promise<boolean>;
+
   saveSession(session: SessionRecord): Promise<void>;
   /** The session, unless it has expired or its account is disabled or gone. */
   findSession(hash: string, now: number): Promise<SessionRecord | null>;

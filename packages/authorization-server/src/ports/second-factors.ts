@@ -18,6 +18,8 @@ export interface SecondFactorStore {
   useSecondFactor(accountId: string, step: number): Promise<boolean>;
   /** Spends a recovery code. One fact: of racing calls one answers `true`. */
   useRecoveryCode(accountId: string, hash: string): Promise<boolean>;
+  /** Keeps recovery codes (base64url SHA-256 each) in the place of what is left. One fact. @returns `false` without a second factor */
+  replaceRecoveryCodes(accountId: string, hashes: readonly string[]): Promise<boolean>;
   countRecoveryCodes(accountId: string): Promise<number>;
   /** Removes the second factor and its recovery codes. @returns `false` when there is none */
   removeSecondFactor(accountId: string): Promise<boolean>;

@@ -53,6 +53,9 @@ const PAGES: Readonly<Record<keyof Pages, true>> = {
   'account-link': true,
   code: true,
   'set-up-codes': true,
+  password: true,
+  'add-passkey': true,
+  'renew-codes': true,
   'recovery-codes': true,
 };
 

@@ -1,6 +1,16 @@
 /** The contract of accounts, browser sessions and setup links. */
 import { describe, expect, it } from 'vitest';
-import { NOW, newAccount, newHash, newSession, RACERS, race, type StoreOfTest, times } from './samples.ts';
+import {
+  NOW,
+  newAccount,
+  newAccountLink,
+  newHash,
+  newSession,
+  RACERS,
+  race,
+  type StoreOfTest,
+  times,
+} from './samples.ts';
 
 export function describeAccounts(store: StoreOfTest): void {
   describe('accounts', () => {
@@ -84,6 +94,28 @@ export function describeAccounts(store: StoreOfTest): void {
       expect(await store().findAccount(account.id)).toEqual(account);
       await store().replacePasswordHash(account.id, account.passwordHash, '$argon2id$new');
       expect(await store().findAccount(account.id)).toEqual({ ...account, passwordHash: '$argon2id$new' });
+    });
+
+    it('changes a password only if it is still the old one, and ends sessions and links when told to', async () => {
+      const account = newAccount();
+      const link = newAccountLink(account.id);
+      await store().addAccount(account, link);
+      const [own, other] = [newSession(account.id), newSession(account.id)];
+      for (const session of [own, other]) await store().saveSession(session);
+      const { id, passwordHash } = account;
+      expect(await store().changePassword(id, '$argon2id$another', '$argon2id$new', own.hash)).toBe(false);
+      expect(await store().findAccount(id)).toEqual(account);
+      expect(await store().findSession(other.hash, NOW)).toEqual(other);
+      expect(await store().findAccountLink(link.hash, NOW)).toEqual(link);
+
+      expect(await store().changePassword(id, passwordHash, '$argon2id$new', null)).toBe(true);
+      expect(await store().findAccount(id)).toEqual({ ...account, passwordHash: '$argon2id$new' });
+      expect(await store().findSession(other.hash, NOW)).toEqual(other);
+      expect(await store().findAccountLink(link.hash, NOW)).toBeNull();
+
+      expect(await store().changePassword(id, '$argon2id$new', '$argon2id$newer', own.hash)).toBe(true);
+      expect(await store().findSession(own.hash, NOW)).toEqual(own);
+      expect(await store().findSession(other.hash, NOW)).toBeNull();
     });
   });
 

@@ -61,6 +61,23 @@ export function describeSecondFactors(store: StoreOfTest): void {
       expect(await store().countRecoveryCodes(account.id)).toBe(1);
     });
 
+    it('get new recovery codes in the place of what is left, and keep everything else', async () => {
+      const [{ account }, bystander] = [await add(), await add()];
+      const factor = factorOf(account.id);
+      const [old, young, theirs] = [newHash(), newHash(), newHash()];
+      await store().saveSecondFactor(factor, [old, newHash()]);
+      await store().saveSecondFactor(factorOf(bystander.account.id), [theirs]);
+      await store().useSecondFactor(account.id, 101);
+      expect(await store().replaceRecoveryCodes(account.id, [young])).toBe(true);
+      expect(await store().findSecondFactor(account.id)).toEqual({ ...factor, lastStep: 101 });
+      expect(await store().useRecoveryCode(account.id, old)).toBe(false);
+      expect(await store().useRecoveryCode(account.id, young)).toBe(true);
+      expect(await store().useRecoveryCode(bystander.account.id, theirs)).toBe(true);
+      const { account: without } = await add();
+      expect(await store().replaceRecoveryCodes(without.id, [newHash()])).toBe(false);
+      expect(await store().countRecoveryCodes(without.id)).toBe(0);
+    });
+
     it('go when they are removed, and when a link is used', async () => {
       const [{ account }, other] = [await add(), await add()];
       for (const { account: one } of [{ account }, other])

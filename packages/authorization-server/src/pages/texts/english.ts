@@ -175,6 +175,16 @@ export const english = {
   'account.sign-out': 'Sign out',
   'account.sign-out-of': 'Sign out {browser}',
 
+  'account.password': 'Password',
+  'account.news.password-changed': 'The password was changed.',
+  'password.change': 'Change password',
+  'password.none':
+    'Without a password, because you use a passkey? Ask whoever runs this server for a link to choose one.',
+  'password.current': 'Current password',
+  'password.new': 'New password',
+  'password.others': 'Sign out everywhere else',
+  'password.wrong.current': 'This is not your current password.',
+
   'account.passkeys': 'Passkeys',
   'account.news.passkey-added': 'The passkey was added.',
   'account.news.passkey-removed': 'The passkey was removed. You can delete it on your device too.',
@@ -224,5 +234,8 @@ export const english = {
   'code.set-up': 'Set up codes',
   'code.is-on': 'On. Recovery codes left: {number}.',
   'code.anew': 'Set up anew',
+  'code.renew': 'New recovery codes',
+  'code.renew-why': 'The recovery codes that you have will not work any more.',
+  'code.renew-submit': 'Show new codes',
   'code.off': 'Switch off',
 } as const;

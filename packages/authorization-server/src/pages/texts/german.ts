@@ -199,6 +199,16 @@ export const german: Texts = {
     'Dieser Browser hat für diese Seite keine Passkeys, oder sein JavaScript ist abgeschaltet.',
   'passkey.cancel': 'Abbrechen',
   'passkey.remove-one': '{passkey} entfernen',
+  'account.password': 'Passwort',
+  'account.news.password-changed': 'Das Passwort ist geändert.',
+  'password.change': 'Passwort ändern',
+  'password.none':
+    'Sie haben kein Passwort, weil Sie einen Passkey benutzen? Bitten Sie die Betreiber dieses Servers um einen Link, mit dem Sie eines wählen.',
+  'password.current': 'Bisheriges Passwort',
+  'password.new': 'Neues Passwort',
+  'password.others': 'Überall sonst abmelden',
+  'password.wrong.current': 'Das ist nicht Ihr bisheriges Passwort.',
+
   'account.passkeys': 'Passkeys',
   'account.news.passkey-added': 'Der Passkey ist hinzugefügt.',
   'account.news.passkey-removed': 'Der Passkey ist entfernt. Sie können ihn auch auf Ihrem Gerät löschen.',
@@ -236,5 +246,8 @@ export const german: Texts = {
   'code.set-up': 'Codes einrichten',
   'code.is-on': 'Eingeschaltet. Übrige Ersatzcodes: {number}.',
   'code.anew': 'Neu einrichten',
+  'code.renew': 'Neue Ersatzcodes',
+  'code.renew-why': 'Die Ersatzcodes, die Sie haben, gelten dann nicht mehr.',
+  'code.renew-submit': 'Neue Codes zeigen',
   'code.off': 'Ausschalten',
 };

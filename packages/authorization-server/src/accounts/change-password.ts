@@ -1,0 +1,44 @@
+/** Changing a password: by whoever knows the current one. */
+import type { Configuration } from '../configuration.ts';
+import type { AccountRecord } from '../ports/index.ts';
+import type { Passwords } from './passwords.ts';
+import type { SignInHand } from './sign-in.ts';
+
+/** What became of it: changed; a wrong current password; or too many of those. */
+type Change =
+  | { readonly kind: 'changed' }
+  | { readonly kind: 'refused' }
+  | { readonly kind: 'wait'; readonly seconds: number };
+
+export interface WantedChange {
+  readonly account: AccountRecord;
+  readonly current: string;
+  /** Judged already. */
+  readonly password: string;
+  /** The session that goes on while every other one ends; `null`: all go on. */
+  readonly kept: string | null;
+  readonly address: string | undefined;
+}
+
+export type ChangePassword = (wanted: WantedChange) => Promise<Change>;
+
+/** The current password is judged like one of a sign-in: as often, and no faster. */
+export function createChangePassword(
+  { store, events }: Configuration,
+  passwords: Passwords,
+  signIn: SignInHand,
+): ChangePassword {
+  return async ({ account, current, password, kept, address }) => {
+    const judged = await signIn(account.email, current, address);
+    if (judged.kind !== 'signed-in') return judged;
+    const newHash = await passwords.hash(password);
+    // It may have been hashed anew a moment ago.
+    const found = await store.findAccount(account.id);
+    // Point of no return: the old password is none any more.
+    const isChanged =
+      found !== null && (await store.changePassword(account.id, found.passwordHash, newHash, kept));
+    if (!isChanged) return { kind: 'refused' };
+    events({ type: 'password.changed', accountId: account.id });
+    return { kind: 'changed' };
+  };
+}

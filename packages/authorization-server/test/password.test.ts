@@ -1,0 +1,108 @@
+/** Changing a password on the account page: by whoever knows the current one, and as slowly as one signs in. */
+import { describe, expect, it } from 'vitest';
+import { ACCOUNT } from './server-under-test.ts';
+import { EMAIL, PASSWORD, type Scene, type Sight, setScene, textOf, type Visitor } from './visitor.ts';
+
+const NEW = 'a bridge of rope and planks';
+
+async function open(visitor: Visitor, password = PASSWORD): Promise<Sight> {
+  await visitor.submit(await visitor.open('/login?to=account'), { email: EMAIL, password });
+  return visitor.open('/account/password');
+}
+
+const change = (visitor: Visitor, page: Sight, fields: Record<string, string | undefined> = {}) =>
+  visitor.submit(page, { current: PASSWORD, password: NEW, password_again: NEW, ...fields });
+
+async function canSignIn(t: Scene, password: string): Promise<boolean> {
+  const visitor = t.stranger('203.0.113.77');
+  const sight = await visitor.submit(await visitor.open('/login'), { email: EMAIL, password });
+  return sight.path === '/connections';
+}
+
+describe('a new password', () => {
+  it('takes the place of the current one, and ends every other session', async () => {
+    const t = await setScene();
+    const elsewhere = t.stranger();
+    await open(elsewhere);
+    const page = await open(t.visitor);
+    expect(page.html).toContain('name="others" value="end" checked');
+    const done = await change(t.visitor, page);
+    expect([done.path, textOf(done)]).toEqual([
+      '/account?news=password-changed',
+      expect.stringContaining('The password was changed.'),
+    ]);
+    expect((await elsewhere.open('/account')).path).toMatch(/^\/login/);
+    expect([await canSignIn(t, PASSWORD), await canSignIn(t, NEW)]).toEqual([false, true]);
+    expect(t.events).toContainEqual({ type: 'password.changed', accountId: ACCOUNT, network: '192.0.2.1' });
+  });
+
+  it('leaves the other sessions alone for whoever switches that off', async () => {
+    const t = await setScene();
+    const elsewhere = t.stranger();
+    await open(elsewhere);
+    await change(t.visitor, await open(t.visitor), { others: undefined });
+    expect((await elsewhere.open('/account')).path).toBe('/account');
+    expect(await canSignIn(t, NEW)).toBe(true);
+  });
+
+  it('ends links by which somebody else could still choose one', async () => {
+    const t = await setScene();
+    const answer = await t.server.accounts.reset(EMAIL);
+    const { pathname, search } = new URL('link' in answer ? answer.link : '');
+    expect((await t.stranger().open(`${pathname}${search}`)).status).toBe(200);
+    await change(t.visitor, await open(t.visitor));
+    expect((await t.stranger().open(`${pathname}${search}`)).status).toBe(403);
+  });
+
+  it.each<[string, Record<string, string | undefined>, number, RegExp]>([
+    ['a wrong current password', { current: 'not this one' }, 400, /This is not your current password/],
+    ['no current password', { current: undefined }, 400, /This is not your current password/],
+    ['a short one', { password: 'short', password_again: 'short' }, 400, /at least 10 characters/],
+    ['the address', { password: EMAIL, password_again: EMAIL }, 400, /must not be the email/],
+    [
+      'a guess',
+      { password: 'password123', password_again: 'password123' },
+      400,
+      /first that anybody would guess/,
+    ],
+    ['two that differ', { password_again: `${NEW}.` }, 400, /differ/],
+    ['a forged form', { token: 'x' }, 403, /Nothing was decided/],
+  ])('is not taken for %s', async (_what, fields, status, sentence) => {
+    const t = await setScene();
+    const page = await open(t.visitor);
+    const before = t.snapshot();
+    const sight = await change(t.visitor, page, fields);
+    expect([sight.status, textOf(sight)]).toEqual([status, expect.stringMatching(sentence)]);
+    expect(t.snapshot()).toBe(before);
+    expect((await change(t.visitor, page)).path).toBe('/account?news=password-changed');
+  });
+
+  it('T075: cannot be reached by guessing the current one in a borrowed session', async () => {
+    const t = await setScene();
+    const page = await open(t.visitor);
+    for (let n = 0; n < 5; n++) {
+      expect((await change(t.visitor, page, { current: `guess number ${n}` })).status).toBe(400);
+    }
+    const before = t.snapshot();
+    const sight = await change(t.visitor, page);
+    expect([sight.status, sight.headers.get('retry-after'), textOf(sight)]).toEqual([
+      429,
+      '15',
+      expect.stringContaining('Too many attempts. Try again in 15 seconds.'),
+    ]);
+    expect(t.snapshot()).toBe(before);
+    t.clock.now += 15;
+    expect((await change(t.visitor, page)).status).toBe(200);
+  });
+
+  it('T067: is not chosen by another site', async () => {
+    const t = await setScene();
+    const page = await open(t.visitor);
+    const before = t.snapshot();
+    t.visitor.headers = { 'sec-fetch-site': 'cross-site' };
+    expect((await change(t.visitor, page)).status).toBe(403);
+    expect(t.snapshot()).toBe(before);
+    t.visitor.headers = { 'sec-fetch-site': 'same-origin' };
+    expect((await change(t.visitor, page)).status).toBe(200);
+  });
+});
