@@ -1,6 +1,6 @@
 /** Somebody with an account in front of a real browser. */
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import type { Account, Decision, Person } from './person.ts';
+import type { Account, Decision, Elsewhere, Person } from './person.ts';
 
 export interface ChromiumPerson extends Person {
   readonly context: BrowserContext;
@@ -8,6 +8,8 @@ export interface ChromiumPerson extends Person {
 
 export interface BrowserHabits {
   readonly javaScriptEnabled?: boolean;
+  /** Chooses this third party whenever there is a choice, and answers on its page too. */
+  readonly elsewhere?: Elsewhere;
 }
 
 /** Milliseconds for each page and each answer to it. */
@@ -22,7 +24,8 @@ export async function openBrowserFor(
   browser: Browser,
   habits: BrowserHabits = {},
 ): Promise<ChromiumPerson> {
-  const context = await browser.newContext({ ...habits });
+  const { elsewhere, ...settings } = habits;
+  const context = await browser.newContext(settings);
   return {
     context,
     async authorize(url, decision = 'allow') {
@@ -30,8 +33,9 @@ export async function openBrowserFor(
       page.setDefaultTimeout(PATIENCE);
       try {
         await page.goto(String(url));
-        await signIn(page, account);
-        return await decide(page, decision);
+        if (elsewhere === undefined) await signIn(page, account);
+        else await page.locator(`button[formaction="/login/${elsewhere.id}"]`).click();
+        return await decide(page, decision, elsewhere);
       } finally {
         await page.close();
       }
@@ -47,9 +51,20 @@ async function signIn(page: Page, { email, password }: Account): Promise<void> {
   await field.press('Enter');
 }
 
-async function decide(page: Page, decision: Decision): Promise<URL> {
+async function decide(page: Page, decision: Decision, elsewhere: Elsewhere | undefined): Promise<URL> {
   const { origin } = new URL(page.url());
   await page.locator(`button[name=decision][value=${decision}]`).click();
-  await page.waitForURL((url) => url.origin !== origin);
+  if (elsewhere !== undefined && decision === 'allow') await answerThere(page, elsewhere);
+  await page.waitForURL((url) => url.origin !== origin && url.origin !== elsewhere?.origin);
   return new URL(page.url());
+}
+
+async function answerThere(
+  page: Page,
+  { origin, login, password, decision = 'allow' }: Elsewhere,
+): Promise<void> {
+  await page.waitForURL((url) => url.origin === origin);
+  await page.locator('input[name=login]').fill(login);
+  await page.locator('input[name=password]').fill(password);
+  await page.locator(`button[name=answer][value=${decision}]`).click();
 }

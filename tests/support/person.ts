@@ -21,22 +21,35 @@ type Fetch = (request: Request) => Promise<Response>;
 /** Redirects and pages between an authorization URL and the client; more means going round in circles. */
 const MOST_STEPS = 10;
 
-/** A person whose browser sends through `send`; the redirect URI itself is not visited. */
-export function createPerson(account: Account, send: Fetch = fetch): Person {
-  const cookies = createCookies();
+/** Somebody who signs in by a third party: with its identifier, where it is, and who they are there. */
+export interface Elsewhere {
+  readonly id: string;
+  readonly origin: string;
+  readonly login: string;
+  readonly password: string;
+  /** Their answer there; `allow` when left out. */
+  readonly decision?: Decision;
+}
+
+/**
+ * A person whose browser sends through `send`; the redirect URI itself is not visited.
+ * @param elsewhere chooses this third party whenever there is a choice, and answers on its page too
+ */
+export function createPerson(account: Account, send: Fetch = fetch, elsewhere?: Elsewhere): Person {
+  const jars = new Map<string, Cookies>();
   return {
     async authorize(url, decision = 'allow') {
-      const { origin } = new URL(url);
+      const places = [new URL(url).origin, elsewhere?.origin];
       const answers = { email: account.email, password: account.password, decision };
       let request = new Request(url);
       for (let step = 0; step < MOST_STEPS; step += 1) {
         const response = await visit(request);
         const location = response.headers.get('location');
         if (location === null) {
-          request = answer(await response.text(), response.status, request.url, answers);
+          request = answer(await response.text(), response.status, request.url, answers, elsewhere);
         } else {
           const next = new URL(location, request.url);
-          if (next.origin !== origin) return next;
+          if (!places.includes(next.origin)) return next;
           request = new Request(next);
         }
       }
@@ -45,6 +58,9 @@ export function createPerson(account: Account, send: Fetch = fetch): Person {
   };
 
   async function visit(request: Request): Promise<Response> {
+    const { hostname } = new URL(request.url);
+    const cookies = jars.get(hostname) ?? createCookies();
+    jars.set(hostname, cookies);
     const withCookies = new Request(request, { redirect: 'manual', headers: request.headers });
     const header = cookies.header();
     if (header !== '') withCookies.headers.set('cookie', header);
@@ -78,20 +94,29 @@ interface Form {
   readonly action: string;
   /** What it sends as it stands: boxes that are not ticked send nothing. */
   readonly fields: readonly (readonly [string, string])[];
-  readonly buttons: readonly { readonly name: string; readonly value: string }[];
+  readonly buttons: readonly { readonly name: string; readonly value: string; readonly action: string }[];
 }
 
-/** Fills in the form that asks for a password or a decision, and presses its button. */
+/** Fills in the form that asks by whom to sign in, for a password or a decision, and presses its button. */
 function answer(
   page: string,
   status: number,
   url: string,
   { email, password, decision }: Account & { readonly decision: Decision },
+  elsewhere: Elsewhere | undefined,
 ): Request {
   const forms = readForms(page);
-  const signIn = forms.find(({ fields }) =>
-    ['email', 'password'].every((wanted) => fields.some(([name]) => name === wanted)),
-  );
+  const asking = (...wanted: readonly string[]) =>
+    forms.find(({ fields }) => wanted.every((one) => fields.some(([name]) => name === one)));
+  const there = asking('login', 'password');
+  if (elsewhere !== undefined && there !== undefined) {
+    const { login, password: itsPassword, decision: itsAnswer = 'allow' } = elsewhere;
+    return submit(there, url, { login, password: itsPassword, answer: itsAnswer });
+  }
+  const choice = elsewhere && `/login/${elsewhere.id}`;
+  const choosing = forms.find(({ buttons }) => buttons.some(({ action }) => action === choice));
+  if (choosing !== undefined && choice !== undefined) return submit({ ...choosing, action: choice }, url, {});
+  const signIn = asking('email', 'password');
   if (signIn !== undefined) {
     if (status !== 200) throw new Error(`sign-in refused with ${status}: ${textOf(page)}`);
     return submit(signIn, url, { email, password });
@@ -118,7 +143,11 @@ function readForms(page: string): readonly Form[] {
     fields: readTags(content, 'input')
       .filter(({ type, checked }) => type !== 'checkbox' || checked !== undefined)
       .map(({ name = '', value = '' }): [string, string] => [name, value]),
-    buttons: readTags(content, 'button').map(({ name = '', value = '' }) => ({ name, value })),
+    buttons: readTags(content, 'button').map(({ name = '', value = '', formaction = '' }) => ({
+      name,
+      value,
+      action: formaction,
+    })),
   }));
 }
 
