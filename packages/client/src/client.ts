@@ -9,6 +9,7 @@ import type { Discovery } from './discovery/conclude.ts';
 import { discover } from './discovery/discover.ts';
 import { createObtainer } from './obtainer.ts';
 import { createRegistry } from './registration/registrar.ts';
+import { isDeadClient } from './registration/standing.ts';
 import type { CredentialRecord } from './store/credential-store.ts';
 import { createProver } from './tokens/prover.ts';
 import { createRefresher } from './tokens/refresh.ts';
@@ -38,6 +39,8 @@ export interface SignInOptions {
   readonly prompt?: string;
   /** Asked for beside what the session has; `confirmStepUp` may decline. */
   readonly scopes?: Scopes;
+  /** Registers the client anew, when a page of the authorization server says that it does not know it; tokens stay. */
+  readonly registerAnew?: boolean;
 }
 
 export interface BeginOptions {
@@ -95,7 +98,8 @@ export function createClient(options: ClientOptions): Client {
     fetch: createAuthorizedFetch(configuration, access, tokenHands),
     discover: async () => find(await provoke(configuration)),
     session,
-    async signIn({ prompt, scopes } = {}) {
+    async signIn({ prompt, scopes, registerAnew } = {}) {
+      if (registerAnew) await forgetRegistrations();
       const found = await provoke(configuration);
       const challenge = scopes === undefined ? found : { ...found, scopes };
       const standing = scopes === undefined ? null : ((await access.record())?.tokens ?? null);
@@ -109,8 +113,15 @@ export function createClient(options: ClientOptions): Client {
       return signIn.begin({ ...prepared, prompt: prompt ?? null }, redirectUri, binding ?? null);
     },
     async complete(arrived, binding) {
-      const { pending, tokens } = await signIn.complete(arrived, binding ?? null);
-      await access.keep({ server: pending.server, issuer: pending.issuer, account: pending.account }, tokens);
+      const pending = await signIn.take(arrived, binding ?? null);
+      const key = { server: pending.server, issuer: pending.issuer, account: pending.account };
+      try {
+        await access.keep(key, await signIn.finish(pending, arrived));
+      } catch (error) {
+        // The next first half registers anew.
+        if (isDeadClient(error)) await registry.dropDead(key, error.message, pending.registration.clientId);
+        throw error;
+      }
       return requireSession();
     },
     accessToken: async () => (await access.current())?.accessToken ?? null,
@@ -149,6 +160,11 @@ export function createClient(options: ClientOptions): Client {
     const { preregistered = [], metadataDocumentUrl, metadataDocumentKey } = configuration.registration;
     if (clientId === metadataDocumentUrl) return metadataDocumentKey ?? null;
     return preregistered.find((client) => client.clientId === clientId)?.signingKey ?? null;
+  }
+
+  async function forgetRegistrations(): Promise<void> {
+    for (const { key } of await store.list(server, account))
+      await registry.dropDead(key, 'a new registration was asked for');
   }
 
   async function session(): Promise<Session | null> {

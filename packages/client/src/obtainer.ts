@@ -5,10 +5,10 @@ import type { Configuration } from './configuration.ts';
 import type { ServerChallenge } from './discovery/challenge.ts';
 import type { Discovery } from './discovery/conclude.ts';
 import { createDpopKey, DPOP_ALGORITHM } from './dpop/proof.ts';
-import { ClientError } from './errors.ts';
 import { obtainByDevice } from './grants/device.ts';
 import { obtainByMachine } from './grants/machine.ts';
 import type { Registry } from './registration/registrar.ts';
+import { isDeadClient } from './registration/standing.ts';
 import type { CredentialKey } from './store/credential-store.ts';
 import type { EllipticJwk } from './tokens/jwk.ts';
 import type { TokenHands } from './tokens/token-endpoint.ts';
@@ -41,12 +41,9 @@ export interface ObtainerHands {
   readonly tokens: TokenHands;
 }
 
-/** Codes by which a token endpoint says that it does not know the client any more. */
-const DEAD_CLIENT: ReadonlySet<string> = new Set(['invalid_client', 'unauthorized_client']);
-
 /** Makes the obtainer of a client. */
 export function createObtainer(configuration: Configuration, hands: ObtainerHands): Obtainer {
-  const { store, grant } = configuration;
+  const { grant } = configuration;
 
   return {
     planFirst: (discovery) => planScopes(discovery, configuration.scopes),
@@ -62,17 +59,14 @@ export function createObtainer(configuration: Configuration, hands: ObtainerHand
       try {
         return await ask(prepared, prompt);
       } catch (error) {
-        const dead = error instanceof ClientError && DEAD_CLIENT.has(error.oauthError ?? '');
-        const registration = dead ? ((await store.find(key))?.registration ?? null) : null;
-        if (!dead || registration?.way !== 'dynamic') throw error;
-        await hands.registry.drop(key, registration.clientId, error.message);
+        if (!isDeadClient(error) || !(await hands.registry.dropDead(key, error.message))) throw error;
         return ask(prepared, prompt);
       }
     },
   };
 
   async function ask(prepared: Prepared, prompt: string | null): Promise<Tokens> {
-    if (grant.kind === 'person') return (await hands.signIn.run({ ...prepared, prompt })).tokens;
+    if (grant.kind === 'person') return hands.signIn.run({ ...prepared, prompt });
     const { discovery, plan, dpopKey } = prepared;
     const registration = await hands.registry.register(discovery, []);
     const situation = { hands: hands.tokens, discovery, registration, scopes: plan.scopes, dpopKey };

@@ -1,7 +1,7 @@
 /** Registration: the ways in their order, what is asked for, what the answer means, and to whom an identity is shown. */
 import { describe, expect, it } from 'vitest';
 import { createMemoryStore, type RegistrationQuestion, type RegistrationSettings } from '../src/index.ts';
-import { codeOf, createWorld, type WorldSettings } from './support/world.ts';
+import { codeOf, createWorld, openParty, type World, type WorldSettings } from './support/world.ts';
 
 const DOCUMENT = 'https://app.example/client.json';
 
@@ -244,6 +244,144 @@ describe('dynamic registration', () => {
     await client.begin({ redirectUri: 'http://127.0.0.1:40002/callback' });
     expect(world.as.asked('/register')).toHaveLength(2);
   });
+});
+
+describe('a client identifier that the authorization server has forgotten', () => {
+  const URI = 'http://127.0.0.1:40001/callback';
+  const events = ({ events: all }: World) =>
+    all.flatMap((event) => (event.type.startsWith('regist') ? [event.type] : []));
+
+  /** A registration is kept, and the server is told what it says from now on. */
+  async function forgotten(change: (world: World) => void, prepare: typeof change = () => undefined) {
+    const world = await createWorld();
+    prepare(world);
+    const client = world.client();
+    await client.begin({ redirectUri: URI });
+    change(world);
+    return { world, client };
+  }
+
+  const page = (status: number) => (world: World) => {
+    const usual = { status: 302, headers: { location: '/login' } };
+    let asked = 0;
+    world.as.on('GET /authorize', () => (asked++ === 0 ? { status, body: '<h1>Error</h1>' } : usual));
+  };
+
+  it.each([400, 401])('is noticed by a page with status %s, before a browser opens', async (status) => {
+    const { world, client } = await forgotten(page(status));
+    await client.begin({ redirectUri: URI });
+    expect(world.as.asked('/register')).toHaveLength(2);
+    expect(events(world)).toEqual(['registered', 'registration_dropped', 'registered']);
+    expect(world.person.opened).toEqual([]);
+  });
+
+  it.each([200, 302, 403, 404, 429, 500])('is not suspected for a page with status %s', async (status) => {
+    const { world, client } = await forgotten(page(status));
+    await client.begin({ redirectUri: URI });
+    expect(world.as.asked('/register')).toHaveLength(1);
+    expect(events(world)).toEqual(['registered']);
+  });
+
+  it.each(['invalid_client', 'unauthorized_client'])('is noticed by a redirect with %s', async (error) => {
+    const { world, client } = await forgotten(({ as }) =>
+      as.on('GET /authorize', { status: 302, headers: { location: `${URI}?error=${error}` } }),
+    );
+    await client.begin({ redirectUri: URI });
+    expect(world.as.asked('/register')).toHaveLength(2);
+  });
+
+  it('is noticed by reading the registration, with its own token, at the origin that gave it', async () => {
+    const { world, client } = await forgotten(
+      ({ as }) => as.on('GET /register/mine', { status: 401 }),
+      managed,
+    );
+    world.as.on('POST /register', { status: 201, body: { client_id: 'second' } });
+    await client.begin({ redirectUri: URI });
+    const [read] = world.as.asked('/register/mine');
+    expect([read?.method, read?.headers.get('authorization')]).toEqual(['GET', 'Bearer manage-me']);
+    expect(world.as.asked('/authorize')).toEqual([]);
+    expect(world.as.asked('/register')).toHaveLength(2);
+  });
+
+  it('and one that can be read there is used again', async () => {
+    const { world, client } = await forgotten(
+      ({ as }) => as.on('GET /register/mine', { body: { client_id: 'mine' } }),
+      managed,
+    );
+    await client.begin({ redirectUri: URI });
+    expect(world.as.asked('/register')).toHaveLength(1);
+    expect(world.as.asked('/authorize')).toEqual([]);
+  });
+
+  it('its token is shown to no other origin', async () => {
+    const other = await openParty();
+    const { client } = await forgotten(
+      () => undefined,
+      ({ as }) => answerRegistration(as, `${other.origin}/mine`),
+    );
+    await client.begin({ redirectUri: URI });
+    expect(other.log).toEqual([]);
+  });
+
+  it('is noticed by the answer that arrives, in one go and in two halves; tokens stay', async () => {
+    const world = await createWorld();
+    const client = world.client();
+    await client.fetch(world.serverUrl);
+    const before = await client.session();
+    let refused = 0;
+    world.person.divert((arrived) => {
+      if (refused++ > 0) return arrived;
+      arrived.searchParams.delete('code');
+      arrived.searchParams.set('error', 'unauthorized_client');
+      return arrived;
+    });
+    await client.signIn();
+    expect(world.as.asked('/register')).toHaveLength(2);
+
+    const url = new URL(await client.begin({ redirectUri: world.person.redirectUri }));
+    const answer = new URL(world.person.redirectUri);
+    answer.search = new URLSearchParams({
+      ...{ error: 'invalid_client', state: url.searchParams.get('state') ?? '', iss: world.issuer },
+    }).toString();
+    expect(await codeOf(client.complete(answer.href))).toBe('authorization_failed');
+    expect(await client.session()).not.toBeNull();
+    expect(before).not.toBeNull();
+    await client.begin({ redirectUri: world.person.redirectUri });
+    expect(world.as.asked('/register')).toHaveLength(3);
+  });
+
+  it('can be given up by hand, when the person has read it on a page', async () => {
+    const world = await createWorld();
+    const client = world.client();
+    await client.signIn();
+    await client.signIn();
+    expect(world.as.asked('/register')).toHaveLength(1);
+    await client.signIn({ registerAnew: true });
+    expect(world.as.asked('/register')).toHaveLength(2);
+  });
+
+  it('is not checked for a client that was configured or described', async () => {
+    const metadata = { client_id_metadata_document_supported: true };
+    for (const registration of [
+      { metadataDocumentUrl: DOCUMENT },
+      { preregistered: [{ clientId: 'mine' }] },
+    ]) {
+      const world = await createWorld({ metadata });
+      const client = world.client({ registration });
+      await client.begin({ redirectUri: URI });
+      await client.begin({ redirectUri: URI });
+      expect(world.as.asked('/authorize')).toEqual([]);
+    }
+  });
+
+  function managed({ as }: World): void {
+    answerRegistration(as, `${as.origin}/register/mine`);
+  }
+
+  function answerRegistration(as: World['as'], uri: string): void {
+    const access = { registration_client_uri: uri, registration_access_token: 'manage-me' };
+    as.on('POST /register', { status: 201, body: { client_id: 'mine', ...access } });
+  }
 });
 
 describe('to whom an identity is shown', () => {

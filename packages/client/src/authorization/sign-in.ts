@@ -29,19 +29,15 @@ interface SignInCase {
   readonly prompt: string | null;
 }
 
-/** What a sign-in gives, beside the flow that it ended. */
-interface SignedIn {
-  readonly pending: Pending;
-  readonly tokens: Tokens;
-}
-
 export interface SignIn {
   /** All of it, with the host's browser and receiver. */
-  run(situation: SignInCase): Promise<SignedIn>;
+  run(situation: SignInCase): Promise<Tokens>;
   /** The first half: where to send the browser. */
   begin(situation: SignInCase, redirectUri: string, binding: string | null): Promise<string>;
-  /** The second half: the URL at which the browser arrived, or its query. */
-  complete(arrived: string | URLSearchParams, binding: string | null): Promise<SignedIn>;
+  /** The second half begins with taking the flow that the URL at which the browser arrived, or its query, answers. */
+  take(arrived: string | URLSearchParams, binding: string | null): Promise<Pending>;
+  /** It ends with the tokens. */
+  finish(pending: Pending, arrived: string | URLSearchParams): Promise<Tokens>;
 }
 
 /** Makes the room. */
@@ -77,7 +73,8 @@ export function createSignIn(configuration: Configuration, hands: TokenHands, re
       return (await start(situation, redirectUri, binding)).url;
     },
 
-    complete: (arrived, binding) => complete(readArrived(arrived), binding),
+    take: (arrived, binding) => takeFlow(store, readArrived(arrived), binding, clock()),
+    finish,
   };
 
   async function start(
@@ -96,11 +93,11 @@ export function createSignIn(configuration: Configuration, hands: TokenHands, re
   }
 
   /** The person reads how it went only when it is known. */
-  async function receive(arrival: Arrival): Promise<SignedIn> {
+  async function receive(arrival: Arrival): Promise<Tokens> {
     try {
-      const signedIn = await complete(arrival.query, null);
+      const tokens = await finish(await takeFlow(store, arrival.query, null, clock()), arrival.query);
       await arrival.finish({ ok: true, message: 'You are signed in. You can close this page.' });
-      return signedIn;
+      return tokens;
     } catch (error) {
       const message =
         error instanceof ClientError ? error.message : 'Something went wrong in the application.';
@@ -109,9 +106,7 @@ export function createSignIn(configuration: Configuration, hands: TokenHands, re
     }
   }
 
-  async function complete(query: URLSearchParams, binding: string | null): Promise<SignedIn> {
-    const pending = await takeFlow(store, query, binding, clock());
-    const code = checkResponse(query, pending);
-    return { pending, tokens: await requestTokens(hands, codeRequest(pending, code)) };
+  async function finish(pending: Pending, arrived: string | URLSearchParams): Promise<Tokens> {
+    return requestTokens(hands, codeRequest(pending, checkResponse(readArrived(arrived), pending)));
   }
 }

@@ -9,7 +9,7 @@ import type { Discovery } from '../discovery/conclude.ts';
 import { ClientError, displayText } from '../errors.ts';
 import { type Answer, type Ask, checkNotRedirected, parseJson, post, readRetryAfter } from '../transport.ts';
 import { chooseMethod, methodToRegister } from './authentication-method.ts';
-import type { Registration, RegistrationSettings } from './registration.ts';
+import type { Management, Registration, RegistrationSettings } from './registration.ts';
 
 /** The body of a registration request; names are those of the wire. @see RFC 7591 §2 */
 export interface RegistrationRequest {
@@ -114,7 +114,19 @@ export function understandRegistration(ask: RegistrationAsk, answer: Answer): Re
     authentication,
     redirectUris: checkRedirectUris(document['redirect_uris'], ask.request.redirect_uris),
     secretExpiresAt: readExpiry(document['client_secret_expires_at']),
+    ...readManagement(document, ask.url),
   };
+}
+
+/** Its token is sent to the origin that gave it, and to no other. */
+function readManagement(
+  document: Readonly<Record<string, unknown>>,
+  endpoint: string,
+): { management?: Management } {
+  const uri = text(document['registration_client_uri']);
+  const token = text(document['registration_access_token']);
+  if (uri === null || token === null || !/^[\x21-\x7e]+$/.test(token)) return {};
+  return URL.parse(uri)?.origin === new URL(endpoint).origin ? { management: { uri, token } } : {};
 }
 
 function checkRedirectUris(answered: unknown, asked: readonly string[]): readonly string[] {

@@ -10,13 +10,17 @@ import type { Tokens } from '../tokens/tokens.ts';
 import type { Wire } from '../transport.ts';
 import { findPreregistered, register } from './register.ts';
 import type { Registration } from './registration.ts';
+import { findStanding } from './standing.ts';
 
 /** The registrar, and what else is asked about registrations. */
 export interface Registry extends Registrar {
   /** The registration that tokens were issued to; `null` when it is not known any more. */
   ofTokens(record: CredentialRecord, tokens: Tokens): Registration | null;
-  /** Forgets a registration that the issuer does not know any more; tokens stay. */
-  drop(key: CredentialKey, clientId: string, reason: string): Promise<void>;
+  /**
+   * Forgets a registration that the issuer does not know any more; tokens stay. Tells whether there was one that can be
+   * made anew without a person.
+   */
+  dropDead(key: CredentialKey, reason: string, clientId?: string): Promise<boolean>;
 }
 
 /** Makes the registry of a client. */
@@ -33,7 +37,7 @@ export function createRegistry(configuration: Configuration, wire: Wire): Regist
 
     async register(discovery, redirectUris) {
       const known = await findKnown(discovery, redirectUris);
-      if (known !== null) return known;
+      if (known !== null && (await stands(discovery, known, redirectUris))) return known;
       const registration = await register({ wire, settings, discovery, redirectUris });
       if (registration.way === 'preregistered') await checkPin(discovery, registration);
       await keep(keyOf(discovery), registration);
@@ -55,18 +59,37 @@ export function createRegistry(configuration: Configuration, wire: Wire): Regist
         : { ...registration, clientSecret: configured.clientSecret ?? null };
     },
 
-    async drop(key, clientId, reason) {
-      const release = await store.lock(`refresh ${keyText(key)}`);
-      try {
-        const record = await store.find(key);
-        if (record?.registration?.clientId !== clientId) return;
-        await store.save({ ...record, registration: null });
-        tell({ type: 'registration_dropped', issuer: key.issuer, clientId, reason });
-      } finally {
-        await release();
-      }
-    },
+    dropDead,
   };
+
+  async function dropDead(key: CredentialKey, reason: string, dead?: string): Promise<boolean> {
+    const release = await store.lock(`refresh ${keyText(key)}`);
+    try {
+      const record = await store.find(key);
+      if (record === null || record.registration?.way !== 'dynamic') return false;
+      const { clientId } = record.registration;
+      // Somebody else has made another one meanwhile.
+      if (dead !== undefined && dead !== clientId) return false;
+      await store.save({ ...record, registration: null });
+      tell({ type: 'registration_dropped', issuer: key.issuer, clientId, reason });
+      return true;
+    } finally {
+      await release();
+    }
+  }
+
+  /** What can be repeated without a person is asked for before the person is sent to a page of errors. */
+  async function stands(
+    discovery: Discovery,
+    registration: Registration,
+    [redirectUri]: readonly string[],
+  ): Promise<boolean> {
+    if (registration.way !== 'dynamic' || redirectUri === undefined) return true;
+    if ((await findStanding(wire, discovery, registration, redirectUri)) !== 'gone') return true;
+    const reason = 'the authorization server does not know it any more';
+    await dropDead(keyOf(discovery), reason, registration.clientId);
+    return false;
+  }
 
   function keyOf({ server, issuer }: Discovery): CredentialKey {
     return { server, issuer, account };

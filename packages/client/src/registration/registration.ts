@@ -12,6 +12,15 @@ export interface Registration {
   readonly redirectUris: readonly string[];
   /** Epoch seconds; `null`: the secret does not expire. */
   readonly secretExpiresAt: number | null;
+  /** Where it may be read, and with which token. @see RFC 7592 §3 */
+  readonly management?: Management;
+}
+
+/** Access to a registration of one's own. */
+export interface Management {
+  readonly uri: string;
+  /** Secret. */
+  readonly token: string;
 }
 
 /** A client that somebody registered beforehand. */

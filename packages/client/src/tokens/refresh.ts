@@ -2,6 +2,7 @@
 import type { Configuration } from '../configuration.ts';
 import { ClientError } from '../errors.ts';
 import type { Registration } from '../registration/registration.ts';
+import { isDeadClient } from '../registration/standing.ts';
 import { type CredentialKey, type CredentialRecord, keyText } from '../store/credential-store.ts';
 import type { TokenHands } from './token-endpoint.ts';
 import { refreshRequest, requestTokens } from './token-request.ts';
@@ -18,9 +19,6 @@ type RefreshResult =
 
 /** Longest wait that a server's `Retry-After` is worth, in milliseconds. */
 const PATIENCE = 5_000;
-
-/** Codes by which a server says that it does not know the client any more. */
-const DEAD_CLIENT: ReadonlySet<string> = new Set(['invalid_client', 'unauthorized_client']);
 
 export interface Refresher {
   /** Renews the tokens of a record, unless somebody has done so since `stale` was read. */
@@ -97,11 +95,7 @@ export function createRefresher(
       tell({ type: 'session_ended', issuer, reason: error.message });
       return { kind: 'ended' };
     }
-    if (
-      error.oauthError !== undefined &&
-      DEAD_CLIENT.has(error.oauthError) &&
-      record.registration?.way === 'dynamic'
-    ) {
+    if (isDeadClient(error) && record.registration?.way === 'dynamic') {
       await store.save({ ...record, registration: null });
       tell({ type: 'registration_dropped', issuer, clientId: tokens.clientId, reason: error.message });
       return { kind: 'ended' };
