@@ -15,8 +15,13 @@ interface Waiting {
   refuse(error: unknown): void;
 }
 
+/** Turns of the event loop in which no fact comes, after which nobody is waited for. */
+const QUIET_TURNS = 2;
+/** Milliseconds for which the first fact of a batch waits for others at most. */
+const LONGEST_WAIT = 2;
+
 /**
- * A batch is what arrived while the event loop turned once. Nothing yields between BEGIN and COMMIT, so no other statement
+ * A batch is what arrives while facts keep coming, turn after turn: a flush costs more than twenty facts. Nothing yields between BEGIN and COMMIT, so no other statement
  * slips in. SQLite's own waiting for a lock would halt the process: it is switched off, and a batch that finds the
  * database locked comes back a few milliseconds later.
  * @param patience seconds that a fact waits for a lock before it is refused
@@ -26,6 +31,25 @@ export function createCommitter(connection: DatabaseSync, patience: number): Com
   const end = connection.prepare('COMMIT');
   let waiting: Waiting[] = [];
   let scheduled = false;
+  /** Of the batch that gathers: since when, how many were there at the last look, and for how many turns no more. */
+  let since = 0;
+  let seen = 0;
+  let quiet = 0;
+
+  function gather(): void {
+    scheduled = true;
+    since = performance.now();
+    seen = 0;
+    quiet = 0;
+    setImmediate(look);
+  }
+
+  function look(): void {
+    quiet = waiting.length > seen ? 0 : quiet + 1;
+    seen = waiting.length;
+    if (quiet >= QUIET_TURNS || performance.now() - since >= LONGEST_WAIT) flush();
+    else setImmediate(look);
+  }
 
   function flush(): void {
     scheduled = false;
@@ -92,9 +116,7 @@ export function createCommitter(connection: DatabaseSync, patience: number): Com
           return () => resolve(outcome);
         };
         waiting.push({ until: performance.now() + patience * 1000, run, refuse: reject });
-        if (scheduled) return;
-        scheduled = true;
-        setImmediate(flush);
+        if (!scheduled) gather();
       }),
   };
 }
