@@ -104,7 +104,7 @@ describe('introspection', () => {
 
   it.each([
     ['down', down],
-    ['failing', failing(500)],
+    ['failing', failing(503)],
     ['not letting us in', failing(401, '{"error":"invalid_client"}')],
     ['a page', failing(200, '<html>')],
     ['silent', silent],
@@ -119,6 +119,48 @@ describe('introspection', () => {
     server.behave(answering({ active: true, ...goodClaims(ISSUER) }));
     now += 1;
     expect(await ask()).toBe(200);
+  });
+
+  it.each([400, 413, 500])('that stumbles over one token (%i) locks nobody else out', async (status) => {
+    const ask = guardWith();
+    server.behave(failing(status));
+    expect(await ask('strange')).toBe(503);
+    server.behave(answering({ active: true, ...goodClaims(ISSUER) }));
+    expect(await ask('usual')).toBe(200);
+    expect(await ask('strange')).toBe(200);
+  });
+
+  it('is left alone for as long as it asks, within reason', async () => {
+    const ask = guardWith();
+    server.behave(failing(429, '', { 'retry-after': '20' }));
+    expect(await ask()).toBe(503);
+    server.behave(answering({ active: true, ...goodClaims(ISSUER) }));
+    now += 19;
+    expect([await ask(), server.asked.length]).toEqual([503, 1]);
+    now += 1;
+    expect(await ask()).toBe(200);
+    for (const [wanted, seconds] of [
+      ['99999', 60],
+      ['Fri, 31 Dec 2099 23:59:59 GMT', 1],
+      ['-5', 1],
+    ] as const) {
+      server.behave(failing(503, '', { 'retry-after': wanted }));
+      expect(await ask(`token-${wanted.length}`)).toBe(503);
+      server.behave(answering({ active: true, ...goodClaims(ISSUER) }));
+      now += seconds;
+      expect(await ask(`token-${wanted.length}`)).toBe(200);
+    }
+  });
+
+  it('T093 is asked about no more than 256 tokens at once, however many are sent', async () => {
+    const ask = guardWith();
+    server.behave((response) =>
+      setTimeout(() => answering({ active: true, ...goodClaims(ISSUER) })(response), 300),
+    );
+    const answers = await Promise.all(Array.from({ length: 300 }, (_, index) => ask(`token-${index}`)));
+    expect(answers.filter((status) => status === 200).length).toBe(256);
+    expect(answers.filter((status) => status === 503).length).toBe(44);
+    expect(await ask('afterwards')).toBe(200);
   });
 
   it('is configured with every fault told at once', () => {

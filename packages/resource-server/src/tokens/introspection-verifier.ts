@@ -1,11 +1,12 @@
 /** Verifies access tokens, opaque ones above all, by asking their issuer whether they are active. */
-import { OAuthError, unavailable } from '@portcullis/protocol/errors';
+import { OAuthError } from '@portcullis/protocol/errors';
 import { issuerFault } from '@portcullis/protocol/issuer';
 import { ConfigurationError } from '../configuration-error.ts';
 import { createMemory } from '../memory.ts';
 import type { TokenExpectation, TokenVerifier, VerifiedToken } from '../verifier.ts';
 import { type ForeignTokens, judgeClaims } from './claims.ts';
-import { askJson, defaultRemoteLimits, type Fetch, isTrustworthy, type RemoteLimits } from './remote.ts';
+import { createQuestions } from './questions.ts';
+import { defaultRemoteLimits, type Fetch, isTrustworthy } from './remote.ts';
 
 export interface IntrospectionVerifierOptions extends ForeignTokens {
   readonly issuer: string;
@@ -21,12 +22,10 @@ export interface IntrospectionVerifierOptions extends ForeignTokens {
   readonly timeout?: number;
 }
 
-/** Tokens that were found inactive, and for how many seconds they are not asked for again. */
+/** Tokens that were found inactive. */
 const REMEMBERED_REFUSALS = { entries: 1000, characters: 1_000_000 };
-const REFUSED_FOR = 60;
-
-/** After a failure, no other question for so long, in seconds. */
-const COOLDOWN = 1;
+/** Seconds for which they are not asked for again: not many, since a part of the issuer may learn late of a new token. */
+const REFUSED_FOR = 5;
 
 /**
  * Creates a verifier that asks the issuer.
@@ -37,16 +36,21 @@ export function introspectionVerifier(options: IntrospectionVerifierOptions): To
   judge(options);
   const { issuer, freshness = 10 } = options;
   const issuers = Object.freeze([issuer]);
-  const ask = asker(options);
+  const ask = createQuestions(
+    options.endpoint,
+    {
+      fetch: options.fetch ?? defaultRemoteLimits.fetch,
+      timeout: options.timeout ?? defaultRemoteLimits.timeout,
+    },
+    { id: options.clientId, secret: options.clientSecret },
+  );
   /** Until when, in epoch seconds. */
   const inactive = createMemory<number>(REMEMBERED_REFUSALS);
-  const asked = new Map<string, Promise<Readonly<Record<string, unknown>>>>();
-  let quietUntil = 0;
 
   async function verify(token: string, expectation: TokenExpectation): Promise<VerifiedToken> {
     const { now } = expectation;
     if (now < (inactive.find(token) ?? 0)) throw refused();
-    const response = await askOnce(token, now);
+    const response = await ask(token, now);
     if (response['active'] !== true) {
       inactive.keep(token, now + REFUSED_FOR);
       throw refused();
@@ -54,21 +58,6 @@ export function introspectionVerifier(options: IntrospectionVerifierOptions): To
     const answered = completeClaims(response, issuer, now);
     const { claims, checked } = judgeClaims(answered, issuers, expectation, options);
     return { claims, freshUntil: Math.min(checked.exp, now + freshness) };
-  }
-
-  /** One question for a token at a time; after a failure none at all for a moment. */
-  function askOnce(token: string, now: number): Promise<Readonly<Record<string, unknown>>> {
-    const pending = asked.get(token);
-    if (pending !== undefined) return pending;
-    if (now < quietUntil) throw unavailable('introspection failed a moment ago', COOLDOWN);
-    const answer = ask(token)
-      .catch((error: unknown) => {
-        quietUntil = now + COOLDOWN;
-        throw unavailable('introspection failed', COOLDOWN, error);
-      })
-      .finally(() => asked.delete(token));
-    asked.set(token, answer);
-    return answer;
   }
 
   return { issuers, opaque: true, verify };
@@ -82,36 +71,6 @@ function judge({ issuer, endpoint, clientId, clientSecret }: IntrospectionVerifi
   if (clientId === '') faults.push('clientId is empty');
   if (clientSecret === '') faults.push('clientSecret is empty');
   if (faults.length > 0) throw new ConfigurationError(faults);
-}
-
-function asker(
-  options: IntrospectionVerifierOptions,
-): (token: string) => Promise<Readonly<Record<string, unknown>>> {
-  const limits: RemoteLimits = {
-    fetch: options.fetch ?? defaultRemoteLimits.fetch,
-    timeout: options.timeout ?? defaultRemoteLimits.timeout,
-  };
-  const authorization = `Basic ${btoa(`${encode(options.clientId)}:${encode(options.clientSecret)}`)}`;
-  return async (token) => {
-    const answer = await askJson(options.endpoint, limits, {
-      method: 'POST',
-      headers: { authorization, 'content-type': 'application/x-www-form-urlencoded' },
-      body: new URLSearchParams({ token, token_type_hint: 'access_token' }).toString(),
-    });
-    if (
-      typeof answer !== 'object' ||
-      answer === null ||
-      typeof (answer as { active?: unknown }).active !== 'boolean'
-    ) {
-      throw new Error('the answer does not say whether the token is active');
-    }
-    return answer as Readonly<Record<string, unknown>>;
-  };
-}
-
-/** Identifier and secret are form-encoded before they are joined. @see OAuth 2.1 draft 13 §2.4.1 */
-function encode(text: string): string {
-  return new URLSearchParams([['', text]]).toString().slice(1);
 }
 
 /**
