@@ -23,7 +23,8 @@ import { createGrants } from './token/grants.ts';
 import { createIsLive } from './token/is-live.ts';
 import { createMint } from './token/mint.ts';
 import { createRefreshTokens } from './token/refresh-tokens.ts';
-import type { UpstreamTokens } from './upstream/upstream-token.ts';
+import { createUpstreamTokenFor } from './token/upstream-token-for.ts';
+import type { UpstreamToken, UpstreamTokens, UpstreamWant } from './upstream/upstream-token.ts';
 
 export {
   type AccountAdministration,
@@ -78,6 +79,12 @@ export interface AuthorizationServer {
   jwks(): Promise<{ keys: PublicJwk[] }>;
   /** Whether a verified access token still stands: neither it nor its grant is revoked. */
   isLive(claims: AccessTokenClaims): Promise<boolean>;
+  /**
+   * The third party's token that the grant of a verified access token rests on: for a protected server in the same process.
+   * @throws OAuthError `invalid_grant` when it has ended, here or there; `invalid_target` when there is none or it is of another
+   * third party; `invalid_scope` when it lacks a wanted scope; `temporarily_unavailable`
+   */
+  upstreamToken(claims: AccessTokenClaims, want?: UpstreamWant): Promise<UpstreamToken>;
   /** Clients that registered or that an administrator adds. */
   readonly clients: ClientAdministration;
   /** The accounts of people. */
@@ -113,11 +120,12 @@ export async function createAuthorizationServer(
   const isLive = createIsLive(configuration);
   const mint = createMint(configuration, accessTokens);
   const refreshTokens = createRefreshTokens(configuration);
+  const upstreamTokenFor = createUpstreamTokenFor(configuration, isLive, unbonded);
   const interaction = createInteraction(configuration, { findClient });
   const routes: readonly Route[] = [
     ...interaction.routes,
     createTokenEndpoint(
-      createGrants({ configuration, limits, mint, refreshTokens, accessTokens, isLive, upstream: unbonded }),
+      createGrants({ configuration, limits, mint, refreshTokens, accessTokens, upstreamTokenFor }),
       authenticate,
       noteUse,
     ),
@@ -139,6 +147,7 @@ export async function createAuthorizationServer(
       return describeKeys(keys);
     },
     isLive,
+    upstreamToken: upstreamTokenFor,
     clients: createClientAdministration(configuration),
     accounts: createAccountAdministration(configuration),
     frontPage: async (request, peer = {}) => harden(await interaction.frontPage(request, peer), isHttps),

@@ -5,10 +5,9 @@ import type { Configuration } from '../configuration.ts';
 import type { AccessTokens } from '../keys/access-tokens.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { Peer } from '../routes.ts';
-import type { UpstreamTokens } from '../upstream/upstream-token.ts';
-import type { IsLive } from './is-live.ts';
 import type { Mint } from './mint.ts';
 import type { RefreshTokens } from './refresh-tokens.ts';
+import type { UpstreamTokenFor } from './upstream-token-for.ts';
 
 /** Serves a request of a proven client that registered this grant. Throws `OAuthError`. */
 export type Grant = (client: AuthenticatedClient, form: Parameters, peer: Peer) => Promise<TokenResponse>;
@@ -20,6 +19,5 @@ export interface GrantHands {
   readonly mint: Mint;
   readonly refreshTokens: RefreshTokens;
   readonly accessTokens: AccessTokens;
-  readonly isLive: IsLive;
-  readonly upstream: UpstreamTokens;
+  readonly upstreamTokenFor: UpstreamTokenFor;
 }
