@@ -91,7 +91,7 @@ describe('keys of an issuer', () => {
     await ask(await token(old));
     now += 31;
     const flood = await Promise.all(
-      Array.from({ length: 200 }, (_, index) => token(old, { kid: `k${index}` })),
+      Array.from({ length: 200 }, (_, index) => old.token({ iat: now - 60 }, { kid: `k${index}` })),
     );
     const answers = await Promise.all(flood.map(ask));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]));
@@ -110,6 +110,45 @@ describe('keys of an issuer', () => {
     now += 20;
     expect((await ask(await token(young))).status).toBe(200);
     expect(server.asked.length).toBe(3);
+  });
+
+  it('that were made in the second in which the set was fetched, or by a clock that is late, wait too', async () => {
+    const ask = guardWith();
+    await ask(await token(old));
+    server.behave(answering({ keys: [young.publicJwk, old.publicJwk] }));
+    for (const iat of [NOW, NOW - 4]) {
+      const early = await young.token({ iat, exp: NOW + 600 });
+      expect(await ask(early)).toEqual({ status: 503, retryAfter: '30' });
+    }
+    now += 30;
+    expect((await ask(await young.token({ iat: NOW }))).status).toBe(200);
+  });
+
+  it('are found where the metadata of the issuer says today, not where it said at first', async () => {
+    const local = await createIssuer(server.url);
+    let path = '/keys';
+    server.behave((response) =>
+      answering(
+        server.asked.at(-1)?.includes('well-known')
+          ? { issuer: server.url, jwks_uri: `${server.url}${path}` }
+          : { keys: server.asked.at(-1) === path ? [local.publicJwk] : [] },
+      )(response),
+    );
+    const found = jwtVerifier({ issuer: server.url, keys: LIMITS });
+    const good = async (): Promise<string> => local.token({ iat: now, exp: now + 60 });
+    const expected = (): { resource: string; now: number; skew: number } => ({
+      resource: RESOURCE,
+      now,
+      skew: 0,
+    });
+    await found.verify(await good(), expected());
+    path = '/moved';
+    now += LIMITS.maxAge;
+    await found.verify(await good(), expected());
+    await settle();
+    now += LIMITS.maxAge + LIMITS.staleIfError - 1;
+    expect((await found.verify(await good(), expected())).claims.sub).toBe('alice');
+    expect(server.asked).toContain('/moved');
   });
 
   it.each([
@@ -144,6 +183,7 @@ describe('keys of an issuer', () => {
     server.behave(answering({ keys: [old.publicJwk] }));
     now += LIMITS.retryAfter;
     expect((await ask(await token(old))).status).toBe(200);
+    now += LIMITS.cooldown;
     expect((await ask(await token(old, { kid: 'junk' }))).status).toBe(401);
   });
 

@@ -64,12 +64,12 @@ export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
 
   // What costs nothing comes first, the signature last: junk is refused before any cryptography.
   function verify(token: string, expectation: TokenExpectation): VerifiedToken | Promise<VerifiedToken> {
-    const { now } = expectation;
+    const { now, skew } = expectation;
     const compact = readCompactToken(token, otherTypes);
     const { claims, checked } = judgeClaims(compact.payload, issuers, expectation, options);
     const { alg: algorithm, kid: keyId } = compact.header;
     const verified: VerifiedToken = { claims, freshUntil: Math.min(checked.exp, now + freshness) };
-    const key = keys.find({ algorithm, keyId, issuedAt: checked.iat }, now);
+    const key = keys.find({ algorithm, keyId, issuedUntil: checked.iat + skew }, now);
     if (key instanceof Promise) return key.then((found) => prove(found, token, compact, verified));
     return prove(key, token, compact, verified);
   }

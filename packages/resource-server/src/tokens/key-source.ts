@@ -20,8 +20,8 @@ export const defaultKeyLimits: KeyLimits = { maxAge: 600, staleIfError: 3600, co
 interface WantedKey {
   readonly algorithm: string;
   readonly keyId: string | undefined;
-  /** When the token says that it was issued, in epoch seconds. */
-  readonly issuedAt: number;
+  /** The latest time at which the token can have been issued, in epoch seconds: what it says, and the skew of clocks. */
+  readonly issuedUntil: number;
 }
 
 export interface KeySource {
@@ -82,14 +82,15 @@ export function createKeySource(load: () => Promise<PublicKeys>, limits: KeyLimi
   }
 
   async function findAnew(wanted: WantedKey, now: number): Promise<PublicKey> {
+    // A set that is asked for only now is younger than the token, whatever the clocks say.
+    const isYounger = state.inFlight === null && mayRenew(now);
     if (mayRenew(now)) await renew(now);
-    return known(wanted, now) ?? refuse(wanted, now);
+    return known(wanted, now) ?? refuse(isYounger || state.fetchedAt > wanted.issuedUntil, now);
   }
 
-  /** Only a key set at least as young as the token can say that its key does not exist. */
-  function refuse({ issuedAt }: WantedKey, now: number): never {
-    const isCurrent = state.failure === null && state.fetchedAt >= Math.min(issuedAt, now);
-    if (isCurrent) refuseUnknown();
+  /** Only a key set that is younger than the token can say that its key does not exist. */
+  function refuse(isYounger: boolean, now: number): never {
+    if (isYounger && state.failure === null) refuseUnknown();
     const next = state.triedAt + (state.failure === null ? limits.cooldown : limits.retryAfter);
     throw unavailable(
       'the keys of the issuer cannot be had',
