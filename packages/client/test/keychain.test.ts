@@ -1,10 +1,19 @@
-/** The keychain: the key of the credential file is there, and the file goes without it where there is none. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+/** The key of the credential file: in the keychain, else in a file of its own. */
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CredentialRecord } from '../src/index.ts';
-import { findKeychainKey, type OpenEntry, openCredentialStore } from '../src/node.ts';
+import { findKeychainKey, type OpenEntry, openCredentialStore, openFileStore } from '../src/node.ts';
 
 let folder: string;
 
@@ -48,23 +57,82 @@ it('holds one key of 32 bytes for all, made at its first use', async () => {
   expect(await findKeychainKey('notes', closed)).toBeNull();
 });
 
-it('[C-STORE-1] seals the credential file, and says so; without it the mode protects it, and it says that', async () => {
+it('[C-STORE-1] seals the credential file, and says with what', async () => {
   const { open } = createKeychain();
   const path = join(folder, 'credentials.db');
   const store = await openCredentialStore(path, 'notes', open);
   await store.save(record);
-  expect(store.place).toBe(`the file ${path}, sealed`);
+  expect(store.place).toBe(`the file ${path}, sealed with a key of the system's keychain`);
   store.close();
   expect(readFileSync(path).includes('canary')).toBe(false);
+  expect(readdirSync(folder)).toEqual(['credentials.db']);
 
   const again = await openCredentialStore(path, 'notes', open);
   expect(await again.find(record.key)).toEqual(record);
   again.close();
+});
 
-  const locked = await openCredentialStore(path, 'notes', closed);
-  expect(locked.place).toBe(`the file ${path}`);
-  await expect(locked.find(record.key)).rejects.toMatchObject({ code: 'store_unusable' });
-  locked.close();
+it('says so when the keychain that holds its key is closed, and makes no other key', async () => {
+  const { open } = createKeychain();
+  const path = join(folder, 'credentials.db');
+  const store = await openCredentialStore(path, 'notes', open);
+  await store.save(record);
+  store.close();
+  await expect(openCredentialStore(path, 'notes', closed)).rejects.toMatchObject({
+    code: 'store_unusable',
+    message: expect.stringContaining('keychain'),
+  });
+  expect(readdirSync(folder)).toEqual(['credentials.db']);
+});
+
+describe('without a keychain', () => {
+  const path = () => join(folder, 'credentials.db');
+
+  it('[C-STORE-1] T145 the key is in a file of its own that nobody else may read', async () => {
+    const before = process.umask(0);
+    const store = await openCredentialStore(path(), 'notes', closed);
+    process.umask(before);
+    await store.save(record);
+    expect(store.place).toBe(`the file ${path()}, sealed with the key in ${path()}.key`);
+    store.close();
+    expect(readFileSync(path()).includes('canary')).toBe(false);
+    expect(statSync(`${path()}.key`).mode & 0o777).toBe(0o600);
+  });
+
+  it('it is kept to, even when there is a keychain later, and what was not sealed stays readable', async () => {
+    const plain = openFileStore(path());
+    await plain.save(record);
+    plain.close();
+    const first = await openCredentialStore(path(), 'notes', closed);
+    expect(await first.find(record.key)).toEqual(record);
+    await first.save(record);
+    first.close();
+    const { open, held } = createKeychain();
+    const later = await openCredentialStore(path(), 'notes', open);
+    expect(await later.find(record.key)).toEqual(record);
+    expect(held.size).toBe(0);
+    later.close();
+  });
+
+  it.each<[string, (key: string) => void]>([
+    ['a symbolic link', (key) => symlinkSync('/dev/null', key)],
+    ['readable for others', (key) => writeFileSync(key, 'A'.repeat(43), { mode: 0o644 })],
+    ['something else', (key) => writeFileSync(key, 'hello', { mode: 0o600 })],
+    ['a folder', (key) => mkdirSync(key, { mode: 0o700 })],
+  ])('T145 a key file that is %s is not used', async (_what, make) => {
+    make(`${path()}.key`);
+    await expect(openCredentialStore(path(), 'notes', closed)).rejects.toMatchObject({
+      code: 'store_unusable',
+    });
+  });
+
+  it('two programs that start at the same time use one key', async () => {
+    const [first, second] = await Promise.all([1, 2].map(() => openCredentialStore(path(), 'notes', closed)));
+    await first?.save(record);
+    expect(await second?.find(record.key)).toEqual(record);
+    first?.close();
+    second?.close();
+  });
 });
 
 it('two programs that start at the same time use one key', async () => {

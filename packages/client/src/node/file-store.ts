@@ -1,18 +1,17 @@
 /** Credentials in one file of the person's own: mode 0600, sealed where a key is given, shared safely by any number of processes. */
 import { randomUUID } from 'node:crypto';
-import { chmodSync, closeSync, constants, lstatSync, mkdirSync, openSync } from 'node:fs';
-import { dirname } from 'node:path';
-import process from 'node:process';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Pending } from '../authorization/pending.ts';
-import { ClientError } from '../errors.ts';
 import type { CredentialRecord, CredentialStore, Release } from '../store/credential-store.ts';
 import { createLockQueue } from '../store/lock-queue.ts';
-import { createSeal } from './seal.ts';
+import { preparePrivateFile, unusable } from './private-file.ts';
+import { createSeal, isSealed } from './seal.ts';
 
 export interface FileStoreOptions {
   /** 32 bytes: everything that is kept is sealed with them (AES-256-GCM). Without it the file's mode alone protects it. */
   readonly key?: Uint8Array;
+  /** Where that key is kept, for `place` to say. */
+  readonly keyPlace?: string;
   /** Epoch milliseconds. */
   readonly clock?: () => number;
 }
@@ -21,6 +20,8 @@ export interface FileStoreOptions {
 export interface FileStore extends CredentialStore {
   /** All records, of all servers and accounts. */
   all(): Promise<readonly CredentialRecord[]>;
+  /** Whether anything in it is sealed. */
+  holdsSealed(): boolean;
   close(): void;
 }
 
@@ -45,14 +46,14 @@ const SCHEMA = `
 export function openFileStore(path: string, options: FileStoreOptions = {}): FileStore {
   const clock = options.clock ?? Date.now;
   const seal = createSeal(options.key ?? null);
-  prepareFile(path);
+  preparePrivateFile(path);
   const database = openDatabase(path);
   const statements = new Map<string, StatementSync>();
   const queue = createLockQueue();
   const held = new Map<string, NodeJS.Timeout>();
 
   return {
-    place: `the file ${path}${options.key === undefined ? '' : ', sealed'}`,
+    place: `the file ${path}${describeSeal(options)}`,
     async find({ server, issuer, account }) {
       const row = statement('SELECT * FROM records WHERE server = ? AND account = ? AND issuer = ?').get(
         ...[server, account, issuer],
@@ -67,6 +68,10 @@ export function openFileStore(path: string, options: FileStoreOptions = {}): Fil
     async all() {
       return statement('SELECT * FROM records ORDER BY server, account, issuer').all().map(readRecord);
     },
+    holdsSealed: () =>
+      statement('SELECT body FROM records UNION ALL SELECT body FROM flows')
+        .all()
+        .some(({ body }) => isSealed(String(body))),
     async save(record) {
       const { server, issuer, account } = record.key;
       const body = seal.close(JSON.stringify(record), recordLabel(server, account, issuer));
@@ -151,24 +156,14 @@ export function openFileStore(path: string, options: FileStoreOptions = {}): Fil
   }
 }
 
+function describeSeal({ key, keyPlace }: FileStoreOptions): string {
+  if (key === undefined) return '';
+  return keyPlace === undefined ? ', sealed' : `, sealed with ${keyPlace}`;
+}
+
 /** What a record is sealed to, so that it cannot be put in another's place. */
 function recordLabel(server: string, account: string, issuer: string): string {
   return JSON.stringify([server, account, issuer]);
-}
-
-/** The file is there, is a file, is the person's own, and nobody else may read it, whatever the umask is. */
-function prepareFile(path: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  try {
-    closeSync(openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600));
-  } catch (cause) {
-    throw unusable(path, 'it is a symbolic link or may not be opened', cause);
-  }
-  const facts = lstatSync(path);
-  if (!facts.isFile()) throw unusable(path, 'it is no plain file');
-  if (process.getuid !== undefined && facts.uid !== process.getuid())
-    throw unusable(path, 'it belongs to somebody else');
-  chmodSync(path, 0o600);
 }
 
 function openDatabase(path: string): DatabaseSync {
@@ -180,8 +175,4 @@ function openDatabase(path: string): DatabaseSync {
   } catch (cause) {
     throw unusable(path, 'it cannot be read as a credential store', cause);
   }
-}
-
-function unusable(path: string, why: string, cause?: unknown): ClientError {
-  return new ClientError('store_unusable', `The credentials cannot be kept in ${path}: ${why}.`, { cause });
 }

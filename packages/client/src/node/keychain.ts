@@ -1,6 +1,7 @@
-/** The system's keychain: it keeps the key that seals the credential file, so that a copy of the file is worth nothing. */
+/** The key that seals the credential file: in the system's keychain, so that a copy of the file is worth nothing, else in a file of its own. */
 import { randomBytes } from 'node:crypto';
 import { type FileStore, openFileStore } from './file-store.ts';
+import { createPrivateFile, readPrivateFile, unusable } from './private-file.ts';
 
 /** One entry of a keychain. */
 export interface KeychainEntry {
@@ -10,6 +11,12 @@ export interface KeychainEntry {
 }
 
 export type OpenEntry = (service: string, account: string) => Promise<KeychainEntry>;
+
+/** A key, and where it is kept, for a person to read. */
+interface KeptKey {
+  readonly key: Uint8Array;
+  readonly keyPlace: string;
+}
 
 /**
  * The key for a credential file, made at its first use. `null`: there is no keychain here, or it does not let us in.
@@ -23,17 +30,16 @@ export async function findKeychainKey(
     const entry = await openEntry(service, 'credential store');
     if (entry.getPassword() === null) entry.setPassword(randomBytes(32).toString('base64url'));
     // What the keychain really holds counts.
-    const key = Buffer.from(entry.getPassword() ?? '', 'base64url');
-    return key.byteLength === 32 ? key : null;
+    return readKey(entry.getPassword() ?? '');
   } catch {
     return null;
   }
 }
 
 /**
- * Opens a credential file that is sealed with a key of the keychain, or, where there is no keychain, protected by its
- * mode alone. `place` says which.
- * @throws ClientError `store_unusable`
+ * Opens a credential file that is sealed: with a key of the keychain, or, where there is no keychain, with one in a file
+ * beside it. `place` says which.
+ * @throws ClientError `store_unusable`, also when the keychain that holds its key does not let us in.
  */
 export async function openCredentialStore(
   path: string,
@@ -44,12 +50,42 @@ export async function openCredentialStore(
   // Two programs that start for the first time must not make two keys.
   const release = await plain.lock('key of the store');
   try {
-    const key = await findKeychainKey(service, openEntry);
-    return openFileStore(path, key === null ? {} : { key });
+    return openFileStore(path, await findKey(plain, `${path}.key`, service, openEntry));
   } finally {
     await release();
     plain.close();
   }
+}
+
+/** A file that was sealed with a key keeps to it, whatever the system can do today. */
+async function findKey(
+  store: FileStore,
+  keyFile: string,
+  service: string,
+  openEntry: OpenEntry,
+): Promise<KeptKey> {
+  const kept = readPrivateFile(keyFile);
+  if (kept !== null) return { key: requireKey(keyFile, kept), keyPlace: `the key in ${keyFile}` };
+  const key = await findKeychainKey(service, openEntry);
+  if (key !== null) return { key, keyPlace: "a key of the system's keychain" };
+  if (store.holdsSealed()) {
+    const why = 'they were sealed with a key of the keychain, which does not let us in now';
+    throw unusable(keyFile.replace(/\.key$/, ''), why);
+  }
+  const text = randomBytes(32).toString('base64url');
+  createPrivateFile(keyFile, text);
+  return { key: requireKey(keyFile, text), keyPlace: `the key in ${keyFile}` };
+}
+
+function requireKey(path: string, text: string): Uint8Array {
+  const key = readKey(text);
+  if (key === null) throw unusable(path, 'it holds no key');
+  return key;
+}
+
+function readKey(text: string): Uint8Array | null {
+  const key = Buffer.from(text.trim(), 'base64url');
+  return key.byteLength === 32 ? key : null;
 }
 
 /** On Linux the desktop's secret service only: the kernel's keyring forgets when the machine restarts. */

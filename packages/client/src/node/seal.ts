@@ -10,6 +10,10 @@ export interface Seal {
 
 const PREFIX = 'sealed1.';
 
+export function isSealed(text: string): boolean {
+  return text.startsWith(PREFIX);
+}
+
 /** Makes a seal; without a key what is closed stays readable. */
 export function createSeal(key: Uint8Array | null): Seal {
   if (key === null) return { close: (text) => text, open: openPlain };
@@ -24,7 +28,7 @@ export function createSeal(key: Uint8Array | null): Seal {
       return PREFIX + Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url');
     },
     open(sealed, label) {
-      if (!sealed.startsWith(PREFIX)) return sealed;
+      if (!isSealed(sealed)) return sealed;
       const bytes = Buffer.from(sealed.slice(PREFIX.length), 'base64url');
       try {
         const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12)).setAAD(
@@ -42,6 +46,6 @@ export function createSeal(key: Uint8Array | null): Seal {
 }
 
 function openPlain(text: string): string {
-  if (!text.startsWith(PREFIX)) return text;
+  if (!isSealed(text)) return text;
   throw new ClientError('store_unusable', 'The kept credentials are sealed: the key is missing.');
 }

@@ -1,0 +1,80 @@
+/** Files that are the person's own: no symbolic link is followed, nobody else may read them, whatever the umask is. */
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  type Stats,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import process from 'node:process';
+import { ClientError } from '../errors.ts';
+
+/**
+ * Sees to it that the file is there, is a file, and is the person's own.
+ * @throws ClientError `store_unusable`
+ */
+export function preparePrivateFile(path: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const file = open(path, constants.O_RDWR | constants.O_CREAT);
+  try {
+    checkOwn(path, fstatSync(file));
+  } finally {
+    closeSync(file);
+  }
+  chmodSync(path, 0o600);
+}
+
+/** Reads one; `null`: there is none. @throws ClientError `store_unusable` */
+export function readPrivateFile(path: string): string | null {
+  let file: number;
+  try {
+    file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return null;
+    throw unusable(path, 'it is a symbolic link or may not be opened', cause);
+  }
+  try {
+    const facts = fstatSync(file);
+    checkOwn(path, facts);
+    if (process.platform !== 'win32' && (facts.mode & 0o077) !== 0)
+      throw unusable(path, 'others may read it, so that what it protects is not safe any more');
+    return readFileSync(file, 'utf8');
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Writes a new one, which nobody has made before. @throws ClientError `store_unusable` */
+export function createPrivateFile(path: string, text: string): void {
+  const file = open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL);
+  try {
+    writeSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+export function unusable(path: string, why: string, cause?: unknown): ClientError {
+  return new ClientError('store_unusable', `The credentials cannot be kept in ${path}: ${why}.`, { cause });
+}
+
+function open(path: string, flags: number): number {
+  try {
+    return openSync(path, flags | constants.O_NOFOLLOW, 0o600);
+  } catch (cause) {
+    throw unusable(path, 'it is a symbolic link or may not be opened', cause);
+  }
+}
+
+function checkOwn(path: string, facts: Stats): void {
+  if (!facts.isFile()) throw unusable(path, 'it is no plain file');
+  if (process.getuid !== undefined && facts.uid !== process.getuid())
+    throw unusable(path, 'it belongs to somebody else');
+}
