@@ -28,7 +28,8 @@ function principalOf(subject: string, issuer = 'https://as.example'): Principal 
 }
 
 async function start(dataFolder: string | null = null): Promise<RunningApplication> {
-  return app.create({ dataFolder, log: () => {} });
+  const upstream = { tokenFor: () => Promise.reject(new Error('notes are kept here alone')), forget() {} };
+  return app.create({ dataFolder, log: () => {}, upstream });
 }
 
 const wires = {

@@ -2,6 +2,7 @@
 import type { ResourceDefinition } from '@portcullis/authorization-server';
 import type { ScopeHierarchy, Scopes } from '@portcullis/protocol';
 import type { Operation, Principal } from '@portcullis/resource-server';
+import type { UpstreamTokens } from '@portcullis/resource-server/upstream';
 import { SettingsError } from './faults.ts';
 import type { Log } from './log.ts';
 import { loadExport } from './settings/modules.ts';
@@ -33,6 +34,8 @@ export interface ApplicationContext {
   /** An existing folder for what it keeps; `null` when nothing is to be kept. */
   readonly dataFolder: string | null;
   readonly log: Log;
+  /** The tokens with which it acts at third parties for the people that it serves. */
+  readonly upstream: UpstreamTokens;
 }
 
 export interface RunningApplication {

@@ -15,6 +15,7 @@ import {
 } from '@portcullis/protocol';
 import { createGuard, type Guard, jwtVerifier } from '@portcullis/resource-server';
 import { protect } from '@portcullis/resource-server/fetch';
+import { localUpstreamTokens } from '@portcullis/resource-server/upstream';
 import type { ProtectedApplication, RunningApplication } from './application.ts';
 import { reasonOf, SettingsError } from './faults.ts';
 import { respondFrontPage } from './front-page.ts';
@@ -129,7 +130,7 @@ async function createOwn(
   server: AuthorizationServer,
 ): Promise<OwnServer> {
   const guard = createGuardOf(application, parts, server);
-  const running = await create(application, parts);
+  const running = await create(application, parts, server);
   return {
     belongs: (path) =>
       path === application.path ||
@@ -143,9 +144,11 @@ async function createOwn(
 async function create(
   application: ProtectedApplication,
   { prepared: { settings }, storage, log }: Parts,
+  server: AuthorizationServer,
 ): Promise<RunningApplication> {
   try {
-    return await application.create({ dataFolder: storage.dataFolder, log });
+    const upstream = localUpstreamTokens(server);
+    return await application.create({ dataFolder: storage.dataFolder, log, upstream });
   } catch (cause) {
     throw new SettingsError(
       [`${titleOf('app')} is ${settings.app}, which did not start: ${reasonOf(cause)}`],
