@@ -1,19 +1,10 @@
-/** Protected resource metadata: the document of RFC 9728, built by the server and read by the client. */
+/** Protected resource metadata: the document of RFC 9728, read by the client. */
 import * as z from 'zod';
 import { type Reading, readDocument, secureUrl, strings } from './document.ts';
 import { issuerFault } from './issuer.ts';
-import type { Scopes } from './scopes.ts';
+import type { ProtectedResourceMetadata } from './resource-metadata.ts';
 
-/** The members that this protocol uses; names are those of the wire. @see RFC 9728 §2 */
-export interface ProtectedResourceMetadata {
-  readonly resource: string;
-  readonly authorization_servers: readonly string[];
-  readonly scopes_supported?: readonly string[];
-  readonly bearer_methods_supported?: readonly string[];
-  readonly resource_name?: string;
-  readonly resource_documentation?: string;
-  readonly dpop_bound_access_tokens_required?: boolean;
-}
+export { type ProtectedResourceMetadata, protectedResourceMetadata } from './resource-metadata.ts';
 
 /** The resource identifier MUST have no fragment. @see RFC 9728 §1.2 */
 const resource = secureUrl.refine((text) => !text.includes('#'), 'must have no fragment');
@@ -41,22 +32,4 @@ const schema = z.object({
  */
 export function readProtectedResourceMetadata(json: unknown): Reading<ProtectedResourceMetadata> {
   return readDocument<ProtectedResourceMetadata>(schema, json);
-}
-
-/** Builds the document; members without elements are left out. @see RFC 9728 §3.2 */
-export function protectedResourceMetadata(resource: {
-  readonly resource: string;
-  readonly authorizationServers: readonly string[];
-  readonly scopes: Scopes;
-  readonly name?: string | undefined;
-  readonly documentation?: string | undefined;
-}): ProtectedResourceMetadata {
-  return {
-    resource: resource.resource,
-    authorization_servers: resource.authorizationServers,
-    ...(resource.scopes.length > 0 && { scopes_supported: resource.scopes }),
-    bearer_methods_supported: ['header'],
-    ...(resource.name !== undefined && { resource_name: resource.name }),
-    ...(resource.documentation !== undefined && { resource_documentation: resource.documentation }),
-  };
 }
