@@ -1,15 +1,9 @@
 /** Configuration of a guard: judged once, at birth, every fault reported together, and frozen. */
-import {
-  profiles as allProfiles,
-  type Profile,
-  type ProtectedResourceMetadata,
-  type ScopeHierarchy,
-  type Scopes,
-} from '@portcullis/protocol';
+import type { Profile, ProtectedResourceMetadata, ScopeHierarchy, Scopes } from '@portcullis/protocol';
 import { issuerFault } from '@portcullis/protocol/issuer';
-import { foldProfiles } from '@portcullis/protocol/profiles';
-import { protectedResourceMetadata } from '@portcullis/protocol/protected-resource-metadata';
+import { profiles as allProfiles, foldProfiles } from '@portcullis/protocol/profiles';
 import { canonicalResource } from '@portcullis/protocol/resource';
+import { protectedResourceMetadata } from '@portcullis/protocol/resource-metadata';
 import { isScope, unionScopes } from '@portcullis/protocol/scopes';
 import { isSecureUrl } from '@portcullis/protocol/web-url';
 import type { ChallengeFacts } from './answers.ts';

@@ -1,6 +1,6 @@
 /** Protected resource metadata: which document stands at which path, and how it is served. */
 import { resourceMetadataUrls } from '@portcullis/protocol/issuer';
-import type { ProtectedResourceMetadata } from '@portcullis/protocol/protected-resource-metadata';
+import type { ProtectedResourceMetadata } from '@portcullis/protocol/resource-metadata';
 import { type Answer, answerJson } from './answers.ts';
 import { PUBLIC_DOCUMENT, REQUEST_HEADERS } from './origins.ts';
 

@@ -1,4 +1,5 @@
 /** What other runtimes than Node have not: the guard does without. */
+import { execFileSync } from 'node:child_process';
 import { base64url } from 'jose';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { decodeBase64url } from '../src/tokens/base64url.ts';
@@ -75,6 +76,39 @@ describe('a runtime whose requests cannot be changed', () => {
       body: '{"method":"x"}',
     });
   });
+});
+
+describe('what is loaded', () => {
+  /** Packages and built-in modules that an entry loads. */
+  function loadedBy(entry: string): string[] {
+    const script = `
+      import { registerHooks } from 'node:module';
+      const urls = new Set();
+      registerHooks({ resolve(name, context, next) {
+        const found = next(name, context);
+        if (context.parentURL?.startsWith('file:')) urls.add(found.url);
+        return found;
+      } });
+      await import(${JSON.stringify(new URL(`../src/${entry}.ts`, import.meta.url).href)});
+      console.log(JSON.stringify([...urls]));`;
+    const flags = ['--conditions=source', '--input-type=module', '-e', script];
+    const urls: string[] = JSON.parse(execFileSync(process.execPath, flags, { encoding: 'utf8' }));
+    const names = urls.map(
+      (url) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? /^node:.*/.exec(url)?.[0],
+    );
+    return [...new Set(names.flatMap((name) => name ?? []))];
+  }
+
+  it.each(['index', 'fetch', 'hono', 'mcp'])('by %s is jose at most, and nothing of Node', (entry) => {
+    expect(['', 'jose']).toContain(loadedBy(entry).join());
+  });
+
+  it.each(['node', 'express', 'fastify', 'koa', 'dpop/sql-replays'])(
+    'by %s is nothing but the guard',
+    (entry) => {
+      expect(loadedBy(entry)).toEqual([]);
+    },
+  );
 });
 
 async function forgedToken(algorithm: string): Promise<string> {
