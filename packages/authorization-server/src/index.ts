@@ -122,12 +122,14 @@ export async function createAuthorizationServer(
   const refreshTokens = createRefreshTokens(configuration);
   const upstreamTokenFor = createUpstreamTokenFor(configuration, isLive, unbonded);
   const interaction = createInteraction(configuration, { findClient });
+  const isHttps = configuration.issuer.startsWith('https:');
   const routes: readonly Route[] = [
     ...interaction.routes,
     createTokenEndpoint(
       createGrants({ configuration, limits, mint, refreshTokens, accessTokens, upstreamTokenFor }),
       authenticate,
       noteUse,
+      isHttps,
     ),
     ...clients.routes.map((route) => (route.path === '/register' ? limits.limitRegistration(route) : route)),
     createRevocation(configuration, accessTokens, authenticate, refreshTokens),
@@ -135,7 +137,6 @@ export async function createAuthorizationServer(
     createJwks(keys),
   ];
   const router = createRouter([...routes, ...createMetadata(configuration, routes)], events);
-  const isHttps = configuration.issuer.startsWith('https:');
   return {
     async handle(request, peer = {}) {
       await keys.refresh();

@@ -1,5 +1,5 @@
 /** Introspection: a protected resource asks what a token is worth. */
-import { readForm, respondJson } from '@portcullis/http';
+import { readForm, respondToClient } from '@portcullis/http';
 import { type AccessTokenClaims, formatScopes, OAuthError } from '@portcullis/protocol';
 import type { AuthenticatedClient } from './clients/authenticate.ts';
 import type { Configuration } from './configuration.ts';
@@ -25,6 +25,7 @@ export function createIntrospection(
   refreshTokens: RefreshTokens,
 ): Route {
   const { issuer, resources, clock } = configuration;
+  const isHttps = issuer.startsWith('https:');
   return {
     method: 'POST',
     path: '/introspect',
@@ -36,7 +37,7 @@ export function createIntrospection(
       const answer = token.includes('.')
         ? await describeAccessToken(token, caller.id)
         : await describeRefreshToken(token, caller.id);
-      return respondJson(answer, { crossOrigin: true });
+      return respondToClient(answer, { isHttps });
     },
   };
 

@@ -1,5 +1,5 @@
 /** The routes of the authorization server: which hand answers which path and method, and what becomes of errors. */
-import { isPreflight, respondError, respondPreflight, shareAcrossOrigins } from '@portcullis/http';
+import { isPreflight, pathOf, respondError, respondPreflight, shareAcrossOrigins } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
 import type { EventSink } from './events.ts';
 
@@ -44,7 +44,7 @@ export function createRouter(routes: readonly Route[], events: EventSink): Route
   return {
     owns: (path) => find(path) !== undefined || WELL_KNOWN.test(path),
     async handle(request, peer) {
-      const path = new URL(request.url).pathname;
+      const path = pathOf(request);
       const place = find(path);
       if (place === undefined) return refusePath(path);
       const response = await respondAt(place, request, peer, (error) => refuse(error, request, path, events));

@@ -11,6 +11,11 @@ export function newIdentifier(prefix: 'user' | 'client' | 'grant' | 'key' | 'flo
   return `${prefix}_${takeRandom(16)}`;
 }
 
+/** Base64url of so many random bytes, for a name among others of its moment. */
+export function newSuffix(bytes: number): string {
+  return takeRandom(bytes);
+}
+
 /** Random bytes to come: fetched a few at a time they would cost twenty times as much. */
 const stock = Buffer.alloc(4096);
 let next = stock.length;

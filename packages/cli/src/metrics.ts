@@ -1,5 +1,6 @@
 /** Counts for Prometheus: what happened, what was answered, and how the process fares. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { pathOf } from '@portcullis/http';
 import type { PeerHandler } from '@portcullis/http/node';
 import type { LogEvent } from './log.ts';
 
@@ -25,13 +26,13 @@ interface Durations {
 
 /** @param applicationPath `null`: there is no application in this process */
 export function createMetrics(applicationPath: string | null): Metrics {
-  const events = new Map<string, number>();
-  const responses = new Map<string, number>();
+  const events: Series = new Map();
+  const responses: Series = new Map();
   const durations = new Map<string, Durations>();
   const delay = monitorEventLoopDelay({ resolution: 20 });
   delay.enable();
 
-  const pathOf = (path: string) => {
+  const nameOf = (path: string) => {
     if (applicationPath !== null && (path === applicationPath || path.startsWith(`${applicationPath}/`)))
       return applicationPath;
     if (path.startsWith('/.well-known/')) return '/.well-known/*';
@@ -40,21 +41,28 @@ export function createMetrics(applicationPath: string | null): Metrics {
 
   return {
     count({ type, error, endpoint }) {
-      const labels = { type, ...pick('error', error), ...pick('endpoint', endpoint) };
-      increase(events, labelsOf(labels), 1);
+      increase(events, `${type}\n${error}\n${endpoint}`, () =>
+        labelsOf({ type, ...pick('error', error), ...pick('endpoint', endpoint) }),
+      );
     },
     measure: (handler) => async (request, peer) => {
       const start = performance.now();
       const response = await handler(request, peer);
-      const path = pathOf(new URL(request.url).pathname);
-      increase(responses, labelsOf({ path, status: String(response.status) }), 1);
+      const path = nameOf(pathOf(request));
+      const status = String(response.status);
+      increase(responses, `${path}\n${status}`, () => labelsOf({ path, status }));
       note(durations, path, (performance.now() - start) / 1000);
       return response;
     },
     expose: () =>
       [
-        ...family('portcullis_events_total', 'counter', 'What happened, by type.', events),
-        ...family('portcullis_http_responses_total', 'counter', 'Answers, by path and status.', responses),
+        ...family('portcullis_events_total', 'counter', 'What happened, by type.', written(events)),
+        ...family(
+          'portcullis_http_responses_total',
+          'counter',
+          'Answers, by path and status.',
+          written(responses),
+        ),
         ...histogram(durations),
         ...gauge('process_resident_memory_bytes', 'Memory of the process.', process.memoryUsage.rss()),
         ...gauge('process_uptime_seconds', 'Since the process began.', process.uptime()),
@@ -84,9 +92,17 @@ function escapeLabel(value: string): string {
 /** Combinations of labels that are counted; the words are ours, so there are never many. */
 const MOST_SERIES = 1_000;
 
-function increase(series: Map<string, number>, labels: string, by: number): void {
-  if (series.size >= MOST_SERIES && !series.has(labels)) return;
-  series.set(labels, (series.get(labels) ?? 0) + by);
+/** Counts by a short name of their labels, which are written out once. */
+type Series = Map<string, { readonly labels: string; count: number }>;
+
+function increase(series: Series, name: string, labels: () => string): void {
+  const found = series.get(name);
+  if (found !== undefined) found.count += 1;
+  else if (series.size < MOST_SERIES) series.set(name, { labels: labels(), count: 1 });
+}
+
+function written(series: Series): ReadonlyMap<string, number> {
+  return new Map([...series.values()].map(({ labels, count }) => [labels, count]));
 }
 
 function note(durations: Map<string, Durations>, path: string, seconds: number): void {

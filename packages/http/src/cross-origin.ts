@@ -1,31 +1,20 @@
 /** Cross-origin resource sharing: for scripts of any origin, never with cookies. */
 
+import { isComplete } from './complete.ts';
+
 /** What a script may read of an answer besides its body. */
 const EXPOSED = 'WWW-Authenticate, Retry-After, Location';
 
 /** The fields that let scripts of any origin read an answer; a `Vary` for them is not needed: they are the same for all. */
-const FIELDS = { 'access-control-allow-origin': '*', 'access-control-expose-headers': EXPOSED } as const;
-
-/** Responses that were made with these fields. */
-const shared = new WeakSet<Response>();
+export const CROSS_ORIGIN_FIELDS = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': EXPOSED,
+} as const;
 
 /** Lets scripts of any origin read a response. */
 export function shareAcrossOrigins(response: Response): Response {
-  if (shared.has(response)) return response;
-  for (const [name, value] of Object.entries(FIELDS)) response.headers.set(name, value);
-  return response;
-}
-
-/**
- * Makes a response that scripts of any origin may read. Fields that are there from the beginning cost a microsecond; to add them
- * afterwards costs twenty, because the response then has to become a whole one.
- */
-export function sharedResponse(
-  body: string,
-  { headers, ...init }: { readonly status: number; readonly headers: Readonly<Record<string, string>> },
-): Response {
-  const response = new Response(body, { ...init, headers: { ...headers, ...FIELDS } });
-  shared.add(response);
+  if (isComplete(response)) return response;
+  for (const [name, value] of Object.entries(CROSS_ORIGIN_FIELDS)) response.headers.set(name, value);
   return response;
 }
 

@@ -2,4 +2,12 @@
 export { LARGEST_BODY, readForm, readJson } from './bodies.ts';
 export { isPreflight, respondPreflight, shareAcrossOrigins } from './cross-origin.ts';
 export { parseJson } from './json.ts';
-export { harden, type JsonOptions, respondError, respondJson } from './responses.ts';
+export { pathOf } from './path.ts';
+export {
+  type EndpointOptions,
+  harden,
+  type JsonOptions,
+  respondError,
+  respondJson,
+  respondToClient,
+} from './responses.ts';

@@ -5,7 +5,7 @@ import { exchange, understandFailure } from './outbound/exchange.ts';
 import { admitsAddresses, judgeUrl, type OutboundPolicy } from './outbound/policy.ts';
 
 export { OutboundError, type OutboundReason } from './outbound/error.ts';
-export type { OutboundPolicy } from './outbound/policy.ts';
+export { judgeUrl, type OutboundPolicy } from './outbound/policy.ts';
 
 /** How far a request may go. */
 export interface OutboundOptions extends OutboundPolicy {

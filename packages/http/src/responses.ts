@@ -1,6 +1,7 @@
 /** The JSON edge: documents and OAuth errors as responses. */
 import { errorDocument, type OAuthError } from '@portcullis/protocol';
-import { sharedResponse } from './cross-origin.ts';
+import { completeResponse, isComplete } from './complete.ts';
+import { CROSS_ORIGIN_FIELDS } from './cross-origin.ts';
 
 const NO_STORE = { 'cache-control': 'no-store', pragma: 'no-cache' } as const;
 
@@ -11,8 +12,12 @@ export interface JsonOptions {
   /** Seconds for which anybody may keep the answer; nobody may when left out. */
   readonly maxAge?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whether scripts of any origin may read it; what is not shared here can be later, by `shareAcrossOrigins`. */
-  readonly crossOrigin?: true;
+}
+
+/** What an endpoint says that knows where it stands: then nothing has to be added to its answers. */
+export interface EndpointOptions extends Omit<JsonOptions, 'maxAge'> {
+  /** Whether the public address is https. */
+  readonly isHttps: boolean;
 }
 
 /** Answers with a JSON document. */
@@ -28,12 +33,29 @@ export function respondJson(document: unknown, options: JsonOptions = {}): Respo
       ...options.headers,
     },
   };
-  const text = JSON.stringify(document);
-  return options.crossOrigin ? sharedResponse(text, init) : new Response(text, init);
+  return new Response(JSON.stringify(document), init);
+}
+
+/** Answers with a JSON document that scripts of any origin may read, hardened already: for the endpoints that are asked most. */
+export function respondToClient(document: unknown, { isHttps, status, headers }: EndpointOptions): Response {
+  const fields = isHttps ? CLIENT_FIELDS_OF_HTTPS : CLIENT_FIELDS;
+  return completeResponse(JSON.stringify(document), {
+    status: status ?? 200,
+    headers: headers === undefined ? fields : { ...fields, ...headers },
+  });
 }
 
 /** Half a year, in seconds. */
-const HSTS_MAX_AGE = 15_768_000;
+const HSTS = `max-age=${15_768_000}`;
+
+const CLIENT_FIELDS = {
+  'content-type': 'application/json',
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  ...NO_STORE,
+  ...CROSS_ORIGIN_FIELDS,
+} as const;
+const CLIENT_FIELDS_OF_HTTPS = { ...CLIENT_FIELDS, 'strict-transport-security': HSTS } as const;
 
 /**
  * What every answer says to browsers: to take the type as it is told, to tell nobody where they were, to come by https only.
@@ -42,11 +64,12 @@ const HSTS_MAX_AGE = 15_768_000;
  * @see RFC 6797 §7.1
  */
 export function harden(response: Response, isHttps: boolean): Response {
+  if (isComplete(response)) return response;
   const { headers } = response;
   if (!headers.has('x-content-type-options')) headers.set('x-content-type-options', 'nosniff');
   if (!headers.has('referrer-policy')) headers.set('referrer-policy', 'no-referrer');
   if (isHttps && !headers.has('strict-transport-security')) {
-    headers.set('strict-transport-security', `max-age=${HSTS_MAX_AGE}`);
+    headers.set('strict-transport-security', HSTS);
   }
   return response;
 }

@@ -95,11 +95,15 @@ function begins(address: Bytes, block: Bytes | null, length: number): boolean {
   });
 }
 
+const PLAIN_IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
+
 /**
  * The network that one subscriber has: an IPv4 address itself, or the first 64 bits of an IPv6 address. All spellings of an
  * address give the same; `null` when the text is no address. A zone is left out.
  */
 export function networkOf(address: string): string | null {
+  // Most are written as one writes them.
+  if (PLAIN_IPV4.test(address)) return address;
   const bytes = readAddress(address);
   if (bytes === null) return null;
   return bytes.length === 4 ? bytes.join('.') : `${toHex(bytes.slice(0, 8))}::/64`;

@@ -1,9 +1,9 @@
 /** Client authentication: from what a request presents to a client that is proven. */
-import { type ClientAuthenticationMethod, OAuthError, type Parameters } from '@portcullis/protocol';
+import { type ClientAuthenticationMethod, OAuthError } from '@portcullis/protocol';
 import { hashSecret, matchesSecret } from '../secrets.ts';
 import type { CheckAssertion } from './assertions.ts';
 import type { FindClient } from './find-client.ts';
-import { type Presented, readPresented } from './presented.ts';
+import type { Presented } from './presented.ts';
 import { methodsOf, type ResolvedClient } from './resolved-client.ts';
 
 declare const authenticated: unique symbol;
@@ -16,18 +16,17 @@ export interface AuthenticatedClient extends ResolvedClient {
 }
 
 /**
- * Authenticates the client of a request by a method that it registered, and by no other.
+ * Authenticates the client that a request presents by a method that it registered, and by no other.
  * @throws OAuthError `invalid_client` or `invalid_request`. An unknown client and a wrong secret look alike.
  * @see OAuth 2.1 draft 13 §2.4 and §3.2.2
  */
-export type Authenticate = (request: Request, form: Parameters) => Promise<AuthenticatedClient>;
+export type Authenticate = (presented: Presented) => Promise<AuthenticatedClient>;
 
 /** Stands in for the secret of clients that do not exist or have none, so that all refusals take the same way. */
 const NOBODYS_HASH = hashSecret('');
 
 export function createAuthenticate(findClient: FindClient, checkAssertion: CheckAssertion): Authenticate {
-  return async (request, form) => {
-    const { method, readings } = readPresented(request.headers.get('authorization'), form);
+  return async ({ method, readings }) => {
     let reason = 'unknown client';
     for (const { clientId, proof } of readings) {
       const client = await findClient(clientId);

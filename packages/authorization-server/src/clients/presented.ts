@@ -45,10 +45,7 @@ const PROOFS = ['client_secret', 'client_assertion', 'client_assertion_type'];
  * @see OAuth 2.1 draft 13 §2.4
  */
 export function readPresented(authorization: string | null, form: Parameters): Presented {
-  const [presented, another] = Object.entries(clientAuthenticationMethods).flatMap(([method, read]) => {
-    const readings = read(authorization, form);
-    return readings === null ? [] : [{ method: method as ClientAuthenticationMethod, readings }];
-  });
+  const [presented, another] = readEach(authorization, form);
   if (presented === undefined) {
     throw new OAuthError(
       'invalid_client',
@@ -67,6 +64,18 @@ export function readPresented(authorization: string | null, form: Parameters): P
     );
   }
   return { method: presented.method, readings };
+}
+
+const methods = Object.entries(clientAuthenticationMethods) as [ClientAuthenticationMethod, Reader][];
+
+/** What each method reads from a request that uses it. */
+function readEach(authorization: string | null, form: Parameters): readonly Presented[] {
+  const found: Presented[] = [];
+  for (const [method, read] of methods) {
+    const readings = read(authorization, form);
+    if (readings !== null) found.push({ method, readings });
+  }
+  return found;
 }
 
 function isBasic(authorization: string | null): authorization is string {

@@ -1,5 +1,5 @@
 /** Dynamic registration: anybody may become a client, with the rights of anybody. */
-import { readJson, respondJson } from '@portcullis/http';
+import { readJson, respondToClient } from '@portcullis/http';
 import type { Configuration } from '../configuration.ts';
 import type { ClientRecord } from '../ports/index.ts';
 import type { Route } from '../routes.ts';
@@ -14,6 +14,7 @@ import { createAdmitRegistration, type RegistrationRules } from './registration-
  */
 export function createRegistration(configuration: Configuration, rules: RegistrationRules): Route {
   const { store, clock, events, issuer, lifetimes } = configuration;
+  const isHttps = issuer.startsWith('https:');
   const admit = createAdmitRegistration(configuration, rules);
   const read = createReadRegistration(configuration);
   return {
@@ -39,7 +40,7 @@ export function createRegistration(configuration: Configuration, rules: Registra
       await store.saveClient(client);
       events({ type: 'client.registered', clientId: client.id });
       const answer = clientInformation(client, issuer, { secret, managementToken });
-      return respondJson(answer, { status: 201, crossOrigin: true });
+      return respondToClient(answer, { isHttps, status: 201 });
     },
   };
 }

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { AuthorizationEvent, EventSink } from '../events.ts';
 import { createBuckets } from '../limits/buckets.ts';
 import type { EventRecord, EventStore } from '../ports/index.ts';
+import { newSuffix } from '../secrets.ts';
 
 export interface Journal {
   /** Takes an event. It never throws and never waits. */
@@ -124,5 +125,5 @@ function describe(event: AuthorizationEvent, now: number, keptFor: number): Even
 function newId(at: number): string {
   counter = (counter + 1) >>> 0;
   const time = at.toString(36).padStart(9, '0');
-  return `${time}-${counter.toString(36).padStart(7, '0')}-${randomBytes(3).toString('hex')}`;
+  return `${time}-${counter.toString(36).padStart(7, '0')}-${newSuffix(3)}`;
 }

@@ -1,7 +1,7 @@
 /** The limits of this server: each refuses with 429 and says when to come back. */
 import { networkOf, OAuthError, type Parameters, tooMany } from '@portcullis/protocol';
 import type { Authenticate, AuthenticatedClient } from '../clients/authenticate.ts';
-import { readPresented } from '../clients/presented.ts';
+import { type Presented, readPresented } from '../clients/presented.ts';
 import type { Configuration } from '../configuration.ts';
 import type { Peer, Route } from '../routes.ts';
 import { hashSecret } from '../secrets.ts';
@@ -35,7 +35,7 @@ const unlimited: Limits = {
   checkRefresh() {},
   checkClientToken() {},
   checkExchange() {},
-  limitAuthentication: (authenticate) => authenticate,
+  limitAuthentication: (authenticate) => (request, form) => authenticate(presentedBy(request, form)),
   limitRegistration: (route) => route,
 };
 
@@ -58,6 +58,10 @@ function check(buckets: Buckets, key: string, of: string): void {
   if (wait > 0) throw tooMany(`too many ${of}: ${key}`, wait);
 }
 
+function presentedBy({ headers }: Request, form: Parameters): Presented {
+  return readPresented(headers.get('authorization'), form);
+}
+
 /** Pairs of client and network that have authenticated, of which so many are remembered. */
 const MOST_KNOWN = 50_000;
 
@@ -77,11 +81,12 @@ function limitAuthentication(
   const known = new Set<string>();
 
   return async (request, form, { address }) => {
-    const network = address === undefined ? null : networkOf(address);
-    const { method, readings } = readPresented(request.headers.get('authorization'), form);
+    const presented = presentedBy(request, form);
+    const { method, readings } = presented;
     const clientId = readings[0]?.clientId ?? '';
     // A client without a secret has none that could be guessed.
-    if (method === 'none') return authenticate(request, form);
+    if (method === 'none') return authenticate(presented);
+    const network = address === undefined ? null : networkOf(address);
     const pair = hashSecret(`${network} ${clientId}`);
     // Whoever does not know addresses counts clients alone, and more patiently: strangers could lock them out.
     const failures = network === null ? ofNetwork : ofPair;
@@ -91,7 +96,7 @@ function limitAuthentication(
     );
     if (wait > 0) throw tooMany('too many failed authentications', wait);
     try {
-      const client = await authenticate(request, form);
+      const client = await authenticate(presented);
       if (known.size >= MOST_KNOWN) known.clear();
       known.add(pair);
       return client;

@@ -1,5 +1,5 @@
 /** The token endpoint: read, authenticate the client, let its grant do the rest. */
-import { readForm, respondJson } from '@portcullis/http';
+import { readForm, respondToClient } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
 import type { NoteUse } from '../clients/life.ts';
 import type { LimitedAuthenticate } from '../limits/limits.ts';
@@ -11,6 +11,7 @@ export function createTokenEndpoint(
   grants: ReadonlyMap<string, Grant>,
   authenticate: LimitedAuthenticate,
   noteUse: NoteUse,
+  isHttps: boolean,
 ): Route {
   return {
     method: 'POST',
@@ -30,7 +31,7 @@ export function createTokenEndpoint(
       }
       const answer = await grant(client, form, peer);
       await noteUse(client);
-      return respondJson(answer, { crossOrigin: true });
+      return respondToClient(answer, { isHttps });
     },
   };
 }
