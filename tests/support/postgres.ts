@@ -27,6 +27,10 @@ export interface Postgres {
 
 interface Server {
   readonly url: string;
+  /** Ends the server; its data stays. */
+  halt(): Promise<void>;
+  /** Starts it again where it was. */
+  resume(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -82,14 +86,17 @@ export async function startServer(settings: Readonly<Record<string, string>> = {
   const remove = () => rm(folder, { recursive: true, force: true });
   try {
     const server = await startIn(folder, settings);
-    return { url: server.url, stop: () => server.stop().then(remove) };
+    return { ...server, stop: () => server.halt().then(remove) };
   } catch (error) {
     await remove();
     throw error;
   }
 }
 
-async function startIn(folder: string, settings: Readonly<Record<string, string>>): Promise<Server> {
+async function startIn(
+  folder: string,
+  settings: Readonly<Record<string, string>>,
+): Promise<Omit<Server, 'stop'>> {
   const owner = unprivilegedOwner();
   if (owner !== undefined) await chown(folder, owner.uid, owner.gid);
   const binaries = await placeBinaries(folder, owner !== undefined);
@@ -108,12 +115,27 @@ async function startIn(folder: string, settings: Readonly<Record<string, string>
     ...settings,
   };
   const flags = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const server = spawn(join(binaries, 'postgres'), ['-D', data, ...flags], {
-    ...options,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+  const launch = () =>
+    spawn(join(binaries, 'postgres'), ['-D', data, ...flags], {
+      ...options,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+  let end = await runIn(folder, launch, url);
+  return {
+    url,
+    halt: () => end(),
+    async resume() {
+      end = await runIn(folder, launch, url);
+    },
+  };
+}
+
+/** Answers how to end it. */
+async function runIn(folder: string, launch: () => ChildProcess, url: string): Promise<() => Promise<void>> {
+  const server = launch();
   let log = '';
-  server.stderr.on('data', (chunk) => {
+  server.stderr?.on('data', (chunk) => {
     log = (log + String(chunk)).slice(-10_000);
   });
   const killWithUs = () => {
@@ -126,14 +148,13 @@ async function startIn(folder: string, settings: Readonly<Record<string, string>
     process.off('exit', killWithUs);
     await end(server);
   };
-  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
   try {
     await untilReady(server, url);
   } catch (cause) {
     await stop();
     throw new Error(`PostgreSQL did not start: ${log}`, { cause });
   }
-  return { url, stop };
+  return stop;
 }
 
 async function untilReady(server: ChildProcess, url: string): Promise<void> {

@@ -48,7 +48,8 @@ export async function refuseRequest(
     forDevelopers: error.description,
     reference,
   });
-  return respondPage(notice, { status: error.status });
+  const headers = error.status === 503 ? { 'retry-after': String(error.retryAfter ?? 5) } : {};
+  return respondPage(notice, { status: error.status, headers });
 }
 
 /** Whatever is thrown, as an error that may travel. What was not foreseen stays in the event log. */

@@ -1,0 +1,78 @@
+/** A code that its own client sends twice: a double submission hurts nobody, a replay ends the grant. */
+import { describe, expect, it } from 'vitest';
+import {
+  claimsOf,
+  ISSUER,
+  redemption,
+  refreshing,
+  type ServerUnderTest,
+  startServer,
+} from './server-under-test.ts';
+
+const HOME = '192.0.2.1';
+
+/** Redeems a code from an address; answers status and body. */
+async function redeemFrom(
+  { server }: ServerUnderTest,
+  address: string | undefined,
+  form: Record<string, string>,
+) {
+  const request = new Request(`${ISSUER}/token`, { method: 'POST', body: new URLSearchParams(form) });
+  const response = await server.handle(request, address === undefined ? {} : { address });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+/** A code that was redeemed from home, and what it gave. */
+async function setOut() {
+  const t = await startServer();
+  const { code, verifier } = await t.issueCode();
+  const form = redemption(code, verifier);
+  const { status, body } = await redeemFrom(t, HOME, form);
+  expect(status).toBe(200);
+  const claims = claimsOf(body['access_token']) as never;
+  return { t, form, body, isLive: () => t.server.isLive(claims) };
+}
+
+describe('a code that comes again', () => {
+  it.each([
+    ['in the same second', HOME, 0],
+    ['two seconds later', HOME, 2],
+    ['in another spelling of the address', '::ffff:192.0.2.1', 1],
+  ])(
+    '[AS-CODE-61] T137 from the network that redeemed it, %s, is refused and ends nothing',
+    async (_when, from, later) => {
+      const { t, form, body, isLive } = await setOut();
+      const before = t.snapshot();
+      t.clock.now += later;
+      const again = await redeemFrom(t, from, form);
+      expect([again.status, again.body['error']]).toEqual([400, 'invalid_grant']);
+      expect(t.snapshot()).toBe(before);
+      expect(await isLive()).toBe(true);
+      expect(t.events.map(({ type }) => type)).not.toContain('code.replayed');
+      expect(t.events.at(-1)).toMatchObject({ type: 'request.refused', reason: 'code: sent twice at once' });
+      expect((await t.post('/token', refreshing(body['refresh_token']))).status).toBe(200);
+    },
+  );
+
+  it.each([
+    ['three seconds later', HOME, 3],
+    ['from another network', '192.0.2.2', 0],
+    ['from nobody knows where', undefined, 0],
+  ])('[AS-CODE-61 AS-CODE-62] T018 %s, ends the grant', async (_when, from, later) => {
+    const { t, form, body, isLive } = await setOut();
+    t.clock.now += later;
+    const again = await redeemFrom(t, from, form);
+    expect([again.status, again.body['error']]).toEqual([400, 'invalid_grant']);
+    expect(await isLive()).toBe(false);
+    expect(t.events).toContainEqual(expect.objectContaining({ type: 'code.replayed', clientId: 'desktop' }));
+    expect((await t.post('/token', refreshing(body['refresh_token']))).body['error']).toBe('invalid_grant');
+  });
+
+  it('[AS-CODE-62] T018 ends the grant late as well, though it was forgiven before', async () => {
+    const { t, form, isLive } = await setOut();
+    await redeemFrom(t, HOME, form);
+    t.clock.now += 60;
+    await redeemFrom(t, HOME, form);
+    expect(await isLive()).toBe(false);
+  });
+});

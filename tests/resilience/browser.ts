@@ -1,0 +1,84 @@
+/** A browser of somebody who has signed in and allowed the client already: each visit to the authorization endpoint gives a code. */
+import { createHash, randomBytes } from 'node:crypto';
+import { createPerson } from '../support/person.ts';
+import { type Answer, type ServerProcess, send } from './servers.ts';
+import { ACCOUNT, CALLBACK, credentialsOf, ISSUER, NOTES } from './world.ts';
+
+export interface Code {
+  readonly code: string;
+  readonly verifier: string;
+}
+
+export interface SignedIn {
+  /** The cookies of the browser. */
+  readonly cookie: string;
+}
+
+/** The parameters of an authorization request, and the verifier that belongs to them. */
+export function newRequest(clientId = 'web'): { readonly path: string; readonly verifier: string } {
+  const verifier = randomBytes(32).toString('base64url');
+  const parameters = new URLSearchParams({
+    client_id: clientId,
+    redirect_uri: CALLBACK,
+    response_type: 'code',
+    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+    code_challenge_method: 'S256',
+    scope: 'notes:read',
+    resource: NOTES,
+    state: 'state',
+  });
+  return { path: `/authorize?${parameters}`, verifier };
+}
+
+/** Signs in by the pages, allows the client, and redeems the code, so that the grant is there to be remembered by. */
+export async function signIn(server: ServerProcess): Promise<SignedIn> {
+  let cookie = '';
+  const person = createPerson(ACCOUNT, async (visit) => {
+    const { pathname, search } = new URL(visit.url);
+    cookie = visit.headers.get('cookie') ?? cookie;
+    const form = visit.method === 'POST' ? Object.fromEntries(new URLSearchParams(await visit.text())) : null;
+    const headers = Object.fromEntries(visit.headers);
+    const answer = await send(server, pathname + search, { headers, ...(form !== null && { form }) });
+    return new Response(answer.text, { status: answer.status, headers: answer.headers });
+  });
+  const { path, verifier } = newRequest();
+  const arrived = await person.authorize(`${ISSUER}${path}`);
+  const { status, text } = await redeem(server, { code: arrived.searchParams.get('code') ?? '', verifier });
+  if (status !== 200) throw new Error(`the first code was answered with ${status}: ${text}`);
+  return { cookie };
+}
+
+/** One visit; the code comes without a question. Rejects when the server does not answer. */
+export async function authorize(server: ServerProcess, { cookie }: SignedIn): Promise<Code> {
+  const { path, verifier } = newRequest();
+  const answer = await send(server, path, { headers: { ...OWN_NAVIGATION, cookie } });
+  const code = new URL(answer.headers.get('location') ?? ISSUER, ISSUER).searchParams.get('code');
+  if (code === null) throw new Error(`no code, but ${answer.status}: ${answer.text}`);
+  return { code, verifier };
+}
+
+/** What browsers say of an address that somebody typed. */
+const OWN_NAVIGATION = {
+  'sec-fetch-site': 'none',
+  'sec-fetch-mode': 'navigate',
+  'sec-fetch-dest': 'document',
+};
+
+export function redeem(server: ServerProcess, { code, verifier }: Code): Promise<Answer> {
+  const form = { grant_type: 'authorization_code', code, code_verifier: verifier, redirect_uri: CALLBACK };
+  return send(server, '/token', { form: { ...form, ...credentialsOf('web') } });
+}
+
+export function refresh(server: ServerProcess, token: string): Promise<Answer> {
+  const form = { grant_type: 'refresh_token', refresh_token: token, ...credentialsOf('web') };
+  return send(server, '/token', { form });
+}
+
+/** Whether the server says that an access token stands. */
+export async function isActive(server: ServerProcess, token: string): Promise<boolean> {
+  const { status, text, body } = await send(server, '/introspect', {
+    form: { token, ...credentialsOf('notes-server') },
+  });
+  if (status !== 200) throw new Error(`introspection was answered with ${status}: ${text}`);
+  return body['active'] === true;
+}

@@ -1,0 +1,42 @@
+/** A server that is killed at any moment, under load, has afterwards all that its clients were told, and no half of a fact. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { signIn } from './browser.ts';
+import { createLedger } from './ledger.ts';
+import { load } from './load.ts';
+import { kinds } from './places.ts';
+import { createRandom } from './random.ts';
+import { startProcess } from './servers.ts';
+import { sizes, TIMEOUT } from './sizes.ts';
+import { judge, publishedKeys } from './verdict.ts';
+
+describe.concurrent.each(kinds)('$name', (kind) => {
+  it(
+    `T139: keeps its word when its server is killed ${sizes.kills} times under load`,
+    async ({ onTestFinished: atEnd }) => {
+      const random = createRandom();
+      const place = await kind.make(atEnd);
+      let server = await startProcess(place.location, atEnd);
+      const signedIn = await signIn(server);
+      const keys = await publishedKeys(server);
+      const ledger = createLedger();
+      let families = 0;
+      for (let kill = 1; kill <= sizes.kills; kill += 1) {
+        const underWay = load(server, signedIn, ledger, random);
+        // A server that is ready goes on for less than a second: with its first requests, or amid many.
+        await Promise.race([sleep(20 + random.next() * 700), underWay]);
+        await server.kill();
+        await underWay;
+        families += ledger.families.length;
+        server = await startProcess(place.location, atEnd);
+        await judge(server, place, ledger, keys).catch((error: unknown) => {
+          throw new Error(`after kill ${kill}, SEED=${random.seed}`, { cause: error });
+        });
+      }
+      // Otherwise nothing was tried.
+      expect(families).toBeGreaterThan(sizes.kills);
+      expect(await server.stop()).toBe(0);
+    },
+    TIMEOUT,
+  );
+});

@@ -1,0 +1,30 @@
+/** An authorization server as a process of its own: real HTTP, a real store, all limits and events on. Made to be killed. */
+import { createAuthorizationServer } from '@portcullis/authorization-server';
+import { listen } from '@portcullis/http/node';
+import { openStore } from '@portcullis/store';
+import { ACCOUNT, CLIENTS, ISSUER, RESOURCES, SEALING_KEY } from './world.ts';
+
+const [location = '', port = '0', patience = '5'] = process.argv.slice(2);
+
+const store = await openStore(location, { patience: Number(patience) });
+const server = await createAuthorizationServer({
+  issuer: ISSUER,
+  store,
+  sealingKey: SEALING_KEY,
+  resources: RESOURCES,
+  clients: CLIENTS,
+});
+await server.bootstrap(ACCOUNT.email, ACCOUNT.password);
+const listening = await listen((request, peer) => server.handle(request, peer), {
+  port: Number(port),
+  host: '127.0.0.1',
+});
+process.stdout.write(`ready ${listening.port}\n`);
+// Whoever started this has gone: nothing stays behind.
+process.stdin.resume().once('end', () => process.exit(0));
+process.once('SIGTERM', async () => {
+  await listening.close(5_000);
+  await server.close();
+  await store.close();
+  process.exit(0);
+});
