@@ -83,6 +83,8 @@ export function serverOptions(
       ...(application === null ? [] : [ownResource(application, issuer)]),
       ...settings.resources.map(({ url, ...rest }) => ({ resource: url, ...rest })),
     ],
+    localAccounts: settings.localAccounts,
+    thirdParties: settings.thirdParties,
     clients: settings.clients,
     ...(profiles !== null && { profiles }),
     metadata: settings.metadata,

@@ -9,6 +9,7 @@ import type {
   LimitOptions,
   Pages,
   RegistrationOptions,
+  ThirdPartyOptions,
 } from '@portcullis/authorization-server';
 import type { Profile } from '@portcullis/protocol';
 import type { OutboundSetting, ResourceSetting } from './structures.ts';
@@ -32,6 +33,8 @@ export interface Settings {
   readonly previousKeyFile: string | null;
   readonly bootstrapEmail: string | null;
   readonly bootstrapPassword: string | null;
+  readonly localAccounts: boolean;
+  readonly thirdParties: readonly ThirdPartyOptions[];
   readonly clients: readonly Readonly<Record<string, unknown>>[];
   readonly registration: boolean | RegistrationOptions;
   readonly metadataDocuments: boolean | DocumentOptions;
@@ -68,6 +71,9 @@ interface WrittenOtherwise {
   readonly headless?: Omit<HeadlessOptions, 'secrets'> & {
     readonly secrets: readonly (string | SecretPlace)[];
   };
+  readonly thirdParties?: readonly (Omit<ThirdPartyOptions, 'clientSecret'> & {
+    readonly clientSecret?: string | SecretPlace;
+  })[];
   /** The logo as a file, or its bytes. */
   readonly brand?: Omit<BrandOptions, 'logo'> & { readonly logo?: string | Uint8Array };
 }

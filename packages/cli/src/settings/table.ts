@@ -36,6 +36,7 @@ export const groups: readonly { readonly title: string; readonly names: readonly
     names: ['database', 'key', 'keyFile', 'previousKey', 'previousKeyFile'],
   },
   { title: 'The first account', names: ['bootstrapEmail', 'bootstrapPassword'] },
+  { title: 'Who signs in', names: ['localAccounts', 'thirdParties'] },
   {
     title: 'Clients',
     names: ['clients', 'registration', 'metadataDocuments', 'privateUseSchemes', 'outbound'],
@@ -165,6 +166,20 @@ export const table: Table = {
     otherwise: null,
     otherwiseText: 'a setup link is printed',
     secret: true,
+  },
+  localAccounts: {
+    what: 'whether people have accounts of this server; false leaves third parties as the only way in',
+    placeholder: null,
+    shape: shape.yesOrNo,
+    otherwise: true,
+  },
+  thirdParties: {
+    what: 'by whose accounts people may sign in as well, and whose tokens their grants then rest on',
+    placeholder: null,
+    shape: shape.listOfObjects(structure.thirdParty),
+    otherwise: [],
+    otherwiseText: 'none',
+    more: 'Register `<origin of the public URL>/callback/<id>` as the redirect URI there.',
   },
   clients: {
     what: 'clients that you set up: RFC 7591 metadata with client_id and, for confidential ones, client_secret',
