@@ -1,4 +1,4 @@
-/** Photographs every page at 360 and 1280 px, light and dark, with and without JavaScript, into the folder `screenshots`. */
+/** Photographs every page at 360 and 1280 px, light and dark, with and without JavaScript, in every language, into the folder `screenshots`. */
 import { mkdir, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,7 +12,12 @@ import { type Scene, scenes } from './photographs/scenes.ts';
 type SignedIn = Awaited<ReturnType<BrowserContext['storageState']>>;
 
 const folder = fileURLToPath(new URL('../screenshots/', import.meta.url));
-const WIDTHS = [360, 1280];
+/** In what browsers: the name of each stands in those of its pictures. */
+const BROWSERS = [
+  { name: '', javaScriptEnabled: true, locale: 'en-GB', widths: [360, 1280] },
+  { name: '-no-script', javaScriptEnabled: false, locale: 'en-GB', widths: [360, 1280] },
+  { name: '-german', javaScriptEnabled: true, locale: 'de-DE', widths: [360] },
+] as const;
 const SCHEMES = ['light', 'dark'] as const;
 
 /** Before there is an account. */
@@ -36,25 +41,28 @@ async function photograph(
   { name, open, fresh = false }: Scene,
   signedIn: SignedIn | null,
 ): Promise<void> {
-  for (const javaScriptEnabled of [true, false]) {
+  for (const { name: where, widths, ...options } of BROWSERS) {
     const context = await browser.newContext({
-      javaScriptEnabled,
-      locale: 'en-GB',
+      ...options,
       reducedMotion: 'reduce',
       ...(fresh || signedIn === null ? {} : { storageState: signedIn }),
     });
     const page = await context.newPage();
     await page.setViewportSize({ width: 360, height: 640 });
     await open(page, context, gallery);
-    for (const colorScheme of SCHEMES)
-      await shoot(page, `${name}${javaScriptEnabled ? '' : '-no-script'}`, colorScheme);
+    for (const colorScheme of SCHEMES) await shoot(page, `${name}${where}`, colorScheme, widths);
     await context.close();
   }
 }
 
-async function shoot(page: Page, name: string, colorScheme: (typeof SCHEMES)[number]): Promise<void> {
+async function shoot(
+  page: Page,
+  name: string,
+  colorScheme: (typeof SCHEMES)[number],
+  widths: readonly number[],
+): Promise<void> {
   await page.emulateMedia({ colorScheme });
-  for (const width of WIDTHS) {
+  for (const width of widths) {
     await page.setViewportSize({ width, height: width === 360 ? 640 : 800 });
     await page.screenshot({ path: `${folder}${name}-${width}-${colorScheme}.png` });
   }

@@ -1,6 +1,6 @@
 /** A server with everything that its pages can show, on loopback and in memory. */
-import { createHash } from 'node:crypto';
-import { createAuthorizationServer } from '@portcullis/authorization-server';
+import { createHash, createHmac } from 'node:crypto';
+import { type AuthorizationServer, createAuthorizationServer } from '@portcullis/authorization-server';
 import { listen } from '@portcullis/http/node';
 import { openStore } from '@portcullis/store';
 
@@ -17,6 +17,10 @@ export interface Gallery {
   readonly talker: string;
   /** The resource that has workspaces. */
   readonly board: string;
+  /** A link for somebody who has an account and has not used it yet. */
+  readonly invitation: string;
+  /** The code that an app with this secret shows now. */
+  codeOf(secret: string): string;
   /** The address at which an app would open the browser. */
   url(parameters: Readonly<Record<string, string>>): string;
   /** Takes the token that a person's consent was for. */
@@ -49,6 +53,17 @@ export async function openGallery(withAccount: boolean): Promise<Gallery> {
           share: 'Share your notes with others',
           remove: 'Delete your notes for ever',
         },
+        translations: {
+          de: {
+            name: 'Notizen',
+            scopes: {
+              read: 'Ihre Notizen lesen',
+              write: 'Notizen hinzufügen und ändern',
+              share: 'Ihre Notizen mit anderen teilen',
+              remove: 'Ihre Notizen endgültig löschen',
+            },
+          },
+        },
       },
       { resource: board, name: 'Board', scopes: { see: 'See the board', draw: 'Draw on the board' } },
     ],
@@ -65,11 +80,16 @@ export async function openGallery(withAccount: boolean): Promise<Gallery> {
         : [],
   });
   handle = (request) => server.handle(request, { address: '127.0.0.1' });
-  if (withAccount) await server.bootstrap('ada@example.com', PASSWORD);
+  if (withAccount) {
+    await server.bootstrap('ada@example.com', PASSWORD);
+    await addGrace(server);
+  }
   return {
     issuer,
     board,
     setupLink: await server.setupLink(),
+    invitation: withAccount ? await linkFor(server, 'linus@example.com') : '',
+    codeOf,
     stranger: await register(issuer, 'Notes CLI', CALLBACK),
     talker: await register(issuer, 'The most helpful and trustworthy assistant '.repeat(7), CALLBACK),
     url: (parameters) => `${issuer}/authorize?${new URLSearchParams({ ...WANTED, ...parameters })}`,
@@ -85,6 +105,34 @@ export async function openGallery(withAccount: boolean): Promise<Gallery> {
       await store.close();
     },
   };
+}
+
+async function linkFor({ accounts }: AuthorizationServer, email: string): Promise<string> {
+  const added = await accounts.add(email);
+  if ('refused' in added) throw new Error(`The account was refused: ${added.refused}`);
+  return added.link;
+}
+
+/** Somebody whose sign-in may change while pictures are taken. */
+async function addGrace(server: AuthorizationServer): Promise<void> {
+  const link = new URL(await linkFor(server, 'grace@example.com'));
+  const token = link.searchParams.get('token') ?? '';
+  const body = new URLSearchParams({ token, password: PASSWORD, password_again: PASSWORD });
+  const answer = await server.handle(new Request(link, { method: 'POST', body }));
+  if (answer.status !== 303) throw new Error('The invitation was refused.');
+}
+
+/** @see RFC 6238 */
+function codeOf(secret: string): string {
+  const bits = [...secret]
+    .map((letter) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0'))
+    .join('');
+  const key = Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
+  const moment = Buffer.alloc(8);
+  moment.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000)));
+  const mac = createHmac('sha1', key).update(moment).digest();
+  const number = mac.readUInt32BE((mac.at(-1) ?? 0) & 15) & 0x7fff_ffff;
+  return String(number % 1_000_000).padStart(6, '0');
 }
 
 const WANTED = {

@@ -26,6 +26,32 @@ async function ask(
   await page.waitForSelector('[name=decision]');
 }
 
+/** Grace’s codes, once she has switched them on: what her app and her recovery codes are. */
+const grace: { recovery: string[] } = { recovery: [] };
+
+async function enterCodePage(page: Page, { issuer }: Gallery): Promise<void> {
+  await page.goto(`${issuer}/login?to=account`);
+  await fill(page, { email: 'grace@example.com', password: PASSWORD });
+  await page.click('form[action="/login"] button');
+}
+
+async function visitGrace(page: Page, gallery: Gallery): Promise<void> {
+  await enterCodePage(page, gallery);
+  const [code] = grace.recovery.splice(0, 1);
+  if (code === undefined) return;
+  await fill(page, { code });
+  await page.click('form[action="/login/code"] button');
+}
+
+async function switchCodesOn(page: Page, gallery: Gallery): Promise<void> {
+  await page.goto(`${gallery.issuer}/account/codes`);
+  const secret = (await page.locator('p code').textContent()) ?? '';
+  await fill(page, { code: gallery.codeOf(secret.replaceAll(' ', '')) });
+  await page.click('form[action="/account/codes"] button');
+  await page.waitForSelector('.codes');
+  grace.recovery = await page.locator('.codes code').allTextContents();
+}
+
 export const scenes: readonly Scene[] = [
   {
     name: 'sign-in',
@@ -149,11 +175,76 @@ export const scenes: readonly Scene[] = [
     },
   },
   {
-    name: 'consent-in-german',
+    name: 'connections-ended',
     async open(page, _context, gallery) {
-      await ask(page, gallery, { client_id: gallery.stranger, scope: 'read write share' });
-      await page.click('[hreflang=de]');
-      await page.waitForSelector('html[lang=de]');
+      await ask(page, gallery, { client_id: 'desk' });
+      await page.goto(`${gallery.issuer}/connections?ended=one`);
     },
+  },
+  {
+    name: 'connections-end-all',
+    async open(page, _context, gallery) {
+      await ask(page, gallery, { client_id: 'desk' });
+      await page.goto(`${gallery.issuer}/connections/end`);
+    },
+  },
+  {
+    name: 'password',
+    async open(page, _context, gallery) {
+      await ask(page, gallery, { client_id: 'desk' });
+      await page.goto(`${gallery.issuer}/account/password`);
+    },
+  },
+  {
+    name: 'password-failed',
+    async open(page, _context, gallery) {
+      await ask(page, gallery, { client_id: 'desk' });
+      await page.goto(`${gallery.issuer}/account/password`);
+      await fill(page, { current: PASSWORD, password: 'short', password_again: 'short' });
+      await page.click('form[action="/account/password"] button');
+      await page.waitForSelector('.wrong');
+    },
+  },
+  {
+    name: 'invitation',
+    fresh: true,
+    open: async (page, _context, { invitation }) => void (await page.goto(invitation)),
+  },
+  {
+    name: 'codes-set-up',
+    fresh: true,
+    open: async (page, _context, gallery) => {
+      await visitGrace(page, gallery);
+      await page.goto(`${gallery.issuer}/account/codes`);
+    },
+  },
+  {
+    name: 'recovery-codes',
+    fresh: true,
+    async open(page, _context, gallery) {
+      await visitGrace(page, gallery);
+      await switchCodesOn(page, gallery);
+    },
+  },
+  {
+    name: 'account-with-codes',
+    fresh: true,
+    async open(page, _context, gallery) {
+      await visitGrace(page, gallery);
+      await page.goto(`${gallery.issuer}/account`);
+    },
+  },
+  {
+    name: 'recovery-codes-renew',
+    fresh: true,
+    async open(page, _context, gallery) {
+      await visitGrace(page, gallery);
+      await page.goto(`${gallery.issuer}/account/codes/recovery`);
+    },
+  },
+  {
+    name: 'code',
+    fresh: true,
+    open: (page, _context, gallery) => enterCodePage(page, gallery),
   },
 ];

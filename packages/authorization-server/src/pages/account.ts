@@ -84,9 +84,9 @@ function signInSections(
   { passkeys, recoveryCodes }: SignInSettings,
   page: AccountPage,
 ): Markup {
-  return html`<section class="head">
+  return html`<section class="beside">
 <h2>${frame.text('account.password')}</h2>
-<a class="button" href="/account/password">${frame.text('password.change')}</a>
+<a class="button" href="/account/password" aria-label="${frame.text('password.change')}">${frame.text('password.submit')}</a>
 </section>
 ${
   passkeys !== null &&

@@ -135,7 +135,7 @@ ${thirdPartiesOf(connections).map(
 )}
 <div class="answers">
 <a class="button" href="${homePaths.connections}">${frame.text('consent.deny')}</a>
-<button class="button danger">${frame.text(all ? 'end.submit-all' : 'connections.end')}</button>
+<button class="button danger">${frame.text(all ? 'end.submit-all' : 'end.submit')}</button>
 </div>
 </form>`,
   );

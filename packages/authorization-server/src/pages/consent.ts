@@ -87,9 +87,9 @@ ${hidden(page.fields)}
 <p class="fact">${asker(frame, page)}</p>
 <p class="fact">${account(frame, page)}</p>
 </div>
+${warning(frame, page)}
 ${workspace(frame, page)}
 ${powers(frame, page)}
-${warning(frame, page)}
 <div class="head foot">
 <p class="fact">${frame.say(`consent.return.${page.returnTo.kind}`, { place: code(page.returnTo.display) })}</p>
 <div class="answers">
@@ -129,7 +129,7 @@ ${wrong === 'nothing' && html`<p class="wrong" role="alert">${frame.text('consen
 <ul class="powers" aria-labelledby="powers">
 ${asked.length === 0 ? html`<li>${key}<span>${frame.text('consent.in-your-name')}</span></li>` : asked.map((one) => power(frame, one))}
 </ul>
-${canChoose && html`<p class="fact">${frame.text('consent.choose')}</p>`}
+${canChoose && html`<p class="fact choose">${frame.text('consent.choose')}</p>`}
 ${isKnown && html`<p class="fact">${frame.text('consent.known')}</p>`}
 ${kept.length > 0 && html`<p class="fact">${frame.text('consent.keeps', { sentences: kept.join(' · ') })}</p>`}
 </section>`;

@@ -37,7 +37,7 @@ ${
   (forDevelopers !== undefined || reference !== undefined) &&
   html`<div class="head fact">
 ${forDevelopers !== undefined && html`<p>${frame.say('notice.for-developers', { sentence: html`<span lang="en">${forDevelopers}</span>` })}</p>`}
-${reference !== undefined && html`<p>${frame.say('notice.reference', { reference: html`<code>${reference}</code>` })}</p>`}
+${reference !== undefined && html`<p class="reference">${frame.say('notice.reference', { reference: html`<code>${reference}</code>` })}</p>`}
 </div>`
 }`,
   );

@@ -45,7 +45,7 @@ ${passwordFields(frame, { wrong, first: isNewWrong, label: 'password.new' })}
 </div>
 <div class="answers">
 <a class="button" href="${homePaths.account}">${frame.text('passkey.cancel')}</a>
-<button class="button main">${frame.text('password.change')}</button>
+<button class="button main">${frame.text('password.submit')}</button>
 </div>
 </form>`,
   );

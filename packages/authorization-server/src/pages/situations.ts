@@ -45,8 +45,16 @@ export const situations: Readonly<Record<Situation, Words>> = {
     heading: 'situation.no-cookie',
     sentences: ['situation.no-cookie.1', 'situation.no-cookie.2'],
   },
-  'stale-form': { status: 403, heading: 'situation.stale-form', sentences: ['situation.stale-form.1'] },
-  'bad-form': { status: 400, heading: 'situation.bad-form', sentences: ['situation.bad-form.1'] },
+  'stale-form': {
+    status: 403,
+    heading: 'situation.stale-form',
+    sentences: ['situation.stale-form.1', 'situation.stale-form.2'],
+  },
+  'bad-form': {
+    status: 400,
+    heading: 'situation.bad-form',
+    sentences: ['situation.bad-form.1', 'situation.bad-form.2'],
+  },
   'spent-link': {
     status: 403,
     heading: 'situation.spent-link',

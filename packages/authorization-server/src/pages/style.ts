@@ -63,6 +63,7 @@ body {
   color: var(--ink);
   font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
   overflow-wrap: anywhere;
+  hyphens: auto;
 }
 main {
   padding: 24px;
@@ -77,6 +78,8 @@ h2 { font-size: 13px; line-height: 1.5; font-weight: 600; color: var(--quiet); }
 code { font: 13px/1.5 ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "Liberation Mono", monospace; }
 a { color: var(--accent); text-underline-offset: 3px; }
 svg { display: block; flex: none; }
+bdi, code { hyphens: none; }
+.reference code { user-select: all; }
 
 .mark {
   display: flex;
@@ -174,15 +177,6 @@ input[role=switch]:checked {
 .or::before, .or::after { content: ""; flex: 1; border-top: 1px solid var(--edge); }
 /* The answers, and where they lead, stay in sight however much is asked. */
 .foot { position: sticky; bottom: 0; padding: 8px 0; margin-bottom: -8px; background: var(--card); }
-@media (max-width: 480px) {
-  main:has(.consent) { padding: 16px; }
-  main:has(.consent) .mark { margin-bottom: 16px; }
-  main:has(.consent) h1 { font-size: 20px; }
-  .consent { gap: 12px; }
-  .consent .head { gap: 4px; }
-  .consent .powers { gap: 4px; }
-  body:has(.consent) { padding: 8px 16px; }
-}
 footer { display: flex; flex-wrap: wrap; gap: 4px 16px; justify-content: center; padding-top: 8px; }
 footer a { padding: 4px 0; color: var(--quiet); }
 .mark img { display: block; width: auto; max-width: 160px; }
@@ -228,6 +222,8 @@ input:not([type=hidden], [role=switch]), select {
 .danger { background: var(--bad); color: var(--bad-ink); }
 .danger:hover, .danger:active { background: var(--bad-pressed); }
 .answers { display: grid; grid-template-columns: 1fr 1fr; gap: 16px; }
+.answers form { display: grid; }
+.answers .button { padding: 8px 4px; }
 .link {
   display: inline-block;
   min-height: 24px;
@@ -252,6 +248,17 @@ input:not([type=hidden], [role=switch]), select {
 @media (forced-colors: active) {
   .button, main { border: 1px solid ButtonText; }
   input[role=switch] { appearance: auto; }
+}
+@media (max-width: 480px) {
+  main:has(.consent) { padding: 16px; }
+  main:has(.consent) .mark { margin-bottom: 16px; }
+  main:has(.consent) h1 { font-size: 20px; }
+  .consent { gap: 12px; }
+  .consent .head { gap: 4px; }
+  .consent .powers { gap: 4px; font-size: 15px; }
+  .choose { display: none; }
+  .answers { gap: 8px; }
+  body:has(.consent) { padding: 8px 16px; }
 }
 @media (max-width: 359px) {
   .answers { grid-template-columns: 1fr; gap: 8px; }

@@ -111,6 +111,7 @@ export const english = {
   'end.at-once': 'It ends at once.',
   'end.within': 'No new access is given from now on. What was given last can still work for up to {time}.',
   'end.third-party': 'What {provider} gave for it is given up too.',
+  'end.submit': 'End access',
   'end.submit-all': 'End all',
   'situation.unknown-app': 'This app is not known here',
   'situation.unknown-app.1':
@@ -136,8 +137,11 @@ export const english = {
   'situation.no-cookie.2': 'Allow cookies for this site, then go back to the app and start again.',
   'situation.stale-form': 'Nothing was decided',
   'situation.stale-form.1': 'The page that you answered was out of date or did not come from here.',
+  'situation.stale-form.2': 'Look at the page again, and answer it there.',
   'situation.bad-form': 'Nothing was decided',
   'situation.bad-form.1': 'The answer that arrived was not one that the page offers.',
+  'situation.bad-form.2':
+    'Look at the page again. If it was you who answered, tell whoever runs this server the reference below.',
   'situation.spent-link': 'This link does not work any more',
   'situation.spent-link.1':
     'It works once and not for ever. It was used already, has expired, or was not copied whole.',
@@ -178,6 +182,7 @@ export const english = {
   'account.password': 'Password',
   'account.news.password-changed': 'The password was changed.',
   'password.change': 'Change password',
+  'password.submit': 'Change',
   'password.none':
     'Without a password, because you use a passkey? Ask whoever runs this server for a link to choose one.',
   'password.current': 'Current password',
@@ -236,6 +241,6 @@ export const english = {
   'code.anew': 'Set up anew',
   'code.renew': 'New recovery codes',
   'code.renew-why': 'The recovery codes that you have will not work any more.',
-  'code.renew-submit': 'Show new codes',
+  'code.renew-submit': 'Show codes',
   'code.off': 'Switch off',
 } as const;

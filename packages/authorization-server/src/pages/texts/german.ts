@@ -36,7 +36,7 @@ export const german: Texts = {
   'consent.wrong.nothing': 'Lassen Sie mindestens eines eingeschaltet, oder wählen Sie Abbrechen.',
   'consent.wrong.no-workspace': 'Wählen Sie den Arbeitsbereich, den die App nutzen darf.',
   'consent.warn-here':
-    'Jedes Programm auf diesem Computer könnte sich als diese App ausgeben. Fahren Sie nur fort, wenn Sie sie gerade selbst gestartet haben.',
+    'Jedes Programm auf diesem Computer kann sich so nennen. Fahren Sie nur fort, wenn Sie die App eben selbst gestartet haben.',
   'consent.warn-elsewhere':
     'Diese App ist auf {host} veröffentlicht, schickt Sie aber zu {place}. Fahren Sie nur fort, wenn Sie wissen, warum.',
   'consent.return.https': 'Sie kehren zurück zu {place}',
@@ -115,6 +115,7 @@ export const german: Texts = {
   'end.within':
     'Von jetzt an wird kein neuer Zugriff gegeben. Was zuletzt gegeben wurde, kann noch eine Weile wirken, höchstens {time}.',
   'end.third-party': 'Was {provider} dafür gegeben hat, wird mit aufgegeben.',
+  'end.submit': 'Beenden',
   'end.submit-all': 'Alle beenden',
   'situation.unknown-app': 'Diese App ist hier nicht bekannt',
   'situation.unknown-app.1':
@@ -144,8 +145,11 @@ export const german: Texts = {
     'Erlauben Sie Cookies für diese Seite, gehen Sie dann zur App zurück und beginnen Sie neu.',
   'situation.stale-form': 'Es wurde nichts entschieden',
   'situation.stale-form.1': 'Die Seite, die Sie beantwortet haben, war veraltet oder kam nicht von hier.',
+  'situation.stale-form.2': 'Sehen Sie sich die Seite noch einmal an, und antworten Sie dort.',
   'situation.bad-form': 'Es wurde nichts entschieden',
   'situation.bad-form.1': 'Die Antwort, die ankam, bietet die Seite nicht an.',
+  'situation.bad-form.2':
+    'Sehen Sie sich die Seite noch einmal an. Wenn Sie selbst geantwortet haben, nennen Sie denen, die diesen Server betreiben, die Kennung unten.',
   'situation.spent-link': 'Dieser Link gilt nicht mehr',
   'situation.spent-link.1':
     'Er gilt einmal und nicht für immer. Er wurde schon benutzt, ist abgelaufen oder wurde nicht ganz kopiert.',
@@ -202,6 +206,7 @@ export const german: Texts = {
   'account.password': 'Passwort',
   'account.news.password-changed': 'Das Passwort ist geändert.',
   'password.change': 'Passwort ändern',
+  'password.submit': 'Ändern',
   'password.none':
     'Sie haben kein Passwort, weil Sie einen Passkey benutzen? Bitten Sie die Betreiber dieses Servers um einen Link, mit dem Sie eines wählen.',
   'password.current': 'Bisheriges Passwort',
@@ -248,6 +253,6 @@ export const german: Texts = {
   'code.anew': 'Neu einrichten',
   'code.renew': 'Neue Ersatzcodes',
   'code.renew-why': 'Die Ersatzcodes, die Sie haben, gelten dann nicht mehr.',
-  'code.renew-submit': 'Neue Codes zeigen',
+  'code.renew-submit': 'Codes zeigen',
   'code.off': 'Ausschalten',
 };
