@@ -34,7 +34,12 @@ export {
   type ListedAccount,
 } from './accounts/administer.ts';
 export { faultsOfFirstAccount } from './accounts/first-account.ts';
-export type { ClientAdministration, ListedClient } from './clients/administer.ts';
+export {
+  type AdministeredClients,
+  type ClientAdministration,
+  createClientAdministration,
+  type ListedClient,
+} from './clients/administer.ts';
 export type { DocumentOptions } from './clients/documents/document-options.ts';
 export type { RegistrationOptions } from './clients/registration-rules.ts';
 export type { OutboundSettings } from './clients/remote/outbound-settings.ts';

@@ -1,6 +1,14 @@
 /** Clients that an administrator adds: with all rights there are, without an end, and gone without a trace. */
 import { describe, expect, it } from 'vitest';
-import { basic, CALLBACK, claimsOf, redemption, refreshing, startServer } from './server-under-test.ts';
+import {
+  basic,
+  CALLBACK,
+  claimsOf,
+  ISSUER,
+  redemption,
+  refreshing,
+  startServer,
+} from './server-under-test.ts';
 import { requestOf, setScene, textOf } from './visitor.ts';
 
 const MACHINE = {
@@ -141,5 +149,70 @@ describe('removing', () => {
     const t = await startServer();
     expect(await t.server.clients.remove('desktop')).toBe(false);
     expect((await t.signIn()).status).toBe(200);
+  });
+});
+
+describe('a disabled client', () => {
+  it('T095 T143: holds nothing and gets nothing, until it is enabled and asked for anew', async () => {
+    const t = await startServer();
+    await t.server.clients.add({ client_id: 'added', redirect_uris: [CALLBACK] });
+    const { body } = await t.signIn({ clientId: 'added', redirectUri: CALLBACK });
+    const pending = await t.issueCode({ clientId: 'added', redirectUri: CALLBACK });
+    const other = await t.signIn();
+    expect(await t.server.clients.disable('added')).toBe(true);
+    expect(await t.server.clients.find('added')).toMatchObject({ disabledAt: t.clock.now });
+    expect(await t.server.isLive(claimsOf(body['access_token']) as never)).toBe(false);
+    expect(await t.server.isLive(claimsOf(other.body['access_token']) as never)).toBe(true);
+    const forms = [
+      refreshing(body['refresh_token'], 'added'),
+      redemption(pending.code, pending.verifier, 'added'),
+    ];
+    for (const form of forms) {
+      const refused = await t.post('/token', form);
+      expect([refused.status, refused.body['error']]).toEqual([401, 'invalid_client']);
+    }
+
+    expect(await t.server.clients.enable('added')).toBe(true);
+    for (const form of forms) {
+      const refused = await t.post('/token', form);
+      expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_grant']);
+    }
+    expect((await t.signIn({ clientId: 'added', redirectUri: CALLBACK })).status).toBe(200);
+    for (const verb of ['disable', 'enable'] as const)
+      expect(await t.server.clients[verb]('nobody')).toBe(false);
+  });
+
+  it('T095: that acts for itself holds no token either', async () => {
+    const t = await startServer();
+    const secret = String((await t.server.clients.add(MACHINE))['client_secret']);
+    const form = { grant_type: 'client_credentials' };
+    const { body } = await t.post('/token', form, basic('backup', secret));
+    await t.server.clients.disable('backup');
+    expect(await t.server.isLive(claimsOf(body['access_token']) as never)).toBe(false);
+    expect((await t.post('/token', form, basic('backup', secret))).body['error']).toBe('invalid_client');
+  });
+
+  it('T095: is told no more of its registration than a stranger', async () => {
+    const t = await startServer();
+    const response = await t.server.handle(
+      new Request(`${ISSUER}/register`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ redirect_uris: [CALLBACK], token_endpoint_auth_method: 'none' }),
+      }),
+    );
+    const { client_id: id, registration_access_token: token } = (await response.json()) as Record<
+      string,
+      string
+    >;
+    const read = async () =>
+      (
+        await t.server.handle(
+          new Request(`${ISSUER}/register/${id}`, { headers: { authorization: `Bearer ${token}` } }),
+        )
+      ).status;
+    expect(await read()).toBe(200);
+    await t.server.clients.disable(id ?? '');
+    expect(await read()).toBe(401);
   });
 });

@@ -174,6 +174,7 @@ describe('who asks and where the answer goes', () => {
       },
       secretHash: null,
       managementHash: null,
+      disabledAt: null,
       lastUsedAt: null,
       expiresAt: null,
       createdAt: t.clock.now,

@@ -297,7 +297,13 @@ describe('remembered consent', () => {
       application_type: 'web',
     } as const;
     const { clientId: client_id } = { clientId: 'client_mail' };
-    const record = { id: client_id, origin: 'administered', secretHash: null, managementHash: null } as const;
+    const record = {
+      id: client_id,
+      origin: 'administered',
+      secretHash: null,
+      managementHash: null,
+      disabledAt: null,
+    } as const;
     const times = { createdAt: t.clock.now, lastUsedAt: null, expiresAt: null };
     await t.store.saveClient({ ...record, ...times, metadata });
     const asked = { client_id, redirect_uri: 'https://mail.example/cb' };

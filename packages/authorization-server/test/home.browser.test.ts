@@ -351,6 +351,7 @@ async function registered(): Promise<string> {
     },
     secretHash: null,
     managementHash: null,
+    disabledAt: null,
     createdAt: 0,
     lastUsedAt: null,
     expiresAt: null,

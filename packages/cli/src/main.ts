@@ -5,6 +5,7 @@ import { Command } from 'commander';
 import { exitCodeOf } from './client/exit-codes.ts';
 import { defineAccounts } from './commands/accounts.ts';
 import { defineCall } from './commands/call.ts';
+import { defineClients } from './commands/clients.ts';
 import { defineCompletion } from './commands/completion.ts';
 import { defineConnect } from './commands/connect.ts';
 import { defineDoctor } from './commands/doctor.ts';
@@ -12,6 +13,7 @@ import { defineEvents } from './commands/events.ts';
 import { defineKeys } from './commands/keys.ts';
 import { defineLogin } from './commands/login.ts';
 import { defineLogout } from './commands/logout.ts';
+import { defineMigrate } from './commands/migrate.ts';
 import { defineToken } from './commands/token.ts';
 import { defineTools } from './commands/tools.ts';
 import { defineUp } from './commands/up.ts';
@@ -23,8 +25,10 @@ import type { Surroundings } from './surroundings.ts';
 const commands: readonly ((program: Command, surroundings: Surroundings) => void)[] = [
   defineUp,
   defineUsers,
+  defineClients,
   defineKeys,
   defineEvents,
+  defineMigrate,
   defineLogin,
   defineLogout,
   defineAccounts,

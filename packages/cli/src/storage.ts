@@ -24,10 +24,7 @@ export interface Storage {
  * @throws SettingsError naming the setting
  */
 export async function openStorage({ database }: Settings, folder: string): Promise<Storage> {
-  const isServer = /^postgres(?:ql)?:/i.test(database);
-  const isFile = !isServer && database !== ':memory:';
-  const place = isServer ? withoutPassword(database) : database;
-  const path = isFile ? resolve(folder, database) : database;
+  const { path, place, isServer, isFile } = locate({ database }, folder);
   const dataFolder = isFile ? dirname(path) : isServer ? resolve(folder, DEFAULT_FOLDER) : null;
   try {
     if (dataFolder !== null) await makeFolder(dataFolder);
@@ -40,6 +37,21 @@ export async function openStorage({ database }: Settings, folder: string): Promi
       },
     );
   }
+}
+
+/** Where the database of these settings is. @returns `place`: for people, without a password */
+export function locate(
+  { database }: Pick<Settings, 'database'>,
+  folder: string,
+): { readonly path: string; readonly place: string; readonly isServer: boolean; readonly isFile: boolean } {
+  const isServer = /^postgres(?:ql)?:/i.test(database);
+  const isFile = !isServer && database !== ':memory:';
+  return {
+    path: isFile ? resolve(folder, database) : database,
+    place: isServer ? withoutPassword(database) : database,
+    isServer,
+    isFile,
+  };
 }
 
 /**

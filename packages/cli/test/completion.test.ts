@@ -11,6 +11,8 @@ afterAll(() => computer.leave());
 const commands = [
   'up',
   'users',
+  'clients',
+  'migrate',
   'login',
   'logout',
   'accounts',
@@ -24,7 +26,8 @@ const commands = [
 it.each(['bash', 'zsh', 'fish'])('knows every command for %s', async (shell) => {
   const { code, output, errors } = await computer.run(['completion', shell]);
   expect([code, errors]).toEqual([0, '']);
-  for (const word of [...commands, 'users add', 'json', 'no-browser']) expect(output).toContain(word);
+  for (const word of [...commands, 'users add', 'clients disable', 'json', 'no-browser'])
+    expect(output).toContain(word);
 });
 
 it('refuses a shell that it does not know', async () => {

@@ -117,7 +117,7 @@ describe('for two servers elsewhere', () => {
     expect((await fetch(`${issuer}/mcp`)).status).toBe(404);
   });
 
-  it('[S-ROLE-2 S-FLOW-B1] a person signs in and calls a tool of one of them', async () => {
+  it('[S-ROLE-2] a person signs in and calls a tool of one of them', async () => {
     const called = await computer.run(['call', greeter, 'greet', '--json']);
     expect([called.code, called.errors]).toEqual([0, expect.any(String)]);
     expect(called.output).toMatch(/Hello user_/);
@@ -131,6 +131,22 @@ describe('for two servers elsewhere', () => {
     const audienceOf = ({ access_token: token }: Record<string, unknown>) =>
       JSON.parse(Buffer.from(String(token).split('.')[1] ?? '', 'base64url').toString()).aud;
     expect([audienceOf(first), audienceOf(second)]).toEqual([greeter, files]);
+    const present = ({ access_token: token }: Record<string, unknown>) =>
+      fetch(greeter, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${token}`,
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }),
+      });
+    expect((await present(first)).status).not.toBe(401);
+    const refused = await present(second);
+    expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
+      401,
+      expect.stringContaining('error="invalid_token"'),
+    ]);
     expect(await tokenFor({ resource: greeter, scope: 'admin' })).toEqual([
       400,
       expect.objectContaining({ error: 'invalid_scope' }),

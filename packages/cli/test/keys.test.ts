@@ -111,7 +111,7 @@ describe('where nothing is', () => {
   it.each([
     [['list', '--key-file', 'nowhere.key'], /^portcullis: PORTCULLIS_KEY_FILE is nowhere\.key, which cannot be used/],
     [['list', '--key', 'A'.repeat(43), '--database', 'nowhere.db'], /^portcullis: PORTCULLIS_DATABASE is nowhere\.db, where no database is/],
-    [['list', '--key', 'A'.repeat(43), '--database', ':memory:'], /^portcullis: PORTCULLIS_DATABASE is :memory:, where no database is/],
+    [['list', '--key', 'A'.repeat(43), '--database', ':memory:'], /^portcullis: PORTCULLIS_DATABASE is :memory:, which no other process can see/],
     [['reseal', '--key', 'A'.repeat(43)], /^portcullis: required option '--new-key-file <file>' not specified/],
   ])('%j makes nothing and says so', async (args, says) => {
     const { code, output, errors } = await run(folder, ...args);

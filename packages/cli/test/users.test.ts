@@ -74,6 +74,31 @@ describe('portcullis users', () => {
     expect((await fetch(output.trim().split('\n').at(-1) ?? '')).status).toBe(200);
   });
 
+  it('leaves every change in the audit log', async () => {
+    await users('add', 'carol@example.com');
+    await users('reset', 'carol@example.com');
+    await users('disable', 'carol@example.com');
+    await users('enable', 'carol@example.com');
+    const child = spawn(process.execPath, ['--conditions=source', main, 'events', '--json', '--last', '4'], {
+      env: { PATH: process.env['PATH'], PORTCULLIS_DATABASE: portcullis.database },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let output = '';
+    child.stdout.on('data', (chunk) => (output += chunk));
+    await once(child, 'close');
+    const events = output
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(events.map(({ type }) => type)).toEqual([
+      'account.created',
+      'account.reset-link-made',
+      'account.disabled',
+      'account.enabled',
+    ]);
+    expect(new Set(events.map(({ accountId }) => accountId)).size).toBe(1);
+  });
+
   it('refuses with one line, and changes nothing', async () => {
     const refusals: readonly (readonly [readonly string[], string])[] = [
       [['add', 'ada@example.com'], 'There is an account for ada@example.com already'],

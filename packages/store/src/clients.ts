@@ -12,6 +12,7 @@ interface ClientRow {
   readonly management_hash: string | null;
   readonly created_at: number;
   readonly last_used_at: number | null;
+  readonly disabled_at: number | null;
   readonly expires_at: number | null;
 }
 
@@ -22,14 +23,14 @@ export function createClientStore(database: Database): ClientStore {
     },
     async findClient(id) {
       const [row] = await database.read<ClientRow>(
-        sql`SELECT id, origin, metadata, secret_hash, management_hash, created_at, last_used_at, expires_at
+        sql`SELECT id, origin, metadata, secret_hash, management_hash, created_at, last_used_at, disabled_at, expires_at
           FROM clients WHERE id = ${id}`,
       );
       return row === undefined ? null : readClient(row);
     },
     async listClients(after, limit) {
       const rows = await database.read<ClientRow>(
-        sql`SELECT id, origin, metadata, secret_hash, management_hash, created_at, last_used_at, expires_at
+        sql`SELECT id, origin, metadata, secret_hash, management_hash, created_at, last_used_at, disabled_at, expires_at
           FROM clients WHERE id > ${after} ORDER BY id LIMIT ${limit}`,
       );
       return rows.map(readClient);
@@ -52,14 +53,22 @@ export function createClientStore(database: Database): ClientStore {
         sql`UPDATE clients SET last_used_at = ${at}, expires_at = ${expiresAt} WHERE id = ${id}`,
       );
     },
+    disableClient: (id, at) => database.fact({ steps: () => disable(id, at), postgres: { lock: null } }),
+    async enableClient(id) {
+      const enabled = await database.change(
+        sql`UPDATE clients SET disabled_at = NULL WHERE id = ${id} RETURNING id`,
+      );
+      return enabled.length > 0;
+    },
     removeClient: (id, at) => database.fact({ steps: () => remove(id, at), postgres: { lock: null } }),
   };
 }
 
 function insert({ id, origin, metadata, secretHash, managementHash, ...times }: ClientRecord): Query {
-  return sql`INSERT INTO clients (id, origin, metadata, secret_hash, management_hash, created_at, last_used_at, expires_at)
+  return sql`INSERT INTO clients (id, origin, metadata, secret_hash, management_hash, created_at, last_used_at, disabled_at,
+      expires_at)
     VALUES (${id}, ${origin}, ${JSON.stringify(metadata)}, ${secretHash}, ${managementHash}, ${times.createdAt},
-      ${times.lastUsedAt}, ${times.expiresAt})
+      ${times.lastUsedAt}, ${times.disabledAt}, ${times.expiresAt})
     ON CONFLICT (id) DO NOTHING RETURNING id`;
 }
 
@@ -70,11 +79,24 @@ function insert({ id, origin, metadata, secretHash, managementHash, ...times }: 
 function* remove(id: string, at: number): Steps<boolean> {
   const removed = yield sql`DELETE FROM clients WHERE id = ${id} RETURNING id`;
   if (removed.length === 0) return false;
+  yield* end(id, at);
+  return true;
+}
+
+function* disable(id: string, at: number): Steps<boolean> {
+  const disabled =
+    yield sql`UPDATE clients SET disabled_at = COALESCE(disabled_at, ${at}) WHERE id = ${id} RETURNING id`;
+  if (disabled.length === 0) return false;
+  yield* end(id, at);
+  return true;
+}
+
+/** Ends what a client holds, and what is under way for it. */
+function* end(id: string, at: number): Steps<void> {
   // Point of no return: whatever was under way for it finds nothing to end with.
   yield sql`DELETE FROM transactions WHERE client_id = ${id}`;
   yield sql`DELETE FROM codes WHERE client_id = ${id}`;
   yield sql`UPDATE grants SET revoked_at = ${at} WHERE client_id = ${id} AND revoked_at IS NULL`;
-  return true;
 }
 
 function readClient(row: ClientRow): ClientRecord {
@@ -86,6 +108,7 @@ function readClient(row: ClientRow): ClientRecord {
     managementHash: row.management_hash,
     createdAt: row.created_at,
     lastUsedAt: row.last_used_at,
+    disabledAt: row.disabled_at,
     expiresAt: row.expires_at,
   };
 }

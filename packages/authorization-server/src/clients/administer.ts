@@ -1,4 +1,4 @@
-/** Clients in the hands of an administrator: added, listed, removed. */
+/** Clients in the hands of an administrator: added, listed, disabled, removed. */
 import { OAuthError } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { ClientRecord } from '../ports/index.ts';
@@ -19,11 +19,29 @@ export interface ClientAdministration {
   add(document: object): Promise<Readonly<Record<string, unknown>>>;
   /** Clients that registered or were added, in the order of their identifiers: those behind `after`, at most `limit`. */
   list(after?: string, limit?: number): Promise<readonly ListedClient[]>;
+  /** What is told of one; `null` when there is none. */
+  find(id: string): Promise<ListedClient | null>;
+  /**
+   * Ends all that a client holds, and lets nobody use it until it is enabled again. What was ended stays ended.
+   * @returns `false` when there is none
+   */
+  disable(id: string): Promise<boolean>;
+  /** @returns `false` when there is none */
+  enable(id: string): Promise<boolean>;
   /** Removes a client with its grants, and whatever is under way for it. @returns `false` when there is none */
   remove(id: string): Promise<boolean>;
 }
 
-export function createClientAdministration(configuration: Configuration): ClientAdministration {
+/** All that it works with: it needs no running server. */
+export type AdministeredClients = Pick<
+  Configuration,
+  'store' | 'clock' | 'events' | 'issuer' | 'redirects'
+> & {
+  /** Identifiers that clients of the configuration have. */
+  readonly clients: Pick<ReadonlySet<string>, 'has'>;
+};
+
+export function createClientAdministration(configuration: AdministeredClients): ClientAdministration {
   const { store, clients, clock, events, issuer, redirects } = configuration;
   return {
     async add(document) {
@@ -39,6 +57,7 @@ export function createClientAdministration(configuration: Configuration): Client
         managementHash: null,
         createdAt: clock(),
         lastUsedAt: null,
+        disabledAt: null,
         expiresAt: null,
       };
       if (!(await store.saveClient(client))) throw taken();
@@ -47,7 +66,21 @@ export function createClientAdministration(configuration: Configuration): Client
     },
     async list(after = '', limit = 100) {
       const records = await store.listClients(after, limit);
-      return records.map(({ secretHash: _secret, managementHash: _management, ...listed }) => listed);
+      return records.map(describe);
+    },
+    async find(id) {
+      const record = await store.findClient(id);
+      return record === null ? null : describe(record);
+    },
+    async disable(id) {
+      const disabled = await store.disableClient(id, clock());
+      if (disabled) events({ type: 'client.disabled', clientId: id });
+      return disabled;
+    },
+    async enable(id) {
+      const enabled = await store.enableClient(id);
+      if (enabled) events({ type: 'client.enabled', clientId: id });
+      return enabled;
     },
     async remove(id) {
       const removed = await store.removeClient(id, clock());
@@ -60,6 +93,14 @@ export function createClientAdministration(configuration: Configuration): Client
     if (clients.has(id)) throw taken();
     return id;
   }
+}
+
+function describe({
+  secretHash: _secret,
+  managementHash: _management,
+  ...listed
+}: ClientRecord): ListedClient {
+  return listed;
 }
 
 function taken(): OAuthError {

@@ -25,6 +25,7 @@ export function createFindClient(
     if (id === '' || id.length > LONGEST_ID) return null;
     const record = await store.findClient(id);
     if (record !== null) {
+      if (record.disabledAt !== null) return null;
       const { origin, metadata, secretHash, lastUsedAt } = record;
       return { id: record.id, origin, metadata, secretHash, digest: null, lastUsedAt };
     }

@@ -73,6 +73,7 @@ export function createManagement(configuration: Configuration): readonly Route[]
     const client = await store.findClient(id);
     const hash = client?.managementHash ?? null;
     if (client === null || hash === null || managementToken === null) throw refuse('unknown');
+    if (client.disabledAt !== null) throw refuse('disabled');
     if (!matchesSecret(managementToken, hash)) throw refuse('wrong');
     return { client, managementToken };
   }

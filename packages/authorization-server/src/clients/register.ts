@@ -35,6 +35,7 @@ export function createRegistration(configuration: Configuration, rules: Registra
         managementHash: hashOf(managementToken),
         createdAt: now,
         lastUsedAt: null,
+        disabledAt: null,
         expiresAt: now + lifetimes.unusedClient,
       };
       await store.saveClient(client);

@@ -13,6 +13,8 @@ export interface ClientRecord {
   readonly createdAt: number;
   /** When it last got a token, as far as that was noted; `null` when it never did. */
   readonly lastUsedAt: number | null;
+  /** Since when an administrator lets nobody use it; `null`: it may be used. */
+  readonly disabledAt: number | null;
   /** From then on it may be swept, unless it holds a live grant; `null`: never. */
   readonly expiresAt: number | null;
 }
@@ -32,6 +34,13 @@ export interface ClientStore {
   changeClient(id: string, change: ClientChange): Promise<boolean>;
   /** Notes that a client got a token, and until when it may now rest. Nothing happens when it is gone. */
   noteClientUse(id: string, at: number, expiresAt: number | null): Promise<void>;
+  /**
+   * Disables a client. One fact: its grants are revoked, codes and open transactions go, for good. Disabling twice changes
+   * nothing. @returns `false` when there is none
+   */
+  disableClient(id: string, at: number): Promise<boolean>;
+  /** @returns `false` when there is none */
+  enableClient(id: string): Promise<boolean>;
   /**
    * Removes a client with everything that was given to it: grants are revoked, codes and open transactions go. One fact, so
    * that a later client of the same identifier inherits nothing. @returns `false` when there is none.

@@ -17,6 +17,6 @@ export function createIsLive({ store, clients }: Pick<Configuration, 'store' | '
   async function isStanding(clientId: string, issuedAt: number): Promise<boolean> {
     if (clients.has(clientId)) return true;
     const client = await store.findClient(clientId);
-    return client !== null && client.createdAt <= issuedAt;
+    return client !== null && client.disabledAt === null && client.createdAt <= issuedAt;
   }
 }

@@ -2,19 +2,17 @@
 import { randomBytes } from 'node:crypto';
 import {
   ConfigurationError,
-  createJournal,
   createKeyAdministration,
-  type EventSink,
   type KeyAdministration,
   type ListedKey,
 } from '@portcullis/authorization-server';
 import { type Command, InvalidArgumentError } from 'commander';
+import { administer } from '../administering.ts';
 import { SettingsError } from '../faults.ts';
 import { findExistingKey, findOrMakeKey, findPreviousKeys } from '../sealing-key.ts';
 import { resolveSettings } from '../settings/resolve.ts';
 import { type SettingName, type Settings, variableOf } from '../settings/settings.ts';
 import { titleOf } from '../settings/table.ts';
-import { openExistingStore } from '../storage.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { optionOf } from './setting-options.ts';
 
@@ -72,26 +70,21 @@ async function withKeys(
   findKey: FindKey,
 ): Promise<void> {
   const { folder, environment } = surroundings;
-  process.umask(0o077);
   const settings = await resolveSettings({ flags, environment, folder });
   const sealingKey = await findKey(settings, folder);
   const previousSealingKeys = await findPreviousKeys(settings, folder);
-  const store = await openExistingStore(settings, folder);
   try {
-    const { keys, lifetimes, keepEvents } = settings;
-    const journal = createJournal(store, keepEvents, () => Math.floor(Date.now() / 1000));
-    const events: EventSink = keepEvents === 0 ? () => {} : journal.note;
-    const administration = { store, sealingKey, previousSealingKeys, keys, lifetimes, events };
-    await task(createKeyAdministration(administration), flags, surroundings);
-    await journal.close();
+    await administer(settings, folder, 'refuse', async ({ store, events, clock }) => {
+      const { keys, lifetimes } = settings;
+      const options = { store, sealingKey, previousSealingKeys, keys, lifetimes, events, clock };
+      await task(createKeyAdministration(options), flags, surroundings);
+    });
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     throw new SettingsError(
       error.faults.map((fault) => `${titleOf('keyFile')}: ${fault}`),
       { cause: error },
     );
-  } finally {
-    await store.close();
   }
 }
 

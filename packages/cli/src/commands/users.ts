@@ -5,12 +5,9 @@ import {
   createAccountAdministration,
 } from '@portcullis/authorization-server';
 import type { Command } from 'commander';
-import { SettingsError } from '../faults.ts';
-import { eventSink } from '../log.ts';
+import { administer, issuerOf } from '../administering.ts';
 import { resolveSettings } from '../settings/resolve.ts';
-import { flagOf, type SettingName, type Settings } from '../settings/settings.ts';
-import { titleOf } from '../settings/table.ts';
-import { openStorage } from '../storage.ts';
+import type { SettingName } from '../settings/settings.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { optionOf } from './setting-options.ts';
 
@@ -63,40 +60,14 @@ export function defineUsers(program: Command, surroundings: Surroundings): void 
       const flags: Readonly<Partial<Record<SettingName, string>>> = command.opts();
       const { environment, folder } = surroundings;
       const settings = await resolveSettings({ flags, environment, folder });
+      const issuer = issuerOf(settings);
       surroundings.write(
-        await onStore(settings, surroundings, (accounts) => act(accounts, command.args[0] ?? '')),
+        await administer(settings, folder, 'make', (tools) =>
+          act(createAccountAdministration({ ...tools, issuer }), command.args[0] ?? ''),
+        ),
       );
     });
   }
-}
-
-/** The same database that `up` serves from; both may run at once. */
-async function onStore(
-  settings: Settings,
-  { folder }: Surroundings,
-  act: (accounts: AccountAdministration) => Promise<string>,
-): Promise<string> {
-  if (settings.database === ':memory:') {
-    throw new SettingsError([`${titleOf('database')} is :memory:, which no other process can see`]);
-  }
-  const issuer = issuerOf(settings);
-  process.umask(0o077);
-  const { store } = await openStorage(settings, folder);
-  try {
-    const clock = () => Math.floor(Date.now() / 1000);
-    return await act(createAccountAdministration({ issuer, store, clock, events: eventSink(() => {}) }));
-  } finally {
-    await store.close();
-  }
-}
-
-/** Where links lead: the address by which everybody reaches the server. */
-function issuerOf({ publicUrl, port }: Settings): string {
-  if (publicUrl !== null) return publicUrl;
-  if (port !== 0) return `http://localhost:${port}`;
-  throw new SettingsError([
-    `${titleOf('publicUrl')} must be set (${flagOf('publicUrl')}): with port 0 nobody can tell where links lead`,
-  ]);
 }
 
 async function add(accounts: AccountAdministration, email: string): Promise<string> {

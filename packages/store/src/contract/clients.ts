@@ -120,6 +120,32 @@ export function describeClients(store: StoreOfTest): void {
       expect(await store().findClient(other.id)).toEqual(other);
     });
 
+    it('T143: disables a client with all that was given to it, until it is enabled, and nothing comes back', async () => {
+      const [client, other] = [newClient(), newClient()];
+      for (const one of [client, other]) await store().saveClient(one);
+      const mine = { clientId: client.id };
+      const transaction = newTransaction(mine);
+      await store().openTransaction(transaction);
+      const code = await issueCode(store(), newCode(mine));
+      const { grant } = await makeGrant(store(), { grant: mine });
+      const theirs = await makeGrant(store(), { grant: { clientId: other.id } });
+
+      expect(await store().disableClient(client.id, NOW)).toBe(true);
+      expect(await store().disableClient(client.id, NOW + 9)).toBe(true);
+      expect(await store().findClient(client.id)).toEqual({ ...client, disabledAt: NOW });
+      expect(await store().findTransaction(transaction.id, NOW)).toBeNull();
+      expect(await store().findCode(code.hash)).toBeNull();
+      expect(await store().isAccessTokenLive('jti', grant.id)).toBe(false);
+      expect(await store().isAccessTokenLive('jti', theirs.grant.id)).toBe(true);
+
+      expect(await store().enableClient(client.id)).toBe(true);
+      expect(await store().findClient(client.id)).toEqual(client);
+      expect(await store().isAccessTokenLive('jti', grant.id)).toBe(false);
+      expect(await store().findClient(other.id)).toEqual(other);
+      expect(await store().disableClient('client_nobody', NOW)).toBe(false);
+      expect(await store().enableClient('client_nobody')).toBe(false);
+    });
+
     it(`leaves nothing alive when ${RACERS} codes are redeemed while their client is removed`, async () => {
       const client = newClient();
       await store().saveClient(client);

@@ -103,6 +103,7 @@ export function newClient(changes: Partial<ClientRecord> = {}): ClientRecord {
     managementHash: newHash(),
     createdAt: NOW,
     lastUsedAt: null,
+    disabledAt: null,
     expiresAt: NOW + 86_400,
     ...changes,
   };

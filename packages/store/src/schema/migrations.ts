@@ -75,6 +75,11 @@ export const migrations: readonly Migration[] = [
     name: 'third parties',
     statements: thirdParties,
   },
+  {
+    number: 13,
+    name: 'clients that are disabled',
+    statements: ({ integer }) => [`ALTER TABLE clients ADD COLUMN disabled_at ${integer}`],
+  },
 ];
 
 // Lists and documents are JSON in text. Times are epoch seconds. Hashes are base64url SHA-256. What may be deleted after

@@ -1,0 +1,53 @@
+/** Administration beside a running server: the same database, and every change in its audit log. */
+import { createJournal, type EventSink } from '@portcullis/authorization-server';
+import type { AuthorizationStore } from '@portcullis/authorization-server/ports';
+import { SettingsError } from './faults.ts';
+import { flagOf, type Settings } from './settings/settings.ts';
+import { titleOf } from './settings/table.ts';
+import { openExistingStore, openStorage } from './storage.ts';
+
+export interface Tools {
+  readonly store: AuthorizationStore;
+  /** Into the audit log, unless the settings keep none. */
+  readonly events: EventSink;
+  /** Epoch seconds. */
+  readonly clock: () => number;
+}
+
+/**
+ * Runs a task on the store of these settings, and closes it.
+ * @param otherwise `make`: a database that is missing is made, for what is done before the first start
+ * @throws SettingsError naming the setting
+ */
+export async function administer<T>(
+  settings: Settings,
+  folder: string,
+  otherwise: 'make' | 'refuse',
+  task: (tools: Tools) => Promise<T>,
+): Promise<T> {
+  if (settings.database === ':memory:') {
+    throw new SettingsError([`${titleOf('database')} is :memory:, which no other process can see`]);
+  }
+  process.umask(0o077);
+  const store =
+    otherwise === 'make'
+      ? (await openStorage(settings, folder)).store
+      : await openExistingStore(settings, folder);
+  const clock = () => Math.floor(Date.now() / 1000);
+  const journal = createJournal(store, settings.keepEvents, clock);
+  try {
+    return await task({ store, clock, events: settings.keepEvents === 0 ? () => {} : journal.note });
+  } finally {
+    await journal.close();
+    await store.close();
+  }
+}
+
+/** Where links lead: the address by which everybody reaches the server. */
+export function issuerOf({ publicUrl, port }: Settings): string {
+  if (publicUrl !== null) return publicUrl;
+  if (port !== 0) return `http://localhost:${port}`;
+  throw new SettingsError([
+    `${titleOf('publicUrl')} must be set (${flagOf('publicUrl')}): with port 0 nobody can tell where links lead`,
+  ]);
+}

@@ -1,0 +1,191 @@
+/** `portcullis clients`, the real command in its own process, beside a server that runs on the same database. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
+import { main } from './support/command.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'portcullis-clients-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const configured = {
+  client_id: 'configured',
+  client_name: 'Configured',
+  client_secret: 'in-the-file-0123456789abcdef',
+  grant_types: ['client_credentials'],
+};
+
+let portcullis: Portcullis;
+beforeAll(async () => {
+  portcullis = await startPortcullis({ clients: [configured] });
+  writeFileSync(join(folder, 'config.json'), JSON.stringify({ clients: [configured] }));
+});
+afterAll(() => portcullis.stop());
+
+async function run(args: readonly string[], input?: string) {
+  const child = spawn(process.execPath, ['--conditions=source', main, ...args], {
+    cwd: folder,
+    env: {
+      PATH: process.env['PATH'],
+      PORTCULLIS_DATABASE: portcullis.database,
+      PORTCULLIS_PUBLIC_URL: portcullis.url,
+      PORTCULLIS_CONFIG: 'config.json',
+    },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  child.stdin.end(input);
+  let [output, errors] = ['', ''];
+  child.stdout.on('data', (chunk) => (output += chunk));
+  child.stderr.on('data', (chunk) => (errors += chunk));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, output, errors };
+}
+
+const clients = (...args: readonly string[]) => run(['clients', ...args]);
+
+/** Asks for a token as a client; answers the status and, refused, the error. */
+async function ask(id: string, secret: string): Promise<readonly unknown[]> {
+  const response = await fetch(`${portcullis.url}/token`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${btoa(`${id}:${secret}`)}` },
+    body: new URLSearchParams({ grant_type: 'client_credentials' }),
+  });
+  const { access_token: token, error } = (await response.json()) as Record<string, unknown>;
+  return [response.status, error ?? typeof token];
+}
+
+const MACHINE = ['--grant', 'client_credentials', '--method', 'client_secret_basic'];
+
+describe('add', () => {
+  it('makes a client that works at once, and tells its secret once', async () => {
+    const { code, output, errors } = await clients(
+      'add',
+      '--id',
+      'robot',
+      '--client-name',
+      'Robot',
+      ...MACHINE,
+    );
+    expect([code, errors]).toEqual([0, '']);
+    const [first, , secret = ''] = output.split('\n');
+    expect(first).toBe('The client robot can be used now.');
+    expect(secret).toMatch(/^[\w-]{43}$/);
+    expect(await ask('robot', secret)).toEqual([200, 'string']);
+    expect(await ask('robot', `${secret}x`)).toEqual([401, 'invalid_client']);
+    expect((await clients('show', 'robot', '--json')).output).not.toContain(secret);
+  });
+
+  it('puts the secret into a new file of its owner, and writes over none', async () => {
+    const added = await clients('add', '--id', 'kept', ...MACHINE, '--secret-file', 'kept.secret');
+    expect(added).toEqual({
+      code: 0,
+      output: 'The client kept can be used now.\nIts secret is in kept.secret.\n',
+      errors: '',
+    });
+    const file = join(folder, 'kept.secret');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const secret = readFileSync(file, 'utf8');
+    expect(await ask('kept', secret.trim())).toEqual([200, 'string']);
+
+    const again = await clients('add', '--id', 'another', ...MACHINE, '--secret-file', 'kept.secret');
+    expect([again.code, again.output]).toEqual([1, '']);
+    expect(again.errors).toMatch(/^portcullis: --secret-file is kept\.secret, which cannot be made: EEXIST/);
+    expect(readFileSync(file, 'utf8')).toBe(secret);
+    expect((await clients('show', 'another')).code).toBe(1);
+  });
+
+  it('takes metadata from a file or a pipe, and flags over it', async () => {
+    const metadata = { client_name: 'App', redirect_uris: ['https://app.example/cb'] };
+    writeFileSync(join(folder, 'app.json'), JSON.stringify(metadata));
+    const fromFile = await clients('add', '--metadata', 'app.json', '--id', 'app', '--json');
+    expect(JSON.parse(fromFile.output)).toMatchObject({ ...metadata, client_id: 'app' });
+    const fromPipe = await run(
+      ['clients', 'add', '--metadata', '-', '--client-name', 'Other', '--json'],
+      JSON.stringify(metadata),
+    );
+    expect(JSON.parse(fromPipe.output)).toMatchObject({
+      client_name: 'Other',
+      client_id: expect.stringMatching(/^client_/),
+      token_endpoint_auth_method: 'none',
+    });
+  });
+
+  it.each([
+    [['--redirect-uri', 'javascript:alert(1)'], /redirect_uris\.0: must not use the scheme javascript/],
+    [['--grant', 'client_credentials'], /client_credentials needs a confidential client/],
+    [['--id', 'user_1', '--redirect-uri', 'https://a.example/'], /must not start with user_/],
+    [['--id', 'robot', '--redirect-uri', 'https://a.example/'], /another client has it/],
+    [['--id', 'configured', '--redirect-uri', 'https://a.example/'], /another client has it/],
+    [['--metadata', 'nowhere.json'], /^portcullis: --metadata names nowhere\.json, which cannot be read: ENOENT/],
+    [['--metadata', 'kept.secret'], /^portcullis: --metadata names kept\.secret, which is no JSON object$/],
+    [['--database', ':memory:'], /PORTCULLIS_DATABASE is :memory:/],
+  ])('refuses in one line, and adds nothing: %j', async (args, says) => {
+    const before = (await clients('list')).output;
+    const { code, output, errors } = await clients('add', ...args);
+    expect([code, output, errors.trim().split('\n').length]).toEqual([1, '', 1]);
+    expect(errors.trim()).toMatch(says);
+    expect((await clients('list')).output).toBe(before);
+  }); // biome-ignore format: a table
+});
+
+describe('the others', () => {
+  it('list and show every client, wherever it is written down', async () => {
+    const { output } = await clients('list');
+    expect(output).toMatch(/^enabled +configured +never used +configured +Configured$/m);
+    expect(output).toMatch(/^enabled +administered +used \d{4}-\d\d-\d\d +robot +Robot$/m);
+    const all: { id: string }[] = JSON.parse((await clients('list', '--json')).output);
+    expect(all.map(({ id }) => id)).toEqual(expect.arrayContaining(['configured', 'robot', 'kept', 'app']));
+    expect(JSON.stringify(all)).not.toContain(configured.client_secret);
+    expect(JSON.parse((await clients('show', 'robot', '--json')).output)).toMatchObject({
+      id: 'robot',
+      origin: 'administered',
+      state: 'enabled',
+      expiresAt: null,
+      metadata: { client_name: 'Robot', grant_types: ['client_credentials'] },
+    });
+    expect((await clients('show', 'configured')).output).toMatch(/^origin +configured$/m);
+  });
+
+  it('T095 disable and enable: nothing of a disabled client works, and what has ended stays ended', async () => {
+    const added = await clients('add', '--id', 'short-lived', ...MACHINE, '--json');
+    const secret = String(JSON.parse(added.output).client_secret);
+    expect(await ask('short-lived', secret)).toEqual([200, 'string']);
+    expect(await clients('disable', 'short-lived')).toMatchObject({
+      code: 0,
+      output: 'The client short-lived is disabled; all that it held has ended.\n',
+    });
+    expect(await ask('short-lived', secret)).toEqual([401, 'invalid_client']);
+    expect((await clients('list')).output).toMatch(/^disabled +administered .* short-lived/m);
+    expect(await clients('enable', 'short-lived')).toMatchObject({ code: 0 });
+    expect(await ask('short-lived', secret)).toEqual([200, 'string']);
+    expect(await clients('remove', 'short-lived')).toMatchObject({ code: 0 });
+    expect(await ask('short-lived', secret)).toEqual([401, 'invalid_client']);
+    const events = (await run(['events', '--last', '100'])).output;
+    for (const type of ['added', 'disabled', 'enabled', 'removed']) {
+      expect(events).toMatch(new RegExp(`client\\.${type} clientId=short-lived`));
+    }
+  });
+
+  it('end no client of the configuration, and none that is not there', async () => {
+    for (const verb of ['disable', 'enable', 'remove']) {
+      const fixed = await clients(verb, 'configured');
+      expect([fixed.code, fixed.errors]).toEqual([1, expect.stringContaining('stands in the configuration')]);
+      const missing = await clients(verb, 'nobody');
+      expect([missing.code, missing.errors]).toEqual([
+        1,
+        expect.stringContaining('There is no client "nobody"'),
+      ]);
+    }
+    expect(await ask('configured', configured.client_secret)).toEqual([200, 'string']);
+  });
+
+  it('T073 show nothing of a name that could control a terminal', async () => {
+    const name = 'Nice\u202e app';
+    const refused = await clients('add', '--client-name', name, '--redirect-uri', 'https://a.example/');
+    expect([refused.code, refused.errors.includes('\u202e')]).toEqual([1, false]);
+    expect((await clients('list')).output).not.toContain('\u202e');
+  });
+});

@@ -1,0 +1,83 @@
+/** `portcullis migrate`: looks without touching, brings up to date, and says so. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Postgres, startPostgres } from '../../../tests/support/postgres.ts';
+import { main } from './support/command.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'portcullis-migrate-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+async function migrate(database: string, ...args: readonly string[]) {
+  const child = spawn(process.execPath, ['--conditions=source', main, 'migrate', ...args], {
+    cwd: folder,
+    env: { PATH: process.env['PATH'], PORTCULLIS_DATABASE: database },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let [output, errors] = ['', ''];
+  child.stdout.on('data', (chunk) => (output += chunk));
+  child.stderr.on('data', (chunk) => (errors += chunk));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, output, errors };
+}
+
+describe.each(['SQLite', 'PostgreSQL'] as const)('on %s', (kind) => {
+  let place = 'portcullis.db';
+  let postgres: Postgres | undefined;
+  beforeAll(async () => {
+    if (kind === 'SQLite') return;
+    postgres = await startPostgres();
+    place = await postgres.createDatabase();
+  });
+  afterAll(() => postgres?.stop());
+
+  it('shows what is lacking without making anything, then brings it up to date, then has nothing to do', async () => {
+    const checked = await migrate(place, '--check');
+    expect([checked.code, checked.errors]).toEqual([1, '']);
+    expect(checked.output).toMatch(/^The database lacks:\n {4}1 {2}accounts, clients/);
+    if (kind === 'SQLite') expect(existsSync(join(folder, place))).toBe(false);
+
+    const listed = JSON.parse((await migrate(place, '--check', '--json')).output);
+    expect(listed.pending.at(-1).number).toBe(listed.newest);
+    const done = await migrate(place);
+    expect(done).toMatchObject({
+      code: 0,
+      errors: '',
+      output: checked.output.replace('The database lacks', 'Done'),
+    });
+    const upToDate = `The database is up to date, at ${listed.newest}.\n`;
+    expect(await migrate(place, '--check')).toEqual({ code: 0, errors: '', output: upToDate });
+    expect(await migrate(place)).toEqual({ code: 0, errors: '', output: upToDate });
+  });
+});
+
+describe('refuses in one line, and changes nothing,', () => {
+  it.each([
+    ['a file that is no database', 'text.db', /cannot be used: file is not a database/],
+    ['a database of another program', 'other.db', /cannot be used: The database holds tables of another program/],
+    ['a database of a newer version', 'newer.db', /cannot be used: The database was made by a newer Portcullis/],
+    ['one in memory', ':memory:', /which no other process can see/],
+  ])('%s', async (_what, place, says) => {
+    writeFileSync(join(folder, 'text.db'), 'This is no database, but a text that is long enough to be one.'.repeat(20));
+    const other = new DatabaseSync(join(folder, 'other.db'));
+    other.exec('CREATE TABLE IF NOT EXISTS theirs (id TEXT)');
+    other.close();
+    const newer = new DatabaseSync(join(folder, 'newer.db'));
+    newer.exec(
+      'CREATE TABLE IF NOT EXISTS portcullis_migrations (number INTEGER PRIMARY KEY, name TEXT, applied_at INTEGER); INSERT OR IGNORE INTO portcullis_migrations VALUES (999, \'later\', 1)',
+    );
+    newer.close();
+    const before = readdirSync(folder).toSorted();
+    for (const args of [['--check'], []]) {
+      const { code, output, errors } = await migrate(place, ...args);
+      expect([code, output]).toEqual([1, '']);
+      expect(errors).toMatch(/^portcullis: PORTCULLIS_DATABASE is [^\n]+\n$/);
+      expect(errors).toMatch(says);
+    }
+    expect(readdirSync(folder).toSorted()).toEqual(before);
+  }); // biome-ignore format: a table
+});

@@ -1,0 +1,62 @@
+/** Looks at the schema of a database without changing anything in it. */
+import { existsSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import type { Steps } from '../database.ts';
+import { createRunner, walk } from '../sqlite/sqlite-database.ts';
+import { StoreError } from '../store-error.ts';
+import { postgresDialect, sqliteDialect } from './dialect.ts';
+import { pendingMigrations } from './migrate.ts';
+import { type Migration, migrations } from './migrations.ts';
+
+export interface SchemaState {
+  /** The number to which this version brings a database. */
+  readonly newest: number;
+  /** The migrations that the database lacks, in their order; none: it is up to date. */
+  readonly pending: readonly { readonly number: number; readonly name: string }[];
+}
+
+/** @param location as for `openStore`; a file that is missing lacks everything, and is not made */
+export async function inspectSchema(location: string): Promise<SchemaState> {
+  const pending = /^postgres(?:ql)?:\/\//i.test(location)
+    ? await inspectPostgres(location)
+    : existsSync(location)
+      ? inspectSqlite(location)
+      : migrations;
+  return {
+    newest: migrations.at(-1)?.number ?? 0,
+    pending: pending.map(({ number, name }) => ({ number, name })),
+  };
+}
+
+function inspectSqlite(location: string): readonly Migration[] {
+  const connection = new DatabaseSync(location, { readOnly: true });
+  try {
+    return walk(pendingMigrations(sqliteDialect), createRunner(connection));
+  } finally {
+    connection.close();
+  }
+}
+
+async function inspectPostgres(location: string): Promise<readonly Migration[]> {
+  const [{ Client }, { walk: follow }] = await Promise.all([
+    import('pg'),
+    import('../postgres/postgres-database.ts'),
+  ]);
+  const client = new Client({ connectionString: location, connectionTimeoutMillis: 5_000 });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    const steps: Steps<readonly Migration[]> = pendingMigrations(postgresDialect);
+    return await follow(
+      steps,
+      async ({ template, values }) => (await client.query(template.postgres, [...values])).rows,
+    );
+  } catch (error) {
+    if (error instanceof StoreError) throw error;
+    throw new StoreError(`The PostgreSQL database cannot be opened: ${(error as Error).message}.`, {
+      cause: error,
+    });
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
