@@ -7,6 +7,7 @@ import { protectedResourceMetadata } from '@portcullis/protocol/resource-metadat
 import { isScope, unionScopes } from '@portcullis/protocol/scopes';
 import { isSecureUrl } from '@portcullis/protocol/web-url';
 import type { ChallengeFacts } from './answers.ts';
+import type { CertificateOptions } from './certificates.ts';
 import { ConfigurationError } from './configuration-error.ts';
 import type { DpopOptions } from './dpop/options.ts';
 import { PROOF_ALGORITHMS } from './dpop/proof.ts';
@@ -54,6 +55,8 @@ export interface GuardSettings {
   readonly rememberedTokens?: number;
   /** Takes tokens that are bound to a key of the client (DPoP); plain ones alone when left out. */
   readonly dpop?: DpopOptions;
+  /** Takes tokens that are bound to a certificate of the client (mutual TLS); refused when left out. */
+  readonly certificates?: CertificateOptions;
   /** The longest body in bytes that is read for its operations; 4 MiB when left out. */
   readonly bodyLimit?: number;
   readonly events?: GuardEventSink;
@@ -88,6 +91,7 @@ export interface Configuration {
   readonly rememberedTokens: number;
   readonly bodyLimit: number;
   readonly dpop: DpopOptions | null;
+  readonly certificates: CertificateOptions | null;
   readonly events: GuardEventSink;
   readonly clock: () => number;
 }
@@ -105,6 +109,8 @@ export function defineConfiguration(options: GuardOptions): Configuration {
   });
   judgePaths(resources, faults);
   if (options.dpop !== undefined) judgeDpop(options.dpop, faults);
+  if (!['tls', 'field', undefined].includes(options.certificates?.from))
+    faults.push('certificates.from must be tls or field');
   const skew = whole('skew', options.skew ?? 5);
   const rememberedTokens = whole('rememberedTokens', options.rememberedTokens ?? 10_000);
   const bodyLimit = whole('bodyLimit', options.bodyLimit ?? 4 * 1024 * 1024);
@@ -123,6 +129,7 @@ export function defineConfiguration(options: GuardOptions): Configuration {
     rememberedTokens,
     bodyLimit,
     dpop: options.dpop ?? null,
+    certificates: options.certificates ?? null,
     events: careful(options.events ?? reportFailures),
     clock: options.clock ?? (() => Math.floor(Date.now() / 1000)),
   });
@@ -192,17 +199,19 @@ function judgeResource(
         bearer: settings.dpop?.required !== true,
         proofAlgorithms: proofAlgorithms?.join(' ') ?? null,
       },
-      document: policy.resourceMetadata ? { ...document, ...dpopMembers(settings.dpop) } : null,
+      document: policy.resourceMetadata ? { ...document, ...bindingMembers(settings) } : null,
     },
   ];
 }
 
 /** @see RFC 9728 §2 */
-function dpopMembers(dpop: DpopOptions | undefined): Readonly<Record<string, unknown>> {
-  if (dpop === undefined) return {};
+function bindingMembers({ dpop, certificates }: GuardSettings): Readonly<Record<string, unknown>> {
   return {
-    dpop_signing_alg_values_supported: dpop.algorithms ?? PROOF_ALGORITHMS,
-    dpop_bound_access_tokens_required: dpop.required === true,
+    ...(dpop !== undefined && {
+      dpop_signing_alg_values_supported: dpop.algorithms ?? PROOF_ALGORITHMS,
+      dpop_bound_access_tokens_required: dpop.required === true,
+    }),
+    ...(certificates !== undefined && { tls_client_certificate_bound_access_tokens: true }),
   };
 }
 

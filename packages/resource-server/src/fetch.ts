@@ -51,6 +51,7 @@ function factsOf(request: Request): Facts {
     host: headers.get('host') ?? hostOf(url),
     requestedMethod: method === 'OPTIONS' ? headers.get('access-control-request-method') : null,
     dpop: authorization === null ? null : headers.get('dpop'),
+    clientCertificate: authorization === null ? null : headers.get('client-cert'),
   };
 }
 

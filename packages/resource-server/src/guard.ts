@@ -2,6 +2,7 @@
 import type { Scopes } from '@portcullis/protocol';
 import { OAuthError } from '@portcullis/protocol/errors';
 import { type Answer, answerJson, challengeAnswer, refusalAnswer, type Scheme } from './answers.ts';
+import { checkCertificate } from './certificates.ts';
 import {
   type Configuration,
   defineConfiguration,
@@ -36,6 +37,10 @@ export interface Facts {
   readonly requestedMethod?: string | null | undefined;
   /** The `DPoP` field; several joined by commas. */
   readonly dpop?: string | null | undefined;
+  /** The socket that the request came by, for the certificate of its client. */
+  readonly socket?: unknown;
+  /** The `Client-Cert` field. */
+  readonly clientCertificate?: string | null | undefined;
   /** Called at most once, only when operations have to be known, and only after the token was found good. */
   readonly body?: ReadBody | undefined;
   /** Scopes that this route needs beyond those of the resource. */
@@ -70,7 +75,7 @@ export interface Guard {
  */
 export function createGuard(options: GuardOptions): Guard {
   const configuration = defineConfiguration(options);
-  const { resources, origins, bodyLimit } = configuration;
+  const { resources, origins, bodyLimit, certificates } = configuration;
   const serveMetadata = createMetadataRoom(resources.flatMap(({ document }) => document ?? []));
   const standings = createStandings(configuration);
   const possession = configuration.dpop && createPossession(configuration.dpop, configuration.clock);
@@ -129,7 +134,7 @@ export function createGuard(options: GuardOptions): Guard {
       if (!isProven) await prove(resource, standing, facts);
       checkScopes(configuration, standing, await neededScopes(resource, facts.scopes, facts.body, bodyLimit));
       const headers = pageHeaders(origins, facts);
-      const isNonceDue = standing.binding !== null && possession !== null;
+      const isNonceDue = typeof standing.binding?.key === 'string' && possession !== null;
       return {
         admitted: true,
         principal: standing.principal,
@@ -143,7 +148,11 @@ export function createGuard(options: GuardOptions): Guard {
   /** What no memory can know: whether the token still stands, and whether the key that it is bound to is there. */
   async function prove(resource: ProtectedResource, standing: Standing, facts: Facts): Promise<void> {
     if (resource.verifier.isLive !== undefined) await checkLive(resource, standing.claims);
-    if (standing.binding !== null) await possession?.check(standing.binding, resource, facts);
+    const { token, binding } = standing;
+    if (binding === null) return;
+    if (binding.certificate !== null && certificates !== null)
+      await checkCertificate(binding.certificate, certificates, facts);
+    if (binding.key !== null) await possession?.check({ token, thumbprint: binding.key }, resource, facts);
   }
 
   async function refuseLater(error: unknown, facts: Facts): Promise<Admission> {
@@ -248,7 +257,7 @@ function createRefusals({ resources, origins, events }: Configuration): {
 /** The scheme that the request tried, or the only one that would do. */
 function schemeOf({ challenge }: ProtectedResource, { authorization, principal }: Facts): Scheme {
   if (challenge.proofAlgorithms === null) return 'Bearer';
-  if (principal !== undefined && standingOf(principal)?.binding) return 'DPoP';
+  if (principal !== undefined && standingOf(principal)?.binding?.key) return 'DPoP';
   const field = typeof authorization === 'string' ? authorization : (authorization?.[0] ?? '');
   return challenge.bearer && !/^\s*dpop(?:\s|$)/i.test(field) ? 'Bearer' : 'DPoP';
 }

@@ -1,5 +1,6 @@
 /** Guard for a protected MCP server: admits or refuses a request by its access token. */
 export type { Answer } from './answers.ts';
+export type { CertificateOptions } from './certificates.ts';
 export type { GuardOptions, GuardSettings, ResourceOptions } from './configuration.ts';
 export { ConfigurationError } from './configuration-error.ts';
 export type { DpopOptions } from './dpop/options.ts';

@@ -43,6 +43,8 @@ function factsWith(
     host: headers.host ?? headers[':authority']?.toString(),
     requestedMethod: method === 'OPTIONS' ? headers['access-control-request-method'] : undefined,
     dpop: authorization === undefined ? undefined : headers['dpop']?.toString(),
+    socket: request.socket,
+    clientCertificate: headers['client-cert']?.toString(),
     body: beyond.body ?? readerOf(request),
     scopes: beyond.scopes,
     principal: beyond.principal,

@@ -30,7 +30,7 @@ export class Standing {
   readonly held: ReadonlySet<string>;
   /** Epoch seconds; afterwards the token is judged again. */
   readonly freshUntil: number;
-  /** What a proof has to speak of, when the token is bound to a key of the client. */
+  /** What must be shown beside the token, when it is bound to a key or a certificate of the client. */
   readonly binding: Binding | null;
   /** Ready for the usual request: one that no page made, with a plain token. */
   readonly admission: Admitted;
@@ -52,9 +52,11 @@ export class Standing {
   }
 }
 
+/** Thumbprints of what the token is bound to. */
 interface Binding {
-  readonly token: string;
-  readonly thumbprint: string;
+  /** A key, of which a proof has to speak. */
+  readonly key: string | null;
+  readonly certificate: string | null;
 }
 
 /** Scopes as granted, and with all that they imply. */
@@ -92,7 +94,7 @@ const LONGEST_FIELD = 16_500;
 
 /** Remembers by the whole field, so that a token seen before costs one look-up and no parsing. */
 export function createStandings(configuration: Configuration): Standings {
-  const { clock, skew, rememberedTokens, dpop } = configuration;
+  const { clock, skew, rememberedTokens, dpop, certificates } = configuration;
   const memory = createMemory<Standing>({
     entries: rememberedTokens,
     characters: rememberedTokens * REMEMBERED_CHARACTERS,
@@ -114,7 +116,7 @@ export function createStandings(configuration: Configuration): Standings {
     if (presented.scheme === 'Bearer' && dpop?.required === true) throw unbound('plain tokens are not taken');
     const keep = (found: VerifiedToken): Standing => {
       const scopes = readScopes(found.claims, resource);
-      const binding = bindingOf(found.claims, presented);
+      const binding = bindingOf(found.claims, presented.scheme, certificates !== null);
       const standing = new Standing(found, resource, scopes, { token: presented.token, binding });
       if (field !== null && rememberedTokens > 0 && standing.freshUntil > now) memory.keep(field, standing);
       return standing;
@@ -172,23 +174,36 @@ function createScopeReader(): (claims: VerifiedClaims, resource: ProtectedResour
   };
 }
 
+/** Members of `cnf`, and what each binds a token to. */
+const KEY = 'jkt';
+const CERTIFICATE = 'x5t#S256';
+
 /**
- * A token that is bound to a key is worth nothing without the key, and a scheme that promises a proof is worth nothing
- * with a token that needs none.
+ * A bound token is worth nothing without what it is bound to, so it is refused where nobody looks at that; and a scheme
+ * that promises a proof is worth nothing with a token that needs none.
  * @throws OAuthError `invalid_token`
- * @see RFC 9449 §7.1 and §7.2
+ * @see RFC 9449 §7.1 and §7.2, RFC 8705 §3, RFC 7800 §3.1
  */
-function bindingOf({ cnf }: VerifiedClaims, { scheme, token }: Presented): Binding | null {
+function bindingOf(
+  { cnf }: VerifiedClaims,
+  scheme: Presented['scheme'],
+  takesCertificates: boolean,
+): Binding | null {
   const isBound = cnf !== undefined && cnf !== null;
-  if (isBound !== (scheme === 'DPoP')) {
+  const members = isBound ? Object.entries(cnf) : [];
+  const { [KEY]: key = null, [CERTIFICATE]: certificate = null } = Object.fromEntries(members);
+  const isUnderstood = members.every(
+    ([name, value]) =>
+      (name === KEY || (name === CERTIFICATE && takesCertificates)) && typeof value === 'string',
+  );
+  if (!isUnderstood || (isBound && members.length === 0))
+    throw unbound('the token is bound in a way that is not understood');
+  if ((key !== null) !== (scheme === 'DPoP')) {
     throw unbound(
-      isBound ? 'a bound token was sent as a plain one' : 'a plain token was sent as a bound one',
+      key === null ? 'a plain token was sent as a bound one' : 'a bound token was sent as a plain one',
     );
   }
-  if (!isBound) return null;
-  const thumbprint = (cnf as { jkt?: unknown }).jkt;
-  if (typeof thumbprint !== 'string') throw unbound('the token is bound in a way that is not understood');
-  return { token, thumbprint };
+  return isBound ? { key, certificate } : null;
 }
 
 function unbound(reason: string): OAuthError {

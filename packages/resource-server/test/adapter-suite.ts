@@ -1,4 +1,5 @@
 /** What holds behind every adapter: the shared suite that each of them must pass. */
+import { createHash } from 'node:crypto';
 import { findChallenge, OAuthError, parseChallenges, profileA, profileB } from '@portcullis/protocol';
 import { base64url, exportSPKI, importJWK, SignJWT, UnsecuredJWT } from 'jose';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -515,6 +516,17 @@ export function describeAdapter(name: string, start: Start): void {
         expectRefusal(await send(bearer(token, ['dpop', await holder.prove(token)])), 401, 'invalid_token');
         expect((await send(sent(await holder.prove(token)))).status).toBe(200);
       });
+    });
+
+    it('a token that is bound to a certificate is admitted with it alone', async () => {
+      const { send } = await serve({ certificates: { from: 'field' } });
+      const [mine, foreign] = [Buffer.from('my certificate'), Buffer.from('another one')];
+      const thumbprint = createHash('sha256').update(mine).digest('base64url');
+      const token = await issuer.token({ cnf: { 'x5t#S256': thumbprint } });
+      const field = (der: Buffer) => ['client-cert', `:${der.toString('base64')}:`] as const;
+      expectRefusal(await send(bearer(token)), 401, 'invalid_token');
+      expectRefusal(await send(bearer(token, field(foreign))), 401, 'invalid_token');
+      expect((await send(bearer(token, field(mine)))).status).toBe(200);
     });
 
     describe('handles', () => {

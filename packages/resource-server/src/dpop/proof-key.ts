@@ -1,7 +1,7 @@
 /** The key that a DPoP proof brings along: taken only when it is the one that the token is bound to. */
 import { createMemory } from '../memory.ts';
+import { digest } from '../tokens/digest.ts';
 import { type Algorithm, type PublicKey, readPublicKey } from '../tokens/public-keys.ts';
-import { digest } from './digest.ts';
 import { invalid, readSegment } from './malformed.ts';
 
 interface HeldKey {

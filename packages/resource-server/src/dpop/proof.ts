@@ -2,8 +2,8 @@
 import { OAuthError, unavailable } from '@portcullis/protocol/errors';
 import { readUrl } from '@portcullis/protocol/web-url';
 import { isBase64url } from '../tokens/base64url.ts';
+import { digest } from '../tokens/digest.ts';
 import type { Algorithm } from '../tokens/public-keys.ts';
-import { digest } from './digest.ts';
 import { invalid, readSegment } from './malformed.ts';
 import type { Nonces } from './nonces.ts';
 import type { DpopOptions } from './options.ts';

@@ -1,0 +1,13 @@
+/** SHA-256 as base64url: at once where the runtime can, else later. */
+import { base64url } from 'jose';
+import { nodeCrypto } from './node-crypto.ts';
+
+/** The digest of bytes, or of a text in UTF-8. */
+export function digest(data: string | Uint8Array<ArrayBuffer>): string | Promise<string> {
+  return nodeCrypto === undefined ? digestByWebCrypto(data) : nodeCrypto.hash('sha256', data, 'base64url');
+}
+
+async function digestByWebCrypto(data: string | Uint8Array<ArrayBuffer>): Promise<string> {
+  const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data;
+  return base64url.encode(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)));
+}
