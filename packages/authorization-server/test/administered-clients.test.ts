@@ -155,7 +155,11 @@ describe('removing', () => {
 describe('a disabled client', () => {
   it('T095 T143: holds nothing and gets nothing, until it is enabled and asked for anew', async () => {
     const t = await startServer();
-    await t.server.clients.add({ client_id: 'added', redirect_uris: [CALLBACK] });
+    await t.server.clients.add({
+      client_id: 'added',
+      redirect_uris: [CALLBACK],
+      grant_types: ['authorization_code', 'refresh_token'],
+    });
     const { body } = await t.signIn({ clientId: 'added', redirectUri: CALLBACK });
     const pending = await t.issueCode({ clientId: 'added', redirectUri: CALLBACK });
     const other = await t.signIn();

@@ -103,6 +103,31 @@ describe('what a client gets', () => {
 });
 
 describe('what anybody may not have', () => {
+  it('T043 is more than 16 KiB of our store, at registration or by a change', async () => {
+    const t = await startServer();
+    const uris = (length: number) =>
+      Array.from({ length }, (_, index) => `https://app.example/${index}/${'x'.repeat(480)}`);
+    await expectRefused(t, { redirect_uris: uris(40) }, 'invalid_client_metadata');
+    const { status, body } = await t.register({ redirect_uris: uris(20) });
+    expect(status).toBe(201);
+    const before = t.snapshot();
+    const change = await t.server.handle(
+      new Request(String(body['registration_client_uri']), {
+        method: 'PUT',
+        headers: {
+          authorization: `Bearer ${body['registration_access_token']}`,
+          'content-type': 'application/json',
+        },
+        body: JSON.stringify({ client_id: body['client_id'], redirect_uris: uris(40) }),
+      }),
+    );
+    expect([change.status, ((await change.json()) as { error: string }).error]).toEqual([
+      400,
+      'invalid_client_metadata',
+    ]);
+    expect(t.snapshot()).toBe(before);
+  });
+
   it('[AS-GRANT-3] T040 is authority of its own: fields that are ours are dropped and client credentials left out', async () => {
     const t = await startServer();
     const { status, body, text } = await t.register({

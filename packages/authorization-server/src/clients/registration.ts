@@ -1,6 +1,7 @@
 /** A registration in words: what is judged when it comes in, and what its client is told. */
 import {
   type ClientMetadata,
+  OAuthError,
   openRegistrationPolicy,
   type RegistrationPolicy,
   readClientMetadata,
@@ -20,8 +21,20 @@ export function createReadRegistration({ redirects }: Pick<Configuration, 'redir
     signingAlgorithms: assertionAlgorithms,
     redirects,
   };
-  return (json) => readClientMetadata(json, policy);
+  return (json) => {
+    const metadata = readClientMetadata(json, policy);
+    if (Buffer.byteLength(JSON.stringify(metadata)) > LARGEST) {
+      throw new OAuthError(
+        'invalid_client_metadata',
+        `Register less: no more than ${LARGEST / 1024} KiB are kept of a client.`,
+      );
+    }
+    return metadata;
+  };
 }
+
+/** Bytes as JSON. What a stranger leaves here stays for a day at least; the largest honest registration is a tenth of it. */
+const LARGEST = 16 * 1024;
 
 /** What is told once, or by whoever presented it: the store has only hashes. */
 export interface Told {
