@@ -1,0 +1,35 @@
+/** An MCP server that lists repositories at GitHub. It acts there with a token of its own for whoever it serves, never with the client's. */
+import { type CallToolResult, createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import type { RunningApplication } from '@portcullis/cli';
+import type { Principal } from '@portcullis/resource-server';
+import { authInfoOf, principalOf } from '@portcullis/resource-server/mcp';
+import type { UpstreamTokens } from '@portcullis/resource-server/upstream';
+
+const { GITHUB_API = 'https://api.github.com' } = process.env;
+
+/** Answers requests that a guard has admitted. */
+export function serveRepositories(upstream: UpstreamTokens): RunningApplication {
+  const handler = createMcpHandler(({ authInfo }) => {
+    const server = new McpServer({ name: 'repositories', version: '1.0.0' });
+    server.registerTool('list_repositories', { description: 'Lists your repositories at GitHub.' }, () =>
+      list(upstream, principalOf(authInfo)),
+    );
+    return server;
+  });
+  return {
+    handle: (request, principal) => handler.fetch(request, { authInfo: authInfoOf(principal) }),
+    close: () => handler.close(),
+  };
+}
+
+async function list(upstream: UpstreamTokens, principal: Principal): Promise<CallToolResult> {
+  const { accessToken } = await upstream.tokenFor(principal, { thirdParty: 'github', scopes: ['repo'] });
+  const response = await fetch(`${GITHUB_API}/user/repos`, {
+    headers: { authorization: `Bearer ${accessToken}`, 'user-agent': 'repositories' },
+  });
+  // What was kept may have been ended there a moment ago.
+  if (response.status === 401) upstream.forget(principal);
+  if (!response.ok) throw new Error(`GitHub answered ${response.status}.`);
+  const repositories = (await response.json()) as { readonly full_name: string }[];
+  return { content: repositories.map(({ full_name: text }) => ({ type: 'text', text })) };
+}
