@@ -6,7 +6,6 @@ import { carriedPrincipal, carryPrincipal } from './carrier.ts';
 import type { RouteOptions } from './express.ts';
 import type { Admission, Facts, Guard } from './guard.ts';
 import { type FactsBeyond, factsOfNode, receiveNode } from './node-request.ts';
-
 import { NO_HEADERS } from './standing.ts';
 
 export { principalOf } from './carrier.ts';
@@ -16,6 +15,8 @@ export type { RouteOptions } from './express.ts';
 interface FastifyRequest {
   readonly raw: IncomingMessage;
   readonly originalUrl: string;
+  /** Once it is parsed. */
+  readonly body?: unknown;
 }
 
 /** A reply of Fastify, as far as the guard needs it. */
@@ -29,7 +30,7 @@ type Done = (error?: Error) => void;
 
 /**
  * An `onRequest` hook that admits a request to its route, or answers it. `principalOf(request)` tells the handler on
- * whose behalf. The body is still to be parsed then, and is.
+ * whose behalf. The body is still to be parsed then, and is. As a `preHandler` hook it takes the body as it was parsed.
  */
 export function protect(
   guard: Guard,
@@ -76,7 +77,8 @@ function factsOf(request: FastifyRequest): Facts {
 }
 
 function beyond(request: FastifyRequest, { scopes }: RouteOptions = {}): FactsBeyond {
-  return { url: request.originalUrl, scopes, principal: carriedPrincipal(request) };
+  const { originalUrl: url, body: parsed } = request;
+  return { url, scopes, principal: carriedPrincipal(request), parsed };
 }
 
 function sendAnswer(reply: FastifyReply, { status, headers, body }: Answer): void {

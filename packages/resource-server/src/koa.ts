@@ -14,6 +14,8 @@ export type { RouteOptions } from './express.ts';
 interface KoaContext {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
+  /** Where body parsers leave what they read. */
+  readonly request: object;
   readonly originalUrl: string;
   status: number;
   body: unknown;
@@ -53,7 +55,13 @@ export function publish(guard: Guard): KoaMiddleware {
 }
 
 function beyond(context: KoaContext, { scopes }: RouteOptions = {}): FactsBeyond {
-  return { url: context.originalUrl, scopes, principal: carriedPrincipal(context) };
+  const { originalUrl: url, request } = context;
+  return {
+    url,
+    scopes,
+    principal: carriedPrincipal(context),
+    parsed: (request as { readonly body?: unknown }).body,
+  };
 }
 
 /** Koa takes a body of null for 204, so an empty one is written as empty text. */

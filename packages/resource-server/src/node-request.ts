@@ -45,7 +45,7 @@ function factsWith(
     dpop: authorization === undefined ? undefined : headers['dpop']?.toString(),
     socket: request.socket,
     clientCertificate: headers['client-cert']?.toString(),
-    body: beyond.body ?? readerOf(request),
+    body: beyond.body ?? readerOf(request, beyond.parsed),
     scopes: beyond.scopes,
     principal: beyond.principal,
   };
@@ -56,6 +56,8 @@ const NOTHING_BEYOND: FactsBeyond = {};
 /** What a framework knows beyond the request: the target as it came, and what the route or an earlier guard said. */
 export type FactsBeyond = Pick<Facts, 'scopes' | 'principal' | 'body'> & {
   readonly url?: string | undefined;
+  /** The body, where the framework has parsed it already and does not keep it at the request itself. */
+  readonly parsed?: unknown;
 };
 
 /** Sends an answer. What is left of the request's body is not waited for. */
@@ -85,11 +87,12 @@ function isNamed(field: string | undefined, name: string): boolean {
 /** What a framework's own reader left behind, if one ran before the guard. */
 type WithBody = IncomingMessage & { readonly body?: unknown };
 
-function readerOf(request: WithBody): ReadBody {
+function readerOf(request: WithBody, parsed: unknown): ReadBody {
   return async (limit) => {
+    const known = parsed ?? request.body;
     const isUnread = !isBodiless(request) && !request.readableEnded;
     // A parser of another type leaves an object with nothing in it, and the body to whoever reads it next.
-    if (request.body !== undefined && !isUnread) return request.body;
+    if (known !== undefined && !isUnread) return known;
     if (isBodiless(request)) return '';
     if (!isUnread) throw new Error('something read the body before the guard, and kept nothing of it');
     return readWhole(request, limit);

@@ -6,21 +6,29 @@ export interface Operation {
   readonly method: string;
   /** The tool that is called. */
   readonly tool: string | null;
-  /** The prompt that is asked for. */
+  /** The prompt that is asked for, or completed. */
   readonly prompt: string | null;
-  /** The URI of the resource that is read or watched. */
+  /** The URI of the resource that is read, watched or completed. */
   readonly resource: string | null;
 }
 
-/** Which parameter of a method names what it is about. */
-const SUBJECT_OF: Readonly<
-  Record<string, readonly [member: 'tool' | 'prompt' | 'resource', parameter: string]>
-> = {
-  'tools/call': ['tool', 'name'],
-  'prompts/get': ['prompt', 'name'],
-  'resources/read': ['resource', 'uri'],
-  'resources/subscribe': ['resource', 'uri'],
-  'resources/unsubscribe': ['resource', 'uri'],
+type Parameters = Readonly<Record<string, unknown>>;
+
+/** What an operation is about: one member, as the parameters name it. */
+type Subject = readonly [member: 'tool' | 'prompt' | 'resource', name: unknown];
+
+const resource = ({ uri }: Parameters): Subject => ['resource', uri];
+
+const SUBJECT_OF: Readonly<Record<string, (parameters: Parameters) => Subject>> = {
+  'tools/call': ({ name }) => ['tool', name],
+  'prompts/get': ({ name }) => ['prompt', name],
+  'resources/read': resource,
+  'resources/subscribe': resource,
+  'resources/unsubscribe': resource,
+  'completion/complete': ({ ref }) => {
+    const { type, name, uri } = membersOf(ref);
+    return type === 'ref/prompt' ? ['prompt', name] : ['resource', uri];
+  },
 };
 
 /**
@@ -34,15 +42,14 @@ export function readOperations(body: unknown): readonly Operation[] {
   });
 }
 
-function readOperation(method: string, params: Readonly<Record<string, unknown>>): Operation {
+function readOperation(method: string, params: Parameters): Operation {
   const operation = { method, tool: null, prompt: null, resource: null };
   const subject = Object.hasOwn(SUBJECT_OF, method) ? SUBJECT_OF[method] : undefined;
   if (subject === undefined) return operation;
-  const [member, parameter] = subject;
-  const name = params[parameter];
+  const [member, name] = subject(params);
   return typeof name === 'string' ? { ...operation, [member]: name } : operation;
 }
 
-function membersOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+function membersOf(value: unknown): Parameters {
+  return typeof value === 'object' && value !== null ? (value as Parameters) : {};
 }

@@ -169,6 +169,17 @@ describe('Express', () => {
 });
 
 describe('Fastify', () => {
+  it('may have parsed the body before the guard', async () => {
+    const app = fastify();
+    app.post('/mcp', { preHandler: forFastify.protect(guard) }, async (request) => ({
+      subject: forFastify.principalOf(request).subject,
+      body: request.body,
+    }));
+    await app.ready();
+    started = await listen((request, response) => app.routing(request, response));
+    await expectJudged(started);
+  });
+
   it('parses the body behind the guard, and keeps scopes of routes', async () => {
     const app = fastify();
     const reply = (request: object & { readonly body: unknown }): unknown => ({
@@ -199,6 +210,39 @@ describe('Fastify', () => {
 });
 
 describe('Koa', () => {
+  it('may have parsed the body before the guard', async () => {
+    const app = new Koa();
+    app.use(async (context, next) => {
+      let text = '';
+      for await (const chunk of context.req) text += String(chunk);
+      Object.assign(context.request, { body: JSON.parse(text) });
+      await next();
+    });
+    app.use(forKoa.protect(guard));
+    app.use((context) => {
+      const { body } = context.request as { body?: unknown };
+      context.body = { subject: forKoa.principalOf(context).subject, body };
+    });
+    started = await listen(app.callback());
+    await expectJudged(started);
+  });
+
+  it('T096 has the body judged that is still to be read, whatever stands in for a parsed one', async () => {
+    const app = new Koa();
+    app.use(async (context, next) => {
+      Object.assign(context.request, { body: {} });
+      await next();
+    });
+    app.use(forKoa.protect(guard));
+    app.use(async (context) => {
+      let text = '';
+      for await (const chunk of context.req) text += String(chunk);
+      context.body = { subject: forKoa.principalOf(context).subject, body: JSON.parse(text) };
+    });
+    started = await listen(app.callback());
+    await expectJudged(started);
+  });
+
   it('reads the body behind the guard, and keeps scopes of routes', async () => {
     const app = new Koa();
     app.silent = true;

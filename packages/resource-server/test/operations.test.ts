@@ -25,6 +25,21 @@ describe('operations of a body', () => {
       { method: 'resources/subscribe', params: { uri: 'u' } },
       [{ ...none, method: 'resources/subscribe', resource: 'u' }],
     ],
+    [
+      'a completion for a prompt',
+      { method: 'completion/complete', params: { ref: { type: 'ref/prompt', name: 'p' } } },
+      [{ ...none, method: 'completion/complete', prompt: 'p' }],
+    ],
+    [
+      'a completion for a resource',
+      { method: 'completion/complete', params: { ref: { type: 'ref/resource', uri: 'u' } } },
+      [{ ...none, method: 'completion/complete', resource: 'u' }],
+    ],
+    [
+      'a completion for nothing',
+      { method: 'completion/complete', params: { ref: 'p' } },
+      [{ ...none, method: 'completion/complete' }],
+    ],
     ['another method', { method: 'tools/list', params: { name: 't' } }, [{ ...none, method: 'tools/list' }]],
     [
       'a notification',
