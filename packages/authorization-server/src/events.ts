@@ -1,5 +1,7 @@
 /** What happens in an authorization server, as one typed list: the only place where private reasons go. */
 
+import type { BondEnd } from './ports/index.ts';
+
 /** Members that every event may have. Never a token, code, secret or cookie. */
 interface About {
   readonly clientId?: string;
@@ -25,7 +27,30 @@ export type AuthorizationEvent = About &
         /** Whether the last good copy stood in for it. */
         readonly lastGoodCopy: boolean;
       }
-    | { readonly type: 'account.created' | 'account.signed-in' | 'account.sign-in-refused' }
+    | {
+        readonly type: 'account.created' | 'account.signed-in' | 'account.sign-in-refused';
+        /** By which the person came, when it was not by an account of this server's own. */
+        readonly thirdParty?: string;
+      }
+    /** Somebody left for a third party, or gave back what came with signing in there. */
+    | { readonly type: 'third-party.left' | 'third-party.discarded'; readonly thirdParty: string }
+    /** A sign-in there did not succeed (`refused`), or it could not be asked (`failed`). */
+    | {
+        readonly type: 'third-party.refused' | 'third-party.failed';
+        readonly thirdParty: string;
+        readonly reason: string;
+      }
+    | { readonly type: 'bond.made' | 'bond.renewed'; readonly thirdParty: string }
+    /** What a grant rested on has ended, and the grant with it. */
+    | { readonly type: 'bond.ended'; readonly thirdParty: string; readonly reason: BondEnd }
+    /** What ended here has been revoked there, or why it was not. */
+    | {
+        readonly type: 'bond.parted';
+        readonly thirdParty: string;
+        readonly outcome: 'revoked' | 'impossible' | 'shared' | 'nothing' | 'given-up';
+        readonly reason?: string;
+      }
+    | { readonly type: 'data-key.created'; readonly keyId: string }
     | {
         readonly type:
           | 'account.disabled'

@@ -1,6 +1,6 @@
 /** OAuth 2.1 authorization server for protected context-protocol servers: `createAuthorizationServer`. */
 import { harden } from '@portcullis/http';
-import { type AccessTokenClaims, OAuthError } from '@portcullis/protocol';
+import type { AccessTokenClaims } from '@portcullis/protocol';
 import { type AccountAdministration, createAccountAdministration } from './accounts/administer.ts';
 import { createInteraction } from './authorize/interaction.ts';
 import { type ClientAdministration, createClientAdministration } from './clients/administer.ts';
@@ -18,13 +18,16 @@ import { createLimits } from './limits/limits.ts';
 import { createMetadata } from './metadata.ts';
 import { createRevocation } from './revocation.ts';
 import { createRouter, type Peer, type Route } from './routes.ts';
+import { chainLiveness, chainMint } from './upstream/chain.ts';
+import { isEnding } from './upstream/farewell.ts';
 import { createTokenEndpoint } from './token/endpoint.ts';
 import { createGrants } from './token/grants.ts';
 import { createIsLive } from './token/is-live.ts';
 import { createMint } from './token/mint.ts';
 import { createRefreshTokens } from './token/refresh-tokens.ts';
 import { createUpstreamTokenFor } from './token/upstream-token-for.ts';
-import type { UpstreamToken, UpstreamTokens, UpstreamWant } from './upstream/upstream-token.ts';
+import { createUpstream, type Upstream } from './upstream/upstream.ts';
+import type { UpstreamToken, UpstreamWant } from './upstream/upstream-token.ts';
 
 export {
   type AccountAdministration,
@@ -113,20 +116,23 @@ export async function createAuthorizationServer(
 ): Promise<AuthorizationServer> {
   const judged = defineConfiguration(options);
   const { store, keepEvents, clock } = judged;
+  let upstream: Upstream | null = null;
   const journal = keepEvents === false ? null : createJournal(store, keepEvents, clock);
-  const configuration = { ...judged, events: withMoment(createSink(journal, judged.events)) };
+  const configuration = { ...judged, events: withMoment(notice(createSink(journal, judged.events))) };
   const { events } = configuration;
   const keys = await loadKeyRing(configuration);
+  upstream = await createUpstream(configuration);
   const accessTokens = createAccessTokens(keys);
   const clients = createClients(configuration);
   const { findClient, noteUse } = clients;
   const limits = createLimits(configuration);
   const authenticate = limits.limitAuthentication(clients.authenticate);
-  const isLive = createIsLive(configuration);
-  const mint = createMint(configuration, accessTokens);
+  const { bonds } = upstream;
+  const isLive = chainLiveness(createIsLive(configuration), bonds);
+  const mint = chainMint(createMint(configuration, accessTokens), bonds);
   const refreshTokens = createRefreshTokens(configuration);
-  const upstreamTokenFor = createUpstreamTokenFor(configuration, isLive, unbonded);
-  const interaction = createInteraction(configuration, { findClient });
+  const upstreamTokenFor = createUpstreamTokenFor(configuration, isLive, bonds);
+  const interaction = createInteraction(configuration, { findClient, upstream });
   const isHttps = configuration.issuer.startsWith('https:');
   const routes: readonly Route[] = [
     ...interaction.routes,
@@ -159,16 +165,20 @@ export async function createAuthorizationServer(
     frontPage: async (request, peer = {}) => harden(await interaction.frontPage(request, peer), isHttps),
     setupLink: interaction.setupLink,
     bootstrap: interaction.bootstrap,
-    close: async () => journal?.close(),
+    async close() {
+      await upstream?.close();
+      await journal?.close();
+    },
   };
-}
 
-/** @TODO the bonds of grants */
-const unbonded: UpstreamTokens = {
-  tokenFor: async () => {
-    throw new OAuthError('invalid_target', 'The grant rests on no third party.');
-  },
-};
+  /** What ended here may have to end at a third party. */
+  function notice(sink: EventSink): EventSink {
+    return (event) => {
+      sink(event);
+      if (isEnding(event)) upstream?.nudge();
+    };
+  }
+}
 
 /** Events go to the journal and to whoever listens. */
 function createSink(journal: Journal | null, listener: EventSink): EventSink {

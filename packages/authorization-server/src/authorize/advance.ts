@@ -10,6 +10,7 @@ import type { ResolvedClient } from '../clients/resolved-client.ts';
 import { respondRedirect } from '../pages/respond.ts';
 import type { CodeRecord, TransactionRecord } from '../ports/index.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
+import type { ThirdParty } from '../upstream/third-party.ts';
 import { nextStep } from './next-step.ts';
 import { readError } from './refuse-request.ts';
 import type { Rooms } from './rooms.ts';
@@ -20,6 +21,8 @@ export interface Flow {
   readonly transaction: TransactionRecord;
   readonly client: ResolvedClient;
   readonly target: RedirectTarget;
+  /** By whom the person signs in; `null`: here. */
+  readonly thirdParty: ThirdParty | null;
   /** The account that acts in it; `null` while nobody is signed in for it. */
   readonly subject: string | null;
   /** What that person allowed; `null` until then. */
@@ -35,9 +38,35 @@ export interface Approval {
 
 /** Sends the browser to the next page of a flow, or back to its client with a code. */
 export async function advance(rooms: Rooms, flow: Flow, cookies: readonly string[] = []): Promise<Response> {
-  const step = nextStep({ subject: flow.subject, approved: flow.approval });
-  if ('show' in step) return respondRedirect(pagePath(step.show, flow.transaction.id), cookies);
-  return finish(rooms, flow, step.finish.subject, step.finish.approved);
+  const { transaction, thirdParty, approval: approved } = flow;
+  // What a grant rests on there is made in its own transaction, whoever is signed in already.
+  const subject = thirdParty !== null && transaction.bond === null ? null : flow.subject;
+  const step = nextStep({ subject, approved }, thirdParty === null ? 'local' : 'third-party');
+  if ('show' in step) return respondRedirect(pagePath(step.show, transaction.id), cookies);
+  if ('leave' in step) return leave(rooms, flow, step.leave.approved, cookies);
+  const response = await finish(rooms, flow, step.finish.subject, step.finish.approved);
+  for (const cookie of cookies) response.headers.append('set-cookie', cookie);
+  return response;
+}
+
+/** Sends the browser to the third party, and notes what has been allowed. */
+async function leave(
+  { upstream }: Rooms,
+  { transaction, thirdParty, subject }: Flow,
+  { scopes, workspace }: Approval,
+  cookies: readonly string[],
+): Promise<Response> {
+  if (thirdParty === null) throw new Error('there is no third party to leave for');
+  const errand = {
+    transactionId: transaction.id,
+    page: null,
+    accountId: subject,
+    approved: scopes,
+    workspace,
+    isFresh: transaction.freshLogin,
+    until: transaction.expiresAt,
+  };
+  return upstream.departures.leave(thirdParty, errand, cookies);
 }
 
 /** Where the page of a flow stands. */
@@ -54,7 +83,7 @@ async function finish(rooms: Rooms, flow: Flow, subject: string, approval: Appro
   const issuedAt = clock();
   const record: CodeRecord = {
     hash: hashSecret(code),
-    grantId: newIdentifier('grant'),
+    grantId: (flow.thirdParty === null ? null : transaction.bond) ?? newIdentifier('grant'),
     clientId: client.id,
     accountId: subject,
     redirectUri: transaction.redirectUriSent ? transaction.redirectUri : null,
@@ -92,6 +121,11 @@ export function decline(rooms: Rooms, flow: Flow): Promise<Response> {
     });
     return errorResponse(flow.target, new OAuthError('access_denied', 'The person declined.'), context);
   });
+}
+
+/** Ends a flow without a code, because something went wrong that is not the person's. */
+export function refuseFlow(rooms: Rooms, flow: Flow, error: OAuthError): Promise<Response> {
+  return end(rooms, flow, null, (context) => errorResponse(flow.target, error, context));
 }
 
 interface ResponseContext {

@@ -77,9 +77,10 @@ async function open(rooms: Rooms, request: Request, beginning: Beginning): Promi
     asked,
     scopeCeiling(client, configuration.registration?.scope ?? 'hint'),
   );
+  const { thirdParty, admits } = await rooms.upstream.wayOf(null, person);
   const isFresh = asked.prompt.has('login') || asked.prompt.has('select_account');
   const approval =
-    person === null || isFresh || asked.prompt.has('consent')
+    person === null || !admits || thirdParty !== null || isFresh || asked.prompt.has('consent')
       ? null
       : await recall(rooms, request, { client, target, person, resource, scopes });
   checkSilent(asked, person, approval);
@@ -112,9 +113,9 @@ async function open(rooms: Rooms, request: Request, beginning: Beginning): Promi
     resource: resource.resource,
     scopes,
   });
-  const subject = subjectOf(transaction, person?.account.id ?? null);
+  const subject = subjectOf(transaction, admits ? (person?.account.id ?? null) : null);
   const setCookie = browser.write(cookie, configuration.lifetimes.transaction);
-  return advance(rooms, { transaction, client, target, subject, approval }, [setCookie]);
+  return advance(rooms, { transaction, client, target, thirdParty, subject, approval }, [setCookie]);
 }
 
 /** `prompt=none` asks for an answer without any page: only what is remembered can be one. */

@@ -5,6 +5,7 @@ import type { Person } from '../accounts/sessions.ts';
 import { type ConsentPage, consentPage } from '../pages/consent.ts';
 import { respondPage, respondRedirect } from '../pages/respond.ts';
 import type { Route } from '../routes.ts';
+import { scopesThere } from '../upstream/third-party.ts';
 import { advance, decline, pagePath } from './advance.ts';
 import { type Deliberation, deliberate, fingerprint } from './deliberation.ts';
 import { describeConsent } from './describe-consent.ts';
@@ -16,7 +17,8 @@ import type { Rooms } from './rooms.ts';
 /** What the person was asked, and in which flow. */
 interface Matter {
   readonly flow: FlowUnderWay;
-  readonly person: Person;
+  /** `null`: whom a third party will name afterwards. */
+  readonly person: Person | null;
   readonly deliberation: Deliberation;
   /** Whether they look for another workspace. */
   readonly afresh: boolean;
@@ -25,19 +27,22 @@ interface Matter {
 export function createConsent(rooms: Rooms): readonly Route[] {
   const { configuration, edge, formTokens, frame, handOver, sessions } = rooms;
 
-  const find = async (flow: FlowUnderWay, person: Person, parameters: Parameters): Promise<Matter> => {
+  const find = async (flow: FlowUnderWay, parameters: Parameters): Promise<Matter> => {
     const afresh = parameters.one('afresh') === 'yes';
-    const deliberation = await deliberate(configuration, flow, person.account.id, afresh);
-    return { flow, person, deliberation, afresh };
+    const deliberation = await deliberate(configuration, flow, flow.subject, afresh);
+    return { flow, person: flow.subject === null ? null : flow.person, deliberation, afresh };
   };
+  /** Whether there is somebody to ask: who is signed in, or whom a third party will name. */
+  const canAsk = ({ subject, thirdParty }: FlowUnderWay) => subject !== null || thirdParty !== null;
 
   return [
     edge.route('GET', '/consent', async (request) => {
       const parameters = readParameters(new URL(request.url).searchParams);
       const flow = await findFlow(rooms, request, parameters);
       if ('missing' in flow) return edge.refuse('/consent', flow.missing);
-      if (flow.subject === null || flow.person === null) return advance(rooms, flow);
-      const matter = await find(flow, flow.person, parameters);
+      if (!canAsk(flow)) return advance(rooms, flow);
+      const matter = await find(flow, parameters);
+      if (flow.thirdParty !== null || matter.person === null) return show(rooms, matter, null);
       const asked = { ...matter, accountId: matter.person.account.id };
       return handOver.toConsent(asked, frame.language) ?? show(rooms, matter, null);
     }),
@@ -46,14 +51,14 @@ export function createConsent(rooms: Rooms): readonly Route[] {
       const form = await readForm(request);
       const flow = await findFlow(rooms, request, form);
       if ('missing' in flow) return edge.refuse('/consent', flow.missing);
-      const { transaction, person, subject, bound } = flow;
+      const { transaction, bound } = flow;
       const action = {
         label: frame.text('consent.look-again'),
         href: pagePath('consent', transaction.id),
       };
       // The token is bound to the session, so an answer of one person is never taken for another's.
       const isOurs = formTokens.matches(form.one('token'), 'consent', ...bound);
-      if (subject === null || person === null || !isOurs || isForeignForm(request, configuration.issuer)) {
+      if (!canAsk(flow) || !isOurs || isForeignForm(request, configuration.issuer)) {
         return edge.refuse('/consent', 'stale-form', { action });
       }
       if (FIXED.some((name) => form.all(name).length > 0))
@@ -62,9 +67,10 @@ export function createConsent(rooms: Rooms): readonly Route[] {
       if (decision === 'deny') return decline(rooms, flow);
       if (decision === 'switch') {
         const path = `${pagePath('login', transaction.id)}&again=yes`;
+        if (flow.thirdParty !== null) await configuration.store.directTransaction(transaction.id, null);
         return respondRedirect(path, [await sessions.end(request)]);
       }
-      const matter = await find(flow, person, form);
+      const matter = await find(flow, form);
       const read = decision === 'allow' ? readApproval(matter.deliberation, readChoice(form)) : 'foreign';
       if (read === 'foreign') return edge.refuse('/consent', 'bad-form', { action });
       if (typeof read === 'string') return show(rooms, matter, read);
@@ -79,10 +85,19 @@ export function createConsent(rooms: Rooms): readonly Route[] {
 function show(rooms: Rooms, matter: Matter, wrong: ConsentPage['wrong']): Promise<Response> {
   const { formTokens, frame } = rooms;
   const { flow, person, deliberation, afresh } = matter;
-  const { transaction, target, bound } = flow;
+  const { transaction, target, bound, thirdParty } = flow;
   const page = consentPage(frame, {
     ...describeConsent(frame, flow, deliberation),
-    account: { email: person.account.email },
+    account: person === null ? { provider: thirdParty?.name ?? '' } : { email: person.account.email },
+    ...(thirdParty !== null && {
+      thirdParty: {
+        name: thirdParty.name,
+        scopes: scopesThere(
+          thirdParty,
+          deliberation.question.asked.map(({ scope }) => scope),
+        ),
+      },
+    }),
     wrong,
     othersPath: deliberation.hasOthers ? `${pagePath('consent', transaction.id)}&afresh=yes` : null,
     fields: {

@@ -21,12 +21,16 @@ export interface Deliberation {
 export async function deliberate(
   configuration: Configuration,
   { transaction, client }: Flow,
-  accountId: string,
+  accountId: string | null,
   afresh: boolean,
 ): Promise<Deliberation> {
   const [uri = ''] = transaction.resources;
   const resource = configuration.resources.get(uri) ?? { resource: uri, name: new URL(uri).host, scopes: {} };
-  const standing = await findStanding(configuration, accountId, client, uri);
+  // Of somebody whom nobody knows yet, nothing is held.
+  const standing =
+    accountId === null
+      ? { workspaces: [], grants: [] }
+      : await findStanding(configuration, accountId, client, uri);
   const { workspaces, grants } = standing;
   const bound = afresh ? undefined : workspaces.find(({ id }) => id === grants[0]?.workspace);
   const workspace = bound ?? (workspaces.length === 1 ? (workspaces[0] ?? null) : null);

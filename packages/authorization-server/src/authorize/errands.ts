@@ -4,6 +4,7 @@ import { respondRedirect } from '../pages/respond.ts';
 import type { Situation } from '../pages/situations.ts';
 import { type HomePage, homePaths } from '../pages/tabs.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
+import type { ThirdParty } from '../upstream/third-party.ts';
 import { advance, pagePath } from './advance.ts';
 import { appName } from './app-name.ts';
 import { findFlow } from './flows.ts';
@@ -29,6 +30,8 @@ export interface Errand {
   proceed(): Promise<Response>;
   /** Goes on for somebody who has just signed in, by a session whose cookie has to be set. */
   proceedAs(accountId: string, cookie: string): Promise<Response>;
+  /** Goes on for somebody who chose to sign in by a third party. */
+  goTo(thirdParty: ThirdParty): Promise<Response>;
 }
 
 export type FoundErrand = Errand | { readonly missing: Situation };
@@ -53,14 +56,19 @@ async function findFlowErrand(rooms: Rooms, request: Request, parameters: Parame
     appName: appName(flow.client, rooms.frame),
     fields: { flow: id },
     bound: flow.bound,
-    isSignedIn: flow.subject !== null && !again,
+    // Who signs in by a third party is asked first, and named afterwards.
+    isSignedIn: (flow.subject !== null || flow.thirdParty !== null) && !again,
     isFresh: freshLogin || again,
     path: pagePath('login', id),
     cookies: [],
     proceed: () => advance(rooms, flow),
     async proceedAs(accountId, cookie) {
       await rooms.configuration.store.signInTransaction(id, accountId);
-      return advance(rooms, { ...flow, subject: accountId }, [cookie]);
+      return advance(rooms, { ...flow, thirdParty: null, subject: accountId }, [cookie]);
+    },
+    async goTo(thirdParty) {
+      await rooms.configuration.store.directTransaction(id, thirdParty.id);
+      return advance(rooms, { ...flow, thirdParty, subject: null });
     },
   };
 }
@@ -88,6 +96,16 @@ async function findVisit(rooms: Rooms, request: Request, parameters: Parameters)
     cookies: carried === null ? [browser.write(cookie, configuration.lifetimes.transaction)] : [],
     proceed: async () => respondRedirect(homePaths[to]),
     proceedAs: async (_accountId, sessionCookie) => respondRedirect(homePaths[to], [sessionCookie]),
+    goTo: (thirdParty) =>
+      rooms.upstream.departures.leave(thirdParty, {
+        transactionId: null,
+        page: to,
+        accountId: person?.account.id ?? null,
+        approved: [],
+        workspace: null,
+        isFresh: 'again' in again,
+        until: Number.MAX_SAFE_INTEGER,
+      }),
   };
 }
 

@@ -24,7 +24,7 @@ export type FoundFlow = FlowUnderWay | { readonly missing: Situation };
  * @throws OAuthError `invalid_request` when the client does not have the redirect URI any more
  */
 export async function findFlow(rooms: Rooms, request: Request, parameters: Parameters): Promise<FoundFlow> {
-  const { configuration, browser, sessions, findClient } = rooms;
+  const { configuration, browser, sessions, findClient, upstream } = rooms;
   const id = parameters.one('flow');
   if (id === undefined) return { missing: 'no-flow' };
   const transaction = await configuration.store.findTransaction(id, configuration.clock());
@@ -41,12 +41,14 @@ export async function findFlow(rooms: Rooms, request: Request, parameters: Param
     configuration.redirects,
   );
   const person = await sessions.find(request);
+  const { thirdParty, admits } = await upstream.wayOf(transaction.thirdParty, person);
   return {
     transaction,
     client,
     target,
     person,
-    subject: subjectOf(transaction, person?.account.id ?? null),
+    thirdParty,
+    subject: subjectOf(transaction, admits ? (person?.account.id ?? null) : null),
     approval: null,
     // The digest: an answer to what a client's document said is none to what it says now.
     bound: [transaction.id, transaction.browserHash, person?.sessionHash ?? '', client.digest ?? ''],

@@ -28,6 +28,8 @@ import { createFrame } from '../pages/layout.ts';
 import { replacedPages } from '../pages/pages.ts';
 import type { Language } from '../pages/texts/languages.ts';
 import type { Route } from '../routes.ts';
+import { createCallbacks } from '../upstream/callback.ts';
+import type { Upstream } from '../upstream/upstream.ts';
 import { createAuthorize } from './authorize.ts';
 import { createConsent } from './consent.ts';
 import { createFormTokens } from './form-tokens.ts';
@@ -62,7 +64,7 @@ export interface Interaction {
  */
 export function createInteraction(
   configuration: Configuration,
-  { findClient }: { readonly findClient: FindClient },
+  { findClient, upstream }: { readonly findClient: FindClient; readonly upstream: Upstream },
 ): Interaction {
   const passwords = createPasswords();
   const passkeys = createPasskeys(configuration);
@@ -82,6 +84,7 @@ export function createInteraction(
   const shared = {
     configuration,
     findClient,
+    upstream,
     sessions: createSessions(configuration),
     formTokens: createFormTokens(configuration),
     browser: defineCookie(configuration.issuer, 'browser'),
@@ -115,6 +118,7 @@ export function createInteraction(
       ...createAuthorize(rooms),
       ...(isElsewhere ? createElsewhere(rooms) : signingIn(rooms)),
       ...createConsent(rooms),
+      ...createCallbacks(rooms),
       ...createConnections(rooms),
       ...createAccount(rooms, isElsewhere ? null : { factors, passkeys }),
       createLogout(rooms),
@@ -136,7 +140,7 @@ export function createInteraction(
       ...(headless === null ? [] : createHeadlessEndpoints(configuration, headless, tickets, roomsIn)),
     ],
     frontPage: front.handle,
-    setupLink: isElsewhere ? async () => null : firstAccount.link,
+    setupLink: isElsewhere || !configuration.localAccounts ? async () => null : firstAccount.link,
     bootstrap: firstAccount.bootstrap,
   };
 }

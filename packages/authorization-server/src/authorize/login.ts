@@ -35,6 +35,7 @@ interface LoginHands {
 
 export function createLogin(rooms: Rooms, { signIn, passkeys, welcome }: LoginHands): readonly Route[] {
   const { configuration, edge, frame, formTokens } = rooms;
+  const providers = [...configuration.thirdParties.values()].map(({ id, name }) => ({ id, name }));
 
   const show = (errand: Errand, complaint?: Complaint): Promise<Response> => {
     const page = signInPage(frame, {
@@ -44,17 +45,34 @@ export function createLogin(rooms: Rooms, { signIn, passkeys, welcome }: LoginHa
       email: complaint?.email ?? '',
       wrong: complaint?.wrong ?? null,
       trouble: complaint?.trouble ?? null,
-      isLocal: true,
+      isLocal: configuration.localAccounts,
       passkeyOptions: passkeys === null ? null : passkeys.requestOptions(errand.bound),
-      providers: [],
+      providers,
     });
     const { status = 200, retryAfter } = complaint ?? {};
     const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) };
-    return respondPage(page, { status, headers, cookies: errand.cookies, script: passkeys !== null });
+    return respondPage(page, {
+      status,
+      headers,
+      cookies: errand.cookies,
+      script: configuration.localAccounts && passkeys !== null,
+      // Chromium holds the redirects that follow a form to this too.
+      ...(providers.length > 0 && { formAction: ['https:', 'http://localhost:*', 'http://127.0.0.1:*'] }),
+    });
   };
 
   const showTrouble = (errand: Errand, trouble: string) =>
     show(errand, { email: '', wrong: null, trouble, status: 400 });
+
+  const ours = async (request: Request, path: string) => {
+    const form = await readForm(request);
+    const errand = await findErrand(rooms, request, form);
+    if ('missing' in errand) return { refusal: edge.refuse(path, errand.missing) };
+    const isOurs = formTokens.matches(form.one('token'), 'login', ...errand.bound);
+    if (isOurs && !isForeignForm(request, configuration.issuer)) return { form, errand };
+    const action = { label: frame.text('sign-in.again'), href: errand.path };
+    return { refusal: edge.refuse(path, 'stale-form', { action }) };
+  };
 
   return [
     edge.route('GET', '/login', async (request) => {
@@ -63,15 +81,19 @@ export function createLogin(rooms: Rooms, { signIn, passkeys, welcome }: LoginHa
       return errand.isSignedIn ? errand.proceed() : show(errand);
     }),
 
+    ...[...configuration.thirdParties.values()].map((thirdParty) =>
+      edge.route('POST', `/login/${thirdParty.id}`, async (request) => {
+        const found = await ours(request, `/login/${thirdParty.id}`);
+        return 'refusal' in found ? found.refusal : found.errand.goTo(thirdParty);
+      }),
+    ),
+
     edge.route('POST', '/login', async (request, peer) => {
-      const form = await readForm(request);
-      const errand = await findErrand(rooms, request, form);
-      if ('missing' in errand) return edge.refuse('/login', errand.missing);
-      const isOurs = formTokens.matches(form.one('token'), 'login', ...errand.bound);
-      if (!isOurs || isForeignForm(request, configuration.issuer)) {
-        const action = { label: frame.text('sign-in.again'), href: errand.path };
-        return edge.refuse('/login', 'stale-form', { action });
-      }
+      const found = await ours(request, '/login');
+      if ('refusal' in found) return found.refusal;
+      const { form, errand } = found;
+      // Nobody has a password here: who posts one has not seen our page.
+      if (!configuration.localAccounts) return edge.refuse('/login', 'bad-form');
       const email = form.one('email') ?? '';
       const password = form.one('password') ?? '';
       if (email === '' || password === '') {
@@ -83,7 +105,7 @@ export function createLogin(rooms: Rooms, { signIn, passkeys, welcome }: LoginHa
       return welcome(request, peer, errand, outcome.account, 'one');
     }),
 
-    ...(passkeys === null ? [] : [createPasskeyLogin(rooms, passkeys, welcome, showTrouble)]),
+    ...(passkeys === null || !configuration.localAccounts ? [] : [createPasskeyLogin(rooms, passkeys, welcome, showTrouble)]),
   ];
 }
 

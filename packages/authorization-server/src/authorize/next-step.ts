@@ -11,10 +11,23 @@ export interface Progress<Approval> {
 
 export type Step<Approval> =
   | { readonly show: 'login' | 'consent' }
+  | { readonly leave: { readonly approved: Approval } }
   | { readonly finish: { readonly subject: string; readonly approved: Approval } };
 
-/** First who, then what, then the code. No other order, and nothing is skipped. @see OAuth 2.1 draft 13 §3.1 */
-export function nextStep<Approval>({ subject, approved }: Progress<Approval>): Step<Approval> {
+/**
+ * Here: first who, then what, then the code. With a third party the person MUST have allowed this very client before they
+ * leave: whoever is known there already would otherwise be sent back with a code, having seen nothing.
+ * @param login where the person signs in; with a third party, `subject` is whom it has named in this transaction
+ * @see OAuth 2.1 draft 13 §3.1, seed 5.3(12)
+ */
+export function nextStep<Approval>(
+  { subject, approved }: Progress<Approval>,
+  login: 'local' | 'third-party' = 'local',
+): Step<Approval> {
+  if (login === 'third-party') {
+    if (approved === null) return { show: 'consent' };
+    return subject === null ? { leave: { approved } } : { finish: { subject, approved } };
+  }
   if (subject === null) return { show: 'login' };
   if (approved === null) return { show: 'consent' };
   return { finish: { subject, approved } };

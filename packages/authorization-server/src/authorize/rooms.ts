@@ -6,6 +6,7 @@ import type { HandOver } from '../headless/hand-over.ts';
 import type { CheckOpening } from '../limits/openings.ts';
 import type { Cookie } from '../pages/cookies.ts';
 import type { Frame } from '../pages/layout.ts';
+import type { Upstream } from '../upstream/upstream.ts';
 import type { FormTokens } from './form-tokens.ts';
 import type { PageEdge } from './page-edge.ts';
 
@@ -18,6 +19,8 @@ export interface Rooms {
   readonly browser: Cookie;
   /** Holds back networks whose strangers begin too much. */
   readonly checkOpening: CheckOpening;
+  /** Third parties by which people sign in, and on which grants rest. */
+  readonly upstream: Upstream;
   /** The ways to the operator's own application. */
   readonly handOver: HandOver;
   readonly frame: Frame;

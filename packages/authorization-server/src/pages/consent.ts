@@ -19,6 +19,8 @@ export interface ConsentPage {
   readonly othersPath: string | null;
   /** Who the app will act for: the account that is signed in, or whoever the third party says that one is. */
   readonly account: { readonly email: string } | { readonly provider: string };
+  /** Whose rights elsewhere the app's requests may use as well, in the third party's own words; nobody's when left out. */
+  readonly thirdParty?: { readonly name: string; readonly scopes: readonly string[] };
   readonly returnTo: ReturnPlace;
   /** Whether one returns to another host than the one that vouches for the app. */
   readonly isElsewhere: boolean;
@@ -90,6 +92,7 @@ ${hidden(page.fields)}
 ${warning(frame, page)}
 ${workspace(frame, page)}
 ${powers(frame, page)}
+${elsewhere(frame, page)}
 <div class="head foot">
 <p class="fact">${frame.say(`consent.return.${page.returnTo.kind}`, { place: code(page.returnTo.display) })}</p>
 <div class="answers">
@@ -100,6 +103,13 @@ ${powers(frame, page)}
 </form>
 <form id="${SWITCH_FORM}" hidden method="post" action="/consent">${hidden(page.fields)}</form>`,
   );
+}
+
+/** What this server will be allowed elsewhere in the person's name. */
+function elsewhere(frame: Frame, { thirdParty }: ConsentPage): Markup {
+  if (thirdParty === undefined || thirdParty.scopes.length === 0) return html``;
+  const rights = html`${thirdParty.scopes.map((scope, index) => html`${index > 0 && ', '}${code(scope)}`)}`;
+  return html`<p class="fact">${frame.say('consent.third-party', { provider: html`<bdi>${thirdParty.name}</bdi>`, rights })}</p>`;
 }
 
 /** As whom: who is signed in already, or by whom one will be. */

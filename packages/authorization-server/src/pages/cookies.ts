@@ -13,14 +13,15 @@ export interface Cookie {
 const SECRET = /^[A-Za-z0-9_-]{43}$/;
 
 /**
- * Defines a cookie: `browser` binds a transaction to the browser that began it, `session` says who is signed in.
+ * Defines a cookie: `browser` binds a transaction to the browser that began it, `session` says who is signed in,
+ * `departure-…` that somebody left for a third party in this browser.
  *
  * Over https its name begins with `__Host-`, so that no neighbouring host and no plain connection can set it. Over plain
  * http, which only loopback issuers use, browsers disagree whether they keep a Secure cookie, so it is neither Secure nor
  * prefixed; the port stands in its name because cookies of all ports are one jar.
  * @see RFC 6265bis §4.1.3
  */
-export function defineCookie(issuer: string, purpose: 'browser' | 'session'): Cookie {
+export function defineCookie(issuer: string, purpose: 'browser' | 'session' | `departure-${string}`): Cookie {
   const { protocol, port } = new URL(issuer);
   const isSecure = protocol === 'https:';
   const name = isSecure ? `__Host-portcullis-${purpose}` : `portcullis-${port || '80'}-${purpose}`;

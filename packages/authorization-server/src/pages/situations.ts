@@ -11,6 +11,7 @@ export type Situation =
   | 'stale-form'
   | 'bad-form'
   | 'spent-link'
+  | 'no-entry'
   | 'busy'
   | 'failed';
 
@@ -59,6 +60,11 @@ export const situations: Readonly<Record<Situation, Words>> = {
     status: 403,
     heading: 'situation.spent-link',
     sentences: ['situation.spent-link.1', 'situation.spent-link.2'],
+  },
+  'no-entry': {
+    status: 403,
+    heading: 'situation.no-entry',
+    sentences: ['situation.no-entry.1', 'situation.no-entry.2'],
   },
   busy: { status: 503, heading: 'situation.busy', sentences: ['situation.busy.1'] },
   failed: { status: 500, heading: 'situation.failed', sentences: ['situation.failed.1'] },

@@ -47,6 +47,9 @@ const OURS = [
   'code_challenge', 'code_challenge_method', 'request', 'request_uri',
 ]; // biome-ignore format: one list
 
+/** What stands behind `/login/` already. */
+const RESERVED = ['code', 'passkey'];
+
 /** What the judgement needs to know of the rest. */
 interface Surroundings {
   readonly issuer: string;
@@ -67,6 +70,7 @@ export function judgeThirdParties(
     if (!/^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/.test(options.id)) {
       faults.push(`${at}.id must be 1 to 32 lowercase letters, digits and hyphens`);
     }
+    if (RESERVED.includes(options.id)) faults.push(`${at}.id: ${options.id} is the name of a page here`);
     if (judged.has(options.id)) faults.push(`${at}.id stands there twice`);
     judged.set(options.id, judge(options, at, { issuer, scopes }, faults));
   }

@@ -27,6 +27,7 @@ export const english = {
   'consent.includes': 'Includes: {sentences}',
   'consent.keeps': 'It keeps what you allowed before: {sentences}.',
   'consent.known': 'You have allowed this before.',
+  'consent.third-party': 'At {provider}, this server will ask for {rights}.',
   'consent.choose': 'Switch off what you do not want to allow.',
   'consent.workspace': 'Workspace',
   'consent.choose-workspace': 'Choose a workspace',
@@ -146,6 +147,9 @@ export const english = {
   'situation.spent-link.1':
     'It works once and not for ever. It was used already, has expired, or was not copied whole.',
   'situation.spent-link.2': 'Ask whoever runs this server for a new one.',
+  'situation.no-entry': 'You cannot sign in here',
+  'situation.no-entry.1': 'You signed in elsewhere, but that account is not one that may come in here.',
+  'situation.no-entry.2': 'Use another account, or ask whoever runs this server.',
   'situation.busy': 'This server is busy',
   'situation.busy.1': 'It cannot answer just now. Nothing was changed. Try again in a few seconds.',
   'situation.failed': 'Something went wrong on our side',

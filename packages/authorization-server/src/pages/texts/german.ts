@@ -28,6 +28,7 @@ export const german: Texts = {
   'consent.includes': 'Enthält: {sentences}',
   'consent.keeps': 'Was Sie bisher erlaubt haben, bleibt: {sentences}.',
   'consent.known': 'Das haben Sie schon einmal erlaubt.',
+  'consent.third-party': 'Bei {provider} bittet dieser Server um {rights}.',
   'consent.choose': 'Schalten Sie aus, was Sie nicht erlauben möchten.',
   'consent.workspace': 'Arbeitsbereich',
   'consent.choose-workspace': 'Wählen Sie einen Arbeitsbereich',
@@ -154,6 +155,9 @@ export const german: Texts = {
   'situation.spent-link.1':
     'Er gilt einmal und nicht für immer. Er wurde schon benutzt, ist abgelaufen oder wurde nicht ganz kopiert.',
   'situation.spent-link.2': 'Bitten Sie die Betreiber dieses Servers um einen neuen.',
+  'situation.no-entry': 'Sie können sich hier nicht anmelden',
+  'situation.no-entry.1': 'Sie haben sich anderswo angemeldet, aber dieses Konto darf hier nicht herein.',
+  'situation.no-entry.2': 'Nehmen Sie ein anderes Konto, oder fragen Sie, wer diesen Server betreibt.',
   'situation.busy': 'Dieser Server ist gerade überlastet',
   'situation.busy.1':
     'Er kann im Augenblick nicht antworten. Es wurde nichts geändert. Versuchen Sie es in ein paar Sekunden wieder.',

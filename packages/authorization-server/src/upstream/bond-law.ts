@@ -1,0 +1,48 @@
+/** The law of bonds: what has to be known of the third party before something that rests on it is honoured. */
+import type { BondEnd, BondRecord } from '../ports/index.ts';
+
+/** What a bond needs now. */
+export type Need =
+  /** Nothing: it is known to be alive. */
+  | { readonly do: 'honour'; readonly until: number }
+  /** It has ended, or ends now. */
+  | { readonly do: 'end'; readonly reason: BondEnd }
+  /** Its token has expired: nothing is honoured before it is renewed. */
+  | { readonly do: 'renew' }
+  /** Its token is about to expire. If it cannot be renewed now, it may be soon. */
+  | { readonly do: 'renew-ahead' }
+  /** When it was last known to be alive is too long ago. */
+  | { readonly do: 'ask' };
+
+/**
+ * The server MUST validate the third-party token status before honouring an issued token, and handle expiry and renewal.
+ * @param noticedWithin seconds for which what is known is good enough
+ * @see seed 4.5(3)
+ */
+export function needOf(
+  bond: Pick<BondRecord, 'endedAt' | 'endReason' | 'expiresAt' | 'isRenewable' | 'renewFrom' | 'checkedAt'>,
+  now: number,
+  noticedWithin: number,
+): Need {
+  const { endedAt, endReason, expiresAt, isRenewable, renewFrom, checkedAt } = bond;
+  if (endedAt !== null) return { do: 'end', reason: endReason ?? 'ended-here' };
+  if (expiresAt !== null && expiresAt <= now) {
+    return isRenewable ? { do: 'renew' } : { do: 'end', reason: 'expired-there' };
+  }
+  if (renewFrom !== null && renewFrom <= now) return { do: 'renew-ahead' };
+  if (checkedAt + noticedWithin <= now) return { do: 'ask' };
+  const ends = [checkedAt + noticedWithin, renewFrom, expiresAt].filter((one) => one !== null);
+  return { do: 'honour', until: Math.min(...ends) };
+}
+
+/**
+ * Epoch seconds after which a token of ours that rests on a bond may not live: ours MUST NOT outlive what it rests on. What is
+ * renewed lives on.
+ * @see seed 4.5(3)
+ */
+export function lastsUntil({
+  expiresAt,
+  isRenewable,
+}: Pick<BondRecord, 'expiresAt' | 'isRenewable'>): number {
+  return isRenewable || expiresAt === null ? Number.MAX_SAFE_INTEGER : expiresAt;
+}

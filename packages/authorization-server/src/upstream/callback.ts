@@ -1,0 +1,197 @@
+/** Coming back from a third party: the browser, the state and the answer are judged, and whoever it is goes on where they left. */
+import { OAuthError, type Parameters, readParameters, unavailable } from '@portcullis/protocol';
+import { type Approval, advance, refuseFlow } from '../authorize/advance.ts';
+import { type FlowUnderWay, findFlow } from '../authorize/flows.ts';
+import type { Rooms } from '../authorize/rooms.ts';
+import { respondRedirect } from '../pages/respond.ts';
+import { type HomePage, homePaths } from '../pages/tabs.ts';
+import type { AccountRecord, DepartureRecord } from '../ports/index.ts';
+import type { Peer, Route } from '../routes.ts';
+import { readFault, type ThirdPartyFault } from './fault.ts';
+import { isAdmitted } from './person.ts';
+import { carriedScopes, type ThirdParty } from './third-party.ts';
+import type { Arrival } from './upstream.ts';
+import type { DepartureSecrets } from './wire.ts';
+
+/** An answer of the third party in the browser that left for it. */
+interface Return {
+  readonly request: Request;
+  readonly peer: Peer;
+  readonly parameters: Parameters;
+  readonly state: string;
+  readonly thirdParty: ThirdParty;
+  readonly departure: DepartureRecord;
+}
+
+/** Each third party answers at an address of its own. */
+export function createCallbacks(rooms: Rooms): readonly Route[] {
+  return [...rooms.configuration.thirdParties.values()].map((thirdParty) =>
+    rooms.edge.route('GET', `/callback/${thirdParty.id}`, (request, peer) =>
+      receive(rooms, request, peer, thirdParty),
+    ),
+  );
+}
+
+async function receive(
+  rooms: Rooms,
+  request: Request,
+  peer: Peer,
+  thirdParty: ThirdParty,
+): Promise<Response> {
+  const { departures } = rooms.upstream;
+  const endpoint = `/callback/${thirdParty.id}`;
+  const parameters = readParameters(new URL(request.url).searchParams);
+  const state = parameters.one('state');
+  if (state === undefined) return rooms.edge.refuse(endpoint, 'gone');
+  const departure = await departures.find(request, thirdParty, state);
+  if (departure === 'unknown') return rooms.edge.refuse(endpoint, 'gone');
+  // Whoever did not leave here was led here by somebody else: nothing of it is used.
+  if (typeof departure === 'string') return rooms.edge.refuse(endpoint, departure);
+  const response = await goOn(rooms, { request, peer, parameters, state, thirdParty, departure });
+  response.headers.append('set-cookie', departures.forget(departure));
+  return response;
+}
+
+async function goOn(rooms: Rooms, back: Return): Promise<Response> {
+  const { departure, thirdParty } = back;
+  const endpoint = `/callback/${thirdParty.id}`;
+  // The client and its redirect URI are judged before anything is spent, and again before the last hop.
+  const flow = await findWaiting(rooms, back);
+  if (flow !== null && 'missing' in flow) return rooms.edge.refuse(endpoint, flow.missing);
+  const secrets = await rooms.upstream.departures.take(departure);
+  if (secrets === null) return rooms.edge.refuse(endpoint, 'gone');
+  try {
+    const arrival = await redeem(rooms, back, secrets);
+    return await arrive(rooms, back, arrival);
+  } catch (error) {
+    return refuse(rooms, back, flow, error);
+  }
+}
+
+async function findWaiting(rooms: Rooms, { request, departure }: Return) {
+  if (departure.transactionId === null) return null;
+  const named = new URLSearchParams({ flow: departure.transactionId });
+  return findFlow(rooms, request, readParameters(named));
+}
+
+async function redeem(
+  rooms: Rooms,
+  { request, thirdParty, departure, state }: Return,
+  secrets: DepartureSecrets,
+): Promise<Arrival> {
+  const wire = rooms.upstream.wireOf(thirdParty);
+  const answer = new URL(request.url).searchParams;
+  return { thirdParty, ...(await wire.redeem(answer, departure.approved, state, secrets)) };
+}
+
+/** Somebody is there, proven by the third party. */
+async function arrive(rooms: Rooms, back: Return, arrival: Arrival): Promise<Response> {
+  const { configuration, sessions, upstream } = rooms;
+  const { request, peer, departure, thirdParty } = back;
+  const account = await admit(rooms, arrival);
+  const flow = await findWaiting(rooms, back).catch(async (error: unknown) => {
+    await upstream.discard(account.id, arrival);
+    throw error;
+  });
+  if (flow !== null && 'missing' in flow) {
+    await upstream.discard(account.id, arrival);
+    return rooms.edge.refuse(`/callback/${thirdParty.id}`, flow.missing);
+  }
+  const cookie = await sessions.open(request, peer, account.id);
+  configuration.events({ type: 'account.signed-in', accountId: account.id, thirdParty: thirdParty.id });
+  if (flow === null) {
+    // They only wanted to say who they are: what came with it is given back.
+    await upstream.discard(account.id, arrival);
+    return respondRedirect(homePaths[pageOf(departure)], [cookie]);
+  }
+  return finish(rooms, back, { flow, account, arrival, cookie });
+}
+
+/** @throws OAuthError `access_denied` for whoever may not come in */
+async function admit(rooms: Rooms, arrival: Arrival): Promise<AccountRecord> {
+  const { thirdParty, person } = arrival;
+  const account = await rooms.upstream.people.resolve(person, thirdParty);
+  if (isAdmitted(thirdParty.people, person) && account.disabledAt === null) return account;
+  await rooms.upstream.discard(account.id, arrival);
+  throw new OAuthError('access_denied', 'This person may not sign in here.', {
+    reason: account.disabledAt === null ? 'not among the people who may sign in' : 'the account is disabled',
+  });
+}
+
+interface Arrived {
+  readonly flow: FlowUnderWay;
+  readonly account: AccountRecord;
+  readonly arrival: Arrival;
+  /** Of the session that was opened. */
+  readonly cookie: string;
+}
+
+async function finish(
+  rooms: Rooms,
+  { departure }: Return,
+  { flow, account, arrival, cookie }: Arrived,
+): Promise<Response> {
+  const bond = await rooms.upstream.bind(flow.transaction.id, account.id, arrival);
+  if (bond === null) return rooms.edge.refuse('/callback', 'gone');
+  const transaction = { ...flow.transaction, accountId: account.id, bond };
+  const approval = await approvalOf(rooms, flow, departure, account, arrival);
+  return advance(rooms, { ...flow, transaction, subject: account.id, approval }, [cookie]);
+}
+
+/**
+ * What was allowed before leaving, as far as what came back carries it. An answer is of whoever gave it: when somebody else
+ * came back, or there is a workspace to choose, the person is asked now that they are known.
+ */
+async function approvalOf(
+  rooms: Rooms,
+  { transaction }: FlowUnderWay,
+  { accountId, approved, workspace }: DepartureRecord,
+  account: AccountRecord,
+  { thirdParty, given }: Arrival,
+): Promise<Approval | null> {
+  if (accountId !== null && accountId !== account.id) return null;
+  const [resource = ''] = transaction.resources;
+  if (accountId === null && (await rooms.configuration.workspaces(account.id, resource)).length > 0)
+    return null;
+  const scopes = carriedScopes(thirdParty, approved, given.scopes);
+  if (scopes.length === 0 && approved.length > 0) {
+    throw new OAuthError('access_denied', 'The third party was not allowed what the scopes asked for need.');
+  }
+  return { scopes, workspace, by: 'answer' };
+}
+
+function pageOf({ page }: DepartureRecord): HomePage {
+  return page !== null && Object.hasOwn(homePaths, page) ? (page as HomePage) : 'connections';
+}
+
+/** What went wrong goes to the client by redirect, in our words and never in theirs; who waits for no client reads a page. */
+async function refuse(
+  rooms: Rooms,
+  { thirdParty }: Return,
+  flow: FlowUnderWay | null,
+  cause: unknown,
+): Promise<Response> {
+  const error = cause instanceof OAuthError ? cause : explain(readFault(cause));
+  rooms.configuration.events({
+    type: 'third-party.refused',
+    thirdParty: thirdParty.id,
+    reason: error.reason ?? error.description,
+    ...(flow !== null && { flowId: flow.transaction.id, clientId: flow.client.id }),
+  });
+  if (flow !== null && error.code !== 'invalid_request') return refuseFlow(rooms, flow, error);
+  if (error.status >= 500 || error.code === 'invalid_request') throw error;
+  return rooms.edge.refuse(`/callback/${thirdParty.id}`, 'no-entry');
+}
+
+/** @see OAuth 2.1 draft 13 §4.1.2.1 */
+function explain({ kind, code, message, retryAfter }: ThirdPartyFault): OAuthError {
+  if (code === 'access_denied') {
+    return new OAuthError('access_denied', 'The person declined at the third party.', { reason: message });
+  }
+  if (kind === 'outage' || code === 'temporarily_unavailable' || code === 'server_error') {
+    return unavailable(message, retryAfter ?? 30);
+  }
+  return new OAuthError('server_error', 'Signing in at the third party did not succeed. Try again.', {
+    reason: message,
+  });
+}

@@ -1,0 +1,104 @@
+/** Leaving for a third party: everything that must come back is noted before the browser goes, and bound to that browser. */
+import { type Scopes, unavailable } from '@portcullis/protocol';
+import type { Configuration } from '../configuration.ts';
+import { type Cookie, defineCookie } from '../pages/cookies.ts';
+import { respondRedirect } from '../pages/respond.ts';
+import type { DepartureRecord } from '../ports/index.ts';
+import { hashSecret, matchesSecret, newSecret } from '../secrets.ts';
+import { readFault } from './fault.ts';
+import type { ThirdParty } from './third-party.ts';
+import type { Vault } from './vault.ts';
+import type { DepartureSecrets, Wire } from './wire.ts';
+
+/** What somebody leaves for, and comes back to. */
+export interface Leave {
+  /** A transaction, or else a page of their own account. */
+  readonly transactionId: string | null;
+  readonly page: string | null;
+  /** Who is signed in here; `null` when nobody is. */
+  readonly accountId: string | null;
+  /** What they allowed. */
+  readonly approved: Scopes;
+  readonly workspace: string | null;
+  /** Whether they have to show anew who they are, signed in there or not. */
+  readonly isFresh: boolean;
+  /** Epoch seconds after which nobody waits for them any more. */
+  readonly until: number;
+}
+
+export interface Departures {
+  /**
+   * Sends the browser to a third party, with state, PKCE and nonce of their own and a cookie that is set only now.
+   * @throws OAuthError `temporarily_unavailable` when the third party cannot be found
+   */
+  leave(thirdParty: ThirdParty, errand: Leave, cookies?: readonly string[]): Promise<Response>;
+  /** The departure that a `state` stands for, and whether this browser made it. */
+  find(request: Request, thirdParty: ThirdParty, state: string): Promise<FoundDeparture>;
+  /** Takes it, once. */
+  take(departure: DepartureRecord): Promise<DepartureSecrets | null>;
+  /** The `Set-Cookie` value by which the browser forgets it. */
+  forget(departure: DepartureRecord): string;
+}
+
+export type FoundDeparture = DepartureRecord | 'unknown' | 'no-cookie' | 'other-browser';
+
+/** Seconds for which somebody is expected back. Servers keep state for about ten minutes. @see MCP security best practices */
+const PATIENCE = 600;
+
+export function createDepartures(
+  { store, issuer, clock, events }: Configuration,
+  vault: Vault,
+  wireOf: (thirdParty: ThirdParty) => Wire,
+): Departures {
+  /** Several tabs may be on the way at once, so each departure has a cookie of its own. */
+  const cookieOf = (stateHash: string): Cookie => defineCookie(issuer, `departure-${stateHash.slice(0, 8)}`);
+  return {
+    async leave(thirdParty, { until, isFresh, ...errand }, cookies = []) {
+      const [state, browser] = [newSecret(), newSecret()];
+      const secrets: DepartureSecrets = { verifier: newSecret(), nonce: newSecret() };
+      const location = await wireOf(thirdParty)
+        .authorizationUrl(errand.approved, isFresh, state, secrets)
+        .catch((error: unknown) => {
+          const { message, retryAfter } = readFault(error);
+          events({ type: 'third-party.failed', thirdParty: thirdParty.id, reason: message });
+          throw unavailable(`${thirdParty.id}: ${message}`, retryAfter ?? 30);
+        });
+      const stateHash = hashSecret(state);
+      const { envelope } = await vault.seal(secrets, placeOf(stateHash));
+      const now = clock();
+      const expiresAt = Math.min(now + PATIENCE, until);
+      await store.saveDeparture({
+        ...errand,
+        stateHash,
+        browserHash: hashSecret(browser),
+        thirdParty: thirdParty.id,
+        sealedSecrets: envelope,
+        expiresAt,
+      });
+      events({
+        type: 'third-party.left',
+        thirdParty: thirdParty.id,
+        ...(errand.transactionId !== null && { flowId: errand.transactionId }),
+      });
+      return respondRedirect(location, [...cookies, cookieOf(stateHash).write(browser, expiresAt - now)]);
+    },
+    async find(request, thirdParty, state) {
+      const departure = await store.findDeparture(hashSecret(state), clock());
+      // An answer at the address of another third party MUST NOT be taken for this one's. @see RFC 9700 §4.4.2.2
+      if (departure === null || departure.thirdParty !== thirdParty.id) return 'unknown';
+      const cookie = cookieOf(departure.stateHash).read(request);
+      if (cookie === null) return 'no-cookie';
+      return matchesSecret(cookie, departure.browserHash) ? departure : 'other-browser';
+    },
+    async take({ stateHash, sealedSecrets }) {
+      const secrets = await vault.unseal<DepartureSecrets>(sealedSecrets, placeOf(stateHash));
+      // Point of no return: the state is spent.
+      return (await store.takeDeparture(stateHash, clock())) ? secrets : null;
+    },
+    forget: ({ stateHash }) => cookieOf(stateHash).clear(),
+  };
+}
+
+function placeOf(stateHash: string): string {
+  return `departure ${stateHash}`;
+}

@@ -1,0 +1,91 @@
+/** What can go wrong with a third party: it is away, it says no, or it answers what it must not. */
+import { OutboundError } from '@portcullis/http/outbound';
+import * as oauth from 'oauth4webapi';
+
+export type FaultKind =
+  /** Nobody answers, or only to say that it cannot answer now. It may be asked again later, and nothing follows from it. */
+  | 'outage'
+  /** It answers with an OAuth error. */
+  | 'refused'
+  /** Its answer is none that it may give: the wrong issuer, nonce, key or form. */
+  | 'misbehaved';
+
+/** Ends a conversation with a third party. The message is for the operator's log: it never holds a token or a text of theirs. */
+export class ThirdPartyFault extends Error {
+  override readonly name: string = 'ThirdPartyFault';
+  readonly kind: FaultKind;
+  /** Their error code, when it is well-formed. */
+  readonly code: string | null;
+  /** Seconds after which they may be asked again; `null` when they did not say. */
+  readonly retryAfter: number | null;
+  /** Whether they may have done what was asked although their answer never came. */
+  readonly isLost: boolean;
+
+  constructor(
+    kind: FaultKind,
+    message: string,
+    more: { readonly code?: string; readonly retryAfter?: number | null; readonly isLost?: boolean } = {},
+  ) {
+    super(message);
+    this.kind = kind;
+    this.code = more.code ?? null;
+    this.retryAfter = more.retryAfter ?? null;
+    this.isLost = more.isLost ?? false;
+  }
+}
+
+/** The longest that a third party may make this server wait. Seconds. */
+const LONGEST_WAIT = 300;
+
+/** An answer that says that there is none now. @see RFC 9110 §15.6, RFC 6585 §4 */
+export function checkAway(response: Response, now: number): void {
+  const { status, headers } = response;
+  const isLimited = status === 429 || (status === 403 && headers.get('x-ratelimit-remaining') === '0');
+  if (status < 500 && status !== 408 && !isLimited) return;
+  throw new ThirdPartyFault('outage', `it answered with status ${status}`, {
+    retryAfter: readRetryAfter(headers, now),
+  });
+}
+
+/** Seconds, or a date. @see RFC 9110 §10.2.3 */
+function readRetryAfter(headers: Headers, now: number): number | null {
+  const text = headers.get('retry-after') ?? '';
+  const seconds = /^\d{1,9}$/.test(text) ? Number(text) : Math.ceil(Date.parse(text) / 1000) - now;
+  return Number.isNaN(seconds) ? null : Math.min(LONGEST_WAIT, Math.max(1, seconds));
+}
+
+/** Whatever was thrown, as what it means. */
+export function readFault(error: unknown): ThirdPartyFault {
+  if (error instanceof ThirdPartyFault) return error;
+  if (error instanceof OutboundError) return readOutboundFault(error);
+  if (error instanceof oauth.ResponseBodyError) return refused(error.error);
+  if (error instanceof oauth.AuthorizationResponseError) return refused(error.error);
+  if (error instanceof oauth.WWWAuthenticateChallengeError) {
+    return refused(error.cause.find(({ parameters }) => parameters.error !== undefined)?.parameters.error);
+  }
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  return new ThirdPartyFault('misbehaved', `its answer is not in order (${code})`);
+}
+
+/** What nobody has heard of cannot have been done. */
+const NEVER_SENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'];
+
+function readOutboundFault({ reason, cause }: OutboundError): ThirdPartyFault {
+  if (reason === 'address')
+    return new ThirdPartyFault('misbehaved', 'it leads to an address that is not contacted');
+  if (reason === 'size' || reason === 'encoding') {
+    return new ThirdPartyFault('misbehaved', `its answer is not taken (${reason})`, { isLost: true });
+  }
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  return new ThirdPartyFault('outage', `it does not answer (${reason})`, {
+    isLost: !NEVER_SENT.includes(code),
+  });
+}
+
+/** Codes are theirs to choose; what does not look like one is not repeated anywhere. */
+function refused(code: string | undefined): ThirdPartyFault {
+  const isCode = code !== undefined && /^[a-z_]{1,50}$/.test(code);
+  return isCode
+    ? new ThirdPartyFault('refused', `it answered ${code}`, { code })
+    : new ThirdPartyFault('refused', 'it answered with an error of its own');
+}

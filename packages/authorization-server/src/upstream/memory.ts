@@ -1,0 +1,21 @@
+/** What a process remembers for a while: so much and no more, and the oldest goes first. */
+
+export interface Memory<T> {
+  get(name: string): T | undefined;
+  set(name: string, value: T): void;
+}
+
+const MOST = 10_000;
+
+export function createMemory<T>(most: number = MOST): Memory<T> {
+  const values = new Map<string, T>();
+  return {
+    get: (name) => values.get(name),
+    set(name, value) {
+      values.delete(name);
+      values.set(name, value);
+      const [oldest] = values.keys();
+      if (values.size > most && oldest !== undefined) values.delete(oldest);
+    },
+  };
+}

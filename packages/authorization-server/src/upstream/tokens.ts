@@ -1,0 +1,32 @@
+/** What a third party gave: its tokens, and what they are good for. */
+import type { Scopes } from '@portcullis/protocol';
+
+/** Secrets of the third party. In this form they are only ever in memory. */
+export interface ThirdPartyTokens {
+  readonly accessToken: string;
+  readonly tokenType: string;
+  /** `null`: nothing renews the access token. */
+  readonly refreshToken: string | null;
+}
+
+export interface Given {
+  readonly tokens: ThirdPartyTokens;
+  readonly scopes: Scopes;
+  /** Seconds for which the access token lives; `null` when they did not say. */
+  readonly lifetime: number | null;
+}
+
+/** Seconds before its expiry from which an access token is renewed, and the part of its life that this is at most. */
+const AHEAD = { seconds: 60, part: 0.25 };
+
+/** The times of a bond, of what was given. */
+export function timesOf(
+  { tokens, lifetime }: Given,
+  now: number,
+): { readonly expiresAt: number | null; readonly isRenewable: boolean; readonly renewFrom: number | null } {
+  const isRenewable = tokens.refreshToken !== null;
+  if (lifetime === null) return { expiresAt: null, isRenewable, renewFrom: null };
+  const expiresAt = now + Math.floor(lifetime);
+  const ahead = Math.ceil(Math.min(AHEAD.seconds, lifetime * AHEAD.part));
+  return { expiresAt, isRenewable, renewFrom: isRenewable ? expiresAt - ahead : null };
+}

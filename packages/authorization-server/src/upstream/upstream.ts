@@ -1,0 +1,119 @@
+/** Third parties put together: who is on the way, who somebody is, what grants rest on, and how all of it ends. */
+import type { Configuration } from '../configuration.ts';
+import type { BondRecord } from '../ports/index.ts';
+import { newIdentifier } from '../secrets.ts';
+import { type Bonds, createBonds, noThirdParty } from './bonds.ts';
+import { createDepartures, type Departures } from './departure.ts';
+import { createFarewells } from './farewell.ts';
+import { createPeople, type People } from './people.ts';
+import type { ThirdPartyPerson } from './person.ts';
+import { placeOf } from './renewal.ts';
+import type { ThirdParty } from './third-party.ts';
+import { type Given, timesOf } from './tokens.ts';
+import { createVault } from './vault.ts';
+import { createWayOf, type WayOf } from './ways.ts';
+import { createWire, type Wire } from './wire.ts';
+
+/** Somebody who came back, with what the third party gave for them. */
+export interface Arrival {
+  readonly thirdParty: ThirdParty;
+  readonly person: ThirdPartyPerson;
+  readonly given: Given;
+}
+
+export interface Upstream {
+  readonly bonds: Bonds;
+  readonly departures: Departures;
+  readonly people: People;
+  readonly wayOf: WayOf;
+  readonly wireOf: (thirdParty: ThirdParty) => Wire;
+  /** Makes the bond of a transaction. @returns the grant that will rest on it; `null` when the transaction is gone */
+  bind(transactionId: string, accountId: string, arrival: Arrival): Promise<string | null>;
+  /** Gives back what nobody needs: its tokens are revoked at the third party. */
+  discard(accountId: string, arrival: Arrival): Promise<void>;
+  /** Says that grants may have ended. */
+  nudge(): void;
+  close(): Promise<void>;
+}
+
+/** Seconds after the last moment at which its code could be redeemed, when a bond without a grant is given up. */
+const ORPHANED_AFTER = 120;
+
+/** @throws ConfigurationError when the sealing key does not open what is sealed for third parties */
+export async function createUpstream(configuration: Configuration): Promise<Upstream> {
+  const { store, clock, events, lifetimes, thirdParties } = configuration;
+  const vault = createVault(configuration);
+  const wires = new Map([...thirdParties.values()].map((one) => [one.id, createWire(configuration, one)]));
+  const wireOf = (thirdParty: ThirdParty): Wire =>
+    wires.get(thirdParty.id) ?? createWire(configuration, thirdParty);
+  const people = createPeople(configuration);
+  // Bonds outlive the configuration that made them: without any there is nothing to watch over.
+  const isUsed = thirdParties.size > 0 || (await store.hasBonds());
+  if (isUsed) await vault.open();
+  const farewells = isUsed ? createFarewells(configuration, vault, wireOf) : null;
+
+  async function makeBond(accountId: string, { thirdParty, person, given }: Arrival): Promise<BondRecord> {
+    const grantId = newIdentifier('grant');
+    const { envelope, dataKeyId } = await vault.seal(given.tokens, placeOf(grantId));
+    const now = clock();
+    return {
+      grantId,
+      accountId,
+      thirdParty: thirdParty.id,
+      issuer: person.issuer,
+      subject: person.subject,
+      name: person.name,
+      sealedTokens: envelope,
+      dataKeyId,
+      scopes: given.scopes,
+      ...timesOf(given, now),
+      checkedAt: now,
+      version: 1,
+      leaseHolder: null,
+      leaseUntil: null,
+      createdAt: now,
+      endedAt: null,
+      endReason: null,
+      dueAt: now + lifetimes.transaction + lifetimes.code + ORPHANED_AFTER,
+      farewells: 0,
+    };
+  }
+
+  async function discard(accountId: string, arrival: Arrival): Promise<void> {
+    const bond = await makeBond(accountId, arrival);
+    const now = clock();
+    await store.saveEndedBond({ ...bond, endedAt: now, endReason: 'lapsed', dueAt: now });
+    events({ type: 'third-party.discarded', thirdParty: bond.thirdParty, accountId });
+  }
+
+  return {
+    bonds: isUsed ? createBonds(configuration, vault, wireOf) : unbonded,
+    departures: createDepartures(configuration, vault, wireOf),
+    people,
+    wayOf: createWayOf(configuration, people),
+    wireOf,
+    async bind(transactionId, accountId, arrival) {
+      const bond = await makeBond(accountId, arrival);
+      const about = { thirdParty: bond.thirdParty, accountId, grantId: bond.grantId, flowId: transactionId };
+      // Point of no return: the bond stands, and its grant will.
+      if (!(await store.bindTransaction(transactionId, bond))) {
+        await discard(accountId, arrival);
+        return null;
+      }
+      events({ type: 'bond.made', ...about });
+      return bond.grantId;
+    },
+    discard,
+    nudge: () => farewells?.nudge(),
+    close: async () => farewells?.close(),
+  };
+}
+
+/** No grant rests on anything but this server. */
+const unbonded: Bonds = {
+  isAlive: async () => true,
+  boundsOf: async (_grantId, scopes) => ({ until: Number.MAX_SAFE_INTEGER, scopes }),
+  tokenFor: async () => {
+    throw noThirdParty('the grant rests on none');
+  },
+};

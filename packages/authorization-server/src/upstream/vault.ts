@@ -1,0 +1,126 @@
+/** The vault: what belongs to third parties rests in envelopes under data keys, and those under the sealing key. */
+import { randomBytes } from 'node:crypto';
+import { unavailable } from '@portcullis/protocol';
+import { createFlights } from '../clients/remote/flights.ts';
+import { type Configuration, ConfigurationError } from '../configuration.ts';
+import { createSealer, type Sealer, SealingError } from '../keys/sealing.ts';
+import type { DataKeyRecord } from '../ports/index.ts';
+
+export interface Sealed {
+  readonly envelope: Uint8Array;
+  readonly dataKeyId: string;
+}
+
+export interface Vault {
+  /** Loads the data keys. @throws ConfigurationError when the sealing key does not open them */
+  open(): Promise<void>;
+  /** @param place what the envelope belongs to, and where alone it opens */
+  seal(content: object, place: string): Promise<Sealed>;
+  /** What was sealed. Its type is the sealer's claim. */
+  unseal<T>(envelope: Uint8Array, place: string): Promise<T>;
+  /** Makes the next data key when it is time, and removes those under which nothing is sealed any more. */
+  tend(): Promise<void>;
+}
+
+/** Seconds for which a data key seals. Replacing it costs nothing: what it sealed is renewed under the next one by and by. */
+const SEALS_FOR = 30 * 86_400;
+/** Every process has heard of a key of that age. Seconds. */
+const HEARD_AFTER = 86_400;
+/** Seconds after which a process looks for keys of others. */
+const LOOKS_EVERY = 3600;
+
+interface Keys {
+  /** Newest first; at least one. */
+  readonly records: readonly DataKeyRecord[];
+  readonly newestId: string;
+  readonly sealer: Sealer;
+  readonly lookedAt: number;
+}
+
+export function createVault(configuration: Configuration): Vault {
+  const { store, clock, sealingKey, previousSealingKeys, events } = configuration;
+  const master = createSealer(sealingKey, previousSealingKeys);
+  const flights = createFlights<Keys>();
+  let keys: Keys | null = null;
+
+  const load = (): Promise<Keys> =>
+    flights.join('load', async () => {
+      const found = await store.listDataKeys();
+      const records = found.length > 0 ? found : await add(null);
+      keys = openAll(records);
+      return keys;
+    });
+
+  /** A process that does not seal under the newest sealing key makes no keys: it is about to be replaced. */
+  async function add(after: string | null): Promise<readonly DataKeyRecord[]> {
+    const id = `data-key_${randomBytes(16).toString('base64url')}`;
+    const made = { id, sealedKey: master.seal(randomBytes(32), placeOf(id)), createdAt: clock() };
+    const records = await store.addDataKey(made, after);
+    if (records[0]?.id === id) events({ type: 'data-key.created', keyId: id });
+    return records;
+  }
+
+  function openAll(records: readonly DataKeyRecord[]): Keys {
+    const opened = records.map(({ id, sealedKey }) => master.unseal(sealedKey, placeOf(id)));
+    const [newest, ...older] = opened;
+    if (newest === undefined) throw new Error('the store keeps no data key');
+    return {
+      records,
+      newestId: records[0]?.id ?? '',
+      sealer: createSealer(newest, older),
+      lookedAt: clock(),
+    };
+  }
+
+  const current = async (): Promise<Keys> =>
+    keys === null || clock() - keys.lookedAt >= LOOKS_EVERY ? load() : keys;
+
+  return {
+    async open() {
+      try {
+        await load();
+      } catch (error) {
+        if (error instanceof SealingError) {
+          throw new ConfigurationError([
+            'sealingKey is not the key under which the data keys in this store were sealed: give that one back, or add it to previousSealingKeys',
+          ]);
+        }
+        throw error;
+      }
+    },
+    async seal(content, place) {
+      const { sealer, newestId } = await current().catch(explain);
+      return { envelope: sealer.seal(Buffer.from(JSON.stringify(content)), place), dataKeyId: newestId };
+    },
+    async unseal(envelope, place) {
+      try {
+        const { sealer } = await current();
+        return JSON.parse(sealer.unseal(envelope, place).toString());
+      } catch (error) {
+        if (!(error instanceof SealingError) || error.fault !== 'other-key') return explain(error);
+      }
+      // Another process has made a key since.
+      return JSON.parse((await load().catch(explain)).sealer.unseal(envelope, place).toString());
+    },
+    async tend() {
+      const { records } = await load();
+      const [newest] = records;
+      const isOurs = newest !== undefined && master.isOwn(newest.sealedKey);
+      if (isOurs && clock() - newest.createdAt >= SEALS_FOR) keys = openAll(await add(newest.id));
+      const removed = await store.removeUnusedDataKeys(clock() - HEARD_AFTER);
+      if (removed > 0) await load();
+    },
+  };
+}
+
+/** Where the envelope of a data key belongs. */
+export function placeOf(id: string): string {
+  return `data-key ${id}`;
+}
+
+/** What does not open is a matter for the operator, and no word of it for the client. */
+function explain(error: unknown): never {
+  if (error instanceof SealingError)
+    throw unavailable(`the vault does not open: ${error.message}`, 60, error);
+  throw error;
+}
