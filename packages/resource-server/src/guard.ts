@@ -1,7 +1,7 @@
 /** The guard: admits a request to a protected server, or answers it itself. */
 import type { Scopes } from '@portcullis/protocol';
 import { OAuthError } from '@portcullis/protocol/errors';
-import { type Answer, answerJson, challengeAnswer, refusalAnswer, type Scheme } from './answers.ts';
+import { type Answer, answerJson } from './answers.ts';
 import { checkCertificate } from './certificates.ts';
 import {
   type Configuration,
@@ -10,44 +10,15 @@ import {
   type ProtectedResource,
 } from './configuration.ts';
 import { createPossession } from './dpop/possession.ts';
+import type { Facts } from './facts.ts';
 import { createMetadataRoom, foreignMetadataAnswer } from './metadata.ts';
-import { neededScopes, type ReadBody, scopesAtOnce } from './needed-scopes.ts';
-import { type OriginPolicy, preflightAnswer } from './origins.ts';
-import type { Principal } from './principal.ts';
-import {
-  type Admitted,
-  checkLive,
-  createStandings,
-  NO_HEADERS,
-  type Standing,
-  standingOf,
-} from './standing.ts';
+import { neededScopes, scopesAtOnce } from './needed-scopes.ts';
+import { preflightAnswer } from './origins.ts';
+import { createRefusals, isPresent, pageHeaders } from './refusals.ts';
+import { type Admitted, checkLive, createStandings, type Standing, standingOf } from './standing.ts';
 import { findProtectedResource, hasQueryToken, isWithin, pathOf } from './target.ts';
 
-/** What a guard needs to know of a request. Adapters fill it from their framework's own. */
-export interface Facts {
-  readonly method: string;
-  /** The request target: a path with its query, or an absolute URL, whose origin is not believed. */
-  readonly url: string;
-  /** The `Authorization` field; every one of them when there are several. */
-  readonly authorization: string | readonly string[] | null | undefined;
-  readonly origin?: string | null | undefined;
-  readonly host?: string | null | undefined;
-  /** `Access-Control-Request-Method`: with an origin and OPTIONS it makes a preflight. */
-  readonly requestedMethod?: string | null | undefined;
-  /** The `DPoP` field; several joined by commas. */
-  readonly dpop?: string | null | undefined;
-  /** The socket that the request came by, for the certificate of its client. */
-  readonly socket?: unknown;
-  /** The `Client-Cert` field. */
-  readonly clientCertificate?: string | null | undefined;
-  /** Called at most once, only when operations have to be known, and only after the token was found good. */
-  readonly body?: ReadBody | undefined;
-  /** Scopes that this route needs beyond those of the resource. */
-  readonly scopes?: Scopes | undefined;
-  /** Whom this guard has admitted the same request for, before a route asked for more: its token is gone by then. */
-  readonly principal?: Principal | undefined;
-}
+export type { Facts } from './facts.ts';
 
 /** Either the request may pass, with headers for the application's response, or here is its answer. */
 export type Admission = Admitted | { readonly admitted: false; readonly answer: Answer };
@@ -207,112 +178,12 @@ function holdsAll(held: ReadonlySet<string>, needed: Scopes): boolean {
   return true;
 }
 
-/** How a guard says no, and tells the operator why. */
-function createRefusals({ resources, origins, events }: Configuration): {
-  challenge(resource: ProtectedResource, facts: Facts): Answer;
-  refuseStranger(facts: Facts): Answer | null;
-  refuse(error: unknown, facts: Facts): Answer;
-} {
-  const challenges = new Map(resources.map((resource) => [resource, challengeAnswer(resource.challenge)]));
-
-  function refuse(error: unknown, facts: Facts): Answer {
-    const resource = nearestResource(resources, facts.url);
-    if (!(error instanceof OAuthError)) {
-      const reason = 'the application or its scopesFor failed';
-      events({ type: 'request.failed', resource: resource.resource, reason, cause: error });
-      return withPageHeaders(FAILED, origins, facts);
-    }
-    const { status, code, reason = code } = error;
-    events({ type: 'request.refused', status, error: code, reason, resource: resource.resource });
-    return withPageHeaders(
-      refusalAnswer(error, resource.challenge, schemeOf(resource, facts)),
-      origins,
-      facts,
-    );
-  }
-
-  return {
-    refuse,
-    challenge(resource, facts) {
-      const answer = challenges.get(resource) ?? challengeAnswer(resource.challenge);
-      return withPageHeaders(answer, origins, facts);
-    },
-    // MUST answer 403 to an invalid Origin; without a challenge, since no token would change it.
-    refuseStranger({ origin, host }) {
-      const isForeignPage = isPresent(origin) && !origins.admits(origin);
-      if (!isForeignPage && (!isPresent(host) || origins.admitsHost(host))) return null;
-      const [error, answer] = isForeignPage ? STRANGE_ORIGIN : STRANGE_HOST;
-      events({
-        type: 'request.refused',
-        status: 403,
-        error,
-        reason: 'possible DNS rebinding',
-        resource: null,
-      });
-      return answer;
-    },
-  };
-}
-
-/** The scheme that the request tried, or the only one that would do. */
-function schemeOf({ challenge }: ProtectedResource, { authorization, principal }: Facts): Scheme {
-  if (challenge.proofAlgorithms === null) return 'Bearer';
-  if (principal !== undefined && standingOf(principal)?.binding?.key) return 'DPoP';
-  const field = typeof authorization === 'string' ? authorization : (authorization?.[0] ?? '');
-  return challenge.bearer && !/^\s*dpop(?:\s|$)/i.test(field) ? 'Bearer' : 'DPoP';
-}
-
-/** For the challenge of a refusal, also of one that came before the resource was known. */
-function nearestResource(resources: Configuration['resources'], url: string): ProtectedResource {
-  try {
-    return findProtectedResource(resources, pathOf(url)) ?? resources[0];
-  } catch {
-    return resources[0];
-  }
-}
-
 /** @see Fetch §3.3.2 */
 function isPreflight(facts: Facts): facts is Facts & { readonly origin: string } {
   return facts.method === 'OPTIONS' && isPresent(facts.requestedMethod) && isPresent(facts.origin);
 }
 
-function isPresent<Value>(value: Value | null | undefined): value is Value {
-  return value !== null && value !== undefined;
-}
-
-function pageHeaders(origins: OriginPolicy, { origin }: Facts): Readonly<Record<string, string>> {
-  return isPresent(origin) && origins.admits(origin) ? origins.headersFor(origin) : NO_HEADERS;
-}
-
-/** Lets the page that called read the answer. */
-function withPageHeaders(answer: Answer, origins: OriginPolicy, facts: Facts): Answer {
-  return isPresent(facts.origin)
-    ? { ...answer, headers: { ...answer.headers, ...pageHeaders(origins, facts) } }
-    : answer;
-}
-
-const STRANGE_ORIGIN: readonly [string, Answer] = [
-  'origin_not_allowed',
-  answerJson(403, {
-    error: 'origin_not_allowed',
-    error_description: 'Pages of this origin may not call this server. Its operator can allow them.',
-  }),
-];
-
-const STRANGE_HOST: readonly [string, Answer] = [
-  'host_not_allowed',
-  answerJson(403, {
-    error: 'host_not_allowed',
-    error_description: 'This server does not answer to this Host. Its operator can allow it.',
-  }),
-];
-
 const NOT_FOUND: Answer = answerJson(404, {
   error: 'not_found',
   error_description: 'No protected resource stands at this path.',
-});
-
-const FAILED: Answer = answerJson(500, {
-  error: 'server_error',
-  error_description: 'The request failed here. It is not your fault; tell the operator.',
 });
