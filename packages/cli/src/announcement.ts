@@ -13,6 +13,8 @@ export type FirstAccount =
 
 export interface Announced {
   readonly version: string;
+  /** How a person calls this program. */
+  readonly command: string;
   /** The public origin, as configured. */
   readonly url: string;
   /** Where it really listens. */
@@ -50,17 +52,17 @@ export function announce(started: Announced, styled: boolean): string {
     ]),
     '',
     bold('First account'),
-    ...accountLines(started.firstAccount).map((line) => `  ${line}`),
+    ...accountLines(started).map((line) => `  ${line}`),
     '',
     bold('Connect a client'),
-    ...rows(waysIn(first?.url ?? url)),
+    ...rows(waysIn(started.command, first?.url ?? url)),
     '',
     `ready ${url}`,
     '',
   ].join('\n');
 }
 
-function accountLines(account: FirstAccount): readonly string[] {
+function accountLines({ firstAccount: account, command }: Announced): readonly string[] {
   switch (account.state) {
     case 'awaited':
       return ['There is none yet. This link makes it, once:', account.link];
@@ -71,15 +73,15 @@ function accountLines(account: FirstAccount): readonly string[] {
     case 'there already':
       return [
         'There is one. Its owner signs in when a client asks for access.',
-        `It was there before, so ${account.unused} change nothing: portcullis users reset makes another password.`,
+        `It was there before, so ${account.unused} change nothing. For another password: ${command} users reset <email>`,
       ];
   }
 }
 
-function waysIn(server: string): readonly Row[] {
+function waysIn(command: string, server: string): readonly Row[] {
   return [
-    ['by hand', `portcullis tools ${server}`],
-    ['stdio hosts', `portcullis connect ${server}   (or: npx mcp-remote ${server})`],
+    ['by hand', `${command} tools ${server}`],
+    ['stdio hosts', `${command} connect ${server}   (or: npx mcp-remote ${server})`],
     ['Inspector', `npx @modelcontextprotocol/inspector   (transport: Streamable HTTP, URL: ${server})`],
     ['SDK', `const { fetch } = createNodeClient({ serverUrl: '${server}' })   (of @portcullis/client/node)`],
     ['', `new StreamableHTTPClientTransport(new URL('${server}'), { fetch })`],

@@ -52,6 +52,8 @@ const surroundings: Surroundings = {
   complain: (line) => process.stderr.write(`portcullis: ${line}\n`),
   styled: process.stdout.isTTY && process.stdout.hasColors(),
   version: manifest.version,
+  // Run from its sources it is a script of the clone; built, a command of whoever installed it.
+  command: import.meta.url.endsWith('.ts') ? 'npm run portcullis --' : 'npx portcullis',
 };
 
 const program = new Command('portcullis')

@@ -65,6 +65,7 @@ export async function start(prepared: Prepared, surroundings: Surroundings): Pro
   const text = announce(
     {
       version: surroundings.version,
+      command: surroundings.command,
       url: new URL(issuer).origin,
       address: `${settings.host}, port ${door.port}`,
       servers: composition.servers,

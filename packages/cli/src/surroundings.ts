@@ -13,4 +13,6 @@ export interface Surroundings {
   /** Whether a terminal that shows colours is there to see it. */
   readonly styled: boolean;
   readonly version: string;
+  /** How whoever started it calls it again. */
+  readonly command: string;
 }

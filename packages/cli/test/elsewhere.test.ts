@@ -108,7 +108,7 @@ describe('for two servers elsewhere', () => {
       `${greeter}  (Greeter)`,
       `${files}  (Files)`,
       `${issuer}/connections`,
-      `portcullis connect ${greeter}`,
+      `npm run portcullis -- connect ${greeter}`,
     ]) {
       expect(announced()).toContain(text);
     }

@@ -209,6 +209,7 @@ export const table: Table = {
     shape: shape.listOf(word.scheme),
     otherwise: [],
     otherwiseText: 'none',
+    more: 'Cursor registers `cursor` beside an address on loopback, and does without. A redirect URI that is not allowed is left out of its registration as long as another remains.',
   },
   outbound: {
     what: 'how hosts are asked that clients name, for their documents and keys',
