@@ -1,4 +1,4 @@
-/** Slows the guessing of passwords down: failed sign-ins are counted per account, per address, and per both together. */
+/** Slows the guessing of passwords and codes down in one process: failures per account, per address, and per both together. */
 import { networkOf } from '@portcullis/protocol';
 
 /** After `free` failures a pause of `first` seconds, then twice as long each time, never longer than `longest`. */
@@ -33,7 +33,13 @@ export function pauseAfter(failures: number, limit: Limit): number {
 type Attempt =
   | { readonly kind: 'wait'; readonly seconds: number }
   /** It counts as failed until one of these is called. */
-  | { readonly kind: 'go'; succeeded(): void; withdrawn(): void };
+  | {
+      readonly kind: 'go';
+      /** Whether the same account succeeded from the same network before. */
+      readonly isKnown: boolean;
+      succeeded(): void;
+      withdrawn(): void;
+    };
 
 export interface Attempts {
   /** @param address the peer's, if the host of this server knows it */
@@ -75,8 +81,9 @@ export function createAttempts(clock: () => number): Attempts {
     begin(account, address) {
       const network = address === undefined ? '' : (networkOf(address) ?? address);
       const pair = touch(`pair ${network} ${account}`);
+      const isKnown = pair.known;
       const counted: [Counter, Limit][] = [[pair, LIMITS.pair]];
-      if (!pair.known) {
+      if (!isKnown) {
         counted.push([touch(`account ${account}`), LIMITS.account]);
         if (network !== '') counted.push([touch(`address ${network}`), LIMITS.address]);
       }
@@ -95,7 +102,7 @@ export function createAttempts(clock: () => number): Attempts {
         pair.failures = 0;
         pair.known = true;
       };
-      return { kind: 'go', succeeded, withdrawn };
+      return { kind: 'go', isKnown, succeeded, withdrawn };
     },
   };
 }

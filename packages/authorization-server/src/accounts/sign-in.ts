@@ -1,10 +1,9 @@
 /** Signing in by e-mail and password: the same answer and the same work whether or not the account exists. */
 import type { Configuration } from '../configuration.ts';
-import { createSharedTurns } from '../limits/shared-turns.ts';
 import type { AccountRecord } from '../ports/index.ts';
-import { createAttempts } from './attempts.ts';
 import { emailKey } from './email.ts';
 import type { Passwords } from './passwords.ts';
+import { createSharedAttempts } from './shared-attempts.ts';
 
 /** What became of a sign-in. */
 type SignIn =
@@ -19,9 +18,8 @@ export type SignInHand = (email: string, password: string, address: string | und
 
 /** @throws OAuthError `temporarily_unavailable` when too many sign in at once, or the store cannot answer. */
 export function createSignIn(configuration: Configuration, passwords: Passwords): SignInHand {
-  const { store, clock, events } = configuration;
-  const attempts = createAttempts(clock);
-  const turns = createSharedTurns(configuration);
+  const { store, events } = configuration;
+  const attempts = createSharedAttempts(configuration, 'sign-in');
 
   const check = async (key: string, password: string): Promise<AccountRecord | null> => {
     const account = await store.findAccountByEmail(key);
@@ -36,13 +34,8 @@ export function createSignIn(configuration: Configuration, passwords: Passwords)
   return async (email, password, address) => {
     // What is no address is looked up all the same: no account has the empty key.
     const key = emailKey(email) ?? '';
-    const attempt = attempts.begin(key, address);
+    const attempt = await attempts.begin(key, address);
     if (attempt.kind === 'wait') return attempt;
-    const wait = await turns.take(key, address);
-    if (wait > 0) {
-      attempt.withdrawn();
-      return { kind: 'wait', seconds: wait };
-    }
     let account: AccountRecord | null;
     try {
       account = await check(key, password);
@@ -52,6 +45,7 @@ export function createSignIn(configuration: Configuration, passwords: Passwords)
     }
     if (account === null) {
       events({ type: 'account.sign-in-refused' });
+      await attempt.failed();
       return { kind: 'refused' };
     }
     attempt.succeeded();

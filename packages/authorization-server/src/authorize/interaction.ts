@@ -1,11 +1,11 @@
 /** The part of the server that people meet: authorization requests, sign-in, consent, the first account. */
-import { createAttempts } from '../accounts/attempts.ts';
 import { createChangePassword } from '../accounts/change-password.ts';
 import { createFirstAccount } from '../accounts/first-account.ts';
 import { createPasskeys } from '../accounts/passkeys.ts';
 import { createPasswords } from '../accounts/passwords.ts';
 import { createSecondFactors } from '../accounts/second-factors.ts';
 import { createSessions } from '../accounts/sessions.ts';
+import { createSharedAttempts } from '../accounts/shared-attempts.ts';
 import { createSignIn } from '../accounts/sign-in.ts';
 import type { FindClient } from '../clients/find-client.ts';
 import type { Configuration } from '../configuration.ts';
@@ -94,7 +94,7 @@ export function createInteraction(
   const signIn = createSignIn(configuration, passwords);
   const changePassword = createChangePassword(configuration, passwords, signIn);
   const factors = createSecondFactors(configuration);
-  const attempts = createAttempts(configuration.clock);
+  const attempts = createSharedAttempts(configuration, 'code');
   const roomsIn = (language: Language): Rooms => {
     const frame = createFrame(mounting, language, configuration.brand.texts);
     return { ...shared, frame, edge: createPageEdge(configuration, frame) };

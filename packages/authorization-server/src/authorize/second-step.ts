@@ -1,8 +1,8 @@
 /** The second step of a sign-in: whoever has proven one factor is nobody yet, and has no session, until the code is right. */
 import { readForm } from '@portcullis/http';
 import type { Parameters } from '@portcullis/protocol';
-import type { Attempts } from '../accounts/attempts.ts';
 import type { SecondFactors } from '../accounts/second-factors.ts';
+import type { SharedAttempts } from '../accounts/shared-attempts.ts';
 import { codePage } from '../pages/codes.ts';
 import type { Frame } from '../pages/layout.ts';
 import { respondPage } from '../pages/respond.ts';
@@ -25,7 +25,7 @@ export interface SecondStep {
 
 interface SecondStepHands {
   readonly factors: SecondFactors;
-  readonly attempts: Attempts;
+  readonly attempts: SharedAttempts;
   /** Ends a sign-in that is complete. */
   readonly letIn: Welcome;
 }
@@ -73,10 +73,11 @@ export function createSecondStep(rooms: Rooms, { factors, attempts, letIn }: Sec
         return edge.refuse('/login/code', 'stale-form', { action });
       }
       const { account, until } = half;
-      const attempt = attempts.begin(account.id, peer.address);
+      const attempt = await attempts.begin(account.id, peer.address);
       if (attempt.kind === 'wait') return ask(errand, account, until, waitFor(frame, attempt.seconds));
       if (!(await factors.take(account, form.one('code') ?? ''))) {
         events({ type: 'account.sign-in-refused', accountId: account.id });
+        await attempt.failed();
         return ask(errand, account, until, wrong(frame));
       }
       attempt.succeeded();

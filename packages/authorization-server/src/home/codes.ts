@@ -1,7 +1,8 @@
 /** Codes from an app: switched on by a code of the app, switched off by a button. */
-import type { Attempts } from '../accounts/attempts.ts';
+
 import type { SecondFactors } from '../accounts/second-factors.ts';
 import type { Person } from '../accounts/sessions.ts';
+import type { SharedAttempts } from '../accounts/shared-attempts.ts';
 import type { Rooms } from '../authorize/rooms.ts';
 import { recoveryCodesPage, renewCodesPage, setUpCodesPage } from '../pages/codes.ts';
 import { type PageOptions, respondPage, respondRedirect } from '../pages/respond.ts';
@@ -11,7 +12,11 @@ import type { Route } from '../routes.ts';
 import { newsPath } from './news.ts';
 import { createSignedIn } from './signed-in.ts';
 
-export function createCodes(rooms: Rooms, factors: SecondFactors, attempts: Attempts): readonly Route[] {
+export function createCodes(
+  rooms: Rooms,
+  factors: SecondFactors,
+  attempts: SharedAttempts,
+): readonly Route[] {
   const { configuration, frame } = rooms;
   const { events } = configuration;
   const signedIn = createSignedIn(rooms, 'account', 'delicate');
@@ -47,7 +52,7 @@ export function createCodes(rooms: Rooms, factors: SecondFactors, attempts: Atte
 
     signedIn.form('/account/codes/recovery', async ({ person, parameters, peer }) => {
       const { account } = person;
-      const attempt = attempts.begin(account.id, peer.address);
+      const attempt = await attempts.begin(account.id, peer.address);
       if (attempt.kind === 'wait') {
         const time = waitInWords(attempt.seconds, frame.language);
         const headers = { 'retry-after': String(attempt.seconds) };
@@ -57,6 +62,7 @@ export function createCodes(rooms: Rooms, factors: SecondFactors, attempts: Atte
         });
       }
       if (!(await factors.take(account, parameters.one('code') ?? ''))) {
+        await attempt.failed();
         return askBeforeRenewing(person, frame.text('code.wrong'), { status: 400 });
       }
       attempt.succeeded();

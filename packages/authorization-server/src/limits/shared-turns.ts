@@ -11,18 +11,18 @@ export interface SharedTurns {
   take(account: string, address: string | undefined): Promise<number>;
 }
 
-export function createSharedTurns({
-  store,
-  limits,
-  clock,
-}: Pick<Configuration, 'store' | 'limits' | 'clock'>): SharedTurns {
+/** @param purpose says in the store what the turns are of */
+export function createSharedTurns(
+  { store, limits, clock }: Pick<Configuration, 'store' | 'limits' | 'clock'>,
+  purpose: string,
+): SharedTurns {
   if (limits === null) return { take: async () => 0 };
   const { burst, perMinute } = limits.signIns;
   const limit = { burst, interval: Math.max(1, Math.round(60 / perMinute)) };
   return {
     take: (account, address) => {
       const network = address === undefined ? '' : (networkOf(address) ?? '');
-      return store.takeTurn(hashSecret(`sign-in ${network} ${account}`), limit, clock());
+      return store.takeTurn(hashSecret(`${purpose} ${network} ${account}`), limit, clock());
     },
   };
 }

@@ -1,0 +1,70 @@
+/** Failures that processes count together: who succeeds costs the store nothing, who fails is counted there. */
+import type { Configuration } from '../configuration.ts';
+import { hashSecret } from '../secrets.ts';
+import type { Rate } from './buckets.ts';
+
+export interface SharedFailures {
+  /** Before a try: 0, or the seconds to wait. Then it has to be told how the try ended. */
+  begin(key: string): Promise<number>;
+  failed(key: string): Promise<void>;
+  succeeded(key: string): void;
+}
+
+/** What a process knows of a key that failed here and has not succeeded since. */
+interface Trouble {
+  /** Epoch seconds before which nothing is tried. */
+  until: number;
+  /** Tries under way whose failure is counted already. */
+  paid: number;
+}
+
+/** Keys in trouble; the one that came first goes first. */
+const MOST_KEYS = 20_000;
+
+/**
+ * A key without trouble is tried at once, and counted when that fails. One in trouble takes its turn before it is tried, so
+ * that of many processes no more try than the rate allows. While the store is away, nothing is counted here.
+ */
+export function createSharedFailures(
+  { store, clock }: Pick<Configuration, 'store' | 'clock'>,
+  purpose: string,
+  { burst, perMinute }: Rate,
+): SharedFailures {
+  const limit = { burst, interval: Math.max(1, Math.round(60 / perMinute)) };
+  const troubles = new Map<string, Trouble>();
+
+  async function takeTurn(key: string, trouble: Trouble): Promise<number> {
+    const turn = store.takeTurn(hashSecret(`${purpose} ${key}`), limit, clock());
+    const wait = await turn.catch(() => 0);
+    if (wait > 0) trouble.until = clock() + wait;
+    return wait;
+  }
+
+  function enter(key: string): Trouble {
+    const trouble = troubles.get(key) ?? { until: 0, paid: 0 };
+    const [first] = troubles.keys();
+    if (troubles.size >= MOST_KEYS && first !== undefined && !troubles.has(key)) troubles.delete(first);
+    troubles.set(key, trouble);
+    return trouble;
+  }
+
+  return {
+    async begin(key) {
+      const trouble = troubles.get(key);
+      if (trouble === undefined) return 0;
+      const pause = trouble.until - clock();
+      if (pause > 0) return pause;
+      const wait = await takeTurn(key, trouble);
+      if (wait === 0) trouble.paid += 1;
+      return wait;
+    },
+    async failed(key) {
+      const trouble = enter(key);
+      if (trouble.paid > 0) trouble.paid -= 1;
+      else await takeTurn(key, trouble);
+    },
+    succeeded(key) {
+      troubles.delete(key);
+    },
+  };
+}
