@@ -36,6 +36,12 @@ export {
   createAccountAdministration,
   type ListedAccount,
 } from './accounts/administer.ts';
+export {
+  type ConnectionAdministration,
+  createConnectionAdministration,
+  type ListedBond,
+  type ListedConnection,
+} from './accounts/administer-connections.ts';
 export { faultsOfFirstAccount } from './accounts/first-account.ts';
 export {
   type AdministeredClients,

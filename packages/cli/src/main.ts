@@ -8,6 +8,7 @@ import { defineCall } from './commands/call.ts';
 import { defineClients } from './commands/clients.ts';
 import { defineCompletion } from './commands/completion.ts';
 import { defineConnect } from './commands/connect.ts';
+import { defineConnections } from './commands/connections.ts';
 import { defineDoctor } from './commands/doctor.ts';
 import { defineEvents } from './commands/events.ts';
 import { defineKeys } from './commands/keys.ts';
@@ -26,6 +27,7 @@ const commands: readonly ((program: Command, surroundings: Surroundings) => void
   defineUp,
   defineUsers,
   defineClients,
+  defineConnections,
   defineKeys,
   defineEvents,
   defineMigrate,

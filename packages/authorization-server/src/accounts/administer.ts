@@ -16,7 +16,7 @@ export interface AccountLink {
 }
 
 /** What is told of an account. */
-export type ListedAccount = Pick<AccountRecord, 'id' | 'email' | 'createdAt' | 'disabledAt'>;
+export type ListedAccount = Pick<AccountRecord, 'id' | 'email' | 'emailKey' | 'createdAt' | 'disabledAt'>;
 
 /** All that it works with: it needs no running server. */
 export type AdministeredStore = Pick<Configuration, 'issuer' | 'store' | 'clock' | 'events'>;
@@ -24,12 +24,12 @@ export type AdministeredStore = Pick<Configuration, 'issuer' | 'store' | 'clock'
 export interface AccountAdministration {
   /** Makes an account and the link by which its owner chooses how to sign in. */
   add(email: string): Promise<AccountLink | { readonly refused: 'no-address' | 'exists' }>;
-  /** Accounts in the order of their addresses: those behind the address `after`, at most `limit`. */
+  /** Accounts in the order of their keys: those behind the address or `emailKey` `after`, at most `limit`. */
   list(after?: string, limit?: number): Promise<readonly ListedAccount[]>;
-  /** Ends an account's sessions, grants and tokens at once, and lets nobody in until it is enabled again. @returns `false` when there is none */
-  disable(email: string): Promise<boolean>;
+  /** Ends the sessions, grants and tokens of an account, by its address or identifier, and lets nobody in until it is enabled again. @returns `false` when there is none */
+  disable(account: string): Promise<boolean>;
   /** Lets its owner sign in again. What was ended stays ended. @returns `false` when there is none */
-  enable(email: string): Promise<boolean>;
+  enable(account: string): Promise<boolean>;
   /** A link by which the owner chooses anew how to sign in. When it is used, every session and every other way in ends. */
   reset(email: string): Promise<AccountLink | { readonly refused: 'unknown' | 'disabled' }>;
 }
@@ -40,10 +40,7 @@ export function createAccountAdministration({
   clock,
   events,
 }: AdministeredStore): AccountAdministration {
-  const find = async (email: string) => {
-    const key = emailKey(email);
-    return key === null ? null : store.findAccountByEmail(key);
-  };
+  const find = (named: string) => findNamedAccount(store, named);
   const makeLink = (accountId: string, purpose: AccountLinkRecord['purpose']) => {
     const token = newSecret();
     const createdAt = clock();
@@ -69,8 +66,9 @@ export function createAccountAdministration({
       return answer;
     },
     async list(after = '', limit = 100) {
-      const accounts = await store.listAccounts(emailKey(after) ?? '', limit);
-      return accounts.map(({ id, email, createdAt, disabledAt }) => ({ id, email, createdAt, disabledAt }));
+      // People of third parties have no address.
+      const accounts = await store.listAccounts(emailKey(after) ?? after, limit);
+      return accounts.map(({ passwordHash: _secret, ...account }) => account);
     },
     async disable(email) {
       const account = await find(email);
@@ -85,7 +83,8 @@ export function createAccountAdministration({
       return true;
     },
     async reset(email) {
-      const account = await find(email);
+      // Whoever has no address here signs in at a third party, and nowhere else.
+      const account = emailKey(email) === null ? null : await find(email);
       if (account === null) return { refused: 'unknown' };
       if (account.disabledAt !== null) return { refused: 'disabled' };
       const { record, answer } = makeLink(account.id, 'reset');
@@ -94,4 +93,17 @@ export function createAccountAdministration({
       return answer;
     },
   };
+}
+
+/** An account by its address, or by its identifier: people of third parties have no address here. */
+export async function findNamedAccount(
+  store: Configuration['store'],
+  named: string,
+): Promise<AccountRecord | null> {
+  if (named.startsWith('user_')) {
+    const account = await store.findAccount(named);
+    if (account !== null) return account;
+  }
+  const key = emailKey(named);
+  return key === null ? null : store.findAccountByEmail(key);
 }

@@ -9,6 +9,7 @@ import { administer, issuerOf } from '../administering.ts';
 import { resolveSettings } from '../settings/resolve.ts';
 import type { SettingName } from '../settings/settings.ts';
 import type { Surroundings } from '../surroundings.ts';
+import { cleanLine } from '../terminal/clean.ts';
 import { optionOf } from './setting-options.ts';
 
 /** What one of the commands does. It answers what to write. */
@@ -54,7 +55,7 @@ export function defineUsers(program: Command, surroundings: Surroundings): void 
       .command(name)
       .summary(summary)
       .description(`${summary[0]?.toUpperCase()}${summary.slice(1)}.`);
-    if (takes === 'email') command.argument('<email>', 'address of the account');
+    if (takes === 'email') command.argument('<email>', 'address of the account, or its identifier');
     for (const setting of SETTINGS) command.addOption(optionOf(setting));
     command.action(async () => {
       const flags: Readonly<Partial<Record<SettingName, string>>> = command.opts();
@@ -98,12 +99,14 @@ async function list(accounts: AccountAdministration): Promise<string> {
   let page = await accounts.list();
   while (page.length > 0) {
     lines.push(
-      ...page.map(
-        ({ email, createdAt, disabledAt }) =>
-          `${dayOf(createdAt)}  ${disabledAt === null ? 'enabled ' : 'disabled'}  ${email}\n`,
-      ),
+      ...page.map(({ id, email, emailKey, createdAt, disabledAt }) => {
+        // People of third parties have no address here by which they could be named.
+        const named = emailKey.includes('@') ? email : `${email}  ${id}`;
+        const state = disabledAt === null ? 'enabled ' : 'disabled';
+        return `${dayOf(createdAt)}  ${state}  ${cleanLine(named)}\n`;
+      }),
     );
-    page = await accounts.list(page.at(-1)?.email);
+    page = await accounts.list(page.at(-1)?.emailKey);
   }
   return lines.length === 0 ? 'There is no account yet.\n' : lines.join('');
 }

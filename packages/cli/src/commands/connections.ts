@@ -1,0 +1,126 @@
+/** `portcullis connections`: which apps act for whom, and what that rests on at third parties, in the hands of an administrator. */
+import {
+  type ConnectionAdministration,
+  createAccountAdministration,
+  createConnectionAdministration,
+  type ListedBond,
+  type ListedConnection,
+} from '@portcullis/authorization-server';
+import type { Command } from 'commander';
+import { administer, issuerOf, type Tools } from '../administering.ts';
+import { resolveSettings } from '../settings/resolve.ts';
+import type { SettingName } from '../settings/settings.ts';
+import type { Surroundings } from '../surroundings.ts';
+import { cleanJson, cleanLine } from '../terminal/clean.ts';
+import { optionOf } from './setting-options.ts';
+
+const NEEDED: readonly SettingName[] = ['config', 'database', 'publicUrl', 'port'];
+
+type Flags = Readonly<Partial<Record<SettingName, string>>> & {
+  readonly json?: true;
+  readonly all?: true;
+  readonly thirdParty?: string;
+};
+
+interface Task extends Tools {
+  readonly connections: ConnectionAdministration;
+  readonly issuer: string;
+  readonly flags: Flags;
+  readonly named: readonly string[];
+}
+
+/** What one of the commands does. It answers what to write. */
+type Act = (task: Task) => Promise<string>;
+
+export function defineConnections(program: Command, surroundings: Surroundings): void {
+  const group = program.command('connections').summary('list and end what apps may do for people');
+  const define = (name: string, description: string, act: Act) => {
+    const command = group.command(name).description(description);
+    for (const setting of NEEDED) command.addOption(optionOf(setting));
+    return command.action(() => perform(command, surroundings, act));
+  };
+  define('list', 'Lists which apps act for whom, and what that rests on at third parties.', list)
+    .argument('[account]', 'address or identifier of an account; all when left out')
+    .option('--third-party <id>', 'only those that rest on this third party')
+    .option('--json', 'as JSON');
+  define(
+    'end',
+    'Ends connections of an account at once. What third parties gave for them is given back there.',
+    end,
+  )
+    .argument('<account>', 'address or identifier of the account')
+    .argument('[connection]', 'identifier of the connection, as listed')
+    .option('--all', 'all of them');
+}
+
+async function perform(command: Command, surroundings: Surroundings, act: Act): Promise<void> {
+  const { environment, folder, write } = surroundings;
+  const flags: Flags = command.opts();
+  const settings = await resolveSettings({ flags: flags as never, environment, folder });
+  const issuer = issuerOf(settings);
+  const text = await administer(settings, folder, 'refuse', (tools) =>
+    act({ ...tools, connections: createConnectionAdministration(tools), issuer, flags, named: command.args }),
+  );
+  write(text);
+}
+
+async function list(task: Task): Promise<string> {
+  const { flags, connections, named } = task;
+  const [account] = named;
+  const lists = account === undefined ? await listAll(task) : [await connections.list(account)];
+  const found = lists.flatMap((one) => one ?? refuseAccount(account));
+  const wanted = found.filter(
+    ({ bond }) => flags.thirdParty === undefined || bond?.thirdParty === flags.thirdParty,
+  );
+  if (flags.json) return `${cleanJson(wanted)}\n`;
+  return wanted.length === 0 ? 'There is no connection.\n' : wanted.map(describe).join('');
+}
+
+/** Account by account, as many as there are. */
+async function listAll({ connections, ...hands }: Task): Promise<(readonly ListedConnection[] | null)[]> {
+  const accounts = createAccountAdministration(hands);
+  const lists: (readonly ListedConnection[] | null)[] = [];
+  let page = await accounts.list();
+  while (page.length > 0) {
+    for (const { id } of page) lists.push((await connections.list(id)) ?? []);
+    page = await accounts.list(page.at(-1)?.emailKey);
+  }
+  return lists;
+}
+
+function describe({ id, account, clientId, resources, scopes, lastUsedAt, bond }: ListedConnection): string {
+  const facts = [
+    ['of', `${account.email} ${account.id}`],
+    ['by', clientId],
+    ['on', `${resources.join(' ')}: ${scopes.join(' ')}`],
+    ...(bond === null ? [] : [['rests on', describeBond(bond)] as const]),
+  ] as const;
+  const lines = facts.map(([name, text]) => `  ${name.padEnd(10)}${cleanLine(text)}\n`);
+  return `${id}  used ${dayOf(lastUsedAt)}\n${lines.join('')}`;
+}
+
+function describeBond({ thirdParty, name, subject, scopes }: ListedBond): string {
+  return `${thirdParty}, as ${name ?? subject}${scopes.length > 0 ? `: ${scopes.join(' ')}` : ''}`;
+}
+
+async function end({ connections, flags, named }: Task): Promise<string> {
+  const [account = '', connection] = named;
+  if ((connection === undefined) === (flags.all === undefined)) {
+    throw new Error('Name one connection, as portcullis connections list does, or say --all');
+  }
+  const count = (await connections.end(account, connection ?? null)) ?? refuseAccount(account);
+  if (count === 0 && connection !== undefined) {
+    throw new Error(
+      `${cleanLine(account)} has no connection ${cleanLine(connection)}: it may have ended already`,
+    );
+  }
+  return `${count} ${count === 1 ? 'connection has' : 'connections have'} ended.\n`;
+}
+
+function refuseAccount(account: string | undefined): never {
+  throw new Error(`There is no account ${cleanLine(account ?? '')}`);
+}
+
+function dayOf(at: number): string {
+  return new Date(at * 1000).toISOString().slice(0, 10);
+}
