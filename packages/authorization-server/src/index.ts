@@ -129,9 +129,9 @@ export async function createAuthorizationServer(
   const keys = await loadKeyRing(configuration);
   upstream = await createUpstream(configuration);
   const accessTokens = createAccessTokens(keys);
-  const clients = createClients(configuration);
-  const { findClient, noteUse } = clients;
   const limits = createLimits(configuration);
+  const clients = createClients(configuration, limits);
+  const { findClient, noteUse } = clients;
   const authenticate = limits.limitAuthentication(clients.authenticate);
   const { bonds } = upstream;
   const isLive = chainLiveness(createIsLive(configuration), bonds);
@@ -148,7 +148,7 @@ export async function createAuthorizationServer(
       noteUse,
       isHttps,
     ),
-    ...clients.routes.map((route) => (route.path === '/register' ? limits.limitRegistration(route) : route)),
+    ...clients.routes,
     createRevocation(configuration, accessTokens, authenticate, refreshTokens),
     createIntrospection(configuration, accessTokens, authenticate, isLive, refreshTokens),
     createJwks(keys),

@@ -41,7 +41,7 @@ describe('an added client', () => {
     const t = await startServer();
     const added = await t.server.clients.add({ redirect_uris: [CALLBACK] });
     expect(added).toMatchObject({
-      client_id: expect.stringMatching(/^client_[A-Za-z0-9_-]{22}$/),
+      client_id: expect.stringMatching(/^client_[A-Za-z0-9_-]{25}$/),
       token_endpoint_auth_method: 'none',
     });
     expect(added).not.toHaveProperty('client_secret');

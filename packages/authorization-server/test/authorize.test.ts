@@ -3,7 +3,7 @@
 import { unavailable } from '@portcullis/protocol';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
-import { hashSecret } from '../src/secrets.ts';
+import { keyOf } from '../src/secrets.ts';
 import { CLIENTS, FILES, ISSUER, NOTES } from './server-under-test.ts';
 import {
   CHALLENGE,
@@ -508,5 +508,5 @@ describe('the endpoint itself', () => {
 
 /** The record of the code that a redirect carries. */
 async function foundCode(t: Scene, left: URL | null): Promise<unknown> {
-  return t.store.findCode(hashSecret(left?.searchParams.get('code') ?? ''));
+  return t.store.findCode(keyOf(left?.searchParams.get('code') ?? ''));
 }

@@ -111,7 +111,7 @@ describe('a headless mode', () => {
     });
     const answer = { challenge: consent, account: ACCOUNT, scopes: ['notes:read'] };
     const { left } = await t.visitor.open(await t.conclude('/headless/accept', answer));
-    expect(left?.href).toMatch(/^https:\/\/app\.example\/callback\?code=[\w-]{43}&state=xyz&iss=/);
+    expect(left?.href).toMatch(/^https:\/\/app\.example\/callback\?code=[\w-]{52}&state=xyz&iss=/);
     const token = await t.post('/token', {
       ...redemption(left?.searchParams.get('code') ?? '', VERIFIER, 'web'),
       client_secret: 'web-secret',

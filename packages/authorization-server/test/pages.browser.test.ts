@@ -143,7 +143,7 @@ describe('from the setup link to the app', () => {
     await page.click(allow);
     await page.waitForURL(`${redirect}?code=*`);
     expect(await page.title()).toBe('The app');
-    expect(callback.arrived.at(-1)).toMatch(/^\/callback\?code=[\w-]{43}&state=xyz&iss=/);
+    expect(callback.arrived.at(-1)).toMatch(/^\/callback\?code=[\w-]{52}&state=xyz&iss=/);
     expect(complaints).toEqual([]);
 
     await page.goBack();

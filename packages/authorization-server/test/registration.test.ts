@@ -31,7 +31,7 @@ describe('what a client gets', () => {
       'no-store',
     ]);
     expect(body).toEqual({
-      client_id: expect.stringMatching(/^client_[A-Za-z0-9_-]{22}$/),
+      client_id: expect.stringMatching(/^client_[A-Za-z0-9_-]{25}$/),
       client_id_issued_at: clock.now,
       registration_client_uri: `${ISSUER}/register/${body['client_id']}`,
       registration_access_token: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/),

@@ -13,7 +13,7 @@ import {
   createAuthorizationServer,
 } from '../src/index.ts';
 import type { AuthorizationStore } from '../src/ports/index.ts';
-import { hashSecret, newIdentifier, newSecret } from '../src/secrets.ts';
+import { hashSecret, keyOf, newIdentifier, newSecret, newTicket } from '../src/secrets.ts';
 
 export const ISSUER = 'https://as.example';
 export const NOTES = 'https://mcp.example/notes';
@@ -153,7 +153,7 @@ export async function startServer(
     send(path, { method: 'POST', headers, body: formOf(form) });
   const issueCode: ServerUnderTest['issueCode'] = async (wanted = {}) => {
     const issued: IssuedCode = {
-      code: newSecret(),
+      code: newTicket(),
       verifier: newSecret(),
       clientId: 'desktop',
       scopes: ['notes:read', 'notes:write'],
@@ -243,7 +243,7 @@ async function storeCode(store: AuthorizationStore, issued: IssuedCode, now: num
   const grantId = newIdentifier('grant');
   await store.endTransaction(id, {
     ...shared,
-    hash: hashSecret(issued.code),
+    hash: keyOf(issued.code),
     grantId,
     redirectUri,
     workspace: null,

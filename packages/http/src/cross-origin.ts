@@ -6,10 +6,10 @@ import { isComplete } from './complete.ts';
 const EXPOSED = 'WWW-Authenticate, Retry-After, Location';
 
 /** The fields that let scripts of any origin read an answer; a `Vary` for them is not needed: they are the same for all. */
-export const CROSS_ORIGIN_FIELDS = {
+export const CROSS_ORIGIN_FIELDS: Readonly<Record<string, string>> = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': EXPOSED,
-} as const;
+};
 
 /** Lets scripts of any origin read a response. */
 export function shareAcrossOrigins(response: Response): Response {

@@ -1,7 +1,8 @@
 /** Stored clients as facts of a database. */
-import type { ClientRecord, ClientStore } from '@portcullis/authorization-server/ports';
+import type { ClientRecord, ClientStore, Turn } from '@portcullis/authorization-server/ports';
 import type { Database, Steps } from './database.ts';
 import { readJson } from './json.ts';
+import { takeTurn, toleranceOf, waitForTurn } from './limits.ts';
 import { type Query, sql } from './sql.ts';
 
 interface ClientRow {
@@ -20,6 +21,17 @@ export function createClientStore(database: Database): ClientStore {
   return {
     async saveClient(client) {
       return (await database.change(insert(client))).length > 0;
+    },
+    async registerClient(client, turn) {
+      if (turn === null) {
+        await database.change(insert(client));
+        return 0;
+      }
+      const isTaken = await database.fact({
+        steps: () => register(client, turn),
+        postgres: { query: () => registerAtOnce(client, turn), read: (taken) => taken.length > 0 },
+      });
+      return isTaken ? 0 : waitForTurn(database, turn);
     },
     async findClient(id) {
       const [row] = await database.read<ClientRow>(
@@ -70,6 +82,32 @@ function insert({ id, origin, metadata, secretHash, managementHash, ...times }: 
     VALUES (${id}, ${origin}, ${JSON.stringify(metadata)}, ${secretHash}, ${managementHash}, ${times.createdAt},
       ${times.lastUsedAt}, ${times.disabledAt}, ${times.expiresAt})
     ON CONFLICT (id) DO NOTHING RETURNING id`;
+}
+
+function* register(client: ClientRecord, turn: Turn): Steps<boolean> {
+  const taken = yield takeTurn(turn);
+  if (taken.length === 0) return false;
+  yield insert(client);
+  return true;
+}
+
+function registerAtOnce(
+  { id, origin, metadata, secretHash, managementHash, ...times }: ClientRecord,
+  { key, limit, now }: Turn,
+): Query {
+  const { interval } = limit;
+  return sql`WITH taken AS (
+      INSERT INTO turns (key, due_at) VALUES (${key}, ${now + interval})
+      ON CONFLICT (key) DO UPDATE SET due_at =
+        CASE WHEN turns.due_at > ${now} THEN turns.due_at + ${interval} ELSE ${now + interval} END
+      WHERE turns.due_at <= ${now + toleranceOf(limit)} RETURNING due_at
+    ), registered AS (
+      INSERT INTO clients (id, origin, metadata, secret_hash, management_hash, created_at, last_used_at, expires_at)
+      SELECT ${id}, ${origin}, ${JSON.stringify(metadata)}, ${secretHash}::text, ${managementHash}::text,
+        ${times.createdAt}::bigint, ${times.lastUsedAt}::bigint, ${times.expiresAt}::bigint
+      FROM taken
+      ON CONFLICT (id) DO NOTHING
+    ) SELECT due_at FROM taken`;
 }
 
 /**

@@ -1,23 +1,20 @@
 /** Turns that processes share as facts of a database. */
-import type { LimitStore, TurnLimit } from '@portcullis/authorization-server/ports';
+import type { LimitStore, Turn, TurnLimit } from '@portcullis/authorization-server/ports';
 import type { Database } from './database.ts';
 import { type Query, sql } from './sql.ts';
 
 export function createLimitStore(database: Database): LimitStore {
   return {
     async takeTurn(key, limit, now) {
-      const taken = await database.change(take(key, limit, now));
-      if (taken.length > 0) return 0;
-      const [row] = await database.read<{ readonly due_at: number }>(
-        sql`SELECT due_at FROM turns WHERE key = ${key}`,
-      );
-      return Math.max(1, (row?.due_at ?? now) - now - toleranceOf(limit));
+      const turn = { key, limit, now };
+      const taken = await database.change(takeTurn(turn));
+      return taken.length > 0 ? 0 : waitForTurn(database, turn);
     },
   };
 }
 
-/** A row holds the instant at which every turn taken is paid back. */
-function take(key: string, limit: TurnLimit, now: number): Query {
+/** A row holds the instant at which every turn taken is paid back. It comes back when the turn was taken. */
+export function takeTurn({ key, limit, now }: Turn): Query {
   const { interval } = limit;
   return sql`INSERT INTO turns (key, due_at) VALUES (${key}, ${now + interval})
     ON CONFLICT (key) DO UPDATE SET due_at =
@@ -25,6 +22,14 @@ function take(key: string, limit: TurnLimit, now: number): Query {
     WHERE turns.due_at <= ${now + toleranceOf(limit)} RETURNING due_at`;
 }
 
-function toleranceOf({ burst, interval }: TurnLimit): number {
+/** The seconds after which a turn that was refused can be had. */
+export async function waitForTurn(database: Database, { key, limit, now }: Turn): Promise<number> {
+  const [row] = await database.read<{ readonly due_at: number }>(
+    sql`SELECT due_at FROM turns WHERE key = ${key}`,
+  );
+  return Math.max(1, (row?.due_at ?? now) - now - toleranceOf(limit));
+}
+
+export function toleranceOf({ burst, interval }: TurnLimit): number {
   return (burst - 1) * interval;
 }

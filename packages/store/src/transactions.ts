@@ -40,6 +40,9 @@ export function createTransactionStore(database: Database): TransactionStore {
     async signInTransaction(id, accountId) {
       await database.change(sql`UPDATE transactions SET account_id = ${accountId} WHERE id = ${id}`);
     },
+    async issueCode(code) {
+      await database.change(insertCode(code));
+    },
     endTransaction: (id, code) =>
       database.fact({
         steps: () => end(id, code),
@@ -51,14 +54,16 @@ export function createTransactionStore(database: Database): TransactionStore {
 function* end(id: string, code: CodeRecord | null): Steps<boolean> {
   const ended = yield sql`DELETE FROM transactions WHERE id = ${id} RETURNING id`;
   if (ended.length === 0) return false;
-  if (code !== null) {
-    yield sql`INSERT INTO codes (hash, grant_id, client_id, account_id, redirect_uri, code_challenge, scopes, resources,
+  if (code !== null) yield insertCode(code);
+  return true;
+}
+
+function insertCode(code: CodeRecord): Query {
+  return sql`INSERT INTO codes (hash, grant_id, client_id, account_id, redirect_uri, code_challenge, scopes, resources,
         workspace, terms, issued_at, expires_at)
       VALUES (${code.hash}, ${code.grantId}, ${code.clientId}, ${code.accountId}, ${code.redirectUri}, ${code.codeChallenge},
         ${JSON.stringify(code.scopes)}, ${JSON.stringify(code.resources)}, ${code.workspace}, ${code.terms},
         ${code.issuedAt}, ${code.expiresAt})`;
-  }
-  return true;
 }
 
 /** Of two that delete one row, PostgreSQL lets one wait for the other and find nothing. */

@@ -11,6 +11,7 @@ import {
   newAccountLink,
   newClient,
   newClientDocument,
+  newCode,
   newEvent,
   newKey,
   newPasskey,
@@ -111,6 +112,9 @@ async function doEverything(whole: AuthorizationStore): Promise<void> {
   await store.endSessionsOf(account.id, 'session');
   await store.endSession('session');
   await store.saveClient(client);
+  const turn = { key: 'registration', limit: { burst: 1, interval: 1 }, now: NOW };
+  await store.registerClient(newClient(), turn);
+  await store.registerClient(newClient(), turn);
   await store.findClient(client.id);
   await store.listClients('', 10);
   await store.countUnusedClients();
@@ -137,6 +141,7 @@ async function doEverything(whole: AuthorizationStore): Promise<void> {
   await store.signInTransaction('flow', account.id);
   await store.endTransaction('flow', null);
   const code = await issueCode(store);
+  await store.issueCode(newCode());
   await store.findCode(code.hash);
   await store.burnCode(code.hash, NOW);
   await store.redeemCode(code.hash, grantOf(code), null, NOW);

@@ -9,7 +9,7 @@ import {
 import type { ResolvedClient } from '../clients/resolved-client.ts';
 import { respondRedirect } from '../pages/respond.ts';
 import type { CodeRecord, TransactionRecord } from '../ports/index.ts';
-import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
+import { keyOf, newIdentifier, newTicket } from '../secrets.ts';
 import type { ThirdParty } from '../upstream/third-party.ts';
 import { nextStep } from './next-step.ts';
 import { readError } from './refuse-request.ts';
@@ -32,7 +32,7 @@ export interface Flow {
 export interface Approval {
   readonly scopes: Scopes;
   readonly workspace: string | null;
-  /** Whether the person said so now, or by a grant that stands. */
+  /** Whether the person said so now, or by a grant that stands: then no page is needed, and no transaction was opened. */
   readonly by: 'answer' | 'memory';
 }
 
@@ -79,10 +79,10 @@ async function finish(rooms: Rooms, flow: Flow, subject: string, approval: Appro
   const { clock, events, lifetimes } = rooms.configuration;
   const { transaction, client, target } = flow;
   const { scopes, workspace, by } = approval;
-  const code = newSecret();
+  const code = newTicket();
   const issuedAt = clock();
   const record: CodeRecord = {
-    hash: hashSecret(code),
+    hash: keyOf(code),
     grantId: (flow.thirdParty === null ? null : transaction.bond) ?? newIdentifier('grant'),
     clientId: client.id,
     accountId: subject,
@@ -136,15 +136,17 @@ interface ResponseContext {
 /** Once the redirect URI is proven and the person has answered, a failure travels by redirect too. */
 async function end(
   rooms: Rooms,
-  { transaction, target, client }: Flow,
+  { transaction, target, client, approval }: Flow,
   code: CodeRecord | null,
   locate: (context: ResponseContext) => string,
 ): Promise<Response> {
   const { store, issuer, events } = rooms.configuration;
   const context = { state: transaction.state ?? undefined, issuer };
   try {
-    // Point of no return: the transaction is gone, and its code, if any, stands.
-    if (!(await store.endTransaction(transaction.id, code))) return rooms.edge.refuse('/consent', 'gone');
+    // Point of no return: the transaction, if there was one, is gone, and its code, if any, stands.
+    if (code !== null && approval?.by === 'memory') await store.issueCode(code);
+    else if (!(await store.endTransaction(transaction.id, code)))
+      return rooms.edge.refuse('/consent', 'gone');
     return respondRedirect(locate(context));
   } catch (cause) {
     const error = readError(cause);

@@ -61,7 +61,7 @@ interface Beginning extends Admitted {
   readonly person: Person | null;
 }
 
-/** Judges what is asked for, opens its transaction, and shows the first page. */
+/** Judges what is asked for, opens its transaction, and shows the first page; who answered before gets a code at once. */
 async function open(rooms: Rooms, request: Request, beginning: Beginning): Promise<Response> {
   const { configuration, browser } = rooms;
   const { client, target, person } = beginning;
@@ -105,7 +105,9 @@ async function open(rooms: Rooms, request: Request, beginning: Beginning): Promi
     createdAt,
     expiresAt: createdAt + configuration.lifetimes.transaction,
   };
-  await configuration.store.openTransaction(transaction);
+  const subject = subjectOf(transaction, admits ? (person?.account.id ?? null) : null);
+  // What is answered from memory ends with this very request: nobody comes back to it.
+  if (approval === null) await configuration.store.openTransaction(transaction);
   configuration.events({
     type: 'authorization.begun',
     flowId: transaction.id,
@@ -113,9 +115,9 @@ async function open(rooms: Rooms, request: Request, beginning: Beginning): Promi
     resource: resource.resource,
     scopes,
   });
-  const subject = subjectOf(transaction, admits ? (person?.account.id ?? null) : null);
   const setCookie = browser.write(cookie, configuration.lifetimes.transaction);
-  return advance(rooms, { transaction, client, target, thirdParty, subject, approval }, [setCookie]);
+  const cookies = approval === null ? [setCookie] : [];
+  return advance(rooms, { transaction, client, target, thirdParty, subject, approval }, cookies);
 }
 
 /** `prompt=none` asks for an answer without any page: only what is remembered can be one. */

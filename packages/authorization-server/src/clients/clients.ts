@@ -1,5 +1,6 @@
 /** The room of clients, put together: how one is found, proven and kept alive, and where it registers. */
 import type { Configuration } from '../configuration.ts';
+import type { Limits } from '../limits/limits.ts';
 import type { Route } from '../routes.ts';
 import { createCheckAssertion } from './assertions.ts';
 import { type Authenticate, createAuthenticate } from './authenticate.ts';
@@ -19,7 +20,7 @@ export interface Clients {
   readonly routes: readonly Route[];
 }
 
-export function createClients(configuration: Configuration): Clients {
+export function createClients(configuration: Configuration, limits: Limits): Clients {
   const { registration, metadataDocuments, outbound, clock } = configuration;
   const fetchJson = createFetchJson({ ...outbound, budget: createBudget(clock) });
   const findDocumentClient =
@@ -34,7 +35,7 @@ export function createClients(configuration: Configuration): Clients {
       registration === null
         ? []
         : [
-            createRegistration(configuration, registration),
+            createRegistration(configuration, registration, limits.registrationTurn),
             ...(registration.management ? createManagement(configuration) : []),
           ],
   };

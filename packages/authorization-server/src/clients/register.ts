@@ -1,8 +1,10 @@
 /** Dynamic registration: anybody may become a client, with the rights of anybody. */
 import { readJson, respondToClient } from '@portcullis/http';
+import { tooMany } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
+import type { Limits } from '../limits/limits.ts';
 import type { ClientRecord } from '../ports/index.ts';
-import type { Route } from '../routes.ts';
+import type { Peer, Route } from '../routes.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
 import { usesSecret } from './configured.ts';
 import { clientInformation, createReadRegistration } from './registration.ts';
@@ -12,7 +14,11 @@ import { createAdmitRegistration, type RegistrationRules } from './registration-
  * The registration endpoint.
  * @see RFC 7591 §3
  */
-export function createRegistration(configuration: Configuration, rules: RegistrationRules): Route {
+export function createRegistration(
+  configuration: Configuration,
+  rules: RegistrationRules,
+  turnOf: Limits['registrationTurn'],
+): Route {
   const { store, clock, events, issuer, lifetimes } = configuration;
   const isHttps = issuer.startsWith('https:');
   const admit = createAdmitRegistration(configuration, rules);
@@ -23,7 +29,7 @@ export function createRegistration(configuration: Configuration, rules: Registra
     crossOrigin: true,
     async handle(request, peer) {
       const metadata = read(await readJson(request, 'invalid_client_metadata'));
-      await admit(request, peer);
+      const letGo = await admit(request, peer);
       const secret = usesSecret(metadata) ? newSecret() : null;
       const managementToken = rules.management ? newSecret() : null;
       const now = clock();
@@ -38,12 +44,21 @@ export function createRegistration(configuration: Configuration, rules: Registra
         disabledAt: null,
         expiresAt: now + lifetimes.unusedClient,
       };
-      await store.saveClient(client);
+      await save(client, peer).catch((error: unknown) => {
+        letGo();
+        throw error;
+      });
       events({ type: 'client.registered', clientId: client.id });
       const answer = clientInformation(client, issuer, { secret, managementToken });
       return respondToClient(answer, { isHttps, status: 201 });
     },
   };
+
+  /** Who is known already does not come this way, so a flood of registrations keeps nobody from working. */
+  async function save(client: ClientRecord, peer: Peer): Promise<void> {
+    const wait = await store.registerClient(client, turnOf(peer));
+    if (wait > 0) throw tooMany('too many registrations from one network', wait);
+  }
 }
 
 function hashOf(secret: string | null): string | null {

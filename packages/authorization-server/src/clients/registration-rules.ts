@@ -59,8 +59,11 @@ export function judgeRegistration(
   });
 }
 
-/** Lets a stranger register, or throws `OAuthError`: the place for whatever else limits registrations. */
-export type AdmitRegistration = (request: Request, peer: Peer) => Promise<void>;
+/**
+ * Lets a stranger register, or throws `OAuthError`: the place for whatever else limits registrations. What it answers is to be
+ * called when the client was not stored after all.
+ */
+export type AdmitRegistration = (request: Request, peer: Peer) => Promise<() => void>;
 
 /** Seconds between two counts: so much may a few processes together overshoot. */
 const COUNTED_EVERY = 10;
@@ -98,6 +101,9 @@ export function createAdmitRegistration(
       );
     }
     known.admitted += 1;
+    return () => {
+      known.admitted -= 1;
+    };
   };
 }
 

@@ -3,7 +3,8 @@ import { networkOf, OAuthError, type Parameters, tooMany } from '@portcullis/pro
 import type { Authenticate, AuthenticatedClient } from '../clients/authenticate.ts';
 import { type Presented, readPresented } from '../clients/presented.ts';
 import type { Configuration } from '../configuration.ts';
-import type { Peer, Route } from '../routes.ts';
+import type { Turn } from '../ports/index.ts';
+import type { Peer } from '../routes.ts';
 import { hashSecret } from '../secrets.ts';
 import { type Buckets, createBuckets, type Rate } from './buckets.ts';
 import type { LimitRules } from './limit-options.ts';
@@ -23,7 +24,8 @@ export interface Limits {
   /** @throws OAuthError 429 */
   checkExchange(grantId: string): void;
   limitAuthentication(authenticate: Authenticate): LimitedAuthenticate;
-  limitRegistration(route: Route): Route;
+  /** The turn that a registration takes, of its network; `null` when nobody counts it. */
+  registrationTurn(peer: Peer): Turn | null;
 }
 
 export function createLimits(configuration: Configuration): Limits {
@@ -36,7 +38,7 @@ const unlimited: Limits = {
   checkClientToken() {},
   checkExchange() {},
   limitAuthentication: (authenticate) => (request, form) => authenticate(presentedBy(request, form)),
-  limitRegistration: (route) => route,
+  registrationTurn: () => null,
 };
 
 function createLimitsOf(configuration: Configuration, rules: LimitRules): Limits {
@@ -49,7 +51,7 @@ function createLimitsOf(configuration: Configuration, rules: LimitRules): Limits
     checkClientToken: (clientId) => check(clientTokens, clientId, 'tokens of one client'),
     checkExchange: (grantId) => check(exchanges, grantId, 'token exchanges for one grant'),
     limitAuthentication: (authenticate) => limitAuthentication(authenticate, rules, clock),
-    limitRegistration: (route) => limitRegistration(route, configuration, rules.registrations),
+    registrationTurn: createRegistrationTurn(configuration, rules.registrations),
   };
 }
 
@@ -110,18 +112,14 @@ function limitAuthentication(
   };
 }
 
-/** Who is known already does not come this way, so a flood of registrations keeps nobody from working. */
-function limitRegistration(route: Route, { store, clock }: Configuration, { burst, perMinute }: Rate): Route {
+/** Counted by network: what a registration keeps in the store, it keeps there for whoever sent it. */
+function createRegistrationTurn(
+  { clock }: Configuration,
+  { burst, perMinute }: Rate,
+): Limits['registrationTurn'] {
   const limit = { burst, interval: Math.max(1, Math.round(60 / perMinute)) };
-  return {
-    ...route,
-    async handle(request, peer) {
-      const network = peer.address === undefined ? null : networkOf(peer.address);
-      if (network !== null) {
-        const wait = await store.takeTurn(hashSecret(`registration ${network}`), limit, clock());
-        if (wait > 0) throw tooMany('too many registrations from one network', wait);
-      }
-      return route.handle(request, peer);
-    },
+  return ({ address }) => {
+    const network = address === undefined ? null : networkOf(address);
+    return network === null ? null : { key: hashSecret(`registration ${network}`), limit, now: clock() };
   };
 }

@@ -1,5 +1,6 @@
 /** What a store must do for clients that registered themselves or that an administrator made. */
 import type { ClientMetadata } from '@portcullis/protocol';
+import type { Turn } from './limits.ts';
 
 /** A stored client. Configured clients live in the configuration and never here. Times in epoch seconds. */
 export interface ClientRecord {
@@ -25,6 +26,12 @@ export type ClientChange = Pick<ClientRecord, 'metadata' | 'secretHash'>;
 export interface ClientStore {
   /** Inserts a client. @returns `false` when there is one with this identifier already: nothing has changed then. */
   saveClient(client: ClientRecord): Promise<boolean>;
+  /**
+   * Inserts a client that nobody knows yet, if its turn can be taken (`null`: it needs none). One fact: without the turn there
+   * is no client, and without the client no turn was taken.
+   * @returns 0, or the seconds after which there is a turn: nothing has changed then
+   */
+  registerClient(client: ClientRecord, turn: Turn | null): Promise<number>;
   findClient(id: string): Promise<ClientRecord | null>;
   /** Clients in the order of their identifiers, those behind `after` only. */
   listClients(after: string, limit: number): Promise<readonly ClientRecord[]>;

@@ -3,7 +3,7 @@ import type { Scopes } from '@portcullis/protocol';
 
 /** An issued authorization code. Times in epoch seconds. */
 export interface CodeRecord {
-  /** Base64url SHA-256 of the code. */
+  /** What the code is found by: when it was made, and its Base64url SHA-256. */
   readonly hash: string;
   /** The grant that redeeming it makes. */
   readonly grantId: string;

@@ -7,6 +7,15 @@ export interface TurnLimit {
   readonly interval: number;
 }
 
+/** A turn that somebody takes. */
+export interface Turn {
+  /** Says nothing about whom it is of. */
+  readonly key: string;
+  readonly limit: TurnLimit;
+  /** Epoch seconds. */
+  readonly now: number;
+}
+
 export interface LimitStore {
   /**
    * Takes a turn of those that a key has. One fact: of racing calls no more than the limit allows get one.

@@ -41,4 +41,6 @@ export interface TransactionStore {
    * `true`, the other finds nothing to end and issues nothing.
    */
   endTransaction(id: string, code: CodeRecord | null): Promise<boolean>;
+  /** Issues a code for a request that was answered without a page, and so without a transaction. */
+  issueCode(code: CodeRecord): Promise<void>;
 }

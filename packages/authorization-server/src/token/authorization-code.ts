@@ -8,7 +8,7 @@ import {
 import type { AuthenticatedClient } from '../clients/authenticate.ts';
 import type { AuthorizationStore, FoundCode, GrantRecord } from '../ports/index.ts';
 import type { Peer } from '../routes.ts';
-import { hashSecret, matchesSecret } from '../secrets.ts';
+import { keyOf, matchesSecret } from '../secrets.ts';
 import type { Grant, GrantHands } from './grant.ts';
 import { narrow } from './narrow.ts';
 
@@ -17,7 +17,7 @@ export function createAuthorizationCodeGrant(hands: GrantHands): Grant {
   const { store, resources, clock, events } = hands.configuration;
   return async (client, form, peer) => {
     const now = clock();
-    const found = checkOwner(await store.findCode(hashSecret(form.required('code'))), client);
+    const found = checkOwner(await store.findCode(keyOf(form.required('code'))), client);
     const isProven = provesChallenge(found, form.one('code_verifier'));
     // A code that its client presents without its verifier is in the wrong hands: nobody gets a second guess.
     if (!isProven && found.spentAt === null) await store.burnCode(found.hash, now);

@@ -41,6 +41,13 @@ export function describeCodes(store: StoreOfTest): void {
       }
     });
 
+    it('issues a code without a transaction', async () => {
+      const code = newCode();
+      await store().issueCode(code);
+      expect(await store().findCode(code.hash)).toEqual({ ...code, spentAt: null });
+      expect(await store().redeemCode(code.hash, grantOf(code), null, NOW)).toBe('redeemed');
+    });
+
     it('redeems a code for a client that gets no refresh token', async () => {
       const code = await issueCode(store());
       expect(await store().redeemCode(code.hash, grantOf(code), null, NOW)).toBe('redeemed');

@@ -1,6 +1,6 @@
 /** The contract of limits that processes share. */
 import { describe, expect, it } from 'vitest';
-import { NOW, newHash, RACERS, race, type StoreOfTest, times } from './samples.ts';
+import { NOW, newClient, newHash, RACERS, race, type StoreOfTest, times } from './samples.ts';
 
 const LIMIT = { burst: 3, interval: 10 };
 
@@ -29,6 +29,29 @@ export function describeLimits(store: StoreOfTest): void {
       const key = newHash();
       const take = async () => ((await store().takeTurn(key, LIMIT, NOW)) === 0 ? 'taken' : 'wait');
       expect(await race(times(RACERS, () => take))).toEqual({ taken: 3, wait: RACERS - 3 });
+    });
+
+    it('of registrations are taken with the client, both or neither', async () => {
+      const turn = { key: newHash(), limit: LIMIT, now: NOW };
+      const clients = times(4, () => newClient());
+      const waits: number[] = [];
+      for (const client of clients) waits.push(await store().registerClient(client, turn));
+      expect(waits).toEqual([0, 0, 0, 10]);
+      const found = await Promise.all(clients.map(({ id }) => store().findClient(id)));
+      expect(found).toEqual([...clients.slice(0, 3), null]);
+      expect(await store().takeTurn(turn.key, LIMIT, NOW)).toBe(10);
+
+      const uncounted = newClient();
+      expect(await store().registerClient(uncounted, null)).toBe(0);
+      expect(await store().findClient(uncounted.id)).toEqual(uncounted);
+    });
+
+    it(`of registrations are no more when ${RACERS} come at once`, async () => {
+      const turn = { key: newHash(), limit: LIMIT, now: NOW };
+      const register = async () =>
+        (await store().registerClient(newClient(), turn)) === 0 ? 'registered' : 'wait';
+      expect(await race(times(RACERS, () => register))).toEqual({ registered: 3, wait: RACERS - 3 });
+      expect(await store().countUnusedClients()).toBe(3);
     });
 
     it('are forgotten when they are paid back', async () => {
