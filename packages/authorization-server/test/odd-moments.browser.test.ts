@@ -1,0 +1,322 @@
+/** Odd moments in a real Chromium: two tabs, the back button, a page left open, a double click, no cookies, a host that differs. */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { listen } from '@portcullis/http/node';
+import { openStore } from '@portcullis/store';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { launchChromium } from '../../../tests/support/browser.ts';
+import { type AuthorizationEvent, createAuthorizationServer } from '../src/index.ts';
+import { EMAIL, PASSWORD, requestOf } from './visitor.ts';
+
+let browser: Browser;
+let issuer: string;
+let app: Server;
+const events: AuthorizationEvent[] = [];
+const clock = { ahead: 0 };
+/** Whether cookies get lost between browser and server, as they do in a browser that keeps none. */
+const cookies = { off: false };
+const arrived: string[] = [];
+const ends: (() => Promise<unknown>)[] = [];
+
+/** Where an app publishes its metadata document, and where that document sends people. */
+const DOCUMENT = 'https://tools.example/notes.json';
+const document = {
+  client_id: DOCUMENT,
+  client_name: 'Notes Tool',
+  redirect_uris: ['https://tools.example/callback', 'https://elsewhere.example/callback'],
+  token_endpoint_auth_method: 'none',
+};
+
+beforeAll(async () => {
+  browser = await launchChromium();
+  app = createServer(({ url = '' }, response) => {
+    if (url !== '/favicon.ico') arrived.push(url);
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<title>The app</title>');
+  });
+  await new Promise<void>((resolve) => app.listen(0, '127.0.0.1', resolve));
+  const store = await openStore(':memory:');
+  let handle: ((request: Request) => Promise<Response>) | undefined;
+  const listening = await listen((request) => handle?.(request) ?? Promise.reject(new Error('too early')), {
+    port: 0,
+    host: 'localhost',
+  });
+  issuer = `http://localhost:${listening.port}`;
+  const server = await createAuthorizationServer({
+    issuer,
+    store,
+    sealingKey: new Uint8Array(32).fill(7),
+    resources: [{ resource: `${issuer}/mcp`, name: 'Notes', scopes: { read: 'Read your notes' } }],
+    outbound: { fetch: async () => Response.json(document) },
+    clock: () => Math.floor(Date.now() / 1000) + clock.ahead,
+    events: (event) => events.push(event),
+  });
+  handle = async (request) => {
+    if (!cookies.off) return server.handle(request);
+    const headers = new Headers(request.headers);
+    headers.delete('cookie');
+    const response = await server.handle(new Request(request, { headers }));
+    response.headers.delete('set-cookie');
+    return response;
+  };
+  await server.bootstrap(EMAIL, PASSWORD);
+  ends.push(
+    () => listening.close(0),
+    () => server.close(),
+    () => store.close(),
+  );
+});
+
+afterAll(async () => {
+  await browser.close();
+  app.close();
+  app.closeAllConnections();
+  for (const end of ends) await end();
+});
+
+const callback = () => `http://127.0.0.1:${(app.address() as AddressInfo).port}/callback`;
+
+async function enter(): Promise<{ page: Page; context: BrowserContext }> {
+  const context = await browser.newContext();
+  onTestFinished(() => context.close());
+  return { page: await context.newPage(), context };
+}
+
+/** The address at which an app opens the browser. */
+async function request(state = 'xyz'): Promise<string> {
+  const response = await fetch(`${issuer}/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ redirect_uris: [callback()], token_endpoint_auth_method: 'none' }),
+  });
+  const { client_id } = (await response.json()) as { client_id: string };
+  return issuer + requestOf({ client_id, redirect_uri: callback(), state });
+}
+
+async function signIn(page: Page, path?: string): Promise<void> {
+  if (path !== undefined) await page.goto(path);
+  await page.fill('[name=email]', EMAIL);
+  await page.fill('[name=password]', PASSWORD);
+  await page.click('form[action="/login"] button');
+}
+
+const heading = (page: Page) => page.locator('h1').textContent();
+const allow = '[name=decision][value=allow]';
+
+/** The reference on a page stands in the event log, with the reason. */
+async function reasonOf(page: Page): Promise<string | undefined> {
+  const reference = await page.locator('.reference code').textContent();
+  const found = events.find((event) => event.reference === reference);
+  return found !== undefined && 'reason' in found ? found.reason : undefined;
+}
+
+describe('two tabs', () => {
+  it('are two requests, which are answered apart', async () => {
+    const { page: first, context } = await enter();
+    const second = await context.newPage();
+    await signIn(first, await request('first'));
+    await first.waitForSelector(allow);
+    await second.goto(await request('second'));
+    await second.click(allow);
+    await second.waitForURL(`${callback()}?code=*state=second*`);
+    await first.click(allow);
+    await first.waitForURL(`${callback()}?code=*state=first*`);
+  });
+
+  it('of one request decide once, and the other is told', async () => {
+    const { page: first, context } = await enter();
+    const second = await context.newPage();
+    await signIn(first, await request());
+    await first.waitForSelector(allow);
+    await second.goto(first.url());
+    await first.click('[value=deny]');
+    await first.waitForURL(`${callback()}?error=access_denied*`);
+    await second.click(allow);
+    expect([await heading(second), await reasonOf(second)]).toEqual([
+      'This request is no longer open',
+      'gone',
+    ]);
+  });
+
+  it('in which somebody else signed in meanwhile take no answer of the first person, and show who is there now', async () => {
+    const { page: first, context } = await enter();
+    const second = await context.newPage();
+    await signIn(first, await request());
+    await first.waitForSelector(allow);
+    await second.goto(`${issuer}/account`);
+    await second.getByRole('button', { name: 'Sign out', exact: true }).click();
+    await signIn(second, `${issuer}/login`);
+    await second.waitForSelector('nav');
+    await first.click(allow);
+    expect([await heading(first), await reasonOf(first)]).toEqual(['Nothing was decided', 'stale-form']);
+    await first.getByRole('link', { name: 'Look at the request again' }).click();
+    await first.click(allow);
+    await first.waitForURL(`${callback()}?code=*`);
+  });
+});
+
+describe('a page that was left open', () => {
+  it.each([
+    ['sign-in', async (_page: Page) => {}, (page: Page) => signIn(page)],
+    [
+      'consent',
+      async (page: Page) => {
+        await signIn(page);
+        await page.waitForSelector(allow);
+      },
+      (page: Page) => page.click(allow),
+    ],
+  ])(
+    'for longer than a request lives says so at %s, and nothing was decided',
+    async (_where, reach, answer) => {
+      onTestFinished(() => {
+        clock.ahead = 0;
+      });
+      const { page } = await enter();
+      await page.goto(await request());
+      await reach(page);
+      const before = arrived.length;
+      clock.ahead = 601;
+      await answer(page);
+      await page.waitForSelector('.reference');
+      expect([await heading(page), await reasonOf(page)]).toEqual(['This request is no longer open', 'gone']);
+      expect(arrived.length).toBe(before);
+    },
+  );
+});
+
+describe('going back', () => {
+  it('from consent to sign-in leads on again, because one is signed in', async () => {
+    const { page } = await enter();
+    await signIn(page, await request());
+    await page.waitForSelector(allow);
+    await page.goBack();
+    await page.reload();
+    await page.click(allow);
+    await page.waitForURL(`${callback()}?code=*`);
+  });
+
+  it('from the app says that the request is over', async () => {
+    const { page } = await enter();
+    await signIn(page, await request());
+    await page.click(allow);
+    await page.waitForURL(`${callback()}?code=*`);
+    await page.goBack();
+    await page.waitForSelector('.reference');
+    expect([await heading(page), await reasonOf(page)]).toEqual(['This request is no longer open', 'gone']);
+  });
+
+  it('after signing out shows nothing of the account', async () => {
+    const { page } = await enter();
+    await signIn(page, `${issuer}/login?to=account`);
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+    await page.getByText('You are signed out').waitFor();
+    await page.goBack();
+    await page.waitForURL(`${issuer}/login?to=account*`);
+    expect(await page.getByText(EMAIL).count()).toBe(0);
+  });
+});
+
+describe('a form that is sent twice', () => {
+  it('decides once: one code, however fast the second click was', async () => {
+    const { page } = await enter();
+    await signIn(page, await request());
+    await page.waitForSelector(allow);
+    const issued = () => events.filter(({ type }) => type === 'code.issued').length;
+    const before = issued();
+    await page.evaluate(`(() => {
+      const form = document.querySelector('form.consent');
+      const button = document.querySelector('[value=allow]');
+      form.requestSubmit(button);
+      form.requestSubmit(button);
+    })()`);
+    await page.waitForURL(`${callback()}?code=*`);
+    expect(issued()).toBe(before + 1);
+  });
+
+  it('signs in once more when sign-in is', async () => {
+    const { page } = await enter();
+    await page.goto(await request());
+    await page.fill('[name=email]', EMAIL);
+    await page.fill('[name=password]', PASSWORD);
+    await page.locator('form[action="/login"] button').dblclick();
+    await page.click(allow);
+    await page.waitForURL(`${callback()}?code=*`);
+  });
+});
+
+describe('a browser that keeps no cookies', () => {
+  it.each([
+    ['for an app', () => request()],
+    ['for one’s own account', async () => `${issuer}/connections`],
+  ])('is told so %s, with what to do', async (_why, address) => {
+    const { page } = await enter();
+    cookies.off = true;
+    onTestFinished(() => {
+      cookies.off = false;
+    });
+    await page.goto(await address());
+    if ((await page.locator('[name=email]').count()) > 0) await signIn(page);
+    await page.waitForSelector('.reference');
+    expect([await heading(page), await reasonOf(page)]).toEqual([
+      'Your browser did not send our cookie',
+      'no-cookie',
+    ]);
+    await page.getByText('Allow cookies for this site').waitFor();
+  });
+});
+
+describe('an app that is published on one host', () => {
+  const notes = (redirect_uri: string) => issuer + requestOf({ client_id: DOCUMENT, redirect_uri });
+
+  it('T073: is warned of when it sends people to another', async () => {
+    const { page } = await enter();
+    await page.setViewportSize({ width: 360, height: 640 });
+    await signIn(page, notes('https://elsewhere.example/callback'));
+    await page.waitForSelector(allow);
+    expect(await page.locator('.note').textContent()).toBe(
+      'This app is published at tools.example, but sends you to elsewhere.example. Continue only if you know why.',
+    );
+    for (const what of [
+      '.note',
+      'text=You will return to elsewhere.example',
+      allow,
+      '[value=deny]',
+      '.powers',
+    ]) {
+      const box = await page.locator(what).first().boundingBox();
+      expect([what, box !== null && box.y >= 0 && box.y + box.height <= 640]).toEqual([what, true]);
+    }
+  });
+
+  it('is not warned of when it stays there', async () => {
+    const { page } = await enter();
+    await signIn(page, notes('https://tools.example/callback'));
+    await page.waitForSelector(allow);
+    expect(await page.locator('.note').count()).toBe(0);
+    await page.getByText('This app is published at tools.example.').waitFor();
+  });
+});
+
+describe('a first visit', () => {
+  it('transfers less than 20 KB: the page, its style, its script, and nothing else', async () => {
+    const { page, context } = await enter();
+    const session = await context.newCDPSession(page);
+    await session.send('Network.enable');
+    const sizes = new Map<string, number>();
+    const paths = new Map<string, string>();
+    session.on('Network.responseReceived', ({ requestId, response }) => {
+      paths.set(requestId, new URL(response.url).pathname);
+    });
+    session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+      sizes.set(paths.get(requestId) ?? requestId, encodedDataLength);
+    });
+    await page.goto(await request(), { waitUntil: 'networkidle' });
+    const total = [...sizes.values()].reduce((sum, size) => sum + size, 0);
+    expect([...sizes.keys()].map((path) => path.replace(/[\w-]{16}\./, ''))).toEqual(
+      expect.arrayContaining(['/login', '/assets/css', '/assets/js']),
+    );
+    expect(sizes.size).toBe(3);
+    expect(total).toBeLessThan(20_000);
+  });
+});
