@@ -21,6 +21,7 @@ export type { Origins } from './origins.ts';
 export type { Principal, VerifiedClaims } from './principal.ts';
 export { dangerouslyTakeAudiences, dangerouslyTakeTypes, type ForeignTokens } from './tokens/claims.ts';
 export { combineVerifiers } from './tokens/combined-verifier.ts';
+export { confirmVerifier } from './tokens/confirmed-verifier.ts';
 export { type IntrospectionVerifierOptions, introspectionVerifier } from './tokens/introspection-verifier.ts';
 export { type JwtVerifierOptions, jwtVerifier } from './tokens/jwt-verifier.ts';
 export type { KeyLimits } from './tokens/key-source.ts';

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import {
   ConfigurationError,
   combineVerifiers,
+  confirmVerifier,
   dangerouslyTakeAudiences,
   dangerouslyTakeTypes,
   introspectionVerifier,
@@ -98,6 +99,51 @@ describe('several verifiers', () => {
     expect(() => combineVerifiers([introspecting(ISSUER), introspecting(OTHER)])).toThrow(
       'one alone may take opaque',
     );
+  });
+});
+
+describe('a verifier that another confirms', () => {
+  const active = new Set<string>();
+  const shown: string[] = [];
+
+  const confirming = (isDown = false): TokenVerifier =>
+    confirmVerifier(
+      issuer.verifier({ freshness: 60 }),
+      introspectionVerifier({
+        issuer: ISSUER,
+        endpoint: `${ISSUER}/introspect`,
+        clientId: 'guard',
+        clientSecret: 'secret',
+        freshness: 10,
+        fetch: async (_url, init) => {
+          if (isDown) throw new TypeError('fetch failed');
+          const token = new URLSearchParams(String(init.body)).get('token') ?? '';
+          shown.push(token);
+          return Response.json(
+            active.has(token) ? { active: true, ...goodClaims(ISSUER) } : { active: false },
+          );
+        },
+      }),
+    );
+
+  it('T095 takes what both find good, for as long as the one that is asked is believed', async () => {
+    const [good, revoked] = [await issuer.token({ sub: 'carol' }), await issuer.token()];
+    active.add(good);
+    const verified = await confirming().verify(good, EXPECTED);
+    expect(verified).toMatchObject({ claims: { sub: 'carol' }, freshUntil: NOW + 10 });
+    expect(await refusal(confirming(), revoked)).toBe('invalid_token');
+    expect(await refusal(confirming(true), good)).toBe('temporarily_unavailable');
+  });
+
+  it('T093 shows no junk to the issuer', async () => {
+    shown.length = 0;
+    for (const junk of ['opaque', await other.token({ iss: ISSUER }), await issuer.token({ exp: NOW - 10 })])
+      expect(await refusal(confirming(), junk)).toBe('invalid_token');
+    expect(shown).toEqual([]);
+  });
+
+  it('is refused when the two do not speak of the same issuer', () => {
+    expect(() => confirmVerifier(issuer.verifier(), introspecting(OTHER))).toThrow(ConfigurationError);
   });
 });
 
