@@ -297,7 +297,10 @@ function createSpeech({ outbound, clock }: Configuration, { provider }: ThirdPar
     maxBytes: BYTES,
   });
   return async (input, init) => {
-    const response = await guarded(input, init);
+    const headers = new Headers(init?.headers ?? (input instanceof Request ? input.headers : {}));
+    // Some refuse whoever does not say who they are.
+    headers.set('user-agent', 'Portcullis');
+    const response = await guarded(input, { ...init, headers });
     checkAway(response, clock());
     return response;
   };
