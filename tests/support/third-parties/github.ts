@@ -228,7 +228,10 @@ function proves(verifier: string | null, challenge: string | null): boolean {
 
 function basic(request: Request): readonly string[] {
   const [, encoded = ''] = /^Basic (\S+)$/i.exec(request.headers.get('authorization') ?? '') ?? [];
-  return Buffer.from(encoded, 'base64').toString().split(':').map(decodeURIComponent);
+  return Buffer.from(encoded, 'base64')
+    .toString()
+    .split(':')
+    .map((part) => decodeURIComponent(part.replaceAll('+', ' ')));
 }
 
 async function withToken(

@@ -1,0 +1,353 @@
+/** Token exchange: the protected server alone gets the third party's token, for a token of ours that stands, and nothing else. */
+
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { createPerson } from '../../../tests/support/person.ts';
+import { type GithubThirdParty, startGithub } from '../../../tests/support/third-parties/github.ts';
+import { type AuthorizationServerOptions, defineConfiguration } from '../src/configuration.ts';
+import { createAccessTokens } from '../src/keys/access-tokens.ts';
+import { loadKeyRing } from '../src/keys/key-ring.ts';
+import {
+  ACCOUNT,
+  basic,
+  CLIENTS,
+  claimsOf,
+  FILES,
+  ISSUER,
+  NOTES,
+  RESOURCES,
+  SEALING_KEY,
+  type ServerUnderTest,
+  startServer,
+} from './server-under-test.ts';
+
+const GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange';
+const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token';
+
+const exchanging = (client_id: string): object => ({
+  client_id,
+  client_secret: `${client_id}-secret`,
+  grant_types: [GRANT],
+  token_endpoint_auth_method: 'client_secret_basic',
+});
+
+let party: GithubThirdParty;
+
+function optionsFor(there: GithubThirdParty): Partial<AuthorizationServerOptions> {
+  return {
+    outbound: { allowLoopback: true },
+    resources: RESOURCES.map((definition) => ({
+      ...definition,
+      exchangedBy: [definition.resource === NOTES ? 'notes-exchange' : 'files-exchange'],
+    })),
+    clients: [
+      ...CLIENTS,
+      exchanging('notes-exchange'),
+      exchanging('files-exchange'),
+      exchanging('nobodys-exchange'),
+    ],
+    thirdParties: [
+      {
+        id: 'github',
+        name: 'GitHub',
+        kind: {
+          endpoints: {
+            authorization: there.authorizationEndpoint,
+            token: there.tokenEndpoint,
+            userinfo: `${there.api}/user`,
+          },
+          person: { subject: 'id', name: 'login' },
+          dialect: 'github',
+        },
+        clientId: there.client.id,
+        clientSecret: there.client.secret,
+        scopes: ['read:user'],
+        neededFor: { 'notes:write': ['repo'] },
+      },
+      {
+        id: 'other',
+        name: 'Other',
+        kind: { issuer: 'https://other.example' },
+        clientId: 'gate',
+        scopes: ['openid'],
+      },
+    ],
+  };
+}
+
+beforeEach(async () => {
+  party = await startGithub();
+  party.admitRedirect(`${ISSUER}/callback/github`);
+});
+
+async function open(options: Partial<AuthorizationServerOptions> = {}): Promise<ServerUnderTest> {
+  const { close } = party;
+  onTestFinished(close);
+  return startServer({ ...optionsFor(party), ...options });
+}
+
+/** Signs Ada in by the third party for the public client `desktop`. Answers the tokens of the client. */
+async function connect(under: ServerUnderTest, login = 'ada', resource = NOTES) {
+  const verifier = 'a-verifier-of-forty-three-characters-0123456';
+  const query = new URLSearchParams({
+    response_type: 'code',
+    client_id: 'desktop',
+    redirect_uri: 'http://127.0.0.1:3000/callback',
+    code_challenge: 'LSfGx-vGuxibVzLnGd6UH91seZXpJFuk4lLx0rHl4R8',
+    code_challenge_method: 'S256',
+    resource,
+    ...(resource === NOTES && { scope: 'notes:read notes:write' }),
+  });
+  const person = createPerson(
+    { email: 'nobody@example.org', password: '' },
+    (request) => (request.url.startsWith(ISSUER) ? under.server.handle(request) : fetch(request)),
+    { id: 'github', origin: party.origin, login, password: 'theirs' },
+  );
+  const arrived = await person.authorize(`${ISSUER}/authorize?${query}`);
+  const { body } = await under.post('/token', {
+    grant_type: 'authorization_code',
+    client_id: 'desktop',
+    code: arrived.searchParams.get('code') ?? '',
+    code_verifier: verifier,
+  });
+  return body as { readonly access_token: string; readonly refresh_token: string };
+}
+
+const form = (subject: unknown, more: Readonly<Record<string, string>> = {}) => ({
+  grant_type: GRANT,
+  subject_token: String(subject),
+  subject_token_type: ACCESS_TOKEN,
+  ...more,
+});
+
+const asNotes = basic('notes-exchange', 'notes-exchange-secret');
+
+describe('token exchange', () => {
+  it('gives the protected server the third party’s own token for the person behind a token of ours', async () => {
+    const under = await open();
+    const tokens = await connect(under);
+    const answer = await under.post('/token', form(tokens.access_token, { audience: 'github' }), asNotes);
+    expect(answer).toMatchObject({
+      status: 200,
+      body: {
+        access_token: party.given[0],
+        issued_token_type: ACCESS_TOKEN,
+        token_type: 'Bearer',
+        scope: 'read:user repo',
+      },
+    });
+    expect(answer.body).not.toHaveProperty('refresh_token');
+    // GitHub’s tokens do not expire, and nothing is made up about it.
+    expect(answer.body).not.toHaveProperty('expires_in');
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(answer.headers.get('pragma')).toBe('no-cache');
+    expect(party.received()).not.toContain(tokens.access_token.slice(-30));
+    expect(under.events).toContainEqual(
+      expect.objectContaining({
+        type: 'upstream.token-given',
+        thirdParty: 'github',
+        clientId: 'desktop',
+        resource: NOTES,
+        grantId: claimsOf(tokens.access_token)['grant_id'],
+      }),
+    );
+    expect(JSON.stringify(under.events)).not.toContain(party.given[0]);
+  });
+
+  it('takes the third party by its name, its issuer, or as the only one that the grant rests on', async () => {
+    const under = await open();
+    const { access_token: token } = await connect(under);
+    for (const more of [{}, { audience: 'github' }, { resource: party.origin }, { scope: 'repo' }]) {
+      expect((await under.post('/token', form(token, more as never), asNotes)).status).toBe(200);
+    }
+  });
+
+  it('is offered where there are third parties, and only there', async () => {
+    const grants = async (under: ServerUnderTest) =>
+      (await under.send('/.well-known/oauth-authorization-server')).body['grant_types_supported'];
+    expect(await grants(await open())).toContain(GRANT);
+    const without = await startServer({ clients: [...CLIENTS, exchanging('notes-exchange')] });
+    expect(await grants(without)).not.toContain(GRANT);
+    expect((await without.post('/token', form('token'), asNotes)).body['error']).toBe(
+      'unsupported_grant_type',
+    );
+  });
+
+  it('is nothing that a client can register for', async () => {
+    const under = await open();
+    const asked = {
+      redirect_uris: ['https://app.example/callback'],
+      grant_types: ['authorization_code', GRANT],
+    };
+    const { body } = await under.register({ ...asked, token_endpoint_auth_method: 'client_secret_basic' });
+    expect(body['grant_types']).toEqual(['authorization_code']);
+    expect((await under.register({ ...asked, grant_types: [GRANT] })).status).toBe(400);
+  });
+});
+
+describe('a subject token that is none', () => {
+  type Making = (under: ServerUnderTest, good: string) => Promise<unknown> | unknown;
+
+  it.each<[string, Making]>([
+    ['is junk', () => 'junk'],
+    ['is nothing but dots', () => '..'],
+    ['has another signature', (_under, good) => `${good.slice(0, -6)}AAAAAA`],
+    ['is the refresh token of the client', async (under) => (await connect(under, 'bob')).refresh_token],
+    ['is the third party’s own', () => party.given[0]],
+    ['is for another resource', async (under) => (await connect(under, 'ada', FILES)).access_token],
+    [
+      'was revoked alone',
+      async (under, good) => {
+        const { access_token: token } = await connect(under, 'bob');
+        await under.post('/revoke', { token, client_id: 'desktop' });
+        expect(good).not.toBe(token);
+        return token;
+      },
+    ],
+    [
+      'was revoked with its grant',
+      async (under) => {
+        const tokens = await connect(under, 'bob');
+        await under.post('/revoke', { token: tokens.refresh_token, client_id: 'desktop' });
+        return tokens.access_token;
+      },
+    ],
+    ['is of another server', async (under, good) => forge(under, good, { iss: 'https://other.example' })],
+    [
+      'is bound to a key that nobody proved',
+      async (under, good) => forge(under, good, { cnf: { jkt: 'k' } }),
+    ],
+    ['names several resources', async (under, good) => forge(under, good, { aud: [NOTES, FILES] })],
+    ['has expired', async (under, good) => forge(under, good, { exp: under.clock.now })],
+    ['names a grant of nobody', async (under, good) => forge(under, good, { grant_id: 'grant_none' })],
+  ])('%s: refused, and nothing changes', async (_name, make) => {
+    const under = await open();
+    const { access_token: good } = await connect(under);
+    const token = await make(under, good);
+    const before = under.snapshot();
+    const answer = await under.post('/token', form(token, { audience: 'github' }), asNotes);
+    expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
+    expect(answer.text).not.toContain(party.given[0]);
+    expect(under.snapshot()).toBe(before);
+    expect((await under.post('/token', form(good), asNotes)).status).toBe(200);
+  });
+
+  it.each([
+    ['another third party', { audience: 'other' }, 'invalid_target'],
+    ['a third party that nobody knows', { audience: 'gitlab' }, 'invalid_target'],
+    ['two at once', { audience: 'github', resource: 'https://other.example' }, 'invalid_target'],
+    ['scopes that were not granted', { scope: 'repo delete_repo' }, 'invalid_scope'],
+    ['an ID token', { requested_token_type: 'urn:ietf:params:oauth:token-type:id_token' }, 'invalid_request'],
+    ['to act for somebody', { actor_token: 'x', actor_token_type: ACCESS_TOKEN }, 'invalid_request'],
+  ])('nor is it good for %s', async (_name, more, error) => {
+    const under = await open();
+    const { access_token: token } = await connect(under);
+    const before = under.snapshot();
+    const answer = await under.post('/token', form(token, more as never), asNotes);
+    expect(answer).toMatchObject({ status: 400, body: { error } });
+    expect(under.snapshot()).toBe(before);
+    expect((await under.post('/token', form(token), asNotes)).status).toBe(200);
+  });
+
+  it('and that of an application or of somebody with an account here rests on no third party', async () => {
+    const under = await open();
+    const nightly = await under.post(
+      '/token',
+      { grant_type: 'client_credentials', resource: NOTES },
+      basic('nightly', 'nightly-secret'),
+    );
+    const local = await under.signIn();
+    expect(claimsOf(local.body['access_token'])['sub']).toBe(ACCOUNT);
+    for (const { body } of [nightly, local]) {
+      const answer = await under.post('/token', form(body['access_token']), asNotes);
+      expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_target' } });
+    }
+  });
+});
+
+describe('who is not the protected server', () => {
+  it.each([
+    ['a client of the grant itself', {}, { client_id: 'desktop' }, 'unauthorized_client'],
+    [
+      'a server that no resource names',
+      basic('nobodys-exchange', 'nobodys-exchange-secret'),
+      {},
+      'unauthorized_client',
+    ],
+    ['an application without the grant', basic('nightly', 'nightly-secret'), {}, 'unauthorized_client'],
+    [
+      'the server of another resource',
+      basic('files-exchange', 'files-exchange-secret'),
+      {},
+      'invalid_request',
+    ],
+    ['whoever guesses its secret', basic('notes-exchange', 'guess'), {}, 'invalid_client'],
+    ['whoever only says its name', {}, { client_id: 'notes-exchange' }, 'invalid_client'],
+  ])('%s gets nothing', async (_name, headers, more, error) => {
+    const under = await open();
+    const { access_token: token } = await connect(under);
+    const before = under.snapshot();
+    const answer = await under.post('/token', form(token, more as never), headers);
+    expect(answer.body['error']).toBe(error);
+    expect(answer.text).not.toContain(party.given[0]);
+    expect(under.snapshot()).toBe(before);
+    expect((await under.post('/token', form(token), asNotes)).status).toBe(200);
+  });
+
+  it.each([
+    ['a client that is not configured', { exchangedBy: ['nobody'] }, 'no configured client'],
+    ['a public client', { exchangedBy: ['desktop'] }, 'no configured client'],
+    ['a client without the grant', { exchangedBy: ['nightly'] }, 'needs the grant type'],
+  ])('cannot be configured: %s', async (_name, more, expected) => {
+    const resources = RESOURCES.map((definition) => ({ ...definition, ...more }));
+    await expect(open({ resources })).rejects.toThrow(expected);
+  });
+});
+
+describe('limits and outages', () => {
+  it('holds a server that asks all the time to a rate, for this grant alone', async () => {
+    const under = await open({ limits: { exchanges: { burst: 2, perMinute: 1 } } });
+    const [first, second] = [await connect(under), await connect(under, 'bob')];
+    const ask = (token: string) => under.post('/token', form(token), asNotes);
+    for (let count = 0; count < 2; count += 1) expect((await ask(first.access_token)).status).toBe(200);
+    const refused = await ask(first.access_token);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60']);
+    expect((await ask(second.access_token)).status).toBe(200);
+    under.clock.now += 60;
+    expect((await ask(first.access_token)).status).toBe(200);
+  });
+
+  it('answers 503 while the third party cannot say whether its token stands, and ends nothing', async () => {
+    const under = await open();
+    const { access_token: token } = await connect(under);
+    under.clock.now += 61;
+    party.outage = 503;
+    const answer = await under.post('/token', form(token), asNotes);
+    expect(answer).toMatchObject({ status: 503, body: { error: 'temporarily_unavailable' } });
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+    party.outage = null;
+    under.clock.now += Number(answer.headers.get('retry-after'));
+    expect((await under.post('/token', form(token), asNotes)).status).toBe(200);
+  });
+
+  it('gives nothing any more once the third party has ended what it gave', async () => {
+    const under = await open();
+    const { access_token: token } = await connect(under);
+    expect((await under.post('/token', form(token), asNotes)).status).toBe(200);
+    party.revokeAll();
+    under.clock.now += 61;
+    expect((await under.post('/token', form(token), asNotes)).body['error']).toBe('invalid_request');
+  });
+});
+
+/** Signs what no server of ours would: with its own key, taken out of the store. */
+async function forge(under: ServerUnderTest, good: string, claims: object): Promise<string> {
+  const configuration = defineConfiguration({
+    issuer: ISSUER,
+    store: under.store,
+    sealingKey: SEALING_KEY,
+    resources: [{ resource: NOTES, name: 'Notes', scopes: {} }],
+    clock: () => under.clock.now,
+  });
+  const { sign } = createAccessTokens(await loadKeyRing(configuration));
+  return sign({ ...claimsOf(good), ...claims } as never);
+}
