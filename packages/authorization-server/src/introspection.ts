@@ -4,7 +4,7 @@ import { type AccessTokenClaims, formatScopes, OAuthError } from '@portcullis/pr
 import type { AuthenticatedClient } from './clients/authenticate.ts';
 import type { Configuration } from './configuration.ts';
 import type { AccessTokens } from './keys/access-tokens.ts';
-import type { LimitedAuthenticate } from './limits/limits.ts';
+import type { LimitedAuthenticate } from './limits/limit-authentication.ts';
 import type { Route } from './routes.ts';
 import type { IsLive } from './token/is-live.ts';
 import type { Presented, RefreshTokens } from './token/refresh-tokens.ts';

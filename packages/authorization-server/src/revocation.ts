@@ -2,7 +2,7 @@
 import { readForm } from '@portcullis/http';
 import type { Configuration } from './configuration.ts';
 import type { AccessTokens } from './keys/access-tokens.ts';
-import type { LimitedAuthenticate } from './limits/limits.ts';
+import type { LimitedAuthenticate } from './limits/limit-authentication.ts';
 import type { Route } from './routes.ts';
 import type { RefreshTokens } from './token/refresh-tokens.ts';
 

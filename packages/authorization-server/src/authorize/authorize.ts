@@ -27,7 +27,7 @@ export function createAuthorize(rooms: Rooms): readonly Route[] {
       const parameters = readParameters(new URL(request.url).searchParams);
       const admitted = await admit(rooms, parameters);
       const person = await sessions.find(request).catch(() => null);
-      if (person === null) checkOpening(peer);
+      if (person === null) await checkOpening(peer);
       try {
         return await open(rooms, request, { ...admitted, parameters, person });
       } catch (error) {

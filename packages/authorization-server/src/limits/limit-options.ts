@@ -3,19 +3,19 @@ import type { Rate } from './buckets.ts';
 
 /** Each has a burst and a rate a minute. What is not named keeps its default. */
 export interface LimitOptions {
-  /** Refreshes of one grant, in each process. */
+  /** Refreshes of one grant, over all processes. */
   readonly refreshes?: Rate;
-  /** Tokens that one application gets for itself, in each process. */
+  /** Tokens that one application gets for itself, over all processes. */
   readonly clientTokens?: Rate;
-  /** Tokens of third parties that a protected server gets for one grant, in each process. */
+  /** Tokens of third parties that a protected server gets for one grant, over all processes. */
   readonly exchanges?: Rate;
-  /** Failed authentications of one client from one network, in each process. */
+  /** Failed authentications of one client from one network, over all processes. */
   readonly clientFailures?: Rate;
-  /** Failed authentications from one network, in each process. Clients that proved themselves from there are not held to it. */
+  /** Failed authentications from one network, over all processes. Clients that proved themselves from there are not held to it. */
   readonly networkFailures?: Rate;
   /** Registrations from one network, over all processes. */
   readonly registrations?: Rate;
-  /** Authorization requests of people who are not signed in, from one network, in each process. */
+  /** Authorization requests of people who are not signed in, from one network, over all processes. */
   readonly authorizations?: Rate;
   /** Attempts to sign in to one account from one network, over all processes. */
   readonly signIns?: Rate;

@@ -1,11 +1,13 @@
 /** Failures that processes count together: who succeeds costs the store nothing, who fails is counted there. */
 import type { Configuration } from '../configuration.ts';
 import { hashSecret } from '../secrets.ts';
-import type { Rate } from './buckets.ts';
+import { createBuckets, type Rate } from './buckets.ts';
 
 export interface SharedFailures {
+  /** 0, or the seconds to wait, as far as this process knows. */
+  waitOf(key: string): number;
   /** Before a try: 0, or the seconds to wait. Then it has to be told how the try ended. */
-  begin(key: string): Promise<number>;
+  begin(key: string): number | Promise<number>;
   failed(key: string): Promise<void>;
   succeeded(key: string): void;
 }
@@ -23,13 +25,15 @@ const MOST_KEYS = 20_000;
 
 /**
  * A key without trouble is tried at once, and counted when that fails. One in trouble takes its turn before it is tried, so
- * that of many processes no more try than the rate allows. While the store is away, nothing is counted here.
+ * that of many processes no more try than the rate allows. While the store is away, each process counts by itself.
  */
 export function createSharedFailures(
   { store, clock }: Pick<Configuration, 'store' | 'clock'>,
   purpose: string,
-  { burst, perMinute }: Rate,
+  rate: Rate,
 ): SharedFailures {
+  const own = createBuckets(rate, clock);
+  const { burst, perMinute } = rate;
   const limit = { burst, interval: Math.max(1, Math.round(60 / perMinute)) };
   const troubles = new Map<string, Trouble>();
 
@@ -48,17 +52,24 @@ export function createSharedFailures(
     return trouble;
   }
 
+  async function beginInTrouble(key: string, trouble: Trouble): Promise<number> {
+    const wait = await takeTurn(key, trouble);
+    if (wait === 0) trouble.paid += 1;
+    return wait;
+  }
+
+  const waitOf = (key: string) => Math.max(own.waitOf(key), (troubles.get(key)?.until ?? 0) - clock());
+
   return {
-    async begin(key) {
+    waitOf,
+    begin(key) {
       const trouble = troubles.get(key);
-      if (trouble === undefined) return 0;
-      const pause = trouble.until - clock();
-      if (pause > 0) return pause;
-      const wait = await takeTurn(key, trouble);
-      if (wait === 0) trouble.paid += 1;
-      return wait;
+      const wait = waitOf(key);
+      return trouble === undefined || wait > 0 ? Math.max(0, wait) : beginInTrouble(key, trouble);
     },
     async failed(key) {
+      // First here, so that a hundred at once are no more than a hundred in a row.
+      own.take(key);
       const trouble = enter(key);
       if (trouble.paid > 0) trouble.paid -= 1;
       else await takeTurn(key, trouble);

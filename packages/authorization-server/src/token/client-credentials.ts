@@ -25,7 +25,7 @@ export function createClientCredentialsGrant({ configuration, limits, mint }: Gr
         'The grant client_credentials is for confidential clients.',
       );
     }
-    limits.checkClientToken(client.id);
+    await limits.checkClientToken(client.id);
     const request = readClientCredentialsRequest(form);
     const [named = known[0]] = request.resources.map((resource) => findResource(known, resource));
     const definition = resources.get(named ?? '');

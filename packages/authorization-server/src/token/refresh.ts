@@ -24,7 +24,7 @@ export function createRefreshGrant({ configuration, limits, mint, refreshTokens 
     const request = readRefreshRequest(form);
     const presented = await find(request.refreshToken, client, now);
     const { grant } = presented;
-    limits.checkRefresh(grant.id);
+    await limits.checkRefresh(grant.id);
     await checkAccount(grant.accountId);
     const narrowed = narrow(grant, request, resources);
     const about = { clientId: client.id, accountId: grant.accountId, grantId: grant.id, ...narrowed };

@@ -385,13 +385,13 @@ interface Rate {
 }
 
 const LIMITS: Readonly<Record<keyof LimitOptions, string>> = {
-  refreshes: 'refreshes of one grant, in each process',
-  clientTokens: 'tokens that one program gets for itself, in each process',
-  exchanges: 'tokens of third parties that a protected server gets for one grant, in each process',
-  clientFailures: 'failed authentications of one client from one network, in each process',
-  networkFailures: 'failed authentications from one network, in each process',
+  refreshes: 'refreshes of one grant, over all processes',
+  clientTokens: 'tokens that one program gets for itself, over all processes',
+  exchanges: 'tokens of third parties that a protected server gets for one grant, over all processes',
+  clientFailures: 'failed authentications of one client from one network, over all processes',
+  networkFailures: 'failed authentications from one network, over all processes',
   registrations: 'registrations from one network, over all processes',
-  authorizations: 'authorization requests of strangers from one network, in each process',
+  authorizations: 'authorization requests of strangers from one network, over all processes',
   signIns: 'attempts to sign in to one account from one network, over all processes',
 };
 

@@ -1,0 +1,74 @@
+/** Authentication of clients, limited in its failures: nobody guesses a secret, and nobody elsewhere locks a client out. */
+import { networkOf, OAuthError, type Parameters, tooMany } from '@portcullis/protocol';
+import type { Authenticate, AuthenticatedClient } from '../clients/authenticate.ts';
+import { type Presented, readPresented } from '../clients/presented.ts';
+import type { Configuration } from '../configuration.ts';
+import type { Peer } from '../routes.ts';
+import { hashSecret } from '../secrets.ts';
+import type { LimitRules } from './limit-options.ts';
+import { createSharedFailures } from './shared-failures.ts';
+
+/** Authenticates a client, unless that failed too often. Throws `OAuthError`. */
+export type LimitedAuthenticate = (
+  request: Request,
+  form: Parameters,
+  peer: Peer,
+) => Promise<AuthenticatedClient>;
+
+export function presentedBy({ headers }: Request, form: Parameters): Presented {
+  return readPresented(headers.get('authorization'), form);
+}
+
+/** Pairs of client and network that have authenticated, of which so many are remembered. */
+const MOST_KNOWN = 50_000;
+
+/**
+ * The authorization server MUST protect a client that uses a secret against brute force. Failures are counted by client and
+ * network, so that nobody elsewhere can lock a client out, and by network for those who try many clients; whoever has
+ * authenticated from there before is held to the first only.
+ * @see OAuth 2.1 draft 13 §2.4.1
+ */
+export function limitAuthentication(
+  configuration: Pick<Configuration, 'store' | 'clock'>,
+  rules: LimitRules,
+  authenticate: Authenticate,
+): LimitedAuthenticate {
+  const ofPair = createSharedFailures(configuration, 'client at network', rules.clientFailures);
+  const ofNetwork = createSharedFailures(configuration, 'clients at network', rules.networkFailures);
+  const known = new Set<string>();
+
+  return async (request, form, { address }) => {
+    const presented = presentedBy(request, form);
+    // A client without a secret has none that could be guessed.
+    if (presented.method === 'none') return authenticate(presented);
+    const network = address === undefined ? null : networkOf(address);
+    const pair = hashSecret(`${network} ${presented.readings[0]?.clientId ?? ''}`);
+    // Whoever does not know addresses counts clients alone, and more patiently: strangers could lock them out.
+    const counts = [{ failures: network === null ? ofNetwork : ofPair, key: pair }];
+    const all = network === null ? counts : [...counts, { failures: ofNetwork, key: network }];
+    const isKnown = known.has(pair);
+    const held = isKnown ? counts : all;
+    for (const { failures, key } of held) {
+      const wait = failures.begin(key);
+      check(typeof wait === 'number' ? wait : await wait);
+    }
+    try {
+      const client = await authenticate(presented);
+      // Of many guesses at once, those that come after the last one allowed may not succeed either.
+      if (!isKnown) for (const { failures, key } of held) check(failures.waitOf(key));
+      if (known.size >= MOST_KNOWN) known.clear();
+      known.add(pair);
+      for (const { failures, key } of held) failures.succeeded(key);
+      return client;
+    } catch (error) {
+      if (error instanceof OAuthError && error.code === 'invalid_client') {
+        await Promise.all(all.map(({ failures, key }) => failures.failed(key)));
+      }
+      throw error;
+    }
+  };
+}
+
+function check(wait: number): void {
+  if (wait > 0) throw tooMany('too many failed authentications', wait);
+}

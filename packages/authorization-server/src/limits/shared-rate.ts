@@ -1,0 +1,71 @@
+/** Rates that processes share without asking the store each time: what a process has let through is settled in parts. */
+import type { Configuration } from '../configuration.ts';
+import type { TurnLimit } from '../ports/index.ts';
+import { hashSecret } from '../secrets.ts';
+import { createBuckets, type Rate } from './buckets.ts';
+
+export interface SharedRate {
+  /** Takes one from what a key has. @returns 0, or the seconds after which there is one to take */
+  take(key: string): number | Promise<number>;
+}
+
+/** A process settles whenever it has let through a tenth of the burst: who stays below that costs the store nothing. */
+const PARTS = 10;
+
+/** Keys of which something is unsettled; the one that came first goes first. */
+const MOST_KEYS = 50_000;
+
+/**
+ * A process alone allows exactly the rate; each further one that the same key meets may add what it has not settled, a tenth
+ * of the burst. While the store is away each process keeps to the rate by itself.
+ * @param purpose says in the store what is counted, so that keys of different kinds do not meet
+ */
+export function createSharedRate(
+  { store, clock }: Pick<Configuration, 'store' | 'clock'>,
+  purpose: string,
+  rate: Rate,
+): SharedRate {
+  const own = createBuckets(rate, clock);
+  const { size, limit } = partsOf(rate);
+  const unsettled = new Map<string, number>();
+  const until = new Map<string, number>();
+
+  async function settle(key: string): Promise<number> {
+    const turn = store.takeTurn(hashSecret(`${purpose} ${key}`), limit, clock());
+    const wait = await turn.catch(() => 0);
+    if (wait === 0) return 0;
+    // What was let through stays to be settled: the next one tries again.
+    note(unsettled, key, size - 1);
+    note(until, key, clock() + wait);
+    return wait;
+  }
+
+  return {
+    take(key) {
+      const pause = (until.get(key) ?? 0) - clock();
+      if (pause > 0) return pause;
+      const wait = own.take(key);
+      if (wait > 0) return wait;
+      const count = (unsettled.get(key) ?? 0) + 1;
+      if (count < size) {
+        note(unsettled, key, count);
+        return 0;
+      }
+      unsettled.delete(key);
+      return settle(key);
+    },
+  };
+}
+
+/** Turns count in whole seconds, so a part has to be worth at least one. */
+function partsOf({ burst, perMinute }: Rate): { readonly size: number; readonly limit: TurnLimit } {
+  const size = Math.max(Math.ceil(burst / PARTS), Math.ceil(perMinute / 60));
+  const interval = Math.max(1, Math.round((size * 60) / perMinute));
+  return { size, limit: { burst: Math.max(1, Math.floor(burst / size)), interval } };
+}
+
+function note(map: Map<string, number>, key: string, value: number): void {
+  const [first] = map.keys();
+  if (map.size >= MOST_KEYS && first !== undefined && !map.has(key)) map.delete(first);
+  map.set(key, value);
+}
