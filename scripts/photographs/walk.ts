@@ -1,0 +1,71 @@
+/** A walk through every page in every state that people meet, in one kind of browser. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import { type Gallery, openGallery, PASSWORD } from './gallery.ts';
+import { firstScenes, type Scene, scenes } from './scenes.ts';
+
+/** The cookies of a browser in which Ada is signed in. */
+type SignedIn = Awaited<ReturnType<BrowserContext['storageState']>>;
+
+/** Looks at a page, whose name no other has. */
+export type Look = (page: Page, name: string) => Promise<void>;
+
+export async function walk(browser: Browser, options: BrowserContextOptions, look: Look): Promise<void> {
+  const [empty, full] = await Promise.all([openGallery(false), openGallery(true)]);
+  const visit = (gallery: Gallery, scene: Scene, signedIn: SignedIn | null) =>
+    see(browser, gallery, scene, look, {
+      ...options,
+      ...(signedIn !== null && scene.fresh !== true && { storageState: signedIn }),
+    });
+  try {
+    for (const scene of firstScenes) await visit(empty, scene, null);
+    const signedIn = await connect(browser, full);
+    for (const scene of scenes) await visit(full, scene, signedIn);
+  } finally {
+    await Promise.all([empty.close(), full.close()]);
+  }
+}
+
+async function see(
+  browser: Browser,
+  gallery: Gallery,
+  { name, open }: Scene,
+  look: Look,
+  options: BrowserContextOptions,
+): Promise<void> {
+  const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
+  try {
+    const page = await context.newPage();
+    await page.setViewportSize({ width: 360, height: 640 });
+    await open(page, context, gallery);
+    await look(page, name);
+  } finally {
+    await context.close();
+  }
+}
+
+/** Lets Ada connect two apps, so that there is something to see. */
+async function connect(browser: Browser, gallery: Gallery): Promise<SignedIn> {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  const app = createServer((_request, response) => response.end('The app'));
+  await new Promise<void>((resolve) => app.listen(0, '127.0.0.1', resolve));
+  const redirect_uri = `http://127.0.0.1:${(app.address() as AddressInfo).port}/callback`;
+  for (const clientId of ['desk', gallery.stranger]) {
+    await page.goto(gallery.url({ client_id: clientId, redirect_uri, scope: 'read write' }));
+    if (page.url().includes('/login')) {
+      await page.fill('[name=email]', 'ada@example.com');
+      await page.fill('[name=password]', PASSWORD);
+      await page.click('form[action="/login"] button');
+    }
+    await page.click('[value=allow]');
+    await page.waitForURL(`${redirect_uri}?**`);
+    await gallery.redeem(new URL(page.url()), clientId);
+  }
+  app.close();
+  app.closeAllConnections();
+  const signedIn = await context.storageState();
+  await context.close();
+  return signedIn;
+}

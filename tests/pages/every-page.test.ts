@@ -1,0 +1,87 @@
+/** Every page in every state: axe finds nothing, nothing overflows, and the keyboard reaches everything, with JavaScript and without. */
+import axe, { type AxeResults } from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { walk } from '../../scripts/photographs/walk.ts';
+import { launchChromium } from '../support/browser.ts';
+
+let browser: Browser;
+
+beforeAll(async () => {
+  browser = await launchChromium();
+});
+
+afterAll(() => browser.close());
+
+const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+
+async function violationsOf(page: Page): Promise<unknown> {
+  const results: AxeResults = await page.evaluate(`axe.run(document, { runOnly: ${JSON.stringify(TAGS)} })`);
+  return results.violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]);
+}
+
+/** Looks at a page at every width and in both schemes. */
+async function inspect(page: Page, name: string): Promise<void> {
+  await page.evaluate(axe.source);
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    for (const width of [360, 1280]) {
+      await page.setViewportSize({ width, height: 740 });
+      const overflows = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
+      expect([name, colorScheme, width, await violationsOf(page), overflows]).toEqual([
+        name,
+        colorScheme,
+        width,
+        [],
+        false,
+      ]);
+    }
+  }
+}
+
+/** What somebody can act on, in the order of the page; and, of what has the focus now, its place there and its ring. */
+const REACHABLE = `[...document.querySelectorAll('a[href], button, input:not([type=hidden]), select')]
+  .filter((element) => element.checkVisibility())`;
+const FOCUSED = `(() => {
+  const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
+  return [${REACHABLE}.indexOf(document.activeElement), outlineStyle === 'solid' && outlineWidth === '3px'];
+})()`;
+
+/** From nowhere, every Tab leads to the next thing, in the order of the page, with a ring that is seen. */
+async function walkByKeyboard(page: Page, name: string): Promise<void> {
+  await page.evaluate('document.activeElement.blur()');
+  const count: number = await page.evaluate(`${REACHABLE}.length`);
+  // The page begins somewhere when it has an autofocus: from its end one comes to its beginning.
+  await page.evaluate(
+    `document.body.tabIndex = -1; document.body.focus(); document.body.removeAttribute('tabindex')`,
+  );
+  const seen: unknown[] = [];
+  for (let n = 0; n < count; n++) {
+    await page.keyboard.press('Tab');
+    seen.push(await page.evaluate(FOCUSED));
+  }
+  expect([name, seen]).toEqual([name, Array.from({ length: count }, (_, index) => [index, true])]);
+}
+
+describe('every page', { timeout: 240_000 }, () => {
+  it.each([
+    ['with JavaScript', { javaScriptEnabled: true, locale: 'en-GB' }],
+    ['without JavaScript', { javaScriptEnabled: false, locale: 'en-GB' }],
+    ['in German', { javaScriptEnabled: true, locale: 'de-DE' }],
+  ])('passes axe at every width, light and dark, without scrolling sideways, %s', async (_how, options) => {
+    const names: string[] = [];
+    await walk(browser, options, async (page, name) => {
+      names.push(name);
+      await inspect(page, name);
+    });
+    expect(names.length).toBeGreaterThan(30);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  it.each([
+    ['with JavaScript', true],
+    ['without JavaScript', false],
+  ])('is reached whole by the keyboard, in order and in sight, %s', async (_how, javaScriptEnabled) => {
+    await walk(browser, { javaScriptEnabled, locale: 'en-GB' }, walkByKeyboard);
+  });
+});

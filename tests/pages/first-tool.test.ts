@@ -1,0 +1,158 @@
+/** From an invitation to the first tool call, with a password and with a passkey; and from a page's reference to its event. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { createMemoryProvider } from '../interop/memory-provider.ts';
+import { sdkTwo } from '../interop/sdks.ts';
+import { launchChromium } from '../support/browser.ts';
+import { type Callback, openCallback } from '../support/callback.ts';
+import { type Portcullis, startPortcullis } from '../support/portcullis.ts';
+
+const main = fileURLToPath(new URL('../../packages/cli/src/main.ts', import.meta.url));
+
+let server: Portcullis;
+let browser: Browser;
+let callback: Callback;
+
+beforeAll(async () => {
+  [server, browser, callback] = await Promise.all([startPortcullis(), launchChromium(), openCallback()]);
+});
+
+afterAll(async () => {
+  await browser.close();
+  callback.close();
+  expect(await server.stop()).toBe(0);
+});
+
+/** What the command prints, beside the running server. */
+async function portcullis(...args: readonly string[]): Promise<string> {
+  const child = spawn(process.execPath, ['--conditions=source', main, ...args], {
+    env: {
+      PATH: process.env['PATH'],
+      PORTCULLIS_DATABASE: server.database,
+      PORTCULLIS_PUBLIC_URL: server.url,
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  child.stdout.on('data', (chunk) => {
+    output += chunk;
+  });
+  const [code] = await once(child, 'close');
+  expect([args, code]).toEqual([args, 0]);
+  return output;
+}
+
+async function enter(javaScriptEnabled = true): Promise<{ context: BrowserContext; page: Page }> {
+  const context = await browser.newContext({ javaScriptEnabled });
+  onTestFinished(() => context.close());
+  return { context, page: await context.newPage() };
+}
+
+/** The link by which somebody comes to an account, from the command that makes it. */
+async function invite(email: string): Promise<string> {
+  return (await portcullis('users', 'add', email)).trim().split('\n').at(-1) ?? '';
+}
+
+/** An app asks; whoever is in front of the browser signs in as they can, and allows. Then the app calls a tool. */
+async function callFirstTool(page: Page, signIn: (page: Page) => Promise<void>): Promise<void> {
+  const provider = createMemoryProvider({ redirectUrl: callback.url });
+  const person = {
+    async authorize(url: string | URL) {
+      await page.goto(String(url));
+      await signIn(page);
+      await page.click('[name=decision][value=allow]');
+      await page.waitForURL(`${callback.url}?**`);
+      return new URL(page.url());
+    },
+  };
+  await sdkTwo.signIn(server.resource, provider, person);
+  const session = await sdkTwo.connect(server.resource, provider);
+  expect(await session.call('add_note', { text: 'The first of all' })).toMatchObject({
+    text: 'The first of all',
+  });
+  await session.close();
+}
+
+/** A device that keeps passkeys, and says yes to whatever it is asked. */
+async function plugIn({ context, page }: { context: BrowserContext; page: Page }): Promise<void> {
+  await context.addInitScript('PublicKeyCredential.isConditionalMediationAvailable = async () => false');
+  const session = await context.newCDPSession(page);
+  await session.send('WebAuthn.enable');
+  await session.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+}
+
+describe('an invitation', { timeout: 60_000 }, () => {
+  it('leads by a passkey to the first tool call', async () => {
+    const link = await invite('grace@example.com');
+    const somebody = await enter();
+    const { context, page } = somebody;
+    await plugIn(somebody);
+    await page.goto(link);
+    await page.getByRole('button', { name: 'Use a passkey instead' }).click();
+    await page.getByText('Your account is ready').waitFor();
+    await context.clearCookies();
+    await callFirstTool(page, (at) => at.getByRole('button', { name: 'Sign in with a passkey' }).click());
+  });
+
+  it.each([
+    ['with JavaScript', true],
+    ['without JavaScript', false],
+  ])('leads by a password to the first tool call, %s', async (_how, javaScriptEnabled) => {
+    const password = 'a bridge of rope and planks';
+    const email = `linus-${javaScriptEnabled}@example.com`;
+    const link = await invite(email);
+    const { context, page } = await enter(javaScriptEnabled);
+    await page.goto(link);
+    await page.fill('[name=password]', password);
+    await page.fill('[name=password_again]', password);
+    await page.getByRole('button', { name: 'Create account' }).click();
+    await page.getByText('Your account is ready').waitFor();
+    await context.clearCookies();
+    await callFirstTool(page, async (at) => {
+      await at.fill('[name=email]', email);
+      await at.fill('[name=password]', password);
+      await at.press('[name=password]', 'Enter');
+    });
+  });
+});
+
+describe('the reference on a page', () => {
+  it.each([
+    ['/authorize?client_id=nobody', 'This app is not known here', /client_id/],
+    ['/authorize', 'This request cannot be used', /client_id/],
+    ['/login?flow=flow_x', 'This request is no longer open', /gone/],
+    ['/consent', 'Start from your app', /no-flow/],
+    ['/setup?token=x', 'This link does not work any more', /spent-link/],
+  ])('is found by the operator in the events: %s', async (path, heading, reason) => {
+    const { page } = await enter();
+    await page.goto(server.url + path);
+    expect(await page.locator('h1').textContent()).toBe(heading);
+    const reference = (await page.locator('.reference code').textContent()) ?? '';
+    expect(reference).toMatch(/^[2-9A-Z]{4}-[2-9A-Z]{4}$/);
+    // Events are written a moment later.
+    await sleep(400);
+    const lines = (await portcullis('events', '--json'))
+      .split('\n')
+      .filter((line) => line.includes(reference));
+    expect(lines).toHaveLength(1);
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      type: 'request.refused',
+      endpoint: path.split('?')[0],
+      reference,
+      reason: expect.stringMatching(reason),
+    });
+  });
+});
