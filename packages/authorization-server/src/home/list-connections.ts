@@ -6,7 +6,7 @@ import type { ResolvedClient } from '../clients/resolved-client.ts';
 import type { Lifetimes } from '../configuration.ts';
 import type { Connection } from '../pages/connections.ts';
 import type { Frame } from '../pages/layout.ts';
-import type { GrantRecord } from '../ports/index.ts';
+import type { BondRecord, GrantRecord } from '../ports/index.ts';
 
 /** Uses of a grant are noted so exactly. Seconds. */
 const SLACK = 60;
@@ -16,16 +16,22 @@ export async function listConnections(
   { configuration, findClient, frame }: Pick<Rooms, 'configuration' | 'findClient' | 'frame'>,
   accountId: string,
 ): Promise<readonly Connection[]> {
-  const { store, clock, lifetimes } = configuration;
+  const { store, clock, lifetimes, thirdParties } = configuration;
   const now = clock();
-  const grants = await store.listGrants(accountId, now);
+  const [grants, bonds] = await Promise.all([
+    store.listGrants(accountId, now),
+    thirdParties.size === 0 ? [] : store.listBonds(accountId),
+  ]);
+  const bondOf = new Map(bonds.map((bond) => [bond.grantId, bond]));
   // A client that cannot be asked for now still has access.
   const clients = await Promise.all(
     grants.map(({ clientId }) => findClient(clientId, 'under-way').catch(() => null)),
   );
   return grants.flatMap((grant, index) => {
     const client = clients[index] ?? null;
-    return isUsable(grant, client, lifetimes, now) ? [describe(configuration, frame, grant, client)] : [];
+    if (!isUsable(grant, client, lifetimes, now)) return [];
+    const thirdParty = describeBond(configuration, bondOf.get(grant.id));
+    return [{ ...describe(configuration, frame, grant, client), thirdParty }];
   });
 }
 
@@ -45,7 +51,7 @@ function describe(
   frame: Frame,
   grant: GrantRecord,
   client: ResolvedClient | null,
-): Connection {
+): Omit<Connection, 'thirdParty'> {
   const [resource = ''] = grant.resources;
   const definition = resources.get(resource);
   const { name, place, powers } = describeResource(definition, resource, grant.scopes, frame);
@@ -58,6 +64,18 @@ function describe(
     lastUsedAt: grant.lastUsedAt,
     lastUsedFrom: grant.lastUsedFrom,
     noticedWithin: definition?.endsAtOnce === true ? 0 : lifetimes.accessToken,
-    thirdParty: null,
+  };
+}
+
+/** Whose rights elsewhere a connection uses as well. A third party that has left the configuration keeps its identifier. */
+function describeBond(
+  { thirdParties }: Rooms['configuration'],
+  bond: BondRecord | undefined,
+): Connection['thirdParty'] {
+  if (bond === undefined) return null;
+  return {
+    name: thirdParties.get(bond.thirdParty)?.name ?? bond.thirdParty,
+    as: bond.name,
+    scopes: bond.scopes,
   };
 }
