@@ -32,7 +32,11 @@ export function openId(elsewhere: Elsewhere, changes: Partial<ThirdPartyOptions>
 
 /** How a third party like GitHub stands in the configuration. */
 export function plain(
-  elsewhere: Elsewhere & { readonly authorizationEndpoint: string; readonly tokenEndpoint: string; readonly api: string },
+  elsewhere: Elsewhere & {
+    readonly authorizationEndpoint: string;
+    readonly tokenEndpoint: string;
+    readonly api: string;
+  },
   changes: Partial<ThirdPartyOptions> = {},
 ): ThirdPartyOptions {
   return {
@@ -84,6 +88,11 @@ export interface Stay {
 /** Cookies of a browser at a third party, by origin. */
 const jars = new WeakMap<Visitor, Map<string, string>>();
 
+/** Ends what the browser keeps of third parties. */
+export function signOutThere(visitor: Visitor): void {
+  jars.delete(visitor);
+}
+
 /** Signs in there, and answers with the address at which the third party sends the browser back. */
 export async function stayAt(visitor: Visitor, left: URL | null, stay: Stay = {}): Promise<URL> {
   const jar = jars.get(visitor) ?? new Map<string, string>();
@@ -130,7 +139,11 @@ export function comeBack(visitor: Visitor, back: URL): Promise<Sight> {
 }
 
 /** The whole way: allows the client, signs in there, comes back. */
-export async function signInThere(visitor: Visitor, path: string = requestOf(), stay: Stay = {}): Promise<Sight> {
+export async function signInThere(
+  visitor: Visitor,
+  path: string = requestOf(),
+  stay: Stay = {},
+): Promise<Sight> {
   const { left } = await leaveFor(visitor, path);
   return comeBack(visitor, await stayAt(visitor, left, stay));
 }
