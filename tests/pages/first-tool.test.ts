@@ -144,9 +144,8 @@ describe('the reference on a page', () => {
     expect(reference).toMatch(/^[2-9A-Z]{4}-[2-9A-Z]{4}$/);
     // Events are written a moment later.
     await sleep(400);
-    const lines = (await portcullis('events', '--json'))
-      .split('\n')
-      .filter((line) => line.includes(reference));
+    const typed = reference.toLowerCase().replace('-', ' ');
+    const lines = (await portcullis('events', '--json', '--reference', typed)).trim().split('\n');
     expect(lines).toHaveLength(1);
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({
       type: 'request.refused',

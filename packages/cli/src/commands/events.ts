@@ -13,6 +13,7 @@ type Flags = Readonly<Partial<Record<SettingName, string>>> & {
   readonly json?: true;
   readonly follow?: true;
   readonly flow?: string;
+  readonly reference?: string;
   readonly last: number;
 };
 
@@ -31,6 +32,7 @@ export function defineEvents(program: Command, surroundings: Surroundings): void
   command
     .option('--last <number>', 'so many', readCount, 50)
     .option('--flow <id>', 'all of one authorization request')
+    .option('--reference <code>', 'the one behind a page that shows this reference')
     .option('--follow', 'and those to come, until it is stopped')
     .option('--json', 'a line of JSON each')
     .action((flags: Flags) => show(flags, surroundings));
@@ -51,8 +53,7 @@ async function show(flags: Flags, { environment, folder, write }: Surroundings):
       () => new Date(event.at),
     )(describe(event));
   try {
-    const past =
-      flags.flow === undefined ? await store.lastEvents(flags.last) : await store.listFlow(flags.flow, MOST);
+    const past = await findPast(store, flags);
     for (const event of past) print(event);
     if (flags.follow) await follow(store, past, (event) => isWanted(event, flags) && print(event));
   } finally {
@@ -60,7 +61,35 @@ async function show(flags: Flags, { environment, folder, write }: Surroundings):
   }
 }
 
-function isWanted({ flowId }: EventRecord, { flow }: Flags): boolean {
+function findPast(
+  store: AuthorizationStore,
+  { flow, reference, last }: Flags,
+): Promise<readonly EventRecord[]> {
+  if (reference !== undefined) return findReference(store, readReference(reference));
+  return flow === undefined ? store.lastEvents(last) : store.listFlow(flow, MOST);
+}
+
+/** What somebody read out or copied: `k7m5 pmrh` is `K7M5-PMRH`. */
+function readReference(text: string): string {
+  return text
+    .toUpperCase()
+    .replace(/[^0-9A-Z]/g, '')
+    .replace(/^(.{4})/, '$1-');
+}
+
+/** Looks through all that is kept. */
+async function findReference(store: AuthorizationStore, reference: string): Promise<readonly EventRecord[]> {
+  const found: EventRecord[] = [];
+  for (let after = ''; ; ) {
+    const page = await store.listEvents(after, MOST);
+    found.push(...page.filter(({ details }) => details['reference'] === reference));
+    if (page.length < MOST) return found;
+    after = page.at(-1)?.id ?? '';
+  }
+}
+
+function isWanted({ flowId, details }: EventRecord, { flow, reference }: Flags): boolean {
+  if (reference !== undefined) return details['reference'] === readReference(reference);
   return flow === undefined || flow === flowId;
 }
 
