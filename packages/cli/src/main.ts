@@ -3,44 +3,30 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { exitCodeOf } from './client/exit-codes.ts';
-import { defineAccounts } from './commands/accounts.ts';
-import { defineCall } from './commands/call.ts';
-import { defineClients } from './commands/clients.ts';
-import { defineCompletion } from './commands/completion.ts';
-import { defineConnect } from './commands/connect.ts';
-import { defineConnections } from './commands/connections.ts';
-import { defineDoctor } from './commands/doctor.ts';
-import { defineEvents } from './commands/events.ts';
-import { defineKeys } from './commands/keys.ts';
-import { defineLogin } from './commands/login.ts';
-import { defineLogout } from './commands/logout.ts';
-import { defineMigrate } from './commands/migrate.ts';
-import { defineToken } from './commands/token.ts';
-import { defineTools } from './commands/tools.ts';
-import { defineUp } from './commands/up.ts';
-import { defineUsers } from './commands/users.ts';
 import { reasonOf, SettingsError } from './faults.ts';
 import type { Surroundings } from './surroundings.ts';
 
+type Define = (program: Command, surroundings: Surroundings) => void;
+
 /** Every command is a file that adds itself to the program. */
-const commands: readonly ((program: Command, surroundings: Surroundings) => void)[] = [
-  defineUp,
-  defineUsers,
-  defineClients,
-  defineConnections,
-  defineKeys,
-  defineEvents,
-  defineMigrate,
-  defineLogin,
-  defineLogout,
-  defineAccounts,
-  defineToken,
-  defineTools,
-  defineCall,
-  defineConnect,
-  defineDoctor,
-  defineCompletion,
-];
+const commands: Readonly<Record<string, () => Promise<Define>>> = {
+  up: async () => (await import('./commands/up.ts')).defineUp,
+  users: async () => (await import('./commands/users.ts')).defineUsers,
+  clients: async () => (await import('./commands/clients.ts')).defineClients,
+  connections: async () => (await import('./commands/connections.ts')).defineConnections,
+  keys: async () => (await import('./commands/keys.ts')).defineKeys,
+  events: async () => (await import('./commands/events.ts')).defineEvents,
+  migrate: async () => (await import('./commands/migrate.ts')).defineMigrate,
+  login: async () => (await import('./commands/login.ts')).defineLogin,
+  logout: async () => (await import('./commands/logout.ts')).defineLogout,
+  accounts: async () => (await import('./commands/accounts.ts')).defineAccounts,
+  token: async () => (await import('./commands/token.ts')).defineToken,
+  tools: async () => (await import('./commands/tools.ts')).defineTools,
+  call: async () => (await import('./commands/call.ts')).defineCall,
+  connect: async () => (await import('./commands/connect.ts')).defineConnect,
+  doctor: async () => (await import('./commands/doctor.ts')).defineDoctor,
+  completion: async () => (await import('./commands/completion.ts')).defineCompletion,
+};
 
 const manifest: { readonly version: string } = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
@@ -62,9 +48,12 @@ const program = new Command('portcullis')
   .description('Authorization for MCP servers: an authorization server, a guard and a client in one program.')
   .version(manifest.version)
   .configureOutput({ outputError: (text, write) => write(`portcullis: ${text.replace(/^error: /, '')}`) });
-for (const define of commands) define(program, surroundings);
 
 try {
+  // Only what is asked for is loaded: a bridge does not start a server's code, and starts in half the time.
+  const [word = ''] = process.argv.slice(2);
+  const asked = Object.hasOwn(commands, word) && word !== 'completion' ? [word] : Object.keys(commands);
+  for (const name of asked) (await commands[name]?.())?.(program, surroundings);
   await program.parseAsync();
 } catch (error) {
   const lines = error instanceof SettingsError ? error.faults : [reasonOf(error)];
