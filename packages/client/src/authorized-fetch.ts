@@ -188,6 +188,7 @@ export async function provoke({ fetch, server, limits }: Configuration): Promise
     await discard(response);
     return understandServer(response);
   } catch (cause) {
+    if (cause instanceof ClientError) throw cause;
     throw new ClientError('unreachable', `${new URL(server).origin} could not be reached.`, { cause });
   }
 }

@@ -1,7 +1,7 @@
 /** A conversation with a server: asked by the stateless wire where it knows that, else within a session. */
-import type { Fetch } from '@portcullis/client';
+import { ClientError, type Fetch } from '@portcullis/client';
 import { profileC, profileD } from '@portcullis/protocol';
-import { createHttpWire } from './http-wire.ts';
+import { createHttpWire, Refusal } from './http-wire.ts';
 import {
   CAPABILITIES_KEY,
   CLIENT_INFO_KEY,
@@ -38,7 +38,7 @@ export interface ConversationOptions {
   readonly version: string;
 }
 
-/** Begins one. Throws what `fetch` throws, and ServerError. */
+/** Begins one. Throws what `fetch` throws, ServerError, and Refusal where the answer was no message at all. */
 export async function converse({ url, fetch, version }: ConversationOptions): Promise<Conversation> {
   const clientInfo = { name: 'portcullis', version };
   const waiting = new Map<Id, (answer: Message) => void>();
@@ -86,7 +86,7 @@ export async function converse({ url, fetch, version }: ConversationOptions): Pr
       return Array.isArray(versions) && versions.includes(profileD.revision);
     } catch (error) {
       // A server of an older revision does not know the question, each in its own way.
-      if (error instanceof ServerError) return false;
+      if (error instanceof ServerError || error instanceof Refusal) return false;
       throw error;
     }
   }
@@ -104,8 +104,8 @@ export async function converse({ url, fetch, version }: ConversationOptions): Pr
   }
 
   function resultOf(answer: Message | null): unknown {
-    // An error of the client says more than the answer that was made up for it.
-    if (failure instanceof Error && 'code' in failure) throw failure;
+    // What went wrong on the way says more than the answer that was made up for it.
+    if (failure instanceof ClientError || failure instanceof Refusal) throw failure;
     if (answer === null) throw new ServerError({ code: -32603, message: 'The server did not answer.' });
     if ('error' in answer) throw new ServerError(readRpcError(answer.error));
     return answer.result;

@@ -1,5 +1,6 @@
 /** Exit codes of the commands that act as a client: which kind of thing went wrong, for scripts. */
 import { ClientError, type ClientErrorCode } from '@portcullis/client';
+import { Refusal } from './http-wire.ts';
 
 /** In the order of the help text. */
 export const exitCodes = {
@@ -42,9 +43,29 @@ const SIGN_IN: ReadonlySet<ClientErrorCode> = new Set([
 
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof CommandFailure) return error.code;
+  if (error instanceof Refusal) return exitCodeOfStatus(error.status);
   if (!(error instanceof ClientError) || USAGE.has(error.code)) return exitCodes.usage;
   if (SIGN_IN.has(error.code)) return exitCodes.signIn;
   return error.temporary ? exitCodes.temporary : exitCodes.rules;
+}
+
+/** Statuses of the 4xx family that say "not now". */
+const NOT_NOW: ReadonlySet<number> = new Set([408, 425, 429]);
+
+function exitCodeOfStatus(status: number): ExitCode {
+  if (status >= 500 || NOT_NOW.has(status)) return exitCodes.temporary;
+  return status === 401 ? exitCodes.signIn : status === 403 ? exitCodes.toolFailed : exitCodes.usage;
+}
+
+/** What to do about an answer that was no message of the protocol. */
+export function adviceOn({ status, message }: Refusal, serverUrl: string): string {
+  const code = exitCodeOfStatus(status);
+  const said = message.replace(/\.$/, '');
+  if (code === exitCodes.temporary) return `${said}. Try again later`;
+  if (code === exitCodes.signIn)
+    return `${said}, though somebody is signed in. Sign in again: portcullis login ${serverUrl}`;
+  if (code === exitCodes.toolFailed) return said;
+  return `${said}. There is no MCP server at ${serverUrl}: look whether the path is right, often it is /mcp`;
 }
 
 /** What the help texts say of them. */

@@ -2,12 +2,18 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { exitCodeHelp } from './exit-codes.ts';
 
+/** `name=value` of an option. */
+type Pair = readonly [string, string];
+
 /** What commander makes of the options. */
 export interface ClientFlags {
   readonly account: string;
   readonly credentials?: string;
   readonly revision?: string;
   readonly trustOrigin?: readonly string[];
+  readonly issuerAlias?: readonly Pair[];
+  readonly resourceFor?: readonly Pair[];
+  readonly dpop?: 'when-asked' | 'when-offered' | 'never';
   readonly json?: true;
 }
 
@@ -43,13 +49,39 @@ export function addClientOptions(command: Command): Command {
     .addOption(credentialsOption())
     .option('--revision <date>', 'pin the revision of the specification, by its date')
     .option('--trust-origin <origin...>', 'other origins where endpoints and metadata may be')
+    .addOption(
+      pairOption('--issuer-alias <named=own...>', 'an issuer as the server names it, and as it names itself'),
+    )
+    .addOption(
+      pairOption(
+        '--resource-for <issuer=resource...>',
+        'what an issuer wants as resource instead of what the server publishes; issuer= for none',
+      ),
+    )
+    .addOption(
+      new Option('--dpop <when>', 'bind tokens to a key of this computer').choices([
+        'when-asked',
+        'when-offered',
+        'never',
+      ]),
+    )
     .addHelpText('after', `\n${exitCodeHelp}`);
 }
 
+const PASTE = 'print the address to open, and read the address at which the browser ended';
+
+function pairOption(flags: string, description: string): Option {
+  return new Option(flags, description).argParser<readonly Pair[]>((word, before = []) => {
+    const [, name = '', value = ''] = /^([^=]+)=(.*)$/s.exec(word) ?? [];
+    if (name === '') throw new InvalidArgumentError('It must be written name=value.');
+    return [...before, [name, value]];
+  });
+}
+
 /** Adds what a sign-in takes. Secrets are never among the arguments. */
-export function addSignInOptions(command: Command): Command {
+export function addSignInOptions(command: Command, noBrowser: string = PASTE): Command {
   return addClientOptions(command)
-    .option('--no-browser', 'print the address to open, and read the address at which the browser ended')
+    .option('--no-browser', noBrowser)
     .option('--device', 'sign in on another device, by a short code')
     .option('--application', 'act as the application itself: client credentials')
     .option('--client-id <id>', 'a client that is registered already')

@@ -38,7 +38,8 @@ export interface HttpWire {
 }
 
 /** An answer that is no message, with what it said. */
-class Refusal extends Error {
+export class Refusal extends Error {
+  override readonly name: string = 'Refusal';
   readonly status: number;
 
   constructor(status: number, said: string) {
@@ -46,6 +47,8 @@ class Refusal extends Error {
     this.status = status;
   }
 }
+
+const NO_PROTOCOL = 'a page, and not a message of the protocol';
 
 /** Most characters of an answer that is no stream. */
 const LONGEST = 64 * 1024 * 1024;
@@ -133,7 +136,10 @@ export function createHttpWire(options: HttpWireOptions): HttpWire {
     };
     if (typeOf(response) === 'text/event-stream')
       return readAnswers(response, message.id, signal, understand);
-    const body = await readJson(response);
+    const text = await readText(response);
+    const body = parseJson(text);
+    // Whoever answers with a page speaks something else.
+    if (body === undefined && text !== '') throw new Refusal(response.status, NO_PROTOCOL);
     const messages = (Array.isArray(body) ? body : [body]).map(readMessage).filter((read) => read !== null);
     for (const read of messages) understand(read);
     return messages.some((read) => answers(read, message.id));
@@ -305,10 +311,6 @@ function reasonIn(json: unknown): string {
 
 function typeOf(response: Response): string {
   return (response.headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
-}
-
-async function readJson(response: Response): Promise<unknown> {
-  return parseJson(await readText(response));
 }
 
 async function readText(response: Response): Promise<string> {

@@ -10,6 +10,7 @@ import {
   type DevicePrompt,
   type RegistrationQuestion,
   type RegistrationReply,
+  type SignInReason,
 } from '@portcullis/client';
 import {
   createNodeClient,
@@ -23,6 +24,7 @@ import { reasonOf, SettingsError } from '../faults.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import { createTerminal, type Terminal } from '../terminal/terminal.ts';
+import { carriersOf } from './carrier.ts';
 import { credentialsPlace } from './credentials-place.ts';
 import type { ClientFlags, SignInFlags } from './flags.ts';
 
@@ -75,15 +77,28 @@ export function withQuietClient<T>(
   act: (situation: ClientCase) => Promise<T>,
 ): Promise<T> {
   return withStore(flags, surroundings, (store, terminal) =>
-    act({ client: createNodeClient({ ...commonOptions(serverUrl, flags), store }), terminal }),
+    act({ client: createNodeClient({ ...commonOptions(serverUrl, flags, surroundings), store }), terminal }),
   );
 }
 
-function commonOptions(serverUrl: string, flags: ClientFlags): NodeClientOptions {
+function commonOptions(
+  serverUrl: string,
+  flags: ClientFlags,
+  { environment }: Surroundings,
+): NodeClientOptions {
+  const trustedOrigins = flags.trustOrigin ?? [];
+  const indicators = (flags.resourceFor ?? []).map(([issuer, named]) => [
+    issuer,
+    named === '' ? null : named,
+  ]);
   return {
     serverUrl,
     account: flags.account,
-    trustedOrigins: flags.trustOrigin ?? [],
+    trustedOrigins,
+    issuerAliases: Object.fromEntries(flags.issuerAlias ?? []),
+    resourceIndicators: Object.fromEntries(indicators),
+    ...carriersOf({ serverUrl, trustedOrigins, environment }),
+    ...(flags.dpop !== undefined && { dpop: flags.dpop }),
     ...(flags.revision !== undefined && { revision: flags.revision }),
   };
 }
@@ -95,11 +110,14 @@ export async function clientOptions(
   terminal: Terminal,
 ): Promise<NodeClientOptions> {
   const secret = await readClientSecret(flags, surroundings);
+  // A registration of an earlier time is the one that the server may have forgotten.
+  let isNew = false;
+  const hint = () => (isNew || flags.clientId !== undefined ? '' : oldRegistration(serverUrl));
   const { clientId, clientMetadataUrl } = flags;
   return {
-    ...commonOptions(serverUrl, flags),
+    ...commonOptions(serverUrl, flags, surroundings),
     ...grantOptions(flags, terminal),
-    ...browserOptions(flags, terminal),
+    ...browserOptions(flags, terminal, hint),
     registration: {
       clientName: 'Portcullis',
       ...(clientMetadataUrl !== undefined && { metadataDocumentUrl: clientMetadataUrl }),
@@ -110,7 +128,12 @@ export async function clientOptions(
     },
     ...(flags.scope !== undefined && { scopes: { only: flags.scope } }),
     confirmStepUp: (added) => confirmStepUp(added, flags, terminal),
-    onEvent: (event) => terminal.during(activityOf(event)),
+    onEvent(event) {
+      if (event.type === 'registered') isNew = true;
+      const words = noticeOf(event);
+      if (words !== null) terminal.tell(words);
+      terminal.during(activityOf(event));
+    },
   };
 }
 
@@ -120,9 +143,14 @@ function grantOptions(flags: SignInFlags, terminal: Terminal): Pick<NodeClientOp
   return {};
 }
 
+function oldRegistration(serverUrl: string): string {
+  return `\nIf the page does not know this client: portcullis login ${serverUrl} --new-registration`;
+}
+
 function browserOptions(
   flags: SignInFlags,
   terminal: Terminal,
+  hint: () => string,
 ): Pick<NodeClientOptions, 'browser' | 'receiver' | 'loopback'> {
   const loopback = flags.port === undefined ? {} : { loopback: { port: flags.port } };
   if (flags.browser) {
@@ -130,7 +158,9 @@ function browserOptions(
       ...loopback,
       browser: {
         async open(url) {
-          terminal.tell(`Sign in in the browser. If none opens, open this address yourself:\n${url}`);
+          terminal.tell(
+            `Sign in in the browser. If none opens, open this address yourself:\n${url}${hint()}`,
+          );
           if (!(await openedByItself(url))) {
             terminal.tell('No browser could be started here. On another computer, use --no-browser.');
           }
@@ -140,7 +170,7 @@ function browserOptions(
     };
   }
   return {
-    browser: { open: async (url) => terminal.tell(`Open this address in any browser:\n${url}`) },
+    browser: { open: async (url) => terminal.tell(`Open this address in any browser:\n${url}${hint()}`) },
     receiver: createPasteReceiver({
       read: () => terminal.ask('Paste the address at which the browser ended: '),
       tell: (message) => terminal.tell(message),
@@ -219,6 +249,33 @@ async function readClientSecret(
     return (await read).trim();
   } catch (cause) {
     throw new SettingsError([`--client-secret-file cannot be read: ${reasonOf(cause)}`], { cause });
+  }
+}
+
+/** Why somebody is asked who did not ask for it. */
+const OCCASIONS: Readonly<Record<SignInReason, string | null>> = {
+  no_tokens: 'there is no session yet',
+  tokens_refused: 'the server does not take the token of the session any more',
+  session_ended: 'the session has ended',
+  more_scopes: 'the call needs more than the session may',
+  asked_for: null,
+};
+
+/** What a person should know of an event; `null`: nothing. */
+export function noticeOf(event: ClientEvent): string | null {
+  switch (event.type) {
+    case 'sign_in': {
+      const occasion = OCCASIONS[event.reason];
+      return occasion === null ? null : `Signing in at ${cleanLine(event.issuer)}, because ${occasion}.`;
+    }
+    case 'registration_dropped':
+      return `The client has to be registered anew at ${cleanLine(event.issuer)}: ${cleanLine(event.reason)}`;
+    case 'session_ended':
+      return `The session at ${cleanLine(event.issuer)} has ended: ${cleanLine(event.reason)}`;
+    case 'refresh_postponed':
+      return `The token could not be renewed for now, and the session stays: ${cleanLine(event.reason)}`;
+    default:
+      return null;
   }
 }
 

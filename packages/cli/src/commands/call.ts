@@ -3,11 +3,12 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
-import { converse, ServerError } from '../client/conversation.ts';
+import { ServerError } from '../client/conversation.ts';
 import { CommandFailure, exitCodes } from '../client/exit-codes.ts';
 import { addJsonOption, addSignInOptions, type SignInFlags } from '../client/flags.ts';
 import { isObject } from '../client/json-rpc.ts';
 import { withClient } from '../client/open-client.ts';
+import { withConversation } from '../client/with-conversation.ts';
 import { reasonOf, SettingsError } from '../faults.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { cleanJson, cleanLine, cleanText } from '../terminal/clean.ts';
@@ -44,28 +45,22 @@ function call(
 ): Promise<void> {
   return withClient(serverUrl, flags, surroundings, async ({ client, terminal }) => {
     terminal.during('Asking the server');
-    const conversation = await converse({
-      url: client.server,
-      fetch: client.fetch,
-      version: surroundings.version,
+    const result = await withConversation(client, surroundings.version, async (ask) => {
+      try {
+        return await ask('tools/call', { name: tool, arguments: input });
+      } catch (error) {
+        if (flags.json && error instanceof ServerError) {
+          terminal.print(`${cleanJson({ error: error.rpc })}\n`);
+          throw new CommandFailure(exitCodes.toolFailed);
+        }
+        throw error;
+      }
     });
-    try {
-      const result = await conversation.ask('tools/call', { name: tool, arguments: input });
-      const failed = isObject(result) && result['isError'] === true;
-      const words = flags.json ? `${cleanJson(result)}\n` : describe(result);
-      if (failed && !flags.json) terminal.tell(words);
-      else terminal.print(words);
-      if (failed) throw new CommandFailure(exitCodes.toolFailed);
-    } catch (error) {
-      if (!(error instanceof ServerError)) throw error;
-      if (flags.json) terminal.print(`${cleanJson({ error: error.rpc })}\n`);
-      throw new CommandFailure(
-        exitCodes.toolFailed,
-        flags.json ? '' : `The server refused the call: ${cleanLine(error.message)}`,
-      );
-    } finally {
-      await conversation.close();
-    }
+    const failed = isObject(result) && result['isError'] === true;
+    const words = flags.json ? `${cleanJson(result)}\n` : describe(result);
+    if (failed && !flags.json) terminal.tell(words);
+    else terminal.print(words);
+    if (failed) throw new CommandFailure(exitCodes.toolFailed);
   });
 }
 

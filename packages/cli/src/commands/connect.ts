@@ -7,6 +7,10 @@ import { untilAskedToStop } from '../stopping.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { cleanLine } from '../terminal/clean.ts';
 
+/** Standard input is the protocol's: there is nobody to paste an address. */
+const NOBODY =
+  'ask nobody: without a session every message is answered with an error that says how to sign in';
+
 export function defineConnect(program: Command, surroundings: Surroundings): void {
   const command = program
     .command('connect')
@@ -14,10 +18,10 @@ export function defineConnect(program: Command, surroundings: Surroundings): voi
     .description(
       'Speaks MCP on standard input and output, and passes every message on to a protected server.\n' +
         'For the configuration of programs that start their servers themselves. Any number may run at once:\n' +
-        'one signs in, the others wait for it. With --no-browser nobody is asked: sign in by portcullis login.',
+        'one signs in, the others wait for it. With --no-browser nobody is asked: sign in by portcullis login before.',
     )
     .argument('<server-url>', 'address of the protected server');
-  addSignInOptions(command).action((serverUrl: string, flags: SignInFlags) =>
+  addSignInOptions(command, NOBODY).action((serverUrl: string, flags: SignInFlags) =>
     connect(serverUrl, flags, surroundings),
   );
 }

@@ -8,7 +8,7 @@ import type { Surroundings } from '../surroundings.ts';
 import { cleanJson } from '../terminal/clean.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
-type Flags = SignInFlags & { readonly prompt?: string };
+type Flags = SignInFlags & { readonly prompt?: string; readonly newRegistration?: true };
 
 export function defineLogin(program: Command, surroundings: Surroundings): void {
   const command = program
@@ -18,7 +18,11 @@ export function defineLogin(program: Command, surroundings: Surroundings): void 
       'Signs in at a protected server. Later commands use the session, and renew it by themselves.',
     )
     .argument('<server-url>', 'address of the protected server')
-    .option('--prompt <word>', 'sent along, for example select_account');
+    .option('--prompt <word>', 'sent along, for example select_account')
+    .option(
+      '--new-registration',
+      'register the client anew: for when the sign-in page says that it does not know it',
+    );
   addJsonOption(addSignInOptions(command)).action((serverUrl: string, flags: Flags) =>
     login(serverUrl, flags, surroundings),
   );
@@ -27,7 +31,11 @@ export function defineLogin(program: Command, surroundings: Surroundings): void 
 function login(serverUrl: string, flags: Flags, surroundings: Surroundings): Promise<void> {
   return withClient(serverUrl, flags, surroundings, async ({ client, terminal }) => {
     terminal.during('Asking the server how it is authorized');
-    const session = await client.signIn(flags.prompt === undefined ? {} : { prompt: flags.prompt });
+    const { prompt, newRegistration } = flags;
+    const session = await client.signIn({
+      ...(prompt !== undefined && { prompt }),
+      ...(newRegistration && { registerAnew: true }),
+    });
     show(session, flags, terminal);
   });
 }

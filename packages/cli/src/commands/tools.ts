@@ -1,9 +1,9 @@
 /** `portcullis tools`: what a protected server can do. */
 import type { Command } from 'commander';
-import { converse } from '../client/conversation.ts';
 import { addJsonOption, addSignInOptions, type SignInFlags } from '../client/flags.ts';
 import { isObject } from '../client/json-rpc.ts';
 import { withClient } from '../client/open-client.ts';
+import { withConversation } from '../client/with-conversation.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { cleanJson, cleanLine, cleanText } from '../terminal/clean.ts';
 import type { Styles } from '../terminal/terminal.ts';
@@ -20,17 +20,8 @@ export function defineTools(program: Command, surroundings: Surroundings): void 
   addJsonOption(addSignInOptions(command)).action((serverUrl: string, flags: SignInFlags) =>
     withClient(serverUrl, flags, surroundings, async ({ client, terminal }) => {
       terminal.during('Asking the server');
-      const conversation = await converse({
-        url: client.server,
-        fetch: client.fetch,
-        version: surroundings.version,
-      });
-      try {
-        const tools = await listTools(conversation.ask);
-        terminal.print(flags.json ? `${cleanJson({ tools })}\n` : describe(tools, terminal.styles));
-      } finally {
-        await conversation.close();
-      }
+      const tools = await withConversation(client, surroundings.version, listTools);
+      terminal.print(flags.json ? `${cleanJson({ tools })}\n` : describe(tools, terminal.styles));
     }),
   );
 }

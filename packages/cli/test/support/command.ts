@@ -7,7 +7,7 @@ import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Person } from '../../../../tests/support/person.ts';
 
-export const main: string = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+export const main: string = fileURLToPath(new URL('../../src/bin.ts', import.meta.url));
 
 interface Ended {
   readonly code: number | null;
@@ -57,7 +57,11 @@ export function createComputer(person?: Person): Computer {
     const all = opened();
     for (const url of all.slice(attended)) {
       attended += 1;
-      void person?.authorize(url).then((callback) => fetch(callback).catch(() => undefined));
+      // Whoever cannot sign in leaves the page open: the command is who has to notice.
+      void person
+        ?.authorize(url)
+        .then(fetch)
+        .catch(() => undefined);
     }
   }, 30);
 

@@ -1,5 +1,5 @@
 /** The way to OAuth parties in Node: addresses that servers write down are judged before anything connects to them. */
-import { createOutboundFetch, OutboundError } from '@portcullis/http/outbound';
+import { createOutboundFetch, judgeUrl, OutboundError } from '@portcullis/http/outbound';
 import { isLoopbackHost } from '@portcullis/protocol';
 import { ClientError } from '../errors.ts';
 import type { Fetch } from '../transport.ts';
@@ -12,20 +12,27 @@ export interface VouchedPlaces {
   /** Milliseconds. */
   readonly timeout: number;
   readonly bytes: number;
+  /** Carries the requests through a proxy. It resolves the names itself, so that addresses are judged as they are written. */
+  readonly via?: Fetch;
 }
 
 /**
  * Makes the transport. Who connects to a server on this computer may meet its authorization server there too; who
  * connects to any other may not be sent here, or into a private network that nobody named.
  */
-export function createGuardedFetch({ serverUrl, trustedOrigins, timeout, bytes }: VouchedPlaces): Fetch {
+export function createGuardedFetch(places: VouchedPlaces): Fetch {
+  const { serverUrl, trustedOrigins, timeout, bytes, via } = places;
   const server = URL.parse(serverUrl);
-  return createOutboundFetch({
+  const policy = {
     loopback: server !== null && isLoopbackHost(server.hostname),
     innerOrigins: [...(server === null ? [] : [server.origin]), ...trustedOrigins],
-    timeout,
-    maxBytes: bytes,
-  });
+  };
+  if (via === undefined) return createOutboundFetch({ ...policy, timeout, maxBytes: bytes });
+  return async (input, init) => {
+    const destination = judgeUrl(input instanceof Request ? input.url : String(input), policy);
+    if (destination.kind !== 'refused') return via(input, init);
+    throw new OutboundError('address', `The address may not be contacted: ${destination.reason}.`);
+  };
 }
 
 /** What a refusal of the guard means to the client. */

@@ -1,0 +1,30 @@
+/** A conversation lent to a command: begun, ended, and what goes wrong in it told with what to do about it. */
+import type { Client } from '@portcullis/client';
+import { cleanLine } from '../terminal/clean.ts';
+import { type Conversation, converse, ServerError } from './conversation.ts';
+import { adviceOn, CommandFailure, exitCodeOf, exitCodes } from './exit-codes.ts';
+import { Refusal } from './http-wire.ts';
+
+/** @throws ClientError, or CommandFailure with what to do. */
+export async function withConversation<T>(
+  { server: url, fetch }: Pick<Client, 'server' | 'fetch'>,
+  version: string,
+  act: (ask: Conversation['ask']) => Promise<T>,
+): Promise<T> {
+  try {
+    const conversation = await converse({ url, fetch, version });
+    try {
+      return await act(conversation.ask);
+    } finally {
+      await conversation.close();
+    }
+  } catch (error) {
+    if (error instanceof Refusal) throw new CommandFailure(exitCodeOf(error), adviceOn(error, url));
+    if (error instanceof ServerError)
+      throw new CommandFailure(
+        exitCodes.toolFailed,
+        `The server refused the call: ${cleanLine(error.message)}`,
+      );
+    throw error;
+  }
+}

@@ -1,0 +1,149 @@
+/** The commands of the client on networks as they are: nobody there, something else there, a proxy between, a certificate that nobody knows. */
+import { createServer, type RequestListener } from 'node:http';
+import { type AddressInfo, connect, createServer as createSocketServer } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createWorld } from '../../client/test/support/world.ts';
+import { type Computer, createComputer } from './support/command.ts';
+
+let computer: Computer;
+const ends: (() => void)[] = [];
+
+beforeEach(() => {
+  computer = createComputer({
+    // The world's authorization server lets everybody in.
+    authorize: async (url) =>
+      new URL((await fetch(url, { redirect: 'manual' })).headers.get('location') ?? ''),
+  });
+});
+
+afterEach(() => {
+  computer.leave();
+  for (const end of ends.splice(0)) end();
+});
+
+async function listen(answer: RequestListener): Promise<string> {
+  const server = createServer(answer);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  ends.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** A port on which nobody listens. */
+async function closedPort(): Promise<number> {
+  const server = createSocketServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+describe('nobody there', () => {
+  it.each([['login'], ['call', 'whoami']])('%s says so, with exit code 4', async (...words) => {
+    const url = `http://127.0.0.1:${await closedPort()}/mcp`;
+    const [command = '', ...rest] = words;
+    const { code, output, errors } = await computer.run([command, url, ...rest]);
+    expect(output + errors).toContain(`could not be reached: nobody listens there`);
+    expect(code).toBe(4);
+  });
+
+  it('connect answers each request with that, and goes on', async () => {
+    const url = `http://127.0.0.1:${await closedPort()}/mcp`;
+    const input = [1, 2].map((id) => `{"jsonrpc":"2.0","id":${id},"method":"tools/list"}\n`).join('');
+    const { output } = await computer.run(['connect', url], { input });
+    const answers = output
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(answers.map(({ id }) => id).toSorted()).toEqual([1, 2]);
+    expect(answers[0].error.message).toContain('nobody listens there');
+  });
+});
+
+describe('something else there', () => {
+  it.each<[string, number, string, number, string]>([
+    ['no such path', 404, 'text/html', 1, 'look whether the path is right'],
+    ['a page', 200, 'text/html', 1, 'a page, and not a message of the protocol'],
+    ['a page that takes no messages', 405, 'text/plain', 1, 'look whether the path is right'],
+    ['an outage', 503, 'text/html', 4, 'Try again later'],
+    ['somebody who refuses', 403, 'text/html', 2, 'status 403'],
+  ])('%s: status %s, %s', async (_what, status, type, code, words) => {
+    const origin = await listen((_request, response) =>
+      response.writeHead(status, { 'content-type': type }).end('<h1>hello</h1>'),
+    );
+    const ended = await computer.run(['call', `${origin}/wrong`, 'whoami']);
+    expect([ended.code, ended.output]).toEqual([code, '']);
+    expect(ended.errors).toContain(words);
+    expect(ended.errors).not.toContain('<h1>');
+  });
+});
+
+describe('a proxy between', () => {
+  /** It answers where it was asked to lead. */
+  async function startProxy() {
+    const carried: string[] = [];
+    const server = createServer((_request, response) => response.writeHead(405).end());
+    server.on('connect', (request, socket) => {
+      carried.push(request.url ?? '');
+      const [host = '', port] = (request.url ?? '').split(':');
+      const onward = connect(Number(port), host, () => {
+        socket.write('HTTP/1.1 200 OK\r\n\r\n');
+        onward.pipe(socket).pipe(onward);
+      });
+      for (const one of [onward, socket]) one.on('error', () => socket.destroy());
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    ends.push(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, carried };
+  }
+
+  it('carries every leg: to the server, to its authorization server, to the token endpoint', async () => {
+    const world = await createWorld();
+    const proxy = await startProxy();
+    // Whoever goes past the proxy is told from who comes through it.
+    const environment = { HTTP_PROXY: proxy.url };
+    expect((await computer.run(['login', world.serverUrl], { environment })).code).toBe(0);
+    expect(new Set(proxy.carried)).toEqual(
+      new Set([new URL(world.serverUrl).host, new URL(world.as.origin).host]),
+    );
+    const elsewhere = { HTTP_PROXY: `http://127.0.0.1:${await closedPort()}` };
+    const seen = world.server.log.length + world.as.log.length;
+    const failed = await computer.run(['login', world.serverUrl], { environment: elsewhere });
+    expect([failed.code, world.server.log.length + world.as.log.length]).toEqual([4, seen]);
+    const beside = { ...elsewhere, NO_PROXY: '127.0.0.1' };
+    expect((await computer.run(['login', world.serverUrl], { environment: beside })).code).toBe(0);
+  });
+
+  it('T103 does not open the way to private addresses that a server writes down', async () => {
+    const world = await createWorld({ resource: { authorization_servers: ['https://169.254.169.254'] } });
+    const proxy = await startProxy();
+    const environment = { HTTP_PROXY: proxy.url, HTTPS_PROXY: proxy.url };
+    const ended = await computer.run(['login', world.serverUrl], { environment });
+    expect([ended.code, ended.errors]).toEqual([5, expect.stringContaining('private network')]);
+    expect(new Set(proxy.carried)).toEqual(new Set([new URL(world.serverUrl).host]));
+  });
+});
+
+it('the help of connect promises nothing about pasting', async () => {
+  const { output } = await computer.run(['connect', '--help']);
+  expect(output).toContain('--no-browser');
+  expect(output).not.toContain('read the address at which the browser ended');
+  expect((await computer.run(['login', '--help'])).output).toContain('at which the browser ended');
+});
+
+it('T149 a session is told why it begins, when nobody asked for it', async () => {
+  const world = await createWorld();
+  const { errors } = await computer.run(['tools', world.serverUrl]);
+  expect(errors).toContain(`Signing in at ${world.issuer}, because there is no session yet.`);
+  expect(errors).not.toContain('--new-registration');
+  const again = await computer.run(['login', world.serverUrl]);
+  expect(again.errors).toContain(`portcullis login ${world.serverUrl} --new-registration`);
+  const before = world.as.asked('/register').length;
+  expect((await computer.run(['login', world.serverUrl, '--new-registration'])).code).toBe(0);
+  expect(world.as.asked('/register')).toHaveLength(before + 1);
+});
