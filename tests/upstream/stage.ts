@@ -1,0 +1,102 @@
+/** Portcullis with the example that reads from a third party, run as an operator runs it, and people who sign in there. */
+import { fileURLToPath } from 'node:url';
+import type { FileConfiguration } from '@portcullis/cli';
+import { onTestFinished } from 'vitest';
+import { createPerson, type Elsewhere, type Person } from '../support/person.ts';
+import { type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import { type GithubThirdParty, startGithub } from '../support/third-parties/github.ts';
+import { type OidcThirdParty, startOidc } from '../support/third-parties/oidc.ts';
+import type { ThirdParty } from '../support/third-parties/third-party.ts';
+
+type ThirdPartySetting = NonNullable<FileConfiguration['thirdParties']>[number];
+
+/** How the third party like GitHub stands in a configuration file. */
+export function likeGithub(party: GithubThirdParty): ThirdPartySetting {
+  return {
+    id: 'github',
+    name: 'GitHub',
+    kind: {
+      endpoints: {
+        authorization: party.authorizationEndpoint,
+        token: party.tokenEndpoint,
+        userinfo: `${party.api}/user`,
+        revocation: `${party.api}/applications`,
+      },
+      person: { subject: 'id', name: 'login' },
+      dialect: 'github',
+    },
+    clientId: party.client.id,
+    clientSecret: party.client.secret,
+    scopes: ['read:user'],
+    neededFor: { 'repositories:read': ['repo'] },
+    noticedWithin: 1,
+  };
+}
+
+/** How oidc-provider stands in a configuration file. */
+export function likeOidc(party: OidcThirdParty): ThirdPartySetting {
+  return {
+    id: 'company',
+    name: 'Company',
+    kind: { issuer: party.origin },
+    clientId: party.client.id,
+    clientSecret: party.client.secret,
+    scopes: ['openid', 'offline_access', 'email', 'files:read'],
+    parameters: { prompt: 'consent' },
+    noticedWithin: 1,
+  };
+}
+
+export interface Stage<Party extends ThirdParty> {
+  readonly portcullis: Portcullis;
+  readonly party: Party;
+}
+
+/** The example, in a process of its own; both end with the test. */
+export async function stageGithub(settings: FileConfiguration = {}): Promise<Stage<GithubThirdParty>> {
+  const party = await startGithub();
+  onTestFinished(() => party.close());
+  process.env['GITHUB_API'] = party.api;
+  const application = fileURLToPath(new URL('../../examples/repositories/app.ts', import.meta.url));
+  const portcullis = await start({ thirdParties: [likeGithub(party)], ...settings }, application);
+  party.admitRedirect(`${portcullis.url}/callback/github`);
+  return { portcullis, party };
+}
+
+/** An application that says what it could read of the files at oidc-provider. */
+export async function stageOidc(settings: FileConfiguration = {}): Promise<Stage<OidcThirdParty>> {
+  const party = await startOidc();
+  onTestFinished(() => party.close());
+  process.env['FILES_API'] = `${party.origin}/files`;
+  const application = fileURLToPath(new URL('./files-app.ts', import.meta.url));
+  const portcullis = await start({ thirdParties: [likeOidc(party)], ...settings }, application);
+  party.admitRedirect(`${portcullis.url}/callback/company`);
+  return { portcullis, party };
+}
+
+async function start(settings: FileConfiguration, application: string): Promise<Portcullis> {
+  const portcullis = await startPortcullis({ log: 'json', localAccounts: false, ...settings }, application);
+  onTestFinished(async () => void (await portcullis.stop()));
+  return portcullis;
+}
+
+/** The password that somebody has there: nothing of ours may ever see it. */
+export const PASSWORD_THERE = 'known at the third party alone';
+
+export function elsewhere(party: ThirdParty, id: string, login = 'ada'): Elsewhere {
+  return { id, origin: party.origin, login, password: PASSWORD_THERE };
+}
+
+/** Somebody with an account there, and none here. */
+export function personAt(party: ThirdParty, id: string, login = 'ada'): Person {
+  return createPerson({ email: 'nobody@example.com', password: 'none' }, fetch, elsewhere(party, id, login));
+}
+
+/** Waits until something holds. */
+export async function until(holds: () => boolean | Promise<boolean>, milliseconds = 15_000): Promise<void> {
+  const end = Date.now() + milliseconds;
+  while (!(await holds())) {
+    if (Date.now() > end) throw new Error('It did not come to pass.');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
