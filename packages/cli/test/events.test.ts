@@ -37,10 +37,13 @@ function refuse(): Promise<Response> {
   });
 }
 
+/** Each look is a process of its own. */
+const PATIENT = { timeout: 20_000 };
+
 describe('portcullis events', () => {
   it('shows what happened, as text and as JSON', async () => {
     expect((await refuse()).status).toBe(401);
-    await expect.poll(() => run()).toMatch(/^\d\d:\d\d:\d\d request\.refused endpoint=\/token /m);
+    await expect.poll(() => run(), PATIENT).toMatch(/^\d\d:\d\d:\d\d request\.refused endpoint=\/token /m);
     const lines = (await run('--json', '--last', '1')).trimEnd().split('\n');
     expect(lines.map((line) => JSON.parse(line))).toEqual([
       expect.objectContaining({ type: 'request.refused', error: 'invalid_client', network: '127.0.0.1' }),

@@ -1,7 +1,7 @@
 /** The word that somebody meant who wrote another one. */
 
 /** The nearest of the known words; `null` when none is near. */
-export function nearest(word: string, known: readonly string[]): string | null {
+function nearest(word: string, known: readonly string[]): string | null {
   const near = known
     .map((candidate) => ({ candidate, steps: distance(word.toLowerCase(), candidate.toLowerCase()) }))
     .filter(({ candidate, steps }) => steps <= Math.max(1, Math.floor(candidate.length / 3)))

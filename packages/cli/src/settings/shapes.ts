@@ -183,7 +183,7 @@ export function mapOf<T>(
 export const MUST = 'must be said';
 
 /** One member of an object. */
-export interface MemberOf<T> {
+interface MemberOf<T> {
   /** Says what it decides. */
   readonly what: string;
   readonly shape: Shape<T>;

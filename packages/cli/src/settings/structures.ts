@@ -234,7 +234,7 @@ export const lifetimes: Shape<Partial<Lifetimes>> = object<Partial<Lifetimes>>({
 });
 
 /** `600 (10 minutes)` */
-export function inWords(value: number): string {
+function inWords(value: number): string {
   const units = [
     ['day', 86_400],
     ['hour', 3600],

@@ -6,7 +6,7 @@ import * as structure from './structures.ts';
 import * as word from './words.ts';
 
 /** One of them. */
-export interface Setting<T> {
+interface Setting<T> {
   /** Ends the sentence "decides …". */
   readonly what: string;
   /** What stands for the value in the help text; `null`: no flag, for no command line could hold it. */
