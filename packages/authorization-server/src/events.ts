@@ -1,5 +1,6 @@
 /** What happens in an authorization server, as one typed list: the only place where private reasons go. */
 
+import type { Discovery } from './journal/flows.ts';
 import type { BondEnd } from './ports/index.ts';
 
 /** Members that every event may have. Never a token, code, secret or cookie. */
@@ -63,10 +64,16 @@ export type AuthorizationEvent = About &
     | { readonly type: 'passkey.added' | 'passkey.removed' | 'passkey.copied' }
     | { readonly type: 'access.ended' | 'sessions.ended'; readonly count: number }
     | { readonly type: 'metadata.read'; readonly path: string; readonly version: string | null }
-    | { readonly type: 'authorization.begun' }
+    | {
+        readonly type: 'authorization.begun';
+        /** What was read of this server's metadata from the same network shortly before: by this client, as far as anybody can tell. */
+        readonly discovery?: Discovery;
+      }
     | { readonly type: 'consent.allowed' | 'consent.remembered' | 'consent.denied' }
     | { readonly type: 'code.issued' | 'code.replayed' }
     | { readonly type: 'token.issued'; readonly grantType: string }
+    /** A protected server asked for the first time about a token of this grant, and it stood. */
+    | { readonly type: 'token.first-used' }
     /** A protected server got the token of a third party; the scopes are the third party's. */
     | { readonly type: 'upstream.token-given'; readonly thirdParty: string }
     | { readonly type: 'token.refreshed' | 'token.replayed' | 'token.reused' | 'token.revoked' }

@@ -8,6 +8,7 @@ import { createClients } from './clients/clients.ts';
 import { type AuthorizationServerOptions, defineConfiguration } from './configuration.ts';
 import type { EventSink } from './events.ts';
 import { createIntrospection } from './introspection.ts';
+import { createFlows } from './journal/flows.ts';
 import { createJournal, type Journal } from './journal/journal.ts';
 import { inMomentOf, withMoment } from './journal/moment.ts';
 import { createAccessTokens } from './keys/access-tokens.ts';
@@ -124,7 +125,9 @@ export async function createAuthorizationServer(
   const { store, keepEvents, clock } = judged;
   let upstream: Upstream | null = null;
   const journal = keepEvents === false ? null : createJournal(store, keepEvents, clock);
-  const configuration = { ...judged, events: withMoment(notice(createSink(journal, judged.events))) };
+  const flows = createFlows(clock);
+  const sink = notice(createSink(journal, judged.events));
+  const configuration = { ...judged, events: withMoment(sink, flows) };
   const { events } = configuration;
   const keys = await loadKeyRing(configuration);
   upstream = await createUpstream(configuration);
@@ -134,7 +137,7 @@ export async function createAuthorizationServer(
   const { findClient, noteUse } = clients;
   const authenticate = limits.limitAuthentication(clients.authenticate);
   const { bonds } = upstream;
-  const isLive = chainLiveness(createIsLive(configuration), bonds);
+  const isLive = flows.watch(chainLiveness(createIsLive(configuration), bonds), events);
   const mint = chainMint(createMint(configuration, accessTokens), bonds);
   const refreshTokens = createRefreshTokens(configuration);
   const upstreamTokenFor = createUpstreamTokenFor(configuration, isLive, bonds);

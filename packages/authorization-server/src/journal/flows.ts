@@ -1,0 +1,87 @@
+/** Joins what belongs together, from the metadata that a client reads to its first call, as far as this process saw it. */
+import type { AuthorizationEvent, EventSink } from '../events.ts';
+import type { IsLive } from '../token/is-live.ts';
+
+/** What was read of this server from a network, shortly before an authorization request came from there. */
+export interface Discovery {
+  readonly path: string;
+  readonly version: string | null;
+  /** Seconds before. */
+  readonly before: number;
+}
+
+export interface Flows {
+  /** The event with what is known of its flow. */
+  join(event: AuthorizationEvent): AuthorizationEvent;
+  /** The same judgement; that a grant is called with for the first time becomes an event. */
+  watch(isLive: IsLive, events: EventSink): IsLive;
+}
+
+/** Of each kind, the one that came first goes first. */
+const MOST = 10_000;
+
+/** Seconds between the reading of metadata and the authorization request that it led to: a registration, and a browser's start. */
+const WINDOW = 120;
+
+type About = Pick<AuthorizationEvent, 'clientId' | 'accountId' | 'grantId' | 'resource'>;
+
+/**
+ * A client says nothing by which its reading of metadata and its authorization request could be told to be of one flow, so
+ * they are joined by network and time, and the event says so. From there the identifier of the request leads on.
+ * @param clock epoch seconds
+ */
+export function createFlows(clock: () => number): Flows {
+  const readings = new Map<string, Omit<Discovery, 'before'> & { readonly at: number }>();
+  const flows = new Map<string, string>();
+  const uncalled = new Map<string, About>();
+
+  function findDiscovery(network: string): Discovery | null {
+    const found = readings.get(network);
+    if (found === undefined) return null;
+    const before = clock() - found.at;
+    return before > WINDOW ? null : { path: found.path, version: found.version, before };
+  }
+
+  function learn(event: AuthorizationEvent): void {
+    const { type, grantId, flowId, network } = event;
+    if (type === 'metadata.read' && network !== undefined) {
+      keep(readings, network, { path: event.path, version: event.version, at: clock() });
+    }
+    if (type === 'code.issued' && grantId !== undefined && flowId !== undefined) keep(flows, grantId, flowId);
+    if (type === 'token.issued' && grantId !== undefined) {
+      const { clientId, accountId, resource } = event;
+      keep(uncalled, grantId, definedOf({ clientId, accountId, grantId, resource }));
+    }
+  }
+
+  return {
+    join(event) {
+      learn(event);
+      const { grantId, flowId = grantId === undefined ? undefined : flows.get(grantId) } = event;
+      const joined = flowId === undefined ? event : { ...event, flowId };
+      if (joined.type !== 'authorization.begun' || joined.network === undefined) return joined;
+      const discovery = findDiscovery(joined.network);
+      return discovery === null ? joined : { ...joined, discovery };
+    },
+    watch: (isLive, events) => async (claims) => {
+      const stands = await isLive(claims);
+      const about = stands && claims.grant_id !== undefined ? uncalled.get(claims.grant_id) : undefined;
+      if (about?.grantId !== undefined) {
+        uncalled.delete(about.grantId);
+        events({ type: 'token.first-used', ...about });
+      }
+      return stands;
+    },
+  };
+}
+
+function keep<T>(map: Map<string, T>, key: string, value: T): void {
+  const [first] = map.keys();
+  if (map.size >= MOST && first !== undefined && !map.has(key)) map.delete(first);
+  map.delete(key);
+  map.set(key, value);
+}
+
+function definedOf(about: { readonly [name in keyof About]: string | undefined }): About {
+  return Object.fromEntries(Object.entries(about).filter(([, value]) => value !== undefined));
+}

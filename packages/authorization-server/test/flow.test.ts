@@ -1,0 +1,96 @@
+/** One flow in the log, from the metadata that a client reads to the first call that its token makes. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { basic, claimsOf, ISSUER, redemption } from './server-under-test.ts';
+import { requestOf, setScene, VERIFIER } from './visitor.ts';
+
+const HOME = { address: '192.0.2.1' };
+
+type Scene = Awaited<ReturnType<typeof setScene>>;
+
+/** Reads metadata as a client does, signs in and redeems the code; the visitor's network is 192.0.2.1. */
+async function flow(t: Scene, { from = HOME, later = 0 } = {}) {
+  const headers = { 'MCP-Protocol-Version': '2025-11-25' };
+  await t.server.handle(new Request(`${ISSUER}/.well-known/oauth-authorization-server`, { headers }), from);
+  t.clock.now += later;
+  const sight = await t.visitor.signIn(requestOf({ scope: 'notes:read' }));
+  const { left } = await t.visitor.submit(sight, { decision: 'allow' });
+  const { body } = await t.post('/token', {
+    ...redemption(left?.searchParams.get('code') ?? '', VERIFIER, 'web'),
+    client_secret: 'web-secret',
+    redirect_uri: 'https://app.example/callback',
+  });
+  return String(body['access_token']);
+}
+
+function begunOf({ events }: Scene) {
+  return events.find(({ type }) => type === 'authorization.begun');
+}
+
+describe('a flow', () => {
+  it('is joined from discovery to the first call by introspection', async () => {
+    const t = await setScene();
+    const token = await flow(t);
+    const begun = begunOf(t);
+    expect(begun).toMatchObject({
+      discovery: { path: '/.well-known/oauth-authorization-server', version: '2025-11-25', before: 0 },
+    });
+    expect(t.events.filter(({ type }) => type === 'token.first-used')).toEqual([]);
+    for (let count = 0; count < 2; count++) {
+      const asked = await t.post('/introspect', { token }, basic('notes-server', 'notes-server-secret'));
+      expect(asked.body['active']).toBe(true);
+    }
+    const used = t.events.filter(({ type }) => type === 'token.first-used');
+    expect(used).toEqual([
+      expect.objectContaining({
+        flowId: begun?.flowId,
+        clientId: 'web',
+        accountId: 'user_ada',
+        grantId: expect.stringMatching(/^grant_/),
+        resource: 'https://mcp.example/notes',
+      }),
+    ]);
+    await t.server.close();
+    const joined = await t.store.listFlow(begun?.flowId ?? '', 100);
+    expect(joined.map(({ type }) => type)).toEqual([
+      'authorization.begun', 'consent.allowed', 'code.issued', 'token.issued', 'token.first-used',
+    ]); // biome-ignore format: one list
+    expect(joined[0]?.details['discovery']).toMatchObject({ version: '2025-11-25' });
+  });
+
+  it('ends with the first call that a guard in the same process asks about', async () => {
+    const t = await setScene();
+    const claims = claimsOf(await flow(t)) as never;
+    expect(await t.server.isLive(claims)).toBe(true);
+    expect(t.events.at(-1)).toMatchObject({ type: 'token.first-used', flowId: begunOf(t)?.flowId });
+  });
+
+  it('has no first call when the token does not stand', async () => {
+    const t = await setScene();
+    const token = await flow(t);
+    await t.post('/revoke', { token, client_id: 'web', client_secret: 'web-secret' });
+    expect(await t.server.isLive(claimsOf(token) as never)).toBe(false);
+    expect(t.events.filter(({ type }) => type === 'token.first-used')).toEqual([]);
+  });
+
+  it.each([
+    ['from another network', { from: { address: '192.0.2.77' } }],
+    ['longer ago', { later: 121 }],
+  ])('is not joined with metadata that was read %s', async (_what, how) => {
+    const t = await setScene();
+    await flow(t, how);
+    expect(begunOf(t)).not.toHaveProperty('discovery');
+  });
+});
+
+it('every event that there is stands in the list for operators, and no other', () => {
+  const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');
+  const [, types = ''] = read('../src/events.ts').split('export type AuthorizationEvent');
+  const defined = [...types.matchAll(/'([a-z-]+\.[a-z-]+)'/g)].map(([, name]) => name);
+  const [, list = ''] = read('../../../docs/events.md').split('## The list');
+  const rows = list.split('\n').filter((line) => line.startsWith('| `'));
+  const documented = rows.flatMap((row) =>
+    [...(row.split('|')[1] ?? '').matchAll(/`([^`]+)`/g)].map(([, name]) => name),
+  );
+  expect(documented.toSorted()).toEqual(defined.toSorted());
+});
