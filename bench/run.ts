@@ -1,6 +1,6 @@
 /**
  * `npm run bench [part…] [--quick] [--tries=<number>] [--only=<server>] [--flow=<part of a name>]`: measures and writes
- * bench/results. Parts: flows, start, memory, growth, postgres, guard, client, store; all but store when none is named. A wrong
+ * bench/results. Parts: flows, start, memory, growth, postgres, guard, client, store, pages; all but store when none is named. A wrong
  * answer of ours fails the run.
  */
 
@@ -37,6 +37,7 @@ const parts: Readonly<Record<string, () => Promise<Part>>> = {
   guard: () => runScript('What a guard costs', 'bench/guard.ts'),
   client: () => runScript('What the authorized fetch costs', 'bench/client.ts'),
   store: () => runScript('Facts of the store alone', 'bench/store.ts'),
+  pages: () => runScript('What a first page costs', 'bench/pages.ts'),
 };
 
 const named = words.filter((word) => !word.startsWith('--'));

@@ -274,13 +274,37 @@ describe('signing in', () => {
     const wrong = await guess(t.stranger(), EMAIL, 'wrong');
     const unknown = await guess(t.stranger('198.51.100.8'), 'eve@example.org', 'wrong');
     const odd = await guess(t.stranger('198.51.100.9'), 'no address at all', 'wrong');
-    for (const sight of [wrong, unknown, odd]) {
+    await t.server.accounts.add('grace@example.org');
+    await t.server.accounts.disable('grace@example.org');
+    const disabled = await guess(t.stranger('198.51.100.10'), 'grace@example.org', 'wrong');
+    for (const sight of [wrong, unknown, odd, disabled]) {
       expect([sight.status, normal(sight)]).toEqual([400, normal(wrong)]);
       expect([...sight.headers.keys()]).toEqual([...wrong.headers.keys()]);
       expect(sight.headers.getSetCookie()).toEqual([]);
     }
     expect(textOf(wrong)).toContain('This email and password do not match.');
     expect((await guess(t.visitor, ` ${EMAIL.toUpperCase()} `, PASSWORD)).path).toMatch(/^\/consent/);
+  });
+
+  it('T075: takes as long for an unknown account as for a wrong password', async () => {
+    const t = await setScene();
+    const times: Record<'unknown' | 'wrong', number[]> = { unknown: [], wrong: [] };
+    for (let n = 0; n < 8; n++) {
+      for (const kind of ['unknown', 'wrong'] as const) {
+        const visitor = t.stranger(`198.51.100.${100 + n}`);
+        const login = await visitor.open(requestOf());
+        const email = kind === 'wrong' ? EMAIL : `nobody-${n}@example.org`;
+        // The work of the processor, not the time on the clock: others work on this machine too.
+        const before = process.cpuUsage();
+        expect((await visitor.submit(login, { email, password: 'wrong' })).status).toBe(400);
+        const { user, system } = process.cpuUsage(before);
+        times[kind].push(user + system);
+      }
+    }
+    const [unknown, wrong] = [Math.min(...times.unknown), Math.min(...times.wrong)];
+    expect(Math.abs(unknown - wrong) / wrong).toBeLessThan(0.25);
+    // A hash is tens of milliseconds: had one of them none, it would show.
+    expect(Math.min(unknown, wrong)).toBeGreaterThan(10_000);
   });
 
   it('T075: asks to wait after too many failures, even with the right password, and says for how long', async () => {

@@ -237,6 +237,8 @@ describe('what the consent page says', () => {
     for (const sight of [
       await t.visitor.signIn(requestOf(wanted)),
       await t.stranger().open(requestOf({ ...wanted, scope: 'nonsense' })),
+      await t.stranger().open(requestOf({ ...wanted, scope: payload })),
+      await t.stranger().open(requestOf({ ...wanted, resource: `https://mcp.example/${payload}` })),
       await t.stranger().open(requestOf({ ...wanted, client_id: payload })),
       await t.stranger().open(requestOf({ ...wanted, redirect_uri: payload })),
       await t.stranger().open(`/login?flow=${encodeURIComponent(payload)}`),
@@ -247,6 +249,33 @@ describe('what the consent page says', () => {
     }
     const consent = await t.visitor.open(requestOf(wanted));
     expect(consent.html).toContain('&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;');
+  });
+
+  it('T065: escapes the names of accounts, of workspaces and of browsers too', async () => {
+    const email = '<img/src=x/onerror=alert(1)>"@example.org';
+    const workspaces = async () => [
+      { id: '"><script>', name: '<script>alert(1)</script>' },
+      { id: 'w2', name: 'Two' },
+    ];
+    const t = await setScene({ workspaces });
+    const invited = await t.server.accounts.add(email);
+    const { pathname, search } = new URL('link' in invited ? invited.link : '');
+    const visitor = t.stranger();
+    visitor.headers = { 'user-agent': 'Firefox/1 <script>alert(1)</script> Linux' };
+    const page = await visitor.open(`${pathname}${search}`);
+    const ready = await visitor.submit(page, { password: PASSWORD, password_again: PASSWORD });
+    for (const sight of [
+      page,
+      ready,
+      await visitor.open(requestOf()),
+      await visitor.open('/connections'),
+      await visitor.open('/account'),
+      await visitor.open('/account/password'),
+    ]) {
+      expect([sight.path, sight.status]).toEqual([sight.path, 200]);
+      expect(sight.html).not.toMatch(/<script>|<img\/|"@example/);
+    }
+    expect(textOf(await visitor.open('/account'))).toContain(`${email}`);
   });
 
   it('T073: does not let a long name push the rest away', async () => {
