@@ -4,7 +4,7 @@ import { protect } from './fetch.ts';
 import type { Guard } from './guard.ts';
 import { metadataUrlOf } from './metadata.ts';
 import { protectNode } from './node.ts';
-import type { Principal } from './principal.ts';
+import { isProven, type Principal } from './principal.ts';
 
 /** What both packages call `AuthInfo`. */
 export interface AuthInfo {
@@ -42,10 +42,8 @@ export function principalOf(
   authInfo: { readonly extra?: Record<string, unknown> | undefined } | undefined,
 ): Principal {
   const principal = authInfo?.extra?.['principal'];
-  if (typeof principal !== 'object' || principal === null) {
-    throw new TypeError('This authInfo is not from a guard: make it with authInfoOf.');
-  }
-  return principal as Principal;
+  if (isProven(principal)) return principal;
+  throw new TypeError('This authInfo is not from a guard: make it with authInfoOf.');
 }
 
 /** A handler of `@modelcontextprotocol/server` 2.x, such as `createMcpHandler` makes. */

@@ -54,8 +54,12 @@ class ProvenPrincipal implements Principal {
     Object.freeze(this);
   }
 
+  static isOne(value: unknown): value is ProvenPrincipal {
+    return typeof value === 'object' && value !== null && #grounds in value;
+  }
+
   static groundsOf(principal: Principal): object | undefined {
-    return #grounds in principal ? principal.#grounds : undefined;
+    return ProvenPrincipal.isOne(principal) ? principal.#grounds : undefined;
   }
 }
 
@@ -76,6 +80,11 @@ export function createPrincipal(
 /** What the maker of a principal has laid behind it; `undefined` for one that was made elsewhere. */
 export function groundsOf(principal: Principal): object | undefined {
   return ProvenPrincipal.groundsOf(principal);
+}
+
+/** Whether a guard has made it. */
+export function isProven(value: unknown): value is Principal {
+  return ProvenPrincipal.isOne(value);
 }
 
 function freezeDeep<Value>(value: Value): Value {

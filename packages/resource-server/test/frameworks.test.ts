@@ -417,7 +417,12 @@ describe('authInfo of the MCP server packages', () => {
     });
     expect(JSON.stringify(authInfo)).not.toContain(token);
     expect(principalOf(authInfo)).toBe(admission.principal);
-    expect(() => principalOf({ extra: {} })).toThrow('not from a guard');
+    const copies = [
+      { ...admission.principal, subject: 'mallory' },
+      structuredClone({ ...admission.principal }),
+    ];
+    for (const principal of [undefined, null, 'alice', ...copies])
+      expect(() => principalOf({ extra: { principal } })).toThrow('not from a guard');
     expect(() => principalOf(undefined)).toThrow('not from a guard');
   });
 });
