@@ -149,7 +149,7 @@ export async function signInThere(
 }
 
 /** The answer of the token endpoint to the code of the client `web`. */
-export async function redeemAt(t: Scene, { left }: Sight) {
+export function redeemAt(t: Scene, { left }: Sight): ReturnType<Scene['post']> {
   const code = left?.searchParams.get('code') ?? '';
   return t.post('/token', {
     ...redemption(code, VERIFIER, 'web'),

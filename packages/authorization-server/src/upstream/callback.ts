@@ -131,10 +131,15 @@ async function finish(
   { departure }: Return,
   { flow, account, arrival, cookie }: Arrived,
 ): Promise<Response> {
+  const approval = await approvalOf(rooms, flow, departure, account, arrival).catch(
+    async (error: unknown) => {
+      await rooms.upstream.discard(account.id, arrival);
+      throw error;
+    },
+  );
   const bond = await rooms.upstream.bind(flow.transaction.id, account.id, arrival);
   if (bond === null) return rooms.edge.refuse('/callback', 'gone');
   const transaction = { ...flow.transaction, accountId: account.id, bond };
-  const approval = await approvalOf(rooms, flow, departure, account, arrival);
   return advance(rooms, { ...flow, transaction, subject: account.id, approval }, [cookie]);
 }
 

@@ -29,10 +29,16 @@ type RevocationWay = (
   readonly proof: 'client' | 'token';
 };
 
+/** An answer without what would say who somebody is. */
+export const withoutIdToken: Dialect['readToken'] = (status, { id_token: _unread, ...body }) => ({
+  status,
+  body,
+});
+
 const standard: Dialect = {
   scopeParameters: (scopes) => (scopes.length === 0 ? {} : { scope: scopes.join(' ') }),
   // Who is no provider of OpenID Connect proves nothing by an ID token.
-  readToken: (status, { id_token: _unproven, ...body }) => ({ status, body }),
+  readToken: withoutIdToken,
   readPerson: (status, body) => ({ status, body }),
   revocation: null,
 };

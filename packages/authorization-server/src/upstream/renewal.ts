@@ -57,12 +57,12 @@ export function createRenew({ store, clock, events, outbound }: Configuration, v
   };
 
   async function renewAs(holder: string, bond: BondRecord, wire: Wire): Promise<Renewal> {
-    const { grantId, scopes, subject, sealedTokens } = bond;
+    const { grantId, scopes, sealedTokens } = bond;
     if (sealedTokens === null) return { kind: 'over', reason: 'lapsed' };
     let given: Given;
     try {
       const tokens = await vault.unseal<ThirdPartyTokens>(sealedTokens, placeOf(grantId));
-      given = await wire.renew(tokens, scopes, subject);
+      given = await wire.renew(tokens, scopes);
     } catch (error) {
       return refuse(holder, bond, error);
     }
@@ -76,7 +76,6 @@ export function createRenew({ store, clock, events, outbound }: Configuration, v
       throw error;
     }
     const fault = readFault(error);
-    if (fault.code === 'changed') return { kind: 'over', reason: 'changed-there' };
     if (fault.kind === 'refused' && fault.code === 'invalid_grant') {
       // Whoever held the lease before never gave it back: a renewal was sent, and its answer lost.
       return { kind: 'over', reason: bond.leaseHolder === null ? 'revoked-there' : 'renewal-lost' };
