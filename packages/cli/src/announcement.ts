@@ -6,6 +6,8 @@ import type { ProtectedServer } from './compose.ts';
 export type FirstAccount =
   /** A one-time link makes it. */
   | { readonly state: 'awaited'; readonly link: string }
+  /** People have accounts elsewhere: with these third parties, or with an application of the operator. */
+  | { readonly state: 'elsewhere'; readonly names: readonly string[] }
   /** It was made by the settings just now, or there was one before. */
   | { readonly state: 'made' | 'there' }
   /** There was one before, so that these settings change nothing. */
@@ -51,7 +53,7 @@ export function announce(started: Announced, styled: boolean): string {
       ['connections', `${url}/connections  (who has access to an account, and how to end it)`],
     ]),
     '',
-    bold('First account'),
+    bold(started.firstAccount.state === 'elsewhere' ? 'Accounts' : 'First account'),
     ...accountLines(started).map((line) => `  ${line}`),
     '',
     bold('Connect a client'),
@@ -66,6 +68,8 @@ function accountLines({ firstAccount: account, command }: Announced): readonly s
   switch (account.state) {
     case 'awaited':
       return ['There is none yet. This link makes it, once:', account.link];
+    case 'elsewhere':
+      return [`None here: people sign in with ${account.names.join(' or ')}.`];
     case 'made':
       return ['It has just been made by the settings. Its owner signs in when a client asks for access.'];
     case 'there':

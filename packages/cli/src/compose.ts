@@ -4,7 +4,6 @@ import {
   ConfigurationError,
   createAuthorizationServer,
 } from '@portcullis/authorization-server';
-import { respondJson } from '@portcullis/http';
 import type { Peer, PeerHandler } from '@portcullis/http/node';
 import {
   foldProfiles,
@@ -17,11 +16,10 @@ import { createGuard, type Guard, jwtVerifier } from '@portcullis/resource-serve
 import { protect } from '@portcullis/resource-server/fetch';
 import { localUpstreamTokens } from '@portcullis/resource-server/upstream';
 import type { ProtectedApplication, RunningApplication } from './application.ts';
+import { createDoors } from './doors.ts';
 import { reasonOf, SettingsError } from './faults.ts';
-import { respondFrontPage } from './front-page.ts';
 import { eventSink, type Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
-import { respondMetrics } from './metrics-door.ts';
 import { nameSetting, type Prepared, serverOptions } from './settings/prepare.ts';
 import type { Settings } from './settings/settings.ts';
 import { titleOf } from './settings/table.ts';
@@ -63,9 +61,10 @@ export async function compose(given: Parts): Promise<Composition> {
   const servers = protectedServers(parts);
   const authorizationServer = await createServer(parts);
   const own = application === null ? null : await createOwn(application, parts, authorizationServer);
-  const doors = { metrics: respondMetrics(metrics, settings.metricsToken), servers };
+  const { metricsToken } = settings;
+  const doors = createDoors({ ...parts, server: authorizationServer, servers, metrics, metricsToken });
   return {
-    handle: metrics.measure(route(parts, authorizationServer, own, doors)),
+    handle: metrics.measure(route(authorizationServer, own, doors)),
     servers,
     documents: publishedDocuments(parts),
     authorizationServer,
@@ -192,32 +191,10 @@ function publishedDocuments({ prepared: { settings, application }, issuer }: Par
   ];
 }
 
-function route(
-  { storage }: Parts,
-  server: AuthorizationServer,
-  own: OwnServer | null,
-  doors: { readonly metrics: PeerHandler; readonly servers: readonly ProtectedServer[] },
-): PeerHandler {
+function route(server: AuthorizationServer, own: OwnServer | null, doors: PeerHandler): PeerHandler {
   return async (request: Request, peer: Peer) => {
     const path = new URL(request.url).pathname;
     if (own?.belongs(path) === true) return own.handle(request);
-    if (server.owns(path)) return server.handle(request, peer);
-    if (path === '/healthz') return respondJson({ status: 'ok' });
-    if (path === '/readyz') return ready(storage);
-    if (path === '/metrics') return doors.metrics(request, peer);
-    if (path === '/') return respondFrontPage(request, peer, server, doors.servers);
-    return respondJson(
-      { error: 'not_found', error_description: 'Nothing stands at this path.' },
-      { status: 404 },
-    );
+    return server.owns(path) ? server.handle(request, peer) : doors(request, peer);
   };
-}
-
-async function ready({ store }: Storage): Promise<Response> {
-  try {
-    await store.ping();
-    return respondJson({ status: 'ok' });
-  } catch {
-    return respondJson({ status: 'unavailable' }, { status: 503, headers: { 'retry-after': '5' } });
-  }
 }

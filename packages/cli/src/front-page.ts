@@ -10,9 +10,6 @@ export async function respondFrontPage(
   server: AuthorizationServer,
   servers: readonly ProtectedServer[],
 ): Promise<Response> {
-  if (request.method !== 'GET' && request.method !== 'HEAD') {
-    return new Response(null, { status: 405, headers: { allow: 'GET, HEAD' } });
-  }
   if (!/\btext\/html\b/i.test(request.headers.get('accept') ?? '')) return respondText(servers);
   const response = await server.frontPage(request, peer);
   response.headers.append('vary', 'Accept');

@@ -105,9 +105,13 @@ async function reportSelf(
 
 /** The account of the settings, or a link by which a person makes it. */
 async function makeFirstAccount(
-  { bootstrapEmail: email, bootstrapPassword: password }: Settings,
+  { bootstrapEmail: email, bootstrapPassword: password, headless, ...settings }: Settings,
   { authorizationServer }: Composition,
 ): Promise<FirstAccount> {
+  if (headless?.loginUrl !== undefined) return { state: 'elsewhere', names: [headless.loginUrl] };
+  if (!settings.localAccounts) {
+    return { state: 'elsewhere', names: settings.thirdParties.map(({ name }) => name) };
+  }
   if (email === null || password === null) {
     const link = await authorizationServer.setupLink();
     return link === null ? { state: 'there' } : { state: 'awaited', link };

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { SettingsError } from '../src/faults.ts';
 import { configurationPage } from '../src/settings/page.ts';
-import { prepare } from '../src/settings/prepare.ts';
+import { prepare, type ServerOptions } from '../src/settings/prepare.ts';
 import { resolveSettings } from '../src/settings/resolve.ts';
-import { variableOf } from '../src/settings/settings.ts';
+import { type SettingName, variableOf } from '../src/settings/settings.ts';
 import { groups, settingNames, table } from '../src/settings/table.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-structured-'));
@@ -46,6 +46,37 @@ describe('the page', () => {
     expect(groups.flatMap(({ names }) => names).toSorted()).toEqual(Object.keys(table).toSorted());
     expect(new Set(settingNames).size).toBe(settingNames.length);
     for (const name of settingNames) expect(configurationPage()).toContain(`\`${variableOf(name)}\``);
+  });
+
+  it('has a setting for everything that the library can be told', () => {
+    // The compiler minds that no option is missing here.
+    const settingOf: Readonly<Record<keyof ServerOptions, SettingName | null>> = {
+      issuer: 'publicUrl',
+      name: 'name',
+      keys: 'keys',
+      resources: 'resources',
+      clients: 'clients',
+      profiles: 'profiles',
+      metadata: 'metadata',
+      registration: 'registration',
+      metadataDocuments: 'metadataDocuments',
+      outbound: 'outbound',
+      brand: 'brand',
+      pages: 'pages',
+      headless: 'headless',
+      workspaces: 'workspaces',
+      thirdParties: 'thirdParties',
+      localAccounts: 'localAccounts',
+      lifetimes: 'lifetimes',
+      privateUseSchemes: 'privateUseSchemes',
+      limits: 'limits',
+      keepEvents: 'keepEvents',
+      // For tests.
+      clock: null,
+    };
+    expect(settingNames).toEqual(
+      expect.arrayContaining(Object.values(settingOf).filter((name) => name !== null)),
+    );
   });
 
   it('shows examples that are taken', async () => {

@@ -126,6 +126,16 @@ describe('a running server', () => {
     expect((await fetch(portcullis.url + path)).status).toBe(status);
   });
 
+  it.each(['/', '/healthz', '/readyz', '/metrics'])(
+    'POST %s → 405 with what is allowed, HEAD → as GET, without a body',
+    async (path) => {
+      const posted = await fetch(portcullis.url + path, { method: 'POST' });
+      expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+      const head = await fetch(portcullis.url + path, { method: 'HEAD' });
+      expect([head.status, await head.text()]).toEqual([200, '']);
+    },
+  );
+
   it('[S-ROLE-1 S-GEN-1] is authorization server and protected server of one origin', async () => {
     const client = await register(portcullis.url);
     const tokens = await getTokens(portcullis.url, client, { resource: portcullis.resource });
@@ -345,6 +355,34 @@ describe('what keeps it from starting', () => {
     expect(await ended).toBe(1);
     expect(errors()).toMatch(/^portcullis: clients\.0: .*\n$/);
   });
+});
+
+it('has no first account where people have theirs elsewhere, and says where', async () => {
+  const company = {
+    id: 'company',
+    name: 'Our company',
+    kind: { issuer: 'https://login.company.example' },
+    clientId: 'gate',
+    scopes: ['openid'],
+  };
+  writeFileSync(
+    join(folder, 'elsewhere.json'),
+    JSON.stringify({ localAccounts: false, thirdParties: [company] }),
+  );
+  const server = up(['--app', app, '--config', 'elsewhere.json']);
+  await server.ready;
+  expect(server.output()).toContain('Accounts\n  None here: people sign in with Our company.\n');
+  expect(server.output()).not.toContain('/setup?token=');
+  server.child.kill('SIGTERM');
+  expect(await server.ended).toBe(0);
+  const both = up(['--app', app, '--config', 'elsewhere.json'], {
+    PORTCULLIS_BOOTSTRAP_EMAIL: 'ada@example.com',
+    PORTCULLIS_BOOTSTRAP_PASSWORD: 'correct horse battery staple',
+  });
+  expect(await both.ended).toBe(1);
+  expect(both.errors()).toBe(
+    'portcullis: PORTCULLIS_BOOTSTRAP_EMAIL must be left out when localAccounts is false\n',
+  );
 });
 
 it('keeps what it writes, and what the application writes, for this user only', async () => {

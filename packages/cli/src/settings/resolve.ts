@@ -130,6 +130,9 @@ function checkTogether(settings: Settings, faults: string[]): void {
     if (settings[one] === null || settings[other] === null) continue;
     faults.push(`${variableOf(other)} must be left out when ${variableOf(one)} is set`);
   }
+  if (settings.bootstrapEmail !== null && !settings.localAccounts) {
+    faults.push(`${variableOf('bootstrapEmail')} must be left out when localAccounts is false`);
+  }
   const isGuarded = settings.tlsCert !== null || settings.trustedProxies.length > 0;
   if (!isGuarded && !LOOPBACK.test(settings.host)) {
     faults.push(

@@ -1,0 +1,57 @@
+/** Paths of the program itself, beside those of the authorization server and the application: probes, counts, the front page. */
+import type { AuthorizationServer } from '@portcullis/authorization-server';
+import { respondError, respondJson } from '@portcullis/http';
+import type { PeerHandler } from '@portcullis/http/node';
+import { OAuthError } from '@portcullis/protocol';
+import type { ProtectedServer } from './compose.ts';
+import { respondFrontPage } from './front-page.ts';
+import type { Metrics } from './metrics.ts';
+import { respondMetrics } from './metrics-door.ts';
+import type { Storage } from './storage.ts';
+
+interface Behind {
+  readonly storage: Storage;
+  readonly server: AuthorizationServer;
+  readonly servers: readonly ProtectedServer[];
+  readonly metrics: Metrics;
+  readonly metricsToken: string | null;
+}
+
+/** Answers whatever nobody else does. */
+export function createDoors({ storage, server, servers, metrics, metricsToken }: Behind): PeerHandler {
+  const doors: Readonly<Record<string, PeerHandler>> = {
+    '/': (request, peer) => respondFrontPage(request, peer, server, servers),
+    '/healthz': async () => respondJson({ status: 'ok' }),
+    '/readyz': () => ready(storage),
+    '/metrics': respondMetrics(metrics, metricsToken),
+  };
+  return async (request, peer) => {
+    const { pathname } = new URL(request.url);
+    const door = Object.hasOwn(doors, pathname) ? doors[pathname] : undefined;
+    if (door === undefined) {
+      return respondJson(
+        { error: 'not_found', error_description: 'Nothing stands at this path.' },
+        { status: 404 },
+      );
+    }
+    return request.method === 'GET' || request.method === 'HEAD' ? door(request, peer) : refuseMethod();
+  };
+}
+
+/** @see RFC 9110 §15.5.6 */
+function refuseMethod(): Response {
+  const response = respondError(
+    new OAuthError('invalid_request', 'This path is only read: use GET.', { status: 405 }),
+  );
+  response.headers.set('allow', 'GET, HEAD');
+  return response;
+}
+
+async function ready({ store }: Storage): Promise<Response> {
+  try {
+    await store.ping();
+    return respondJson({ status: 'ok' });
+  } catch {
+    return respondJson({ status: 'unavailable' }, { status: 503, headers: { 'retry-after': '5' } });
+  }
+}
