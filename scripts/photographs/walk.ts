@@ -11,7 +11,10 @@ type SignedIn = Awaited<ReturnType<BrowserContext['storageState']>>;
 /** Looks at a page, whose name no other has. */
 export type Look = (page: Page, name: string) => Promise<void>;
 
-export async function walk(browser: Browser, options: BrowserContextOptions, look: Look): Promise<void> {
+/** What kind of browser it is, and whether our script reaches it. */
+export type Habits = BrowserContextOptions & { readonly script?: 'lost' };
+
+export async function walk(browser: Browser, options: Habits, look: Look): Promise<void> {
   const [empty, full] = await Promise.all([openGallery(false), openGallery(true)]);
   const visit = (gallery: Gallery, scene: Scene, signedIn: SignedIn | null) =>
     see(browser, gallery, scene, look, {
@@ -32,9 +35,10 @@ async function see(
   gallery: Gallery,
   { name, open }: Scene,
   look: Look,
-  options: BrowserContextOptions,
+  { script, ...options }: Habits,
 ): Promise<void> {
   const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
+  if (script === 'lost') await context.route('**/assets/*.js', (route) => route.abort());
   try {
     const page = await context.newPage();
     await page.setViewportSize({ width: 360, height: 640 });

@@ -106,7 +106,7 @@ export const german: Texts = {
   'connections.third-party-nameless': 'Nutzt Ihr Konto bei {provider}',
   'connections.third-party-rights': 'mit den Rechten {rights}',
   'connections.end': 'Zugriff beenden',
-  'connections.end-of': 'Zugriff von {app} beenden',
+  'connections.end-of': 'Zugriff beenden: {app}',
   'end.all-heading': 'Jeden Zugriff beenden?',
   'end.heading': 'Zugriff von {app} beenden?',
   'end.all-ask': 'Diese Apps müssen Sie dann neu fragen.',
