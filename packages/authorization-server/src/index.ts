@@ -82,6 +82,17 @@ export type {
   StatusWay,
   ThirdPartyOptions,
 } from './upstream/options.ts';
+export {
+  auth0,
+  github,
+  gitlab,
+  google,
+  keycloak,
+  microsoftEntra,
+  okta,
+  type PresetOptions,
+  slack,
+} from './upstream/presets.ts';
 export type { UpstreamToken, UpstreamWant } from './upstream/upstream-token.ts';
 
 /** An authorization server, to be mounted at the root of its issuer's origin. */

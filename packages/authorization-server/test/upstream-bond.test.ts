@@ -543,7 +543,7 @@ describe('farewells', () => {
     const { t, claims } = await signIn(plain(hub, { revocationEnds: 'everything' }));
     const other = claimsOf(
       (await redeemAt(t, await signInThere(t.visitor))).body['access_token'],
-    ) as typeof claims;
+    ) as never as typeof claims;
     await t.store.revokeGrant(claims.grant_id, t.clock.now);
     await until(() => t.events.some(({ type }) => type === 'bond.parted'));
     expect(t.events.find(({ type }) => type === 'bond.parted')).toMatchObject({ outcome: 'shared' });

@@ -125,8 +125,9 @@ export function createWire(configuration: Configuration, thirdParty: ThirdParty)
     if (idToken === undefined) throw new ThirdPartyFault('misbehaved', 'its answer has no ID token');
     const known = readOpenIdPerson(provider.issuer, idToken);
     if (server.userinfo_endpoint === undefined) return known;
-    // It says more of a person whom the ID token has proven. It MUST be of the same. @see OpenID Connect Core §5.3.2
-    const more = await askPerson(server, accessToken);
+    // It may say more of a person whom the ID token has proven. It MUST be of the same. @see OpenID Connect Core §5.3.2
+    const more = await askPerson(server, accessToken).catch(() => null);
+    if (more === null) return known;
     if (more['sub'] !== known.subject) throw new ThirdPartyFault('misbehaved', 'it speaks of two people');
     return readOpenIdPerson(provider.issuer, { ...more, ...idToken });
   }

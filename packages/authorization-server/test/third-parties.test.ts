@@ -1,0 +1,308 @@
+/** What an operator says of third parties: judged at birth, every fault at once; and what is known of those that have a preset. */
+import { describe, expect, it } from 'vitest';
+import {
+  auth0,
+  ConfigurationError,
+  github,
+  gitlab,
+  google,
+  keycloak,
+  microsoftEntra,
+  okta,
+  slack,
+  type ThirdPartyOptions,
+} from '../src/index.ts';
+import { dialects, translate } from '../src/upstream/dialects.ts';
+import { readPerson } from '../src/upstream/person.ts';
+import {
+  carriedScopes,
+  judgeThirdParties,
+  scopesThere,
+  type ThirdParty,
+} from '../src/upstream/third-party.ts';
+import { startServer } from './server-under-test.ts';
+
+const good: ThirdPartyOptions = {
+  id: 'sso',
+  name: 'Single Sign-on',
+  clientId: 'portcullis',
+  clientSecret: 'secret',
+  scopes: ['openid'],
+  kind: { issuer: 'https://sso.example' },
+};
+
+const ours = {
+  issuer: 'https://as.example',
+  resources: [{ scopes: { 'notes:read': 'Read', 'notes:write': 'Write' } }],
+};
+
+/** What is wrong with third parties. */
+function faultsOf(thirdParties: readonly ThirdPartyOptions[], localAccounts = true): readonly string[] {
+  const faults: string[] = [];
+  judgeThirdParties({ ...ours, thirdParties, localAccounts }, faults);
+  return faults;
+}
+
+function judged(options: ThirdPartyOptions): ThirdParty {
+  const faults: string[] = [];
+  const found = judgeThirdParties({ ...ours, thirdParties: [options] }, faults).get(options.id);
+  expect(faults).toEqual([]);
+  if (found === undefined) throw new Error('it was not judged');
+  return found;
+}
+
+const endpoints = {
+  authorization: 'https://hub.example/authorize',
+  token: 'https://hub.example/token',
+  userinfo: 'https://hub.example/user',
+};
+
+describe('third parties in the configuration', () => {
+  it('are taken as they are, and get a redirect URI of their own', () => {
+    expect(judged(good)).toMatchObject({
+      redirectUri: 'https://as.example/callback/sso',
+      noticedWithin: 60,
+      revocationEnds: 'grant',
+      provider: { protocol: 'openid', issuer: 'https://sso.example' },
+    });
+  });
+
+  it.each([
+    { description: 'an identifier with a slash', wrong: { id: 'a/b' }, fault: /\.id must be/ },
+    {
+      description: 'an identifier that is the name of a page',
+      wrong: { id: 'passkey' },
+      fault: /name of a page/,
+    },
+    { description: 'no name', wrong: { name: ' ' }, fault: /\.name/ },
+    { description: 'no client identifier', wrong: { clientId: '' }, fault: /\.clientId/ },
+    { description: 'an empty secret', wrong: { clientSecret: '' }, fault: /\.clientSecret/ },
+    { description: 'no `openid`', wrong: { scopes: ['email'] }, fault: /must hold openid/ },
+    { description: 'what is no scope', wrong: { scopes: ['openid', 'a b'] }, fault: /is no scope/ },
+    {
+      description: 'needs of a scope that is not ours',
+      wrong: { neededFor: { other: ['x'] } },
+      fault: /no scope of a resource/,
+    },
+    {
+      description: 'a parameter that is ours to choose',
+      wrong: { parameters: { state: 'x' } },
+      fault: /chosen by this server/,
+    },
+    { description: 'a bound of no seconds', wrong: { noticedWithin: 0 }, fault: /noticedWithin/ },
+    {
+      description: 'an issuer over http',
+      wrong: { kind: { issuer: 'http://sso.example' } },
+      fault: /must be an https URL/,
+    },
+    {
+      description: 'an issuer that is no URL',
+      wrong: { kind: { issuer: 'sso' } },
+      fault: /must be an https URL/,
+    },
+    {
+      description: 'an endpoint over http',
+      wrong: {
+        kind: { endpoints: { ...endpoints, token: 'http://hub.example/' }, person: { subject: 'id' } },
+      },
+      fault: /endpoints\.token/,
+    },
+    {
+      description: 'nothing that says who somebody is',
+      wrong: { kind: { endpoints, person: { subject: '' } } },
+      fault: /person\.subject/,
+    },
+    {
+      description: 'introspection without an endpoint',
+      wrong: { status: 'introspection', kind: { endpoints, person: { subject: 'id' } } },
+      fault: /introspection needs/,
+    },
+  ] as const)('are refused with $description', ({ wrong, fault }) => {
+    expect(faultsOf([{ ...good, ...wrong }]).join()).toMatch(fault);
+    expect(faultsOf([good])).toEqual([]);
+  });
+
+  it('are refused when two have one identifier, or nobody could sign in', () => {
+    expect(faultsOf([good, good]).join()).toContain('stands there twice');
+    expect(faultsOf([], false).join()).toContain('nobody could sign in');
+  });
+
+  it('stop a server with every fault at once', async () => {
+    const wrong = { ...good, name: '', clientId: '' };
+    const error = await startServer({ thirdParties: [wrong] }).catch((one: unknown) => one);
+    expect(error).toBeInstanceOf(ConfigurationError);
+    expect((error as ConfigurationError).faults).toHaveLength(2);
+  });
+});
+
+describe('scopes here and there', () => {
+  const party = judged({
+    ...good,
+    neededFor: { 'notes:write': ['repo', 'gist'], 'notes:read': ['read:user'] },
+  });
+  it.each([
+    { description: 'what everybody is asked for', ours: [], expected: ['openid'] },
+    { description: 'what a scope rests on', ours: ['notes:read'], expected: ['openid', 'read:user'] },
+    {
+      description: 'each once',
+      ours: ['notes:write', 'notes:read', 'notes:write'],
+      expected: ['openid', 'repo', 'gist', 'read:user'],
+    },
+    { description: 'nothing for a scope that rests on nothing', ours: ['constructor'], expected: ['openid'] },
+  ])('asks there for $description', ({ ours: scopes, expected }) => {
+    expect(scopesThere(party, scopes)).toEqual(expected);
+  });
+
+  it.each([
+    { description: 'all', there: ['repo', 'gist', 'read:user'], expected: ['notes:read', 'notes:write'] },
+    { description: 'one', there: ['repo', 'read:user'], expected: ['notes:read'] },
+    { description: 'none', there: [], expected: [] },
+  ])('[GW-3P-16] carries $description of ours', ({ there, expected }) => {
+    expect(carriedScopes(party, ['notes:read', 'notes:write'], there)).toEqual(expected);
+  });
+});
+
+describe('presets', () => {
+  const client = { clientId: 'id', clientSecret: 'secret' };
+  const all = [
+    github(client),
+    google(client),
+    microsoftEntra('8eaef023-2b34-4da1-9baa-8bc8c9d6a490', client),
+    okta('example.okta.com', client),
+    auth0('example.auth0.com', client),
+    keycloak('https://sso.example/', 'staff', client),
+    gitlab(client),
+    slack(client),
+  ];
+  it.each(all.map((preset) => ({ name: preset.name, preset })))('$name stands as it is', ({ preset }) => {
+    expect(faultsOf([preset])).toEqual([]);
+    expect(judged(preset).clientSecret).toBe('secret');
+  });
+
+  it('stand beside each other', () => {
+    expect(faultsOf(all)).toEqual([]);
+  });
+
+  it.each([
+    {
+      preset: okta('example.okta.com', client, 'default'),
+      issuer: 'https://example.okta.com/oauth2/default',
+    },
+    { preset: auth0('example.auth0.com', client), issuer: 'https://example.auth0.com/' },
+    { preset: keycloak('https://sso.example/', 'staff', client), issuer: 'https://sso.example/realms/staff' },
+    { preset: gitlab(client, 'https://git.example/'), issuer: 'https://git.example' },
+    { preset: github(client), issuer: 'https://github.com/login/oauth' },
+  ])('name the issuer $issuer as it names itself', ({ preset, issuer }) => {
+    expect(judged(preset).provider.issuer).toBe(issuer);
+  });
+
+  it('let an operator say otherwise', () => {
+    const preset = google({
+      ...client,
+      id: 'work',
+      name: 'Work',
+      parameters: { hd: 'example.org' },
+      revocationEnds: 'grant',
+    });
+    expect(preset).toMatchObject({
+      id: 'work',
+      name: 'Work',
+      revocationEnds: 'grant',
+      parameters: { access_type: 'offline', hd: 'example.org' },
+    });
+  });
+});
+
+describe('dialects', () => {
+  const read = async (body: unknown, by: Parameters<typeof translate>[1], status = 200) => {
+    const response = await translate(Response.json(body, { status }), by);
+    return { status: response.status, body: await response.json() };
+  };
+
+  it('of GitHub: errors with status 200, scopes with commas', async () => {
+    const { readToken } = dialects.github;
+    expect(
+      await read({ access_token: 'a', token_type: 'bearer', scope: 'repo,gist' }, readToken),
+    ).toMatchObject({
+      status: 200,
+      body: { scope: 'repo gist' },
+    });
+    expect(await read({ error: 'bad_verification_code' }, readToken)).toMatchObject({
+      status: 400,
+      body: { error: 'invalid_grant' },
+    });
+    expect(await read({ error: 'bad_refresh_token' }, readToken)).toMatchObject({
+      status: 400,
+      body: { error: 'invalid_grant' },
+    });
+  });
+
+  it('of Slack: the person’s token inside, and `ok` instead of a status', async () => {
+    const { readToken, readPerson: readWho, scopeParameters } = dialects.slack;
+    const answer = {
+      ok: true,
+      access_token: 'xoxb-of-the-bot',
+      authed_user: {
+        id: 'U1',
+        access_token: 'xoxp-1',
+        scope: 'chat:write,users:read',
+        token_type: 'user',
+        expires_in: 43_200,
+        refresh_token: 'xoxe-1',
+      },
+    };
+    expect((await read(answer, readToken)).body).toEqual({
+      access_token: 'xoxp-1',
+      token_type: 'Bearer',
+      scope: 'chat:write users:read',
+      expires_in: 43_200,
+      refresh_token: 'xoxe-1',
+    });
+    expect(await read({ ok: false, error: 'invalid_code' }, readToken)).toMatchObject({
+      status: 400,
+      body: { error: 'invalid_grant' },
+    });
+    expect((await read({ ok: true, team_id: 'T1', user_id: 'U1' }, readWho)).body).toMatchObject({
+      subject: 'T1.U1',
+    });
+    expect((await read({ ok: false, error: 'token_revoked' }, readWho)).status).toBe(401);
+    expect((await read({ ok: false, error: 'fatal_error' }, readWho)).status).toBe(503);
+    expect(scopeParameters(['a', 'b'])).toEqual({ user_scope: 'a,b' });
+  });
+
+  it('leave alone what is no JSON object', async () => {
+    const response = await translate(new Response('<html>', { status: 502 }), dialects.github.readToken);
+    expect([response.status, await response.text()]).toEqual([502, '<html>']);
+  });
+});
+
+describe('T082 the member that says who somebody is', () => {
+  it.each([
+    { claims: { id: 583_231, login: 'octocat' }, subject: '583231' },
+    { claims: { id: 'T1.U1' }, subject: 'T1.U1' },
+  ])('is read from $claims', ({ claims, subject }) => {
+    expect(readPerson('https://hub.example', claims, { subject: 'id', name: 'login' }).subject).toBe(subject);
+  });
+
+  it.each([
+    { claims: {} },
+    { claims: { id: '' } },
+    { claims: { id: null } },
+    { claims: { id: 1.5 } },
+    { claims: { id: 2 ** 60 } },
+    { claims: { id: { deep: 1 } } },
+    { claims: { id: 'x'.repeat(256) } },
+    { claims: { id: 'a\0b' } },
+  ])('is not found in $claims', ({ claims }) => {
+    expect(() => readPerson('https://hub.example', claims, { subject: 'id' })).toThrow(
+      'does not say who somebody is',
+    );
+  });
+
+  it('keeps names to what can be shown', () => {
+    const name = `a\u202e${'b'.repeat(300)}`;
+    expect(
+      readPerson('i', { id: 1, data: { login: name } }, { subject: 'id', name: 'data.login' }).name,
+    ).toHaveLength(100);
+  });
+});
