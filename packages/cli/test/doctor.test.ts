@@ -44,9 +44,11 @@ describe('with our own server', () => {
     expect(code).toBe(0);
     expect(report.steps.map(({ state }) => state)).toEqual(Array(7).fill('well'));
     expect(report.decisions.map(({ about }) => about)).toEqual([
-      ...['profile', 'authorization server', 'resource', 'scopes', 'registration', 'wire'],
+      ...['revisions', 'profile', 'authorization server', 'resource', 'scopes', 'registration', 'wire'],
     ]);
     expect(report.decisions.at(-1)?.choice).toBe('2026-07-28');
+    expect(report.claims.by).toBe('server');
+    expect(report.claims.revisions).toContain('2026-07-28');
     const page = readFileSync(join(computer.folder, 'report.html'), 'utf8');
     for (const text of [output, page]) {
       expect(text).not.toMatch(/eyJ[\w-]{20}/);
@@ -244,12 +246,12 @@ describe('with a scripted server', () => {
     const report = await look(await createWorld({ resourceMetadata: false, oneOrigin: true }));
     expect(faults(report)).toEqual([]);
     expect(report.revision).toBe('2025-03-26');
-    expect(report.decisions[0]?.reason).toContain('no place has protected resource metadata');
+    expect(report.decisions[1]?.reason).toContain('no place has protected resource metadata');
     const bare = await look(
       await createWorld({ resourceMetadata: false, oneOrigin: true, serverMetadata: false }),
     );
     expect(faults(bare)).toEqual([]);
-    expect(bare.decisions[1]?.reason).toContain('the default paths count');
+    expect(bare.decisions[2]?.reason).toContain('the default paths count');
   });
 
   it.each(broken)(
@@ -287,6 +289,108 @@ describe('with a scripted server', () => {
     expect(page).not.toMatch(/<[^>]*\s(?:src|href)=|@import|url\((?!#tip)/);
     expect(page).toContain("default-src 'none'");
   });
+});
+
+describe('which revision a server is judged by', () => {
+  /** A server that begins sessions of these revisions, and lists them where it knows the newest. */
+  function speaking(world: World, revisions: readonly string[]): void {
+    world.server.on('/mcp', ({ headers, body, method }) => {
+      if (!world.tokens.has(headers.get('authorization')?.replace('Bearer ', '') ?? '')) {
+        // No place of metadata is named, which revision 2025-06-18 alone demands.
+        return { status: 401, headers: { 'www-authenticate': 'Bearer realm="x", scope="a"' } };
+      }
+      if (method !== 'POST') return { status: 405 };
+      const { id, method: asked, params } = JSON.parse(body);
+      const answer = (result: object) => ({ body: { jsonrpc: '2.0', id, result } });
+      if (asked === 'server/discover' && revisions.includes('2026-07-28'))
+        return answer({ supportedVersions: revisions });
+      if (asked === 'initialize') {
+        const offered = params.protocolVersion;
+        return answer({ protocolVersion: revisions.includes(offered) ? offered : revisions[0] });
+      }
+      if (asked === 'tools/list') return answer({ tools: [] });
+      return id === undefined
+        ? { status: 202 }
+        : { body: { jsonrpc: '2.0', id, error: { code: -32601, message: 'unknown' } } };
+    });
+    world.server.on('GET /.well-known/oauth-protected-resource/mcp', {
+      body: { resource: world.serverUrl, authorization_servers: [world.issuer], scopes_supported: ['a'] },
+    });
+  }
+
+  it.each<[readonly string[], 'fault' | null]>([
+    [['2025-06-18'], 'fault'],
+    [['2025-11-25'], null],
+    [['2026-07-28'], null],
+    [['2025-03-26'], null],
+    [['2025-06-18', '2026-07-28'], 'fault'],
+    [['2025-03-26', '2025-06-18', '2025-11-25'], 'fault'],
+  ])('by what it says to who is let in: %j', async (revisions, gravity) => {
+    const world = await createWorld();
+    speaking(world, revisions);
+    const report = await look(world, true);
+    expect(report.claims).toMatchObject({ by: 'server', revisions });
+    const finding = report.findings.find(({ requirement }) => requirement === 'S-401-1');
+    expect([finding?.gravity ?? null, finding?.revisions ?? []]).toEqual([
+      gravity,
+      gravity === null ? [] : ['2025-06-18'],
+    ]);
+    expect(report.decisions[0]).toMatchObject({ about: 'revisions', choice: revisions.join(', ') });
+  });
+
+  it('by the newest that it may be, before anybody is let in; what breaks an older one is advice', async () => {
+    const world = await createWorld();
+    speaking(world, ['2026-07-28']);
+    const report = await look(world);
+    expect(report.claims).toMatchObject({
+      by: 'evidence',
+      revisions: ['2025-06-18', '2025-11-25', '2026-07-28'],
+    });
+    const finding = report.findings.find(({ requirement }) => requirement === 'S-401-1');
+    expect(finding).toMatchObject({ gravity: 'advice', revisions: ['2025-06-18'] });
+    expect(faults(report)).toEqual([]);
+  });
+
+  it('by the one that is pinned', async () => {
+    const world = await createWorld();
+    speaking(world, ['2026-07-28']);
+    for (const [revision, expected] of [
+      ['2025-06-18', ['S-401-1, server']],
+      ['2025-11-25', []],
+    ] as const) {
+      const client = { serverUrl: world.serverUrl, revision };
+      expect(faults(await examine({ client, signIn: false, version: '1' }))).toEqual(expected);
+    }
+  });
+
+  it('older clients do not find metadata that stands where OpenID Connect has it', async () => {
+    const world = await createWorld({ serverMetadata: false });
+    world.as.on('GET /.well-known/openid-configuration', {
+      body: {
+        issuer: world.issuer,
+        authorization_endpoint: `${world.issuer}/authorize`,
+        token_endpoint: `${world.issuer}/token`,
+        registration_endpoint: `${world.issuer}/register`,
+        response_types_supported: ['code'],
+        code_challenge_methods_supported: ['S256'],
+      },
+    });
+    const finding = (await look(world)).findings.find(({ requirement }) => requirement === 'AS-META-2');
+    expect(finding).toMatchObject({ gravity: 'advice', revisions: ['2025-06-18'] });
+  });
+});
+
+it('says why one authorization server was passed over, and why a way to register was', async () => {
+  const world = await createWorld();
+  world.server.on('GET /.well-known/oauth-protected-resource/mcp', {
+    body: { resource: world.serverUrl, authorization_servers: [world.server.origin, world.issuer] },
+  });
+  const { decisions } = await look(world);
+  const about = (name: string) => decisions.find((decision) => decision.about === name)?.reason;
+  expect(about('authorization server')).toBe(
+    `the first of 2 that could be used; ${world.server.origin} answered 404, 404`,
+  );
+  expect(about('registration')).toContain('not metadata-document: no metadata document was given');
 });
 
 it('judges by requirements that there are, with their owner and revisions', () => {

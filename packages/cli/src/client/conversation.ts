@@ -28,6 +28,8 @@ export class ServerError extends Error {
 export interface Conversation {
   /** The revision that is spoken. */
   readonly revision: string;
+  /** What the server lists by itself; empty where it knows no such list. */
+  readonly listed: readonly string[];
   ask(method: string, parameters?: Readonly<Record<string, unknown>>): Promise<unknown>;
   close(): Promise<void>;
 }
@@ -36,10 +38,12 @@ export interface ConversationOptions {
   readonly url: string;
   readonly fetch: Fetch;
   readonly version: string;
+  /** Offers this revision in a session, and asks for no other; by default the newest that both know is spoken. */
+  readonly offer?: string;
 }
 
 /** Begins one. Throws what `fetch` throws, ServerError, and Refusal where the answer was no message at all. */
-export async function converse({ url, fetch, version }: ConversationOptions): Promise<Conversation> {
+export async function converse({ url, fetch, version, offer }: ConversationOptions): Promise<Conversation> {
   const clientInfo = { name: 'portcullis', version };
   const waiting = new Map<Id, (answer: Message) => void>();
   let failure: unknown = null;
@@ -63,30 +67,33 @@ export async function converse({ url, fetch, version }: ConversationOptions): Pr
     [CAPABILITIES_KEY]: {},
   };
 
-  if (await speaksStateless()) {
+  const listed = offer === undefined ? await listVersions() : [];
+  if (listed.includes(profileD.revision)) {
     return {
       revision: profileD.revision,
+      listed,
       ask: (method, parameters = {}) => ask(method, { ...parameters, _meta: stateless }),
       close: wire.close,
     };
   }
   const begun = await ask('initialize', {
-    protocolVersion: profileC.revision,
+    protocolVersion: offer ?? profileC.revision,
     capabilities: {},
     clientInfo,
   });
   await wire.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
   const revision = isObject(begun) ? begun['protocolVersion'] : undefined;
-  return { revision: typeof revision === 'string' ? revision : profileC.revision, ask, close: wire.close };
+  const spoken = typeof revision === 'string' ? revision : profileC.revision;
+  return { revision: spoken, listed, ask, close: wire.close };
 
-  async function speaksStateless(): Promise<boolean> {
+  async function listVersions(): Promise<readonly string[]> {
     try {
       const found = await ask('server/discover', { _meta: stateless });
       const versions = isObject(found) ? found['supportedVersions'] : undefined;
-      return Array.isArray(versions) && versions.includes(profileD.revision);
+      return Array.isArray(versions) ? versions.filter((one) => typeof one === 'string') : [];
     } catch (error) {
       // A server of an older revision does not know the question, each in its own way.
-      if (error instanceof ServerError || error instanceof Refusal) return false;
+      if (error instanceof ServerError || error instanceof Refusal) return [];
       throw error;
     }
   }

@@ -117,7 +117,14 @@ export function checkServerMetadata(answers: readonly Exchange[], issuer: string
     const other = reading.faults.map((fault) => breach('AS-META-3', `The metadata: ${fault}.`));
     return insecure.length > 0 ? insecure : other;
   }
-  return [...checkType('AS-META-3', found), ...insecure, ...checkServerDocument(json, issuer)];
+  return [
+    ...checkType('AS-META-3', found),
+    ...(found.url.includes('openid-configuration')
+      ? [breach('AS-META-2', `The metadata stands at ${found.url} only, where older clients do not look.`)]
+      : []),
+    ...insecure,
+    ...checkServerDocument(json, issuer),
+  ];
 }
 
 const ENDPOINTS = [

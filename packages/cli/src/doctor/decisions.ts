@@ -1,9 +1,19 @@
 /** Why the client chose what it chose, in words. */
-import type { Discovery, ScopePlan } from '@portcullis/client';
+import type { Discovery, RegistrationSettings, ScopePlan } from '@portcullis/client';
 import type { RegistrationWay } from '@portcullis/protocol';
+import type { Claims } from './claims.ts';
 import type { Decision } from './report.ts';
 
-export function explainDiscovery(discovery: Discovery, pinned: boolean): readonly Decision[] {
+export function explainClaims({ revisions, reason }: Claims): Decision {
+  return { about: 'revisions', choice: revisions.join(', '), reason };
+}
+
+/** @param refusals origin → what its places answered that had no document */
+export function explainDiscovery(
+  discovery: Discovery,
+  pinned: boolean,
+  refusals: ReadonlyMap<string, readonly string[]>,
+): readonly Decision[] {
   const { profile, issuer, resource, resourceMetadata, endpoints } = discovery;
   const listed = resourceMetadata?.authorization_servers ?? [];
   return [
@@ -24,7 +34,7 @@ export function explainDiscovery(discovery: Discovery, pinned: boolean): readonl
           ? `the server is its own; ${endpoints === 'metadata' ? 'its metadata names the endpoints' : 'it has no metadata, so the default paths count'}`
           : listed.length === 1
             ? 'the only one that the metadata names'
-            : `the first of ${listed.length} that could be used`,
+            : `the first of ${listed.length} that could be used${passedOver(listed, issuer, refusals)}`,
     },
     {
       about: 'resource',
@@ -35,6 +45,19 @@ export function explainDiscovery(discovery: Discovery, pinned: boolean): readonl
           : 'as the metadata writes it; it is sent with every request for tokens',
     },
   ];
+}
+
+function passedOver(
+  listed: readonly string[],
+  chosen: string,
+  refusals: ReadonlyMap<string, readonly string[]>,
+): string {
+  const before = listed.slice(0, Math.max(listed.indexOf(chosen), 0));
+  const told = before.map((issuer) => {
+    const answers = refusals.get(URL.parse(issuer)?.origin ?? '') ?? [];
+    return `${issuer} ${answers.length === 0 ? 'could not be used' : `answered ${answers.join(', ')}`}`;
+  });
+  return told.length === 0 ? '' : `; ${told.join('; ')}`;
 }
 
 export function explainScopes({ scopes, reasons }: ScopePlan): Decision {
@@ -51,8 +74,21 @@ const WAYS: Readonly<Record<RegistrationWay, string>> = {
 export function explainRegistration(
   way: RegistrationWay,
   clientId: string,
-  { profile }: Discovery,
+  { profile, metadata }: Discovery,
+  settings: RegistrationSettings,
 ): Decision {
-  const reason = `${WAYS[way]}; the order is ${profile.registration.join(', ')}`;
+  const closed: Readonly<Record<RegistrationWay, string>> = {
+    preregistered: 'no client was given (--client-id)',
+    'metadata-document':
+      settings.metadataDocumentUrl === undefined
+        ? 'no metadata document was given (--client-metadata-url)'
+        : metadata.client_id_metadata_document_supported === true
+          ? 'it was not needed'
+          : 'the authorization server does not say that it takes metadata documents',
+    dynamic: 'the authorization server names no registration endpoint',
+    'ask-user': '',
+  };
+  const before = profile.registration.slice(0, profile.registration.indexOf(way));
+  const reason = [WAYS[way], ...before.map((one) => `not ${one}: ${closed[one]}`)].join('; ');
   return { about: 'registration', choice: `${way}, as ${clientId}`, reason };
 }

@@ -4,7 +4,6 @@ import {
   type ClientEvent,
   createMemoryStore,
   type Discovery,
-  type Fetch,
   planScopes,
 } from '@portcullis/client';
 import {
@@ -13,14 +12,7 @@ import {
   explainOutbound,
   type NodeClientOptions,
 } from '@portcullis/client/node';
-import {
-  parseChallenges,
-  profileA,
-  profileD,
-  profiles,
-  resourceOfServer,
-  serverMetadataUrls,
-} from '@portcullis/protocol';
+import { parseChallenges, profileD, resourceOfServer, serverMetadataUrls } from '@portcullis/protocol';
 import { converse, ServerError } from '../client/conversation.ts';
 import {
   type Breach,
@@ -32,10 +24,11 @@ import {
   checkServerMetadata,
   checkTokenAnswer,
 } from './checks.ts';
-import { explainDiscovery, explainRegistration, explainScopes } from './decisions.ts';
+import { askClaims, evidentClaims, pinnedClaims } from './claims.ts';
+import { explainClaims, explainDiscovery, explainRegistration, explainScopes } from './decisions.ts';
+import { isFirst, judge, type StepBreach } from './judgement.ts';
 import { createRecorder } from './recorder.ts';
 import type { Decision, Exchange, Finding, Party, Report, Step, StepName } from './report.ts';
-import { rules } from './rules.ts';
 import { findingOf } from './stops.ts';
 
 export interface ExaminationOptions {
@@ -46,7 +39,6 @@ export interface ExaminationOptions {
   readonly version: string;
   /** Hears what is looked at now. */
   readonly begin?: (step: StepName) => void;
-  readonly fetch?: Fetch;
 }
 
 const STEPS: readonly StepName[] = [
@@ -69,13 +61,14 @@ class Ended extends Error {}
 
 /** @throws ClientError for options that make no client. */
 export async function examine(options: ExaminationOptions): Promise<Report> {
-  const { fetch: carry = globalThis.fetch, version } = options;
+  const { version } = options;
   const server = requireServer(options.client.serverUrl);
   const recorder = createRecorder(partyIn(server));
-  const fetch = recorder.record(carry);
+  const fetch = recorder.record(options.client.fetch ?? globalThis.fetch);
   const { trustedOrigins = [] } = options.client;
   const oauthFetch = recorder.record(
-    createGuardedFetch({ serverUrl: server, trustedOrigins, timeout: TIMEOUT, bytes: 262_144 }),
+    options.client.oauthFetch ??
+      createGuardedFetch({ serverUrl: server, trustedOrigins, timeout: TIMEOUT, bytes: 262_144 }),
   );
   const events: ClientEvent[] = [];
   const client = createNodeClient({
@@ -86,11 +79,14 @@ export async function examine(options: ExaminationOptions): Promise<Report> {
       options.client.onEvent?.(event);
     },
   });
-  const findings: Finding[] = [];
+  const breaches: StepBreach[] = [];
+  /** What stopped the client, where no rule says it. */
+  const stops: Finding[] = [];
   const decisions: Decision[] = [];
   const summaries = new Map<StepName, string>();
-  let letters = lettersOf(options.client.revision ?? profileD.revision);
-  let revision: string | null = options.client.revision ?? null;
+  const { revision: pinned } = options.client;
+  let claims = pinned === undefined ? evidentClaims(profileD) : pinnedClaims(pinned);
+  let revision: string | null = pinned ?? null;
 
   try {
     const announced = await lookAtRequest();
@@ -110,15 +106,20 @@ export async function examine(options: ExaminationOptions): Promise<Report> {
     at: new Date().toISOString(),
     revision,
     steps: STEPS.map(stepOf),
-    ...{ decisions, findings: findings.filter(unique), exchanges: recorder.exchanges },
+    ...{ claims, decisions: [explainClaims(claims), ...decisions], findings: findings() },
+    exchanges: recorder.exchanges,
   };
+
+  function findings(): readonly Finding[] {
+    return [...judge(breaches, claims), ...stops].filter(isFirst);
+  }
 
   /** Answers where the server says that its metadata is. */
   async function lookAtRequest(): Promise<string | null> {
     begin('request');
     const exchange = await send('request', null);
-    judge('request', checkChallenge(exchange));
-    if (exchange.status === 401) judge('request', checkBadToken(await send('request', 'portcullis-doctor')));
+    note('request', checkChallenge(exchange));
+    if (exchange.status === 401) note('request', checkBadToken(await send('request', 'portcullis-doctor')));
     summaries.set('request', `a request without a token is answered with status ${exchange.status}`);
     const challenges = parseChallenges(exchange.headers['www-authenticate']);
     return challenges.map(({ parameters }) => parameters.get('resource_metadata')).find(Boolean) ?? null;
@@ -133,9 +134,8 @@ export async function examine(options: ExaminationOptions): Promise<Report> {
       ({ url }) => url.includes('/.well-known/oauth-protected-resource') || url === announced,
     );
     const isOld = !('failure' in found) && found.value.profile.discovery === 'server-origin';
-    if (isOld || options.client.revision !== undefined)
-      letters = lettersOf(options.client.revision ?? profileA.revision);
-    if (!isOld) judge('resource metadata', checkResourceMetadata(about, server, announced));
+    if (pinned === undefined && !('failure' in found)) claims = evidentClaims(found.value.profile);
+    if (!isOld) note('resource metadata', checkResourceMetadata(about, server, announced));
     summaries.set('resource metadata', describeMetadata(about, isOld));
 
     const metadata = asked.filter(isServerMetadata);
@@ -145,7 +145,7 @@ export async function examine(options: ExaminationOptions): Promise<Report> {
       for (const issuer of found) {
         const places = serverMetadataUrls(issuer, ['oauth', 'oidc']);
         const answers = metadata.filter(({ url }) => places.includes(url));
-        if (answers.length > 0) judge('authorization server', checkServerMetadata(answers, issuer));
+        if (answers.length > 0) note('authorization server', checkServerMetadata(answers, issuer));
       }
     }
     if ('failure' in found) {
@@ -155,7 +155,7 @@ export async function examine(options: ExaminationOptions): Promise<Report> {
     const { profile, issuer } = found.value;
     revision = profile.revision;
     summaries.set('authorization server', issuer);
-    decisions.push(...explainDiscovery(found.value, options.client.revision !== undefined));
+    decisions.push(...explainDiscovery(found.value, pinned !== undefined, refusalsIn(asked)));
     decisions.push(explainScopes(planScopes(found.value, options.client.scopes ?? {})));
     return found.value;
   }
@@ -169,10 +169,17 @@ export async function examine(options: ExaminationOptions): Promise<Report> {
     const registration = asked.find(
       ({ url, method }) => method === 'POST' && url === discovery.metadata.registration_endpoint,
     );
-    if (registration !== undefined) judge('registration', checkRegistration(registration));
+    if (registration !== undefined) note('registration', checkRegistration(registration));
     const registered = events.findLast((event) => event.type === 'registered');
     if (registered !== undefined) {
-      decisions.push(explainRegistration(registered.way, registered.clientId, discovery));
+      decisions.push(
+        explainRegistration(
+          registered.way,
+          registered.clientId,
+          discovery,
+          options.client.registration ?? {},
+        ),
+      );
       summaries.set('registration', `${registered.way}, as ${registered.clientId}`);
     }
     if ('failure' in begun) return end('registration', begun.failure);
@@ -184,12 +191,12 @@ export async function examine(options: ExaminationOptions): Promise<Report> {
     if ('failure' in page) return end('authorization', page.failure);
     await page.value.body?.cancel();
     const answer = recorder.exchanges.at(-1);
-    if (answer !== undefined) judge('authorization', checkAuthorizationAnswer(answer, discovery.issuer));
+    if (answer !== undefined) note('authorization', checkAuthorizationAnswer(answer, discovery.issuer));
     summaries.set(
       'authorization',
       'the authorization endpoint takes the request; from here on a person is needed',
     );
-    if (findings.some(({ step, gravity }) => step === 'authorization' && gravity === 'fault'))
+    if (findings().some(({ step, gravity }) => step === 'authorization' && gravity === 'fault'))
       throw new Ended();
   }
 
@@ -200,7 +207,7 @@ export async function examine(options: ExaminationOptions): Promise<Report> {
     const answer = recorder.exchanges
       .slice(since)
       .findLast(({ url }) => url === discovery.metadata.token_endpoint);
-    if (answer !== undefined) judge('token', checkTokenAnswer(answer));
+    if (answer !== undefined) note('token', checkTokenAnswer(answer));
     if ('failure' in session) return end(answer === undefined ? 'authorization' : 'token', session.failure);
     const { scheme, scopes, refreshable } = session.value;
     summaries.set('authorization', 'the person has allowed it');
@@ -216,6 +223,7 @@ export async function examine(options: ExaminationOptions): Promise<Report> {
     try {
       const conversation = await converse({ url: server, fetch: client.fetch, version });
       const { revision: wire } = conversation;
+      if (pinned === undefined) claims = (await askClaims(server, client.fetch, version)) ?? claims;
       decisions.push({ about: 'wire', choice: wire, reason: 'the newest that both sides speak' });
       await conversation.ask('tools/list');
       await conversation.close();
@@ -223,15 +231,15 @@ export async function examine(options: ExaminationOptions): Promise<Report> {
     } catch (error) {
       const refused = recorder.exchanges.slice(since).find(({ status }) => status === 401);
       if (refused !== undefined) {
-        judge('call', [
+        note('call', [
           { rule: 'S-AUD-1', what: `The server refuses the token that ${discovery.issuer} issued for it.` },
         ]);
         throw new Ended();
       }
       if (!(error instanceof ServerError)) return end('call', failureOf(error));
       const what = `The server answered tools/list with an error: ${error.message}`;
-      findings.push({
-        ...{ step: 'call', requirement: null, gravity: 'advice', owner: 'server', what },
+      stops.push({
+        ...{ step: 'call', requirement: null, gravity: 'advice', owner: 'server', what, revisions: [] },
         remedy: 'Nothing is wrong with the authorization: look at the server.',
       });
     }
@@ -274,23 +282,19 @@ export async function examine(options: ExaminationOptions): Promise<Report> {
     return exchange;
   }
 
-  function judge(step: StepName, breaches: readonly Breach[]): void {
-    for (const { rule, what } of breaches) {
-      const { revisions, remedy, owner, gravity } = rules[rule];
-      if (![...letters].some((letter) => revisions.includes(letter))) continue;
-      findings.push({ step, requirement: rule, gravity, owner, what, remedy });
-    }
+  function note(step: StepName, broken: readonly Breach[]): void {
+    breaches.push(...broken.map((one) => ({ step, ...one })));
   }
 
   /** What the client says counts where no rule has said it already. */
   function end(step: StepName, failure: ClientError): never {
     const finding = findingOf(step, failure);
-    const isKnown = findings.some(
+    const isKnown = findings().some(
       ({ gravity, requirement, step: where }) =>
         gravity === 'fault' &&
         (where === step || (requirement !== null && requirement === finding.requirement)),
     );
-    if (!isKnown) findings.push(finding);
+    if (!isKnown) stops.push(finding);
     if (summaries.get(step) === '') summaries.set(step, 'the client stops here');
     throw new Ended();
   }
@@ -301,7 +305,7 @@ export async function examine(options: ExaminationOptions): Promise<Report> {
       const person = !options.signIn && (name === 'token' || name === 'call');
       return { name, state: 'skipped', summary: person ? 'a person is needed: --sign-in' : 'not reached' };
     }
-    const faulty = findings.some(({ step, gravity }) => step === name && gravity === 'fault');
+    const faulty = findings().some(({ step, gravity }) => step === name && gravity === 'fault');
     return { name, state: faulty ? 'faulty' : 'well', summary };
   }
 }
@@ -342,21 +346,21 @@ function issuersOf(answers: readonly Exchange[], server: string): readonly strin
   return [new URL(server).origin];
 }
 
+/** What each place answered that had no document. */
+function refusalsIn(answers: readonly Exchange[]): ReadonlyMap<string, readonly string[]> {
+  const refusals = new Map<string, readonly string[]>();
+  for (const { url, status } of answers.filter(isServerMetadata)) {
+    if (status !== null && status < 300) continue;
+    const { origin } = new URL(url);
+    refusals.set(origin, [...(refusals.get(origin) ?? []), String(status ?? 'no answer')]);
+  }
+  return refusals;
+}
+
 function describeMetadata(answers: readonly Exchange[], isOld: boolean): string {
   if (isOld) return 'none, so the server is its own authorization server';
   const found = answers.find(({ status }) => status !== null && status < 300);
   return found === undefined ? 'none was found' : `found at ${found.url}`;
-}
-
-/** The letter of a revision in the requirements; the newest is bound by what binds any that published this metadata. */
-function lettersOf(revision: string): string {
-  const index = profiles.findIndex((profile) => profile.revision === revision);
-  return 'ABCD'[index] ?? 'D';
-}
-
-function unique(finding: Finding, index: number, all: readonly Finding[]): boolean {
-  const same = (other: Finding) => other.requirement === finding.requirement && other.what === finding.what;
-  return all.findIndex(same) === index;
 }
 
 async function attempt<T>(

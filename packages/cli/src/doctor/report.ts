@@ -1,5 +1,7 @@
 /** What a doctor finds out about a server: words only, nothing secret among them. */
 
+import type { Claims } from './claims.ts';
+
 /** Who has to mend something. */
 export type Owner = 'server' | 'authorization server' | 'network' | 'you';
 
@@ -24,11 +26,20 @@ export interface Finding {
   readonly what: string;
   /** What to do about it, in one sentence. */
   readonly remedy: string;
+  /** By their dates: which of the revisions that the server may speak say so. Empty: none does, and yet it is in the way. */
+  readonly revisions: readonly string[];
 }
 
 /** What the client chose where it had a choice, and why. */
 export interface Decision {
-  readonly about: 'profile' | 'authorization server' | 'registration' | 'scopes' | 'resource' | 'wire';
+  readonly about:
+    | 'revisions'
+    | 'profile'
+    | 'authorization server'
+    | 'registration'
+    | 'scopes'
+    | 'resource'
+    | 'wire';
   readonly choice: string;
   readonly reason: string;
 }
@@ -60,8 +71,10 @@ export interface Report {
   readonly server: string;
   /** ISO 8601. */
   readonly at: string;
-  /** The revision whose rules were applied. */
+  /** The revision by which it was met; `null`: that could not be told. */
   readonly revision: string | null;
+  /** The revisions whose rules were applied. */
+  readonly claims: Claims;
   readonly steps: readonly Step[];
   readonly decisions: readonly Decision[];
   readonly findings: readonly Finding[];

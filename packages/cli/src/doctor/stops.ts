@@ -80,7 +80,10 @@ export function findingOf(step: StepName, error: ClientError): Finding {
   const ours = step === 'resource metadata' || step === 'call' || step === 'request';
   const here = ours && owner === 'authorization server' ? 'server' : owner;
   const names = here === owner ? requirement : serverRequirement(requirement);
-  return { step, requirement: names, gravity: 'fault', owner: here, what: error.message, remedy };
+  return {
+    ...{ step, requirement: names, gravity: 'fault', owner: here, what: error.message, remedy },
+    revisions: [],
+  };
 }
 
 function serverRequirement(requirement: string | null): string | null {
