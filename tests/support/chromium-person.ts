@@ -34,7 +34,7 @@ export async function openBrowserFor(
       try {
         await page.goto(String(url));
         if (elsewhere === undefined) await signIn(page, account);
-        else await page.locator(`button[formaction="/login/${elsewhere.id}"]`).click();
+        else await choose(page, elsewhere);
         return await decide(page, decision, elsewhere);
       } finally {
         await page.close();
@@ -49,6 +49,12 @@ async function signIn(page: Page, { email, password }: Account): Promise<void> {
   await page.locator('input[name=email]').fill(email);
   await field.fill(password);
   await field.press('Enter');
+}
+
+/** Where a third party is the only way in, there is nothing to choose. */
+async function choose(page: Page, { id }: Elsewhere): Promise<void> {
+  const button = page.locator(`button[formaction="/login/${id}"]`);
+  if ((await button.count()) > 0) await button.click();
 }
 
 async function decide(page: Page, decision: Decision, elsewhere: Elsewhere | undefined): Promise<URL> {

@@ -58,8 +58,10 @@ export async function startPortcullis(
     PORTCULLIS_CONFIG: file,
     PORTCULLIS_DATABASE: database,
     PORTCULLIS_KEY_FILE: join(folder, 'portcullis.key'),
-    PORTCULLIS_BOOTSTRAP_EMAIL: owner.email,
-    PORTCULLIS_BOOTSTRAP_PASSWORD: owner.password,
+    ...(configuration.localAccounts !== false && {
+      PORTCULLIS_BOOTSTRAP_EMAIL: owner.email,
+      PORTCULLIS_BOOTSTRAP_PASSWORD: owner.password,
+    }),
   };
   let running = await run(folder, args, { ...environment, PORTCULLIS_PORT: '0' });
   const { url, startedIn } = running;

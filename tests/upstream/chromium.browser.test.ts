@@ -1,0 +1,116 @@
+/** The whole way in a real browser: our consent, the third party's page, and back, by both profiles and with both kinds of third party. */
+import { createClient, createMemoryStore } from '@portcullis/client';
+import { createLoopbackReceiver } from '@portcullis/client/node';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { callTool } from '../demo/stage.ts';
+import { launchChromium } from '../support/browser.ts';
+import { type ChromiumPerson, openBrowserFor } from '../support/chromium-person.ts';
+import type { Portcullis } from '../support/portcullis.ts';
+import { elsewhere, PASSWORD_THERE, stageGithub, stageOidc, until } from './stage.ts';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await launchChromium();
+});
+afterAll(() => browser.close());
+
+const nobody = { email: 'nobody@example.com', password: 'none' };
+
+/** A program that opens this person's browser, and the credentials that it sent last. */
+function programOf({ resource }: Portcullis, person: ChromiumPerson) {
+  const sent = { authorization: '' };
+  const visits: Promise<unknown>[] = [];
+  const client = createClient({
+    serverUrl: resource,
+    registration: { clientName: 'Reader' },
+    // The browser waits for the client's page; the client does not wait for the browser.
+    browser: { open: async (url) => void visits.push(person.authorize(url)) },
+    receiver: createLoopbackReceiver(),
+    store: createMemoryStore(),
+    async fetch(input, init) {
+      const request = new Request(input, init);
+      sent.authorization = request.headers.get('authorization') ?? sent.authorization;
+      return fetch(request);
+    },
+  });
+  return {
+    fetch: client.fetch,
+    sent,
+    async close() {
+      await Promise.all(visits);
+      await person.context.close();
+    },
+  };
+}
+
+describe.each([
+  { profile: 'A', revision: '2025-03-26' },
+  { profile: 'B', revision: '2025-06-18' },
+])('profile $profile in Chromium', ({ revision }) => {
+  it('[GW-3P-4 GW-3P-8] reads repositories at the third party like GitHub, shows the connection, and ends it there too', async () => {
+    const { portcullis, party } = await stageGithub({ profiles: [revision] });
+    const person = await openBrowserFor(nobody, browser, { elsewhere: elsewhere(party, 'github') });
+    const visited: string[] = [];
+    person.context.on('request', (request) =>
+      visited.push(`${request.method()} ${request.url()} ${request.postData() ?? ''}`),
+    );
+    const program = programOf(portcullis, person);
+    const answer = await callTool(program.fetch as never, portcullis, 'list_repositories');
+    expect(await answer.text()).toContain('ada/compiler');
+
+    // What the person typed at the third party was sent there and nowhere else, and no token of theirs passed the browser.
+    const typed = visited.filter((line) =>
+      line.includes(encodeURIComponent(PASSWORD_THERE).replaceAll('%20', '+')),
+    );
+    expect(typed.length).toBe(1);
+    expect(typed[0]).toContain(party.origin);
+    for (const token of party.given) expect(visited.join('\n')).not.toContain(token);
+
+    const page = await person.context.newPage();
+    await page.goto(`${portcullis.url}/connections`);
+    const listed = await page.locator('main').textContent();
+    expect(listed).toContain('GitHub');
+    expect(listed).toContain('repo');
+    expect(listed).toContain('ada');
+    await page
+      .getByRole('link', { name: /^End access/ })
+      .first()
+      .click();
+    expect(await page.locator('main').textContent()).toContain('GitHub');
+    await page.locator('button.danger').click();
+    await page.waitForURL(/ended=/);
+    await until(() => !party.stands(party.given[0] ?? ''));
+    const late = await fetch(portcullis.resource, {
+      method: 'POST',
+      headers: { ...program.sent },
+      body: '{}',
+    });
+    expect(late.status).toBe(401);
+    await program.close();
+  });
+
+  it('[GW-3P-4 GW-3P-8] reads files at oidc-provider', async () => {
+    const { portcullis, party } = await stageOidc({ profiles: [revision] });
+    const person = await openBrowserFor(nobody, browser, { elsewhere: elsewhere(party, 'company') });
+    const program = programOf(portcullis, person);
+    const answer = await program.fetch(portcullis.resource, { method: 'POST', body: '{}' });
+    expect([answer.status, await answer.json()]).toEqual([200, expect.objectContaining({ owner: 'ada' })]);
+    expect(party.typed).toContain(PASSWORD_THERE);
+    await program.close();
+  });
+});
+
+describe('a person who says no', () => {
+  it('[GW-3P-17] at the third party: the client hears of it, and nothing was given', async () => {
+    const { portcullis, party } = await stageOidc();
+    const there = { ...elsewhere(party, 'company'), decision: 'deny' as const };
+    const person = await openBrowserFor(nobody, browser, { elsewhere: there });
+    const program = programOf(portcullis, person);
+    await expect(program.fetch(portcullis.resource, { method: 'POST', body: '{}' })).rejects.toThrow(
+      'did not allow',
+    );
+    expect(party.given).toEqual([]);
+    await program.close();
+  });
+});
