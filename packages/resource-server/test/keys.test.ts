@@ -187,6 +187,20 @@ describe('keys of an issuer', () => {
     expect((await ask(await token(old, { kid: 'junk' }))).status).toBe(401);
   });
 
+  it('are not taken from where a redirect leads', async () => {
+    server.behave((response) =>
+      server.asked.at(-1) === '/elsewhere'
+        ? answering({ keys: [old.publicJwk] })(response)
+        : failing(307, '', { location: '/elsewhere' })(response),
+    );
+    const ask = guardWith();
+    expect((await ask(await token(old))).status).toBe(503);
+    expect(server.asked).toEqual(['/jwks']);
+    // As a runtime answers that shows nothing of a redirect.
+    const hiding = guardWith({ fetch: async () => Response.error() });
+    expect((await hiding(await token(old))).status).toBe(503);
+  });
+
   it('that never came give 503 and a time to wait, and one question for each such time', async () => {
     server.behave(down);
     const ask = guardWith();

@@ -38,17 +38,22 @@ export async function askJson(url: string, limits: RemoteLimits, init: RequestIn
 }
 
 /** An answer of any status, whose body is still to be read. @throws Error for a redirect, or when it takes too long. */
-export function ask(
+export async function ask(
   url: string,
   { fetch, timeout }: RemoteLimits,
   { headers, ...init }: RequestInit,
 ): Promise<Response> {
-  return fetch(url, {
+  const response = await fetch(url, {
     ...init,
-    redirect: 'error',
+    // Some runtimes do not know `error`. With `manual` they hand over the redirect, or an answer without a status.
+    redirect: 'manual',
     signal: AbortSignal.timeout(timeout),
     headers: { accept: 'application/json', ...headers },
   });
+  const isRedirect = response.status === 0 || (response.status >= 300 && response.status < 400);
+  if (!isRedirect) return response;
+  await response.body?.cancel();
+  throw new Error(`${url} answered with a redirect`);
 }
 
 /**
