@@ -1,6 +1,7 @@
 /** Signing keys in the hands of an operator: listed, rotated, sealed anew. Running servers notice within half a minute. */
 import { type AuthorizationServerOptions, ConfigurationError, judgeKeySettings } from '../configuration.ts';
-import type { KeyRecord } from '../ports/index.ts';
+import type { DataKeyRecord, KeyRecord } from '../ports/index.ts';
+import { dataKeyPlace } from '../upstream/vault.ts';
 import { KEYS_NOTICED_WITHIN } from './key-options.ts';
 import { scheduleOf } from './schedule.ts';
 import { createSealer, type Sealer, SealingError } from './sealing.ts';
@@ -106,11 +107,16 @@ export function createKeyAdministration(
       if (newSealingKey.length !== 32) throw new ConfigurationError(['the new sealing key must be 32 bytes']);
       const to = createSealer(newSealingKey);
       for (let tries = 1; tries <= TRIES; tries += 1) {
-        const records = await store.listKeys();
+        const [records, dataKeys] = await Promise.all([store.listKeys(), store.listDataKeys()]);
+        // All are opened before the first is changed.
         const sealed = new Map(records.map((record) => [record.id, sealAnew(record, sealer, to)]));
-        if (await store.resealKeys(sealed)) {
-          events({ type: 'keys.resealed', count: sealed.size });
-          return sealed.size;
+        const sealedData = new Map(
+          dataKeys.map((record) => [record.id, sealDataKeyAnew(record, sealer, to)]),
+        );
+        if ((await store.resealKeys(sealed)) && (await store.resealDataKeys(sealedData))) {
+          const count = sealed.size + sealedData.size;
+          events({ type: 'keys.resealed', count });
+          return count;
         }
       }
       throw new ConfigurationError([
@@ -130,6 +136,16 @@ function sealAnew(record: KeyRecord, from: Sealer, to: Sealer): Uint8Array {
   }
 }
 
+/** The data keys, under which everything of third parties rests: sealed anew, they open all of it as before. */
+function sealDataKeyAnew({ id, sealedKey }: DataKeyRecord, from: Sealer, to: Sealer): Uint8Array {
+  try {
+    return to.seal((to.isOwn(sealedKey) ? to : from).unseal(sealedKey, dataKeyPlace(id)), dataKeyPlace(id));
+  } catch (error) {
+    if (error instanceof SealingError) throw cannotOpen({ id });
+    throw error;
+  }
+}
+
 function opens(record: KeyRecord, sealer: Sealer): boolean {
   try {
     openKey(record, sealer);
@@ -140,6 +156,6 @@ function opens(record: KeyRecord, sealer: Sealer): boolean {
   }
 }
 
-function cannotOpen({ id }: KeyRecord): ConfigurationError {
+function cannotOpen({ id }: Pick<KeyRecord, 'id'>): ConfigurationError {
   return new ConfigurationError([`sealingKey does not open ${id}: give the key under which it was sealed`]);
 }

@@ -46,22 +46,28 @@ export function createVault(configuration: Configuration): Vault {
   const load = (): Promise<Keys> =>
     flights.join('load', async () => {
       const found = await store.listDataKeys();
-      const records = found.length > 0 ? found : await add(null);
-      keys = openAll(records);
+      try {
+        keys = openAll(found.length > 0 ? found : await add(null));
+      } catch (error) {
+        // Sealed anew under a key that this process has not got: what is known goes on.
+        if (!(error instanceof SealingError) || keys === null) throw error;
+        events({ type: 'keys.not-refreshed', reason: `data keys: ${error.message}` });
+        keys = { ...keys, lookedAt: clock() };
+      }
       return keys;
     });
 
   /** A process that does not seal under the newest sealing key makes no keys: it is about to be replaced. */
   async function add(after: string | null): Promise<readonly DataKeyRecord[]> {
     const id = `data-key_${randomBytes(16).toString('base64url')}`;
-    const made = { id, sealedKey: master.seal(randomBytes(32), placeOf(id)), createdAt: clock() };
+    const made = { id, sealedKey: master.seal(randomBytes(32), dataKeyPlace(id)), createdAt: clock() };
     const records = await store.addDataKey(made, after);
     if (records[0]?.id === id) events({ type: 'data-key.created', keyId: id });
     return records;
   }
 
   function openAll(records: readonly DataKeyRecord[]): Keys {
-    const opened = records.map(({ id, sealedKey }) => master.unseal(sealedKey, placeOf(id)));
+    const opened = records.map(({ id, sealedKey }) => master.unseal(sealedKey, dataKeyPlace(id)));
     const [newest, ...older] = opened;
     if (newest === undefined) throw new Error('the store keeps no data key');
     return {
@@ -114,7 +120,7 @@ export function createVault(configuration: Configuration): Vault {
 }
 
 /** Where the envelope of a data key belongs. */
-export function placeOf(id: string): string {
+export function dataKeyPlace(id: string): string {
   return `data-key ${id}`;
 }
 
