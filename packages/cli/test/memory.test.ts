@@ -1,0 +1,37 @@
+/** The young generation stays small under load, unless somebody gives V8 a size of their own. */
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+/** Makes garbage of which some survives for a while, as requests do, and prints the megabytes of the young generation. */
+const PROGRAM = `
+  import { getHeapSpaceStatistics } from 'node:v8';
+  import { stayLean } from ${JSON.stringify(fileURLToPath(new URL('../src/memory.ts', import.meta.url)))};
+  stayLean(process.env, process.execArgv);
+  const kept = [];
+  const end = performance.now() + 2500;
+  while (performance.now() < end) {
+    for (let i = 0; i < 20_000; i += 1) kept.push({ i, text: 'x' + i });
+    if (kept.length > 300_000) kept.length = 0;
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  console.log(getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space').space_size / 2 ** 20);
+`;
+
+function youngAfterLoad(...options: string[]): number {
+  const { stdout, stderr } = spawnSync(process.execPath, [...options, '--input-type=module', '-e', PROGRAM]);
+  expect(String(stderr)).toBe('');
+  return Number(stdout);
+}
+
+describe('the young generation', () => {
+  it('grows to 8 MiB and no further', () => {
+    const size = youngAfterLoad();
+    expect(size).toBeGreaterThan(1);
+    expect(size).toBeLessThanOrEqual(8);
+  });
+
+  it('is left to whoever gives it a size', () => {
+    expect(youngAfterLoad('--max-semi-space-size=16')).toBeGreaterThan(8);
+  });
+});
