@@ -163,6 +163,29 @@ describe('introspection', () => {
     expect(await ask('afterwards')).toBe(200);
   });
 
+  it('that was lost with the request that put it holds nobody for ever', async () => {
+    const lost = (): Promise<Response> => new Promise(() => {});
+    const well = async (): Promise<Response> => Response.json({ active: true, ...goodClaims(ISSUER) });
+    let fetch = lost;
+    const verifier = introspectionVerifier({
+      issuer: ISSUER,
+      endpoint: 'https://as.example/introspect',
+      clientId: 'guard',
+      clientSecret: 'secret',
+      timeout: 20,
+      fetch: () => fetch(),
+    });
+    const verify = async (token: string): Promise<unknown> =>
+      verifier.verify(token, { resource: RESOURCE, now, skew: 0 });
+    const lostOnes = Array.from({ length: 256 }, (_, index) => verify(`token-${index}`));
+    fetch = well;
+    await expect(verify('one more')).rejects.toMatchObject({ status: 503 });
+    now += 2;
+    for (const token of ['token-0', 'one more'])
+      expect(await verify(token)).toMatchObject({ claims: { sub: 'alice' } });
+    for (const outcome of await Promise.allSettled(lostOnes)) expect(outcome.status).toBe('rejected');
+  });
+
   it('is configured with every fault told at once', () => {
     const make = (): unknown =>
       introspectionVerifier({ issuer: 'as', endpoint: 'http://as.example', clientId: '', clientSecret: '' });

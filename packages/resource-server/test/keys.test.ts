@@ -219,6 +219,27 @@ describe('keys of an issuer', () => {
     expect((await ask(await token(old))).status).toBe(503);
   });
 
+  it('whose load was lost with the request that began it hold nobody for ever', async () => {
+    const lost = (): Promise<Response> => new Promise(() => {});
+    const well = async (): Promise<Response> => Response.json({ keys: [old.publicJwk] });
+    let fetch = lost;
+    const ask = guardWith({ fetch: () => fetch(), timeout: 50 });
+    expect((await ask(await token(old))).status).toBe(503);
+    fetch = well;
+    now += LIMITS.retryAfter;
+    expect((await ask(await token(old))).status).toBe(200);
+
+    fetch = lost;
+    now += LIMITS.maxAge;
+    expect((await ask(await token(old))).status).toBe(200);
+    fetch = well;
+    now += LIMITS.cooldown;
+    expect((await ask(await token(old))).status).toBe(200);
+    await settle();
+    now += LIMITS.maxAge + LIMITS.staleIfError - 1;
+    expect((await ask(await token(old))).status).toBe(200);
+  });
+
   it('that are due are renewed behind a request, so that a slow server delays nobody', async () => {
     const ask = guardWith({ timeout: 5000 });
     await ask(await token(old));

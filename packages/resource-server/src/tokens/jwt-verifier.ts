@@ -121,19 +121,12 @@ function sourceOf({
     timeout: options.timeout ?? defaultRemoteLimits.timeout,
   };
   const load = async (): Promise<KeySet> => {
-    if (jwks !== undefined) return withDeadline(jwks(), remote.timeout);
+    if (jwks !== undefined) return jwks();
     return (await askJson(jwksUri ?? (await findPublished(issuer, 'jwks_uri', remote)), remote)) as KeySet;
   };
-  return createKeySource(async () => usableKeys(await load(), algorithms), limits);
-}
-
-/** A promise that never comes must not hold all requests for ever. */
-function withDeadline<Value>(promise: Promise<Value>, milliseconds: number): Promise<Value> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`nothing came in ${milliseconds} ms`)), milliseconds);
-  });
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+  // Metadata may have to be asked for at two places, before the keys.
+  const patience = remote.timeout * (jwks === undefined && jwksUri === undefined ? 3 : 1);
+  return createKeySource(async () => usableKeys(await load(), algorithms), limits, patience);
 }
 
 /** @throws Error when no key is left that could verify anything. */

@@ -1,5 +1,6 @@
 /** Where the keys of an issuer come from: fetched seldom, kept through an outage for a bounded time, never in a flood. */
 import { OAuthError, unavailable } from '@portcullis/protocol/errors';
+import { withDeadline } from './deadline.ts';
 import type { PublicKey, PublicKeys } from './public-keys.ts';
 
 /** Seconds. */
@@ -43,36 +44,56 @@ interface State {
   /** Of the last try, whether it succeeded or not. */
   triedAt: number;
   failure: unknown;
+  /** The load that was begun with the last try, until it ends. */
   inFlight: Promise<void> | null;
 }
 
 /**
  * Keys that are loaded when they are needed. There is at most one load at a time, and none within the cool-down; a set
  * that is due is renewed behind the requests that it still serves, so a slow key server delays nobody.
+ * @param patience milliseconds for which a load is waited for; what takes longer is taken for lost
  */
-export function createKeySource(load: () => Promise<PublicKeys>, limits: KeyLimits): KeySource {
+export function createKeySource(
+  load: () => Promise<PublicKeys>,
+  limits: KeyLimits,
+  patience: number,
+): KeySource {
   const never = Number.NEGATIVE_INFINITY;
   const state: State = { keys: null, fetchedAt: never, triedAt: never, failure: null, inFlight: null };
+  const lostAfter = Math.ceil(patience / 1000) + 1;
 
   function renew(now: number): Promise<void> {
-    state.inFlight ??= (async () => {
-      try {
-        state.triedAt = now;
-        state.keys = await load();
-        state.fetchedAt = now;
-        state.failure = null;
-      } catch (error) {
-        state.failure = error;
-      } finally {
-        state.inFlight = null;
-      }
-    })();
-    return state.inFlight;
+    if (isUnderWay(now) && state.inFlight !== null) return state.inFlight;
+    state.triedAt = now;
+    const begun: Promise<void> = load().then(
+      (keys) => settle(begun, { keys, fetchedAt: now, failure: null, inFlight: null }),
+      (failure: unknown) => settle(begun, { failure, inFlight: null }),
+    );
+    state.inFlight = begun;
+    return begun;
+  }
+
+  /** A load that was taken for lost, and ends after all when another was begun, has no say any more. */
+  function settle(begun: Promise<void>, outcome: Partial<State>): void {
+    if (state.inFlight === begun) Object.assign(state, outcome);
+  }
+
+  async function waitFor(begun: Promise<void>): Promise<void> {
+    try {
+      await withDeadline(begun, patience);
+    } catch (failure) {
+      settle(begun, { failure });
+    }
+  }
+
+  function isUnderWay(now: number): boolean {
+    return state.inFlight !== null && now <= state.triedAt + lostAfter;
   }
 
   function mayRenew(now: number): boolean {
-    if (state.inFlight !== null) return true;
-    return now >= state.triedAt + (state.failure === null ? limits.cooldown : limits.retryAfter);
+    return (
+      isUnderWay(now) || now >= state.triedAt + (state.failure === null ? limits.cooldown : limits.retryAfter)
+    );
   }
 
   /** Within the bound for outages; beyond it a key is as good as none. */
@@ -82,10 +103,12 @@ export function createKeySource(load: () => Promise<PublicKeys>, limits: KeyLimi
   }
 
   async function findAnew(wanted: WantedKey, now: number): Promise<PublicKey> {
-    // A set that is asked for only now is younger than the token, whatever the clocks say.
-    const isYounger = state.inFlight === null && mayRenew(now);
-    if (mayRenew(now)) await renew(now);
-    return known(wanted, now) ?? refuse(isYounger || state.fetchedAt > wanted.issuedUntil, now);
+    const isAllowed = mayRenew(now);
+    const isFirst = isAllowed && !isUnderWay(now);
+    if (isAllowed) await waitFor(renew(now));
+    // A set that was asked for only now is younger than the token, whatever the clocks say.
+    const isYounger = (isFirst && state.fetchedAt === now) || state.fetchedAt > wanted.issuedUntil;
+    return known(wanted, now) ?? refuse(isYounger, now);
   }
 
   /** Only a key set that is younger than the token can say that its key does not exist. */

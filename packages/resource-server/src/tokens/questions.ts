@@ -1,5 +1,6 @@
 /** Questions to an introspection endpoint: one for a token at a time, not too many at once, and none while it is down. */
 import { unavailable } from '@portcullis/protocol/errors';
+import { withDeadline } from './deadline.ts';
 import { ask, type RemoteLimits, readText } from './remote.ts';
 
 /** What the issuer says of a token. */
@@ -17,6 +18,12 @@ const LONGEST_COOLDOWN = 60;
 
 /** What an endpoint answers that stumbles over one token. It says nothing of others, or a strange token would lock them out. */
 const OVER_ONE_TOKEN: ReadonlySet<number> = new Set([400, 413, 414, 422, 431, 500]);
+
+interface Question {
+  readonly answer: Promise<Introspection>;
+  /** Epoch seconds from which nothing will come any more. */
+  readonly lostAt: number;
+}
 
 /** No answer, or none that says whether a token is active. */
 class NoAnswer extends Error {
@@ -41,7 +48,8 @@ export function createQuestions(
   client: { readonly id: string; readonly secret: string },
 ): AskAboutToken {
   const authorization = `Basic ${btoa(`${encode(client.id)}:${encode(client.secret)}`)}`;
-  const underWay = new Map<string, Promise<Introspection>>();
+  const underWay = new Map<string, Question>();
+  const lostAfter = Math.ceil(limits.timeout / 1000) + 1;
   let quietUntil = 0;
 
   async function put(token: string): Promise<Introspection> {
@@ -56,20 +64,35 @@ export function createQuestions(
     return answer;
   }
 
-  return (token, now) => {
-    const pending = underWay.get(token);
-    if (pending !== undefined) return pending;
-    if (now < quietUntil) throw unavailable('introspection failed a moment ago', quietUntil - now);
-    if (underWay.size >= MOST_AT_ONCE) throw unavailable('too many questions are under way', COOLDOWN);
-    const answer = put(token)
-      .catch((error: unknown) => {
-        const quiet = error instanceof NoAnswer ? error.quiet : COOLDOWN;
-        quietUntil = Math.max(quietUntil, now + quiet);
-        throw unavailable('introspection failed', Math.max(quiet, COOLDOWN), error);
-      })
-      .finally(() => underWay.delete(token));
-    underWay.set(token, answer);
-    return answer;
+  function begin(token: string, now: number): Question {
+    const answer = put(token).catch((error: unknown) => {
+      const quiet = error instanceof NoAnswer ? error.quiet : COOLDOWN;
+      quietUntil = Math.max(quietUntil, now + quiet);
+      throw unavailable('introspection failed', Math.max(quiet, COOLDOWN), error);
+    });
+    const question = { answer, lostAt: now + lostAfter };
+    const end = (): void => {
+      if (underWay.get(token) === question) underWay.delete(token);
+    };
+    answer.then(end, end);
+    underWay.set(token, question);
+    return question;
+  }
+
+  /** Some runtimes drop a question together with the request that put it. */
+  function forgetLost(now: number): void {
+    for (const [token, { lostAt }] of underWay) if (now >= lostAt) underWay.delete(token);
+  }
+
+  return async (token, now) => {
+    let question = underWay.get(token);
+    if (question === undefined || now >= question.lostAt) {
+      if (now < quietUntil) throw unavailable('introspection failed a moment ago', quietUntil - now);
+      if (underWay.size >= MOST_AT_ONCE) forgetLost(now);
+      if (underWay.size >= MOST_AT_ONCE) throw unavailable('too many questions are under way', COOLDOWN);
+      question = begin(token, now);
+    }
+    return withDeadline(question.answer, limits.timeout + 1000);
   };
 }
 
