@@ -1,4 +1,5 @@
 /** The grant authorization_code: one code, one client, one verifier, one redemption. */
+import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import {
   ACCOUNT,
@@ -221,12 +222,17 @@ describe('refused', () => {
   it.each([
     ['other than the one of the request', 'http://127.0.0.1:3001/callback'],
     ['one that nobody registered', 'https://evil.example/cb'],
-  ])('T022 with a redirect_uri %s, and the code is not consumed', async (_what, redirect_uri) => {
-    const t = await startServer();
-    const { code, verifier, redirectUri } = await t.issueCode();
-    const good = { ...redemption(code, verifier), redirect_uri: String(redirectUri) };
-    await expectHarmless(t, { ...good, redirect_uri }, 'invalid_grant', good);
-  });
+  ])(
+    '[AS-REDIR-25] T022 with a redirect_uri %s, and the code is not consumed; without one it is taken',
+    async (_what, redirect_uri) => {
+      const t = await startServer();
+      const { code, verifier, redirectUri } = await t.issueCode();
+      const good = { ...redemption(code, verifier), redirect_uri: String(redirectUri) };
+      await expectHarmless(t, { ...good, redirect_uri }, 'invalid_grant', good);
+      const other = await t.issueCode();
+      expect((await t.post('/token', redemption(other.code, other.verifier))).status).toBe(200);
+    },
+  );
 
   it('T022 with a redirect_uri that is not registered when the authorization request had none', async () => {
     const t = await startServer();
@@ -394,4 +400,19 @@ describe('resources', () => {
     const form = [...Object.entries(good), ['resource', NOTES], ['resource', FILES]] as [string, string][];
     await expectHarmless(t, form, 'invalid_target', good);
   });
+});
+
+it('[AS-CODE-71] a code holds nothing: neither the challenge nor anything of its request can be read from it', async () => {
+  const t = await startServer();
+  const { code, verifier } = await t.issueCode();
+  const challenge = hash('sha256', verifier, 'base64url');
+  const readings = ['utf8', 'latin1', 'hex'].map((encoding) =>
+    Buffer.from(code, 'base64url').toString(encoding as BufferEncoding),
+  );
+  for (const reading of [code, ...readings]) {
+    for (const word of [challenge, verifier, 'desktop', 'notes', 'callback']) {
+      expect(reading).not.toContain(word);
+    }
+  }
+  expect(readings[2]).not.toContain(Buffer.from(challenge, 'base64url').toString('hex'));
 });

@@ -193,7 +193,7 @@ describe('addresses', () => {
   ];
 
   it.each(refused)(
-    '[AS-CIMD-60 AS-CIMD-31] T047 T048: with %s are refused before anybody is asked',
+    '[AS-CIMD-60 AS-CIMD-31 AS-SSRF-40] T047 T048: with %s are refused before anybody is asked',
     async (_what, url) => {
       const t = await setStage();
       t.host.pages.set(url, documentOf(url));
@@ -294,7 +294,7 @@ describe('the guard before the hosts', () => {
     return { port: await listen(server), connections: () => connections };
   }
 
-  it('[AS-CIMD-31 AS-CIMD-65] T048: stands there unless it is replaced, and connects to no inner address', async () => {
+  it('[AS-CIMD-31 AS-CIMD-65 AS-SSRF-40] T048: stands there unless it is replaced, and connects to no inner address', async () => {
     const { port, connections } = await trap();
     const t = await setScene({ outbound: {} });
     for (const host of ['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', 'localtest.internal']) {
@@ -304,7 +304,7 @@ describe('the guard before the hosts', () => {
   });
 
   it.each([[['127.0.0.1']], [['93.184.216.34', '10.0.0.1']], [['fc00::1']]])(
-    '[AS-CIMD-31 AS-CIMD-65] T049: refuses a name that leads to %j',
+    '[AS-CIMD-31 AS-CIMD-65 AS-SSRF-40] T049: refuses a name that leads to %j',
     async (addresses) => {
       const { port, connections } = await trap();
       const t = await setScene({

@@ -76,7 +76,7 @@ const board = (scope: string): Fields => ({ resource: BOARD.resource, scope });
 const withBoard = { resources: [...RESOURCES, BOARD] };
 
 describe('choosing less', () => {
-  it('grants what is left switched on, and tells the client', async () => {
+  it('[AS-MIN-40] grants what is left switched on, and tells the client', async () => {
     const t = await setScene(withBoard);
     const { scope } = await connect(t, board('see draw share'), { scope: ['see', 'share'] });
     expect(scope).toBe('see share');

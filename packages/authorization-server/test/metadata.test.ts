@@ -40,7 +40,7 @@ const described = {
 };
 
 describe('the documents', () => {
-  it('[AS-META-1 AS-META-2 AS-META-3 AS-META-6 AS-META-8 AS-META-61 AS-META-62 AS-META-63 AS-META-64 AS-META-67 AS-DCR-1 AS-CIMD-29 X-CC-4 X-CC-5] stand at the well-known URL', async () => {
+  it('[AS-META-1 AS-META-2 AS-META-3 AS-META-6 AS-META-8 AS-META-61 AS-META-62 AS-META-63 AS-META-64 AS-META-65 AS-META-67 AS-DCR-1 AS-CIMD-29 X-CC-4 X-CC-5] stand at the well-known URL', async () => {
     const { send } = await startServer();
     const { status, headers, body } = await send(OAUTH);
     expect(status).toBe(200);
