@@ -63,7 +63,10 @@ class Ended extends Error {}
 export async function examine(options: ExaminationOptions): Promise<Report> {
   const { version } = options;
   const server = requireServer(options.client.serverUrl);
-  const recorder = createRecorder(partyIn(server));
+  let looking: StepName = 'request';
+  const recorder = createRecorder(partyIn(server), ({ href }) =>
+    looking === 'resource metadata' && isServerMetadata(href) ? 'authorization server' : looking,
+  );
   const fetch = recorder.record(options.client.fetch ?? globalThis.fetch);
   const { trustedOrigins = [] } = options.client;
   const oauthFetch = recorder.record(
@@ -138,7 +141,7 @@ export async function examine(options: ExaminationOptions): Promise<Report> {
     if (!isOld) note('resource metadata', checkResourceMetadata(about, server, announced));
     summaries.set('resource metadata', describeMetadata(about, isOld));
 
-    const metadata = asked.filter(isServerMetadata);
+    const metadata = asked.filter(({ url }) => isServerMetadata(url));
     if (metadata.length > 0) {
       begin('authorization server');
       const found = issuersOf(about, server);
@@ -246,6 +249,7 @@ export async function examine(options: ExaminationOptions): Promise<Report> {
   }
 
   function begin(step: StepName): void {
+    looking = step;
     summaries.set(step, '');
     options.begin?.(step);
   }
@@ -329,7 +333,7 @@ function partyIn(server: string): (url: URL) => Party {
       : 'authorization server';
 }
 
-function isServerMetadata({ url }: Exchange): boolean {
+function isServerMetadata(url: string): boolean {
   return /\/\.well-known\/(?:oauth-authorization-server|openid-configuration)/.test(url);
 }
 
@@ -349,7 +353,7 @@ function issuersOf(answers: readonly Exchange[], server: string): readonly strin
 /** What each place answered that had no document. */
 function refusalsIn(answers: readonly Exchange[]): ReadonlyMap<string, readonly string[]> {
   const refusals = new Map<string, readonly string[]>();
-  for (const { url, status } of answers.filter(isServerMetadata)) {
+  for (const { url, status } of answers.filter((answer) => isServerMetadata(answer.url))) {
     if (status !== null && status < 300) continue;
     const { origin } = new URL(url);
     refusals.set(origin, [...(refusals.get(origin) ?? []), String(status ?? 'no answer')]);

@@ -1,6 +1,6 @@
 /** Writes down what goes over the wire, without the secrets in it. */
 import type { Fetch } from '@portcullis/client';
-import type { Exchange, Party } from './report.ts';
+import type { Exchange, Party, StepName } from './report.ts';
 
 export interface Recorder {
   readonly exchanges: readonly Exchange[];
@@ -28,8 +28,11 @@ const MOST_BYTES = 65_536;
 /** Milliseconds that a copy of an answer may take. */
 const PATIENCE = 5_000;
 
-/** @param partyOf tells whose an address is */
-export function createRecorder(partyOf: (url: URL) => Party): Recorder {
+/**
+ * @param partyOf tells whose an address is
+ * @param stepOf tells what it is asked for now
+ */
+export function createRecorder(partyOf: (url: URL) => Party, stepOf: (url: URL) => StepName): Recorder {
   const exchanges: Exchange[] = [];
   return {
     exchanges,
@@ -38,6 +41,7 @@ export function createRecorder(partyOf: (url: URL) => Party): Recorder {
       const url = new URL(request?.url ?? String(input));
       const begun = {
         party: partyOf(url),
+        step: stepOf(url),
         method: init?.method ?? request?.method ?? 'GET',
         url: showUrl(url),
         requestHeaders: showHeaders(new Headers(init?.headers ?? request?.headers)),

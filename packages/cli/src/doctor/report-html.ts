@@ -22,7 +22,8 @@ export function reportHtml(report: Report): string {
 <h1>${escapeHtml(server)}</h1>
 <p class="soft">Examined ${escapeHtml(at.slice(0, 16).replace('T', ' '))} UTC, ${escapeHtml(describeJudgement(report))}.</p>
 ${verdict(report)}
-${findings.length === 0 ? '' : `<h2>What is wrong</h2><div class="findings">${findings.toSorted(byGravity).map(findingCard).join('')}</div>`}
+${findingCards('What is wrong', findings, 'fault')}
+${findingCards('What could be better', findings, 'advice')}
 <h2>Steps</h2>
 <ol class="steps sheet">${steps.map(stepItem).join('')}</ol>
 <h2>Decisions</h2>
@@ -33,7 +34,7 @@ ${findings.length === 0 ? '' : `<h2>What is wrong</h2><div class="findings">${fi
     )
     .join('')}</dl>
 <h2>Sequence</h2>
-<div class="sheet scroll">${drawSequence(exchanges)}</div>
+<div class="sheet scroll" role="region" aria-label="Sequence" tabindex="0">${drawSequence(exchanges)}</div>
 <h2>Exchanges</h2>
 ${exchanges.map(details).join('\n')}
 </main>
@@ -52,8 +53,9 @@ function verdict(report: Report): string {
   return `<p class="verdict fault">${faults === 1 ? 'One thing is' : `${faults} things are`} wrong ${better}</p>`;
 }
 
-function byGravity(left: Finding, right: Finding): number {
-  return Number(left.gravity === 'advice') - Number(right.gravity === 'advice');
+function findingCards(title: string, findings: readonly Finding[], wanted: Finding['gravity']): string {
+  const cards = findings.filter(({ gravity }) => gravity === wanted).map(findingCard);
+  return cards.length === 0 ? '' : `<h2>${title}</h2><div class="findings">${cards.join('')}</div>`;
 }
 
 function findingCard(finding: Finding): string {
@@ -64,10 +66,11 @@ function findingCard(finding: Finding): string {
 <p class="tags">${tags.map((tag) => `<span class="tag">${escapeHtml(tag)}</span>`).join('')}</p></section>`;
 }
 
-const MARKS = { well: '✓', faulty: '!', skipped: '–' } as const;
+/** Drawn, because not every font has them. */
+const MARKS = { well: 'm7 12.5 3.5 3.5L17 9', faulty: 'M12 7v6m0 3.5v.1', skipped: 'M8 12h8' } as const;
 
 function stepItem({ name, state, summary }: Step): string {
-  return `<li class="${state}"><span class="mark" aria-label="${state}">${MARKS[state]}</span><b>${name}</b><span>${escapeHtml(summary)}</span></li>`;
+  return `<li class="${state}"><svg viewBox="0 0 24 24" role="img" aria-label="${state}"><circle cx="12" cy="12" r="12"/><path d="${MARKS[state]}"/></svg><b>${name}</b><span>${escapeHtml(summary)}</span></li>`;
 }
 
 function details(exchange: Exchange, index: number): string {

@@ -16,23 +16,23 @@ h2 { font-size: 1.15rem; margin: 2.5rem 0 .75rem } p { margin: 0 } .soft, small 
 .verdict small { font-weight: 400; color: inherit }
 .good { color: var(--good) } .fault { color: var(--bad) } .advice { color: var(--doubt) }
 .verdict.good { background: var(--goodwash) } .verdict.fault { background: var(--badwash) } .verdict.advice { background: var(--doubtwash) }
-ol.steps { list-style: none; margin: 0; padding: 0; display: grid; gap: .25rem }
+ol.steps { list-style: none; margin: 0; display: grid; gap: .25rem }
 ol.steps li { display: grid; grid-template-columns: 1.5rem 12rem 1fr; gap: .25rem .75rem; padding: .35rem 0; overflow-wrap: anywhere }
-ol.steps b { font-weight: 600 } ol.steps .mark { font-weight: 700; text-align: center; border-radius: 50%; width: 1.5rem; height: 1.5rem; line-height: 1.5rem; font-size: .85rem }
-.well .mark { color: var(--good); background: var(--goodwash) } .faulty .mark { color: var(--bad); background: var(--badwash) } .skipped { color: var(--soft) } .skipped .mark { background: var(--ground) }
+ol.steps b { font-weight: 600 } ol.steps svg { min-width: 0; width: 1.5rem; height: 1.5rem } ol.steps circle { fill: var(--ground); stroke: none } ol.steps path { fill: none; stroke: currentColor; stroke-width: 2; stroke-linecap: round; stroke-linejoin: round }
+.well svg { color: var(--good) } ol.steps .well circle { fill: var(--goodwash) } .faulty svg { color: var(--bad) } ol.steps .faulty circle { fill: var(--badwash) } .skipped { color: var(--soft) }
 .findings { display: grid; gap: .75rem } .finding { border-left: 4px solid var(--bad); } .finding.advice { border-left-color: var(--doubt); color: inherit } .finding.fault { color: inherit }
 .finding h3 { font-size: 1rem; margin: 0 0 .35rem; overflow-wrap: anywhere } .finding p { overflow-wrap: anywhere } .finding .tags { margin-top: .6rem; display: flex; flex-wrap: wrap; gap: .4rem }
 .tag { font-size: .8rem; padding: .05rem .55rem; border-radius: 999px; border: 1px solid var(--line); color: var(--soft) }
 dl { margin: 0; display: grid; grid-template-columns: 12rem 1fr; gap: .75rem } dt { color: var(--soft) } dd { margin: 0; overflow-wrap: anywhere } dd small { display: block }
 .scroll { overflow-x: auto } svg { display: block; width: 100%; min-width: 46rem; height: auto; font: 12.5px system-ui, sans-serif }
 svg text { fill: var(--text) } svg .name { text-anchor: middle; font-weight: 600 } svg .head { fill: var(--inkwash); stroke: var(--line) }
-svg .life { stroke: var(--line); stroke-width: 1.5 } svg .number { fill: var(--ground); stroke: var(--line) } svg .digit { text-anchor: middle; font-size: 11px; fill: var(--soft) }
+svg .rule { stroke: var(--line) } svg .band { fill: var(--ground); stroke: var(--line) } svg .caption { font-size: 11.5px; font-weight: 600; fill: var(--soft) } svg .life { stroke: var(--line); stroke-width: 1.5 } svg .number { fill: var(--ground); stroke: var(--line) } svg .digit { text-anchor: middle; font-size: 11px; fill: var(--soft) }
 svg .asked { paint-order: stroke; stroke: var(--sheet); stroke-width: 4px; stroke-linejoin: round } svg .method { font-weight: 600 } svg .ask { stroke: var(--soft); stroke-width: 1.4 } svg .answer { stroke: var(--soft); stroke-dasharray: 5 4; stroke-width: 1.2 } svg .tip { fill: var(--soft); stroke: none }
 svg .status { text-anchor: middle; font-size: 11.5px; font-weight: 600 } svg .chip { stroke: var(--sheet); stroke-width: 2 }
 svg .good .chip { fill: var(--goodwash) } svg .good .status { fill: var(--good) } svg .onward .chip { fill: var(--inkwash) } svg .onward .status { fill: var(--ink) }
 svg .refusal .chip { fill: var(--doubtwash) } svg .refusal .status { fill: var(--doubt) } svg .broken .chip { fill: var(--badwash) } svg .broken .status { fill: var(--bad) } svg .broken line { stroke: var(--bad) }
 details { background: var(--sheet); border: 1px solid var(--line); border-radius: 8px; margin: .4rem 0; padding: .5rem .9rem } summary { cursor: pointer; overflow-wrap: anywhere } summary:focus-visible { outline: 2px solid var(--ink); outline-offset: 3px }
 pre { margin: .6rem 0 .3rem; padding: .75rem; border-radius: 8px; background: var(--ground); font: .85rem/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; white-space: pre-wrap; overflow-wrap: anywhere }
-@media (max-width: 40rem) { dl { grid-template-columns: 1fr; gap: .1rem } dd { margin-bottom: .8rem } ol.steps li { grid-template-columns: 1.5rem 1fr } ol.steps li span:last-child { grid-column: 2 } .sheet { padding: 1rem } }
+@media (max-width: 40rem) { dl { grid-template-columns: 1fr; gap: .1rem } dd { margin-bottom: .8rem } ol.steps li { grid-template-columns: 1.5rem 1fr } ol.steps li > span { grid-column: 2 } .sheet { padding: 1rem } }
 @media print { body { background: none } .sheet, details { break-inside: avoid } }
 `;

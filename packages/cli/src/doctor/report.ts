@@ -56,6 +56,8 @@ export type Party = 'server' | 'authorization server' | 'other';
 /** A request and its answer, as they may be shown. */
 export interface Exchange {
   readonly party: Party;
+  /** What it was for. */
+  readonly step: StepName;
   readonly method: string;
   readonly url: string;
   readonly requestHeaders: Readonly<Record<string, string>>;
