@@ -2,7 +2,7 @@
 export { LARGEST_BODY, readForm, readJson } from './bodies.ts';
 export { isPreflight, respondPreflight, shareAcrossOrigins } from './cross-origin.ts';
 export { parseJson } from './json.ts';
-export { pathOf } from './path.ts';
+export { pathOf, queryOf } from './path.ts';
 export {
   type EndpointOptions,
   harden,

@@ -1,9 +1,9 @@
-/** The path of a request is the one that the URL parser finds. */
-import { pathOf } from '@portcullis/http';
+/** The path and the query of a request are those that the URL parser finds. */
+import { pathOf, queryOf } from '@portcullis/http';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-describe('the path of a request', () => {
+describe('path and query of a request', () => {
   it.each([
     'https://as.example',
     'https://as.example/token',
@@ -12,14 +12,16 @@ describe('the path of a request', () => {
     'https://as.example/#/token',
     'https://as.example//token',
     'https://as.example/a%3Fb',
-  ])('is that of the parser: %s', (url) => {
+  ])('are those of the parser: %s', (url) => {
     expect(pathOf(new Request(url))).toBe(new URL(url).pathname);
+    expect(queryOf(new Request(url))).toBe(new URL(url).search.slice(1));
   });
 
-  it('is that of the parser, whatever is asked for', () => {
+  it('are those of the parser, whatever is asked for', () => {
     fc.assert(
       fc.property(fc.webUrl({ withQueryParameters: true, withFragments: true }), (url) => {
         expect(pathOf(new Request(url))).toBe(new URL(url).pathname);
+        expect(queryOf(new Request(url))).toBe(new URL(url).search.slice(1));
       }),
     );
   });

@@ -120,3 +120,40 @@ describe('for all parameters', () => {
     );
   });
 });
+
+describe('a form', () => {
+  it('is read as URLSearchParams reads it, whatever it is', () => {
+    const piece = fc.oneof(
+      fc.constantFrom(
+        'a',
+        '&',
+        '=',
+        '+',
+        '%',
+        '%41',
+        '%c3%bc',
+        '%C3',
+        '%ff',
+        '%EF%BB%BF',
+        '?',
+        '#',
+        '\ud800',
+        'ü',
+        '%26',
+        '%zz',
+      ),
+      anyText,
+    );
+    const form = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(''));
+    fc.assert(
+      fc.property(form, (encoded) => {
+        const expected = new URLSearchParams(encoded);
+        const parameters = readParameters(encoded);
+        for (const name of new Set(expected.keys())) {
+          expect(parameters.all(name)).toEqual(expected.getAll(name).filter((value) => value !== ''));
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});

@@ -1,5 +1,5 @@
 /** The authorization endpoint: from the parameters of a request to an open transaction, or a refusal. */
-import { readForm } from '@portcullis/http';
+import { queryOf, readForm } from '@portcullis/http';
 import {
   type AuthorizationRequest,
   admitRedirect,
@@ -24,7 +24,7 @@ export function createAuthorize(rooms: Rooms): readonly Route[] {
   const { checkOpening, edge, sessions } = rooms;
   return [
     edge.route('GET', '/authorize', async (request, peer) => {
-      const parameters = readParameters(new URL(request.url).searchParams);
+      const parameters = readParameters(queryOf(request));
       const admitted = await admit(rooms, parameters);
       const person = await sessions.find(request).catch(() => null);
       if (person === null) await checkOpening(peer);
