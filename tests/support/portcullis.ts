@@ -34,8 +34,11 @@ export interface Portcullis {
   errors(): string;
   /** Bytes that the process occupies. Linux only. */
   residentMemory(): Promise<number>;
-  /** Ends the process and starts another on the same port and data; `between` runs while there is none. */
-  restart(between?: (database: string) => void): Promise<void>;
+  /**
+   * Ends the process and starts another on the same port and data; `between` runs while there is none.
+   * @param signal `SIGKILL`: it gets no chance to end what is under way
+   */
+  restart(between?: (database: string) => void, signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
   /** Ends the process and removes its data. Answers its exit code. */
   stop(): Promise<number | null>;
 }
@@ -73,8 +76,8 @@ export async function startPortcullis(
     output: () => running.output,
     errors: () => running.errors,
     residentMemory: () => residentMemory(running.child),
-    async restart(between) {
-      await end(running.child);
+    async restart(between, signal) {
+      await end(running.child, signal);
       between?.(database);
       running = await run(folder, args, { ...environment, PORTCULLIS_PORT: new URL(url).port });
     },
@@ -121,10 +124,10 @@ async function run(cwd: string, args: readonly string[], env: NodeJS.ProcessEnv)
   return Object.assign(said, { child, url, startedIn: performance.now() - start });
 }
 
-async function end(child: ChildProcess): Promise<number | null> {
+async function end(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<number | null> {
   if (child.exitCode === null && child.signalCode === null) {
     const gone = once(child, 'exit');
-    child.kill('SIGTERM');
+    child.kill(signal);
     await gone;
   }
   return child.exitCode;

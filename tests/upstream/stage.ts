@@ -5,6 +5,7 @@ import { onTestFinished } from 'vitest';
 import { createPerson, type Elsewhere, type Person } from '../support/person.ts';
 import { type Portcullis, startPortcullis } from '../support/portcullis.ts';
 import { type GithubThirdParty, startGithub } from '../support/third-parties/github.ts';
+import { type MisbehavingThirdParty, startMisbehaving } from '../support/third-parties/misbehaving.ts';
 import { type OidcThirdParty, startOidc } from '../support/third-parties/oidc.ts';
 import type { ThirdParty } from '../support/third-parties/third-party.ts';
 
@@ -33,8 +34,8 @@ export function likeGithub(party: GithubThirdParty): ThirdPartySetting {
   };
 }
 
-/** How oidc-provider stands in a configuration file. */
-export function likeOidc(party: OidcThirdParty): ThirdPartySetting {
+/** How an OpenID Connect third party stands in a configuration file. */
+function likeOidc(party: ThirdParty): ThirdPartySetting {
   return {
     id: 'company',
     name: 'Company',
@@ -65,7 +66,20 @@ export async function stageGithub(settings: FileConfiguration = {}): Promise<Sta
 
 /** An application that says what it could read of the files at oidc-provider. */
 export async function stageOidc(settings: FileConfiguration = {}): Promise<Stage<OidcThirdParty>> {
-  const party = await startOidc();
+  return stageFiles(await startOidc(), settings);
+}
+
+/** The same, with a third party that can be told to misbehave. */
+export async function stageMisbehaving(
+  settings: FileConfiguration = {},
+): Promise<Stage<MisbehavingThirdParty>> {
+  return stageFiles(await startMisbehaving(), settings);
+}
+
+async function stageFiles<Party extends ThirdParty>(
+  party: Party,
+  settings: FileConfiguration,
+): Promise<Stage<Party>> {
   onTestFinished(() => party.close());
   process.env['FILES_API'] = `${party.origin}/files`;
   const application = fileURLToPath(new URL('./files-app.ts', import.meta.url));
@@ -88,8 +102,13 @@ export function elsewhere(party: ThirdParty, id: string, login = 'ada'): Elsewhe
 }
 
 /** Somebody with an account there, and none here. */
-export function personAt(party: ThirdParty, id: string, login = 'ada'): Person {
-  return createPerson({ email: 'nobody@example.com', password: 'none' }, fetch, elsewhere(party, id, login));
+export function personAt(
+  party: ThirdParty,
+  id: string,
+  login = 'ada',
+  send: (request: Request) => Promise<Response> = fetch,
+): Person {
+  return createPerson({ email: 'nobody@example.com', password: 'none' }, send, elsewhere(party, id, login));
 }
 
 /** Waits until something holds. */
