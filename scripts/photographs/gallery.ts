@@ -28,7 +28,11 @@ export interface Gallery {
   close(): Promise<void>;
 }
 
-export async function openGallery(withAccount: boolean): Promise<Gallery> {
+/** What there is: nothing yet, accounts, accounts beside third parties, or third parties alone. */
+export type GalleryKind = 'empty' | 'full' | 'both' | 'elsewhere';
+
+export async function openGallery(kind: GalleryKind): Promise<Gallery> {
+  const withAccount = kind !== 'empty' && kind !== 'elsewhere';
   const store = await openStore(':memory:');
   let handle: ((request: Request) => Promise<Response>) | undefined;
   const listening = await listen((request) => handle?.(request) ?? Promise.reject(new Error('too early')), {
@@ -71,6 +75,8 @@ export async function openGallery(withAccount: boolean): Promise<Gallery> {
       client('desk', 'Writing Desk', [CALLBACK]),
       client('planner', 'Week Planner', ['https://planner.example/callback']),
     ],
+    ...((kind === 'both' || kind === 'elsewhere') && { thirdParties: THIRD_PARTIES }),
+    localAccounts: kind !== 'elsewhere',
     workspaces: async (_account, resource) =>
       resource === board
         ? [
@@ -133,6 +139,26 @@ function codeOf(secret: string): string {
   const mac = createHmac('sha1', key).update(moment).digest();
   const number = mac.readUInt32BE((mac.at(-1) ?? 0) & 15) & 0x7fff_ffff;
   return String(number % 1_000_000).padStart(6, '0');
+}
+
+const THIRD_PARTIES = [
+  thirdParty('hub', 'Harbour Hub'),
+  thirdParty('staff', 'the sign-in of Lakeside employees'),
+];
+
+function thirdParty(id: string, name: string) {
+  const at = (path: string) => `https://${id}.example/${path}`;
+  return {
+    id,
+    name,
+    clientId: 'library',
+    clientSecret: 'only for pictures, and nobody asks',
+    scopes: ['profile', 'notes:sync'],
+    kind: {
+      endpoints: { authorization: at('authorize'), token: at('token'), userinfo: at('user') },
+      person: { subject: 'id' },
+    },
+  };
 }
 
 const WANTED = {

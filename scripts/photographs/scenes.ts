@@ -1,11 +1,13 @@
 /** The scenes that are photographed: every page in the states that people meet. */
 import type { BrowserContext, Page } from 'playwright-core';
-import { type Gallery, PASSWORD } from './gallery.ts';
+import { type Gallery, type GalleryKind, PASSWORD } from './gallery.ts';
 
 export interface Scene {
   readonly name: string;
   /** In a browser in which nobody is signed in. */
   readonly fresh?: boolean;
+  /** Where it is to be seen; where there are accounts when left out. */
+  readonly gallery?: GalleryKind;
   open(page: Page, context: BrowserContext, gallery: Gallery): Promise<void>;
 }
 
@@ -26,11 +28,15 @@ async function ask(
   await page.waitForSelector('[name=decision]');
 }
 
-/** Before there is an account. */
-export const firstScenes: readonly Scene[] = [
-  { name: 'setup', open: async (page, _context, { setupLink }) => void (await page.goto(setupLink ?? '')) },
+const firstScenes: readonly Scene[] = [
+  {
+    name: 'setup',
+    gallery: 'empty',
+    open: async (page, _context, { setupLink }) => void (await page.goto(setupLink ?? '')),
+  },
   {
     name: 'setup-failed',
+    gallery: 'empty',
     async open(page, _context, { setupLink }) {
       await page.goto(setupLink ?? '');
       await fill(page, { email: 'ada@example.com', password: 'short', password_again: 'short' });
@@ -68,10 +74,33 @@ async function switchCodesOn(page: Page, gallery: Gallery): Promise<void> {
 }
 
 export const scenes: readonly Scene[] = [
+  ...firstScenes,
   {
     name: 'sign-in',
     fresh: true,
     open: async (page, _context, { url }) => void (await page.goto(url({ client_id: 'desk' }))),
+  },
+  {
+    name: 'sign-in-also-elsewhere',
+    fresh: true,
+    gallery: 'both',
+    open: async (page, _context, { url }) => void (await page.goto(url({ client_id: 'desk' }))),
+  },
+  {
+    name: 'sign-in-elsewhere',
+    fresh: true,
+    gallery: 'elsewhere',
+    open: async (page, _context, { url }) => void (await page.goto(url({ client_id: 'desk' }))),
+  },
+  {
+    name: 'consent-before-leaving',
+    fresh: true,
+    gallery: 'both',
+    async open(page, _context, { url, stranger }) {
+      await page.goto(url({ client_id: stranger }));
+      await page.click('[formaction="/login/hub"]');
+      await page.waitForSelector('[name=decision]');
+    },
   },
   {
     name: 'sign-in-failed',

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { type Gallery, openGallery, PASSWORD } from './gallery.ts';
-import { firstScenes, type Scene, scenes } from './scenes.ts';
+import { type Scene, scenes } from './scenes.ts';
 
 /** The cookies of a browser in which Ada is signed in. */
 type SignedIn = Awaited<ReturnType<BrowserContext['storageState']>>;
@@ -15,18 +15,21 @@ export type Look = (page: Page, name: string) => Promise<void>;
 export type Habits = BrowserContextOptions & { readonly script?: 'lost' };
 
 export async function walk(browser: Browser, options: Habits, look: Look): Promise<void> {
-  const [empty, full] = await Promise.all([openGallery(false), openGallery(true)]);
-  const visit = (gallery: Gallery, scene: Scene, signedIn: SignedIn | null) =>
-    see(browser, gallery, scene, look, {
-      ...options,
-      ...(signedIn !== null && scene.fresh !== true && { storageState: signedIn }),
-    });
+  const galleries = {
+    empty: await openGallery('empty'),
+    full: await openGallery('full'),
+    both: await openGallery('both'),
+    elsewhere: await openGallery('elsewhere'),
+  };
   try {
-    for (const scene of firstScenes) await visit(empty, scene, null);
-    const signedIn = await connect(browser, full);
-    for (const scene of scenes) await visit(full, scene, signedIn);
+    const signedIn = await connect(browser, galleries.full);
+    for (const scene of scenes) {
+      const isAda = scene.fresh !== true && (scene.gallery ?? 'full') === 'full';
+      const habits = isAda ? { ...options, storageState: signedIn } : options;
+      await see(browser, galleries[scene.gallery ?? 'full'], scene, look, habits);
+    }
   } finally {
-    await Promise.all([empty.close(), full.close()]);
+    await Promise.all(Object.values(galleries).map((gallery) => gallery.close()));
   }
 }
 

@@ -226,6 +226,9 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
   const brand = judgeBrand(options.brand ?? {}, faults);
   const headless = judgeHeadless(options.headless, faults);
   const thirdParties = judgeThirdParties(options, faults);
+  if (headless !== null && headless.loginUrl !== null && thirdParties.size > 0) {
+    faults.push('headless.loginUrl and thirdParties: choose one, people sign in by one way or the other');
+  }
   if (faults.length > 0) throw new ConfigurationError(faults);
   return Object.freeze<Configuration>({
     issuer: options.issuer,

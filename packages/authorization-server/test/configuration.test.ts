@@ -28,6 +28,13 @@ async function faultsOf(options: Partial<AuthorizationServerOptions>): Promise<r
   return error.faults;
 }
 
+const THIRD_PARTY = {
+  id: 'example',
+  name: 'Example',
+  clientId: 'us',
+  scopes: ['openid'],
+  kind: { issuer: 'https://id.example' },
+};
 const SECRET = 'a secret of thirty-two characters';
 const notes = { resource: NOTES, name: 'Notes', scopes: { 'notes:read': 'Read your notes' } };
 const client = { client_id: 'c', redirect_uris: [CALLBACK] };
@@ -65,6 +72,7 @@ describe('a configuration', () => {
     ['a headless mode without a secret', { headless: { loginUrl: 'https://app.example/login', secrets: [] } }, /^headless\.secrets must have at least one/],
     ['a headless mode with a short secret', { headless: { loginUrl: 'https://app.example/login', secrets: [SECRET, 'short'] } }, /^headless\.secrets must each have at least 32/],
     ['a headless mode that makes accounts but signs nobody in', { headless: { consentUrl: 'https://app.example/consent', secrets: [SECRET], createAccounts: true } }, /^headless\.createAccounts is for/],
+    ['two ways to sign in elsewhere', { headless: { loginUrl: 'https://app.example/login', secrets: [SECRET] }, thirdParties: [THIRD_PARTY] }, /^headless\.loginUrl and thirdParties: choose one/],
     ['a client without identifier', { clients: [{ redirect_uris: [CALLBACK] }] }, /^clients\.0: client_id/],
     ['a client that is no object', { clients: [null] }, /^clients\.0: /],
     ['[AS-JWT-64] a client that looks like an account', { clients: [{ ...client, client_id: 'user_1' }] }, /^clients\.0: client_id must not start with user_/],

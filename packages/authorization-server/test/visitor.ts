@@ -18,7 +18,7 @@ export interface Sight {
   readonly html: string;
   /** The path and query that the browser ended at. */
   readonly path: string;
-  /** Where the client is called back: a redirect that leaves this server. */
+  /** Where the client is called back, or a third party is: a way that leaves this server. */
   readonly left: URL | null;
   /** The redirects of this server that led here. */
   readonly trail: readonly Response[];
@@ -48,7 +48,7 @@ export function createVisitor(server: AuthorizationServer, address?: string): Vi
     const request = new Request(new URL(path, ISSUER), { ...init, headers });
     const response = await server.handle(request, address === undefined ? {} : { address });
     for (const line of response.headers.getSetCookie()) keep(cookies, line);
-    return { path, response, location: response.headers.get('location') };
+    return { path, response, location: response.headers.get('location') ?? refreshOf(response) };
   };
   const visitor: Visitor = {
     cookies,
@@ -78,6 +78,11 @@ export function createVisitor(server: AuthorizationServer, address?: string): Vi
     },
   };
   return visitor;
+}
+
+/** Where a page of ours leads on by itself, away from this server. */
+function refreshOf({ headers }: Response): string | null {
+  return /^0; url=(https?:.+)$/.exec(headers.get('refresh') ?? '')?.[1] ?? null;
 }
 
 function keep(cookies: Map<string, string>, line: string): void {

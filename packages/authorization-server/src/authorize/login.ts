@@ -4,6 +4,7 @@ import { readParameters } from '@portcullis/protocol';
 import type { Passkeys } from '../accounts/passkeys.ts';
 import type { SignInHand } from '../accounts/sign-in.ts';
 import type { Frame } from '../pages/layout.ts';
+import { leadOnward } from '../pages/onward.ts';
 import { respondPage } from '../pages/respond.ts';
 import { signInPage } from '../pages/sign-in.ts';
 import { waitInWords } from '../pages/times.ts';
@@ -56,8 +57,6 @@ export function createLogin(rooms: Rooms, { signIn, passkeys, welcome }: LoginHa
       headers,
       cookies: errand.cookies,
       script: configuration.localAccounts && passkeys !== null,
-      // Chromium holds the redirects that follow a form to this too.
-      ...(providers.length > 0 && { formAction: ['https:', 'http://localhost:*', 'http://127.0.0.1:*'] }),
     });
   };
 
@@ -84,7 +83,9 @@ export function createLogin(rooms: Rooms, { signIn, passkeys, welcome }: LoginHa
     ...[...configuration.thirdParties.values()].map((thirdParty) =>
       edge.route('POST', `/login/${thirdParty.id}`, async (request) => {
         const found = await ours(request, `/login/${thirdParty.id}`);
-        return 'refusal' in found ? found.refusal : found.errand.goTo(thirdParty);
+        if ('refusal' in found) return found.refusal;
+        const response = await found.errand.goTo(thirdParty);
+        return response.headers.get('location')?.startsWith('/') ? response : leadOnward(frame, response);
       }),
     ),
 
@@ -105,7 +106,9 @@ export function createLogin(rooms: Rooms, { signIn, passkeys, welcome }: LoginHa
       return welcome(request, peer, errand, outcome.account, 'one');
     }),
 
-    ...(passkeys === null || !configuration.localAccounts ? [] : [createPasskeyLogin(rooms, passkeys, welcome, showTrouble)]),
+    ...(passkeys === null || !configuration.localAccounts
+      ? []
+      : [createPasskeyLogin(rooms, passkeys, welcome, showTrouble)]),
   ];
 }
 

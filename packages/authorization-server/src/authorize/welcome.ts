@@ -1,5 +1,5 @@
 /** The end of every sign-in: a session is opened, and the errand goes on. */
-import { leadOnward } from '../headless/onward.ts';
+import { leadOnward } from '../pages/onward.ts';
 import type { AccountRecord } from '../ports/index.ts';
 import type { Peer } from '../routes.ts';
 import type { Errand } from './errands.ts';

@@ -5,7 +5,7 @@ import type { Person } from '../accounts/sessions.ts';
 import { loginPath, RECENT } from '../authorize/errands.ts';
 import { isForeignForm } from '../authorize/form-tokens.ts';
 import type { Rooms } from '../authorize/rooms.ts';
-import { leadOnward } from '../headless/onward.ts';
+import { leadOnward } from '../pages/onward.ts';
 import { respondRedirect } from '../pages/respond.ts';
 import { type HomePage, homePaths } from '../pages/tabs.ts';
 import type { Peer, Route } from '../routes.ts';

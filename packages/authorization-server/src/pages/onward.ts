@@ -1,7 +1,7 @@
-/** Leaving a form of ours for the operator's application: by a page that leads on, because a redirect would be held back. */
-import type { Frame } from '../pages/layout.ts';
-import { noticePage } from '../pages/notice.ts';
-import { respondPage } from '../pages/respond.ts';
+/** Leaving a form of ours for somebody else's page: by a page that leads on, because a redirect would be held back. */
+import type { Frame } from './layout.ts';
+import { noticePage } from './notice.ts';
+import { respondPage } from './respond.ts';
 
 /**
  * Chromium holds every redirect that follows a form to the `form-action` of its page. The pages on which people type
