@@ -1,0 +1,88 @@
+/** How a token may be presented. */
+
+import { describe, expect, it } from 'vitest';
+import { ISSUER, NOW, RESOURCE } from '../support/issuer.ts';
+import { bearer, type Stage } from './stage.ts';
+
+export function describePresenting(stage: Stage): void {
+  const { serve, expectRefusal } = stage;
+
+  describe('presenting a token', () => {
+    it('[S-ROLE-2 S-VAL-1 S-AUD-1 S-JWT-62] admits a good one, and tells the application on whose behalf', async () => {
+      const { send } = await serve();
+      const response = await send(
+        bearer(await stage.issuer.token({ aud: [RESOURCE], extra: { deep: [1] } })),
+      );
+      expect(response.status).toBe(200);
+      expect(response.json['principal']).toMatchObject({
+        issuer: ISSUER,
+        subject: 'alice',
+        clientId: 'notes-app',
+        scopes: ['notes:read'],
+        resource: RESOURCE,
+        grantId: 'grant-1',
+        expiresAt: NOW + 600,
+        claims: { extra: { deep: [1] }, aud: [RESOURCE] },
+      });
+    });
+
+    it('[S-AUD-4] keeps the token from the application, in whatever form it reads its fields', async () => {
+      const { send } = await serve();
+      const token = await stage.issuer.token();
+      for (const _ of ['first seen', 'remembered']) {
+        const response = await send(bearer(token, ['dpop', 'a-proof'], ['x-mine', 'kept']));
+        expect(response.status).toBe(200);
+        expect(response.text).not.toContain(token);
+        expect(response.text).not.toContain('a-proof');
+        expect(response.json['fields']).toContain('kept');
+      }
+    });
+
+    it.each(['Bearer', 'bearer', 'BEARER', 'bEaReR', 'Bearer ', 'Bearer   '])(
+      '[S-BEAR-60 C-TOK-4] takes the scheme in any case, with any number of spaces: "%s"',
+      async (scheme) => {
+        const { send } = await serve();
+        const response = await send({
+          headers: [['authorization', `${scheme} ${await stage.issuer.token()}`]],
+        });
+        expect(response.status).toBe(200);
+      },
+    );
+
+    it('[S-BEAR-61 C-TOK-3] takes none from the query or from a form: as if it were absent', async () => {
+      const { send } = await serve();
+      const token = await stage.issuer.token();
+      expectRefusal(await send({ path: `/mcp?access_token=${token}` }), 401, undefined);
+      expectRefusal(await send({ path: `/mcp?%61ccess_token=${token}` }), 401, undefined);
+      const form = { method: 'POST', body: `access_token=${token}` };
+      const type = ['content-type', 'application/x-www-form-urlencoded'] as const;
+      expectRefusal(await send({ ...form, headers: [type] }), 401, undefined);
+    });
+
+    it('[S-BEAR-62 S-ERR-400] refuses two of them as a bad request', async () => {
+      const { send } = await serve();
+      const token = await stage.issuer.token();
+      const twice = [
+        ['authorization', `Bearer ${token}`],
+        ['authorization', `Bearer ${token}`],
+      ] as const;
+      expectRefusal(await send({ headers: twice }), 400, 'invalid_request');
+      expectRefusal(
+        await send({ ...bearer(token), path: `/mcp?access_token=${token}` }),
+        400,
+        'invalid_request',
+      );
+      expect((await send({ ...bearer(token), path: '/mcp?access=1' })).status).toBe(200);
+    });
+
+    it.each([
+      ['no token at all', 'Bearer'],
+      ['two words', 'Bearer one two'],
+      ['two tokens in a list', 'Bearer one, Bearer two'],
+      ['a parameter', 'Bearer token="abc"x y'],
+    ])('[S-ERR-400 S-BEAR-67] refuses a malformed header as a bad request: %s', async (_, authorization) => {
+      const { send } = await serve();
+      expectRefusal(await send({ headers: [['authorization', authorization]] }), 400, 'invalid_request');
+    });
+  });
+}

@@ -1,0 +1,190 @@
+/** Scopes of resources and operations. */
+import { findChallenge, OAuthError, parseChallenges } from '@portcullis/protocol';
+import { describe, expect, it } from 'vitest';
+import { NOW } from '../support/issuer.ts';
+import { bearer, METADATA_PATH, type Options, type Stage } from './stage.ts';
+
+export function describeScopes(stage: Stage): void {
+  const { serve, expectRefusal } = stage;
+
+  describe('scopes', () => {
+    const scoped: Options = {
+      scopes: ['files:read'],
+      defaultScopes: ['files:read'],
+      hierarchy: { admin: ['files:write'], 'files:write': ['files:read'] },
+    };
+
+    it.each([
+      ['none', undefined],
+      ['another', 'files:write2'],
+      ['a longer one', 'files:readx'],
+      ['a shorter one', 'files'],
+      ['another case', 'FILES:READ'],
+      ['a list that is glued', 'files:read,files:write'],
+      ['a tab for a space', 'x\tfiles:read'],
+    ])(
+      '[S-403-20 S-403-21 S-403-22 S-403-23 S-403-24 S-BEAR-65 S-ERR-403 S-VAL-1] T096 refuses %s',
+      async (_, scope) => {
+        const { send } = await serve(scoped);
+        const response = await send(bearer(await stage.issuer.token({ scope, scp: 'files:read' })));
+        expectRefusal(response, 403, 'insufficient_scope');
+        const challenge = findChallenge(parseChallenges(response.headers.get('www-authenticate')), 'Bearer');
+        expect(challenge?.parameters.get('scope')).toBe('files:read');
+        expect(challenge?.parameters.get('error_description')).not.toBe('');
+        expect(response.json['scope']).toBe('files:read');
+      },
+    );
+
+    it('T096 takes no scopes from a list: the claim is a string', async () => {
+      const { send } = await serve(scoped);
+      expectRefusal(
+        await send(bearer(await stage.issuer.token({ scope: ['files:read'] }))),
+        401,
+        'invalid_token',
+      );
+    });
+
+    it.each(['files:read', 'files:write', 'admin', 'other files:read'])(
+      '[S-SCOPE-30 S-MIN-41] T096 admits what carries it or implies it: %s',
+      async (scope) => {
+        const { send } = await serve(scoped);
+        expect((await send(bearer(await stage.issuer.token({ scope })))).status).toBe(200);
+      },
+    );
+
+    const byTool: Options = {
+      scopes: ['base'],
+      defaultScopes: ['base'],
+      scopesFor: ({ method, tool, prompt, resource }) => {
+        if (tool === 'delete_note') return ['notes:write', 'notes:delete'];
+        if (tool !== null) return ['notes:write'];
+        if (prompt !== null) return ['prompts'];
+        return resource !== null ? ['files'] : method === 'tools/list' ? [] : ['other'];
+      },
+    };
+    const call = (name: string): object => ({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name },
+    });
+
+    it.each([
+      ['a tool', call('add_note'), 'base notes:write'],
+      ['a tool that needs two', call('delete_note'), 'base notes:write notes:delete'],
+      ['a prompt', { id: 1, method: 'prompts/get', params: { name: 'p' } }, 'base prompts'],
+      ['a resource', { id: 1, method: 'resources/read', params: { uri: 'file:///x' } }, 'base files'],
+      [
+        'a batch',
+        [call('add_note'), { method: 'resources/read', params: { uri: 'x' } }],
+        'base notes:write files',
+      ],
+      ['a method', { method: 'server/discover' }, 'base other'],
+    ])('[S-403-22 S-403-26 S-403-30 S-403-31] names all scopes of %s at once', async (_, message, needed) => {
+      const { send } = await serve(byTool);
+      const body = JSON.stringify(message);
+      const token = await stage.issuer.token({ scope: 'base' });
+      const response = await send({ method: 'POST', body, ...bearer(token) });
+      expectRefusal(response, 403, 'insufficient_scope');
+      expect(response.json['scope']).toBe(needed);
+      expect((await send({ method: 'POST', body, ...bearer(token) })).json['scope']).toBe(needed);
+      const twin = await send({
+        method: 'POST',
+        body,
+        ...bearer(await stage.issuer.token({ scope: needed })),
+      });
+      expect(twin.status).toBe(200);
+      expect(twin.json['body']).toBe(body);
+    });
+
+    it('[S-SCOPE-21 S-SCOPE-22 S-SCOPE-23] may need scopes that the metadata does not name: it names those to begin with', async () => {
+      const { send } = await serve(byTool);
+      const token = bearer(await stage.issuer.token({ scope: 'base' }));
+      const { json } = await send({ method: 'POST', body: JSON.stringify(call('add_note')), ...token });
+      expect(json['scope']).toBe('base notes:write');
+      expect((await send({ path: METADATA_PATH })).json['scopes_supported']).toEqual(['base']);
+      expect((await send({})).headers.get('www-authenticate')).toContain('scope="base"');
+    });
+
+    it('[S-MIN-42] tells the log what was needed, what was granted, and on which token', async () => {
+      const { send } = await serve(byTool);
+      const token = await stage.issuer.token({ scope: 'base', jti: 'the-token' });
+      await send({ method: 'POST', body: JSON.stringify(call('add_note')), ...bearer(token) });
+      expect(stage.events).toMatchObject([
+        {
+          type: 'scopes.missing',
+          subject: 'alice',
+          tokenId: 'the-token',
+          needed: ['base', 'notes:write'],
+          granted: ['base'],
+        },
+        { type: 'request.refused', status: 403 },
+      ]);
+    });
+
+    it('hands on a body that arrived in pieces, byte for byte', async () => {
+      const { send } = await serve(byTool);
+      const body = JSON.stringify({ ...call('add_note'), padding: 'ü'.repeat(100_000) });
+      const pieces = [body.slice(0, 10), body.slice(10, 70_000), body.slice(70_000)];
+      const token = await stage.issuer.token({ scope: 'base notes:write' });
+      const response = await send({ method: 'POST', body: pieces, ...bearer(token) });
+      expect(response.status).toBe(200);
+      expect(response.json['body']).toBe(body);
+    });
+
+    it.each([
+      ['an empty body', ''],
+      ['a response', '{"jsonrpc":"2.0","id":1,"result":{}}'],
+      ['an empty batch', '[]'],
+      ['a number', '42'],
+    ])('lets %s pass to the application: it asks for nothing', async (_, body) => {
+      const { send } = await serve(byTool);
+      const response = await send({
+        method: 'POST',
+        body,
+        ...bearer(await stage.issuer.token({ scope: 'base' })),
+      });
+      expect([response.status, response.json['body']]).toEqual([200, body]);
+    });
+
+    it('refuses a body that it cannot read, for it cannot be judged', async () => {
+      const { send } = await serve(byTool);
+      const token = bearer(await stage.issuer.token({ scope: 'base' }));
+      for (const body of ['{"method":', '{"method":"x"}{}', 'method=tools/call']) {
+        expectRefusal(await send({ method: 'POST', body, ...token }), 400, 'invalid_request');
+      }
+      expect((await send({ method: 'GET', ...token })).status).toBe(200);
+    });
+
+    it('[ALL-HTTP-61] refuses a body beyond the limit', async () => {
+      const { send } = await serve({ ...byTool, bodyLimit: 100 });
+      const token = bearer(await stage.issuer.token({ scope: 'base' }));
+      const response = await send({ method: 'POST', body: JSON.stringify('x'.repeat(200)), ...token });
+      expect([response.status, response.json['error']]).toEqual([413, 'invalid_request']);
+      expect(response.headers.get('www-authenticate')).toBeNull();
+      expect(stage.reached).toEqual([]);
+      expect((await send({ method: 'POST', body: '{}', ...token })).status).toBe(200);
+    });
+
+    it('[S-HTTP-33] judges the token before the body', async () => {
+      const { send } = await serve({ ...byTool, bodyLimit: 10 });
+      expectRefusal(await send({ method: 'POST', body: '{"broken and long' }), 401, undefined);
+      const expired = bearer(await stage.issuer.token({ exp: NOW - 100 }));
+      expectRefusal(
+        await send({ method: 'POST', body: '{"broken and long', ...expired }),
+        401,
+        'invalid_token',
+      );
+    });
+
+    it('[S-403-20 S-MIN-40] turns what the application finds out late into a challenge', async () => {
+      const { send } = await serve({}, () => {
+        throw new OAuthError('insufficient_scope', 'This note needs more.', { scopes: ['notes:own'] });
+      });
+      const response = await send(bearer(await stage.issuer.token()));
+      stage.forget();
+      expectRefusal(response, 403, 'insufficient_scope');
+      expect(response.headers.get('www-authenticate')).toContain('scope="notes:own"');
+    });
+  });
+}
