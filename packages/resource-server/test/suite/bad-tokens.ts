@@ -2,7 +2,7 @@
 import { base64url, exportSPKI, importJWK, SignJWT, UnsecuredJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { createIssuer, goodClaims, ISSUER, NOW, RESOURCE, type TestIssuer } from '../support/issuer.ts';
-import type { Application, Received } from '../support/server.ts';
+import type { Received } from '../support/server.ts';
 import { bearer, type Stage } from './stage.ts';
 
 export function describeBadTokens(stage: Stage): void {

@@ -1,7 +1,6 @@
 /** Tokens that are bound to a key or a certificate of the client. */
 import { createHash } from 'node:crypto';
 import { findChallenge, parseChallenges } from '@portcullis/protocol';
-import { base64url } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createHolder, type Holder } from '../support/holder.ts';
 import type { Received, Sent } from '../support/server.ts';
