@@ -8,7 +8,7 @@ import { ISSUER, redemption } from './server-under-test.ts';
 import { requestOf, type Scene, type Sight, setScene, VERIFIER, type Visitor } from './visitor.ts';
 
 /** Epoch seconds that tests turn: beginning now, as the clocks of third parties do. */
-export interface TurnedClock {
+interface TurnedClock {
   now: number;
 }
 

@@ -11,7 +11,7 @@ import type { Vault } from './vault.ts';
 import type { DepartureSecrets, Wire } from './wire.ts';
 
 /** What somebody leaves for, and comes back to. */
-export interface Leave {
+interface Leave {
   /** A transaction, or else a page of their own account. */
   readonly transactionId: string | null;
   readonly page: string | null;
@@ -40,7 +40,7 @@ export interface Departures {
   forget(departure: DepartureRecord): string;
 }
 
-export type FoundDeparture = DepartureRecord | 'unknown' | 'no-cookie' | 'other-browser';
+type FoundDeparture = DepartureRecord | 'unknown' | 'no-cookie' | 'other-browser';
 
 /** Seconds for which somebody is expected back. Servers keep state for about ten minutes. @see MCP security best practices */
 const PATIENCE = 600;

@@ -17,7 +17,7 @@ export interface Dialect {
 }
 
 /** A request that revokes an access token. */
-type RevocationWay = (
+export type RevocationWay = (
   token: string,
   clientId: string,
 ) => {

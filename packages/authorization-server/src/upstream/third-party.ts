@@ -29,7 +29,7 @@ export interface ThirdParty {
   readonly revocationEnds: 'grant' | 'everything';
 }
 
-export type Provider =
+type Provider =
   | { readonly protocol: 'openid'; readonly issuer: string }
   | {
       readonly protocol: 'oauth';

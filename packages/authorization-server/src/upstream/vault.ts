@@ -6,7 +6,7 @@ import { type Configuration, ConfigurationError } from '../configuration.ts';
 import { createSealer, type Sealer, SealingError } from '../keys/sealing.ts';
 import type { DataKeyRecord } from '../ports/index.ts';
 
-export interface Sealed {
+interface Sealed {
   readonly envelope: Uint8Array;
   readonly dataKeyId: string;
 }

@@ -4,7 +4,7 @@ import type { Configuration } from '../configuration.ts';
 import type { People } from './people.ts';
 import type { ThirdParty } from './third-party.ts';
 
-export interface Way {
+interface Way {
   /** `null`: here; or the person has still to choose. */
   readonly thirdParty: ThirdParty | null;
   /** Whether whoever is signed in has come by this way, and may act. */

@@ -1,0 +1,100 @@
+/** The line to a third party: a guarded fetch, our name and proof there, and what everybody who asks something needs. */
+import { createOutboundFetch, type OutboundFetch } from '@portcullis/http/outbound';
+import { isLoopbackHost } from '@portcullis/protocol';
+import * as oauth from 'oauth4webapi';
+import type { Configuration } from '../configuration.ts';
+import { type Dialect, dialects } from './dialects.ts';
+import { createDiscovery } from './discovery.ts';
+import { checkAway, readFault } from './fault.ts';
+import type { ThirdParty } from './third-party.ts';
+
+export interface Line {
+  readonly thirdParty: ThirdParty;
+  readonly dialect: Dialect;
+  readonly fetch: OutboundFetch;
+  /** For the functions of the library. */
+  readonly options: LineOptions;
+  /** What we are called there, and by which clock times are judged. */
+  client(): oauth.Client;
+  readonly authentication: oauth.ClientAuth;
+  /** Asks something. Whatever goes wrong is a `ThirdPartyFault`. */
+  talk<T>(work: (server: oauth.AuthorizationServer) => Promise<T>): Promise<T>;
+}
+
+interface LineOptions {
+  readonly [oauth.customFetch]: (
+    url: string,
+    init: oauth.CustomFetchOptions<string, URLSearchParams | undefined>,
+  ) => Promise<Response>;
+  readonly [oauth.allowInsecureRequests]: boolean;
+}
+
+/** Bytes of the largest answer that is taken. */
+const LARGEST = 262_144;
+/** Seconds by which their clock may differ from ours. */
+const SKEW = 10;
+
+export function createLine(configuration: Configuration, thirdParty: ThirdParty): Line {
+  const { clock } = configuration;
+  const { provider, clientId } = thirdParty;
+  const fetch = createSpeech(configuration, thirdParty);
+  const options: LineOptions = {
+    [oauth.customFetch]: (url, { body, signal, ...init }) =>
+      fetch(url, { ...init, ...(body !== undefined && { body }), ...(signal !== undefined && { signal }) }),
+    // What may be http is judged by the guarded fetch: loopback only.
+    [oauth.allowInsecureRequests]: true,
+  };
+  const findServer = createDiscovery(thirdParty, options, clock);
+  return {
+    thirdParty,
+    dialect: dialects[provider.protocol === 'oauth' ? provider.dialect : 'standard'],
+    fetch,
+    options,
+    client: () => ({
+      client_id: clientId,
+      [oauth.clockSkew]: clock() - Math.floor(Date.now() / 1000),
+      [oauth.clockTolerance]: SKEW,
+    }),
+    authentication: authenticationOf(thirdParty),
+    async talk(work) {
+      try {
+        return await work(await findServer());
+      } catch (error) {
+        throw readFault(error);
+      }
+    },
+  };
+}
+
+function authenticationOf({ clientSecret, clientAuthentication }: ThirdParty): oauth.ClientAuth {
+  if (clientSecret === null) return oauth.None();
+  return clientAuthentication === 'client_secret_post'
+    ? oauth.ClientSecretPost(clientSecret)
+    : oauth.ClientSecretBasic(clientSecret);
+}
+
+/**
+ * The guarded fetch for what the operator named: those origins, wherever they lead, and public ones to which their documents
+ * lead. An answer that says that there is none now is an outage.
+ */
+function createSpeech({ outbound, clock }: Configuration, { provider }: ThirdParty): OutboundFetch {
+  const named =
+    provider.protocol === 'openid'
+      ? [provider.issuer]
+      : [provider.issuer, ...Object.values(provider.endpoints)];
+  const urls = named.flatMap((text) => URL.parse(text) ?? []);
+  const guarded = createOutboundFetch({
+    loopback: urls.some(({ hostname }) => isLoopbackHost(hostname)),
+    innerOrigins: urls.map(({ origin }) => origin),
+    timeout: outbound.timeout,
+    maxBytes: LARGEST,
+  });
+  return async (input, init) => {
+    // Some refuse whoever does not say what they are.
+    const headers = new Headers(init?.headers);
+    headers.set('user-agent', 'Portcullis');
+    const response = await guarded(input, { ...init, headers });
+    checkAway(response, clock());
+    return response;
+  };
+}
