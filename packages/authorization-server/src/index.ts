@@ -19,14 +19,14 @@ import { createLimits } from './limits/limits.ts';
 import { createMetadata } from './metadata.ts';
 import { createRevocation } from './revocation.ts';
 import { createRouter, type Peer, type Route } from './routes.ts';
-import { chainLiveness, chainMint } from './upstream/chain.ts';
-import { isEnding } from './upstream/farewell.ts';
 import { createTokenEndpoint } from './token/endpoint.ts';
 import { createGrants } from './token/grants.ts';
 import { createIsLive } from './token/is-live.ts';
 import { createMint } from './token/mint.ts';
 import { createRefreshTokens } from './token/refresh-tokens.ts';
 import { createUpstreamTokenFor } from './token/upstream-token-for.ts';
+import { chainLiveness, chainMint } from './upstream/chain.ts';
+import { isEnding } from './upstream/farewell.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
 import type { UpstreamToken, UpstreamWant } from './upstream/upstream-token.ts';
 

@@ -178,6 +178,43 @@ describe('rotation by command', () => {
   });
 });
 
+describe('a sealing key that is lost', () => {
+  it('gives up what it sealed, and nothing else', async () => {
+    const t = await startServer();
+    const { body } = await t.signIn();
+    const dataKey = { id: 'data-key_lost', sealedKey: new Uint8Array(93).fill(7), createdAt: t.clock.now };
+    await t.store.addDataKey(dataKey, null);
+    const [{ id: lost } = { id: '' }] = await t.store.listKeys();
+    const administerBy = (sealingKey: Uint8Array) =>
+      createKeyAdministration({ store: t.store, sealingKey, clock: () => t.clock.now });
+    expect(await administerBy(SEALING_KEY).listLost()).toEqual({ signing: [], data: ['data-key_lost'] });
+
+    const keys = administerBy(NEW_SEALING_KEY);
+    expect(await keys.listLost()).toEqual({ signing: [lost], data: ['data-key_lost'] });
+    expect(await keys.discard()).toEqual({ signing: [lost], data: ['data-key_lost'], endedGrants: 0 });
+    expect([await t.store.listKeys(), await t.store.listDataKeys()]).toEqual([[], []]);
+    expect(await keys.discard()).toEqual({ signing: [], data: [], endedGrants: 0 });
+
+    const server = await createAuthorizationServer({
+      issuer: ISSUER,
+      store: t.store,
+      sealingKey: NEW_SEALING_KEY,
+      resources: RESOURCES,
+      clients: CLIENTS,
+      clock: () => t.clock.now,
+    });
+    expect(await kidsOf(server)).not.toContain(lost);
+    // The grant stands: its refresh token brings an access token that the new key signs.
+    const response = await server.handle(
+      new Request(`${ISSUER}/token`, {
+        method: 'POST',
+        body: new URLSearchParams(refreshing(body['refresh_token'])),
+      }),
+    );
+    expect(response.status).toBe(200);
+  });
+});
+
 describe('algorithms', () => {
   it.each([
     { algorithm: 'ES256', members: ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'] },

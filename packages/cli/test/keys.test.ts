@@ -97,7 +97,7 @@ describe('a sealing key that is lost', () => {
     expect([asked.code, asked.output]).toEqual([1, '']);
     expect(asked.errors).toContain(`does not open ${before[0].id}. Look for the right one first; --yes`);
     expect((await run(folder, 'discard', '--yes', ...place)).output).toBe(
-      'One key is gone. The next start makes a new one.\n',
+      'One key is gone. The next start makes new ones.\n',
     );
     await portcullis.restart();
     const after = JSON.parse((await run(folder, 'list', '--json', ...place)).output);

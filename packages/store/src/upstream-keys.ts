@@ -11,7 +11,7 @@ interface DataKeyRow {
 
 type DataKeyStore = Pick<
   UpstreamStore,
-  'listDataKeys' | 'addDataKey' | 'resealDataKeys' | 'removeUnusedDataKeys'
+  'listDataKeys' | 'addDataKey' | 'resealDataKeys' | 'removeUnusedDataKeys' | 'discardDataKeys'
 >;
 
 export function createDataKeyStore(database: Database): DataKeyStore {
@@ -25,6 +25,8 @@ export function createDataKeyStore(database: Database): DataKeyStore {
       database.fact({ steps: () => reseal(sealed), postgres: { lock: 'data_keys' } }),
     removeUnusedDataKeys: (before) =>
       database.fact({ steps: () => removeUnused(before), postgres: { lock: 'data_keys' } }),
+    discardDataKeys: (ids, at) =>
+      database.fact({ steps: () => discard(ids, at), postgres: { lock: 'data_keys' } }),
   };
 }
 
@@ -55,6 +57,24 @@ function* removeUnused(before: number): Steps<number> {
     removed += gone.length;
   }
   return removed;
+}
+
+/** There are no tokens left that could be revoked at the third party: no farewell is due. */
+function* discard(ids: readonly string[], at: number): Steps<number> {
+  let count = 0;
+  for (const id of ids) {
+    const ended = (yield sql`UPDATE bonds SET ended_at = ${at}, end_reason = 'ended-here'
+      WHERE data_key_id = ${id} AND ended_at IS NULL RETURNING grant_id`) as readonly {
+      readonly grant_id: string;
+    }[];
+    for (const { grant_id: grantId } of ended) {
+      yield sql`UPDATE grants SET revoked_at = ${at} WHERE id = ${grantId} AND revoked_at IS NULL`;
+    }
+    yield sql`UPDATE bonds SET sealed_tokens = NULL, due_at = NULL WHERE data_key_id = ${id}`;
+    yield sql`DELETE FROM data_keys WHERE id = ${id}`;
+    count += ended.length;
+  }
+  return count;
 }
 
 function allKeys(): Query {

@@ -27,6 +27,12 @@ export interface ListedKey {
  */
 type Replacement = 'in-time' | 'at-once' | 'compromised';
 
+/** Identifiers. */
+export interface LostKeys {
+  readonly signing: readonly string[];
+  readonly data: readonly string[];
+}
+
 export interface KeyAdministration {
   /** Newest first. */
   list(): Promise<readonly ListedKey[]>;
@@ -38,8 +44,13 @@ export interface KeyAdministration {
    * @throws ConfigurationError when the sealing key does not open one of them; then nothing has changed
    */
   reseal(newSealingKey: Uint8Array): Promise<number>;
-  /** Removes keys that the sealing key does not open, with every access token that they signed. Others stay, whatever is named. */
-  discard(ids: readonly string[]): Promise<void>;
+  /** The keys that the sealing key does not open: those that sign, and those that seal what third parties gave. */
+  listLost(): Promise<LostKeys>;
+  /**
+   * Gives up those keys. Access tokens that they signed end, and so does what rests on tokens of third parties that they sealed.
+   * @returns what is gone, and how many grants ended with it
+   */
+  discard(): Promise<LostKeys & { readonly endedGrants: number }>;
 }
 
 /** How often resealing begins again because a server has made a key meanwhile. */
@@ -76,6 +87,14 @@ export function createKeyAdministration(
     }));
   };
 
+  const listLost = async (): Promise<LostKeys> => {
+    const [records, dataKeys] = await Promise.all([store.listKeys(), store.listDataKeys()]);
+    return {
+      signing: records.filter((record) => !opens(record, sealer)).map(({ id }) => id),
+      data: dataKeys.filter((record) => !opensData(record, sealer)).map(({ id }) => id),
+    };
+  };
+
   return {
     list: async () => describe(await store.listKeys()),
     async rotate(replacement) {
@@ -96,12 +115,13 @@ export function createKeyAdministration(
       for (const keyId of ids) events({ type: 'key.removed', keyId });
       return describe(await store.listKeys());
     },
-    async discard(ids) {
-      const lost = (await store.listKeys()).filter(
-        (record) => ids.includes(record.id) && !opens(record, sealer),
-      );
-      await store.removeKeys(lost.map(({ id }) => id));
-      for (const { id } of lost) events({ type: 'key.removed', keyId: id });
+    listLost,
+    async discard() {
+      const lost = await listLost();
+      await store.removeKeys(lost.signing);
+      const endedGrants = await store.discardDataKeys(lost.data, clock());
+      for (const keyId of [...lost.signing, ...lost.data]) events({ type: 'key.removed', keyId });
+      return { ...lost, endedGrants };
     },
     async reseal(newSealingKey) {
       if (newSealingKey.length !== 32) throw new ConfigurationError(['the new sealing key must be 32 bytes']);
@@ -147,8 +167,16 @@ function sealDataKeyAnew({ id, sealedKey }: DataKeyRecord, from: Sealer, to: Sea
 }
 
 function opens(record: KeyRecord, sealer: Sealer): boolean {
+  return canOpen(() => openKey(record, sealer));
+}
+
+function opensData({ id, sealedKey }: DataKeyRecord, sealer: Sealer): boolean {
+  return canOpen(() => sealer.unseal(sealedKey, dataKeyPlace(id)));
+}
+
+function canOpen(open: () => unknown): boolean {
   try {
-    openKey(record, sealer);
+    open();
     return true;
   } catch (error) {
     if (error instanceof SealingError) return false;

@@ -173,4 +173,9 @@ export interface UpstreamStore {
   resealDataKeys(sealed: ReadonlyMap<string, Uint8Array>): Promise<boolean>;
   /** Removes data keys older than the newest that no bond is sealed under and that were made before then. Answers how many. */
   removeUnusedDataKeys(before: number): Promise<number>;
+  /**
+   * Removes data keys that nothing opens any more. One fact: what is sealed under them is forgotten, and the bonds that it was
+   * of end with their grants. Answers how many bonds ended.
+   */
+  discardDataKeys(ids: readonly string[], at: number): Promise<number>;
 }

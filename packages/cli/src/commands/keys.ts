@@ -113,17 +113,23 @@ const reseal: Task = async (keys, { newKeyFile = '' }, { folder, write }) => {
 };
 
 const discard: Task = async (keys, { yes }, { write }) => {
-  const lost = (await keys.list()).filter(({ opens }) => !opens);
-  if (lost.length === 0) return void write('The sealing key opens every key: nothing is to be given up.\n');
+  const { signing, data } = await keys.listLost();
+  if (signing.length + data.length === 0) {
+    return void write('The sealing key opens every key: nothing is to be given up.\n');
+  }
   if (yes === undefined) {
+    const ends = [
+      ...(signing.length > 0 ? ['every access token that they signed'] : []),
+      ...(data.length > 0 ? ['all access that rests on what third parties gave'] : []),
+    ];
     throw new Error(
-      `The sealing key does not open ${lost.map(({ id }) => id).join(', ')}. Look for the right one first; --yes gives them up, and ends every access token that they signed`,
+      `The sealing key does not open ${[...signing, ...data].join(', ')}. Look for the right one first; --yes gives them up, and ends ${ends.join(' and ')}`,
     );
   }
-  await keys.discard(lost.map(({ id }) => id));
-  write(
-    `${lost.length === 1 ? 'One key is' : `${lost.length} keys are`} gone. The next start makes a new one.\n`,
-  );
+  const { endedGrants } = await keys.discard();
+  const count = signing.length + data.length;
+  const ended = endedGrants === 0 ? '' : `, and with ${count === 1 ? 'it' : 'them'} ${endedGrants} grants`;
+  write(`${count === 1 ? 'One key is' : `${count} keys are`} gone${ended}. The next start makes new ones.\n`);
 };
 
 function format(keys: readonly ListedKey[], { json }: Flags): string {

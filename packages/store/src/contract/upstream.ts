@@ -1,7 +1,16 @@
 /** The contract of third parties: departures, persons, bonds, and what ends them. */
 import { describe, expect, it } from 'vitest';
 import { describeBonds } from './bonds.ts';
-import { NOW, newAccount, newTransaction, RACERS, race, type StoreOfTest, times } from './samples.ts';
+import {
+  makeGrant,
+  NOW,
+  newAccount,
+  newTransaction,
+  RACERS,
+  race,
+  type StoreOfTest,
+  times,
+} from './samples.ts';
 import { newBond, newDataKey, newDeparture, newPerson } from './upstream-samples.ts';
 
 export function describeUpstream(store: StoreOfTest): void {
@@ -130,6 +139,40 @@ function describeDataKeys(store: StoreOfTest): void {
       const both = new Map([first, second].map(({ id }) => [id, envelope]));
       expect(await store().resealDataKeys(both)).toBe(true);
       expect((await store().listDataKeys()).map(({ sealedKey }) => sealedKey)).toEqual([envelope, envelope]);
+    });
+
+    it('discards data keys that nothing opens, with all that rests on them, and leaves the rest alone', async () => {
+      const [lost, kept] = [newDataKey(), newDataKey({ createdAt: NOW + 10 })];
+      await store().addDataKey(lost, null);
+      await store().addDataKey(kept, lost.id);
+      const bondUnder = async ({ id }: { readonly id: string }) => {
+        const { grant } = await makeGrant(store());
+        const transaction = newTransaction();
+        await store().openTransaction(transaction);
+        await store().bindTransaction(transaction.id, newBond({ grantId: grant.id, dataKeyId: id }));
+        return grant.id;
+      };
+      const [gone, stays] = [await bondUnder(lost), await bondUnder(kept)];
+      const ended = newBond({ dataKeyId: lost.id, endedAt: NOW, endReason: 'lapsed', dueAt: NOW });
+      await store().saveEndedBond(ended);
+
+      expect(await store().discardDataKeys([lost.id, 'data-key_nobody'], NOW + 20)).toBe(1);
+      expect(await store().listDataKeys()).toEqual([kept]);
+      expect(await store().findBond(gone)).toMatchObject({
+        endedAt: NOW + 20,
+        sealedTokens: null,
+        dueAt: null,
+      });
+      expect(await store().isAccessTokenLive('jti', gone)).toBe(false);
+      expect(await store().findBond(ended.grantId)).toMatchObject({
+        endedAt: NOW,
+        sealedTokens: null,
+        dueAt: null,
+      });
+      expect(await store().claimFarewells(NOW + 30, NOW + 60, 5)).toEqual([]);
+      expect(await store().findBond(stays)).toMatchObject({ endedAt: null });
+      expect(await store().isAccessTokenLive('jti', stays)).toBe(true);
+      expect(await store().discardDataKeys([lost.id], NOW + 30)).toBe(0);
     });
 
     it('removes old data keys that seal nothing, and keeps the newest and those in use', async () => {
