@@ -1,0 +1,79 @@
+/** Whatever strangers write is read or refused with an OAuth error, and what is read means what it seems to mean; in time. */
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createRandom } from '../resilience/random.ts';
+import { createEndpointTargets } from './endpoints.ts';
+import { mutate } from './mutate.ts';
+import { Broken, type Target, targets, tryOut } from './targets.ts';
+
+/** Inputs that the fuzzer found to take ways of their own. */
+const corpus: Readonly<Record<string, readonly string[]>> = JSON.parse(
+  readFileSync(new URL('corpus.json', import.meta.url), 'utf8'),
+);
+const all = [...targets, ...(await createEndpointTargets())];
+
+/** Text of any kind, and examples that were changed. */
+function inputsFor({ name, seeds }: Target): fc.Arbitrary<string> {
+  const known = [...seeds, ...(corpus[name] ?? [])];
+  const changed = fc.integer({ min: 0, max: 2 ** 31 }).map((seed) => mutate(known, createRandom(seed)));
+  return fc.oneof(
+    { arbitrary: changed, weight: 5 },
+    fc.string({ unit: 'binary', maxLength: 200 }),
+    fc.string({ maxLength: 200 }),
+    fc.json({ maxDepth: 4 }),
+    fc.webUrl({ withQueryParameters: true, withFragments: true }),
+    fc.array(fc.tuple(fc.string(), fc.string())).map((pairs) => new URLSearchParams(pairs).toString()),
+  );
+}
+
+describe.each(all)('$name', (target) => {
+  it('takes or refuses whatever comes, and keeps its laws', async () => {
+    await fc.assert(
+      fc.asyncProperty(inputsFor(target), (input) => tryOut(target, input)),
+      { numRuns: 300 },
+    );
+  });
+
+  it('takes or refuses what the fuzzer found', async () => {
+    for (const input of [...target.seeds, ...(corpus[target.name] ?? [])]) await tryOut(target, input);
+  });
+
+  it.each([
+    'a',
+    '%',
+    '%41',
+    '"',
+    '\\',
+    '\\"',
+    ',',
+    ' ',
+    '&a=',
+    '=',
+    '[',
+    '{"a":',
+    ':',
+    '/',
+    '../',
+    ';',
+    '\n',
+  ])('reads 60,000 characters of %j in time', async (piece) => {
+    const input = piece.repeat(60_000 / piece.length);
+    const measure = async () => {
+      const start = performance.now();
+      await tryOut(target, input);
+      return performance.now() - start;
+    };
+    // What grows with the square of its length takes seconds; a busy machine takes its time now and then.
+    let least = await measure();
+    for (let time = 0; time < 3 && least > 100; time += 1) least = Math.min(least, await measure());
+    expect(least).toBeLessThan(100);
+  });
+});
+
+it('would tell if a law did not hold', async () => {
+  const broken = { name: 'x', seeds: [], read: () => { throw new Broken('a law'); } }; // biome-ignore format: short
+  await expect(tryOut(broken, '')).rejects.toThrow('a law');
+  const thrown = { name: 'x', seeds: [], read: () => Promise.reject(new TypeError('not ours')) };
+  await expect(tryOut(thrown, '')).rejects.toThrow(TypeError);
+});

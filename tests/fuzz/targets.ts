@@ -1,0 +1,258 @@
+/** Everything that reads what strangers write: how it is called, what must be true of what it answers, and examples to start from. */
+import { readForm, readJson } from '@portcullis/http';
+import {
+  admitRedirect,
+  canonicalResource,
+  checkAuthorization,
+  errorDocument,
+  formatChallenge,
+  isInBlock,
+  issuerFault,
+  judgeRedirectUri,
+  matchesRedirectUri,
+  networkOf,
+  OAuthError,
+  openRegistrationPolicy,
+  parseChallenges,
+  readAddressBlock,
+  readAuthorizationCodeRequest,
+  readAuthorizationResponse,
+  readAuthorizationServerMetadata,
+  readClientCredentialsRequest,
+  readClientMetadata,
+  readCredentials,
+  readParameters,
+  readProtectedResourceMetadata,
+  readRefreshRequest,
+  readRequestedScopes,
+  readTokenExchangeRequest,
+  readTokenResponse,
+  readWebUrl,
+} from '@portcullis/protocol';
+import { readClientDocument } from '../../packages/authorization-server/src/clients/documents/document-law.ts';
+import { judgeDocumentUrl } from '../../packages/authorization-server/src/clients/documents/document-url.ts';
+import { readPresented } from '../../packages/authorization-server/src/clients/presented.ts';
+import { freshFor } from '../../packages/authorization-server/src/clients/remote/freshness.ts';
+import { createFindOrigin } from '../../packages/http/src/forwarded.ts';
+import { seeds } from './seeds.ts';
+
+export interface Target {
+  readonly name: string;
+  readonly seeds: readonly string[];
+  /** Reads an input. It throws `OAuthError`, or `Broken` when a law does not hold; anything else is a fault. */
+  read(input: string): unknown;
+}
+
+/** A law that does not hold. */
+export class Broken extends Error {}
+
+export function must(isTrue: boolean, law: string): void {
+  if (!isTrue) throw new Broken(law);
+}
+
+const POLICY = { privateUseSchemes: ['cursor', 'com.example.app'] };
+const ANYWHERE = { hosts: null, refusedHosts: ['evil.example'], loopback: false };
+const DOCUMENT = 'https://app.example/client.json';
+const findOrigin = createFindOrigin(['127.0.0.1', '10.0.0.0/8', '2001:db8::/32']);
+
+/** Characters as bytes, as they come from a socket. */
+export function bytesOf(input: string): Uint8Array {
+  return Uint8Array.from(input, (character) => character.charCodeAt(0) & 0xff);
+}
+
+function request(input: string, type: string): Request {
+  const [body, announced] = [bytesOf(input), input.length % 2 === 0];
+  const headers = { 'content-type': type, ...(announced && { 'content-length': String(body.length) }) };
+  return new Request('https://as.example/token', {
+    method: 'POST',
+    headers,
+    body: body as unknown as string,
+  });
+}
+
+/** A text as JSON; what is none is not for these readers. */
+function json(read: (value: unknown) => unknown): (input: string) => unknown {
+  return (input) => {
+    let value: unknown;
+    try {
+      value = JSON.parse(input);
+    } catch {
+      return null;
+    }
+    return read(value);
+  };
+}
+
+/** Judged good, it must mean the same to whoever follows it: the WHATWG parser. */
+function checkRedirect(input: string): void {
+  const [uri = '', other = ''] = input.split('\n');
+  const { kind } = judgeRedirectUri(uri, POLICY);
+  const url = URL.parse(uri);
+  if (kind === 'https' || kind === 'loopback') {
+    must(
+      url?.protocol === (kind === 'https' ? 'https:' : 'http:'),
+      'it has the scheme that it seems to have',
+    );
+    const authority = /^https?:\/\/([^/?]*)/i.exec(uri)?.[1] ?? '';
+    must(url?.username === '' && url.password === '', 'it names no user');
+    must(authority.replace(/:\d*$/, '').toLowerCase() === url?.hostname, 'its host is the one that is read');
+    must(url?.hash === '', 'it has no fragment');
+  }
+  if (kind === 'loopback')
+    must(/^(localhost|127\.0\.0\.1|\[::1\])$/.test(url?.hostname ?? ''), 'it stays here');
+  if (kind === 'private-use')
+    must(POLICY.privateUseSchemes.includes(url?.protocol.slice(0, -1) ?? ''), 'its scheme is allowed');
+  if (kind !== 'refused' && kind !== 'dangerous') {
+    must(admitRedirect([uri], uri, POLICY).uri === uri, 'what may be registered is admitted');
+  }
+  if (other !== uri && matchesRedirectUri(uri, other)) {
+    const [left, right] = [URL.parse(uri), URL.parse(other)];
+    must(left?.hostname === right?.hostname && left?.protocol === 'http:', 'only loopback differs');
+    must(left?.pathname === right?.pathname && left?.search === right?.search, 'only the port differs');
+  }
+}
+
+function checkChallenges(input: string): void {
+  for (const { scheme, parameters } of parseChallenges(input.split('\n'))) {
+    let text: string;
+    try {
+      text = formatChallenge(scheme, Object.fromEntries(parameters));
+    } catch {
+      // Not everything that is read may be written.
+      continue;
+    }
+    const [again] = parseChallenges(text);
+    must(again !== undefined && again.parameters.size === parameters.size, 'what is written is read again');
+  }
+}
+
+function checkCanonical(input: string): void {
+  const canonical = canonicalResource(input);
+  if (canonical === null) return;
+  must(canonicalResource(canonical) === canonical, 'the canonical form is its own');
+  must(URL.parse(canonical)?.hash === '', 'it has no fragment');
+}
+
+function checkDocumentUrl(input: string): void {
+  const judged = judgeDocumentUrl(input, ANYWHERE);
+  if ('fault' in judged) return;
+  const { url } = judged;
+  must(url.href === input && url.protocol === 'https:' && url.username === '', 'it is what it looks like');
+  must(url.pathname !== '/' && !input.includes('#'), 'it has a path and no fragment');
+}
+
+function checkNetwork(input: string): void {
+  const network = networkOf(input);
+  if (network === null) return;
+  const block = readAddressBlock(network);
+  must(block !== null && isInBlock(input.replace(/%.*$/, ''), block), 'an address is in its network');
+}
+
+function readHeaders(input: string): Headers | null {
+  const headers = new Headers();
+  for (const line of input.split('\n')) {
+    const [name = '', value = ''] = line.split(': ', 2);
+    try {
+      headers.append(name, value);
+    } catch {
+      return null;
+    }
+  }
+  return headers;
+}
+
+const RESPONSE = {
+  state: 's',
+  issuer: 'https://as.example',
+  issuerRule: 'rfc9207',
+  issuerAdvertised: true,
+} as const;
+
+export const targets: readonly Target[] = [
+  { name: 'form', seeds: seeds.form, read: (input) => readParameters(input) },
+  { name: 'form body', seeds: seeds.form, read: (input) => readForm(request(input, 'application/x-www-form-urlencoded')) },
+  { name: 'JSON body', seeds: seeds.json, read: (input) => readJson(request(input, 'application/json')) },
+  { name: 'content type', seeds: seeds.types, read: readByType },
+  { name: 'authorization header', seeds: seeds.authorization, read: (input) => readCredentials(input) },
+  { name: 'Basic', seeds: seeds.basic, read: readBasic },
+  { name: 'redirect URI', seeds: seeds.redirects, read: checkRedirect },
+  { name: 'client metadata', seeds: seeds.clients, read: json((value) => readClientMetadata(value, openRegistrationPolicy)) },
+  { name: 'client document', seeds: seeds.clients, read: json(readDocument) },
+  { name: 'client document URL', seeds: seeds.urls, read: checkDocumentUrl },
+  { name: 'authorization server metadata', seeds: seeds.servers, read: json(readAuthorizationServerMetadata) },
+  { name: 'protected resource metadata', seeds: seeds.resources, read: json(readProtectedResourceMetadata) },
+  { name: 'token response', seeds: seeds.tokens, read: json(readTokenResponse) },
+  { name: 'challenge', seeds: seeds.challenges, read: checkChallenges },
+  { name: 'authorization request', seeds: seeds.form, read: (input) => checkAuthorization(readParameters(input)) },
+  { name: 'authorization response', seeds: seeds.form, read: (input) => readAuthorizationResponse(new URLSearchParams(input), RESPONSE) },
+  { name: 'token request: code', seeds: seeds.form, read: (input) => readAuthorizationCodeRequest(readParameters(input)) },
+  { name: 'token request: refresh', seeds: seeds.form, read: (input) => readRefreshRequest(readParameters(input)) },
+  { name: 'token request: client', seeds: seeds.form, read: (input) => readClientCredentialsRequest(readParameters(input)) },
+  { name: 'token request: exchange', seeds: seeds.form, read: (input) => readTokenExchangeRequest(readParameters(input)) },
+  { name: 'client authentication', seeds: seeds.form, read: readAuthentication },
+  { name: 'scopes', seeds: seeds.scopes, read: (input) => readRequestedScopes(input) },
+  { name: 'resource', seeds: seeds.urls, read: checkCanonical },
+  { name: 'issuer', seeds: seeds.urls, read: (input) => issuerFault(input) },
+  { name: 'web URL', seeds: seeds.urls, read: (input) => readWebUrl(input) },
+  { name: 'address', seeds: seeds.addresses, read: checkNetwork },
+  { name: 'forwarded', seeds: seeds.forwarded, read: readForwarded },
+  { name: 'cache control', seeds: seeds.caches, read: readFreshness },
+]; // biome-ignore format: a table
+
+function readByType(input: string): unknown {
+  try {
+    new Headers({ 'content-type': input });
+  } catch {
+    return null;
+  }
+  return readForm(
+    new Request('https://as.example/', { method: 'POST', headers: { 'content-type': input }, body: 'a=b' }),
+  );
+}
+
+function readBasic(input: string): unknown {
+  const header = `Basic ${Buffer.from(bytesOf(input)).toString('base64')}`;
+  return [readCredentials(header), readPresented(header, readParameters(''))];
+}
+
+function readDocument(value: unknown): unknown {
+  const policy = { redirects: POLICY, loopback: false };
+  const named = typeof value === 'object' && value !== null ? { client_id: DOCUMENT, ...value } : value;
+  return readClientDocument(DOCUMENT, named, policy);
+}
+
+/** The first line is the header, the second the form. */
+function readAuthentication(input: string): unknown {
+  const lines = input.split('\n');
+  const [header = '', form = input] = lines;
+  return readPresented(header === '' ? null : header, readParameters(form));
+}
+
+function readForwarded(input: string): unknown {
+  const [forwarded = '', list = '', protocol = ''] = input.split('\n');
+  const headers = { forwarded, 'x-forwarded-for': list, 'x-forwarded-proto': protocol };
+  return findOrigin('10.1.2.3', headers);
+}
+
+function readFreshness(input: string): unknown {
+  const headers = readHeaders(input);
+  if (headers === null) return null;
+  const seconds = freshFor(headers, { longest: 600, unsaid: 60 }, 1_800_000_000);
+  must(seconds >= 0 && seconds <= 600, 'it stays within its bounds');
+  return seconds;
+}
+
+/** What became of an input. Whatever is no `OAuthError` is thrown on. */
+export async function tryOut(target: Target, input: string): Promise<void> {
+  try {
+    await target.read(input);
+  } catch (error) {
+    if (!(error instanceof OAuthError)) throw error;
+    const { error_description: description = '' } = errorDocument(error);
+    must(
+      /^[\x20-\x21\x23-\x5b\x5d-\x7e]*$/.test(description),
+      'an error description has the characters that it may have',
+    );
+    must(error.status < 500, 'what a stranger writes is not our fault');
+  }
+}
