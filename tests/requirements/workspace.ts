@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const testFiles = [
   'packages/*/test/**/*.test.ts',
   'packages/store/src/contract.ts',
-  'packages/resource-server/test/adapter-suite.ts',
+  'packages/resource-server/test/suite/*.ts',
   'examples/*/test/**/*.test.ts',
   'tests/**/*.test.ts',
 ];
