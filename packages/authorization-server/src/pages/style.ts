@@ -74,6 +74,7 @@ main {
 h1, h2, p, ul, form, dl, dd { margin: 0; padding: 0; }
 h1 { font-size: 22px; line-height: 1.3; font-weight: 600; letter-spacing: -0.01em; text-wrap: balance; }
 h1 strong { font-weight: 700; }
+p, li { text-wrap: pretty; }
 h2 { font-size: 13px; line-height: 1.5; font-weight: 600; color: var(--quiet); }
 code { font: 13px/1.5 ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "Liberation Mono", monospace; }
 a { color: var(--accent); text-underline-offset: 3px; }
@@ -163,7 +164,8 @@ input[role=switch]:checked {
 .codes { display: grid; grid-template-columns: repeat(auto-fill, minmax(168px, 1fr)); gap: 8px; list-style: none; }
 .ways, .providers { display: grid; gap: 16px; }
 .providers { gap: 8px; }
-.provider { gap: 12px; }
+.provider { gap: 12px; justify-content: flex-start; padding: 8px 16px; text-align: start; }
+.initial { text-align: center; }
 .initial {
   flex: none;
   width: 24px;
