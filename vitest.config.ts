@@ -10,7 +10,9 @@ const config: ViteUserConfig = defineConfig({
     include: ['packages/*/test/**/*.test.ts', 'examples/*/test/**/*.test.ts', 'tests/**/*.test.ts'],
     globalSetup: ['tests/support/global-setup.ts'],
     maxWorkers: '100%',
-    testTimeout: 30_000,
+    // Many tests start processes: on a busy machine each takes seconds, and a limit is there for what never ends.
+    testTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
     hookTimeout: 60_000,
   },
 });

@@ -292,9 +292,9 @@ describe('with a scripted server', () => {
     let output = '';
     child.stdout?.on('data', (chunk) => (output += chunk));
     say({ id: 1, method: 'tools/list', params: meta });
-    await expect.poll(() => output, { timeout: 5000 }).toContain('"id":1');
+    await expect.poll(() => output).toContain('"id":1');
     say({ id: 2, method: 'tools/call', params: { ...meta, name: 'wéather', arguments: { city: 'Łódź' } } });
-    await expect.poll(() => all.length, { timeout: 5000 }).toBe(2);
+    await expect.poll(() => all.length).toBe(2);
     say({ method: 'notifications/cancelled', params: { requestId: 2 } });
     await ended.promise;
     child.stdin?.end();

@@ -1,0 +1,148 @@
+/** The commands in a pseudo-terminal, with somebody who types: what is shown, what is not, what is asked, and how it is broken off. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createWorld } from '../../client/test/support/world.ts';
+import { type Computer, createComputer, main } from './support/command.ts';
+
+// As Linux has it; other systems have another program of that name.
+const pseudoTerminal = '/usr/bin/script';
+
+let computer: Computer;
+const running: ChildProcess[] = [];
+
+beforeEach(() => {
+  computer = createComputer({
+    authorize: async (url) =>
+      new URL((await fetch(url, { redirect: 'manual' })).headers.get('location') ?? ''),
+  });
+});
+
+afterEach(() => {
+  for (const child of running.splice(0)) child.kill('SIGKILL');
+  computer.leave();
+});
+
+interface Screen {
+  /** Waits until this stands on the screen, behind what was waited for before. */
+  shows(text: string | RegExp): Promise<void>;
+  type(keys: string): void;
+  /** All that was ever written, control characters included. */
+  written(): string;
+  /** Exit code. */
+  readonly ended: Promise<number | null>;
+}
+
+function open(words: readonly string[], environment: Readonly<Record<string, string>> = {}): Screen {
+  const line = [process.execPath, '--conditions=source', main, ...words].map((word) => `'${word}'`).join(' ');
+  const child = spawn(pseudoTerminal, ['-qec', line, '/dev/null'], {
+    cwd: computer.folder,
+    env: { ...computer.environment, TERM: 'xterm', ...environment },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  running.push(child);
+  let [written, read] = ['', 0];
+  let look = (): void => undefined;
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    written += text;
+    look();
+  });
+  return {
+    written: () => written,
+    type: (keys) => void child.stdin.write(keys),
+    ended: new Promise((resolve) => child.once('close', resolve)),
+    shows: (text) =>
+      new Promise((resolve) => {
+        look = () => {
+          const rest = written.slice(read);
+          const match = typeof text === 'string' ? rest.indexOf(text) : rest.search(text);
+          if (match === -1) return;
+          read += match + 1;
+          look = () => undefined;
+          resolve();
+        };
+        look();
+      }),
+  };
+}
+
+describe.skipIf(!existsSync(pseudoTerminal) || process.platform !== 'linux')('on a terminal', () => {
+  it('T146 login asks for a client that has to be registered by hand, and shows nothing of its secret', async () => {
+    const world = await createWorld({ metadata: { registration_endpoint: undefined } });
+    const screen = open(['login', world.serverUrl]);
+    await screen.shows('redirect URIs  http://127.0.0.1:');
+    await screen.shows('Its client ID');
+    screen.type('mine\r');
+    await screen.shows('Its client secret');
+    screen.type('hunter2\r');
+    await screen.shows('Signed in.');
+    expect(await screen.ended).toBe(0);
+    expect(screen.written()).toContain('mine');
+    expect(screen.written()).not.toContain('hunter2');
+    expect(world.as.asked('/token')[0]?.headers.get('authorization')).toBe(`Basic ${btoa('mine:hunter2')}`);
+  });
+
+  it.each([
+    ['y', 0, 'granted'],
+    ['n', 2, 'refused the call'],
+  ])('call asks before it asks for more: %s', async (key, code, words) => {
+    const world = await createWorld();
+    world.server.on('/mcp', ({ headers, body }) => {
+      const scope = world.tokens.get(headers.get('authorization')?.slice(7) ?? '');
+      if (scope === undefined) return { status: 401, headers: { 'www-authenticate': challenge() } };
+      const { id, method } = JSON.parse(body || '{}');
+      if (method !== 'tools/call') {
+        const result = { supportedVersions: ['2026-07-28'] };
+        return { body: { jsonrpc: '2.0', id, result } };
+      }
+      if (!scope.includes('write'))
+        return {
+          status: 403,
+          headers: { 'www-authenticate': 'Bearer error="insufficient_scope", scope="write"' },
+        };
+      return { body: { jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'granted' }] } } };
+    });
+    const challenge = () =>
+      `Bearer resource_metadata="${world.server.origin}/.well-known/oauth-protected-resource/mcp", scope="read"`;
+    const screen = open(['call', world.serverUrl, 'any']);
+    await screen.shows('The server asks for more: write. Ask the authorization server for it? [y/N]');
+    screen.type(`${key}\r`);
+    await screen.shows(words === 'granted' ? words : /status 403|refused/);
+    expect(await screen.ended).toBe(code);
+    expect(world.as.asked('/token')).toHaveLength(key === 'y' ? 2 : 1);
+  });
+
+  it('what takes longer than a second is counted on one line, which goes away again', async () => {
+    const world = await createWorld();
+    const slow = Promise.withResolvers<void>();
+    world.as.on('POST /token', async () => {
+      await slow.promise;
+      return { body: { access_token: world.issue('a'), token_type: 'Bearer' } };
+    });
+    const screen = open(['login', world.serverUrl]);
+    await screen.shows(/ … 1 s/);
+    slow.resolve();
+    await screen.shows('Signed in.');
+    expect(await screen.ended).toBe(0);
+    const [before = '', after = ''] = screen.written().split('Signed in.');
+    // Taken away before the words, and not seen again behind them.
+    expect(before.lastIndexOf('\r\x1b[2K')).toBeGreaterThan(before.lastIndexOf(' s'));
+    expect(before.endsWith('\x1b[32m')).toBe(true);
+    expect(after).not.toContain('…');
+  });
+
+  it('Ctrl-C ends a sign-in that nobody finishes, with exit code 130, and closes the ear', async () => {
+    const world = await createWorld();
+    computer.leave();
+    computer = createComputer();
+    const screen = open(['login', world.serverUrl]);
+    await screen.shows('open this address yourself:');
+    await screen.shows('redirect_uri=');
+    await expect.poll(() => computer.opened().length, { timeout: 25_000 }).toBe(1);
+    const ear = computer.opened()[0]?.searchParams.get('redirect_uri') ?? '';
+    screen.type('\x03');
+    expect(await screen.ended).toBe(130);
+    await expect(fetch(ear)).rejects.toThrow();
+    expect(world.as.asked('/token')).toEqual([]);
+  });
+});
