@@ -80,4 +80,51 @@ describe('third parties in the configuration file', () => {
     expect((error as SettingsError).faults.join('\n')).toMatch(expected);
     expect((error as SettingsError).faults.join('\n')).not.toContain('forge-secret');
   });
+
+  const client = { clientId: 'gate', clientSecret: 'forge-secret' };
+  it.each([
+    [{ preset: 'github' }, { id: 'github', kind: { issuer: 'https://github.com/login/oauth' } }],
+    [
+      { preset: 'google', name: 'Work' },
+      { name: 'Work', kind: { issuer: 'https://accounts.google.com' } },
+    ],
+    [
+      { preset: 'microsoft-entra', tenant: '72f988bf-86f1-41af-91ab-2d7cd011db47' },
+      { kind: { issuer: 'https://login.microsoftonline.com/72f988bf-86f1-41af-91ab-2d7cd011db47/v2.0' } },
+    ],
+    [{ preset: 'okta', domain: 'a.okta.com' }, { kind: { issuer: 'https://a.okta.com' } }],
+    [
+      { preset: 'okta', domain: 'a.okta.com', server: 'default' },
+      { kind: { issuer: 'https://a.okta.com/oauth2/default' } },
+    ],
+    [{ preset: 'auth0', domain: 'a.auth0.com' }, { kind: { issuer: 'https://a.auth0.com/' } }],
+    [
+      { preset: 'keycloak', url: 'https://sso.example', realm: 'staff', id: 'sso' },
+      { id: 'sso', kind: { issuer: 'https://sso.example/realms/staff' } },
+    ],
+    [{ preset: 'gitlab' }, { kind: { issuer: 'https://gitlab.com' } }],
+    [{ preset: 'gitlab', url: 'https://git.example' }, { kind: { issuer: 'https://git.example' } }],
+    [
+      { preset: 'slack', scopes: ['chat:write'] },
+      { id: 'slack', scopes: ['chat:write'] },
+    ],
+  ])('may be known by name: %j', async (said, expected) => {
+    const prepared = await prepareWith({ thirdParties: [{ ...client, ...said }] });
+    expect(serverOptions(prepared, 'http://localhost').thirdParties).toMatchObject([
+      { ...client, ...expected },
+    ]);
+  });
+
+  it.each([
+    [{ preset: 'githib' }, /^thirdParties\.0\.preset \(in the file\) is none that is known: did you mean github\?$/],
+    [{ preset: 'okta' }, /^thirdParties\.0\.domain \(in the file\) must be said$/],
+    [{ preset: 'github', realm: 'x' }, /^thirdParties\.0\.realm \(in the file\) says nothing of github: leave it out$/],
+    [{ preset: 'github', kind: {} }, /has no member "kind"/],
+    [{ preset: 'github', clientId: undefined }, /^thirdParties\.0\.clientId \(in the file\) must be said$/],
+  ])('by name: %j is refused', async (said, expected) => {
+    const error: unknown = await prepareWith({ thirdParties: [{ ...client, ...said }] }).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect((error as SettingsError).faults).toEqual([expect.stringMatching(expected)]);
+  }); // biome-ignore format: a table
 });

@@ -13,6 +13,7 @@ import type {
 } from '@portcullis/authorization-server';
 import type { Profile } from '@portcullis/protocol';
 import type { OutboundSetting, ResourceSetting } from './structures.ts';
+import type { ThirdPartySetting } from './third-parties.ts';
 
 /** What an operator has decided. `null`: nothing, and the program does what the documentation says. */
 export interface Settings {
@@ -71,9 +72,12 @@ interface WrittenOtherwise {
   readonly headless?: Omit<HeadlessOptions, 'secrets'> & {
     readonly secrets: readonly (string | SecretPlace)[];
   };
-  readonly thirdParties?: readonly (Omit<ThirdPartyOptions, 'clientSecret'> & {
-    readonly clientSecret?: string | SecretPlace;
-  })[];
+  /** Whole, or by the name of a preset. */
+  readonly thirdParties?: readonly (ThirdPartySetting extends infer One
+    ? One extends ThirdPartySetting
+      ? Omit<One, 'clientSecret'> & { readonly clientSecret?: string | SecretPlace }
+      : never
+    : never)[];
   /** The logo as a file, or its bytes. */
   readonly brand?: Omit<BrandOptions, 'logo'> & { readonly logo?: string | Uint8Array };
 }

@@ -8,14 +8,9 @@ import {
   type KeyOptions,
   type Lifetimes,
   type LimitOptions,
-  type OpenIdProvider,
   type OutboundSettings,
-  type PeopleRule,
-  type PersonMembers,
-  type PlainProvider,
   type RegistrationOptions,
   type ResourceDefinition,
-  type ThirdPartyOptions,
 } from '@portcullis/authorization-server';
 import { Fault } from '../faults.ts';
 import {
@@ -234,7 +229,7 @@ export const lifetimes: Shape<Partial<Lifetimes>> = object<Partial<Lifetimes>>({
 });
 
 /** `600 (10 minutes)` */
-function inWords(value: number): string {
+export function inWords(value: number): string {
   const units = [
     ['day', 86_400],
     ['hour', 3600],
@@ -261,121 +256,6 @@ export const keys: Shape<KeyOptions> = object<KeyOptions>({
     what: 'for so long a new key is published before it signs',
     shape: seconds(1, 365 * 86_400),
     otherwise: inWords(3600),
-  },
-});
-
-type Endpoints = PlainProvider['endpoints'];
-
-const openIdProvider: Shape<OpenIdProvider> = object<OpenIdProvider>({
-  issuer: { what: 'of a provider of OpenID Connect: its issuer identifier', shape: address, otherwise: MUST },
-});
-
-const plainProvider: Shape<PlainProvider> = object<PlainProvider>({
-  endpoints: {
-    what: 'of a provider of plain OAuth 2.0',
-    shape: object<Endpoints>({
-      authorization: { what: 'where people sign in', shape: address, otherwise: MUST },
-      token: { what: 'where codes become tokens', shape: address, otherwise: MUST },
-      userinfo: {
-        what: 'answers JSON that says who the bearer of a token is',
-        shape: address,
-        otherwise: MUST,
-      },
-      introspection: { what: 'RFC 7662', shape: address, otherwise: 'none' },
-      revocation: { what: 'RFC 7009', shape: address, otherwise: 'none' },
-    }),
-    otherwise: MUST,
-  },
-  person: {
-    what: 'where in that answer it stands who somebody is, members of members with dots',
-    shape: object<PersonMembers>({
-      subject: {
-        what: 'what never changes and is nobody else: no name, no address',
-        shape: text,
-        otherwise: MUST,
-      },
-      name: { what: 'what they are called there', shape: text, otherwise: 'nothing' },
-    }),
-    otherwise: MUST,
-  },
-  issuer: { what: 'its issuer identifier', shape: address, otherwise: 'its origin' },
-  dialect: {
-    what: 'how its answers differ from the standard',
-    shape: oneOf('standard', 'github', 'slack'),
-    otherwise: '`standard`',
-  },
-});
-
-const kind: Shape<ThirdPartyOptions['kind']> = {
-  words: 'an object: `issuer` alone for OpenID Connect, else `endpoints` and `person`',
-  members: plainProvider.members ?? [],
-  read(value, origin) {
-    const isPlain = typeof value === 'object' && value !== null && 'endpoints' in value;
-    return (isPlain ? plainProvider : openIdProvider).read(value, origin);
-  },
-};
-
-export const thirdParty: Shape<ThirdPartyOptions> = object<ThirdPartyOptions>({
-  id: {
-    what: 'what addresses here call it',
-    shape: textIn('lowercase letters, digits, hyphens'),
-    otherwise: MUST,
-  },
-  name: { what: 'what people call it', shape: text, otherwise: MUST },
-  kind: { what: 'how it is found and spoken to', shape: kind, otherwise: MUST },
-  clientId: { what: 'what this server is called there', shape: text, otherwise: MUST },
-  clientSecret: {
-    what: 'its secret there',
-    shape: { ...secret(1), words: 'a text, { "file": … } or { "variable": … }' },
-    otherwise: 'none: a public client',
-  },
-  clientAuthentication: {
-    what: 'how the secret is sent',
-    shape: oneOf('client_secret_basic', 'client_secret_post'),
-    otherwise: '`client_secret_basic`',
-  },
-  scopes: { what: 'what everybody is asked for there', shape: scopes, otherwise: MUST },
-  neededFor: {
-    what: 'for scopes of servers here, which scopes there each rests on: `{ "files:write": ["drive"] }`',
-    shape: mapOf(scopes, 'an object, a list of their scopes for each of ours'),
-    otherwise: 'none rests on any',
-  },
-  parameters: {
-    what: 'more parameters of the authorization request there',
-    shape: mapOf(text, 'an object of texts'),
-    otherwise: 'none',
-  },
-  people: {
-    what: 'who may sign in; all that is said must hold',
-    shape: object<PeopleRule>({
-      subjects: { what: 'these people there', shape: listOf(text), otherwise: 'anybody' },
-      emailDomains: {
-        what: 'addresses that it has verified, in these domains',
-        shape: listOf(text),
-        otherwise: 'any',
-      },
-      claims: {
-        what: 'claims, and the values of which each must have one: `{ "hd": ["example.org"] }`',
-        shape: mapOf(listOf(text), 'an object of lists'),
-        otherwise: 'any',
-      },
-    }),
-    otherwise: 'whoever the third party lets in',
-  },
-  status: {
-    what: 'how it is learnt that their token still stands',
-    shape: oneOf('introspection', 'userinfo', 'expiry'),
-    otherwise: 'the best way that there is',
-  },
-  noticedWithin: {
-    what: 'within so many seconds it is noticed that the third party has ended what it gave',
-    shape: seconds(1, 86_400),
-    otherwise: inWords(60),
-  },
-  revocationEnds: {
-    what: 'what revoking one token there ends: that `grant`, or `everything` of its person and this server',
-    shape: oneOf('grant', 'everything'),
-    otherwise: '`grant`',
   },
 });
 

@@ -3,6 +3,7 @@ import type { FindWorkspaces, Pages } from '@portcullis/authorization-server';
 import { type SettingName, type Settings, variableOf } from './settings.ts';
 import * as shape from './shapes.ts';
 import * as structure from './structures.ts';
+import { thirdParty } from './third-parties.ts';
 import * as word from './words.ts';
 
 /** One of them. */
@@ -176,7 +177,7 @@ export const table: Table = {
   thirdParties: {
     what: 'by whose accounts people may sign in as well, and whose tokens their grants then rest on',
     placeholder: null,
-    shape: shape.listOfObjects(structure.thirdParty),
+    shape: shape.listOfObjects(thirdParty),
     otherwise: [],
     otherwiseText: 'none',
     more: 'Register `<origin of the public URL>/callback/<id>` as the redirect URI there.',

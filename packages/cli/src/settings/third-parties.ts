@@ -1,0 +1,254 @@
+/** Third parties as settings: known by name, or by all that there is to say of them. */
+import {
+  auth0,
+  github,
+  gitlab,
+  google,
+  keycloak,
+  microsoftEntra,
+  type OpenIdProvider,
+  okta,
+  type PeopleRule,
+  type PersonMembers,
+  type PlainProvider,
+  type PresetOptions,
+  slack,
+  type ThirdPartyOptions,
+} from '@portcullis/authorization-server';
+import { Fault } from '../faults.ts';
+import { advise } from './nearest.ts';
+import {
+  document,
+  listOf,
+  type MembersOf,
+  MUST,
+  mapOf,
+  object,
+  oneOf,
+  type Shape,
+  secret,
+  text,
+  textIn,
+} from './shapes.ts';
+import { inWords } from './structures.ts';
+import { seconds } from './words.ts';
+
+const address = textIn('an address');
+const scopes = listOf(textIn('a scope'));
+
+type Endpoints = PlainProvider['endpoints'];
+
+const openIdProvider: Shape<OpenIdProvider> = object<OpenIdProvider>({
+  issuer: { what: 'of a provider of OpenID Connect: its issuer identifier', shape: address, otherwise: MUST },
+});
+
+const plainProvider: Shape<PlainProvider> = object<PlainProvider>({
+  endpoints: {
+    what: 'of a provider of plain OAuth 2.0',
+    shape: object<Endpoints>({
+      authorization: { what: 'where people sign in', shape: address, otherwise: MUST },
+      token: { what: 'where codes become tokens', shape: address, otherwise: MUST },
+      userinfo: {
+        what: 'answers JSON that says who the bearer of a token is',
+        shape: address,
+        otherwise: MUST,
+      },
+      introspection: { what: 'RFC 7662', shape: address, otherwise: 'none' },
+      revocation: { what: 'RFC 7009', shape: address, otherwise: 'none' },
+    }),
+    otherwise: MUST,
+  },
+  person: {
+    what: 'where in that answer it stands who somebody is, members of members with dots',
+    shape: object<PersonMembers>({
+      subject: {
+        what: 'what never changes and is nobody else: no name, no address',
+        shape: text,
+        otherwise: MUST,
+      },
+      name: { what: 'what they are called there', shape: text, otherwise: 'nothing' },
+    }),
+    otherwise: MUST,
+  },
+  issuer: { what: 'its issuer identifier', shape: address, otherwise: 'its origin' },
+  dialect: {
+    what: 'how its answers differ from the standard',
+    shape: oneOf('standard', 'github', 'slack'),
+    otherwise: '`standard`',
+  },
+});
+
+const kind: Shape<ThirdPartyOptions['kind']> = {
+  words: 'an object: `issuer` alone for OpenID Connect, else `endpoints` and `person`',
+  members: plainProvider.members ?? [],
+  read(value, origin) {
+    const isPlain = typeof value === 'object' && value !== null && 'endpoints' in value;
+    return (isPlain ? plainProvider : openIdProvider).read(value, origin);
+  },
+};
+
+/** What is said of every third party. */
+const common: MembersOf<Omit<ThirdPartyOptions, 'kind'>> = {
+  id: {
+    what: 'what addresses here call it',
+    shape: textIn('lowercase letters, digits, hyphens'),
+    otherwise: MUST,
+  },
+  name: { what: 'what people call it', shape: text, otherwise: MUST },
+  clientId: { what: 'what this server is called there', shape: text, otherwise: MUST },
+  clientSecret: {
+    what: 'its secret there',
+    shape: { ...secret(1), words: 'a text, { "file": … } or { "variable": … }' },
+    otherwise: 'none: a public client',
+  },
+  clientAuthentication: {
+    what: 'how the secret is sent',
+    shape: oneOf('client_secret_basic', 'client_secret_post'),
+    otherwise: '`client_secret_basic`',
+  },
+  scopes: { what: 'what everybody is asked for there', shape: scopes, otherwise: MUST },
+  neededFor: {
+    what: 'for scopes of servers here, which scopes there each rests on: `{ "files:write": ["drive"] }`',
+    shape: mapOf(scopes, 'an object, a list of their scopes for each of ours'),
+    otherwise: 'none rests on any',
+  },
+  parameters: {
+    what: 'more parameters of the authorization request there',
+    shape: mapOf(text, 'an object of texts'),
+    otherwise: 'none',
+  },
+  people: {
+    what: 'who may sign in; all that is said must hold',
+    shape: object<PeopleRule>({
+      subjects: { what: 'these people there', shape: listOf(text), otherwise: 'anybody' },
+      emailDomains: {
+        what: 'addresses that it has verified, in these domains',
+        shape: listOf(text),
+        otherwise: 'any',
+      },
+      claims: {
+        what: 'claims, and the values of which each must have one: `{ "hd": ["example.org"] }`',
+        shape: mapOf(listOf(text), 'an object of lists'),
+        otherwise: 'any',
+      },
+    }),
+    otherwise: 'whoever the third party lets in',
+  },
+  status: {
+    what: 'how it is learnt that their token still stands',
+    shape: oneOf('introspection', 'userinfo', 'expiry'),
+    otherwise: 'the best way that there is',
+  },
+  noticedWithin: {
+    what: 'within so many seconds it is noticed that the third party has ended what it gave',
+    shape: seconds(1, 86_400),
+    otherwise: inWords(60),
+  },
+  revocationEnds: {
+    what: 'what revoking one token there ends: that `grant`, or `everything` of its person and this server',
+    shape: oneOf('grant', 'everything'),
+    otherwise: '`grant`',
+  },
+};
+
+const whole: Shape<ThirdPartyOptions> = object<ThirdPartyOptions>({
+  ...common,
+  kind: { what: 'how it is found and spoken to; left out with a `preset`', shape: kind, otherwise: MUST },
+});
+
+/** Third parties that are known by name, and what has to be said of each besides the client that was registered there. */
+type Known = PresetOptions & {
+  readonly preset: string;
+  readonly tenant?: string;
+  readonly domain?: string;
+  readonly server?: string;
+  readonly url?: string;
+  readonly realm?: string;
+};
+type Place = Exclude<keyof Known, keyof PresetOptions | 'preset'>;
+
+interface Preset {
+  readonly needs: readonly Place[];
+  readonly takes?: readonly Place[];
+  make(options: PresetOptions, places: Readonly<Record<Place, string>>): ThirdPartyOptions;
+}
+
+const presets: Readonly<Record<string, Preset>> = {
+  github: { needs: [], make: github },
+  google: { needs: [], make: google },
+  'microsoft-entra': { needs: ['tenant'], make: (options, { tenant }) => microsoftEntra(tenant, options) },
+  okta: {
+    needs: ['domain'],
+    takes: ['server'],
+    make: (options, { domain, server }) =>
+      server === '' ? okta(domain, options) : okta(domain, options, server),
+  },
+  auth0: { needs: ['domain'], make: (options, { domain }) => auth0(domain, options) },
+  keycloak: { needs: ['url', 'realm'], make: (options, { url, realm }) => keycloak(url, realm, options) },
+  gitlab: {
+    needs: [],
+    takes: ['url'],
+    make: (options, { url }) => (url === '' ? gitlab(options) : gitlab(options, url)),
+  },
+  slack: { needs: [], make: slack },
+};
+const presetNames = Object.keys(presets);
+
+const place = (what: string) => ({ what, shape: text, otherwise: 'what the preset needs' });
+
+const presetMembers: Pick<MembersOf<Known>, 'preset' | Place> = {
+  preset: {
+    what: `a third party that is known by name: ${presetNames.map((name) => `\`${name}\``).join(', ')}. What it knows may be said differently`,
+    shape: text,
+    otherwise: 'none',
+  },
+  tenant: place('of `microsoft-entra`: the identifier of the organization'),
+  domain: place('of `okta` and `auth0`: such as `example.okta.com`'),
+  server: place('of `okta`: a custom authorization server, such as `default`'),
+  url: place('of `keycloak` and `gitlab`: where it stands'),
+  realm: place('of `keycloak`'),
+};
+
+const byName: Shape<Known> = object<Known>({
+  ...presetMembers,
+  ...common,
+  id: { ...common.id, otherwise: 'the preset' },
+  name: { ...common.name, otherwise: 'the preset' },
+  scopes: { ...common.scopes, otherwise: 'the preset' },
+});
+
+function readByName(value: unknown, origin: Parameters<Shape<unknown>['read']>[1]): ThirdPartyOptions {
+  const { preset: name, tenant, domain, server, url, realm, ...options } = byName.read(value, origin);
+  const preset = Object.hasOwn(presets, name) ? presets[name] : undefined;
+  if (preset === undefined)
+    throw new Fault(`is none that is known: ${advise(name, presetNames)}`, ['preset']);
+  const places = { tenant, domain, server, url, realm };
+  for (const [member, said] of Object.entries(places) as [Place, string | undefined][]) {
+    if (said === undefined && preset.needs.includes(member)) throw new Fault('must be said', [member]);
+    if (said !== undefined && ![...preset.needs, ...(preset.takes ?? [])].includes(member)) {
+      throw new Fault(`says nothing of ${name}: leave it out`, [member]);
+    }
+  }
+  const said = (text: string | undefined) => text ?? '';
+  return preset.make(options, {
+    tenant: said(tenant),
+    domain: said(domain),
+    server: said(server),
+    url: said(url),
+    realm: said(realm),
+  });
+}
+
+export const thirdParty: Shape<ThirdPartyOptions> = {
+  ...whole,
+  members: [
+    ...(byName.members ?? []).filter(({ name }) => Object.hasOwn(presetMembers, name)),
+    ...(whole.members ?? []),
+  ],
+  read(value, origin) {
+    return 'preset' in document.read(value, origin) ? readByName(value, origin) : whole.read(value, origin);
+  },
+};
+
+/** As it stands in a file. */
+export type ThirdPartySetting = ThirdPartyOptions | Known;
