@@ -4,7 +4,7 @@ export type { CertificateOptions } from './certificates.ts';
 export type { GuardOptions, GuardSettings, ResourceOptions } from './configuration.ts';
 export { ConfigurationError } from './configuration-error.ts';
 export type { DpopOptions } from './dpop/options.ts';
-export { createReplayMemory, type ReplayStore } from './dpop/replays.ts';
+export { createReplayMemory, type ReplayMemoryLimits, type ReplayStore } from './dpop/replays.ts';
 export type { GuardEvent, GuardEventSink } from './events.ts';
 export { type Admission, createGuard, type Facts, type Guard } from './guard.ts';
 export {

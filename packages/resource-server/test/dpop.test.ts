@@ -351,14 +351,35 @@ describe('where bound tokens are taken', () => {
 describe('a memory of proofs', () => {
   it('forgets what is over, and turns away what it has no room for', async () => {
     let time = 0;
-    const memory = createReplayMemory(() => time, 2);
-    expect(await memory.remember('a', 10)).toBe(true);
-    expect(await memory.remember('b', 20)).toBe(true);
-    expect(await memory.remember('a', 10)).toBe(false);
-    expect(() => memory.remember('c', 10)).toThrow(expect.objectContaining({ status: 503 }));
+    const memory = createReplayMemory(() => time, { most: 2, mostEach: 2 });
+    expect(await memory.remember('a', 10, 'key')).toBe(true);
+    expect(await memory.remember('b', 20, 'other')).toBe(true);
+    expect(await memory.remember('a', 10, 'key')).toBe(false);
+    expect(() => memory.remember('c', 10, 'key')).toThrow(expect.objectContaining({ status: 503 }));
     time = 10;
-    expect(await memory.remember('c', 30)).toBe(true);
-    expect(await memory.remember('b', 20)).toBe(false);
+    expect(await memory.remember('c', 30, 'key')).toBe(true);
+    expect(await memory.remember('b', 20, 'other')).toBe(false);
+  });
+
+  it('is not filled by one client alone', async () => {
+    let time = 0;
+    const memory = createReplayMemory(() => time, { most: 100 });
+    for (let index = 0; index < 10; index += 1) await memory.remember(`proof-${index}`, 300, 'flood');
+    const full = expect.objectContaining({ status: 429, retryAfter: 60 });
+    expect(() => memory.remember('one more', 300, 'flood')).toThrow(full);
+    expect(await memory.remember('proof-0', 300, 'flood')).toBe(false);
+    expect(await memory.remember('mine', 300, 'another')).toBe(true);
+    time = 300;
+    expect(await memory.remember('one more', 600, 'flood')).toBe(true);
+  });
+
+  it('takes no long time to turn away when it is full', async () => {
+    const memory = createReplayMemory(() => 0, { most: 200_000, mostEach: 200_000 });
+    for (let index = 0; index < 200_000; index += 1) await memory.remember(String(index), 300, 'key');
+    const started = performance.now();
+    for (let index = 0; index < 1000; index += 1)
+      expect(() => memory.remember(`more-${index}`, 300, 'other')).toThrow();
+    expect(performance.now() - started).toBeLessThan(1000);
   });
 });
 

@@ -83,16 +83,18 @@ describe.each([
 ])('proofs %s', (_name, open) => {
   it('[X-DPOP-10] are remembered once, whoever asks first', async () => {
     const [one, other] = (await open()).stores;
-    expect(await one.remember('a', NOW + 300)).toBe(true);
-    expect(await other.remember('a', NOW + 300)).toBe(false);
-    expect(await other.remember('b', NOW + 300)).toBe(true);
-    expect(await one.remember('b', NOW + 300.5)).toBe(false);
+    expect(await one.remember('a', NOW + 300, 'key')).toBe(true);
+    expect(await other.remember('a', NOW + 300, 'key')).toBe(false);
+    expect(await other.remember('b', NOW + 300, 'key')).toBe(true);
+    expect(await one.remember('b', NOW + 300.5, 'key')).toBe(false);
   });
 
   it('[X-DPOP-10] are remembered for one alone of many who ask at once', async () => {
     const [one, other] = (await open()).stores;
     const answers = await Promise.all(
-      Array.from({ length: 50 }, async (_, index) => (index % 2 ? one : other).remember('raced', NOW + 300)),
+      Array.from({ length: 50 }, async (_, index) =>
+        (index % 2 ? one : other).remember('raced', NOW + 300, 'key'),
+      ),
     );
     expect(answers.filter(Boolean).length).toBe(1);
   });
@@ -100,11 +102,11 @@ describe.each([
   it('are forgotten when nobody could use them any more, and not before', async () => {
     const { stores, count } = await open();
     const [store] = stores;
-    await store.remember('short', NOW + 10);
-    await store.remember('long', NOW + 1000);
+    await store.remember('short', NOW + 10, 'key');
+    await store.remember('long', NOW + 1000, 'key');
     now = NOW + 100;
-    expect(await store.remember('another', NOW + 400)).toBe(true);
-    expect(await store.remember('long', NOW + 1000)).toBe(false);
+    expect(await store.remember('another', NOW + 400, 'key')).toBe(true);
+    expect(await store.remember('long', NOW + 1000, 'key')).toBe(false);
     expect([2, null]).toContain(await count());
     now = NOW;
   });
@@ -116,7 +118,7 @@ it('a table of proofs has a name that needs no quotes', () => {
     expect(() => sqliteReplays(database, { table })).toThrow(TypeError);
     expect(() => postgresReplays({ query: async () => ({ rowCount: 0 }) }, { table })).toThrow(TypeError);
   }
-  sqliteReplays(database, { table: 'mine' }).remember('a', NOW);
+  sqliteReplays(database, { table: 'mine' }).remember('a', NOW, 'key');
   expect(database.prepare('SELECT proof FROM mine').all()).toEqual([{ proof: 'a' }]);
   database.close();
 });
@@ -131,9 +133,9 @@ it('a table of proofs that cannot be made is tried again the next time', async (
       return { rowCount: 1 };
     },
   });
-  await expect(store.remember('a', NOW)).rejects.toThrow('down');
+  await expect(store.remember('a', NOW, 'key')).rejects.toThrow('down');
   isDown = false;
-  expect(await store.remember('a', NOW)).toBe(true);
+  expect(await store.remember('a', NOW, 'key')).toBe(true);
   expect(asked.length).toBe(2);
 });
 

@@ -62,12 +62,13 @@ export function createProofCheck(
     // Last, so that only a proof that is good in all else takes room.
     const seen = await digest(`${request.thumbprint} ${jti}`);
     // Point of no return: the proof is used up.
-    if (!(await remember(seen, iat + window + 1))) throw invalid('the proof was used before');
+    if (!(await remember(seen, iat + window + 1, request.thumbprint)))
+      throw invalid('the proof was used before');
   };
 
-  async function remember(proof: string, until: number): Promise<boolean> {
+  async function remember(proof: string, until: number, key: string): Promise<boolean> {
     try {
-      return await replays.remember(proof, until);
+      return await replays.remember(proof, until, key);
     } catch (error) {
       if (error instanceof OAuthError) throw error;
       throw unavailable('the store of proofs failed', 5, error);
