@@ -19,6 +19,8 @@ export interface Gallery {
   readonly board: string;
   /** A link for somebody who has an account and has not used it yet. */
   readonly invitation: string;
+  /** Makes an account and the link for its owner. */
+  invite(email: string): Promise<string>;
   /** The code that an app with this secret shows now. */
   codeOf(secret: string): string;
   /** The address at which an app would open the browser. */
@@ -95,6 +97,7 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
     board,
     setupLink: await server.setupLink(),
     invitation: withAccount ? await linkFor(server, 'linus@example.com') : '',
+    invite: (email) => linkFor(server, email),
     codeOf,
     stranger: await register(issuer, 'Notes CLI', CALLBACK),
     talker: await register(issuer, 'The most helpful and trustworthy assistant '.repeat(7), CALLBACK),

@@ -1,0 +1,177 @@
+/** Everything that people do on the pages, done by the keyboard alone: no mouse, and no script of ours but for passkeys. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { type Gallery, openGallery, PASSWORD } from '../../scripts/photographs/gallery.ts';
+import { launchChromium } from '../support/browser.ts';
+import { type Callback, openCallback } from '../support/callback.ts';
+
+let browser: Browser;
+let gallery: Gallery;
+let callback: Callback;
+
+beforeAll(async () => {
+  [browser, gallery, callback] = await Promise.all([launchChromium(), openGallery('full'), openCallback()]);
+});
+
+afterAll(async () => {
+  await browser.close();
+  callback.close();
+  await gallery.close();
+});
+
+/** What has the focus: its name in forms, or what is read of it. */
+const FOCUS = `(() => {
+  const { name, value, textContent, type } = document.activeElement;
+  return type === 'checkbox' ? value : name && type !== 'submit' ? name : textContent.trim();
+})()`;
+
+/** Goes on by Tab until something has the focus. */
+async function tabTo(page: Page, what: string): Promise<void> {
+  const met: unknown[] = [];
+  for (let n = 0; n < 40; n += 1) {
+    const focused = await page.evaluate(FOCUS);
+    if (focused === what) return;
+    met.push(focused);
+    await page.keyboard.press('Tab');
+  }
+  throw new Error(`${what} was not met among: ${met.join(' | ')}`);
+}
+
+async function press(page: Page, what: string): Promise<void> {
+  await tabTo(page, what);
+  await page.keyboard.press('Enter');
+}
+
+async function type(page: Page, field: string, text: string): Promise<void> {
+  await tabTo(page, field);
+  await page.keyboard.type(text);
+}
+
+/** Waits for a page, and for the focus that it begins with, if it has one. */
+async function on(page: Page, heading: string): Promise<void> {
+  await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor();
+  if ((await page.locator('[autofocus]').count()) > 0) await page.locator('[autofocus]:focus').waitFor();
+}
+
+async function enter(javaScriptEnabled = false): Promise<Page> {
+  const context = await browser.newContext({ javaScriptEnabled, locale: 'en-GB' });
+  onTestFinished(() => context.close());
+  return context.newPage();
+}
+
+/** Makes an account of their own for a test, by the keyboard too. */
+async function join(page: Page, email: string): Promise<void> {
+  await page.goto(await gallery.invite(email));
+  await on(page, 'Choose how to sign in');
+  await type(page, 'password', PASSWORD);
+  await type(page, 'password_again', PASSWORD);
+  await press(page, 'Create account');
+  await on(page, 'Your account is ready');
+}
+
+describe('by the keyboard alone', { timeout: 60_000 }, () => {
+  it('somebody joins, chooses what an app may do, looks at it, ends it, and leaves', async () => {
+    const page = await enter();
+    await join(page, 'keys@example.com');
+    const redirect_uri = callback.url;
+    await page.goto(gallery.url({ client_id: 'desk', redirect_uri, scope: 'read write share' }));
+    await on(page, 'Writing Desk wants to use Notes');
+    await tabTo(page, 'share');
+    await page.keyboard.press('Space');
+    await press(page, 'Allow access');
+    await page.waitForURL(`${redirect_uri}?**`);
+    await gallery.redeem(new URL(page.url()), 'desk');
+
+    await page.goto(`${gallery.issuer}/connections`);
+    await on(page, 'What has access');
+    expect(await page.locator('.powers li').allTextContents()).toEqual([
+      'Read your notes',
+      'Add and change your notes',
+    ]);
+    await press(page, 'End access');
+    await on(page, 'End access of Writing Desk?');
+    await press(page, 'Cancel');
+    await on(page, 'What has access');
+    await press(page, 'End access');
+    await on(page, 'End access of Writing Desk?');
+    await press(page, 'End access');
+    await page.getByText('Access has ended.').waitFor();
+    await press(page, 'Account');
+    await on(page, 'Your account');
+    await press(page, 'Sign out');
+    await on(page, 'You are signed out');
+  });
+
+  it('somebody chooses a workspace, and declines', async () => {
+    const page = await enter();
+    await join(page, 'board@example.com');
+    await page.goto(gallery.url({ client_id: 'desk', redirect_uri: callback.url, resource: gallery.board }));
+    await on(page, 'Writing Desk wants to use Board');
+    await tabTo(page, 'workspace');
+    await page.keyboard.type('Arch');
+    expect(await page.locator('[name=workspace]').inputValue()).toBe('w2');
+    await press(page, 'Cancel');
+    await page.waitForURL(`${callback.url}?error=access_denied**`);
+  });
+
+  it('somebody changes the password, switches codes on, renews them, and signs in with one', async () => {
+    const page = await enter();
+    await join(page, 'change@example.com');
+    await page.goto(`${gallery.issuer}/account`);
+    await press(page, 'Change');
+    await on(page, 'Change password');
+    await type(page, 'current', PASSWORD);
+    await type(page, 'password', `${PASSWORD} and more`);
+    await type(page, 'password_again', `${PASSWORD} and more`);
+    await tabTo(page, 'end');
+    await page.keyboard.press('Space');
+    await press(page, 'Change');
+    await page.getByText('The password was changed.').waitFor();
+
+    await press(page, 'Set up codes');
+    await on(page, 'Codes from an app');
+    const secret = ((await page.locator('p code').textContent()) ?? '').replaceAll(' ', '');
+    await type(page, 'code', gallery.codeOf(secret));
+    await press(page, 'Switch on');
+    await on(page, 'Keep these codes');
+    const first = (await page.locator('.codes code').first().textContent()) ?? '';
+    await press(page, 'I have kept them');
+    await on(page, 'Your account');
+    await press(page, 'New recovery codes');
+    await on(page, 'New recovery codes');
+    await type(page, 'code', first);
+    await press(page, 'Show codes');
+    await on(page, 'Keep these codes');
+    const fresh = (await page.locator('.codes code').first().textContent()) ?? '';
+    await press(page, 'I have kept them');
+    await on(page, 'Your account');
+    await press(page, 'Sign out');
+    await on(page, 'You are signed out');
+
+    await page.goto(`${gallery.issuer}/login?to=account`);
+    await on(page, 'Sign in');
+    await type(page, 'email', 'change@example.com');
+    await type(page, 'password', `${PASSWORD} and more`);
+    await page.keyboard.press('Enter');
+    await on(page, 'Enter your code');
+    await type(page, 'code', fresh);
+    await page.keyboard.press('Enter');
+    await on(page, 'Your account');
+    await press(page, 'Switch off');
+    await page.getByText('No code is asked for any more.').waitFor();
+  });
+
+  it('somebody reads the page in another language, and what is wrong with what they typed', async () => {
+    const page = await enter();
+    await page.goto(gallery.url({ client_id: 'desk' }));
+    await on(page, 'Sign in');
+    await type(page, 'email', 'nobody@example.com');
+    await type(page, 'password', 'not a password');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').waitFor();
+    await page.locator('#password:focus').waitFor();
+    expect(await page.locator('#password').getAttribute('aria-describedby')).toBe('password-wrong');
+    await press(page, 'Deutsch');
+    await on(page, 'Anmelden');
+  });
+});
