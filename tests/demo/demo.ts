@@ -18,6 +18,7 @@ import {
   refuseWithoutPermission,
 } from './refusals.ts';
 import { robot, setStage } from './stage.ts';
+import { thirdParty } from './third-party.ts';
 import { createTranscript } from './transcript.ts';
 
 let told = '';
@@ -45,6 +46,8 @@ try {
   const first = await profileB(scene);
   chapter('An application acts for itself: client credentials');
   await clientCredentials(scene);
+  chapter('A third party: people sign in with an account there, and the server reads there for them');
+  await thirdParty(scene);
   chapter('Refresh and rotation');
   const newest = await refresh(scene, first);
   chapter('Refusals, 403: not allowed to do that');
@@ -72,9 +75,8 @@ function secretsIn(text: string): readonly string[] {
   const secrets = sent
     .map(([, member, parameter]) => member ?? parameter ?? '')
     .filter((text) => text.length > 20);
-  return [...new Set([...secrets, owner.password, robot.client_secret])].filter((secret) =>
-    plain.includes(secret),
-  );
+  const others = [owner.password, robot.client_secret, ...stage.thirdParty.given];
+  return [...new Set([...secrets, ...others])].filter((secret) => plain.includes(secret));
 }
 
 chapter('Expected and seen');

@@ -1,8 +1,12 @@
-/** What the demonstration is played on: four servers, each with fresh data on a free port, and who acts there. */
+/** What the demonstration is played on: five servers, each with fresh data on a free port, and who acts there. */
+
+import { fileURLToPath } from 'node:url';
 import { type Client, type ClientOptions, createClient, createMemoryStore } from '@portcullis/client';
 import { createLoopbackReceiver } from '@portcullis/client/node';
 import { createPerson } from '../support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import { type GithubThirdParty, startGithub } from '../support/third-parties/github.ts';
+import { likeGithub } from '../support/third-parties/settings.ts';
 import type { Exchange, Fetch, Transcript } from './transcript.ts';
 
 /** A client of the configuration file: an application without a person. */
@@ -23,24 +27,36 @@ export interface Stage {
   readonly profileB: Portcullis;
   /** Profile B, with access tokens that live for one second. */
   readonly shortLived: Portcullis;
+  /** Profile A, by accounts of a third party like GitHub: it protects a server that reads repositories there. */
+  readonly delegating: Portcullis;
+  readonly thirdParty: GithubThirdParty;
   close(): Promise<void>;
 }
 
 export async function setStage(): Promise<Stage> {
-  const [withMetadata, withoutMetadata, profileB, shortLived] = await Promise.all([
+  const thirdParty = await startGithub();
+  process.env['GITHUB_API'] = thirdParty.api;
+  const [withMetadata, withoutMetadata, profileB, shortLived, delegating] = await Promise.all([
     startPortcullis({ profiles: ['2025-03-26'] }),
     startPortcullis({ profiles: ['2025-03-26'], metadata: false }),
     startPortcullis({ profiles: ['2025-06-18'], clients: [robot], lifetimes: { refreshGrace: 1 } }),
     startPortcullis({ profiles: ['2025-06-18'], clients: [robot], lifetimes: { accessToken: 1 } }),
+    startPortcullis(
+      { profiles: ['2025-03-26'], thirdParties: [likeGithub(thirdParty)], localAccounts: false },
+      fileURLToPath(new URL('../../examples/repositories/app.ts', import.meta.url)),
+    ),
   ]);
-  const servers = [withMetadata, withoutMetadata, profileB, shortLived];
+  thirdParty.admitRedirect(`${delegating.url}/callback/github`);
+  const servers = [withMetadata, withoutMetadata, profileB, shortLived, delegating];
   return {
     withMetadata,
     withoutMetadata,
     profileB,
     shortLived,
+    delegating,
+    thirdParty,
     async close() {
-      await Promise.all(servers.map((server) => server.stop()));
+      await Promise.all([...servers.map((server) => server.stop()), thirdParty.close()]);
     },
   };
 }

@@ -7,46 +7,8 @@ import { type Portcullis, startPortcullis } from '../support/portcullis.ts';
 import { type GithubThirdParty, startGithub } from '../support/third-parties/github.ts';
 import { type MisbehavingThirdParty, startMisbehaving } from '../support/third-parties/misbehaving.ts';
 import { type OidcThirdParty, startOidc } from '../support/third-parties/oidc.ts';
+import { likeGithub, likeOidc } from '../support/third-parties/settings.ts';
 import type { ThirdParty } from '../support/third-parties/third-party.ts';
-
-type ThirdPartySetting = NonNullable<FileConfiguration['thirdParties']>[number];
-
-/** How the third party like GitHub stands in a configuration file. */
-export function likeGithub(party: GithubThirdParty): ThirdPartySetting {
-  return {
-    id: 'github',
-    name: 'GitHub',
-    kind: {
-      endpoints: {
-        authorization: party.authorizationEndpoint,
-        token: party.tokenEndpoint,
-        userinfo: `${party.api}/user`,
-        revocation: `${party.api}/applications`,
-      },
-      person: { subject: 'id', name: 'login' },
-      dialect: 'github',
-    },
-    clientId: party.client.id,
-    clientSecret: party.client.secret,
-    scopes: ['read:user'],
-    neededFor: { 'repositories:read': ['repo'] },
-    noticedWithin: 1,
-  };
-}
-
-/** How an OpenID Connect third party stands in a configuration file. */
-function likeOidc(party: ThirdParty): ThirdPartySetting {
-  return {
-    id: 'company',
-    name: 'Company',
-    kind: { issuer: party.origin },
-    clientId: party.client.id,
-    clientSecret: party.client.secret,
-    scopes: ['openid', 'offline_access', 'email', 'files:read'],
-    parameters: { prompt: 'consent' },
-    noticedWithin: 1,
-  };
-}
 
 export interface Stage<Party extends ThirdParty> {
   readonly portcullis: Portcullis;

@@ -1,0 +1,148 @@
+/** The chapter of the demonstration in which the server delegates: the seven steps, seen by the client, the browser and the third party. */
+import { createPerson, type Elsewhere } from '../support/person.ts';
+import { owner } from '../support/portcullis.ts';
+import type { Scene } from './chapters.ts';
+import { callTool, claimsOf, createProgram, findExchange, formOf, type TokenAnswer } from './stage.ts';
+import type { Exchange } from './transcript.ts';
+
+const chapter = 'third party';
+
+/** Somebody with an account at the third party, and none here. */
+const password = 'known at the third party alone';
+
+export async function thirdParty(scene: Scene): Promise<void> {
+  const { stage, transcript, checks, tell } = scene;
+  const { delegating, thirdParty: party } = stage;
+  const start = transcript.exchanges.length;
+  const browser = transcript.as('browser');
+  const there: Elsewhere = { id: 'github', origin: party.origin, login: 'ada', password };
+  const person = createPerson(owner, browser, there);
+  const program = createProgram(delegating, transcript, tell, {
+    browser: { open: async (url) => void person.authorize(url).then(browser) },
+  });
+  const answer = await callTool(program.fetch, delegating, 'list_repositories');
+  await transcript.settled();
+  const said = transcript.exchanges.slice(start);
+  const tokens = tokensOf(said);
+
+  const asked = checkDeparture(scene, said);
+  checkReturn(scene, said);
+  const claims = claimsOf(tokens.access_token);
+  checks.expect(chapter, '6: a token of our own', false, party.given.includes(tokens.access_token));
+  checks.expect(chapter, '6: bound to what was given there', true, typeof claims['grant_id'] === 'string');
+  checkCompletion(scene, said, asked);
+  checks.expect(
+    chapter,
+    '7: the client exchanges our code',
+    200,
+    findExchange(said, 'POST', '/token')?.status,
+  );
+  checks.expect(chapter, 'the request again, with our token', 200, answer.status);
+  const heard = party.received();
+  checks.expect(
+    chapter,
+    'the server acts there with their token',
+    true,
+    heard.includes(party.given[0] ?? ''),
+  );
+  checks.expect(chapter, 'our token goes there', false, heard.includes(tokens.access_token));
+  await checkEnd(scene, tokens);
+}
+
+function tokensOf(said: readonly Exchange[]): TokenAnswer {
+  return JSON.parse(findExchange(said, 'POST', '/token')?.got ?? '{}');
+}
+
+/** Steps 1 and 2: the usual request of the client, our consent, and then the request of the server as a client there. */
+function checkDeparture({ checks, stage }: Scene, said: readonly Exchange[]): URLSearchParams | undefined {
+  const { delegating, thirdParty: party } = stage;
+  const asked = findExchange(said, 'GET', '/authorize')?.url.searchParams;
+  checks.expect(chapter, '1: the client starts the normal flow', 'code', asked?.get('response_type'));
+  const consent = said.find(({ got }) => got.includes('name="decision"'));
+  const left = findExchange(said, 'GET', '/login/oauth/authorize');
+  const consentFirst =
+    consent !== undefined && left !== undefined && said.indexOf(consent) < said.indexOf(left);
+  checks.expect(chapter, '2: our consent comes before', true, consentFirst);
+  const sent = left?.url.searchParams;
+  checks.expect(chapter, '2: as a client of the third party', party.client.id, sent?.get('client_id'));
+  checks.expect(
+    chapter,
+    '2: back to our own callback',
+    `${delegating.url}/callback/github`,
+    sent?.get('redirect_uri'),
+  );
+  checks.expect(chapter, '2: with a state of its own', false, sent?.get('state') === asked?.get('state'));
+  checks.expect(chapter, '2: with PKCE', 'S256', sent?.get('code_challenge_method'));
+  return asked;
+}
+
+/** Steps 3 to 5: the person signs in there, and a code comes to us that is redeemed behind the browser. */
+function checkReturn({ checks, stage: { thirdParty: party } }: Scene, said: readonly Exchange[]): void {
+  const typed = said.filter(({ sent }) => new URLSearchParams(sent).get('password') === password);
+  checks.expect(
+    chapter,
+    '3: the password is typed there alone',
+    [party.origin],
+    typed.map(({ url }) => url.origin),
+  );
+  const back = findExchange(said, 'GET', '/callback/github');
+  checks.expect(chapter, '4: the third party sends a code to us', true, back?.url.searchParams.has('code'));
+  const redeemed = party.count('POST /login/oauth/access_token');
+  checks.expect(chapter, '5: the server redeems it, behind the browser', 1, redeemed);
+  checks.expect(chapter, '5: nobody else saw a token of theirs', [], seenTokens(said, party.given));
+}
+
+/** Step 7: the original flow ends as it would have ended without a third party. */
+function checkCompletion(
+  { checks, stage: { delegating } }: Scene,
+  said: readonly Exchange[],
+  asked: URLSearchParams | undefined,
+): void {
+  const back = findExchange(said, 'GET', '/callback/github');
+  const returned = findExchange(said, 'GET', '/callback')?.url.searchParams;
+  checks.expect(
+    chapter,
+    '7: the state of the client comes back',
+    asked?.get('state'),
+    returned?.get('state'),
+  );
+  const isOurs = returned?.get('code') !== back?.url.searchParams.get('code');
+  checks.expect(chapter, '7: with a code of ours', true, isOurs);
+  const redemption = formOf(findExchange(said, 'POST', '/token'));
+  checks.expect(
+    chapter,
+    '7: which the client redeems here',
+    delegating.url,
+    originOf(said, redemption.get('code')),
+  );
+}
+
+function originOf(said: readonly Exchange[], code: string | null): string | undefined {
+  return said.find(({ sent }) => code !== null && new URLSearchParams(sent).get('code') === code)?.url.origin;
+}
+
+function seenTokens(said: readonly Exchange[], tokens: readonly string[]): readonly string[] {
+  const all = said.map(({ url, sent, got, headers }) =>
+    [url.href, sent, got, ...headers.values()].join('\n'),
+  );
+  return tokens.filter((token) => all.some((text) => text.includes(token)));
+}
+
+/** The third party ends what it gave: within the bound ours is worth nothing either. */
+async function checkEnd({ checks, stage, transcript, tell }: Scene, tokens: TokenAnswer): Promise<void> {
+  stage.thirdParty.revokeAll();
+  tell(
+    '     (the person ends it at the third party; two seconds pass, one more than the bound of this server)\n',
+  );
+  await new Promise((resolve) => setTimeout(resolve, 2000));
+  const late = await callTool(
+    transcript.as('client'),
+    stage.delegating,
+    'list_repositories',
+    {},
+    {
+      authorization: `Bearer ${tokens.access_token}`,
+    },
+  );
+  checks.expect(chapter, 'after the third party has ended it', 401, late.status);
+}
