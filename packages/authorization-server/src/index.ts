@@ -170,7 +170,8 @@ export async function createAuthorizationServer(
   const router = createRouter([...routes, ...createMetadata(configuration, routes)], events);
   return {
     async handle(request, peer = {}) {
-      await keys.refresh();
+      const looking = keys.refresh();
+      if (looking !== null) await looking;
       return harden(await inMomentOf(peer, () => router.handle(request, peer)), isHttps);
     },
     owns: router.owns,

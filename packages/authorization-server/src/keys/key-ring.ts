@@ -11,9 +11,10 @@ export interface KeyRing {
   now(): Schedule<SigningKey>;
   /**
    * Looks into the store if that was not done for half a minute: learns of keys that others made, makes the next one when it
-   * is time, and removes those that nobody needs. Never rejects: what is known goes on while the store is away.
+   * is time, and removes those that nobody needs. Never rejects: what is known goes on while the store is away. `null`: there is
+   * no need to look, as for nearly all requests.
    */
-  refresh(): Promise<void>;
+  refresh(): Promise<void> | null;
 }
 
 /**
@@ -108,13 +109,13 @@ export async function loadKeyRing(configuration: Configuration): Promise<KeyRing
       if (clock() >= schedule.changesAt) schedule = scheduleNow();
       return schedule;
     },
-    async refresh() {
-      if (Math.abs(clock() - lookedAt) < KEYS_NOTICED_WITHIN) return;
+    refresh() {
+      if (Math.abs(clock() - lookedAt) < KEYS_NOTICED_WITHIN) return null;
       underWay ??= look().finally(() => {
         underWay = null;
         lookedAt = clock();
       });
-      await underWay;
+      return underWay;
     },
   };
 }
