@@ -85,34 +85,32 @@ function seed(file: string, size: number, clientId: string, resource: string): r
   const database = new DatabaseSync(file);
   database.exec('PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF');
   const now = Math.floor(Date.now() / 1000);
+  const began = Date.now() - 2_592_000_000;
   const accounts = Array.from({ length: size / GRANTS_EACH }, newAccountId).sort();
-  // In the order of their keys, so that a million of them takes seconds.
-  const grants = Array.from({ length: size }, () => `grant_${randomBytes(16).toString('base64url')}`).sort();
-  const tokens = grants
-    .map((grant) => {
-      const token = randomBytes(32).toString('base64url');
-      return { token, grant, hash: hash('sha256', token, 'base64url') };
-    })
-    .sort((a, b) => (a.hash < b.hash ? -1 : 1));
+  // In the order of their keys, as they arrive over months.
+  const grants = Array.from({ length: size }, (_, index) => {
+    const name = `${(began + index).toString(36).padStart(9, '0')}${randomBytes(12).toString('base64url')}`;
+    // The live token of a family is known by its hash.
+    const token = `${name}~0~${randomBytes(32).toString('base64url')}`;
+    return { id: `grant_${name}`, token, hash: hash('sha256', token, 'base64url') };
+  });
   const insertGrant =
-    database.prepare(`INSERT INTO grants (id, client_id, account_id, scopes, resources, created_at, expires_at,
-    last_used_at, last_used_from) VALUES (?, ?, ?, '["notes:read","notes:write"]', ?, ?, ?, ?, '127.0.0.1')`);
-  const insertToken = database.prepare(
-    'INSERT INTO refresh_tokens (hash, grant_id, issued_at, expires_at) VALUES (?, ?, ?, ?)',
-  );
+    database.prepare(`INSERT INTO grants (id, client_id, account_id, scopes, resources, created_at, expires_at, last_used_at,
+      last_used_from, token_hash, token_number, token_seed, token_issued_at, token_expires_at, token_rotations)
+    VALUES (?, ?, ?, '["notes:read","notes:write"]', ?, ?, ?, ?, '127.0.0.1', ?, 0, ?, ?, ?, '')`);
   const insertAccount = database.prepare(forSqlite(INSERT_ACCOUNT));
   database.exec('BEGIN');
   for (const id of accounts) insertAccount.run(...accountRow(id));
-  for (const [index, id] of grants.entries()) {
+  for (const [index, grant] of grants.entries()) {
     const account = accounts[index % accounts.length] ?? '';
-    insertGrant.run(id, clientId, account, JSON.stringify([resource]), now, now + 31_536_000, now);
+    const times = [now, now + 31_536_000, now];
+    const token = [grant.hash, randomBytes(32).toString('base64url'), now, now + 2_592_000];
+    insertGrant.run(grant.id, clientId, account, JSON.stringify([resource]), ...times, ...token);
   }
-  for (const { hash: tokenHash, grant } of tokens) insertToken.run(tokenHash, grant, now, now + 2_592_000);
   database.exec('COMMIT; PRAGMA wal_checkpoint(TRUNCATE)');
   database.close();
   const step = Math.max(1, Math.floor(size / ACTIVE));
-  return tokens
-    .filter((_, index) => index % step === 0)
-    .map(({ token }) => token)
-    .sort();
+  const active = grants.filter((_, index) => index % step === 0).map(({ token }) => token);
+  // In the order of chance.
+  return active.sort((one, other) => (one.slice(-43) < other.slice(-43) ? -1 : 1));
 }
