@@ -119,6 +119,31 @@ describe('the way to a third party and back', () => {
     expect((await t.store.findPersonOf(String(claimsOf(body['access_token'])['sub'])))?.subject).toBe('bob');
   });
 
+  it('uses what one person brought for nobody else who is signed in by then', async () => {
+    const workspaces = async () => [
+      { id: 'red', name: 'Red' },
+      { id: 'blue', name: 'Blue' },
+    ];
+    const { files, t } = await setFilesScene({ workspaces });
+    const asked = await signInThere(t.visitor);
+    expect(asked.path).toMatch(/^\/consent/);
+    // Bob signs in in the same browser, in another tab.
+    signOutThere(t.visitor);
+    t.visitor.cookies.delete('__Host-portcullis-session');
+    const page = await t.visitor.open('/login?to=connections');
+    const { left } = await t.visitor.submit(page, {}, '/login/files');
+    await comeBack(t.visitor, await stayAt(t.visitor, left, { login: 'bob' }));
+    const now = await t.visitor.open(asked.path);
+    expect(textOf(now)).toContain('bob (Files)');
+    const next = await t.visitor.submit(now, { decision: 'allow', workspace: 'blue' });
+    expect(next.left?.origin).toBe(files.origin);
+    const end = await comeBack(t.visitor, await stayAt(t.visitor, next.left, { login: 'bob' }));
+    const { body } = await redeemAt(t, end);
+    const claims = claimsOf(body['access_token']);
+    const bond = await t.store.findBond(String(claims['grant_id']));
+    expect([bond?.subject, bond?.accountId]).toEqual(['bob', claims['sub']]);
+  });
+
   it('lets the person choose a workspace once it is known who they are', async () => {
     const { t } = await setFilesScene({
       workspaces: async () => [
@@ -148,6 +173,29 @@ describe('the way to a third party and back', () => {
       .toBe(false);
   });
 
+  it('leaves it to the third party how its people sign in: no password, passkey or code of this server', async () => {
+    const { t } = await setFilesScene({ localAccounts: true });
+    const page = await t.visitor.open('/login?to=account');
+    const { left } = await t.visitor.submit(page, {}, '/login/files');
+    const account = await comeBack(t.visitor, await stayAt(t.visitor, left));
+    expect([account.path, textOf(account)]).toEqual([
+      '/account',
+      expect.not.stringMatching(/Password|Passkeys|Codes from an app/),
+    ]);
+    for (const path of [
+      '/account/password',
+      '/account/passkeys/add',
+      '/account/codes',
+      '/account/codes/recovery',
+    ]) {
+      expect([path, (await t.visitor.open(path)).path]).toEqual([path, '/account']);
+    }
+    const ours = t.stranger();
+    await ours.submit(await ours.open('/login?to=account'), { email: EMAIL, password: PASSWORD });
+    expect(textOf(await ours.open('/account'))).toMatch(/Password.*Passkeys.*Codes from an app/);
+    expect((await ours.open('/account/password')).path).toBe('/account/password');
+  });
+
   it('offers third parties beside accounts of this server, and each way ends where it should', async () => {
     const { t } = await setFilesScene({ localAccounts: true });
     const page = await t.visitor.open(requestOf());
@@ -175,7 +223,7 @@ describe('the way to a third party and back', () => {
     expect(await t.server.setupLink()).toBeNull();
   });
 
-  it('[GW-3P-15] finds its way after a restart in the middle', async () => {
+  it('[GW-3P-15 GW-CONS-42] finds its way, and what was allowed, after a restart in the middle', async () => {
     const { files, t } = await setFilesScene();
     const { left } = await leaveFor(t.visitor);
     const back = await stayAt(t.visitor, left);
@@ -199,7 +247,7 @@ describe('the way to a third party and back', () => {
 });
 
 describe('T076 consent before anything is forwarded', () => {
-  it('[GW-CONSENT-1 GW-CONS-41 GW-STATE-41] shows our consent for each registered client, and sends nobody and no cookie on before', async () => {
+  it('[GW-CONSENT-1 GW-CONS-41 GW-CONS-48 GW-STATE-41] shows our consent for each registered client, and sends nobody and no cookie on before', async () => {
     const { files, t } = await setFilesScene();
     await signInThere(t.visitor);
     const client = await t.registerClient({

@@ -71,13 +71,7 @@ function createDepartureStore(database: Database): DepartureStore {
     async directTransaction(id, thirdParty) {
       await database.change(sql`UPDATE transactions SET third_party = ${thirdParty} WHERE id = ${id}`);
     },
-    async saveDeparture(departure) {
-      await database.change(sql`INSERT INTO departures (state_hash, browser_hash, third_party, transaction_id, page,
-          account_id, approved, workspace, sealed_secrets, expires_at)
-        VALUES (${departure.stateHash}, ${departure.browserHash}, ${departure.thirdParty}, ${departure.transactionId},
-          ${departure.page}, ${departure.accountId}, ${JSON.stringify(departure.approved)}, ${departure.workspace},
-          ${departure.sealedSecrets}, ${departure.expiresAt})`);
-    },
+    saveDeparture: (departure) => database.fact({ steps: () => depart(departure), postgres: { lock: null } }),
     async findDeparture(stateHash, now) {
       const [row] = await database.read<DepartureRow>(
         sql`SELECT state_hash, browser_hash, third_party, transaction_id, page, account_id, approved, workspace,
@@ -93,6 +87,16 @@ function createDepartureStore(database: Database): DepartureStore {
       return taken.length > 0;
     },
   };
+}
+
+function* depart(departure: DepartureRecord): Steps<void> {
+  const { transactionId } = departure;
+  if (transactionId !== null) yield sql`DELETE FROM departures WHERE transaction_id = ${transactionId}`;
+  yield sql`INSERT INTO departures (state_hash, browser_hash, third_party, transaction_id, page, account_id, approved,
+      workspace, sealed_secrets, expires_at)
+    VALUES (${departure.stateHash}, ${departure.browserHash}, ${departure.thirdParty}, ${transactionId},
+      ${departure.page}, ${departure.accountId}, ${JSON.stringify(departure.approved)}, ${departure.workspace},
+      ${departure.sealedSecrets}, ${departure.expiresAt})`;
 }
 
 type PersonStore = Pick<UpstreamStore, 'findPerson' | 'findPersonOf' | 'addPerson'>;
@@ -192,7 +196,9 @@ function createBondStore(database: Database): BondStore {
 }
 
 function* bind(transactionId: string, bond: BondRecord): Steps<boolean> {
-  const bound = yield sql`UPDATE transactions SET account_id = ${bond.accountId}, bond = ${bond.grantId}
+  const bound =
+    yield sql`UPDATE transactions SET account_id = ${bond.accountId}, third_party = ${bond.thirdParty},
+      bond = ${bond.grantId}
     WHERE id = ${transactionId} RETURNING 1 AS one`;
   if (bound.length === 0) return false;
   yield insertBond(bond);

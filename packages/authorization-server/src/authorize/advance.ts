@@ -39,8 +39,10 @@ export interface Approval {
 /** Sends the browser to the next page of a flow, or back to its client with a code. */
 export async function advance(rooms: Rooms, flow: Flow, cookies: readonly string[] = []): Promise<Response> {
   const { transaction, thirdParty, approval: approved } = flow;
-  // What a grant rests on there is made in its own transaction, whoever is signed in already.
-  const subject = thirdParty !== null && transaction.bond === null ? null : flow.subject;
+  // What a grant rests on there is made in its own transaction, by whoever acts in it and nobody else.
+  const isNamed =
+    thirdParty === null || (await rooms.upstream.holds(transaction.bond, thirdParty, flow.subject));
+  const subject = isNamed ? flow.subject : null;
   const step = nextStep({ subject, approved }, thirdParty === null ? 'local' : 'third-party');
   if ('show' in step) return respondRedirect(pagePath(step.show, transaction.id), cookies);
   if ('leave' in step) return leave(rooms, flow, step.leave.approved, cookies);

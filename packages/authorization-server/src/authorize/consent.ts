@@ -92,10 +92,10 @@ function show(rooms: Rooms, matter: Matter, wrong: ConsentPage['wrong']): Promis
     ...(thirdParty !== null && {
       thirdParty: {
         name: thirdParty.name,
-        scopes: scopesThere(
-          thirdParty,
-          deliberation.question.asked.map(({ scope }) => scope),
-        ),
+        scopes: scopesThere(thirdParty, [
+          ...deliberation.question.asked.map(({ scope }) => scope),
+          ...deliberation.question.kept,
+        ]),
       },
     }),
     wrong,

@@ -35,7 +35,7 @@ interface LoginHands {
 }
 
 export function createLogin(rooms: Rooms, { signIn, passkeys, welcome }: LoginHands): readonly Route[] {
-  const { configuration, edge, frame, formTokens } = rooms;
+  const { checkOpening, configuration, edge, frame, formTokens } = rooms;
   const providers = [...configuration.thirdParties.values()].map(({ id, name }) => ({ id, name }));
 
   const show = (errand: Errand, complaint?: Complaint): Promise<Response> => {
@@ -81,9 +81,11 @@ export function createLogin(rooms: Rooms, { signIn, passkeys, welcome }: LoginHa
     }),
 
     ...[...configuration.thirdParties.values()].map((thirdParty) =>
-      edge.route('POST', `/login/${thirdParty.id}`, async (request) => {
+      edge.route('POST', `/login/${thirdParty.id}`, async (request, peer) => {
         const found = await ours(request, `/login/${thirdParty.id}`);
         if ('refusal' in found) return found.refusal;
+        // A stranger's departure is kept as a stranger's request is.
+        if (!found.errand.isSignedIn) await checkOpening(peer);
         const response = await found.errand.goTo(thirdParty);
         return response.headers.get('location')?.startsWith('/') ? response : leadOnward(frame, response);
       }),

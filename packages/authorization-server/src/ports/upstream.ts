@@ -108,6 +108,7 @@ export interface UpstreamStore {
   /** Notes by whom the person of a transaction signs in; `null`: here. Nothing happens when the transaction is gone. */
   directTransaction(id: string, thirdParty: string | null): Promise<void>;
 
+  /** Keeps a departure. One fact: an earlier one of the same transaction is forgotten. */
   saveDeparture(departure: DepartureRecord): Promise<void>;
   /** The departure, unless it has expired or was taken. */
   findDeparture(stateHash: string, now: number): Promise<DepartureRecord | null>;
@@ -124,7 +125,7 @@ export interface UpstreamStore {
   addPerson(person: PersonRecord, account: AccountRecord): Promise<string>;
 
   /**
-   * Keeps a bond, and notes in its transaction whose it is. One fact. @returns `false` when the transaction is gone: nothing is
+   * Keeps a bond, and notes in its transaction whose and with whom it is. One fact. @returns `false` when the transaction is gone: nothing is
    * kept then
    */
   bindTransaction(transactionId: string, bond: BondRecord): Promise<boolean>;

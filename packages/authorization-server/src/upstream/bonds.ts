@@ -22,6 +22,8 @@ interface Rest {
 }
 
 export interface Bonds extends UpstreamTokens {
+  /** `false`: no grant rests on a third party, and nothing has to be asked. */
+  readonly inUse: boolean;
   /** Whether what a grant rests on is alive, as far as the third party has said within the bound. @throws OAuthError `temporarily_unavailable` */
   isAlive(grantId: string): Promise<boolean>;
   /**
@@ -186,6 +188,8 @@ export function createBonds(
     });
 
   return {
+    inUse: true,
+
     async isAlive(grantId) {
       try {
         await rest(grantId);

@@ -140,7 +140,8 @@ async function finish(
   const bond = await rooms.upstream.bind(flow.transaction.id, account.id, arrival);
   if (bond === null) return rooms.edge.refuse('/callback', 'gone');
   const transaction = { ...flow.transaction, accountId: account.id, bond };
-  return advance(rooms, { ...flow, transaction, subject: account.id, approval }, [cookie]);
+  const { thirdParty } = arrival;
+  return advance(rooms, { ...flow, transaction, thirdParty, subject: account.id, approval }, [cookie]);
 }
 
 /**

@@ -1,4 +1,5 @@
 /** Farewells: what ended here is revoked at the third party too, by whichever process comes to it, until it is done or hopeless. */
+import { OAuthError } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { AuthorizationEvent } from '../events.ts';
 import type { BondRecord } from '../ports/index.ts';
@@ -77,7 +78,9 @@ export function createFarewells(
         tendedAt = Date.now();
       }
     } catch (error) {
-      events({ type: 'request.failed', endpoint: 'farewells', reason: String(error) });
+      if (!(error instanceof OAuthError)) {
+        events({ type: 'request.failed', endpoint: 'farewells', reason: String(error) });
+      }
     }
   }
 

@@ -63,7 +63,7 @@ export function readFault(error: unknown): ThirdPartyFault {
   if (error instanceof oauth.WWWAuthenticateChallengeError) {
     return refused(error.cause.find(({ parameters }) => parameters.error !== undefined)?.parameters.error);
   }
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  const code = error instanceof Error ? ('code' in error ? String(error.code) : error.name) : 'unknown';
   return new ThirdPartyFault('misbehaved', `its answer is not in order (${code})`);
 }
 

@@ -27,6 +27,8 @@ export interface Upstream {
   readonly people: People;
   readonly wayOf: WayOf;
   readonly wireOf: (thirdParty: ThirdParty) => Wire;
+  /** Whether a bond that was made in a transaction is this person's with this third party, and stands. */
+  holds(bond: string | null, thirdParty: ThirdParty, accountId: string | null): Promise<boolean>;
   /** Makes the bond of a transaction. @returns the grant that will rest on it; `null` when the transaction is gone */
   bind(transactionId: string, accountId: string, arrival: Arrival): Promise<string | null>;
   /** Gives back what nobody needs: its tokens are revoked at the third party. */
@@ -92,6 +94,10 @@ export async function createUpstream(configuration: Configuration): Promise<Upst
     people,
     wayOf: createWayOf(configuration, people),
     wireOf,
+    async holds(grantId, { id }, accountId) {
+      const bond = grantId === null ? null : await store.findBond(grantId);
+      return bond !== null && bond.endedAt === null && bond.thirdParty === id && bond.accountId === accountId;
+    },
     async bind(transactionId, accountId, arrival) {
       const bond = await makeBond(accountId, arrival);
       const about = { thirdParty: bond.thirdParty, accountId, grantId: bond.grantId, flowId: transactionId };
@@ -111,6 +117,7 @@ export async function createUpstream(configuration: Configuration): Promise<Upst
 
 /** No grant rests on anything but this server. */
 const unbonded: Bonds = {
+  inUse: false,
   isAlive: async () => true,
   boundsOf: async (_grantId, scopes) => ({ until: Number.MAX_SAFE_INTEGER, scopes }),
   tokenFor: async () => {

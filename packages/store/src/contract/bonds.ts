@@ -41,6 +41,7 @@ export function describeBonds(store: StoreOfTest): void {
       expect(await store().findTransaction(transaction.id, NOW)).toEqual({
         ...transaction,
         accountId: bond.accountId,
+        thirdParty: bond.thirdParty,
         bond: bond.grantId,
       });
     });

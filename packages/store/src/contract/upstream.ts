@@ -60,6 +60,17 @@ function describeDepartures(store: StoreOfTest): void {
       expect(await store().findDeparture(other.stateHash, NOW)).toEqual(other);
     });
 
+    it('keeps one departure of a transaction, the last', async () => {
+      const first = newDeparture();
+      const [second, other] = [newDeparture({ transactionId: first.transactionId }), newDeparture()];
+      const pages = [newDeparture({ transactionId: null }), newDeparture({ transactionId: null })];
+      for (const one of [first, other, ...pages, second]) await store().saveDeparture(one);
+      expect(await store().findDeparture(first.stateHash, NOW)).toBeNull();
+      for (const one of [second, other, ...pages]) {
+        expect(await store().findDeparture(one.stateHash, NOW)).toEqual(one);
+      }
+    });
+
     it('sweeps departures that have expired, and no others', async () => {
       const [past, present] = [newDeparture({ expiresAt: NOW }), newDeparture({ expiresAt: NOW + 1 })];
       await store().saveDeparture(past);

@@ -22,6 +22,7 @@ export function thirdParties({ text, integer, bytes, table }: Dialect): readonly
       expires_at ${integer} NOT NULL
     ) ${table}`,
     'CREATE INDEX departures_by_expiry ON departures (expires_at)',
+    'CREATE INDEX departures_by_transaction ON departures (transaction_id) WHERE transaction_id IS NOT NULL',
     `CREATE TABLE persons (
       issuer ${text} NOT NULL,
       subject ${text} NOT NULL,
