@@ -151,6 +151,24 @@ describe('a secret in the file', () => {
     });
   });
 
+  it('may stand in a file that a variable names, as container platforms mount them', async () => {
+    const environment = {
+      PORTCULLIS_BOOTSTRAP_EMAIL: 'a@b.example',
+      PORTCULLIS_BOOTSTRAP_PASSWORD_FILE: file('correct horse battery staple\n', 'txt'),
+      PORTCULLIS_METRICS_TOKEN_FILE: file('a-token', 'txt'),
+    };
+    expect(await resolveSettings({ flags: {}, environment, folder })).toMatchObject({
+      bootstrapPassword: 'correct horse battery staple',
+      metricsToken: 'a-token',
+    });
+    const wrong = { PORTCULLIS_METRICS_TOKEN_FILE: 'nowhere.txt' };
+    expect(await faultsOf(resolveSettings({ flags: {}, environment: wrong, folder }))).toEqual([
+      expect.stringMatching(
+        /^PORTCULLIS_METRICS_TOKEN \(PORTCULLIS_METRICS_TOKEN_FILE\) names nowhere\.txt, which cannot be read/,
+      ),
+    ]);
+  });
+
   it.each<[unknown, RegExp]>([
     ['short', /^clients\.0\.client_secret \(in the file\) must have at least 22 characters: openssl rand/],
     [{ variable: 'NOT_SET' }, /names the variable NOT_SET, which is not set$/],

@@ -28,7 +28,7 @@ export interface ListedKey {
 type Replacement = 'in-time' | 'at-once' | 'compromised';
 
 /** Identifiers. */
-export interface LostKeys {
+interface LostKeys {
   readonly signing: readonly string[];
   readonly data: readonly string[];
 }

@@ -1,7 +1,7 @@
 /** docs/configuration.md, made from the table of settings. `npm run documents` writes it; a test compares it. */
 import { flagOf, type SettingName, variableOf } from './settings.ts';
 import type { DescribedMember } from './shapes.ts';
-import { groups, hasFlag, isInFile, otherwiseOf, table } from './table.ts';
+import { fileVariableOf, groups, hasFlag, isInFile, otherwiseOf, table } from './table.ts';
 
 /** The whole page, in Markdown. */
 export function configurationPage(): string {
@@ -17,7 +17,7 @@ Everything that \`portcullis up\` and the commands beside it can be told. This p
 * Names of files are relative to the folder in which the program starts.
 * A variable that is empty counts as not set. Lists are written with commas in between, structured settings as JSON.
 * All faults are reported together, before anything is opened. A setting, a member or a variable \`PORTCULLIS_…\` that does not exist is a fault, with the nearest that does.
-* Secrets belong into variables or files, for other users of a computer can read its command lines. Within the file a secret may stand elsewhere: \`{ "file": "secrets/report" }\` or \`{ "variable": "REPORT_SECRET" }\`.`;
+* Secrets belong into variables or files, for other users of a computer can read its command lines. Within the file a secret may stand elsewhere: \`{ "file": "secrets/report" }\` or \`{ "variable": "REPORT_SECRET" }\`. A variable that ends with \`_FILE\` names a file with the secret.`;
 
 function group(title: string, names: readonly SettingName[]): string {
   const rows = names.map((name) => {
@@ -25,6 +25,7 @@ function group(title: string, names: readonly SettingName[]): string {
     const places = [
       ...(isInFile(name) ? [`\`${name}\``] : []),
       `\`${variableOf(name)}\``,
+      ...[fileVariableOf(name)].flatMap((variable) => (variable === null ? [] : [`\`${variable}\``])),
       ...(hasFlag(name) ? [`\`${flagOf(name)}\``] : []),
     ];
     return row([places.join('<br>'), what, shape.words, code(otherwiseOf(name))]);

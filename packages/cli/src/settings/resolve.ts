@@ -3,7 +3,7 @@ import { type Fault, faultsOf, SettingsError } from '../faults.ts';
 import { readConfigFile } from './config-file.ts';
 import { advise } from './nearest.ts';
 import { flagOf, type SettingName, type Settings, variableOf } from './settings.ts';
-import { hasFlag, isInFile, settingNames, table, titleOf } from './table.ts';
+import { fileVariableOf, hasFlag, isInFile, settingNames, table, titleOf } from './table.ts';
 
 /** What an operator said, before anybody looked at it. */
 export interface Sources {
@@ -55,10 +55,13 @@ function choose<K extends SettingName>(
   const { shape, otherwise } = table[name];
   const { flags, environment } = sources;
   const variable = environment[variableOf(name)];
+  const fileVariable = fileVariableOf(name);
+  const named = fileVariable === null ? '' : (environment[fileVariable] ?? '');
   const said = [
     { from: flagOf(name), value: hasFlag(name) ? flags[name] : undefined },
     // An empty variable counts as unset: that is how the files of container tools leave one out.
     { from: 'environment', value: variable === '' ? undefined : variable },
+    { from: fileVariable ?? '', value: named === '' ? undefined : { file: named } },
     { from: 'file', value: isInFile(name) && Object.hasOwn(file, name) ? file[name] : undefined },
   ].find(({ value }) => value !== undefined);
   if (said === undefined) return otherwise;
@@ -97,7 +100,8 @@ const OF_OTHERS = ['PORTCULLIS_CREDENTIALS', 'PORTCULLIS_CLIENT_SECRET'];
 const OF_KUBERNETES = /_SERVICE_(?:HOST|PORT)(?:_\w+)?$|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$/;
 
 function checkVariables(environment: Sources['environment'], faults: string[]): void {
-  const known = [...settingNames.map(variableOf), ...OF_OTHERS];
+  const ofFiles = settingNames.map(fileVariableOf).filter((name) => name !== null);
+  const known = [...settingNames.map(variableOf), ...ofFiles, ...OF_OTHERS];
   for (const [name, value] of Object.entries(environment)) {
     if (!name.startsWith('PORTCULLIS_') || value === '' || known.includes(name)) continue;
     if (OF_KUBERNETES.test(name) || /^(?:tcp|udp|sctp):\/\//.test(value ?? '')) continue;

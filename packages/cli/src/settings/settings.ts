@@ -62,6 +62,8 @@ type SecretPlace = { readonly file: string } | { readonly variable: string };
 interface WrittenOtherwise {
   readonly key?: string;
   readonly previousKey?: string;
+  readonly bootstrapPassword?: string | SecretPlace;
+  readonly metricsToken?: string | SecretPlace;
   /** By date, or the profile itself. */
   readonly profiles?: readonly (Profile | string)[];
   readonly registration?:

@@ -276,11 +276,15 @@ export function secret(least: number): Shape<string> {
     variable: { what: 'an environment variable with it', shape: text, otherwise: 'none' },
   });
   return {
-    words: `a text of at least ${least} characters, { "file": … } or { "variable": … }`,
+    words: `a text${least > 1 ? ` of at least ${least} characters` : ''}, { "file": … } or { "variable": … }`,
     read(value, origin) {
       const found = typeof value === 'string' ? value : findSecret(place.read(value, origin), origin);
       if (found.length >= least) return found;
-      throw new Fault(`must have at least ${least} characters: openssl rand -hex 32 makes one`);
+      throw new Fault(
+        least > 1
+          ? `must have at least ${least} characters: openssl rand -hex 32 makes one`
+          : 'must not be empty',
+      );
     },
   };
 }

@@ -122,6 +122,7 @@ export const table: Table = {
     placeholder: 'location',
     shape: word.database,
     otherwise: 'data/portcullis.db',
+    more: 'A password that is left out of the address is taken from the variable `PGPASSWORD`.',
   },
   key: {
     what: 'sealing key: 32 random bytes in base64url',
@@ -163,7 +164,7 @@ export const table: Table = {
   bootstrapPassword: {
     what: 'its password, by the rules of the sign-in page',
     placeholder: 'password',
-    shape: shape.textIn('at least ten characters, none of the first guesses'),
+    shape: { ...shape.secret(1), words: 'at least ten characters, none of the first guesses' },
     otherwise: null,
     otherwiseText: 'a setup link is printed',
     secret: true,
@@ -283,7 +284,7 @@ export const table: Table = {
   metricsToken: {
     what: 'bearer token for /metrics; without one, only programs on this computer may read it',
     placeholder: 'token',
-    shape: shape.text,
+    shape: shape.secret(1),
     otherwise: null,
     secret: true,
   },
@@ -316,6 +317,11 @@ export function hasFlag(name: SettingName): boolean {
 
 export function isInFile(name: SettingName): boolean {
   return name !== 'config';
+}
+
+/** The variable that names a file with a secret, as container platforms mount them; `null`: there is none, or it is a setting itself. */
+export function fileVariableOf(name: SettingName): string | null {
+  return table[name].secret && !Object.hasOwn(table, `${name}File`) ? `${variableOf(name)}_FILE` : null;
 }
 
 /** What is taken when nobody says anything, in words. */
