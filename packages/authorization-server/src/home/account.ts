@@ -6,7 +6,7 @@ import { accountPage, type SignInSettings } from '../pages/account.ts';
 import { respondPage, respondRedirect } from '../pages/respond.ts';
 import type { Route } from '../routes.ts';
 import { newsPath, readNews } from './news.ts';
-import { createSignedIn } from './signed-in.ts';
+import { createSignedIn, signsInHere } from './signed-in.ts';
 
 /** How one signs in here. */
 interface WaysIn {
@@ -41,7 +41,10 @@ export function createAccount(rooms: Rooms, ways: WaysIn | null): readonly Route
       const page = accountPage(frame, {
         email: person.account.email,
         browsers,
-        signIn: ways === null ? null : await describeSignIn(ways, person.account.id),
+        signIn:
+          ways !== null && (await signsInHere(rooms, person))
+            ? await describeSignIn(ways, person.account.id)
+            : null,
         now: clock(),
         news: readNews(parameters.one('news')),
         logoutToken: formTokens.mint('logout', person.sessionHash),

@@ -15,7 +15,7 @@ const NO_FAULTS: PasswordPage['wrong'] = { password: null, passwordAgain: null }
 
 export function createPasswordPage(rooms: Rooms, change: ChangePassword): readonly Route[] {
   const { frame } = rooms;
-  const signedIn = createSignedIn(rooms, 'account');
+  const signedIn = createSignedIn(rooms, 'account', 'own');
 
   const show = (
     person: Person,

@@ -29,24 +29,27 @@ export interface SignedIn {
 
 /**
  * The routes of one page and those below it.
- * @param isDelicate whether it changes how one signs in: then the sign-in has to be a recent one
+ * @param kind `own`: about how one signs in here, so for accounts of this server only; `delicate`: changes it without asking
+ * for what proves the owner, so the sign-in has to be a recent one too
  */
 export function createSignedIn(
   rooms: Rooms,
   home: HomePage,
-  isDelicate: 'delicate' | 'plain' = 'plain',
+  kind: 'plain' | 'own' | 'delicate' = 'plain',
 ): SignedIn {
   const { configuration, edge, formTokens, sessions } = rooms;
   const token = (person: Person) => formTokens.mint('home', person.sessionHash);
   const mustSignIn = (person: Person | null): person is null =>
-    person === null || (isDelicate === 'delicate' && configuration.clock() - person.signedInAt >= RECENT);
-  const signIn = () => respondRedirect(loginPath(home, isDelicate === 'delicate'));
+    person === null || (kind === 'delicate' && configuration.clock() - person.signedInAt >= RECENT);
+  const signIn = () => respondRedirect(loginPath(home, kind === 'delicate'));
+  const isNotTheirs = async (person: Person) => kind !== 'plain' && !(await signsInHere(rooms, person));
   return {
     token,
     page: (path, handle) =>
       edge.route('GET', path, async (request, peer) => {
         const person = await sessions.find(request);
         if (mustSignIn(person)) return signIn();
+        if (await isNotTheirs(person)) return respondRedirect(homePaths[home]);
         const parameters = readParameters(new URL(request.url).searchParams);
         return handle({ request, peer, person, parameters });
       }),
@@ -63,7 +66,14 @@ export function createSignedIn(
           const action = { label: rooms.frame.text('home.look-again'), href: homePaths[home] };
           return edge.refuse(path, 'stale-form', { action });
         }
+        if (await isNotTheirs(person)) return respondRedirect(homePaths[home]);
         return handle({ request, peer, person, parameters });
       }),
   };
+}
+
+/** Whether somebody signs in with an account of this server, and not by a third party, which alone decides how then. */
+export async function signsInHere({ upstream }: Rooms, person: Person): Promise<boolean> {
+  const { thirdParty, admits } = await upstream.wayOf(null, person);
+  return thirdParty === null && admits;
 }
