@@ -36,6 +36,7 @@ const parts: Readonly<Record<string, () => Promise<Part>>> = {
   postgres: () => measurePostgres(effort),
   guard: () => runScript('What a guard costs', 'bench/guard.ts'),
   client: () => runScript('What the authorized fetch costs', 'bench/client.ts'),
+  size: () => runScript('What a client brings along', 'bench/install-size.ts'),
   store: () => runScript('Facts of the store alone', 'bench/store.ts'),
   pages: () => runScript('What a first page costs', 'bench/pages.ts'),
 };

@@ -9,7 +9,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const PROXIES = ['HTTPS_PROXY', 'HTTP_PROXY'];
 
 /** Whether requests of this process go through a proxy. From the first asking on they do. */
-export function useProxy(environment: Environment): boolean {
+function useProxy(environment: Environment): boolean {
   const named = PROXIES.some((name) => (environment[name] ?? environment[name.toLowerCase()] ?? '') !== '');
   if (named) setGlobalProxyFromEnv({ ...environment });
   return named;

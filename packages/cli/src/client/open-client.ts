@@ -262,7 +262,7 @@ const OCCASIONS: Readonly<Record<SignInReason, string | null>> = {
 };
 
 /** What a person should know of an event; `null`: nothing. */
-export function noticeOf(event: ClientEvent): string | null {
+function noticeOf(event: ClientEvent): string | null {
   switch (event.type) {
     case 'sign_in': {
       const occasion = OCCASIONS[event.reason];
