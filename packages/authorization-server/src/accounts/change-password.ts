@@ -10,7 +10,7 @@ type Change =
   | { readonly kind: 'refused' }
   | { readonly kind: 'wait'; readonly seconds: number };
 
-export interface WantedChange {
+interface WantedChange {
   readonly account: AccountRecord;
   readonly current: string;
   /** Judged already. */

@@ -23,7 +23,7 @@ export interface Connection {
 }
 
 /** What a third party gave for a connection. It ends with it. */
-export interface ThirdPartyBond {
+interface ThirdPartyBond {
   /** What people call the third party. */
   readonly name: string;
   /** What the account is called there; `null` when it did not say. */

@@ -5,7 +5,7 @@ import { type Frame, field, hidden, layout, type Markup } from './layout.ts';
 import { passkeyForm, passkeyScript } from './passkeys.ts';
 
 /** A third party by which one can sign in. */
-export interface SignInProvider {
+interface SignInProvider {
   /** Its form goes to `/login/<id>`. */
   readonly id: string;
   /** What people call it. */
