@@ -381,10 +381,12 @@ describe('renewal', () => {
 
   it('[GW-3P-17] goes on with what still works when it cannot be renewed ahead', async () => {
     const liar = await startLiar();
-    const { t, claims } = await signIn(openId(liar, { noticedWithin: 3600 }));
+    const { t, claims } = await signIn(openId(liar, { status: 'userinfo' }));
     liar.at('refresh', { kind: 'status', status: 500 });
     t.clock.now += 3550;
+    const asked = liar.count('GET /userinfo');
     expect(await t.server.isLive(claims)).toBe(true);
+    expect([liar.renewals(), liar.count('GET /userinfo') - asked]).toEqual([1, 1]);
     t.clock.now += 50;
     await expect(t.server.isLive(claims)).rejects.toMatchObject({ status: 503 });
   });
