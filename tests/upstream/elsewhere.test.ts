@@ -1,6 +1,7 @@
 /** The protected server elsewhere: it gets the third party's token by token exchange, and operators see and end what it rests on. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
@@ -27,14 +28,26 @@ async function freePort(): Promise<number> {
 }
 
 /** The example in a process of its own, that knows nothing but an issuer and a secret. */
-async function runExample(environment: Readonly<Record<string, string>>): Promise<ChildProcess> {
+async function runExample(environment: Readonly<Record<string, string>>): Promise<void> {
   const child = spawn(process.execPath, ['--conditions=source', file('examples/repositories/server.ts')], {
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   onTestFinished(() => void child.kill());
-  for await (const chunk of child.stdout) if (String(chunk).includes('ready ')) return child;
-  throw new Error('the example ended');
+  await ready(child);
+}
+
+/** Where a program says that it is ready. Its output is read on, so that it can go on writing. */
+function ready({ stdout }: ChildProcess): Promise<string> {
+  let said = '';
+  return new Promise((resolve, reject) => {
+    stdout?.on('data', (chunk) => {
+      said += String(chunk);
+      const url = /^ready (\S+)$/m.exec(said)?.[1];
+      if (url !== undefined) resolve(url);
+    });
+    stdout?.on('end', () => reject(new Error(`it ended: ${said}`)));
+  });
 }
 
 const SECRET = 'between the server of repositories and the gate';
@@ -82,6 +95,27 @@ it('[GW-UP-1 GW-UP-2] the example reads from the third party by a token that it 
   // Kept for a while: one exchange for three calls.
   expect(portcullis.output().match(/upstream\.token-given/g)).toHaveLength(1);
 });
+
+it('starts with the configuration that the example shows', async () => {
+  const { scripts } = JSON.parse(readFileSync(file('examples/repositories/package.json'), 'utf8')) as {
+    scripts: { start: string };
+  };
+  const [, ...args] = scripts.start.split(' ');
+  const child = spawn(process.execPath, [...args, '--port', '0'], {
+    cwd: file('examples/repositories'),
+    env: {
+      PATH: process.env['PATH'],
+      GITHUB_CLIENT_SECRET: 'of the app at GitHub',
+      PORTCULLIS_DATABASE: ':memory:',
+      PORTCULLIS_KEY: Buffer.alloc(32, 7).toString('base64url'),
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void child.kill());
+  const url = await ready(child);
+  const metadata = await (await fetch(`${url}/.well-known/oauth-authorization-server`)).json();
+  expect(metadata).toMatchObject({ grant_types_supported: expect.arrayContaining([TOKEN_EXCHANGE]) });
+}, 20_000);
 
 interface Ended {
   readonly code: number | null;
@@ -148,4 +182,4 @@ it('[GW-3P-11] operators list and end what rests on a third party, and it ends t
   expect((await command(portcullis, 'users', 'disable', account.id)).code).toBe(0);
   const back = await program.begin(personAt(party, 'github', 'ada'));
   expect(back.searchParams.get('error')).toBe('access_denied');
-});
+}, 60_000);

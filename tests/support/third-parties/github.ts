@@ -23,7 +23,7 @@ export interface GithubThirdParty extends ThirdParty {
   stands(token: string): boolean;
 }
 
-export interface GithubUser {
+interface GithubUser {
   /** Never changes, and is a number. */
   readonly id: number;
   readonly login: string;

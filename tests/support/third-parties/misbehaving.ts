@@ -5,7 +5,7 @@ import { getRequestListener, RequestError } from '@hono/node-server';
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { listen, portcullisThere, signInPage, type ThirdParty } from './third-party.ts';
 
-export type Endpoint =
+type Endpoint =
   | 'discovery'
   | 'authorize'
   | 'token'
@@ -17,7 +17,7 @@ export type Endpoint =
   | 'files';
 
 /** How an endpoint answers instead of as it should. */
-export type Fault =
+type Fault =
   | { readonly kind: 'slow'; readonly milliseconds: number }
   | { readonly kind: 'status'; readonly status: number; readonly retryAfter?: number | string }
   /** An OAuth error. */

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { listen, portcullisThere, signInPage, type ThirdParty } from './third-party.ts';
 
 /** What a person says of themselves there; `sub` is what they type as their login. */
-export type Claims = Readonly<Record<string, unknown>>;
+type Claims = Readonly<Record<string, unknown>>;
 
 export interface OidcThirdParty extends ThirdParty {
   /** Seconds for which its access tokens live from now on; 3600 at first. */
@@ -61,7 +61,7 @@ interface Provider {
 type Settings = Readonly<Record<string, unknown>>;
 
 /** Scopes of its own interface, beside those of OpenID Connect. */
-export const oidcScopes = ['files:read', 'files:write'] as const;
+const oidcScopes = ['files:read', 'files:write'] as const;
 
 export async function startOidc(): Promise<OidcThirdParty> {
   const knobs = { tokenLifetime: 3600, refreshable: true };
