@@ -11,8 +11,8 @@ type SignedIn = Awaited<ReturnType<BrowserContext['storageState']>>;
 /** Looks at a page, whose name no other has. */
 export type Look = (page: Page, name: string) => Promise<void>;
 
-/** What kind of browser it is, and whether our script reaches it. */
-export type Habits = BrowserContextOptions & { readonly script?: 'lost' };
+/** What kind of browser it is, whether our script reaches it, and which pages are looked at: those whose name begins so. */
+export type Habits = BrowserContextOptions & { readonly script?: 'lost'; readonly only?: string };
 
 export async function walk(browser: Browser, options: Habits, look: Look): Promise<void> {
   const galleries = {
@@ -23,7 +23,7 @@ export async function walk(browser: Browser, options: Habits, look: Look): Promi
   };
   try {
     const signedIn = await connect(browser, galleries.full);
-    for (const scene of scenes) {
+    for (const scene of scenes.filter(({ name }) => name.startsWith(options.only ?? ''))) {
       const isAda = scene.fresh !== true && (scene.gallery ?? 'full') === 'full';
       const habits = isAda ? { ...options, storageState: signedIn } : options;
       await see(browser, galleries[scene.gallery ?? 'full'], scene, look, habits);
@@ -38,7 +38,7 @@ async function see(
   gallery: Gallery,
   { name, open }: Scene,
   look: Look,
-  { script, ...options }: Habits,
+  { script, only: _only, ...options }: Habits,
 ): Promise<void> {
   const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
   if (script === 'lost') await context.route('**/assets/*.js', (route) => route.abort());

@@ -7,16 +7,24 @@ import { type Callback, openCallback } from '../support/callback.ts';
 
 let browser: Browser;
 let gallery: Gallery;
+/** The same with third parties beside. */
+let both: Gallery;
 let callback: Callback;
 
 beforeAll(async () => {
-  [browser, gallery, callback] = await Promise.all([launchChromium(), openGallery('full'), openCallback()]);
+  [browser, gallery, both, callback] = await Promise.all([
+    launchChromium(),
+    openGallery('full'),
+    openGallery('both'),
+    openCallback(),
+  ]);
 });
 
 afterAll(async () => {
   await browser.close();
   callback.close();
   await gallery.close();
+  await both.close();
 });
 
 /** What has the focus: its name in forms, or what is read of it. */
@@ -159,6 +167,24 @@ describe('by the keyboard alone', { timeout: 60_000 }, () => {
     await on(page, 'Your account');
     await press(page, 'Switch off');
     await page.getByText('No code is asked for any more.').waitFor();
+  });
+
+  it.each([
+    ['for an app', true],
+    ['for their own account', false],
+  ])('somebody goes on to a third party, %s', async (_why, isForApp) => {
+    const page = await enter();
+    await page.goto(isForApp ? both.url({ client_id: 'desk' }) : `${both.issuer}/login?to=account`);
+    await on(page, 'Sign in');
+    await tabTo(page, 'HContinue with Harbour Hub');
+    // Nobody is there; the browser tries, and no policy keeps it from trying.
+    const left = page.waitForRequest((request) => request.url().startsWith('https://hub.example/authorize?'));
+    await page.keyboard.press('Enter');
+    if (isForApp) {
+      await on(page, 'Writing Desk wants to use Notes');
+      await press(page, 'Allow access');
+    }
+    expect(new URL((await left).url()).searchParams.get('client_id')).toBe('library');
   });
 
   it('somebody reads the page in another language, and what is wrong with what they typed', async () => {

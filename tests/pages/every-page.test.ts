@@ -63,6 +63,20 @@ async function walkByKeyboard(page: Page, name: string): Promise<void> {
   expect([name, seen]).toEqual([name, Array.from({ length: count }, (_, index) => [index, true])]);
 }
 
+/** Of what a person must know before they answer: what a screen of 360 by 640 does not show without scrolling, or the answers cover. */
+const OUT_OF_SIGHT = `(() => {
+  const matters = '.head > h1, .head > .fact, .note, .powers li, .field select, .foot .fact, .foot button';
+  const foot = document.querySelector('.foot').getBoundingClientRect();
+  return [...document.querySelectorAll(matters)]
+    .filter((element) => element.checkVisibility())
+    .filter((element) => {
+      const { top, bottom } = element.getBoundingClientRect();
+      const isOfFoot = element.closest('.foot') !== null;
+      return top < 0 || bottom > 640 || (!isOfFoot && bottom > foot.top + 1);
+    })
+    .map((element) => element.textContent.trim());
+})()`;
+
 describe('every page', { timeout: 240_000 }, () => {
   it.each<[string, Habits]>([
     ['with JavaScript', { javaScriptEnabled: true, locale: 'en-GB' }],
@@ -78,6 +92,21 @@ describe('every page', { timeout: 240_000 }, () => {
     expect(names.length).toBeGreaterThan(30);
     expect(new Set(names).size).toBe(names.length);
   });
+
+  it.each([
+    ['English', 'en-GB'],
+    ['German', 'de-DE'],
+  ])(
+    'T073: that asks for consent shows all that matters on the first screen of a small phone, in %s',
+    async (_language, locale) => {
+      let seen = 0;
+      await walk(browser, { locale, only: 'consent' }, async (page, name) => {
+        seen += 1;
+        expect([name, await page.evaluate(OUT_OF_SIGHT)]).toEqual([name, []]);
+      });
+      expect(seen).toBeGreaterThanOrEqual(8);
+    },
+  );
 
   it.each([
     ['with JavaScript', true],
