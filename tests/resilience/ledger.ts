@@ -23,7 +23,7 @@ export interface HeldCode extends Code {
   family: Family | null;
 }
 
-export interface Registration {
+interface Registration {
   readonly id: string;
   /** Where it can be read, and by what. */
   readonly path: string;

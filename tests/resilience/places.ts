@@ -50,7 +50,7 @@ const postgres: Kind = {
 
 export const kinds: readonly Kind[] = [sqlite, postgres];
 
-export async function askPostgres(
+async function askPostgres(
   location: string,
   query: string,
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
