@@ -147,3 +147,31 @@ it('T149 a session is told why it begins, when nobody asked for it', async () =>
   expect((await computer.run(['login', world.serverUrl, '--new-registration'])).code).toBe(0);
   expect(world.as.asked('/register')).toHaveLength(before + 1);
 });
+
+it('[X-NEG-1] --application names its extension in the capabilities of every request, and nobody else does', async () => {
+  const world = await createWorld();
+  const capabilities: unknown[] = [];
+  world.server.on('/mcp', ({ headers, body }) => {
+    if (!world.tokens.has(headers.get('authorization')?.slice(7) ?? '')) return { status: 401 };
+    const { id, params } = JSON.parse(body);
+    capabilities.push(params._meta['io.modelcontextprotocol/clientCapabilities']);
+    const result = { supportedVersions: ['2026-07-28'], tools: [], content: [{ type: 'text', text: 'x' }] };
+    return { body: { jsonrpc: '2.0', id, result } };
+  });
+  const environment = { PORTCULLIS_CLIENT_SECRET: 'secret' };
+  const words = [
+    'call',
+    world.serverUrl,
+    'any',
+    '--application',
+    '--client-id',
+    'robot',
+    '--account',
+    'robot',
+  ];
+  expect((await computer.run(words, { environment })).code).toBe(0);
+  const extensions = { 'io.modelcontextprotocol/oauth-client-credentials': {} };
+  expect(capabilities.splice(0)).toEqual([{ extensions }, { extensions }]);
+  expect((await computer.run(['tools', world.serverUrl])).code).toBe(0);
+  expect(capabilities).toEqual([{}, {}]);
+});

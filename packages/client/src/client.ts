@@ -7,6 +7,7 @@ import { type ClientOptions, defineConfiguration } from './configuration.ts';
 import type { ServerChallenge } from './discovery/challenge.ts';
 import type { Discovery } from './discovery/conclude.ts';
 import { discover } from './discovery/discover.ts';
+import { extensionsOf } from './grants/settings.ts';
 import { createObtainer } from './obtainer.ts';
 import { createRegistry } from './registration/registrar.ts';
 import { isDeadClient } from './registration/standing.ts';
@@ -55,6 +56,8 @@ export interface BeginOptions {
 export interface Client {
   /** Canonical URL of the server. */
   readonly server: string;
+  /** What to say under `extensions` in the client capabilities of each request, because of the grant. */
+  readonly extensions: Readonly<Record<string, object>>;
   /** As the platform's `fetch`, with an access token for this server. Signs in, refreshes and steps up as needed. */
   readonly fetch: Fetch;
   /** What can be found out about the server's authorization. */
@@ -95,6 +98,7 @@ export function createClient(options: ClientOptions): Client {
 
   return {
     server,
+    extensions: extensionsOf(configuration.grant),
     fetch: createAuthorizedFetch(configuration, access, tokenHands),
     discover: async () => find(await provoke(configuration)),
     session,

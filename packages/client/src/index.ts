@@ -15,6 +15,7 @@ export type {
   DevicePrompt,
   EnterpriseGrant,
   GrantSettings,
+  IdentityProvider,
   PersonGrant,
   WorkloadGrant,
 } from './grants/settings.ts';

@@ -159,6 +159,15 @@ describe('a workload', () => {
   );
 });
 
+it('[X-NEG-1] says which extension of the protocol a grant belongs to, and none for a person', async () => {
+  const world = await createWorld();
+  const names = (options: Partial<ClientOptions>) => Object.entries(world.client(options).extensions);
+  expect(names({})).toEqual([]);
+  expect(names(application)).toEqual([['io.modelcontextprotocol/oauth-client-credentials', {}]]);
+  const grant = { kind: 'workload', assertion: async () => 'x' } as const;
+  expect(names({ ...application, grant })).toEqual([['io.modelcontextprotocol/auth/wif', {}]]);
+});
+
 describe("an enterprise's person", () => {
   it('[X-EMA-1 X-EMA-2 X-EMA-3 X-EMA-4 X-EMA-5 X-EMA-11 X-EMA-12] exchanges the identity assertion, and shows the grant to the server', async () => {
     const world = await createWorld();
@@ -201,6 +210,64 @@ describe("an enterprise's person", () => {
     });
     expect(bearer?.headers.get('authorization')).toBe(`Basic ${btoa('at-as:as-secret')}`);
     expectNobodyAsked(world);
+  });
+
+  it('[X-EMA-23] follows the organisation to another provider, and takes what is given where its scopes are unknown', async () => {
+    const world = await createWorld({ challengeScopes: 'unheard-of' });
+    const answer = {
+      access_token: 'id.jag.jwt',
+      issued_token_type: 'urn:ietf:params:oauth:token-type:id-jag',
+      token_type: 'N_A',
+    };
+    const providers = [await createWorld(), await createWorld()];
+    for (const { as } of providers)
+      as.on('POST /token', ({ form }) => (form.has('scope') ? refusal('invalid_scope') : { body: answer }));
+    let current = 0;
+    const client = world.client({
+      grant: {
+        kind: 'enterprise',
+        identityProvider: () => ({
+          tokenEndpoint: `${providers[current]?.issuer}/token`,
+          clientId: `at-${current}`,
+        }),
+        subjectToken: async () => 'id.token.jwt',
+      },
+      registration: { preregistered: [{ clientId: 'at-as', clientSecret: 's' }] },
+    });
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+    current = 1;
+    world.tokens.clear();
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+    const asked = providers.map(({ as }) =>
+      as.asked('/token').map(({ form }) => [form.get('client_id'), form.get('scope')]),
+    );
+    expect(asked).toEqual([
+      [
+        ['at-0', 'unheard-of'],
+        ['at-0', null],
+      ],
+      [
+        ['at-1', 'unheard-of'],
+        ['at-1', null],
+      ],
+    ]);
+    expectNobodyAsked(world);
+  });
+
+  it('[X-EMA-23] a scope that is refused always ends in an error, and not in circles', async () => {
+    const world = await createWorld({ challengeScopes: 'unheard-of' });
+    const provider = await createWorld();
+    provider.as.on('POST /token', refusal('invalid_scope'));
+    const client = world.client({
+      grant: {
+        kind: 'enterprise',
+        identityProvider: { tokenEndpoint: `${provider.issuer}/token`, clientId: 'at-idp' },
+        subjectToken: async () => 'id.token.jwt',
+      },
+      registration: { preregistered: [{ clientId: 'at-as', clientSecret: 's' }] },
+    });
+    await expect(client.fetch(world.serverUrl)).rejects.toMatchObject({ oauthError: 'invalid_scope' });
+    expect(provider.as.asked('/token')).toHaveLength(2);
   });
 
   it('takes no other kind of token for the grant', async () => {

@@ -38,13 +38,22 @@ export interface ConversationOptions {
   readonly url: string;
   readonly fetch: Fetch;
   readonly version: string;
+  /** Named in the capabilities of each request. */
+  readonly extensions?: Readonly<Record<string, object>>;
   /** Offers this revision in a session, and asks for no other; by default the newest that both know is spoken. */
   readonly offer?: string;
 }
 
 /** Begins one. Throws what `fetch` throws, ServerError, and Refusal where the answer was no message at all. */
-export async function converse({ url, fetch, version, offer }: ConversationOptions): Promise<Conversation> {
+export async function converse({
+  url,
+  fetch,
+  version,
+  extensions = {},
+  offer,
+}: ConversationOptions): Promise<Conversation> {
   const clientInfo = { name: 'portcullis', version };
+  const capabilities = Object.keys(extensions).length === 0 ? {} : { extensions };
   const waiting = new Map<Id, (answer: Message) => void>();
   let failure: unknown = null;
   let count = 0;
@@ -64,7 +73,7 @@ export async function converse({ url, fetch, version, offer }: ConversationOptio
   const stateless = {
     [VERSION_KEY]: profileD.revision,
     [CLIENT_INFO_KEY]: clientInfo,
-    [CAPABILITIES_KEY]: {},
+    [CAPABILITIES_KEY]: capabilities,
   };
 
   const listed = offer === undefined ? await listVersions() : [];
@@ -78,7 +87,7 @@ export async function converse({ url, fetch, version, offer }: ConversationOptio
   }
   const begun = await ask('initialize', {
     protocolVersion: offer ?? profileC.revision,
-    capabilities: {},
+    capabilities,
     clientInfo,
   });
   await wire.send({ jsonrpc: '2.0', method: 'notifications/initialized' });

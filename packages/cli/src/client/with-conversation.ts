@@ -7,12 +7,12 @@ import { Refusal } from './http-wire.ts';
 
 /** @throws ClientError, or CommandFailure with what to do. */
 export async function withConversation<T>(
-  { server: url, fetch }: Pick<Client, 'server' | 'fetch'>,
+  { server: url, fetch, extensions }: Pick<Client, 'server' | 'fetch' | 'extensions'>,
   version: string,
   act: (ask: Conversation['ask']) => Promise<T>,
 ): Promise<T> {
   try {
-    const conversation = await converse({ url, fetch, version });
+    const conversation = await converse({ url, fetch, version, extensions });
     try {
       return await act(conversation.ask);
     } finally {

@@ -16,7 +16,7 @@ import {
 import { requestTokens, type TokenRequest } from '../tokens/token-request.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 import type { Answer, Ask } from '../transport.ts';
-import type { ApplicationGrant, EnterpriseGrant, WorkloadGrant } from './settings.ts';
+import type { ApplicationGrant, EnterpriseGrant, IdentityProvider, WorkloadGrant } from './settings.ts';
 
 /** What a grant asks for, and as whom. */
 export interface GrantFacts {
@@ -33,7 +33,9 @@ export interface GrantCase extends GrantFacts {
 }
 
 /** Which identity provider is asked, and what it is shown. */
-export type ExchangeSettings = Pick<EnterpriseGrant, 'identityProvider' | 'subjectTokenType'>;
+export interface ExchangeSettings extends Pick<EnterpriseGrant, 'subjectTokenType'> {
+  readonly identityProvider: IdentityProvider;
+}
 
 export type MachineGrant = ApplicationGrant | WorkloadGrant | EnterpriseGrant;
 
@@ -52,11 +54,28 @@ export async function obtainByMachine(grant: MachineGrant, situation: GrantCase)
       const assertion = await grant.assertion(situation.discovery.issuer);
       return requestTokens(hands, assertionRequest(situation, assertion));
     }
-    case 'enterprise': {
-      const request = exchangeRequest(situation, grant, await grant.subjectToken());
-      const assertion = readAssertion(await requestJson(hands, request));
-      return requestTokens(hands, assertionRequest(situation, assertion));
-    }
+    case 'enterprise':
+      return obtainForPerson(grant, situation);
+  }
+}
+
+/** Where the enterprise or the authorization server does not know the scopes, it is left to them what they give. */
+async function obtainForPerson(grant: EnterpriseGrant, situation: GrantCase): Promise<Tokens> {
+  const { hands, scopes } = situation;
+  const { identityProvider, subjectTokenType } = grant;
+  const provider = typeof identityProvider === 'function' ? await identityProvider() : identityProvider;
+  const settings = {
+    identityProvider: provider,
+    ...(subjectTokenType !== undefined && { subjectTokenType }),
+  };
+  try {
+    const request = exchangeRequest(situation, settings, await grant.subjectToken());
+    const assertion = readAssertion(await requestJson(hands, request));
+    return await requestTokens(hands, assertionRequest(situation, assertion));
+  } catch (error) {
+    const unknown = error instanceof ClientError && error.oauthError === 'invalid_scope';
+    if (!unknown || scopes.length === 0) throw error;
+    return obtainForPerson(grant, { ...situation, scopes: [] });
   }
 }
 

@@ -18,14 +18,18 @@ export interface WorkloadGrant {
   readonly assertion: (audience: string) => Promise<string>;
 }
 
+/** An enterprise's identity provider, and this client there. */
+export interface IdentityProvider {
+  readonly tokenEndpoint: string;
+  readonly clientId: string;
+  readonly clientSecret?: string;
+}
+
 /** A person who is signed in at an enterprise's identity provider, which decides for them. */
 export interface EnterpriseGrant {
   readonly kind: 'enterprise';
-  readonly identityProvider: {
-    readonly tokenEndpoint: string;
-    readonly clientId: string;
-    readonly clientSecret?: string;
-  };
+  /** Asked for before each exchange where it is a function, so that an organisation may change it at any time. */
+  readonly identityProvider: IdentityProvider | (() => IdentityProvider | Promise<IdentityProvider>);
   /** Fetches the identity assertion of the signed-in person. */
   readonly subjectToken: () => Promise<string>;
   readonly subjectTokenType?: 'id_token' | 'saml2';
@@ -59,4 +63,17 @@ export function checkGrantSettings(
   const configured = registration.preregistered ?? [];
   if (grant.kind === 'person' || grant.kind === 'device' || configured.length > 0) return [];
   return [`the grant ${grant.kind} needs a preregistered client`];
+}
+
+/** Extensions of the protocol that a grant belongs to, by the names that a client says in its capabilities. */
+const EXTENSIONS: Readonly<Partial<Record<GrantSettings['kind'], string>>> = {
+  application: 'io.modelcontextprotocol/oauth-client-credentials',
+  enterprise: 'io.modelcontextprotocol/enterprise-managed-authorization',
+  workload: 'io.modelcontextprotocol/auth/wif',
+};
+
+/** What the client of a grant has to say under `extensions` in its capabilities, each without settings. */
+export function extensionsOf({ kind }: GrantSettings): Readonly<Record<string, object>> {
+  const name = EXTENSIONS[kind];
+  return name === undefined ? {} : { [name]: {} };
 }
