@@ -13,7 +13,14 @@ import {
   type KeyLimits,
   type KeySource,
 } from './key-source.ts';
-import { ALGORITHMS, type Algorithm, type KeySet, type PublicKeys, readKeySet } from './public-keys.ts';
+import {
+  ALGORITHMS,
+  type Algorithm,
+  type KeySet,
+  type PublicKey,
+  type PublicKeys,
+  readKeySet,
+} from './public-keys.ts';
 import {
   askJson,
   defaultRemoteLimits,
@@ -63,7 +70,7 @@ export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
   const otherTypes = options[dangerouslyTakeTypes] ?? [];
 
   // What costs nothing comes first, the signature last: junk is refused before any cryptography.
-  function verify(token: string, expectation: TokenExpectation): VerifiedToken | Promise<VerifiedToken> {
+  function verify(token: string, expectation: TokenExpectation): Promise<VerifiedToken> {
     const { now, skew } = expectation;
     const compact = readCompactToken(token, otherTypes);
     const { claims, checked } = judgeClaims(compact.payload, issuers, expectation, options);
@@ -77,20 +84,16 @@ export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
   return { issuers, verify, ...(isLive !== undefined && { isLive }) };
 }
 
-function prove(
-  key: { verify(token: string, signingInput: string, signature: string): boolean | Promise<boolean> },
+async function prove(
+  key: PublicKey,
   token: string,
   { signingInput, signature }: CompactToken,
   verified: VerifiedToken,
-): VerifiedToken | Promise<VerifiedToken> {
-  const settle = (good: boolean): VerifiedToken => {
-    if (good) return verified;
-    throw new OAuthError('invalid_token', 'The access token is not valid here.', {
-      reason: 'signature is wrong',
-    });
-  };
-  const good = key.verify(token, signingInput, signature);
-  return good instanceof Promise ? good.then(settle) : settle(good);
+): Promise<VerifiedToken> {
+  if (await key.verify(token, signingInput, signature)) return verified;
+  throw new OAuthError('invalid_token', 'The access token is not valid here.', {
+    reason: 'signature is wrong',
+  });
 }
 
 function judge({ issuer, jwks, jwksUri, algorithms }: JwtVerifierOptions): void {

@@ -2,6 +2,7 @@
 import { type CryptoKey, compactVerify, importJWK, type JWK } from 'jose';
 import { createEs256 } from './es256.ts';
 import { nodeCrypto } from './node-crypto.ts';
+import { together } from './together.ts';
 
 /** Signature algorithms that can be allowed: asymmetric ones alone. @see RFC 8725 §3.1 */
 export const ALGORITHMS = {
@@ -27,8 +28,8 @@ export interface KeySet {
 
 /** A public key together with the one algorithm that it is used for. */
 export interface PublicKey {
-  /** Whether it made the signature over a token: at once where the runtime can, else later. */
-  verify(token: string, signingInput: string, signature: string): boolean | Promise<boolean>;
+  /** Whether it made the signature over a token. */
+  verify(token: string, signingInput: string, signature: string): Promise<boolean>;
 }
 
 /** Public keys by algorithm and identifier. */
@@ -100,7 +101,7 @@ function createPublicKey(jwk: JWK, algorithm: Algorithm): PublicKey | null {
   if (algorithm === 'ES256') {
     const verify = createEs256({ x: String(jwk.x), y: String(jwk.y) });
     if (verify !== null)
-      return { verify: (_token, signingInput, signature) => verify(signingInput, signature) };
+      return { verify: (_token, signingInput, signature) => together(() => verify(signingInput, signature)) };
   }
   const imported = importPublicKey(publicJwk, algorithm);
   return {
