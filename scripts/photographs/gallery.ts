@@ -19,6 +19,8 @@ export interface Gallery {
   readonly board: string;
   /** A link for somebody who has an account and has not used it yet. */
   readonly invitation: string;
+  /** A link for an owner who cannot sign in. */
+  readonly reset: string;
   /** Makes an account and the link for its owner. */
   invite(email: string): Promise<string>;
   /** The code that an app with this secret shows now. */
@@ -97,6 +99,7 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
     board,
     setupLink: await server.setupLink(),
     invitation: withAccount ? await linkFor(server, 'linus@example.com') : '',
+    reset: withAccount ? await resetFor(server, 'alan@example.com') : '',
     invite: (email) => linkFor(server, email),
     codeOf,
     stranger: await register(issuer, 'Notes CLI', CALLBACK),
@@ -120,6 +123,13 @@ async function linkFor({ accounts }: AuthorizationServer, email: string): Promis
   const added = await accounts.add(email);
   if ('refused' in added) throw new Error(`The account was refused: ${added.refused}`);
   return added.link;
+}
+
+async function resetFor({ accounts }: AuthorizationServer, email: string): Promise<string> {
+  await accounts.add(email);
+  const made = await accounts.reset(email);
+  if ('refused' in made) throw new Error(`The reset was refused: ${made.refused}`);
+  return made.link;
 }
 
 /** Somebody whose sign-in may change while pictures are taken. */

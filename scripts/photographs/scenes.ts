@@ -255,6 +255,11 @@ export const scenes: readonly Scene[] = [
     open: async (page, _context, { invitation }) => void (await page.goto(invitation)),
   },
   {
+    name: 'reset',
+    fresh: true,
+    open: async (page, _context, { reset }) => void (await page.goto(reset)),
+  },
+  {
     name: 'codes-set-up',
     fresh: true,
     open: async (page, _context, gallery) => {

@@ -1,8 +1,6 @@
 /** The pages of one's own account in a real Chromium: connections, sessions, links, and passkeys of a virtual authenticator. */
-import { mkdir } from 'node:fs/promises';
 import { listen } from '@portcullis/http/node';
 import { openStore } from '@portcullis/store';
-import axe, { type AxeResults } from 'axe-core';
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { launchChromium } from '../../../tests/support/browser.ts';
@@ -175,36 +173,6 @@ async function setUpCodes(page: Page): Promise<string> {
   return (await page.locator('.codes code').first().textContent()) ?? '';
 }
 
-const folder = process.env['PORTCULLIS_SCREENSHOTS'];
-
-/** Axe finds nothing and nothing overflows, at every width, light and dark. */
-async function inspect(page: Page, name: string): Promise<void> {
-  await page.evaluate(axe.source);
-  const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme });
-    for (const width of [360, 1280]) {
-      await page.setViewportSize({ width, height: 740 });
-      const results: AxeResults = await page.evaluate(
-        `axe.run(document, { runOnly: ${JSON.stringify(tags)} })`,
-      );
-      const violations = results.violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]);
-      const overflows = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
-      expect([name, colorScheme, width, violations, overflows]).toEqual([
-        name,
-        colorScheme,
-        width,
-        [],
-        false,
-      ]);
-      if (folder !== undefined) {
-        await mkdir(folder, { recursive: true });
-        await page.screenshot({ path: `${folder}/${name}-${width}-${colorScheme}.png`, fullPage: true });
-      }
-    }
-  }
-}
-
 describe('connections', () => {
   it.each([
     ['with JavaScript', true],
@@ -358,56 +326,3 @@ async function registered(): Promise<string> {
   });
   return id;
 }
-
-describe('what everybody can use', () => {
-  it('every page passes axe at every width, light and dark, without scrolling sideways', {
-    timeout: 180_000,
-  }, async () => {
-    await connect('Notes CLI', `${stage.issuer}/mcp`, ['notes:read', 'notes:write']);
-    await connect('An app whose name is as long as names may be here', 'https://files.example/mcp', [
-      'files:read',
-    ]);
-    const person = await enter();
-    const { page } = person;
-    await plugIn(person);
-    const invitation = await stage.server.accounts.add('alan@example.org');
-    await page.goto('link' in invitation ? invitation.link : '');
-    await inspect(page, 'invitation');
-    await page.goto(`${stage.issuer}/login`);
-    await inspect(page, 'sign-in');
-    await signIn(page, '/connections');
-    await inspect(page, 'connections');
-    await page.getByRole('link', { name: 'End access of Notes CLI' }).click();
-    await inspect(page, 'end-access');
-    await page.goto(`${stage.issuer}/connections/end`);
-    await inspect(page, 'end-all-access');
-    await page.goto(`${stage.issuer}/account/passkeys/add`);
-    await inspect(page, 'add-passkey');
-    await addPasskey(page, 'This computer');
-    await page.goto(`${stage.issuer}/account/codes`);
-    await inspect(page, 'set-up-codes');
-    const recoveryCode = await setUpCodes(page);
-    await inspect(page, 'recovery-codes');
-    const half = await enter();
-    await half.page.goto(`${stage.issuer}/login`);
-    await half.page.fill('[name=email]', EMAIL);
-    await half.page.fill('[name=password]', PASSWORD);
-    await half.page.click('form[action="/login"] button');
-    await inspect(half.page, 'enter-code');
-    await half.page.fill('[name=code]', recoveryCode);
-    await half.page.click('button');
-    await half.page.waitForSelector('nav');
-    await page.goto(`${stage.issuer}/account`);
-    await page.getByRole('button', { name: 'Switch off' }).click();
-    const other = await enter();
-    const third = await enter();
-    await signIn(other.page);
-    await signIn(third.page);
-    await page.reload();
-    await inspect(page, 'account');
-    await page.getByRole('button', { name: 'Remove This computer' }).click();
-    const reset = await stage.server.accounts.reset(EMAIL);
-    await page.goto('link' in reset ? reset.link : '');
-    await inspect(page, 'reset');
-  });
-});

@@ -2,7 +2,6 @@
 import { createServer, type Server } from 'node:http';
 import { listen } from '@portcullis/http/node';
 import { openStore } from '@portcullis/store';
-import axe, { type AxeResults } from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchChromium } from '../../../tests/support/browser.ts';
@@ -217,86 +216,7 @@ describe('the way back to the app', () => {
   });
 });
 
-describe('what everybody can use', () => {
-  const widths = [360, 1280];
-  const schemes = ['light', 'dark'] as const;
-
-  /** Opens each page in turn, in one browser. */
-  const pages: readonly (readonly [string, (page: Page) => Promise<void>])[] = [
-    ['sign-in', async (page) => void (await page.goto(await requestBy('http://127.0.0.1/cb')))],
-    [
-      'failed sign-in',
-      async (page) => {
-        await page.fill('[name=email]', EMAIL);
-        await page.fill('[name=password]', 'wrong');
-        await page.click('button');
-      },
-    ],
-    ['consent', signIn],
-    [
-      'consent for a website',
-      async (page) => void (await page.goto(await requestBy('https://app.example/cb'))),
-    ],
-    ['account ready', async (page) => void (await page.goto(`${stage.issuer}/setup`))],
-    [
-      'return',
-      async (page) => {
-        await page.context().clearCookies();
-        await page.goto(await requestBy('https://app.example/cb', { scope: 'nonsense' }));
-      },
-    ],
-    ['unknown app', async (page) => void (await page.goto(`${stage.issuer}/authorize?client_id=nobody`))],
-    ['no longer open', async (page) => void (await page.goto(`${stage.issuer}/consent?flow=flow_x`))],
-    ['spent link', async (page) => void (await page.goto(`${stage.issuer}/setup?token=x`))],
-  ];
-
-  async function inspect(page: Page): Promise<unknown> {
-    await page.evaluate(axe.source);
-    const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-    const results: AxeResults = await page.evaluate(
-      `axe.run(document, { runOnly: ${JSON.stringify(tags)} })`,
-    );
-    const violations = results.violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]);
-    const overflows = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
-    return { violations, overflows };
-  }
-
-  it('every page passes axe at every width, light and dark, without scrolling sideways', {
-    timeout: 120_000,
-  }, async () => {
-    const { page, context } = await visit({ reducedMotion: 'reduce' });
-    for (const [name, open] of pages) {
-      await open(page);
-      for (const colorScheme of schemes) {
-        await page.emulateMedia({ colorScheme });
-        for (const width of widths) {
-          await page.setViewportSize({ width, height: 740 });
-          expect([name, colorScheme, width, await inspect(page)]).toEqual([
-            name,
-            colorScheme,
-            width,
-            { violations: [], overflows: false },
-          ]);
-        }
-      }
-    }
-    await context.close();
-  });
-
-  it('the setup page passes axe before there is an account', async () => {
-    const empty = await startStage();
-    const { page, context } = await visit();
-    await page.goto((await empty.server.setupLink()) ?? '');
-    expect(await inspect(page)).toEqual({ violations: [], overflows: false });
-    await page.fill('[name=email]', EMAIL);
-    await page.fill('[name=password]', 'short');
-    await page.fill('[name=password_again]', 'short');
-    await page.click('button');
-    expect(await inspect(page)).toEqual({ violations: [], overflows: false });
-    await context.close();
-    await empty.close();
-  });
-
+describe('a small phone', () => {
   it('T073: everything that matters about a consent stands on the first screen of a small phone', async () => {
     const { page, context } = await visit({ viewport: { width: 360, height: 640 } });
     await page.goto(await requestBy('http://127.0.0.1:51004/cb'));
