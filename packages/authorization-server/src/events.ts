@@ -21,7 +21,7 @@ interface About {
 export type AuthorizationEvent = About &
   (
     | { readonly type: 'client.registered' | 'client.added' | 'client.changed' | 'client.removed' }
-    | { readonly type: 'client.disabled' | 'client.enabled' }
+    | { readonly type: 'client.disabled' | 'client.enabled' | 'client.invited' }
     | {
         readonly type: 'client.document-refused';
         readonly reason: string;

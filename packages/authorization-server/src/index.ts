@@ -51,6 +51,7 @@ export {
   type ListedClient,
 } from './clients/administer.ts';
 export type { DocumentOptions } from './clients/documents/document-options.ts';
+export { createInvitations, type Invitations } from './clients/invitations.ts';
 export type { RegistrationOptions } from './clients/registration-rules.ts';
 export type { OutboundSettings } from './clients/remote/outbound-settings.ts';
 export {

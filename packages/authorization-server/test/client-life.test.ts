@@ -1,11 +1,12 @@
 /** The life of registrations: who may begin one, how many may wait, what keeps one alive, and how it ends. */
 import { describe, expect, it } from 'vitest';
-import type { AuthorizationServerOptions } from '../src/index.ts';
+import { type AuthorizationServerOptions, createInvitations } from '../src/index.ts';
 import {
   CALLBACK,
   claimsOf,
   redemption,
   refreshing,
+  SEALING_KEY,
   type ServerUnderTest,
   startServer,
 } from './server-under-test.ts';
@@ -202,6 +203,73 @@ describe('initial access tokens', () => {
     expect([status, body['error']]).toEqual([401, 'invalid_token']);
     expect(headers.get('www-authenticate')).toMatch(/^Bearer/);
     expect(t.snapshot()).toBe(before);
+  });
+
+  describe('that an administrator makes', () => {
+    const OTHER_KEY = new Uint8Array(32).fill(8);
+    const invited = { registration: { invitedOnly: true } };
+    const start = async (more: Partial<AuthorizationServerOptions> = invited) => {
+      const t = await startServer(more);
+      const invite = (key = SEALING_KEY, days = 7) =>
+        createInvitations({ sealingKey: key }).make(t.clock.now + days * 86_400);
+      return { t, invite };
+    };
+
+    it('[AS-DCR-67] are for one registration each, and a refusal burns none', async () => {
+      const { t, invite } = await start();
+      const [first, second] = [invite(), invite()];
+      const refused = await t.send('/register', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${first}` },
+        body: '{"redirect_uris":["javascript:alert(1)"]}',
+      });
+      expect(refused.status).toBe(400);
+      for (const token of [first, second]) {
+        expect((await registerWith(t, `Bearer ${token}`)).status).toBe(201);
+        const clients = await t.store.listClients('', 10);
+        const again = await registerWith(t, `Bearer ${token}`);
+        expect([again.status, again.body['error']]).toEqual([401, 'invalid_token']);
+        expect(await t.store.listClients('', 10)).toEqual(clients);
+      }
+    });
+
+    it('T031 admit one of many that come at once', async () => {
+      const { t, invite } = await start();
+      const token = invite();
+      const outcomes = await Promise.all(
+        Array.from({ length: 20 }, () => registerWith(t, `Bearer ${token}`)),
+      );
+      expect(outcomes.filter(({ status }) => status === 201)).toHaveLength(1);
+      expect(outcomes.filter(({ status }) => status === 401)).toHaveLength(19);
+      expect(await t.store.listClients('', 100)).toHaveLength(1);
+    });
+
+    it.each<[string, (invite: (key?: Uint8Array, days?: number) => string) => string]>([
+      ['none at all', () => ''],
+      ['one of another server', (invite) => invite(OTHER_KEY)],
+      ['one whose time is over', (invite) => invite(SEALING_KEY, -1)],
+      ['one that was made to last longer', (invite) => invite().replace(/\.[0-9a-z]+\./, '.zzzzzzz.')],
+      ['one with another signature', (invite) => `${invite().slice(0, -43)}${'A'.repeat(43)}`],
+      ['one with more behind it', (invite) => `${invite()}A`],
+    ])('[AS-DCR-67] T040 keep everybody else out: with %s', async (_what, make) => {
+      const { t, invite } = await start();
+      const before = t.snapshot();
+      const { status, body } = await registerWith(t, `Bearer ${make(invite)}`);
+      expect([status, body['error']]).toEqual([401, 'invalid_token']);
+      expect(t.snapshot()).toBe(before);
+      expect((await registerWith(t, `Bearer ${invite()}`)).status).toBe(201);
+    });
+
+    it('are taken beside those of the configuration, and after the sealing key was replaced', async () => {
+      const { t, invite } = await start({
+        registration: { initialAccessTokens },
+        previousSealingKeys: [OTHER_KEY],
+      });
+      expect((await registerWith(t, `Bearer ${invite(OTHER_KEY)}`)).status).toBe(201);
+      expect((await registerWith(t, `Bearer ${initialAccessTokens[0]}`)).status).toBe(201);
+      const faulty = startServer({ registration: { initialAccessTokens, invitedOnly: false } });
+      await expect(faulty).rejects.toThrow('registration.invitedOnly');
+    });
   });
 
   it('[AS-DCR-67] are not asked for when there are none', async () => {

@@ -131,6 +131,33 @@ describe('add', () => {
   }); // biome-ignore format: a table
 });
 
+describe('invite', () => {
+  it('[AS-DCR-67] makes a token by which one client registers, once, where it is asked for', async () => {
+    const closed = await startPortcullis({ registration: { invitedOnly: true } });
+    const place = ['--database', closed.database, '--key-file', closed.database.replace('.db', '.key')];
+    const { code, output, errors } = await clients('invite', '--days', '3', ...place);
+    expect([code, errors]).toEqual([0, '']);
+    const token = output.trim().split('\n').at(-1) ?? '';
+    const register = (authorization: string) =>
+      fetch(`${closed.url}/register`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization },
+        body: JSON.stringify({
+          redirect_uris: ['https://app.example/cb'],
+          token_endpoint_auth_method: 'none',
+        }),
+      });
+    const statuses: number[] = [];
+    for (const bearer of ['nothing', token, token])
+      statuses.push((await register(`Bearer ${bearer}`)).status);
+    expect(statuses).toEqual([401, 201, 401]);
+    expect((await run(['events', '--database', closed.database])).output).toContain('client.invited');
+    const wrong = await clients('invite', '--days', '0', ...place);
+    expect([wrong.code, wrong.output]).toEqual([1, '']);
+    await closed.stop();
+  });
+});
+
 describe('the others', () => {
   it('list and show every client, wherever it is written down', async () => {
     const { output } = await clients('list');

@@ -8,7 +8,11 @@ import type { Peer, Route } from '../routes.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
 import { usesSecret } from './configured.ts';
 import { clientInformation, createReadRegistration } from './registration.ts';
-import { createAdmitRegistration, type RegistrationRules } from './registration-rules.ts';
+import {
+  createAdmitRegistration,
+  type RegistrationRules,
+  refuseInitialAccess,
+} from './registration-rules.ts';
 
 /**
  * The registration endpoint.
@@ -29,7 +33,7 @@ export function createRegistration(
     crossOrigin: true,
     async handle(request, peer) {
       const metadata = read(await readJson(request, 'invalid_client_metadata'));
-      const letGo = await admit(request, peer);
+      const admission = await admit(request, peer);
       const secret = usesSecret(metadata) ? newSecret() : null;
       const managementToken = rules.management ? newSecret() : null;
       const now = clock();
@@ -45,9 +49,15 @@ export function createRegistration(
         expiresAt: now + lifetimes.unusedClient,
       };
       await save(client, peer).catch((error: unknown) => {
-        letGo();
+        admission.release();
         throw error;
       });
+      // Spent last, so that a refusal burns no invitation. Of two who come at once with the same one, one is not told anything.
+      if (!(await admission.confirm())) {
+        await store.removeClient(client.id, now);
+        admission.release();
+        throw refuseInitialAccess('used');
+      }
       events({ type: 'client.registered', clientId: client.id });
       const answer = clientInformation(client, issuer, { secret, managementToken });
       return respondToClient(answer, { isHttps, status: 201 });

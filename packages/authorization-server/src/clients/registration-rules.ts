@@ -3,11 +3,17 @@ import { OAuthError, readCredentials } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { Peer } from '../routes.ts';
 import { hashSecret, matchesSecret } from '../secrets.ts';
+import { createInvitations, type Invitation } from './invitations.ts';
 
 /** What an operator says about registration. */
 export interface RegistrationOptions {
   /** Who registers presents one of these as a bearer token; anybody may register when left out. */
   readonly initialAccessTokens?: readonly string[];
+  /**
+   * Whether who registers has to present an initial access token: one of those, or an invitation of an administrator, which is
+   * for one registration. `true` with `initialAccessTokens`, else `false` when left out.
+   */
+  readonly invitedOnly?: boolean;
   /**
    * What the scope means that a client registers: a `ceiling` for everything that it can ever get, or a `hint` that limits
    * nothing, because clients register before they know which scopes there are. `hint` when left out.
@@ -21,8 +27,10 @@ export interface RegistrationOptions {
 
 /** The rules as judged. */
 export interface RegistrationRules {
-  /** Base64url SHA-256 of each; empty: anybody may register. */
+  /** Base64url SHA-256 of each. */
   readonly initialAccessHashes: readonly string[];
+  /** `false`: anybody may register. */
+  readonly invitedOnly: boolean;
   readonly scope: 'ceiling' | 'hint';
   readonly mostUnused: number;
   readonly management: boolean;
@@ -36,6 +44,7 @@ export function judgeRegistration(
   if (options === false) return null;
   const {
     initialAccessTokens,
+    invitedOnly = initialAccessTokens !== undefined,
     scope = 'hint',
     mostUnused = 20_000,
     management = true,
@@ -48,22 +57,30 @@ export function judgeRegistration(
   if (initialAccessTokens?.some((token) => !/^[A-Za-z0-9\-._~+/]{16,}=*$/.test(token)) === true) {
     faults.push('registration.initialAccessTokens must be bearer tokens of at least 16 characters');
   }
+  if (!invitedOnly && initialAccessTokens !== undefined) {
+    faults.push('registration.invitedOnly must not be false where initialAccessTokens are asked for');
+  }
   if (!Number.isSafeInteger(mostUnused) || mostUnused < 1) {
     faults.push('registration.mostUnused must be a whole number, at least 1');
   }
   return Object.freeze<RegistrationRules>({
     initialAccessHashes: (initialAccessTokens ?? []).map(hashSecret),
+    invitedOnly,
     scope,
     mostUnused,
     management,
   });
 }
 
-/**
- * Lets a stranger register, or throws `OAuthError`: the place for whatever else limits registrations. What it answers is to be
- * called when the client was not stored after all.
- */
-export type AdmitRegistration = (request: Request, peer: Peer) => Promise<() => void>;
+/** A stranger who may register. One of the two is to be called when the client was stored, or was not after all. */
+export interface Admission {
+  /** Spends the invitation, if there was one. @returns `false` when somebody else has used it: the client must not stay */
+  confirm(): Promise<boolean>;
+  release(): void;
+}
+
+/** Lets a stranger register, or throws `OAuthError`: the place for whatever else limits registrations. */
+export type AdmitRegistration = (request: Request, peer: Peer) => Promise<Admission>;
 
 /** Seconds between two counts: so much may a few processes together overshoot. */
 const COUNTED_EVERY = 10;
@@ -71,9 +88,12 @@ const COUNTED_EVERY = 10;
 const TRY_AGAIN = 600;
 
 export function createAdmitRegistration(
-  { store, clock }: Pick<Configuration, 'store' | 'clock'>,
-  { initialAccessHashes, mostUnused }: RegistrationRules,
+  configuration: Pick<Configuration, 'store' | 'clock' | 'sealingKey' | 'previousSealingKeys'>,
+  rules: RegistrationRules,
 ): AdmitRegistration {
+  const { store, clock } = configuration;
+  const { mostUnused } = rules;
+  const invitations = createInvitations(configuration);
   let count: Count = { stored: Promise.resolve(0), admitted: 0, at: Number.NEGATIVE_INFINITY };
 
   const current = (): Count => {
@@ -89,7 +109,7 @@ export function createAdmitRegistration(
   };
 
   return async (request) => {
-    checkInitialAccess(request, initialAccessHashes);
+    const invitation = checkInitialAccess(request, rules, (token) => invitations.read(token, clock()));
     const known = current();
     const unused = (await known.stored) + known.admitted;
     // Clients that are known already do not come this way.
@@ -101,8 +121,12 @@ export function createAdmitRegistration(
       );
     }
     known.admitted += 1;
-    return () => {
-      known.admitted -= 1;
+    return {
+      confirm: async () =>
+        invitation === null || (await store.spendAssertion(invitation.hash, invitation.expiresAt)),
+      release() {
+        known.admitted -= 1;
+      },
     };
   };
 }
@@ -114,13 +138,23 @@ interface Count {
   readonly at: number;
 }
 
-/** @see RFC 7591 §3 */
-function checkInitialAccess(request: Request, hashes: readonly string[]): void {
-  if (hashes.length === 0) return;
+/** @returns the invitation that was presented; `null` when none was needed, or a token of the configuration. @see RFC 7591 §3 */
+function checkInitialAccess(
+  request: Request,
+  { invitedOnly, initialAccessHashes: hashes }: RegistrationRules,
+  read: (token: string) => Invitation | null,
+): Invitation | null {
+  if (!invitedOnly) return null;
   const token = readBearer(request);
-  if (token !== null && hashes.some((known) => matchesSecret(token, known))) return;
-  throw new OAuthError('invalid_token', 'Send an initial access token of this server as a bearer token.', {
-    reason: `initial access token: ${token === null ? 'none' : 'unknown'}`,
+  if (token !== null && hashes.some((known) => matchesSecret(token, known))) return null;
+  const invitation = token === null ? null : read(token);
+  if (invitation === null) throw refuseInitialAccess(token === null ? 'none' : 'unknown');
+  return invitation;
+}
+
+export function refuseInitialAccess(reason: 'none' | 'unknown' | 'used'): OAuthError {
+  return new OAuthError('invalid_token', 'Send an initial access token of this server as a bearer token.', {
+    reason: `initial access token: ${reason}`,
   });
 }
 

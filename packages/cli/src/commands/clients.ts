@@ -4,12 +4,14 @@ import { resolve } from 'node:path';
 import {
   type ClientAdministration,
   createClientAdministration,
+  createInvitations,
   type ListedClient,
 } from '@portcullis/authorization-server';
 import { OAuthError } from '@portcullis/protocol';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { administer, issuerOf } from '../administering.ts';
 import { reasonOf } from '../faults.ts';
+import { findExistingKey } from '../sealing-key.ts';
 import { resolveSettings } from '../settings/resolve.ts';
 import type { SettingName, Settings } from '../settings/settings.ts';
 import type { Surroundings } from '../surroundings.ts';
@@ -42,7 +44,9 @@ interface Task {
 type Act = (task: Task) => Promise<string>;
 
 export function defineClients(program: Command, surroundings: Surroundings): void {
-  const group = program.command('clients').summary('add, list, show, disable, enable and remove clients');
+  const group = program
+    .command('clients')
+    .summary('add, invite, list, show, disable, enable and remove clients');
   const define = (name: string, summary: string, act: Act) => {
     const command = group.command(name).summary(summary).description(sentence(summary));
     for (const setting of NEEDED) command.addOption(optionOf(setting));
@@ -51,6 +55,7 @@ export function defineClients(program: Command, surroundings: Surroundings): voi
     );
   };
   addMetadataOptions(define('add', 'add a client that you vouch for; its secret is told once', add));
+  defineInvite(group, surroundings);
   define('list', 'list the clients that registered, were added, or stand in the configuration', list).option(
     '--json',
     'as JSON',
@@ -73,6 +78,34 @@ export function defineClients(program: Command, surroundings: Surroundings): voi
     'remove a client with all that it holds',
     change('remove', 'is gone, and all that it held has ended'),
   );
+}
+
+/** Needs the sealing key, and no database but for the log. */
+function defineInvite(group: Command, surroundings: Surroundings): void {
+  const summary = 'make an initial access token, by which one client may register itself';
+  const command = group.command('invite').summary(summary).description(sentence(summary));
+  for (const setting of ['config', 'database', 'key', 'keyFile'] as const)
+    command.addOption(optionOf(setting));
+  command
+    .option('--days <number>', 'for so many days', readDays, 7)
+    .action(async (flags: Flags & { readonly days: number }) => {
+      const { environment, folder, write } = surroundings;
+      const settings = await resolveSettings({ flags, environment, folder });
+      const sealingKey = await findExistingKey(settings, folder);
+      const expiresAt = await administer(settings, folder, 'refuse', async ({ events, clock }) => {
+        events({ type: 'client.invited' });
+        return clock() + flags.days * 86_400;
+      });
+      const token = createInvitations({ sealingKey }).make(expiresAt);
+      write(
+        `One client may register with this as a bearer token, once, until ${timeOf(expiresAt)}.\nIt is asked for where registration.invitedOnly is true.\n${token}\n`,
+      );
+    });
+}
+
+function readDays(text: string): number {
+  if (/^\d{1,3}$/.test(text) && Number(text) >= 1) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number from 1 to 999.');
 }
 
 function sentence(summary: string): string {

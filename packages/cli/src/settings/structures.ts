@@ -160,6 +160,11 @@ export const registration: Shape<RegistrationOptions> = object<RegistrationOptio
     shape: listOf(secret(SHORTEST_SECRET), 1),
     otherwise: 'anybody may register',
   },
+  invitedOnly: {
+    what: 'whether who registers has to present one of those, or an invitation (`portcullis clients invite`)',
+    shape: yesOrNo,
+    otherwise: '`true` with `initialAccessTokens`, else `false`',
+  },
   scope: {
     what: 'whether the scope that a client registers is a `ceiling` for all that it can get, or a `hint`',
     shape: oneOf('ceiling', 'hint'),
