@@ -2,6 +2,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startGithub } from '../../../tests/support/third-parties/github.ts';
 import { startMisbehaving } from '../../../tests/support/third-parties/misbehaving.ts';
+import { nextStep } from '../src/authorize/next-step.ts';
 import type { AuthorizationServerOptions } from '../src/index.ts';
 import { createAuthorizationServer } from '../src/index.ts';
 import { CLIENTS, claimsOf, ISSUER, NOTES, RESOURCES, SEALING_KEY } from './server-under-test.ts';
@@ -18,6 +19,7 @@ import {
   startFiles,
   stayAt,
   type UpstreamScene,
+  until,
 } from './upstream-scene.ts';
 import { createVisitor, EMAIL, PASSWORD, requestOf, type Sight, textOf } from './visitor.ts';
 
@@ -35,6 +37,70 @@ function departures({ headers, trail }: Sight): readonly string[] {
     .flatMap((one) => one.getSetCookie())
     .filter((line) => line.includes('departure') && !line.includes('Max-Age=0'));
 }
+
+describe('the law of interaction', () => {
+  const allowed = { scopes: ['notes:read'] };
+  it.each([
+    {
+      description: 'here: sign-in first',
+      login: 'local',
+      subject: null,
+      approved: null,
+      step: { show: 'login' },
+    },
+    {
+      description: 'here: then consent',
+      login: 'local',
+      subject: 'ada',
+      approved: null,
+      step: { show: 'consent' },
+    },
+    {
+      description: 'here: no consent of nobody',
+      login: 'local',
+      subject: null,
+      approved: allowed,
+      step: { show: 'login' },
+    },
+    {
+      description: 'here: then the end',
+      login: 'local',
+      subject: 'ada',
+      approved: allowed,
+      step: { finish: { subject: 'ada', approved: allowed } },
+    },
+    {
+      description: 'there: consent first',
+      login: 'third-party',
+      subject: null,
+      approved: null,
+      step: { show: 'consent' },
+    },
+    {
+      description: 'there: consent, whoever was named before',
+      login: 'third-party',
+      subject: 'ada',
+      approved: null,
+      step: { show: 'consent' },
+    },
+    {
+      description: 'there: then the way there',
+      login: 'third-party',
+      subject: null,
+      approved: allowed,
+      step: { leave: { approved: allowed } },
+    },
+    {
+      description: 'there: then the end',
+      login: 'third-party',
+      subject: 'ada',
+      approved: allowed,
+      step: { finish: { subject: 'ada', approved: allowed } },
+    },
+  ] as const)('[GW-CONSENT-1] says $description', ({ login, subject, approved, step }) => {
+    expect(nextStep({ subject, approved }, login)).toEqual(step);
+  });
+});
 
 /** How often somebody redeemed a code there. */
 const redemptions = (files: { count(endpoint: string): number }) => files.count('POST /token');
@@ -710,6 +776,10 @@ describe('T082 who somebody is', () => {
       may ? end.left?.searchParams.get('code') : 'access_denied',
     );
     expect(end.left?.searchParams.has('code')).toBe(may);
+    expect(await t.store.findPerson(files.origin, 'ada')).toEqual(may ? expect.anything() : null);
+    // What nobody needs is given back.
+    if (!may)
+      await until(async () => (await Promise.all(files.given.map(files.stands))).every((one) => !one));
   });
 
   it('lets in nobody whose account was disabled, and ends what they had', async () => {

@@ -20,6 +20,8 @@ export interface Bonds extends UpstreamTokens {
    * @throws OAuthError `invalid_grant` when that has ended, `temporarily_unavailable` when nobody can say
    */
   boundsOf(grantId: string, scopes: Scopes): Promise<{ readonly until: number; readonly scopes: Scopes }>;
+  /** Resolves when nothing is under way at a third party that would be lost. */
+  settled(): Promise<void>;
 }
 
 export function createBonds(
@@ -30,18 +32,19 @@ export function createBonds(
   const { store, thirdParties } = configuration;
   const watch = createWatch(configuration, vault, wireOf);
 
-  const standing = (grantId: string): ReturnType<typeof watch> =>
-    watch(grantId).catch((error: unknown) => {
+  const standing = (grantId: string): ReturnType<typeof watch.look> =>
+    watch.look(grantId).catch((error: unknown) => {
       if (error instanceof Over) throw over(error.message);
       throw error;
     });
 
   return {
     inUse: true,
+    settled: watch.settled,
 
     async isAlive(grantId) {
       try {
-        await watch(grantId);
+        await watch.look(grantId);
         return true;
       } catch (error) {
         if (error instanceof Over) return false;

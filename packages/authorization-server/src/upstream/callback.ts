@@ -110,11 +110,14 @@ async function arrive(rooms: Rooms, back: Return, arrival: Arrival): Promise<Res
 /** @throws OAuthError `access_denied` for whoever may not come in */
 async function admit(rooms: Rooms, arrival: Arrival): Promise<AccountRecord> {
   const { thirdParty, person } = arrival;
-  const account = await rooms.upstream.people.resolve(person, thirdParty);
-  if (isAdmitted(thirdParty.people, person) && account.disabledAt === null) return account;
-  await rooms.upstream.discard(account.id, arrival);
+  // Of whom nobody lets in, no account is made.
+  const account = isAdmitted(thirdParty.people, person)
+    ? await rooms.upstream.people.resolve(person, thirdParty)
+    : null;
+  if (account !== null && account.disabledAt === null) return account;
+  await rooms.upstream.discard(account?.id ?? null, arrival);
   throw new OAuthError('access_denied', 'This person may not sign in here.', {
-    reason: account.disabledAt === null ? 'not among the people who may sign in' : 'the account is disabled',
+    reason: account === null ? 'not among the people who may sign in' : 'the account is disabled',
   });
 }
 

@@ -32,7 +32,7 @@ export interface Upstream {
   /** Makes the bond of a transaction. @returns the grant that will rest on it; `null` when the transaction is gone */
   bind(transactionId: string, accountId: string, arrival: Arrival): Promise<string | null>;
   /** Gives back what nobody needs: its tokens are revoked at the third party. */
-  discard(accountId: string, arrival: Arrival): Promise<void>;
+  discard(accountId: string | null, arrival: Arrival): Promise<void>;
   /** Says that grants may have ended. */
   nudge(): void;
   close(): Promise<void>;
@@ -40,6 +40,9 @@ export interface Upstream {
 
 /** Seconds after the last moment at which its code could be redeemed, when a bond without a grant is given up. */
 const ORPHANED_AFTER = 120;
+
+/** Whose a bond is that only waits for its farewell, of somebody who has no account. */
+const NOBODY = 'nobody';
 
 /** @throws ConfigurationError when the sealing key does not open what is sealed for third parties */
 export async function createUpstream(configuration: Configuration): Promise<Upstream> {
@@ -52,6 +55,7 @@ export async function createUpstream(configuration: Configuration): Promise<Upst
   // Bonds outlive the configuration that made them: without any there is nothing to watch over.
   const isUsed = thirdParties.size > 0 || (await store.hasBonds());
   if (isUsed) await vault.open();
+  const bonds = isUsed ? createBonds(configuration, vault, wireOf) : unbonded;
   const farewells = isUsed ? createFarewells(configuration, vault, wireOf) : null;
 
   async function makeBond(accountId: string, { thirdParty, person, given }: Arrival): Promise<BondRecord> {
@@ -81,15 +85,19 @@ export async function createUpstream(configuration: Configuration): Promise<Upst
     };
   }
 
-  async function discard(accountId: string, arrival: Arrival): Promise<void> {
-    const bond = await makeBond(accountId, arrival);
+  async function discard(accountId: string | null, arrival: Arrival): Promise<void> {
+    const bond = await makeBond(accountId ?? NOBODY, arrival);
     const now = clock();
     await store.saveEndedBond({ ...bond, endedAt: now, endReason: 'lapsed', dueAt: now });
-    events({ type: 'third-party.discarded', thirdParty: bond.thirdParty, accountId });
+    events({
+      type: 'third-party.discarded',
+      thirdParty: bond.thirdParty,
+      ...(accountId !== null && { accountId }),
+    });
   }
 
   return {
-    bonds: isUsed ? createBonds(configuration, vault, wireOf) : unbonded,
+    bonds,
     departures: createDepartures(configuration, vault, wireOf),
     people,
     wayOf: createWayOf(configuration, people),
@@ -111,13 +119,17 @@ export async function createUpstream(configuration: Configuration): Promise<Upst
     },
     discard,
     nudge: () => farewells?.nudge(),
-    close: async () => farewells?.close(),
+    async close() {
+      await farewells?.close();
+      await bonds.settled();
+    },
   };
 }
 
 /** No grant rests on anything but this server. */
 const unbonded: Bonds = {
   inUse: false,
+  settled: async () => {},
   isAlive: async () => true,
   boundsOf: async (_grantId, scopes) => ({ until: Number.MAX_SAFE_INTEGER, scopes }),
   tokenFor: async () => {

@@ -30,8 +30,12 @@ export class Over extends Error {
   override readonly name: string = 'Over';
 }
 
-/** Answers what a grant rests on. @throws Over, or OAuthError `temporarily_unavailable` when nobody can say */
-export type Watch = (grantId: string) => Promise<Rest>;
+export interface Watch {
+  /** Answers what a grant rests on. @throws Over, or OAuthError `temporarily_unavailable` when nobody can say */
+  look(grantId: string): Promise<Rest>;
+  /** Resolves when no renewal is under way: an answer that nobody waits for is lost. */
+  settled(): Promise<void>;
+}
 
 /** Seconds for which it is remembered that a grant rests on nothing: one never begins to. */
 const UNBONDED_FOR = 600;
@@ -52,6 +56,7 @@ export function createWatch(
   const renew = createRenew(configuration, vault);
   const flights = createFlights<Rest>();
   const renewals = createFlights<Renewal>();
+  const underWay = new Set<Promise<Renewal>>();
   const memory = createMemory<Rest>();
   const [unasked, unrenewed]: readonly [Waits, Waits] = [createMemory(), createMemory()];
 
@@ -110,7 +115,9 @@ export function createWatch(
     const waiting = waitOf(unrenewed, bond);
     if (waiting !== null) return Promise.resolve({ kind: 'later', ...waiting });
     return renewals.join(bond.grantId, async () => {
-      const renewal = await renew(bond, wireOf(thirdParty));
+      const work = renew(bond, wireOf(thirdParty));
+      underWay.add(work);
+      const renewal = await work.finally(() => underWay.delete(work));
       if (renewal.kind === 'later') {
         unrenewed.set(bond.grantId, { until: clock() + renewal.retryAfter, reason: renewal.reason });
       }
@@ -176,5 +183,10 @@ export function createWatch(
     return waiting !== undefined && left > 0 ? { retryAfter: left, reason: waiting.reason } : null;
   }
 
-  return rest;
+  return {
+    look: rest,
+    async settled() {
+      await Promise.allSettled(underWay);
+    },
+  };
 }

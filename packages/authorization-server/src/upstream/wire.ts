@@ -81,7 +81,14 @@ export function createWire(configuration: Configuration, thirdParty: ThirdParty)
           process,
           scopesThere(thirdParty, ours),
         );
-        return { given, person: await identify(line, server, given.tokens.accessToken, idToken) };
+        const person = await identify(line, server, given.tokens.accessToken, idToken).catch(
+          async (error: unknown) => {
+            // Nobody knows whose it is, so nobody keeps it.
+            await revokeThere(line, server, given.tokens).catch(() => {});
+            throw error;
+          },
+        );
+        return { given, person };
       }),
 
     renew: ({ refreshToken }, scopes) =>
