@@ -360,6 +360,18 @@ describe('a client identifier that the authorization server has forgotten', () =
     expect(world.as.asked('/register')).toHaveLength(2);
   });
 
+  it('is not checked while it has just been given tokens, and is after an hour', async () => {
+    const world = await createWorld();
+    const client = world.client();
+    const pages = () => world.as.asked('/authorize').length;
+    await client.signIn();
+    await client.begin({ redirectUri: world.person.redirectUri });
+    expect(pages()).toBe(1);
+    world.advance(3_600_000);
+    await client.begin({ redirectUri: world.person.redirectUri });
+    expect(pages()).toBe(2);
+  });
+
   it('is not checked for a client that was configured or described', async () => {
     const metadata = { client_id_metadata_document_supported: true };
     for (const registration of [

@@ -1,4 +1,5 @@
 /** Signing a person in: request, browser, answer, code, tokens; in one go, or in two halves for hosts with pages of their own. */
+import type { Scopes } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { Discovery } from '../discovery/conclude.ts';
 import { ClientError } from '../errors.ts';
@@ -17,8 +18,8 @@ import type { ScopePlan } from './scope-plan.ts';
 export interface Registrar {
   /** Redirect URIs that are registered already. */
   registeredUris(discovery: Discovery): Promise<readonly string[]>;
-  /** A registration that these URIs belong to. */
-  register(discovery: Discovery, redirectUris: readonly string[]): Promise<Registration>;
+  /** A registration that these URIs belong to. `scopes`: what it is going to ask for. */
+  register(discovery: Discovery, redirectUris: readonly string[], scopes?: Scopes): Promise<Registration>;
 }
 
 /** What a sign-in is for. */
@@ -82,7 +83,7 @@ export function createSignIn(configuration: Configuration, hands: TokenHands, re
     redirectUri: string,
     binding: string | null,
   ): Promise<{ url: string; state: string }> {
-    const registration = await registrar.register(discovery, [redirectUri]);
+    const registration = await registrar.register(discovery, [redirectUri], plan.scopes);
     const { scopes } = plan;
     const now = clock();
     const flow = await askAuthorization({

@@ -1,5 +1,5 @@
 /** Registrations that are kept: reused while they fit, made anew when they do not, never shown to another issuer. */
-import { matchesRedirectUri } from '@portcullis/protocol';
+import { matchesRedirectUri, type Scopes } from '@portcullis/protocol';
 import type { Registrar } from '../authorization/sign-in.ts';
 import type { Configuration } from '../configuration.ts';
 import type { Discovery } from '../discovery/conclude.ts';
@@ -23,6 +23,9 @@ export interface Registry extends Registrar {
   dropDead(key: CredentialKey, reason: string, clientId?: string): Promise<boolean>;
 }
 
+/** Milliseconds after which somebody may have been forgotten who was known. */
+const RECENT = 3_600_000;
+
 /** Makes the registry of a client. */
 export function createRegistry(configuration: Configuration, wire: Wire): Registry {
   const { store, account, clock, tell, registration: settings } = configuration;
@@ -35,9 +38,9 @@ export function createRegistry(configuration: Configuration, wire: Wire): Regist
       return record?.registration?.redirectUris ?? [];
     },
 
-    async register(discovery, redirectUris) {
+    async register(discovery, redirectUris, scopes = []) {
       const known = await findKnown(discovery, redirectUris);
-      if (known !== null && (await stands(discovery, known, redirectUris))) return known;
+      if (known !== null && (await stands(discovery, known, redirectUris, scopes))) return known;
       const registration = await register({ wire, settings, discovery, redirectUris });
       if (registration.way === 'preregistered') await checkPin(discovery, registration);
       await keep(keyOf(discovery), registration);
@@ -83,9 +86,14 @@ export function createRegistry(configuration: Configuration, wire: Wire): Regist
     discovery: Discovery,
     registration: Registration,
     [redirectUri]: readonly string[],
+    scopes: Scopes,
   ): Promise<boolean> {
     if (registration.way !== 'dynamic' || redirectUri === undefined) return true;
-    if ((await findStanding(wire, discovery, registration, redirectUri)) !== 'gone') return true;
+    const tokens = (await store.find(keyOf(discovery)))?.tokens ?? null;
+    // Who has just given it tokens knows it.
+    if (tokens?.clientId === registration.clientId && clock() - tokens.obtainedAt < RECENT) return true;
+    const request = { discovery, registration, redirectUri, scopes };
+    if ((await findStanding(wire, request)) !== 'gone') return true;
     const reason = 'the authorization server does not know it any more';
     await dropDead(keyOf(discovery), reason, registration.clientId);
     return false;

@@ -1,6 +1,5 @@
 /** Whether a registration of an earlier time still stands at its issuer: asked before a person is sent there, who would see an error page. */
-import { askAuthorization } from '../authorization/request.ts';
-import type { Discovery } from '../discovery/conclude.ts';
+import { askAuthorization, type RequestFacts } from '../authorization/request.ts';
 import { ClientError } from '../errors.ts';
 import { type Answer, type Ask, askFor, exchange, type Wire } from '../transport.ts';
 import type { Registration } from './registration.ts';
@@ -35,18 +34,13 @@ const PATIENCE = 5_000;
  * Finds out. Where a registration cannot be read, the sign-in page is asked for once by a request of its own that nobody
  * finishes: an authorization server that does not know the client must not redirect, and answers with an error at once.
  */
-export async function findStanding(
-  wire: Wire,
-  discovery: Discovery,
-  registration: Registration,
-  redirectUri: string,
-): Promise<Standing> {
+export async function findStanding(wire: Wire, request: RequestFacts): Promise<Standing> {
   const swift = { ...wire, timeout: Math.min(wire.timeout, PATIENCE) };
   try {
-    const read = askStanding(registration);
+    const read = askStanding(request.registration);
     const standing = read === null ? 'unknown' : understandStanding(await exchange(swift, read));
     if (standing !== 'unknown') return standing;
-    const { url } = await askAuthorization({ discovery, registration, redirectUri });
+    const { url } = await askAuthorization(request);
     return understandPage(await exchange(swift, askFor(url, { accept: 'text/html' })));
   } catch (error) {
     // A page may be longer than any document; that it cannot be asked for says nothing.
