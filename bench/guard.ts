@@ -77,6 +77,13 @@ interface Figure {
   readonly cost: number;
 }
 
+/** For two seconds, and until a number of requests was sent. */
+async function warmUp(server: Server, least: number): Promise<void> {
+  let sent = 0;
+  do sent += (await load(server.port, server.next, 2)).requests;
+  while (sent < least);
+}
+
 async function measure(server: Server): Promise<Figure> {
   const before = await server.usage();
   const result = await load(server.port, server.next, seconds);
@@ -93,8 +100,8 @@ for (const { server: name, against, tokens, aim } of comparisons.filter(({ serve
   server.startsWith(wanted),
 )) {
   const [bare, guarded] = await Promise.all([start(against, tokens), start(name, tokens)]);
-  // A whole turn through the list, so that nothing is measured while it is learned.
-  for (const server of [bare, guarded]) await load(server.port, server.next, Math.max(2, seconds));
+  // Nothing is measured while it is learned.
+  for (const server of [bare, guarded]) await warmUp(server, tokens === '10,000' ? 10_000 : 0);
   const pairs: { bare: Figure; guarded: Figure }[] = [];
   for (let round = 0; round < repetitions; round += 1) {
     pairs.push({ bare: await measure(bare), guarded: await measure(guarded) });
