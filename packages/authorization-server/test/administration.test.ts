@@ -231,11 +231,31 @@ describe('the list of accounts', () => {
     await t.server.accounts.add(BOB);
     await t.server.accounts.disable(BOB);
     const list = await t.server.accounts.list();
+    const now = t.clock.now;
+    const [ada, bob] = [EMAIL, BOB].map((email) => ({
+      email,
+      emailKey: email.toLowerCase(),
+      createdAt: now,
+    }));
     expect(list).toEqual([
-      { id: ACCOUNT, email: EMAIL, createdAt: t.clock.now, disabledAt: null },
-      { id: expect.stringMatching(/^user_/), email: BOB, createdAt: t.clock.now, disabledAt: t.clock.now },
+      { ...ada, id: ACCOUNT, disabledAt: null },
+      { ...bob, id: expect.stringMatching(/^user_/), disabledAt: now },
     ]);
     expect(await t.server.accounts.list(EMAIL, 1)).toEqual([list[1]]);
     expect(await t.server.accounts.list(BOB)).toEqual([]);
+  });
+
+  it('goes on behind somebody of a third party, who has no address', async () => {
+    const t = await setScene();
+    const stranger = { id: 'user_zoe', email: 'zoe (GitHub)', emailKey: 'third-party:zoe' };
+    const record = { ...stranger, passwordHash: '$argon2id$none', createdAt: t.clock.now, disabledAt: null };
+    await t.store.addPerson({ issuer: 'https://github.com', subject: '7', accountId: record.id }, record);
+    const first = await t.server.accounts.list('', 2);
+    expect(first.map(({ email }) => email)).toEqual([EMAIL, stranger.email]);
+    expect(await t.server.accounts.list(first[1]?.emailKey)).toEqual([]);
+    expect(await t.server.accounts.disable(stranger.id)).toBe(true);
+    expect(await t.server.accounts.enable(stranger.id)).toBe(true);
+    // A link by which one chooses a password here would be a second way in.
+    expect(await t.server.accounts.reset(stranger.id)).toEqual({ refused: 'unknown' });
   });
 });

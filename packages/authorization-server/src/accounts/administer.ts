@@ -68,7 +68,7 @@ export function createAccountAdministration({
     async list(after = '', limit = 100) {
       // People of third parties have no address.
       const accounts = await store.listAccounts(emailKey(after) ?? after, limit);
-      return accounts.map(({ passwordHash: _secret, ...account }) => account);
+      return accounts.map(describe);
     },
     async disable(email) {
       const account = await find(email);
@@ -106,4 +106,8 @@ export async function findNamedAccount(
   }
   const key = emailKey(named);
   return key === null ? null : store.findAccountByEmail(key);
+}
+
+function describe({ id, email, emailKey, createdAt, disabledAt }: AccountRecord): ListedAccount {
+  return { id, email, emailKey, createdAt, disabledAt };
 }
