@@ -74,6 +74,24 @@ describe('portcullis users', () => {
     expect((await fetch(output.trim().split('\n').at(-1) ?? '')).status).toBe(200);
   });
 
+  it('answers programs as JSON', async () => {
+    const added = JSON.parse((await users('add', 'dora@example.com', '--json')).output);
+    expect(added).toEqual({
+      link: expect.stringMatching(/\/invitation\?token=[\w-]{43}$/),
+      expiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
+    });
+    const all: { email: string }[] = JSON.parse((await users('list', '--json')).output);
+    expect(all.find(({ email }) => email === 'dora@example.com')).toEqual({
+      id: expect.stringMatching(/^user_/),
+      email: 'dora@example.com',
+      createdAt: expect.any(String),
+      disabledAt: null,
+    });
+    expect(JSON.parse((await users('reset', 'dora@example.com', '--json')).output)).toMatchObject({
+      link: expect.stringContaining('/reset?token='),
+    });
+  });
+
   it('leaves every change in the audit log', async () => {
     await users('add', 'carol@example.com');
     await users('reset', 'carol@example.com');

@@ -3,28 +3,37 @@ import {
   type AccountAdministration,
   type AccountLink,
   createAccountAdministration,
+  type ListedAccount,
 } from '@portcullis/authorization-server';
 import type { Command } from 'commander';
 import { administer, issuerOf } from '../administering.ts';
 import { resolveSettings } from '../settings/resolve.ts';
 import type { SettingName } from '../settings/settings.ts';
 import type { Surroundings } from '../surroundings.ts';
-import { cleanLine } from '../terminal/clean.ts';
+import { cleanJson, cleanLine } from '../terminal/clean.ts';
 import { optionOf } from './setting-options.ts';
 
-/** What one of the commands does. It answers what to write. */
-type Action = (accounts: AccountAdministration, email: string) => Promise<string>;
+/** What one of the commands does. It answers what to write. @param asJson for programs */
+type Action = (accounts: AccountAdministration, email: string, asJson: boolean) => Promise<string>;
 
 interface UsersCommand {
   readonly name: string;
   readonly takes: 'email' | 'nothing';
   readonly summary: string;
+  /** Whether it answers more than a sentence. */
+  readonly json?: true;
   readonly act: Action;
 }
 
 const commands: readonly UsersCommand[] = [
-  { name: 'add', takes: 'email', summary: 'make an account, and a one-time link for its owner', act: add },
-  { name: 'list', takes: 'nothing', summary: 'list the accounts', act: list },
+  {
+    name: 'add',
+    takes: 'email',
+    summary: 'make an account, and a one-time link for its owner',
+    json: true,
+    act: add,
+  },
+  { name: 'list', takes: 'nothing', summary: 'list the accounts', json: true, act: list },
   {
     name: 'disable',
     takes: 'email',
@@ -42,73 +51,91 @@ const commands: readonly UsersCommand[] = [
     name: 'reset',
     takes: 'email',
     summary: 'make a one-time link for an owner who cannot sign in',
+    json: true,
     act: reset,
   },
 ];
+
+type Flags = Readonly<Partial<Record<SettingName, string>>> & { readonly json?: true };
 
 const SETTINGS: readonly SettingName[] = ['config', 'database', 'publicUrl', 'port'];
 
 export function defineUsers(program: Command, surroundings: Surroundings): void {
   const group = program.command('users').summary('add, list, disable, enable and reset accounts of people');
-  for (const { name, takes, summary, act } of commands) {
+  for (const { name, takes, summary, json, act } of commands) {
     const command = group
       .command(name)
       .summary(summary)
       .description(`${summary[0]?.toUpperCase()}${summary.slice(1)}.`);
     if (takes === 'email') command.argument('<email>', 'address of the account, or its identifier');
     for (const setting of SETTINGS) command.addOption(optionOf(setting));
+    if (json) command.option('--json', 'as JSON');
     command.action(async () => {
-      const flags: Readonly<Partial<Record<SettingName, string>>> = command.opts();
+      const flags: Flags = command.opts();
       const { environment, folder } = surroundings;
       const settings = await resolveSettings({ flags, environment, folder });
       const issuer = issuerOf(settings);
       surroundings.write(
         await administer(settings, folder, 'make', (tools) =>
-          act(createAccountAdministration({ ...tools, issuer }), command.args[0] ?? ''),
+          act(createAccountAdministration({ ...tools, issuer }), command.args[0] ?? '', flags.json === true),
         ),
       );
     });
   }
 }
 
-async function add(accounts: AccountAdministration, email: string): Promise<string> {
+async function add(accounts: AccountAdministration, email: string, asJson: boolean): Promise<string> {
   const answer = await accounts.add(email);
   if (!('refused' in answer))
-    return linkText(answer, 'There is an account now. Its owner chooses by this link how to sign in');
+    return linkText(answer, asJson, 'There is an account now. Its owner chooses by this link how to sign in');
   if (answer.refused === 'no-address')
     throw new Error('The email must be an address such as you@example.com');
   throw new Error(`There is an account for ${email} already: reset it to make another link`);
 }
 
-async function reset(accounts: AccountAdministration, email: string): Promise<string> {
+async function reset(accounts: AccountAdministration, email: string, asJson: boolean): Promise<string> {
   const answer = await accounts.reset(email);
   if (!('refused' in answer))
-    return linkText(answer, 'The owner chooses by this link how to sign in from now on');
+    return linkText(answer, asJson, 'The owner chooses by this link how to sign in from now on');
   if (answer.refused === 'unknown') throw noAccount(email);
   throw new Error(`The account of ${email} is disabled: enable it first`);
 }
 
 /** Whoever has the link gets in, so it stands on a line of its own, to be copied and nothing else. */
-function linkText({ link, expiresAt }: AccountLink, sentence: string): string {
+function linkText({ link, expiresAt }: AccountLink, asJson: boolean, sentence: string): string {
+  if (asJson) return `${cleanJson({ link, expiresAt: timeOf(expiresAt) })}\n`;
   const until = new Date(expiresAt * 1000).toISOString().slice(0, 16).replace('T', ' ');
   return `${sentence}, once, until ${until} UTC:\n${link}\n`;
 }
 
-async function list(accounts: AccountAdministration): Promise<string> {
-  const lines: string[] = [];
-  let page = await accounts.list();
-  while (page.length > 0) {
-    lines.push(
-      ...page.map(({ id, email, emailKey, createdAt, disabledAt }) => {
-        // People of third parties have no address here by which they could be named.
-        const named = emailKey.includes('@') ? email : `${email}  ${id}`;
-        const state = disabledAt === null ? 'enabled ' : 'disabled';
-        return `${dayOf(createdAt)}  ${state}  ${cleanLine(named)}\n`;
-      }),
-    );
-    page = await accounts.list(page.at(-1)?.emailKey);
+async function list(accounts: AccountAdministration, _email: string, asJson: boolean): Promise<string> {
+  const all: ListedAccount[] = [];
+  for (let page = await accounts.list(); page.length > 0; page = await accounts.list(page.at(-1)?.emailKey)) {
+    all.push(...page);
   }
-  return lines.length === 0 ? 'There is no account yet.\n' : lines.join('');
+  if (asJson) {
+    return `${cleanJson(
+      all.map(({ id, email, createdAt, disabledAt }) => ({
+        id,
+        email,
+        createdAt: timeOf(createdAt),
+        disabledAt: disabledAt === null ? null : timeOf(disabledAt),
+      })),
+    )}\n`;
+  }
+  return all.length === 0 ? 'There is no account yet.\n' : all.map(lineOf).join('');
+}
+
+function lineOf({ id, email, emailKey, createdAt, disabledAt }: ListedAccount): string {
+  // People of third parties have no address here by which they could be named.
+  const named = emailKey.includes('@') ? email : `${email}  ${id}`;
+  const state = disabledAt === null ? 'enabled ' : 'disabled';
+  return `${dayOf(createdAt)}  ${state}  ${cleanLine(named)}\n`;
+}
+
+/** ISO 8601, from epoch seconds. */
+function timeOf(at: number): string {
+  return new Date(at * 1000).toISOString().replace('.000', '');
 }
 
 function dayOf(at: number): string {
