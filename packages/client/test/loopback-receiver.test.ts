@@ -162,6 +162,38 @@ describe('the loopback listener', () => {
   });
 });
 
+/** There is no page for developers here, and nothing that fetches for others: of what such pages suffered this ear is all there is. */
+describe('T150 what listens on this computer', () => {
+  it.each([
+    ['by a name that leads here (DNS rebinding)', { host: 'evil.example' }, 'state=right'],
+    ['without the token of the one who waits', {}, ''],
+    ['with a guessed one', {}, 'state=wrong'],
+    ['by a form of another site', { method: 'POST' }, 'state=right'],
+  ])('refuses a request %s, and still hears the right one', async (_what, options, query) => {
+    const reception = await listen();
+    const port = portOf(reception);
+    const arriving = reception.arrival('right', Promise.resolve());
+    expect((await ask(port, `/callback?code=injected&${query}`, options)).status).toBeGreaterThanOrEqual(400);
+    const answered = ask(port, '/callback?code=c&state=right');
+    const arrival = await arriving;
+    expect(arrival.query.get('code')).toBe('c');
+    await arrival.finish({ ok: true, message: 'done' });
+    expect((await answered).status).toBe(200);
+  });
+
+  it('fetches nothing for anybody: every path but its own is answered with 404, without a connection elsewhere', async () => {
+    const reception = await listen();
+    const port = portOf(reception);
+    for (const path of [
+      '/',
+      '/proxy?url=http://169.254.169.254/',
+      'http://169.254.169.254/',
+      '/callback/../x',
+    ])
+      expect((await ask(port, path)).status).toBe(404);
+  });
+});
+
 it('[C-UA-1] a whole sign-in arrives through it', async () => {
   const world = await createWorld();
   const pages: Promise<string>[] = [];
