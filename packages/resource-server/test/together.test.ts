@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { together } from '../src/tokens/together.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -10,6 +10,15 @@ describe('work that is done together', () => {
     expect(done).toEqual([]);
     expect(await Promise.all(outcomes)).toEqual([1, 2]);
     expect(done).toEqual(['a', 'b']);
+  });
+
+  it('is done although a test holds the clock', async () => {
+    vi.useFakeTimers();
+    try {
+      expect(await together(() => 'done')).toBe('done');
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('fails alone', async () => {
