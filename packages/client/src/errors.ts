@@ -73,6 +73,15 @@ export class ClientError extends Error {
 }
 
 /**
+ * What helps against an authorization server that refuses the resource it is asked for; empty where that is not it.
+ * `AADSTS9010010` is how Entra ID says so.
+ */
+export function resourceAdvice(oauthError: string | undefined, description: string | undefined): string {
+  if (oauthError !== 'invalid_target' && !(description ?? '').includes('AADSTS9010010')) return '';
+  return ' If it wants another resource, or none, say so for this issuer: resourceIndicators, --resource-for.';
+}
+
+/**
  * Text that somebody else wrote, fit to be shown: control characters, bidirectional overrides and line breaks are
  * gone, and it is at most 300 characters long.
  */

@@ -510,3 +510,44 @@ it('calls that need no token are left alone', async () => {
   await world.client().fetch(world.serverUrl);
   expect(calls(world)).toHaveLength(1);
 });
+
+describe('servers with oddities of their own', () => {
+  it('an issuer may want another resource, or none, and is told from the others', async () => {
+    for (const [wanted, sent] of [
+      ['api://notes', 'api://notes'],
+      [null, null],
+    ] as const) {
+      const world = await createWorld();
+      const resourceIndicators = { [world.issuer]: wanted, 'https://other.example': 'x' };
+      const client = world.client({ resourceIndicators });
+      expect((await client.fetch(world.serverUrl)).status).toBe(200);
+      expect(world.person.opened[0]?.searchParams.get('resource') ?? null).toBe(sent);
+      expect(world.as.asked('/token')[0]?.form.get('resource') ?? null).toBe(sent);
+    }
+    const world = await createWorld();
+    await world.client({ resourceIndicators: { 'https://other.example': null } }).fetch(world.serverUrl);
+    expect(world.person.opened[0]?.searchParams.get('resource')).toBe(world.serverUrl);
+  });
+
+  it.each([
+    ['invalid_target', 'no'],
+    ['invalid_request', 'AADSTS9010010: the resource parameter does not match'],
+  ])('a refusal of the resource says what to do: %s', async (error, error_description) => {
+    const world = await createWorld();
+    world.as.on('POST /token', { status: 400, body: { error, error_description } });
+    await expect(world.client().fetch(world.serverUrl)).rejects.toThrow('resourceIndicators');
+    world.as.on('POST /token', { status: 400, body: { error: 'invalid_grant' } });
+    await expect(world.client().fetch(world.serverUrl)).rejects.not.toThrow('resourceIndicators');
+  });
+
+  it('an issuer that differs from its own by a slash is refused with the way out, which works', async () => {
+    const world = await createWorld();
+    const named = `${world.issuer}/`;
+    world.server.on('GET /.well-known/oauth-protected-resource/mcp', {
+      body: { resource: world.serverUrl, authorization_servers: [named] },
+    });
+    await expect(world.client().fetch(world.serverUrl)).rejects.toThrow('issuerAliases');
+    const client = world.client({ issuerAliases: { [named]: world.issuer } });
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+  });
+});

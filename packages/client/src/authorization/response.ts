@@ -1,6 +1,6 @@
 /** The authorization response: one waiting flow is taken for it, judged, and redeemed where the flow began. */
 import { authorizationCodeForm, readAuthorizationResponse } from '@portcullis/protocol';
-import { ClientError, displayText } from '../errors.ts';
+import { ClientError, displayText, resourceAdvice } from '../errors.ts';
 import type { CredentialStore } from '../store/credential-store.ts';
 import type { TokenRequest } from '../tokens/token-request.ts';
 import type { Pending } from './pending.ts';
@@ -83,7 +83,7 @@ export function checkResponse(query: URLSearchParams, pending: Pending): string 
         denied ? 'authorization_denied' : 'authorization_failed',
         denied
           ? 'The person did not allow it.'
-          : `The authorization server did not sign the person in (${said}).`,
+          : `The authorization server did not sign the person in (${said}).${resourceAdvice(response.error, response.description)}`,
         { oauthError: displayText(response.error) },
       );
     }

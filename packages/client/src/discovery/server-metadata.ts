@@ -44,7 +44,8 @@ export function checkServerMetadata(
   if (profile.metadataIssuer === 'exact' && document.issuer !== issuer) {
     throw new ClientError(
       'issuer_mismatch',
-      `The metadata of ${displayText(issuer)} says that it belongs to ${displayText(document.issuer)}. It was not used.`,
+      `The metadata of ${displayText(issuer)} says that it belongs to ${displayText(document.issuer)}. It was not used. ` +
+        'If both are known to be one, name them in issuerAliases (--issuer-alias).',
     );
   }
   return document;

@@ -1,7 +1,7 @@
 /** Asking a token endpoint: client authentication, proof of possession with its nonces, and what each refusal means. */
 
 import { createProof } from '../dpop/proof.ts';
-import { ClientError, displayText } from '../errors.ts';
+import { ClientError, displayText, resourceAdvice } from '../errors.ts';
 import type { Registration } from '../registration/registration.ts';
 import {
   type Answer,
@@ -111,7 +111,7 @@ function refusalOf(origin: string, answer: Answer, now: number): ClientError {
   }
   const description = member(answer, 'error_description');
   const said = [oauthError, description].filter((part) => part !== undefined).join(': ');
-  const what = `${origin} refused to issue a token (${said || `status ${status}`}).`;
+  const what = `${origin} refused to issue a token (${said || `status ${status}`}).${resourceAdvice(oauthError, description)}`;
   return new ClientError('token_refused', what, { status, oauthError });
 }
 
