@@ -210,6 +210,13 @@ describe('Fastify', () => {
 });
 
 describe('Koa', () => {
+  /** Reads the body itself, behind the guard. */
+  const reading: Koa.Middleware = async (context) => {
+    let text = '';
+    for await (const chunk of context.req) text += String(chunk);
+    context.body = { subject: forKoa.principalOf(context).subject, body: JSON.parse(text) };
+  };
+
   it('may have parsed the body before the guard', async () => {
     const app = new Koa();
     app.use(async (context, next) => {
@@ -234,11 +241,7 @@ describe('Koa', () => {
       await next();
     });
     app.use(forKoa.protect(guard));
-    app.use(async (context) => {
-      let text = '';
-      for await (const chunk of context.req) text += String(chunk);
-      context.body = { subject: forKoa.principalOf(context).subject, body: JSON.parse(text) };
-    });
+    app.use(reading);
     started = await listen(app.callback());
     await expectJudged(started);
   });
@@ -251,11 +254,7 @@ describe('Koa', () => {
       if (context.path === '/mcp/admin') await forKoa.protect(guard, { scopes: ['admin'] })(context, next);
       else await next();
     });
-    app.use(async (context) => {
-      let text = '';
-      for await (const chunk of context.req) text += String(chunk);
-      context.body = { subject: forKoa.principalOf(context).subject, body: JSON.parse(text) };
-    });
+    app.use(reading);
     started = await listen(app.callback());
     await expectJudged(started);
     const refused = await started.send(await calling('base write', '/mcp/admin'));
