@@ -40,7 +40,7 @@ interface SessionRow {
 export function createAccountStore(database: Database): AccountStore {
   return {
     async hasAccounts() {
-      return (await database.read(sql`SELECT 1 AS one FROM accounts LIMIT 1`)).length > 0;
+      return (await database.read(ownAccounts())).length > 0;
     },
     async findAccount(id) {
       return readAccount(
@@ -61,7 +61,8 @@ export function createAccountStore(database: Database): AccountStore {
     },
     async isSetupLink(hash) {
       const found = await database.read(
-        sql`SELECT 1 AS one FROM setup_links WHERE hash = ${hash} AND NOT EXISTS (SELECT 1 FROM accounts)`,
+        sql`SELECT 1 AS one FROM setup_links WHERE hash = ${hash} AND NOT EXISTS (SELECT 1 FROM accounts
+          WHERE NOT EXISTS (SELECT 1 FROM persons WHERE persons.account_id = accounts.id))`,
       );
       return found.length > 0;
     },
@@ -140,7 +141,7 @@ export function createAccountStore(database: Database): AccountStore {
 }
 
 function* makeFirst(account: AccountRecord, setupHash: string | null): Steps<'created' | 'refused'> {
-  const others = yield sql`SELECT 1 AS one FROM accounts LIMIT 1`;
+  const others = yield ownAccounts();
   if (others.length > 0) return 'refused';
   if (setupHash !== null) {
     const links = yield sql`SELECT 1 AS one FROM setup_links WHERE hash = ${setupHash}`;
@@ -149,6 +150,12 @@ function* makeFirst(account: AccountRecord, setupHash: string | null): Steps<'cr
   yield insertAccount(account);
   yield sql`DELETE FROM setup_links`;
   return 'created';
+}
+
+/** One is enough. People of third parties may come before anybody has an account of this server's own. */
+function ownAccounts(): Query {
+  return sql`SELECT 1 AS one FROM accounts
+    WHERE NOT EXISTS (SELECT 1 FROM persons WHERE persons.account_id = accounts.id) LIMIT 1`;
 }
 
 function* add(account: AccountRecord, invitation: AccountLinkRecord): Steps<boolean> {

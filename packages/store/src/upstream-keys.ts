@@ -64,13 +64,14 @@ function* discard(ids: readonly string[], at: number): Steps<number> {
   let count = 0;
   for (const id of ids) {
     const ended = (yield sql`UPDATE bonds SET ended_at = ${at}, end_reason = 'ended-here'
-      WHERE data_key_id = ${id} AND ended_at IS NULL RETURNING grant_id`) as readonly {
+      WHERE data_key_id = ${id} AND sealed_tokens IS NOT NULL AND ended_at IS NULL RETURNING grant_id`) as readonly {
       readonly grant_id: string;
     }[];
     for (const { grant_id: grantId } of ended) {
       yield sql`UPDATE grants SET revoked_at = ${at} WHERE id = ${grantId} AND revoked_at IS NULL`;
     }
-    yield sql`UPDATE bonds SET sealed_tokens = NULL, due_at = NULL WHERE data_key_id = ${id}`;
+    yield sql`UPDATE bonds SET sealed_tokens = NULL, due_at = NULL
+      WHERE data_key_id = ${id} AND sealed_tokens IS NOT NULL`;
     yield sql`DELETE FROM data_keys WHERE id = ${id}`;
     count += ended.length;
   }

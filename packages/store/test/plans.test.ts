@@ -120,6 +120,8 @@ async function doEverything(whole: AuthorizationStore): Promise<void> {
   await store.countUnusedClients();
   await store.changeClient(client.id, client);
   await store.noteClientUse(client.id, NOW, null);
+  await store.disableClient(client.id, NOW);
+  await store.enableClient(client.id);
   await store.removeClient(client.id, NOW);
   const copy = newClientDocument();
   await store.saveClientDocument(copy);
@@ -193,6 +195,7 @@ async function doEverythingUpstream(store: AuthorizationStore): Promise<void> {
   await store.listDataKeys();
   await store.resealDataKeys(new Map(keys.map(({ id }) => [id, new Uint8Array(1)])));
   await store.removeUnusedDataKeys(NOW + 9);
+  await store.discardDataKeys(['data-key'], NOW);
 }
 
 /** The same database, with somebody who hears every query. */

@@ -40,6 +40,7 @@ export interface AccountLinkRecord {
 }
 
 export interface AccountStore {
+  /** Whether there is an account of this server's own: people of third parties do not count. */
   hasAccounts(): Promise<boolean>;
   findAccount(id: string): Promise<AccountRecord | null>;
   findAccountByEmail(emailKey: string): Promise<AccountRecord | null>;

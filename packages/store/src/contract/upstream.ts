@@ -106,6 +106,17 @@ function describePersons(store: StoreOfTest): void {
       expect(await store().findPersonOf('user_unknown')).toBeNull();
     });
 
+    it('leave the first account of this server’s own to its owner', async () => {
+      const [person, first] = [newAccount(), newAccount()];
+      await store().addPerson(newPerson({ accountId: person.id }), person);
+      expect(await store().hasAccounts()).toBe(false);
+      await store().saveSetupLink('link', NOW);
+      expect(await store().isSetupLink('link')).toBe(true);
+      expect(await store().createFirstAccount(first, 'link')).toBe('created');
+      expect([await store().hasAccounts(), await store().isSetupLink('link')]).toEqual([true, false]);
+      expect(await store().createFirstAccount(newAccount(), null)).toBe('refused');
+    });
+
     it(`makes one account for ${RACERS} that come at once as the same person`, async () => {
       const accounts = times(RACERS, () => newAccount());
       const ids = await Promise.all(
