@@ -13,6 +13,8 @@ const server = await createAuthorizationServer({
   sealingKey: SEALING_KEY,
   resources: RESOURCES,
   clients: CLIENTS,
+  // A busy machine must not be taken for a thief, nor for somebody slow.
+  lifetimes: { code: 300, refreshGrace: 300 },
 });
 await server.bootstrap(ACCOUNT.email, ACCOUNT.password);
 const listening = await listen((request, peer) => server.handle(request, peer), {

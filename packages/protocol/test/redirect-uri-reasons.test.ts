@@ -1,0 +1,39 @@
+/** What a developer is told about a redirect URI, and texts in which a loopback address only seems to stand. */
+import { admitRedirect, judgeRedirectUri, matchesRedirectUri, OAuthError } from '@portcullis/protocol';
+import { describe, expect, it } from 'vitest';
+
+describe('a redirect URI', () => {
+  it.each([
+    ['/callback', 'must be an absolute URI'],
+    ['//c.example/a:b', 'must be an absolute URI'],
+    ['?next=https://c.example/', 'must be an absolute URI'],
+    ['JavaScript:alert(1)', 'must not use the scheme javascript'],
+    ['view-source:https://c.example', 'must not use the scheme view-source'],
+    ['https://c.example/*', 'must have no wildcard'],
+    ['https://c.example/#x', 'must have no fragment'],
+    [
+      'https://c.example/?state=1',
+      'must have none of the parameters code, state, iss, error, error_description, error_uri in its query',
+    ],
+    ['cursor://callback', 'uses a private-use scheme that this server does not allow'],
+    ['http://c.example/', 'must use https (http is for localhost, 127.0.0.1 and [::1] only)'],
+  ])('%s is refused with words that help', (uri, reason) => {
+    expect(judgeRedirectUri(uri)).toMatchObject({ reason });
+    expect(() => admitRedirect([uri], uri)).toThrow(
+      new OAuthError('invalid_request', `The redirect_uri ${reason}.`),
+    );
+    expect(admitRedirect(['https://c.example/cb'], 'https://c.example/cb').uri).toBe('https://c.example/cb');
+  });
+
+  it.each([
+    'https://evil.example/?http://localhost:1/cb',
+    'evil:http://localhost:1/cb',
+    ' http://localhost:1/cb',
+    'http://localhost:1/cb ',
+    'http://localhost:1/cb\n',
+  ])('T004 that only holds a loopback address, %j, is no other port of one', (requested) => {
+    expect(matchesRedirectUri('http://localhost/cb', requested)).toBe(false);
+    expect(matchesRedirectUri(requested, 'http://localhost/cb')).toBe(false);
+    expect(matchesRedirectUri('http://localhost/cb', 'http://localhost:1/cb')).toBe(true);
+  });
+});
