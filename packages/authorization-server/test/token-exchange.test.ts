@@ -304,6 +304,18 @@ describe('who is not the protected server', () => {
 });
 
 describe('limits and outages', () => {
+  it('tells once a minute of a server that asks at each of its requests', async () => {
+    const under = await open();
+    const { access_token: token } = await connect(under);
+    const given = () => under.events.filter(({ type }) => type === 'upstream.token-given').length;
+    for (let count = 0; count < 3; count += 1) await under.post('/token', form(token), asNotes);
+    await under.server.upstreamToken(claimsOf(token) as never);
+    expect(given()).toBe(1);
+    under.clock.now += 60;
+    await under.server.upstreamToken(claimsOf(token) as never);
+    expect(given()).toBe(2);
+  });
+
   it('holds a server that asks all the time to a rate, for this grant alone', async () => {
     const under = await open({ limits: { exchanges: { burst: 2, perMinute: 1 } } });
     const [first, second] = [await connect(under), await connect(under, 'bob')];

@@ -25,7 +25,7 @@ export function createTokenExchangeGrant(hands: GrantHands): Grant {
     const request = readTokenExchangeRequest(form);
     const claims = checkSubject(request.subjectToken, own);
     const thirdParty = chooseThirdParty(thirdParties, request.targets);
-    await limits.checkExchange(claims.grant_id ?? '');
+    if (claims.grant_id !== undefined) await limits.checkExchange(claims.grant_id);
     const token = await upstreamTokenFor(claims, {
       ...(thirdParty !== null && { thirdParty: thirdParty.id }),
       ...(request.scopes !== null && { scopes: request.scopes }),

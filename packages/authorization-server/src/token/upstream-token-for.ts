@@ -1,6 +1,7 @@
 /** From verified claims to the third party's token that their grant rests on: for protected servers, here and elsewhere. */
 import { type AccessTokenClaims, OAuthError } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
+import { createMemory } from '../upstream/memory.ts';
 import type { UpstreamToken, UpstreamTokens, UpstreamWant } from '../upstream/upstream-token.ts';
 import type { IsLive } from './is-live.ts';
 
@@ -10,24 +11,40 @@ import type { IsLive } from './is-live.ts';
  */
 export type UpstreamTokenFor = (claims: AccessTokenClaims, want?: UpstreamWant) => Promise<UpstreamToken>;
 
+/** Seconds: a server that asks at each of its requests is told of once in a while. */
+const TOLD_EVERY = 60;
+
 export function createUpstreamTokenFor(
-  { issuer, events }: Pick<Configuration, 'issuer' | 'events'>,
+  { issuer, clock, events }: Pick<Configuration, 'issuer' | 'clock' | 'events'>,
   isLive: IsLive,
   upstream: UpstreamTokens,
 ): UpstreamTokenFor {
+  const told = createMemory<number>();
+
+  function tell(
+    { aud, sub, client_id: clientId }: AccessTokenClaims,
+    grantId: string,
+    token: UpstreamToken,
+  ): void {
+    const [resource = ''] = typeof aud === 'string' ? [aud] : aud;
+    const key = `${grantId} ${resource}`;
+    const now = clock();
+    if (now < (told.get(key) ?? 0) + TOLD_EVERY) return;
+    told.set(key, now);
+    const { thirdParty, scopes } = token;
+    events({ type: 'upstream.token-given', clientId, accountId: sub, grantId, resource, thirdParty, scopes });
+  }
+
   return async (claims, want = {}) => {
     // Somebody else's claims may name any grant.
     if (claims.iss !== issuer) throw unbonded('the token is of another issuer');
-    const { grant_id: grantId, sub: accountId, client_id: clientId, aud } = claims;
+    const { grant_id: grantId } = claims;
     if (grantId === undefined) throw unbonded('the token is of an application');
     if (!(await isLive(claims))) {
       throw new OAuthError('invalid_grant', 'The access token is no longer valid.', { reason: 'revoked' });
     }
     const token = await upstream.tokenFor(grantId, want);
-    const { thirdParty, scopes } = token;
-    const [resource] = typeof aud === 'string' ? [aud] : aud;
-    const about = { clientId, accountId, grantId, ...(resource !== undefined && { resource }) };
-    events({ type: 'upstream.token-given', ...about, thirdParty, scopes });
+    tell(claims, grantId, token);
     return token;
   };
 }
