@@ -89,7 +89,10 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
           ]
         : [],
   });
-  handle = (request) => server.handle(request, { address: '127.0.0.1' });
+  handle = (request) => {
+    const isFront = new URL(request.url).pathname === '/';
+    return isFront ? server.frontPage(request) : server.handle(request, { address: '127.0.0.1' });
+  };
   if (withAccount) {
     await server.bootstrap('ada@example.com', PASSWORD);
     await addGrace(server);

@@ -76,6 +76,11 @@ async function switchCodesOn(page: Page, gallery: Gallery): Promise<void> {
 export const scenes: readonly Scene[] = [
   ...firstScenes,
   {
+    name: 'front',
+    fresh: true,
+    open: async (page, _context, { issuer }) => void (await page.goto(issuer)),
+  },
+  {
     name: 'sign-in',
     fresh: true,
     open: async (page, _context, { url }) => void (await page.goto(url({ client_id: 'desk' }))),

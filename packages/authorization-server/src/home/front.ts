@@ -3,6 +3,7 @@
 import type { Rooms } from '../authorize/rooms.ts';
 import { frontPage } from '../pages/front.ts';
 import { respondPage } from '../pages/respond.ts';
+import { inLanguage } from '../pages/translations.ts';
 import type { Route } from '../routes.ts';
 
 /** It is mounted by the host of the server, which may have something better at its root. */
@@ -11,6 +12,9 @@ export function createFront({
   edge,
   frame,
 }: Pick<Rooms, 'configuration' | 'edge' | 'frame'>): Route {
-  const servers = [...configuration.resources.values()].map(({ name, resource: url }) => ({ name, url }));
+  const servers = [...configuration.resources.values()].map((resource) => ({
+    name: inLanguage(resource, frame.language).name,
+    url: resource.resource,
+  }));
   return edge.route('GET', '/', async () => respondPage(frontPage(frame, { servers })));
 }
