@@ -312,6 +312,68 @@ describe('the way to a third party and back', () => {
   });
 });
 
+describe('ways that end early or begin anew', () => {
+  it('tells the client that the person declined here, and goes nowhere', async () => {
+    const { files, t } = await setFilesScene();
+    const asked = await t.visitor.open(requestOf());
+    const end = await t.visitor.submit(asked, { decision: 'deny' });
+    expect(end.left?.searchParams.get('error')).toBe('access_denied');
+    expect([departures(end), files.count('GET /auth')]).toEqual([[], 0]);
+  });
+
+  it('asks a person to sign in anew there when the client wants that', async () => {
+    const { t } = await setFilesScene();
+    await signInThere(t.visitor);
+    const { left } = await leaveFor(t.visitor, requestOf({ prompt: 'login' }));
+    expect(left?.searchParams.get('prompt')).toBe('login');
+    const end = await comeBack(t.visitor, await stayAt(t.visitor, left));
+    expect(end.left?.searchParams.get('code')).toBeTruthy();
+  });
+
+  it('gives a token back when nobody can say whose it is', async () => {
+    const hub = await startHub();
+    const t = await setUpstreamScene([plain(hub)]);
+    const { left } = await leaveFor(t.visitor);
+    const back = await stayAt(t.visitor, left);
+    hub.people.set('ada', { id: 1.5, login: 'ada', email: null, name: null });
+    const end = await comeBack(t.visitor, back);
+    expect(end.left?.searchParams.get('error')).toBe('server_error');
+    expect(hub.given.map((token) => hub.stands(token))).toEqual([false]);
+  });
+
+  it('speaks plain OAuth by the standard, with introspection and revocation', async () => {
+    const files = await startFiles();
+    const t = await setUpstreamScene([
+      openId(files, {
+        kind: {
+          issuer: files.origin,
+          endpoints: {
+            authorization: `${files.origin}/auth`,
+            token: `${files.origin}/token`,
+            userinfo: `${files.origin}/me`,
+            introspection: `${files.origin}/token/introspection`,
+            revocation: `${files.origin}/token/revocation`,
+          },
+          person: { subject: 'sub' },
+        },
+      }),
+    ]);
+    const { body } = await redeemAt(t, await signInThere(t.visitor));
+    const claims = claimsOf(body['access_token']) as never;
+    t.clock.now += 60;
+    const before = files.count('POST /token/introspection');
+    expect(await t.server.isLive(claims)).toBe(true);
+    expect(files.count('POST /token/introspection')).toBe(before + 1);
+    const { accessToken } = await t.server.upstreamToken(claims);
+    await t.post('/revoke', {
+      token: String(body['refresh_token']),
+      client_id: 'web',
+      client_secret: 'web-secret',
+    });
+    await until(async () => !(await files.stands(accessToken)));
+  });
+});
+
 describe('T076 consent before anything is forwarded', () => {
   it('[GW-CONSENT-1 GW-CONS-41 GW-CONS-48 GW-STATE-41] shows our consent for each registered client, and sends nobody and no cookie on before', async () => {
     const { files, t } = await setFilesScene();
