@@ -95,7 +95,10 @@ async function createServer(parts: Parts): Promise<AuthorizationServer> {
     });
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
-    throw new SettingsError(error.faults.map(nameSetting), { cause: error });
+    throw new SettingsError(
+      error.faults.map((fault) => nameSetting(fault, prepared)),
+      { cause: error },
+    );
   }
 }
 

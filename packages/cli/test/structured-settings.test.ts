@@ -252,7 +252,7 @@ describe('the whole', () => {
       /^pages is \S+, which has no page "concent" to replace: did you mean consent\?$/,
       /^pages is \S+, which must have a function as the page consent$/,
       /^PORTCULLIS_BOOTSTRAP_PASSWORD must have at least 10 characters$/,
-      /^resources\.0\.resource must be a canonical URI, written as "http:\/\/localhost:3000\/mcp"$/,
+      /^resources\.0\.url must be a canonical URI, written as "http:\/\/localhost:3000\/mcp"$/,
       /^resources\.0\.requiredScopes: great is not one of its scopes$/,
       /^clients\.0: scope: no resource has "great"$/,
       /^metadataDocuments\.hosts: "https:\/\/x" is no host/,
@@ -261,6 +261,17 @@ describe('the whole', () => {
       expect(faults).toContainEqual(expect.stringMatching(says));
     }
     expect(faults).toHaveLength(11);
+  });
+
+  it('tells the application from servers elsewhere', async () => {
+    const app = file(
+      "export const app = { name: 'A', path: '/mcp', scopes: { a: 'A' }, defaultScopes: ['b'], create: async () => {} };",
+      'mjs',
+    );
+    expect(await faultsOf(start({ app, resources: [{ ...greeter, defaultScopes: ['x'] }] }))).toEqual([
+      'PORTCULLIS_APP: app.defaultScopes: b is not one of its scopes',
+      'resources.0.defaultScopes: x is not one of its scopes',
+    ]);
   });
 
   it('has to protect something', async () => {

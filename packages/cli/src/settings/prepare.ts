@@ -46,7 +46,12 @@ function judge(prepared: Prepared): readonly string[] {
   if (application === null && settings.resources.length === 0) {
     return app === null ? [...faults, NOTHING_PROTECTED] : faults;
   }
-  return [...faults, ...faultsOfOptions(serverOptions(prepared, anyIssuer(settings))).map(nameSetting)];
+  return [
+    ...faults,
+    ...faultsOfOptions(serverOptions(prepared, anyIssuer(settings))).map((fault) =>
+      nameSetting(fault, prepared),
+    ),
+  ];
 }
 
 const NOTHING_PROTECTED = `${variableOf('app')} must name the module of the server to protect (portcullis up --app server.ts), or resources in the configuration file the servers elsewhere`;
@@ -121,11 +126,20 @@ function ownResource(
 }
 
 /** The authorization server names its own options: tells by which setting each is decided. */
-export function nameSetting(fault: string): string {
+export function nameSetting(fault: string, { application }: Pick<Prepared, 'application'>): string {
   if (fault.startsWith('issuer')) return fault.replace('issuer', titleOf('publicUrl'));
   if (fault.startsWith('sealingKey')) {
     return `${titleOf('key')} or ${titleOf('keyFile')}: ${fault.replace('sealingKey', 'the sealing key')}`;
   }
+  if (fault.startsWith('resources.')) return nameResource(fault, application);
   const named = settingNames.some((name: SettingName) => new RegExp(`^${name}\\b`).test(fault));
   return named ? fault : `${variableOf('config')}: ${fault}`;
+}
+
+/** The application stands before the others, and is no part of the setting. */
+function nameResource(fault: string, application: ProtectedApplication | null): string {
+  const [, index = '', rest = ''] = /^resources\.(\d+)(.*)$/s.exec(fault) ?? [];
+  const place = Number(index) - (application === null ? 0 : 1);
+  const said = rest.replace(/^\.resource\b/, '.url');
+  return place < 0 ? `${titleOf('app')}: app${said}` : `resources.${place}${said}`;
 }
