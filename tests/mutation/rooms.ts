@@ -15,7 +15,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   },
   codes: {
     mutate: ['authorization-server/src/token/authorization-code.ts'],
-    tests: [`${TESTS}/{authorization-code,code-sent-twice}.test.ts`],
+    tests: [`${TESTS}/{authorization-code,code-reasons,code-sent-twice}.test.ts`],
   },
   refresh: {
     mutate: [

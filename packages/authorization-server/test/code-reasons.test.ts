@@ -1,0 +1,104 @@
+/** Why a code was refused: one answer for the client, the true reason for the operator; and accounts that ended meanwhile. */
+import { describe, expect, it } from 'vitest';
+import { CALLBACK, ISSUER, redemption, type ServerUnderTest, startServer } from './server-under-test.ts';
+
+const HOME = '192.0.2.1';
+const WRONG = 'w'.repeat(43);
+
+async function redeem(t: ServerUnderTest, form: Readonly<Record<string, string>>, address?: string) {
+  const request = new Request(`${ISSUER}/token`, { method: 'POST', body: new URLSearchParams(form) });
+  const response = await t.server.handle(request, address === undefined ? {} : { address });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+function reasonOf({ events }: ServerUnderTest): string | undefined {
+  return events.findLast((event) => event.type === 'request.refused')?.reason;
+}
+
+const REFUSAL = {
+  error: 'invalid_grant',
+  error_description: 'The authorization code cannot be redeemed. Start a new authorization request.',
+};
+
+interface Case {
+  readonly reason: string;
+  readonly change?: Readonly<Record<string, string>>;
+  readonly before?: (t: ServerUnderTest, good: Readonly<Record<string, string>>) => unknown;
+}
+
+const later: Case['before'] = (t) => {
+  t.clock.now += 60;
+};
+const cases: readonly Case[] = [
+  { reason: 'code: unknown', change: { code: 'unknown' } },
+  { reason: 'code: issued to desktop', change: { client_id: 'web', client_secret: 'web-secret' } },
+  { reason: 'code: wrong code_verifier', change: { code_verifier: WRONG } },
+  { reason: 'code: expired', before: later },
+  { reason: 'code: used before', before: (t, good) => redeem(t, good) },
+  { reason: 'code: other redirect_uri', change: { redirect_uri: CALLBACK } },
+  {
+    reason: 'code: its account is gone',
+    before: (t) => t.execute(`UPDATE accounts SET disabled_at = ${t.clock.now}`),
+  },
+  {
+    reason: 'code: its account is gone',
+    before: (t) => t.execute('PRAGMA foreign_keys = OFF', 'DELETE FROM accounts'),
+  },
+];
+
+describe('a refused code', () => {
+  it.each(cases)(
+    'T036 is answered with the same, and logged with “$reason”',
+    async ({ reason, change, before }) => {
+      const t = await startServer();
+      const { code, verifier } = await t.issueCode();
+      const good = redemption(code, verifier);
+      await before?.(t, good);
+      const refused = await redeem(t, { ...good, ...change });
+      expect([refused.status, refused.body]).toEqual([400, REFUSAL]);
+      expect(reasonOf(t)).toBe(reason);
+      const { status } = await (await startServer()).signIn();
+      expect(status).toBe(200);
+    },
+  );
+
+  it('of fifty at once has the reason that it came second', async () => {
+    const t = await startServer();
+    const { code, verifier } = await t.issueCode();
+    await Promise.all(Array.from({ length: 50 }, () => redeem(t, redemption(code, verifier))));
+    expect(reasonOf(t)).toBe('code: used by a parallel request');
+    expect(t.events.filter(({ type }) => type === 'token.issued')).toEqual([
+      expect.objectContaining({
+        grantType: 'authorization_code',
+        clientId: 'desktop',
+        accountId: 'user_ada',
+      }),
+    ]);
+  });
+
+  it('of an account that was disabled meanwhile leaves a grant that is ended', async () => {
+    const t = await startServer();
+    const { code, verifier } = await t.issueCode();
+    t.execute(`UPDATE accounts SET disabled_at = ${t.clock.now}`);
+    await redeem(t, redemption(code, verifier));
+    expect(await t.store.listGrants('user_ada', t.clock.now)).toEqual([]);
+    expect(t.snapshot()).toMatch(/"revoked_at":\d+/);
+  });
+
+  it('T020 that a wrong verifier has burnt is refused again, from the same network at once', async () => {
+    const t = await startServer();
+    const { code, verifier } = await t.issueCode();
+    await redeem(t, redemption(code, WRONG), HOME);
+    const refused = await redeem(t, redemption(code, verifier), HOME);
+    expect([refused.status, refused.body]).toEqual([400, REFUSAL]);
+  });
+
+  it('T018 that was redeemed from nobody knows where ends its grant, from wherever it comes again', async () => {
+    const t = await startServer();
+    const { code, verifier } = await t.issueCode();
+    expect((await redeem(t, redemption(code, verifier))).status).toBe(200);
+    const refused = await redeem(t, redemption(code, verifier), HOME);
+    expect([refused.status, refused.body]).toEqual([400, REFUSAL]);
+    expect(t.events).toContainEqual(expect.objectContaining({ type: 'code.replayed' }));
+  });
+});
