@@ -77,7 +77,7 @@ const OUT_OF_SIGHT = `(() => {
     .map((element) => element.textContent.trim());
 })()`;
 
-describe('every page', { timeout: 240_000 }, () => {
+describe('every page', { timeout: 400_000 }, () => {
   it.each<[string, Habits]>([
     ['with JavaScript', { javaScriptEnabled: true, locale: 'en-GB' }],
     // Axe itself is JavaScript: what it looks at is the page to which no script of ours came.
