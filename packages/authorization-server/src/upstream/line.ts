@@ -5,7 +5,7 @@ import * as oauth from 'oauth4webapi';
 import type { Configuration } from '../configuration.ts';
 import { type Dialect, dialects } from './dialects.ts';
 import { createDiscovery } from './discovery.ts';
-import { checkAway, readFault } from './fault.ts';
+import { checkAway, readFault, ThirdPartyFault } from './fault.ts';
 import type { ThirdParty } from './third-party.ts';
 
 export interface Line {
@@ -31,6 +31,8 @@ interface LineOptions {
 
 /** Bytes of the largest answer that is taken. */
 const LARGEST = 262_144;
+/** Conversations of one process at a time: what is away and slow must not take all of our sockets and time with it. */
+const MOST_AT_ONCE = 100;
 /** Seconds by which their clock may differ from ours. */
 const SKEW = 10;
 
@@ -45,6 +47,7 @@ export function createLine(configuration: Configuration, thirdParty: ThirdParty)
     [oauth.allowInsecureRequests]: true,
   };
   const findServer = createDiscovery(thirdParty, options, clock);
+  let underWay = 0;
   return {
     thirdParty,
     dialect: dialects[provider.protocol === 'oauth' ? provider.dialect : 'standard'],
@@ -57,10 +60,16 @@ export function createLine(configuration: Configuration, thirdParty: ThirdParty)
     }),
     authentication: authenticationOf(thirdParty),
     async talk(work) {
+      if (underWay >= MOST_AT_ONCE) {
+        throw new ThirdPartyFault('outage', 'too much is asked of it at once', { retryAfter: 1 });
+      }
+      underWay += 1;
       try {
         return await work(await findServer());
       } catch (error) {
         throw readFault(error);
+      } finally {
+        underWay -= 1;
       }
     },
   };
