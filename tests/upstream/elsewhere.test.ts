@@ -182,4 +182,4 @@ it('[GW-3P-11] operators list and end what rests on a third party, and it ends t
   expect((await command(portcullis, 'users', 'disable', account.id)).code).toBe(0);
   const back = await program.begin(personAt(party, 'github', 'ada'));
   expect(back.searchParams.get('error')).toBe('access_denied');
-}, 60_000);
+}, 120_000);
