@@ -11,7 +11,9 @@ export const rooms: Readonly<Record<string, Room>> = {
   /** Redirect matching and PKCE. */
   protocol: {
     mutate: ['protocol/src/redirect-uri.ts', 'protocol/src/pkce.ts', 'protocol/src/credentials.ts'],
-    tests: ['protocol/test/{redirect-uri,redirect-uri-reasons,pkce,credentials,authorization-request,token-request}.test.ts'],
+    tests: [
+      'protocol/test/{redirect-uri,redirect-uri-reasons,pkce,credentials,authorization-request,token-request}.test.ts',
+    ],
   },
   codes: {
     mutate: ['authorization-server/src/token/authorization-code.ts'],
