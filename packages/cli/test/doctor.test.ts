@@ -272,6 +272,19 @@ describe('with a scripted server', () => {
     expect(report.steps.slice(1).every(({ state }) => state === 'skipped')).toBe(true);
   });
 
+  it('tells a call that fails from an authorization that does', async () => {
+    const world = await createWorld();
+    world.server.on('/mcp', ({ headers }) =>
+      world.tokens.has(headers.get('authorization')?.slice(7) ?? '')
+        ? { status: 500, body: '<h1>down</h1>' }
+        : { status: 401, headers: { 'www-authenticate': 'Bearer scope="a"' } },
+    );
+    const report = await look(world, true);
+    const finding = report.findings.find(({ step }) => step === 'call');
+    expect(finding).toMatchObject({ gravity: 'advice', owner: 'server' });
+    expect(finding?.what).toContain('status 500');
+  });
+
   it('T147 shows nothing of a server that could control a terminal or a page', async () => {
     const evil = '\x1b]0;owned\x07\x1b[31m<img src=x onerror=alert(1)>\u202e';
     const world = await createWorld({ metadata: { issuer: `https://as.example/${evil}` } });

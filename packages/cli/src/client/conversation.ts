@@ -1,12 +1,12 @@
 /** A conversation with a server: asked by the stateless wire where it knows that, else within a session. */
 import { ClientError, type Fetch } from '@portcullis/client';
 import { profileC, profileD } from '@portcullis/protocol';
+import { isObject } from '../json.ts';
 import { createHttpWire, Refusal } from './http-wire.ts';
 import {
   CAPABILITIES_KEY,
   CLIENT_INFO_KEY,
   type Id,
-  isObject,
   isResponse,
   type Message,
   type RpcError,

@@ -1,10 +1,10 @@
 /** Streamable HTTP, both of its wires: with sessions (up to 2025-11-25) and stateless (from 2026-07-28), as messages in and messages out. */
 import type { Fetch } from '@portcullis/client';
+import { isObject, parseJson } from '../json.ts';
 import { readEvents } from './event-stream.ts';
 import {
   failureResponse,
   type Id,
-  isObject,
   isRequest,
   isResponse,
   type Message,
@@ -322,14 +322,6 @@ async function readText(response: Response): Promise<string> {
     if (size > LONGEST) throw new Error('The answer has no end.');
   }
   return pieces.join('');
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function emptyStream(): ReadableStream<Uint8Array> {

@@ -1,4 +1,5 @@
 /** JSON-RPC messages as the two wires carry them: just enough of their shape to pass them on. */
+import { isObject, type Json } from '../json.ts';
 
 export type Id = string | number;
 
@@ -20,12 +21,6 @@ export interface RpcError {
   readonly code: number;
   readonly message: string;
   readonly data?: unknown;
-}
-
-type Json = Readonly<Record<string, unknown>>;
-
-export function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** A message, or `null` for anything else. */

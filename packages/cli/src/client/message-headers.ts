@@ -1,5 +1,7 @@
 /** Headers that the stateless wire derives from a message, so that whatever stands between can route it unread. */
-import { isObject, type Message, parameter, statelessVersion } from './json-rpc.ts';
+
+import { isObject } from '../json.ts';
+import { type Message, parameter, statelessVersion } from './json-rpc.ts';
 
 /** Which parameter a method is named by. */
 const NAMED_BY: Readonly<Record<string, string>> = {

@@ -6,10 +6,10 @@ import type { Command } from 'commander';
 import { ServerError } from '../client/conversation.ts';
 import { CommandFailure, exitCodes } from '../client/exit-codes.ts';
 import { addJsonOption, addSignInOptions, type SignInFlags } from '../client/flags.ts';
-import { isObject } from '../client/json-rpc.ts';
 import { withClient } from '../client/open-client.ts';
 import { withConversation } from '../client/with-conversation.ts';
 import { reasonOf, SettingsError } from '../faults.ts';
+import { isObject, parseJson } from '../json.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { cleanJson, cleanLine, cleanText } from '../terminal/clean.ts';
 
@@ -111,13 +111,5 @@ async function readAll(file: string, folder: string, input: NodeJS.ReadableStrea
     return file === '-' ? await text(input) : await readFile(resolve(folder, file), 'utf8');
   } catch (cause) {
     throw new SettingsError([`--input cannot be read: ${reasonOf(cause)}`], { cause });
-  }
-}
-
-function parseJson(source: string): unknown {
-  try {
-    return JSON.parse(source);
-  } catch {
-    return undefined;
   }
 }

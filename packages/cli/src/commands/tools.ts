@@ -1,9 +1,9 @@
 /** `portcullis tools`: what a protected server can do. */
 import type { Command } from 'commander';
 import { addJsonOption, addSignInOptions, type SignInFlags } from '../client/flags.ts';
-import { isObject } from '../client/json-rpc.ts';
 import { withClient } from '../client/open-client.ts';
 import { withConversation } from '../client/with-conversation.ts';
+import { isObject } from '../json.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { cleanJson, cleanLine, cleanText } from '../terminal/clean.ts';
 import type { Styles } from '../terminal/terminal.ts';

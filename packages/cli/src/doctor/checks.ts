@@ -7,6 +7,7 @@ import {
   readProtectedResourceMetadata,
   readWebUrl,
 } from '@portcullis/protocol';
+import { isObject, type Json, parseJson } from '../json.ts';
 import type { Exchange } from './report.ts';
 import type { RuleName } from './rules.ts';
 
@@ -15,8 +16,6 @@ export interface Breach {
   readonly rule: RuleName;
   readonly what: string;
 }
-
-type Json = Readonly<Record<string, unknown>>;
 
 const breach = (rule: RuleName, what: string): Breach => ({ rule, what });
 
@@ -224,16 +223,4 @@ export function checkTokenAnswer(exchange: Exchange): readonly Breach[] {
 function checkType(rule: RuleName, { headers, url }: Exchange): readonly Breach[] {
   const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? 'none';
   return type === 'application/json' ? [] : [breach(rule, `The content type of ${url} is ${type}.`)];
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -14,6 +14,7 @@ import {
 } from '@portcullis/client/node';
 import { parseChallenges, profileD, resourceOfServer, serverMetadataUrls } from '@portcullis/protocol';
 import { converse, ServerError } from '../client/conversation.ts';
+import { Refusal } from '../client/http-wire.ts';
 import {
   type Breach,
   checkAuthorizationAnswer,
@@ -27,8 +28,9 @@ import {
 import { askClaims, evidentClaims, pinnedClaims } from './claims.ts';
 import { explainClaims, explainDiscovery, explainRegistration, explainScopes } from './decisions.ts';
 import { isFirst, judge, type StepBreach } from './judgement.ts';
+import { describeMetadata, isServerMetadata, issuersOf, partyIn, refusalsIn } from './reading.ts';
 import { createRecorder } from './recorder.ts';
-import type { Decision, Exchange, Finding, Party, Report, Step, StepName } from './report.ts';
+import type { Decision, Exchange, Finding, Report, Step, StepName } from './report.ts';
 import { findingOf } from './stops.ts';
 
 export interface ExaminationOptions {
@@ -239,8 +241,9 @@ export async function examine(options: ExaminationOptions): Promise<Report> {
         ]);
         throw new Ended();
       }
-      if (!(error instanceof ServerError)) return end('call', failureOf(error));
-      const what = `The server answered tools/list with an error: ${error.message}`;
+      const isAnswer = error instanceof ServerError || error instanceof Refusal;
+      if (!isAnswer) return end('call', failureOf(error));
+      const what = `tools/list was not answered well: ${error.message}`;
       stops.push({
         ...{ step: 'call', requirement: null, gravity: 'advice', owner: 'server', what, revisions: [] },
         remedy: 'Nothing is wrong with the authorization: look at the server.',
@@ -323,50 +326,6 @@ function requireServer(serverUrl: string): string {
   );
 }
 
-/** One origin may hold both: the server's own path and its metadata are the server's. */
-function partyIn(server: string): (url: URL) => Party {
-  const own = new URL(server);
-  return (url) =>
-    url.origin === own.origin &&
-    (url.pathname === own.pathname || url.pathname.startsWith('/.well-known/oauth-protected-resource'))
-      ? 'server'
-      : 'authorization server';
-}
-
-function isServerMetadata(url: string): boolean {
-  return /\/\.well-known\/(?:oauth-authorization-server|openid-configuration)/.test(url);
-}
-
-/** The authorization servers that the metadata names, or the server's own origin. */
-function issuersOf(answers: readonly Exchange[], server: string): readonly string[] {
-  for (const { body } of answers) {
-    const json = parseJson(body);
-    const named =
-      typeof json === 'object' && json !== null && 'authorization_servers' in json
-        ? json.authorization_servers
-        : null;
-    if (Array.isArray(named)) return named.filter((issuer) => URL.canParse(issuer)).map(String);
-  }
-  return [new URL(server).origin];
-}
-
-/** What each place answered that had no document. */
-function refusalsIn(answers: readonly Exchange[]): ReadonlyMap<string, readonly string[]> {
-  const refusals = new Map<string, readonly string[]>();
-  for (const { url, status } of answers.filter((answer) => isServerMetadata(answer.url))) {
-    if (status !== null && status < 300) continue;
-    const { origin } = new URL(url);
-    refusals.set(origin, [...(refusals.get(origin) ?? []), String(status ?? 'no answer')]);
-  }
-  return refusals;
-}
-
-function describeMetadata(answers: readonly Exchange[], isOld: boolean): string {
-  if (isOld) return 'none, so the server is its own authorization server';
-  const found = answers.find(({ status }) => status !== null && status < 300);
-  return found === undefined ? 'none was found' : `found at ${found.url}`;
-}
-
 async function attempt<T>(
   work: () => Promise<T>,
 ): Promise<{ readonly value: T } | { readonly failure: ClientError }> {
@@ -386,12 +345,4 @@ function failureOf(error: unknown): ClientError {
     error instanceof TypeError || (error instanceof DOMException && error.name === 'TimeoutError');
   if (!isNetwork) throw error;
   return new ClientError('unreachable', 'The server could not be reached.', { cause: error });
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,6 @@
 /** Writes down what goes over the wire, without the secrets in it. */
 import type { Fetch } from '@portcullis/client';
+import { parseJson } from '../json.ts';
 import type { Exchange, Party, StepName } from './report.ts';
 
 export interface Recorder {
@@ -127,12 +128,4 @@ function hideMembers(value: unknown): unknown {
       SECRET_NAMES.has(name) && typeof member === 'string' ? HIDDEN : hideMembers(member),
     ]),
   );
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
