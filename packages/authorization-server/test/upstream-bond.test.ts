@@ -1,6 +1,8 @@
 /** Bonds: what rests on a third party is honoured as long as that stands, renewed once for all, and ended together, here and there. */
 import type { AccessTokenClaims } from '@portcullis/protocol';
+import { openStore } from '@portcullis/store';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { startPostgres } from '../../../tests/support/postgres.ts';
 import { startGithub } from '../../../tests/support/third-parties/github.ts';
 import { startMisbehaving } from '../../../tests/support/third-parties/misbehaving.ts';
 import { defineConfiguration } from '../src/configuration.ts';
@@ -628,4 +630,37 @@ describe('farewells', () => {
     expect(t.events.find(({ type }) => type === 'bond.parted')).toMatchObject({ outcome: 'given-up' });
     expect((await t.store.findBond(claims.grant_id))?.sealedTokens).toBeNull();
   });
+});
+
+describe('on PostgreSQL, with a connection for each process', () => {
+  it('T084 [GW-3P-11 GW-3P-12] renews once for all, and parts once', async () => {
+    const postgres = await startPostgres();
+    onTestFinished(() => postgres.stop());
+    const url = await postgres.createDatabase();
+    const files = await startFiles();
+    files.tokenLifetime = 100;
+    const thirdParty = openId(files);
+    const { t, claims, refreshToken } = await signIn(thirdParty, { store: await openStore(url) });
+    const others = await Promise.all(
+      [1, 2].map(async () => {
+        const store = await openStore(url);
+        onTestFinished(() => store.close());
+        return anotherProcess({ ...t, store }, thirdParty);
+      }),
+    );
+    const servers = [t.server, ...others];
+    t.clock.now += 120;
+    const alive = { ...claims, exp: t.clock.now + 60 };
+    const tokens = await Promise.all(
+      Array.from({ length: 12 }, (_, index) => servers[index % 3]?.upstreamToken(alive)),
+    );
+    expect(new Set(tokens.map((token) => token?.accessToken)).size).toBe(1);
+    expect(files.renewals()).toBe(1);
+    const revocations = files.count('POST /token/revocation');
+    await t.post('/revoke', { token: refreshToken, client_id: 'web', client_secret: 'web-secret' });
+    await until(async () => !(await files.stands(tokens[0]?.accessToken ?? '')));
+    for (const server of servers) expect(await server.isLive(alive)).toBe(false);
+    await until(async () => (await t.store.findBond(claims.grant_id))?.sealedTokens === null);
+    expect(files.count('POST /token/revocation')).toBe(revocations + 1);
+  }, 30_000);
 });
