@@ -73,7 +73,7 @@ export function judgeRegistration(
 }
 
 /** A stranger who may register. One of the two is to be called when the client was stored, or was not after all. */
-export interface Admission {
+interface Admission {
   /** Spends the invitation, if there was one. @returns `false` when somebody else has used it: the client must not stay */
   confirm(): Promise<boolean>;
   release(): void;
