@@ -1,6 +1,9 @@
 /** The commands of the client on networks as they are: nobody there, something else there, a proxy between, a certificate that nobody knows. */
+import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, connect, createServer as createSocketServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createWorld } from '../../client/test/support/world.ts';
 import { type Computer, createComputer } from './support/command.ts';
@@ -126,6 +129,37 @@ describe('a proxy between', () => {
     const ended = await computer.run(['login', world.serverUrl], { environment });
     expect([ended.code, ended.errors]).toEqual([5, expect.stringContaining('private network')]);
     expect(new Set(proxy.carried)).toEqual(new Set([new URL(world.serverUrl).host]));
+  });
+});
+
+describe('a certificate that nobody knows', () => {
+  const fixture = (name: string) => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
+
+  it('is refused with what to do, and with that done every leg takes it', async () => {
+    const asked: string[] = [];
+    const certificate = {
+      cert: readFileSync(fixture('localhost.pem')),
+      key: readFileSync(fixture('localhost-key.pem')),
+    };
+    const server = createSecureServer(certificate, (request, response) => {
+      asked.push(request.url ?? '');
+      response.writeHead(request.url === '/mcp' ? 401 : 404).end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    ends.push(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const url = `https://localhost:${(server.address() as AddressInfo).port}/mcp`;
+    const refused = await computer.run(['login', url]);
+    expect([refused.code, asked]).toEqual([4, []]);
+    expect(refused.errors).toContain('NODE_EXTRA_CA_CERTS');
+    const environment = { NODE_EXTRA_CA_CERTS: fixture('localhost.pem') };
+    await computer.run(['login', url], { environment });
+    // By the server's way, and by the guarded one.
+    expect(asked).toContain('/mcp');
+    expect(asked).toContain('/.well-known/oauth-protected-resource/mcp');
+    expect(asked).toContain('/register');
   });
 });
 
