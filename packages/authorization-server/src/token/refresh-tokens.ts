@@ -16,7 +16,7 @@ export interface Presented {
 }
 
 /** A token for its client, and what is stored of it. */
-export interface Issued {
+interface Issued {
   readonly text: string;
   readonly record: RefreshTokenRecord;
 }
