@@ -28,6 +28,8 @@ const FONTS = `<?xml version="1.0"?>
 export async function launchChromium(): Promise<Browser> {
   const folder = await extract();
   return chromium.launch({
+    // On a busy machine a start takes seconds; what hangs is ended by the test's own limit.
+    timeout: 120_000,
     executablePath: join(folder, 'chromium'),
     args: ['--no-sandbox', '--no-zygote', '--disable-dev-shm-usage', '--disable-gpu'],
     env: { ...process.env, FONTCONFIG_PATH: join(folder, 'fonts') },

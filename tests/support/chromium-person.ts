@@ -26,6 +26,8 @@ export async function openBrowserFor(
 ): Promise<ChromiumPerson> {
   const { elsewhere, ...settings } = habits;
   const context = await browser.newContext(settings);
+  // The test's own limit counts; a page on a busy machine may take longer than thirty seconds to load its scripts.
+  context.setDefaultTimeout(55_000);
   return {
     context,
     async authorize(url, decision = 'allow') {
