@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { signIn } from './browser.ts';
-import { createLedger } from './ledger.ts';
+import { countSteps, createLedger } from './ledger.ts';
 import { load } from './load.ts';
 import { kinds } from './places.ts';
 import { createRandom } from './random.ts';
@@ -23,8 +23,12 @@ describe.concurrent.each(kinds)('$name', (kind) => {
       let families = 0;
       for (let kill = 1; kill <= sizes.kills; kill += 1) {
         const underWay = load(server, signedIn, ledger, random);
-        // A server that is ready goes on for less than a second: with its first requests, or amid many.
-        await Promise.race([sleep(20 + random.next() * 700), underWay]);
+        // With its first requests, or amid many; counted, so that a slow machine is tried as hard.
+        const enough = countSteps(ledger) + random.next() * 120;
+        const gone = underWay.then(() => Promise.reject(new Error('the server went by itself')));
+        while (countSteps(ledger) < enough) await Promise.race([sleep(5), gone]);
+        gone.catch(() => null);
+        await sleep(random.next() * 20);
         await server.kill();
         await underWay;
         families += ledger.families.length;

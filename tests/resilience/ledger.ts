@@ -39,3 +39,9 @@ export interface Ledger {
 export function createLedger(): Ledger {
   return { codes: [], families: [], registrations: [] };
 }
+
+/** Roughly how much clients were told. */
+export function countSteps({ codes, families, registrations }: Ledger): number {
+  const refreshes = families.reduce((count, { access }) => count + access.length, 0);
+  return codes.length + registrations.length + refreshes;
+}

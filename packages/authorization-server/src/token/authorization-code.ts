@@ -45,7 +45,7 @@ function checkOwner(found: FoundCode | null, client: AuthenticatedClient): Found
 }
 
 /** Seconds after its redemption in which a code that comes again may have been sent together with the one that won. */
-const MEANWHILE = 2;
+const MEANWHILE = 5;
 
 /**
  * Whether a proven client may have sent its code twice at once: from the network that redeemed it, a moment ago. Each
