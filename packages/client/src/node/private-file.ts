@@ -1,8 +1,8 @@
 /** Files that are the person's own: no symbolic link is followed, nobody else may read them, whatever the umask is. */
 import {
-  chmodSync,
   closeSync,
   constants,
+  fchmodSync,
   fstatSync,
   fsyncSync,
   mkdirSync,
@@ -24,10 +24,11 @@ export function preparePrivateFile(path: string): void {
   const file = open(path, constants.O_RDWR | constants.O_CREAT);
   try {
     checkOwn(path, fstatSync(file));
+    // Of the file that was judged, whatever stands at its path by now.
+    fchmodSync(file, 0o600);
   } finally {
     closeSync(file);
   }
-  chmodSync(path, 0o600);
 }
 
 /** Reads one; `null`: there is none. @throws ClientError `store_unusable` */
