@@ -32,6 +32,6 @@ export const rooms: Readonly<Record<string, Room>> = {
       'authorization-server/src/clients/authenticate.ts',
       'authorization-server/src/clients/presented.ts',
     ],
-    tests: [`${TESTS}/{client-authentication,client-assertions}.test.ts`],
+    tests: [`${TESTS}/{client-authentication,client-assertions,presented}.test.ts`],
   },
 };

@@ -1,0 +1,59 @@
+/** How a client may present itself, and what it is told when it cannot be read: nothing half-read counts. */
+import { describe, expect, it } from 'vitest';
+import { basic, startServer } from './server-under-test.ts';
+
+const MACHINE = { grant_type: 'client_credentials' };
+const TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+const header = (value: string) => ({ authorization: value });
+const encoded = (text: string) => `Basic ${btoa(text)}`;
+const NOT_BASIC = 'The Authorization header must hold base64 of client_id:client_secret.';
+const ASSERT = `Send client_assertion with the type ${TYPE}.`;
+const NOBODY = 'Identify the client: send client_id, or authenticate as it registered.';
+const UNKNOWN = expect.any(String);
+
+describe('a client', () => {
+  it.each<readonly [string, Readonly<Record<string, string>>, Readonly<Record<string, string>>, unknown]>([
+    ['a header without a colon', header(encoded('nightly')), {}, NOT_BASIC],
+    ['a header of one character', header(encoded('n')), {}, NOT_BASIC],
+    ['a header that is no base64', header('Basic ???'), {}, NOT_BASIC],
+    ['a header with more behind it', header(`${encoded('nightly:nightly-secret')} x`), {}, NOT_BASIC],
+    ['a header with something hung on', header(`${encoded('nightly:nightly-secret')}-`), {}, NOT_BASIC],
+    ['the scheme alone', header('Basic'), {}, NOT_BASIC],
+    ['another scheme that ends like it', header(`x${encoded('nightly:nightly-secret')}`), {}, NOBODY],
+    ['nothing', {}, {}, NOBODY],
+    ['an assertion without its type', {}, { client_assertion: 'a.b.c' }, ASSERT],
+    ['the type of an assertion alone', {}, { client_assertion_type: TYPE }, ASSERT],
+    [
+      'two ways at once',
+      basic('nightly', 'nightly-secret'),
+      { client_secret: 'nightly-secret' },
+      'Authenticate the client in one way only.',
+    ],
+    [
+      'two names',
+      basic('nightly', 'nightly-secret'),
+      { client_id: 'web' },
+      'The client_id of the form is not the one of the Authorization header.',
+    ],
+    ['half an encoding', header(encoded('nightly:nightly-secret%zz')), {}, UNKNOWN],
+  ])('[AS-AUTH-64] with %s is refused with words that help', async (_title, headers, form, description) => {
+    const t = await startServer();
+    const before = t.snapshot();
+    const refused = await t.post('/token', { ...MACHINE, ...form }, headers);
+    expect([400, 401]).toContain(refused.status);
+    expect(refused.body['error_description']).toEqual(description);
+    expect(t.snapshot()).toBe(before);
+    expect((await t.post('/token', MACHINE, basic('nightly', 'nightly-secret'))).status).toBe(200);
+  });
+
+  it('that nobody knows is told the same as one with a wrong secret; the operator is not', async () => {
+    const t = await startServer();
+    const answers = [
+      await t.post('/token', MACHINE, basic('nobody', 'x')),
+      await t.post('/token', MACHINE, basic('nightly', 'x')),
+    ];
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    const reasons = t.events.flatMap((event) => (event.type === 'request.refused' ? [event.reason] : []));
+    expect(reasons).toEqual(['unknown client: "nobody"', 'wrong secret: "nightly"']);
+  });
+});
