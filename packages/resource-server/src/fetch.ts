@@ -2,7 +2,7 @@
 import { OAuthError } from '@portcullis/protocol/errors';
 import type { Answer } from './answers.ts';
 import type { Facts, Guard } from './guard.ts';
-import { bodyTooLong, joinChunks, type ReadBody } from './needed-scopes.ts';
+import { bodyTooLong, checkPlain, joinChunks, type ReadBody } from './needed-scopes.ts';
 import type { Principal } from './principal.ts';
 import { NO_HEADERS } from './standing.ts';
 
@@ -82,6 +82,7 @@ export function readerOf(request: Request): ReadBody {
       }
       chunks.push(part.value);
     }
+    if (length > 0) checkPlain(request.headers.get('content-type'), request.headers.get('content-encoding'));
     return joinChunks(chunks, length);
   };
 }

@@ -16,6 +16,18 @@ export function bodyTooLong(limit: number): OAuthError {
   });
 }
 
+/**
+ * Refuses a body that an application may read as something else than its bytes say here: some readers decode whatever
+ * character set a request names, and unpack what is compressed.
+ */
+export function checkPlain(type: string | null | undefined, encoding: string | null | undefined): void {
+  const isUtf8 = !/charset/i.test(type ?? '') || CHARSET_UTF8.test(type ?? '');
+  if (!isUtf8 || !/^(?:identity)?$/i.test(encoding ?? '')) throw unreadable();
+}
+
+/** It names one character set, once, in plain words. */
+const CHARSET_UTF8 = /^(?:(?!charset).)*;\s*charset=(?:utf-?8|"utf-?8")\s*(?:;(?:(?!charset).)*)?$/i;
+
 /** A body from its chunks, whose lengths sum up to a length in bytes. */
 export function joinChunks(chunks: readonly Uint8Array[], length: number): Uint8Array {
   const body = new Uint8Array(length);
@@ -71,8 +83,12 @@ function parse(body: unknown): unknown {
       typeof body === 'string' ? body : new TextDecoder('utf-8', { fatal: true }).decode(body),
     );
   } catch {
-    throw new OAuthError('invalid_request', 'The body must be JSON in UTF-8, not compressed.', {
-      reason: 'body could not be read as JSON',
-    });
+    throw unreadable();
   }
+}
+
+function unreadable(): OAuthError {
+  return new OAuthError('invalid_request', 'The body must be JSON in UTF-8, not compressed.', {
+    reason: 'body could not be read as JSON',
+  });
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { OAuthError } from '@portcullis/protocol/errors';
 import type { Answer } from './answers.ts';
 import type { Facts } from './guard.ts';
-import { bodyTooLong, joinChunks, type ReadBody } from './needed-scopes.ts';
+import { bodyTooLong, checkPlain, joinChunks, type ReadBody } from './needed-scopes.ts';
 
 /** The facts of a request, whose token stays where it is. */
 export function factsOfNode(request: IncomingMessage, beyond: FactsBeyond = NOTHING_BEYOND): Facts {
@@ -95,13 +95,28 @@ function readerOf(request: WithBody, parsed: unknown): ReadBody {
     if (known !== undefined && !isUnread) return known;
     if (isBodiless(request)) return '';
     if (!isUnread) throw new Error('something read the body before the guard, and kept nothing of it');
+    checkPlain(request.headers['content-type'], request.headers['content-encoding']);
     return readWhole(request, limit);
   };
 }
 
-function isBodiless({ headers, complete, readableLength, readableEnded }: IncomingMessage): boolean {
-  if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0) return true;
-  return complete && readableLength === 0 && !readableEnded;
+/** In HTTP/2 frames tell where a request ends, not fields: a body need not be announced. */
+type Framed = IncomingMessage & {
+  readonly stream?: { readonly endAfterHeaders?: boolean; readonly readableEnded: boolean };
+};
+
+function isBodiless(request: Framed): boolean {
+  const { headers, readableLength, readableEnded, stream } = request;
+  const isAnnounced =
+    stream?.endAfterHeaders === undefined
+      ? headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0
+      : !stream.endAfterHeaders;
+  return !isAnnounced || (isWhole(request) && readableLength === 0 && !readableEnded);
+}
+
+/** Whether all of it has arrived. */
+function isWhole({ complete, stream }: Framed): boolean {
+  return complete || stream?.readableEnded === true;
 }
 
 /** Reads a body to its end and puts it back into the stream, before that end has been told to anybody. */
@@ -127,7 +142,7 @@ function readWhole(request: IncomingMessage, limit: number): Promise<Uint8Array>
         length += chunk.byteLength;
       }
       if (length > limit) refuse(bodyTooLong(limit));
-      else if (request.complete) finish();
+      else if (isWhole(request)) finish();
     };
     const finish = (): void => {
       stop();

@@ -1,16 +1,20 @@
+import { once } from 'node:events';
+import { connect, createServer } from 'node:http2';
+import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import express from 'express';
 import fastify from 'fastify';
 import { Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import Koa from 'koa';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import * as forExpress from '../src/express.ts';
 import * as forFastify from '../src/fastify.ts';
 import * as forHono from '../src/hono.ts';
 import { createGuard, type Guard } from '../src/index.ts';
 import * as forKoa from '../src/koa.ts';
 import { authInfoOf, principalOf } from '../src/mcp.ts';
+import * as forNode from '../src/node.ts';
 import { createIssuer, NOW, RESOURCE, type TestIssuer } from './support/issuer.ts';
 import { listen, received, type Sent, type Started } from './support/server.ts';
 
@@ -96,6 +100,27 @@ describe('Express', () => {
     expect(ran).toEqual([JSON.stringify(CALL)]);
   });
 
+  it('T096 refuses a body that says something else in another character set, or unpacked', async () => {
+    const app = express();
+    app.post('/mcp', forExpress.protect(guard), express.json(), reply);
+    started = await listen(app);
+    const sent = await calling('base');
+    const authorization = sent.headers?.[0] ?? ['authorization', ''];
+    // Here a text; in UTF-7 it ends, and a call follows.
+    const hidden =
+      '{"x":"+ACI-,+ACI-method+ACI-:+ACI-tools/call+ACI-,+ACI-params+ACI-:{+ACI-name+ACI-:+ACI-write+ACI-},+ACI-y+ACI-:+ACI-"}';
+    for (const charset of ['utf-7', '"UTF-7"', 'utf-8; charset=utf-7', 'utf-7; charset=utf-8', 'utf-16']) {
+      const type = ['content-type', `application/json; charset=${charset}`] as const;
+      const response = await started.send({ ...sent, body: hidden, headers: [authorization, type] });
+      expect([charset, response.status, response.json['error']]).toEqual([charset, 400, 'invalid_request']);
+    }
+    const packed = [...(sent.headers ?? []), ['content-encoding', 'br'] as const];
+    expect((await started.send({ ...sent, body: '{}', headers: packed })).status).toBe(400);
+    const plain = ['content-type', 'application/json; charset=UTF-8'] as const;
+    const read = await started.send({ ...sent, body: hidden, headers: [authorization, plain] });
+    expect([read.status, read.json['body']]).toEqual([200, JSON.parse(hidden)]);
+  });
+
   it('is told when something read the body and kept nothing', async () => {
     const app = express();
     app.use(async (request, _response, next) => {
@@ -165,6 +190,47 @@ describe('Express', () => {
     started = await listen(app);
     const response = await started.send(await calling('base write'));
     expect([response.status, response.text]).toEqual([418, 'mine']);
+  });
+});
+
+describe('HTTP/2', () => {
+  /** What is answered to a request whose body no field announces, and what the application read of it. */
+  async function post(origin: string, scope: string, body: string, announce = false): Promise<unknown[]> {
+    const session = connect(origin);
+    onTestFinished(() => session.destroy());
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': '/mcp',
+      ':authority': new URL(RESOURCE).host,
+      authorization: `Bearer ${await issuer.token({ scope })}`,
+      'content-type': 'application/json',
+      ...(announce && { 'content-length': String(body.length) }),
+    });
+    const answered = once(stream, 'response');
+    stream.end(body);
+    const [headers] = (await answered) as [Record<string, unknown>];
+    let text = '';
+    for await (const chunk of stream) text += String(chunk);
+    return [headers[':status'], text];
+  }
+
+  it('T096 judges a body that no field announces, and hands it on', async () => {
+    const handler = forNode.protectNode(guard, async (request, response) => {
+      let text = '';
+      for await (const chunk of request) text += String(chunk);
+      response.end(text);
+    });
+    const server = createServer(handler as never);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const body = JSON.stringify({ ...CALL, padding: 'x'.repeat(100_000) });
+    for (const announce of [false, true]) {
+      expect((await post(origin, 'base', body, announce))[0]).toBe(403);
+      expect(await post(origin, 'base write', body, announce)).toEqual([200, body]);
+    }
+    expect(await post(origin, 'base', '')).toEqual([200, '']);
   });
 });
 

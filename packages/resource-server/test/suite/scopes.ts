@@ -153,6 +153,13 @@ export function describeScopes(stage: Stage): void {
       for (const body of ['{"method":', '{"method":"x"}{}', 'method=tools/call']) {
         expectRefusal(await send({ method: 'POST', body, ...token }), 400, 'invalid_request');
       }
+      for (const [name, value] of [
+        ['content-type', 'application/json; charset=utf-7'],
+        ['content-encoding', 'br'],
+      ] as const) {
+        const headers = [...(token.headers ?? []), [name, value] as const];
+        expectRefusal(await send({ method: 'POST', body: '{}', headers }), 400, 'invalid_request');
+      }
       expect((await send({ method: 'GET', ...token })).status).toBe(200);
     });
 
