@@ -1,9 +1,9 @@
 /** `portcullis accounts`: which sessions are kept, without a secret in them. */
-import { ClientError, type CredentialRecord } from '@portcullis/client';
-import { resourceOfServer } from '@portcullis/protocol';
+import type { CredentialRecord } from '@portcullis/client';
 import type { Command } from 'commander';
 import { addJsonOption } from '../client/flags.ts';
 import { withStore } from '../client/open-client.ts';
+import { readServerUrl } from '../client/server-url.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
 
@@ -32,7 +32,7 @@ export function defineAccounts(program: Command, surroundings: Surroundings): vo
     .option('--credentials <file>', 'where credentials are kept [PORTCULLIS_CREDENTIALS]');
   addJsonOption(command).action((serverUrl: string | undefined, flags: Flags) =>
     withStore(flags, surroundings, async (store, terminal) => {
-      const server = serverUrl === undefined ? null : requireServer(serverUrl);
+      const server = serverUrl === undefined ? null : readServerUrl(serverUrl);
       const records = await store.all();
       const accounts = records
         .filter(({ key }) => server === null || key.server === server)
@@ -40,15 +40,6 @@ export function defineAccounts(program: Command, surroundings: Surroundings): vo
       if (flags.json) return terminal.print(`${cleanJson({ place: store.place, accounts })}\n`);
       terminal.print(table(accounts));
     }),
-  );
-}
-
-function requireServer(serverUrl: string): string {
-  const server = resourceOfServer(serverUrl);
-  if (server !== null) return server;
-  throw new ClientError(
-    'server_url_invalid',
-    'The server URL must be an absolute https URL, http for this computer only.',
   );
 }
 

@@ -12,9 +12,10 @@ import {
   explainOutbound,
   type NodeClientOptions,
 } from '@portcullis/client/node';
-import { parseChallenges, profileD, resourceOfServer, serverMetadataUrls } from '@portcullis/protocol';
+import { parseChallenges, profileD, serverMetadataUrls } from '@portcullis/protocol';
 import { converse, ServerError } from '../client/conversation.ts';
 import { Refusal } from '../client/http-wire.ts';
+import { readServerUrl } from '../client/server-url.ts';
 import {
   type Breach,
   checkAuthorizationAnswer,
@@ -64,7 +65,7 @@ class Ended extends Error {}
 /** @throws ClientError for options that make no client. */
 export async function examine(options: ExaminationOptions): Promise<Report> {
   const { version } = options;
-  const server = requireServer(options.client.serverUrl);
+  const server = readServerUrl(options.client.serverUrl);
   let looking: StepName = 'request';
   const recorder = createRecorder(partyIn(server), ({ href }) =>
     looking === 'resource metadata' && isServerMetadata(href) ? 'authorization server' : looking,
@@ -315,15 +316,6 @@ export async function examine(options: ExaminationOptions): Promise<Report> {
     const faulty = findings().some(({ step, gravity }) => step === name && gravity === 'fault');
     return { name, state: faulty ? 'faulty' : 'well', summary };
   }
-}
-
-function requireServer(serverUrl: string): string {
-  const server = resourceOfServer(serverUrl);
-  if (server !== null) return server;
-  throw new ClientError(
-    'server_url_invalid',
-    'The server URL must be an absolute https URL, http for this computer only.',
-  );
 }
 
 async function attempt<T>(
