@@ -4,6 +4,7 @@ import {
   ConfigurationError,
   createAuthorizationServer,
 } from '@portcullis/authorization-server';
+import { pathOf } from '@portcullis/http';
 import type { Peer, PeerHandler } from '@portcullis/http/node';
 import {
   foldProfiles,
@@ -20,6 +21,7 @@ import { createDoors } from './doors.ts';
 import { reasonOf, SettingsError } from './faults.ts';
 import { eventSink, type Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
+import { type ProtectedServer, protectedServers, resourceOf } from './protected-servers.ts';
 import { nameSetting, type Prepared, serverOptions } from './settings/prepare.ts';
 import type { Settings } from './settings/settings.ts';
 import { titleOf } from './settings/table.ts';
@@ -33,14 +35,6 @@ export interface Parts {
   readonly previousSealingKeys: readonly Uint8Array[];
   readonly storage: Storage;
   readonly log: Log;
-}
-
-/** A server that tokens are issued for. */
-export interface ProtectedServer {
-  readonly name: string;
-  readonly url: string;
-  /** Whether it stands here, behind our guard. */
-  readonly isOwn: boolean;
 }
 
 /** The whole, ready to be served. */
@@ -58,7 +52,7 @@ export async function compose(given: Parts): Promise<Composition> {
   const { settings, application } = given.prepared;
   const metrics = createMetrics(application?.path ?? null);
   const parts = { ...given, log: counted(given.log, metrics) };
-  const servers = protectedServers(parts);
+  const servers = protectedServers(given.prepared, given.issuer);
   const authorizationServer = await createServer(parts);
   const own = application === null ? null : await createOwn(application, parts, authorizationServer);
   const { metricsToken } = settings;
@@ -100,23 +94,6 @@ async function createServer(parts: Parts): Promise<AuthorizationServer> {
       { cause: error },
     );
   }
-}
-
-function protectedServers({
-  prepared: { application, settings },
-  issuer,
-}: Parts): readonly ProtectedServer[] {
-  return [
-    ...(application === null
-      ? []
-      : [{ name: application.name, url: resourceOf(application, issuer), isOwn: true }]),
-    ...settings.resources.map(({ name, url }) => ({ name, url, isOwn: false })),
-  ];
-}
-
-/** The URL of the application: the resource that its tokens are issued for. */
-function resourceOf({ path }: ProtectedApplication, issuer: string): string {
-  return `${new URL(issuer).origin}${path}`;
 }
 
 /** The application in this process, behind its guard. */
@@ -196,7 +173,7 @@ function publishedDocuments({ prepared: { settings, application }, issuer }: Par
 
 function route(server: AuthorizationServer, own: OwnServer | null, doors: PeerHandler): PeerHandler {
   return async (request: Request, peer: Peer) => {
-    const path = new URL(request.url).pathname;
+    const path = pathOf(request);
     if (own?.belongs(path) === true) return own.handle(request);
     return server.owns(path) ? server.handle(request, peer) : doors(request, peer);
   };

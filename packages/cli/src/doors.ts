@@ -1,12 +1,12 @@
 /** Paths of the program itself, beside those of the authorization server and the application: probes, counts, the front page. */
 import type { AuthorizationServer } from '@portcullis/authorization-server';
-import { respondError, respondJson } from '@portcullis/http';
+import { pathOf, respondError, respondJson } from '@portcullis/http';
 import type { PeerHandler } from '@portcullis/http/node';
 import { OAuthError } from '@portcullis/protocol';
-import type { ProtectedServer } from './compose.ts';
 import { respondFrontPage } from './front-page.ts';
 import type { Metrics } from './metrics.ts';
 import { respondMetrics } from './metrics-door.ts';
+import type { ProtectedServer } from './protected-servers.ts';
 import type { Storage } from './storage.ts';
 
 interface Behind {
@@ -26,8 +26,8 @@ export function createDoors({ storage, server, servers, metrics, metricsToken }:
     '/metrics': respondMetrics(metrics, metricsToken),
   };
   return async (request, peer) => {
-    const { pathname } = new URL(request.url);
-    const door = Object.hasOwn(doors, pathname) ? doors[pathname] : undefined;
+    const path = pathOf(request);
+    const door = Object.hasOwn(doors, path) ? doors[path] : undefined;
     if (door === undefined) {
       return respondJson(
         { error: 'not_found', error_description: 'Nothing stands at this path.' },

@@ -1,7 +1,7 @@
 /** What stands at `/`: tells a person who typed the address what this is, in HTML to browsers and as text to the rest. */
 import type { AuthorizationServer } from '@portcullis/authorization-server';
 import type { Peer } from '@portcullis/http/node';
-import type { ProtectedServer } from './compose.ts';
+import type { ProtectedServer } from './protected-servers.ts';
 
 /** Content is negotiated, so that `curl` shows something to read too. @see RFC 9110 §12.5.1 */
 export async function respondFrontPage(

@@ -3,7 +3,7 @@ import { unwatchFile, watchFile } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
-import { harden, respondError } from '@portcullis/http';
+import { harden, pathOf, respondError } from '@portcullis/http';
 import type { Certificate, Listening, PeerHandler } from '@portcullis/http/node';
 import { OAuthError } from '@portcullis/protocol';
 import { reasonOf, SettingsError } from './faults.ts';
@@ -21,7 +21,7 @@ const PROBES = ['/healthz', '/readyz'];
 export function secure(handler: PeerHandler, issuer: string): PeerHandler {
   const isHttps = issuer.startsWith('https:');
   return async (request, peer) => {
-    const isRefused = peer.connection === 'plain' && !PROBES.includes(new URL(request.url).pathname);
+    const isRefused = peer.connection === 'plain' && !PROBES.includes(pathOf(request));
     return harden(isRefused ? refusePlain() : await handler(request, peer), isHttps);
   };
 }
