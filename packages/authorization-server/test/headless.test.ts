@@ -296,6 +296,22 @@ describe('the interface of the application', () => {
     expect((await t.call('/headless/ask', { challenge }, { nonce: `${nonce}-2` })).status).toBe(200);
   });
 
+  it('takes a signature once, however its last bits are written', async () => {
+    const t = await stage({ loginUrl, secrets: [SECRET] });
+    const body = JSON.stringify({ email: EMAIL });
+    const path = '/headless/sign-out';
+    const signature = signatureOf({ issuer: ISSUER, path, body, at: t.clock.now });
+    const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+    const last = digits.indexOf(signature.at(-1) ?? '');
+    const spellings = [0, 1, 2, 3].map((bits) => signature.slice(0, -1) + digits[(last & ~3) | bits]);
+    const statuses: number[] = [];
+    for (const one of [signature, ...spellings]) {
+      const headers = { 'content-type': 'application/json', 'portcullis-signature': one };
+      statuses.push((await t.send(path, { method: 'POST', headers, body })).status);
+    }
+    expect(statuses).toEqual([200, 401, 401, 401, 401]);
+  });
+
   it('takes either of two secrets, so that one can be replaced', async () => {
     const next = 'the next secret of the application';
     const t = await stage({ ...both, secrets: [next, SECRET] });

@@ -1,9 +1,9 @@
 /** Requests of the operator's application: signed with a shared secret, young, and taken once. */
-import { createHmac, hash, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash } from 'node:crypto';
 import { readJson } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
-import { hashSecret } from '../secrets.ts';
+import { hashSecret, isSame } from '../secrets.ts';
 import type { HeadlessRules } from './headless-options.ts';
 
 /** Seconds by which the application's clock may be off, and for which a signature is remembered. */
@@ -70,10 +70,9 @@ function signedText(about: {
   );
 }
 
+/** As text: the bytes may be written in four ways, and a signature is remembered as it is written. */
 function isSignedWith(secret: string, text: string, signature: string): boolean {
-  const expected = createHmac('sha256', secret).update(text).digest();
-  const presented = Buffer.from(signature, 'base64url');
-  return presented.length === expected.length && timingSafeEqual(presented, expected);
+  return isSame(createHmac('sha256', secret).update(text).digest('base64url'), signature);
 }
 
 function refuse(reason: string): OAuthError {
