@@ -127,6 +127,33 @@ describe('third parties in the configuration', () => {
     expect(faultsOf([], false).join()).toContain('nobody could sign in');
   });
 
+  it('T082 are refused when people of two could not be told apart', () => {
+    const tenant = (id: string, issuer?: string): ThirdPartyOptions => ({
+      ...good,
+      id,
+      kind: {
+        endpoints: {
+          authorization: `https://hub.example/${id}/authorize`,
+          token: `https://hub.example/${id}/token`,
+          userinfo: `https://hub.example/${id}/user`,
+        },
+        person: { subject: 'id' },
+        ...(issuer !== undefined && { issuer }),
+      },
+    });
+    expect(faultsOf([tenant('one'), tenant('two')]).join()).toMatch(
+      /^thirdParties\.1\.kind\.issuer .*of one/,
+    );
+    const kind = { issuer: 'https://hub.example' };
+    expect(faultsOf([{ ...good, kind }, tenant('one')])).toHaveLength(1);
+    const byName = { ...tenant('one'), id: 'names' };
+    const named = { ...byName, kind: { ...byName.kind, person: { subject: 'login' } } } as ThirdPartyOptions;
+    expect(faultsOf([tenant('one'), named])).toHaveLength(1);
+    expect(faultsOf([tenant('one'), tenant('two', 'https://hub.example/two')])).toEqual([]);
+    expect(faultsOf([tenant('one'), { ...tenant('one'), id: 'again' }])).toEqual([]);
+    expect(faultsOf([good, { ...good, id: 'again' }])).toEqual([]);
+  });
+
   it('stop a server with every fault at once', async () => {
     const wrong = { ...good, name: '', clientId: '' };
     const error = await startServer({ thirdParties: [wrong] }).catch((one: unknown) => one);
@@ -265,6 +292,9 @@ describe('dialects', () => {
     expect((await read({ ok: true, team_id: 'T1', user_id: 'U1' }, readWho)).body).toMatchObject({
       subject: 'T1.U1',
     });
+    for (const half of [{ team_id: 'T1' }, { user_id: 'U1' }, {}]) {
+      expect((await read({ ok: true, ...half }, readWho)).body).not.toHaveProperty('subject');
+    }
     expect((await read({ ok: false, error: 'token_revoked' }, readWho)).status).toBe(401);
     expect((await read({ ok: false, error: 'fatal_error' }, readWho)).status).toBe(503);
     expect(scopeParameters(['a', 'b'])).toEqual({ user_scope: 'a,b' });

@@ -844,6 +844,41 @@ describe('T082 who somebody is', () => {
       await until(async () => (await Promise.all(files.given.map(files.stands))).every((one) => !one));
   });
 
+  it.each([
+    {
+      description: 'another address is verified than the one that is proven',
+      claims: { email: 'x@corp.example' },
+      members: { email: 'x@evil.example', email_verified: true },
+      may: false,
+    },
+    {
+      description: 'what is verified is no address that stands beside it',
+      claims: { email: undefined, email_verified: true },
+      members: { email: 'x@corp.example', email_verified: undefined },
+      may: false,
+    },
+    {
+      description: 'the same address is verified in one of two places',
+      claims: { email: 'x@corp.example' },
+      members: { email: 'x@corp.example', email_verified: true },
+      may: true,
+    },
+    {
+      description: 'an address and that it is verified stand together',
+      claims: { email: undefined },
+      members: { email: 'x@corp.example', email_verified: true },
+      may: true,
+    },
+  ])('admits by an address only when it is said of it that it is verified: $description', async (row) => {
+    const liar = await elsewhere(startMisbehaving, 'liar');
+    liar.lies = { claims: { email_verified: undefined, ...row.claims } };
+    liar.at('userinfo', { kind: 'members', members: row.members });
+    const people = { emailDomains: ['corp.example'] };
+    const t = await setUpstreamScene([openId(liar, { id: 'liar', scopes: ['openid', 'email'], people })]);
+    const { left } = await signInThere(t.visitor);
+    expect(left?.searchParams.has('code')).toBe(row.may);
+  });
+
   it('lets in nobody whose account was disabled, and ends what they had', async () => {
     const { t } = await setFilesScene();
     const account = await accountOf(t, 'ada');

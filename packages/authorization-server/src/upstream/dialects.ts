@@ -111,8 +111,11 @@ const slack: Dialect = {
     };
   },
   readPerson: (status, body) => {
-    if (body['ok'] === true)
-      return { status, body: { ...body, subject: `${body['team_id']}.${body['user_id']}` } };
+    const { team_id: team, user_id: user, subject: _unread, ...rest } = body;
+    if (body['ok'] === true) {
+      const isSomebody = typeof team === 'string' && typeof user === 'string';
+      return { status, body: { ...rest, ...(isSomebody && { subject: `${team}.${user}` }) } };
+    }
     const isDead = ['invalid_auth', 'token_revoked', 'token_expired', 'account_inactive'].includes(
       String(body['error']),
     );

@@ -23,7 +23,15 @@ export async function identify(
   const more = await askBearer(line, server, accessToken).catch(() => null);
   if (more === null) return known;
   if (more['sub'] !== known.subject) throw new ThirdPartyFault('misbehaved', 'it speaks of two people');
-  return readOpenIdPerson(provider.issuer, { ...more, ...idToken });
+  return readOpenIdPerson(provider.issuer, join(more, idToken));
+}
+
+/** That an address is verified is said of the one that stands beside it, and of no other. */
+function join(more: Said, idToken: Said): Said {
+  const { email_verified: isVerified, ...proven } = idToken;
+  if (idToken['email'] === undefined) return { ...more, ...proven };
+  if (idToken['email'] === more['email']) return { ...more, ...idToken };
+  return { ...more, ...proven, email_verified: isVerified };
 }
 
 /** Who the bearer of a token is. @throws ThirdPartyFault `invalid_token` when it is nobody's any more */

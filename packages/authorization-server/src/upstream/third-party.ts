@@ -74,10 +74,34 @@ export function judgeThirdParties(
     if (judged.has(options.id)) faults.push(`${at}.id stands there twice`);
     judged.set(options.id, judge(options, at, { issuer, scopes }, faults));
   }
+  judgePeople([...judged.values()], faults);
   if (!localAccounts && judged.size === 0) {
     faults.push('localAccounts: without them there must be a third party, or nobody could sign in');
   }
   return judged;
+}
+
+/**
+ * People are known by issuer and subject. Where two third parties have one issuer, a subject has to mean the same person at
+ * both, or one could come in as somebody of the other.
+ */
+function judgePeople(thirdParties: readonly ThirdParty[], faults: string[]): void {
+  for (const [index, { provider }] of thirdParties.entries()) {
+    const before = thirdParties.slice(0, index);
+    const other = before.find((one) => one.provider.issuer === provider.issuer);
+    if (other !== undefined && subjectsOf(other.provider) !== subjectsOf(provider)) {
+      faults.push(
+        `thirdParties.${index}.kind.issuer must not be that of ${other.id}, ${provider.issuer}: their people could not be told apart`,
+      );
+    }
+  }
+}
+
+/** Who says which subjects there are. */
+function subjectsOf(provider: Provider): string {
+  return provider.protocol === 'openid'
+    ? provider.protocol
+    : JSON.stringify([provider.endpoints.userinfo, provider.person.subject]);
 }
 
 function judge(
