@@ -1,36 +1,20 @@
-/** Configuration of an authorization server: judged once, at birth, every fault reported together, and frozen. */
-import {
-  profiles as allProfiles,
-  canonicalResource,
-  isScope,
-  issuerFault,
-  OAuthError,
-  type Profile,
-  type RedirectPolicy,
-  readScopes,
-  type ScopeHierarchy,
-  type Scopes,
-  TOKEN_EXCHANGE,
-} from '@portcullis/protocol';
-import { type ConfiguredClient, readConfiguredClient } from './clients/configured.ts';
-import { type DocumentOptions, judgeDocuments } from './clients/documents/document-options.ts';
+/** Configuration of an authorization server: what an operator may say, and what it is once it was judged. */
+import type { Profile, RedirectPolicy, ScopeHierarchy, Scopes } from '@portcullis/protocol';
+import type { ConfiguredClient } from './clients/configured.ts';
+import type { DocumentOptions } from './clients/documents/document-options.ts';
 import type { TrustPolicy } from './clients/documents/document-url.ts';
-import {
-  judgeRegistration,
-  type RegistrationOptions,
-  type RegistrationRules,
-} from './clients/registration-rules.ts';
-import { judgeOutbound, type Outbound, type OutboundSettings } from './clients/remote/outbound-settings.ts';
+import type { RegistrationOptions, RegistrationRules } from './clients/registration-rules.ts';
+import type { Outbound, OutboundSettings } from './clients/remote/outbound-settings.ts';
 import type { EventSink } from './events.ts';
-import { type HeadlessOptions, type HeadlessRules, judgeHeadless } from './headless/headless-options.ts';
-import { judgeKeys, type KeyOptions, type KeyRules } from './keys/key-options.ts';
-import { judgeLimits, type LimitOptions, type LimitRules } from './limits/limit-options.ts';
-import { type Brand, type BrandOptions, judgeBrand } from './pages/brand.ts';
+import type { HeadlessOptions, HeadlessRules } from './headless/headless-options.ts';
+import type { KeyOptions, KeyRules } from './keys/key-options.ts';
+import type { LimitOptions, LimitRules } from './limits/limit-options.ts';
+import type { Brand, BrandOptions } from './pages/brand.ts';
 import type { Pages } from './pages/pages.ts';
-import { judgeTranslations, type Translations } from './pages/translations.ts';
+import type { Translations } from './pages/translations.ts';
 import type { AuthorizationStore } from './ports/index.ts';
 import type { ThirdPartyOptions } from './upstream/options.ts';
-import { judgeThirdParties, type ThirdParty } from './upstream/third-party.ts';
+import type { ThirdParty } from './upstream/third-party.ts';
 
 /** A protected resource that tokens are issued for. */
 export interface ResourceDefinition {
@@ -200,205 +184,4 @@ export class ConfigurationError extends Error {
     );
     this.faults = faults;
   }
-}
-
-/**
- * Judges options.
- * @throws ConfigurationError with every fault.
- */
-export function defineConfiguration(options: AuthorizationServerOptions): Configuration {
-  const faults: string[] = [];
-  const issuer = issuerFault(options.issuer);
-  if (issuer !== null) faults.push(`issuer ${issuer}`);
-  const { lifetimes, keys, previousSealingKeys } = judgeSealingAndKeys(options, faults);
-  const redirects = { privateUseSchemes: options.privateUseSchemes ?? [] };
-  const resources = judgeResources(options.resources, faults);
-  const clients = judgeClients(options.clients ?? [], redirects, resources, faults);
-  judgeNamedClients(options.resources, clients, faults);
-  const registration = judgeRegistration(options.registration ?? true, faults);
-  const outbound = judgeOutbound(options.outbound ?? {}, faults);
-  const metadataDocuments = judgeDocuments(options.metadataDocuments ?? true, outbound.loopback, faults);
-  const limits = judgeLimits(options.limits ?? {}, faults);
-  const keepEvents = options.keepEvents ?? 90 * 86_400;
-  if (keepEvents !== false && (!Number.isSafeInteger(keepEvents) || keepEvents < 1)) {
-    faults.push('keepEvents must be whole seconds, at least 1, or false');
-  }
-  const brand = judgeBrand(options.brand ?? {}, faults);
-  const headless = judgeHeadless(options.headless, faults);
-  const thirdParties = judgeThirdParties(options, faults);
-  if (headless !== null && headless.loginUrl !== null && thirdParties.size > 0) {
-    faults.push('headless.loginUrl and thirdParties: choose one, people sign in by one way or the other');
-  }
-  if (faults.length > 0) throw new ConfigurationError(faults);
-  return Object.freeze<Configuration>({
-    issuer: options.issuer,
-    name: options.name ?? new URL(options.issuer).host,
-    store: options.store,
-    sealingKey: options.sealingKey,
-    previousSealingKeys,
-    keys,
-    resources,
-    clients,
-    profiles: options.profiles ?? allProfiles,
-    metadata: options.metadata ?? true,
-    registration,
-    metadataDocuments,
-    outbound,
-    workspaces: options.workspaces ?? (async () => []),
-    thirdParties,
-    localAccounts: options.localAccounts ?? true,
-    brand,
-    pages: options.pages ?? {},
-    headless,
-    lifetimes,
-    limits,
-    keepEvents,
-    redirects,
-    events: options.events ?? (() => {}),
-    clock: options.clock ?? (() => Math.floor(Date.now() / 1000)),
-  });
-}
-
-/** All that is wrong with options, before there is a store or a key: none when they are good. */
-export function faultsOfOptions(
-  options: Omit<AuthorizationServerOptions, 'store' | 'sealingKey'>,
-): readonly string[] {
-  try {
-    defineConfiguration({ ...options, store: NO_STORE, sealingKey: new Uint8Array(32) });
-    return [];
-  } catch (error) {
-    if (!(error instanceof ConfigurationError)) throw error;
-    return error.faults;
-  }
-}
-
-/** Judging asks nothing of it. */
-const NO_STORE = {} as AuthorizationStore;
-
-/** What concerns keys. */
-type KeySettings = Pick<
-  AuthorizationServerOptions,
-  'sealingKey' | 'previousSealingKeys' | 'keys' | 'lifetimes'
->;
-
-/**
- * Judges what concerns keys alone.
- * @throws ConfigurationError with every fault
- */
-export function judgeKeySettings(options: KeySettings): {
-  readonly rules: KeyRules;
-  readonly previousSealingKeys: readonly Uint8Array[];
-} {
-  const faults: string[] = [];
-  const { keys, previousSealingKeys } = judgeSealingAndKeys(options, faults);
-  if (faults.length > 0) throw new ConfigurationError(faults);
-  return { rules: keys, previousSealingKeys };
-}
-
-function judgeSealingAndKeys(
-  { sealingKey, previousSealingKeys = [], ...options }: KeySettings,
-  faults: string[],
-): Pick<Configuration, 'lifetimes' | 'keys' | 'previousSealingKeys'> {
-  if (sealingKey.length !== 32) faults.push('sealingKey must be 32 bytes long');
-  if (previousSealingKeys.some(({ length }) => length !== 32)) {
-    faults.push('previousSealingKeys must each be 32 bytes long');
-  }
-  const lifetimes = judgeLifetimes(options.lifetimes ?? {}, faults);
-  return { lifetimes, keys: judgeKeys(options.keys ?? {}, lifetimes, faults), previousSealingKeys };
-}
-
-function judgeLifetimes(chosen: Partial<Lifetimes>, faults: string[]): Lifetimes {
-  const lifetimes = { ...defaultLifetimes, ...chosen };
-  for (const [name, seconds] of Object.entries(lifetimes)) {
-    const least = name === 'refreshGrace' ? 0 : 1;
-    if (!Number.isSafeInteger(seconds) || seconds < least) {
-      faults.push(`lifetimes.${name} must be whole seconds, at least ${least}`);
-    }
-  }
-  return Object.freeze(lifetimes);
-}
-
-function judgeResources(
-  definitions: readonly ResourceDefinition[],
-  faults: string[],
-): ReadonlyMap<string, ResourceDefinition> {
-  if (definitions.length === 0) faults.push('resources must name at least one protected resource');
-  const resources = new Map<string, ResourceDefinition>();
-  for (const [index, definition] of definitions.entries()) {
-    const at = `resources.${index}`;
-    if (canonicalResource(definition.resource) !== definition.resource) {
-      faults.push(`${at}.resource must be a canonical URI, ${canonicalAdvice(definition.resource)}`);
-    }
-    if (resources.has(definition.resource)) faults.push(`${at}.resource stands there twice`);
-    const scopes = Object.keys(definition.scopes);
-    for (const scope of scopes.filter((name) => !isScope(name))) {
-      faults.push(`${at}.scopes: ${JSON.stringify(scope)} is no scope`);
-    }
-    for (const scope of definition.defaultScopes ?? []) {
-      if (!scopes.includes(scope)) faults.push(`${at}.defaultScopes: ${scope} is not one of its scopes`);
-    }
-    for (const scope of definition.requiredScopes ?? []) {
-      if (!scopes.includes(scope)) faults.push(`${at}.requiredScopes: ${scope} is not one of its scopes`);
-    }
-    for (const scope of Object.entries(definition.hierarchy ?? {}).flat(2)) {
-      if (!scopes.includes(scope)) faults.push(`${at}.hierarchy: ${scope} is not one of its scopes`);
-    }
-    judgeTranslations(definition, at, faults);
-    resources.set(definition.resource, definition);
-  }
-  return resources;
-}
-
-function canonicalAdvice(uri: string): string {
-  const canonical = canonicalResource(uri);
-  return canonical === null ? `not ${JSON.stringify(uri)}` : `written as ${JSON.stringify(canonical)}`;
-}
-
-/** Who introspects or exchanges MUST be authorized to: a configured client that proves itself. @see RFC 7662 §2.1, RFC 8693 §5 */
-function judgeNamedClients(
-  definitions: readonly ResourceDefinition[],
-  clients: ReadonlyMap<string, ConfiguredClient>,
-  faults: string[],
-): void {
-  for (const [index, { introspectedBy = [], exchangedBy = [] }] of definitions.entries()) {
-    for (const [member, ids] of Object.entries({ introspectedBy, exchangedBy })) {
-      for (const id of ids) {
-        if ((clients.get(id)?.metadata.token_endpoint_auth_method ?? 'none') !== 'none') continue;
-        faults.push(
-          `resources.${index}.${member}: ${JSON.stringify(id)} is no configured client with a secret or a key`,
-        );
-      }
-    }
-    for (const id of exchangedBy) {
-      if (clients.get(id)?.metadata.grant_types.includes(TOKEN_EXCHANGE) !== false) continue;
-      faults.push(
-        `resources.${index}.exchangedBy: ${JSON.stringify(id)} needs the grant type ${TOKEN_EXCHANGE}`,
-      );
-    }
-  }
-}
-
-function judgeClients(
-  documents: readonly unknown[],
-  redirects: RedirectPolicy,
-  resources: ReadonlyMap<string, ResourceDefinition>,
-  faults: string[],
-): ReadonlyMap<string, ConfiguredClient> {
-  const known = new Set([...resources.values()].flatMap(({ scopes }) => Object.keys(scopes)));
-  const clients = new Map<string, ConfiguredClient>();
-  for (const [index, document] of documents.entries()) {
-    try {
-      const client = readConfiguredClient(document, redirects);
-      if (clients.has(client.id)) faults.push(`clients.${index}: ${client.id} stands there twice`);
-      for (const scope of readScopes(client.metadata.scope ?? '')) {
-        if (!known.has(scope))
-          faults.push(`clients.${index}: scope: no resource has ${JSON.stringify(scope)}`);
-      }
-      clients.set(client.id, client);
-    } catch (error) {
-      if (!(error instanceof OAuthError)) throw error;
-      faults.push(`clients.${index}: ${error.description}`);
-    }
-  }
-  return clients;
 }

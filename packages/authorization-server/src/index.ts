@@ -5,7 +5,8 @@ import { type AccountAdministration, createAccountAdministration } from './accou
 import { createInteraction } from './authorize/interaction.ts';
 import { type ClientAdministration, createClientAdministration } from './clients/administer.ts';
 import { createClients } from './clients/clients.ts';
-import { type AuthorizationServerOptions, defineConfiguration } from './configuration.ts';
+import type { AuthorizationServerOptions } from './configuration.ts';
+import { defineConfiguration } from './define-configuration.ts';
 import type { EventSink } from './events.ts';
 import { createIntrospection } from './introspection.ts';
 import { createFlows } from './journal/flows.ts';
@@ -59,11 +60,11 @@ export {
   ConfigurationError,
   defaultLifetimes,
   type FindWorkspaces,
-  faultsOfOptions,
   type Lifetimes,
   type ResourceDefinition,
   type Workspace,
 } from './configuration.ts';
+export { faultsOfOptions } from './define-configuration.ts';
 export type { AuthorizationEvent, EventSink } from './events.ts';
 export type { HeadlessOptions } from './headless/headless-options.ts';
 export { createJournal, type Journal } from './journal/journal.ts';

@@ -2,7 +2,7 @@
 import { createHash, generateKeyPairSync, sign } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createPasskeys } from '../src/accounts/passkeys.ts';
-import { defineConfiguration } from '../src/configuration.ts';
+import { defineConfiguration } from '../src/define-configuration.ts';
 import { ACCOUNT, ISSUER, RESOURCES, SEALING_KEY } from './server-under-test.ts';
 import { type Scene, type Sight, setScene, textOf, type Visitor } from './visitor.ts';
 

@@ -3,7 +3,8 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createPerson } from '../../../tests/support/person.ts';
 import { type GithubThirdParty, startGithub } from '../../../tests/support/third-parties/github.ts';
-import { type AuthorizationServerOptions, defineConfiguration } from '../src/configuration.ts';
+import type { AuthorizationServerOptions } from '../src/configuration.ts';
+import { defineConfiguration } from '../src/define-configuration.ts';
 import { createAccessTokens } from '../src/keys/access-tokens.ts';
 import { loadKeyRing } from '../src/keys/key-ring.ts';
 import {

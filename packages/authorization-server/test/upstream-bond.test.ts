@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { startPostgres } from '../../../tests/support/postgres.ts';
 import { startGithub } from '../../../tests/support/third-parties/github.ts';
 import { startMisbehaving } from '../../../tests/support/third-parties/misbehaving.ts';
-import { defineConfiguration } from '../src/configuration.ts';
+import { defineConfiguration } from '../src/define-configuration.ts';
 import {
   type AuthorizationServer,
   type AuthorizationServerOptions,

@@ -1,5 +1,6 @@
 /** Signing keys in the hands of an operator: listed, rotated, sealed anew. Running servers notice within half a minute. */
-import { type AuthorizationServerOptions, ConfigurationError, judgeKeySettings } from '../configuration.ts';
+import { type AuthorizationServerOptions, ConfigurationError } from '../configuration.ts';
+import { judgeKeySettings } from '../define-configuration.ts';
 import type { DataKeyRecord, KeyRecord } from '../ports/index.ts';
 import { dataKeyPlace } from '../upstream/vault.ts';
 import { KEYS_NOTICED_WITHIN } from './key-options.ts';
