@@ -9,7 +9,8 @@ const config: ViteUserConfig = defineConfig({
   test: {
     include: ['packages/*/test/**/*.test.ts', 'examples/*/test/**/*.test.ts', 'tests/**/*.test.ts'],
     globalSetup: ['tests/support/global-setup.ts'],
-    maxWorkers: '100%',
+    // One more than cores, as much as these tests wait: for clocks, processes and browsers.
+    maxWorkers: 3,
     // Many tests start processes: on a busy machine each takes seconds, and a limit is there for what never ends.
     testTimeout: 60_000,
     expect: { poll: { timeout: 30_000 } },
