@@ -7,8 +7,7 @@ import {
   unionScopes,
 } from '@portcullis/protocol';
 import type { ResolvedClient } from '../clients/resolved-client.ts';
-import type { Configuration, ResourceDefinition, Workspace } from '../configuration.ts';
-import { isUsable } from '../home/list-connections.ts';
+import type { Configuration, Lifetimes, ResourceDefinition, Workspace } from '../configuration.ts';
 import type { GrantRecord } from '../ports/index.ts';
 import { termsOf } from './terms.ts';
 
@@ -44,6 +43,20 @@ export async function findStanding(
         isThere(grant),
     ),
   };
+}
+
+/** Uses of a grant are noted so exactly. Seconds. */
+const SLACK = 60;
+
+/** A grant whose tokens have all expired gives access to nothing, though it stands. */
+export function isUsable(
+  { lastUsedAt }: GrantRecord,
+  client: ResolvedClient | null,
+  lifetimes: Lifetimes,
+  now: number,
+): boolean {
+  const refreshes = client?.metadata.grant_types.includes('refresh_token') ?? true;
+  return lastUsedAt + (refreshes ? lifetimes.refreshIdle : lifetimes.accessToken) + SLACK > now;
 }
 
 /** The scopes that a client holds in a workspace. */

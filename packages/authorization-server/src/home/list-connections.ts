@@ -2,14 +2,11 @@
 import { appName } from '../authorize/app-name.ts';
 import { describeResource } from '../authorize/describe-resource.ts';
 import type { Rooms } from '../authorize/rooms.ts';
+import { isUsable } from '../authorize/standing.ts';
 import type { ResolvedClient } from '../clients/resolved-client.ts';
-import type { Lifetimes } from '../configuration.ts';
 import type { Connection } from '../pages/connections.ts';
 import type { Frame } from '../pages/layout.ts';
 import type { BondRecord, GrantRecord } from '../ports/index.ts';
-
-/** Uses of a grant are noted so exactly. Seconds. */
-const SLACK = 60;
 
 /** The connections of an account, the last used first. */
 export async function listConnections(
@@ -33,17 +30,6 @@ export async function listConnections(
     const thirdParty = describeBond(configuration, bondOf.get(grant.id));
     return [{ ...describe(configuration, frame, grant, client), thirdParty }];
   });
-}
-
-/** A grant whose tokens have all expired gives access to nothing, though it stands. */
-export function isUsable(
-  { lastUsedAt }: GrantRecord,
-  client: ResolvedClient | null,
-  lifetimes: Lifetimes,
-  now: number,
-): boolean {
-  const refreshes = client?.metadata.grant_types.includes('refresh_token') ?? true;
-  return lastUsedAt + (refreshes ? lifetimes.refreshIdle : lifetimes.accessToken) + SLACK > now;
 }
 
 function describe(
