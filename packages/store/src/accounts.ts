@@ -37,6 +37,11 @@ interface SessionRow {
   readonly browser: string | null;
 }
 
+/** The account of a session, which is not disabled. */
+interface OwnerRow extends Pick<AccountRow, 'email' | 'email_key' | 'password_hash'> {
+  readonly account_created_at: number;
+}
+
 export function createAccountStore(database: Database): AccountStore {
   return {
     async hasAccounts() {
@@ -114,12 +119,13 @@ export function createAccountStore(database: Database): AccountStore {
       );
     },
     async findSession(hash, now) {
-      const [row] = await database.read<SessionRow>(
-        sql`SELECT s.hash, s.account_id, s.created_at, s.expires_at, s.address, s.browser
+      const [row] = await database.read<SessionRow & OwnerRow>(
+        sql`SELECT s.hash, s.account_id, s.created_at, s.expires_at, s.address, s.browser,
+            a.email, a.email_key, a.password_hash, a.created_at AS account_created_at
           FROM sessions s JOIN accounts a ON a.id = s.account_id
           WHERE s.hash = ${hash} AND s.expires_at > ${now} AND a.disabled_at IS NULL`,
       );
-      return row === undefined ? null : readSession(row);
+      return row === undefined ? null : { session: readSession(row), account: readOwner(row) };
     },
     async listSessions(accountId, now) {
       const rows = await database.read<SessionRow>(
@@ -242,6 +248,17 @@ function readAccount([row]: readonly AccountRow[]): AccountRecord | null {
     passwordHash: row.password_hash,
     createdAt: row.created_at,
     disabledAt: row.disabled_at,
+  };
+}
+
+function readOwner(row: SessionRow & OwnerRow): AccountRecord {
+  return {
+    id: row.account_id,
+    email: row.email,
+    emailKey: row.email_key,
+    passwordHash: row.password_hash,
+    createdAt: row.account_created_at,
+    disabledAt: null,
   };
 }
 

@@ -44,7 +44,7 @@ describe.each([
 
     const after = await openStore(location);
     expect(await after.findAccount(account.id)).toEqual(account);
-    expect(await after.findSession(session.hash, NOW)).toEqual(session);
+    expect((await after.findSession(session.hash, NOW))?.session).toEqual(session);
     expect(await after.findClient(client.id)).toEqual(client);
     expect(await after.listKeys()).toEqual([key]);
     expect(await after.findTransaction(transaction.id, NOW)).toEqual(transaction);

@@ -36,9 +36,9 @@ export function createSessions({ issuer, store, lifetimes, clock }: Configuratio
     async find(request) {
       const carried = cookie.read(request);
       if (carried === null) return null;
-      const session = await store.findSession(hashSecret(carried), clock());
-      const account = session === null ? null : await store.findAccount(session.accountId);
-      if (session === null || account === null) return null;
+      const found = await store.findSession(hashSecret(carried), clock());
+      if (found === null) return null;
+      const { account, session } = found;
       return { account, sessionHash: session.hash, signedInAt: session.createdAt };
     },
     async open(request, peer, accountId, seconds = lifetimes.session) {

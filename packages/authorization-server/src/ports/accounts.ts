@@ -39,6 +39,12 @@ export interface AccountLinkRecord {
   readonly expiresAt: number;
 }
 
+/** A session and whose it is. */
+export interface FoundSession {
+  readonly session: SessionRecord;
+  readonly account: AccountRecord;
+}
+
 export interface AccountStore {
   /** Whether there is an account of this server's own: people of third parties do not count. */
   hasAccounts(): Promise<boolean>;
@@ -92,8 +98,8 @@ export interface AccountStore {
   changePassword(accountId: string, oldHash: string, newHash: string, kept: string | null): Promise<boolean>;
 
   saveSession(session: SessionRecord): Promise<void>;
-  /** The session, unless it has expired or its account is disabled or gone. */
-  findSession(hash: string, now: number): Promise<SessionRecord | null>;
+  /** The session with its account, unless it has expired or the account is disabled or gone. */
+  findSession(hash: string, now: number): Promise<FoundSession | null>;
   /** The live sessions of an account, newest first. */
   listSessions(accountId: string, now: number): Promise<readonly SessionRecord[]>;
   endSession(hash: string): Promise<void>;

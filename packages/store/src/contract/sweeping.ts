@@ -44,7 +44,7 @@ export function describeSweeping(store: StoreOfTest): void {
       await store().revokeAccessToken(revoked, NOW + 600);
 
       expect(await store().sweep(NOW, 100)).toBe(0);
-      expect(await store().findSession(session.hash, NOW)).toEqual(session);
+      expect((await store().findSession(session.hash, NOW))?.session).toEqual(session);
       expect(await store().findTransaction(transaction.id, NOW)).toEqual(transaction);
       expect(await store().findCode(code.hash)).toEqual({ ...code, spentAt: null });
       expect(await store().findGrant(grant.id)).not.toBeNull();
