@@ -1,8 +1,9 @@
 /** `portcullis connect`: lets a program that only speaks stdio reach a protected server. */
 import type { Command } from 'commander';
 import { bridge } from '../client/bridge.ts';
+import { openedByItself } from '../client/client-options.ts';
 import { addSignInOptions, type SignInFlags } from '../client/flags.ts';
-import { openedByItself, signInNeeded, withClient } from '../client/open-client.ts';
+import { signInNeeded, withClient } from '../client/open-client.ts';
 import { untilAskedToStop } from '../stopping.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { cleanLine } from '../terminal/clean.ts';

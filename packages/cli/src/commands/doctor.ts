@@ -2,9 +2,9 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { clientOptions } from '../client/client-options.ts';
 import { CommandFailure, exitCodes } from '../client/exit-codes.ts';
 import { addJsonOption, addSignInOptions, type SignInFlags } from '../client/flags.ts';
-import { clientOptions } from '../client/open-client.ts';
 import { examine } from '../doctor/examine.ts';
 import { hasFaults } from '../doctor/report.ts';
 import { reportHtml } from '../doctor/report-html.ts';

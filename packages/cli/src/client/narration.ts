@@ -1,0 +1,47 @@
+/** What the person in front of a command is told of what its client does. */
+import type { ClientEvent, SignInReason } from '@portcullis/client';
+import { cleanLine } from '../terminal/clean.ts';
+
+/** Why somebody is asked who did not ask for it. */
+const OCCASIONS: Readonly<Record<SignInReason, string | null>> = {
+  no_tokens: 'there is no session yet',
+  tokens_refused: 'the server does not take the token of the session any more',
+  session_ended: 'the session has ended',
+  more_scopes: 'the call needs more than the session may',
+  asked_for: null,
+};
+
+/** What a person should know of an event; `null`: nothing. */
+export function noticeOf(event: ClientEvent): string | null {
+  switch (event.type) {
+    case 'sign_in': {
+      const occasion = OCCASIONS[event.reason];
+      return occasion === null ? null : `Signing in at ${cleanLine(event.issuer)}, because ${occasion}.`;
+    }
+    case 'registration_dropped':
+      return `The client has to be registered anew at ${cleanLine(event.issuer)}: ${cleanLine(event.reason)}`;
+    case 'session_ended':
+      return `The session at ${cleanLine(event.issuer)} has ended: ${cleanLine(event.reason)}`;
+    case 'refresh_postponed':
+      return `The token could not be renewed for now, and the session stays: ${cleanLine(event.reason)}`;
+    default:
+      return null;
+  }
+}
+
+/** What is going on after an event. */
+export function activityOf(event: ClientEvent): string | null {
+  switch (event.type) {
+    case 'discovered':
+      return `Asking ${cleanLine(event.issuer)}`;
+    case 'registered':
+      return `Preparing the sign-in at ${cleanLine(event.issuer)}`;
+    case 'sign_in':
+      return `Signing in at ${cleanLine(event.issuer)}`;
+    case 'tokens_obtained':
+    case 'tokens_refreshed':
+      return 'Waiting for the server';
+    default:
+      return null;
+  }
+}
