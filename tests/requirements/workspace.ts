@@ -21,6 +21,7 @@ export function readRequirements(): readonly Requirement[] {
 }
 
 export function readAllCitations(): readonly Citation[] {
-  const files = globSync(testFiles, { cwd: root }).filter((file) => !file.startsWith('tests/requirements/'));
+  // The gate's own tests name what is made up.
+  const files = globSync(testFiles, { cwd: root }).filter((file) => !file.endsWith('/requirements.test.ts'));
   return files.toSorted().flatMap((file) => readCitations(file, readFileSync(join(root, file), 'utf8')));
 }

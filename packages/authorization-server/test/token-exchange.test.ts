@@ -120,10 +120,12 @@ const form = (subject: unknown, more: Readonly<Record<string, string>> = {}) => 
   ...more,
 });
 
+const ID_TOKEN = 'urn:ietf:params:oauth:token-type:id_token';
+
 const asNotes = basic('notes-exchange', 'notes-exchange-secret');
 
 describe('token exchange', () => {
-  it('gives the protected server the third party’s own token for the person behind a token of ours', async () => {
+  it('[AS-EXCH-60] gives the protected server the third party’s own token for the person behind a token of ours', async () => {
     const under = await open();
     const tokens = await connect(under);
     const answer = await under.post('/token', form(tokens.access_token, { audience: 'github' }), asNotes);
@@ -220,7 +222,7 @@ describe('a subject token that is none', () => {
     ['names several resources', async (under, good) => forge(under, good, { aud: [NOTES, FILES] })],
     ['has expired', async (under, good) => forge(under, good, { exp: under.clock.now })],
     ['names a grant of nobody', async (under, good) => forge(under, good, { grant_id: 'grant_none' })],
-  ])('%s: refused, and nothing changes', async (_name, make) => {
+  ])('[AS-EXCH-60] %s: refused, and nothing changes', async (_name, make) => {
     const under = await open();
     const { access_token: good } = await connect(under);
     const token = await make(under, good);
@@ -237,14 +239,27 @@ describe('a subject token that is none', () => {
     ['a third party that nobody knows', { audience: 'gitlab' }, 'invalid_target'],
     ['two at once', { audience: 'github', resource: 'https://other.example' }, 'invalid_target'],
     ['scopes that were not granted', { scope: 'repo delete_repo' }, 'invalid_scope'],
-    ['an ID token', { requested_token_type: 'urn:ietf:params:oauth:token-type:id_token' }, 'invalid_request'],
+    ['an ID token', { requested_token_type: ID_TOKEN }, 'invalid_request'],
+    ['one without its type', { subject_token_type: '' }, 'invalid_request'],
+    ['one of another type', { subject_token_type: ID_TOKEN }, 'invalid_request'],
     ['to act for somebody', { actor_token: 'x', actor_token_type: ACCESS_TOKEN }, 'invalid_request'],
-  ])('nor is it good for %s', async (_name, more, error) => {
+  ])('[AS-EXCH-60] nor is it good for %s', async (_name, more, error) => {
     const under = await open();
     const { access_token: token } = await connect(under);
     const before = under.snapshot();
     const answer = await under.post('/token', form(token, more as never), asNotes);
     expect(answer).toMatchObject({ status: 400, body: { error } });
+    expect(under.snapshot()).toBe(before);
+    expect((await under.post('/token', form(token), asNotes)).status).toBe(200);
+  });
+
+  it('[AS-EXCH-60] and without one there is nothing to exchange', async () => {
+    const under = await open();
+    const { access_token: token } = await connect(under);
+    const before = under.snapshot();
+    const { subject_token: _, ...without } = form(token);
+    const answer = await under.post('/token', without, asNotes);
+    expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
     expect(under.snapshot()).toBe(before);
     expect((await under.post('/token', form(token), asNotes)).status).toBe(200);
   });
