@@ -5,6 +5,7 @@ import type {
   GrantRecord,
   GrantStore,
   RefreshTokenRecord,
+  StandingConsent,
 } from '@portcullis/authorization-server/ports';
 import type { Database, Steps } from './database.ts';
 import { readJson } from './json.ts';
@@ -38,6 +39,10 @@ interface GrantRow {
   readonly ends_at: number;
   readonly last_used_at: number;
   readonly last_used_from: string | null;
+}
+
+interface ConsentRow extends Pick<GrantRow, 'scopes' | 'resources' | 'workspace'> {
+  readonly used_at: number;
 }
 
 /** A grant with its refresh token, if it has one. */
@@ -105,6 +110,15 @@ export function createGrantStore(database: Database): GrantStore {
           ORDER BY last_used_at DESC, id`,
       );
       return rows.map(readGrant);
+    },
+    async listConsents(accountId, clientId, terms, now) {
+      const rows = await database.read<ConsentRow>(
+        sql`SELECT scopes, resources, workspace, MAX(last_used_at) AS used_at FROM grants
+          WHERE account_id = ${accountId} AND revoked_at IS NULL AND client_id = ${clientId} AND terms = ${terms}
+            AND expires_at > ${now}
+          GROUP BY scopes, resources, workspace ORDER BY used_at DESC`,
+      );
+      return rows.map(readConsent);
     },
     async endGrants(accountId, grantId, at) {
       if (grantId === null) {
@@ -223,6 +237,15 @@ function readToken(row: FoundRow): RefreshTokenRecord | null {
     issuedAt: row.token_issued_at ?? 0,
     expiresAt: row.token_expires_at ?? 0,
     rotations: row.token_rotations ?? '',
+  };
+}
+
+function readConsent(row: ConsentRow): StandingConsent {
+  return {
+    scopes: readJson(row.scopes),
+    resources: readJson(row.resources),
+    workspace: row.workspace,
+    lastUsedAt: row.used_at,
   };
 }
 

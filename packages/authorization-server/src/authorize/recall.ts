@@ -5,7 +5,7 @@ import type { ResolvedClient } from '../clients/resolved-client.ts';
 import type { ResourceDefinition } from '../configuration.ts';
 import type { Approval } from './advance.ts';
 import type { Rooms } from './rooms.ts';
-import { findAnswered, findStanding } from './standing.ts';
+import { findAnswered } from './standing.ts';
 
 interface Asked {
   readonly person: Person;
@@ -22,10 +22,8 @@ export async function recall(
   { person, client, target, resource, scopes }: Asked,
 ): Promise<Approval | null> {
   if (!isOwnNavigation(request)) return null;
-  const standing = await findStanding(configuration, person.account.id, client, resource.resource).catch(
-    () => null,
-  );
-  const answered = standing === null ? null : findAnswered(standing, { client, target, scopes }, resource);
+  const question = { accountId: person.account.id, client, target, resource, scopes };
+  const answered = await findAnswered(configuration, question).catch(() => null);
   return answered === null ? null : { scopes, workspace: answered.workspace, by: 'memory' };
 }
 

@@ -8,7 +8,7 @@ import {
 } from '@portcullis/protocol';
 import type { ResolvedClient } from '../clients/resolved-client.ts';
 import type { Configuration, Lifetimes, ResourceDefinition, Workspace } from '../configuration.ts';
-import type { GrantRecord } from '../ports/index.ts';
+import type { GrantRecord, StandingConsent } from '../ports/index.ts';
 import { termsOf } from './terms.ts';
 
 export interface Standing {
@@ -31,8 +31,6 @@ export async function findStanding(
     store.listGrants(accountId, now),
     findWorkspaces(configuration, accountId, resource),
   ]);
-  const isThere = ({ workspace }: GrantRecord) =>
-    workspaces.length === 0 ? workspace === null : workspaces.some(({ id }) => id === workspace);
   return {
     workspaces,
     grants: grants.filter(
@@ -40,7 +38,7 @@ export async function findStanding(
         grant.clientId === client.id &&
         grant.resources.includes(resource) &&
         isUsable(grant, client, lifetimes, now) &&
-        isThere(grant),
+        isThere(grant, workspaces),
     ),
   };
 }
@@ -50,7 +48,7 @@ const SLACK = 60;
 
 /** A grant whose tokens have all expired gives access to nothing, though it stands. */
 export function isUsable(
-  { lastUsedAt }: GrantRecord,
+  { lastUsedAt }: Pick<GrantRecord, 'lastUsedAt'>,
   client: ResolvedClient | null,
   lifetimes: Lifetimes,
   now: number,
@@ -66,22 +64,44 @@ export function heldIn(workspace: string | null, { grants }: Standing): Scopes {
     .reduce<Scopes>((held, { scopes }) => unionScopes(held, scopes), []);
 }
 
+/** A request that a person may have answered before. */
+export interface Question {
+  readonly accountId: string;
+  readonly client: ResolvedClient;
+  readonly target: RedirectTarget;
+  readonly resource: ResourceDefinition;
+  readonly scopes: Scopes;
+}
+
 /**
- * The grant by which a person has answered this very request before: nothing more is asked for, the client says the same of
+ * The consent by which a person has answered this very request before: nothing more is asked for, the client says the same of
  * itself, and the answer goes to the same place, which is its own. `null`: the person has to be asked. Who registered itself,
  * or is called back on this computer, could be anybody, and is never remembered.
+ * @throws OAuthError `temporarily_unavailable` when the store or the operator's workspaces cannot be asked
  * @see OAuth 2.1 draft 13 §7.3.1
  */
-export function findAnswered(
-  { grants }: Standing,
-  { client, target, scopes }: { client: ResolvedClient; target: RedirectTarget; scopes: Scopes },
-  { hierarchy }: ResourceDefinition,
-): GrantRecord | null {
+export async function findAnswered(
+  configuration: Configuration,
+  { accountId, client, target, resource, scopes }: Question,
+): Promise<StandingConsent | null> {
   if (client.origin === 'registered' || target.kind !== 'https') return null;
-  const terms = termsOf(client, target);
-  const covers = (grant: GrantRecord) =>
-    grant.terms === terms && missingScopes(scopes, grant.scopes, hierarchy).length === 0;
-  return grants.find(covers) ?? null;
+  const { store, lifetimes, clock } = configuration;
+  const now = clock();
+  const [consents, workspaces] = await Promise.all([
+    store.listConsents(accountId, client.id, termsOf(client, target), now),
+    findWorkspaces(configuration, accountId, resource.resource),
+  ]);
+  const answers = (consent: StandingConsent) =>
+    consent.resources.includes(resource.resource) &&
+    isUsable(consent, client, lifetimes, now) &&
+    isThere(consent, workspaces) &&
+    missingScopes(scopes, consent.scopes, resource.hierarchy).length === 0;
+  return consents.find(answers) ?? null;
+}
+
+/** Whether what was allowed lies in a workspace that is still there, or outside of any where there are none. */
+function isThere({ workspace }: Pick<GrantRecord, 'workspace'>, workspaces: readonly Workspace[]): boolean {
+  return workspaces.length === 0 ? workspace === null : workspaces.some(({ id }) => id === workspace);
 }
 
 async function findWorkspaces(

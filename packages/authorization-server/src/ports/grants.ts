@@ -72,6 +72,10 @@ export interface FoundGrant {
   readonly token: RefreshTokenRecord | null;
 }
 
+/** What grants of one kind have in common: what was allowed, and when one of them was last used. */
+export interface StandingConsent
+  extends Pick<GrantRecord, 'scopes' | 'resources' | 'workspace' | 'lastUsedAt'> {}
+
 export interface GrantStore {
   findCode(hash: string): Promise<FoundCode | null>;
   /**
@@ -105,6 +109,16 @@ export interface GrantStore {
 
   /** The grants of an account that stand, the last used first. */
   listGrants(accountId: string, now: number): Promise<readonly GrantRecord[]>;
+  /**
+   * What an account allows a client on these terms, by grants that stand: one of each kind, however many grants there are, the
+   * last used first.
+   */
+  listConsents(
+    accountId: string,
+    clientId: string,
+    terms: string,
+    now: number,
+  ): Promise<readonly StandingConsent[]>;
   /**
    * Revokes a grant of this account with all its tokens, or (`null`) every grant, and then its unspent codes are spent too.
    * One fact: a code that is being redeemed at that moment makes a grant that is ended, or none. Answers how many ended.

@@ -1,4 +1,5 @@
 /** The contract of what has access to an account: listed, noted when used, and ended. */
+import type { GrantRecord } from '@portcullis/authorization-server/ports';
 import { describe, expect, it } from 'vitest';
 import {
   grantOf,
@@ -27,6 +28,35 @@ export function describeConnections(store: StoreOfTest): void {
       await makeGrant(store(), { grant: { accountId: 'user_ada', expiresAt: NOW + 10 } });
       expect(await store().listGrants('user_ada', NOW + 10)).toEqual([last.grant, first.grant]);
       expect(await store().listGrants('user_eve', NOW)).toEqual([]);
+    });
+
+    it('are told by what they allow a client on the same terms, each kind once, while they stand', async () => {
+      const allow = async (grant: Partial<GrantRecord>) =>
+        (
+          await makeGrant(store(), {
+            grant: { accountId: 'user_ada', clientId: 'app', terms: 'these', ...grant },
+          })
+        ).grant;
+      const kindOf = ({ scopes, resources, workspace, lastUsedAt }: GrantRecord) => ({
+        scopes,
+        resources,
+        workspace,
+        lastUsedAt,
+      });
+      const wide = await allow({ scopes: ['notes:read', 'notes:write'], lastUsedAt: NOW + 3 });
+      await allow({ scopes: ['notes:read'], lastUsedAt: NOW + 1 });
+      const narrow = await allow({ scopes: ['notes:read'], lastUsedAt: NOW + 4 });
+      await allow({ scopes: ['notes:read'], lastUsedAt: NOW + 2 });
+      const away = await allow({ scopes: ['notes:read'], workspace: 'team', lastUsedAt: NOW + 2 });
+      const revoked = await allow({ workspace: 'ended', lastUsedAt: NOW + 9 });
+      await store().revokeGrant(revoked.id, NOW);
+      await allow({ workspace: 'over', expiresAt: NOW + 10 });
+      for (const other of [{ accountId: 'user_bob' }, { clientId: 'another' }, { terms: 'others' }]) {
+        await allow({ workspace: 'foreign', ...other });
+      }
+      const consents = await store().listConsents('user_ada', 'app', 'these', NOW + 10);
+      expect(consents).toEqual([narrow, wide, away].map(kindOf));
+      expect(await store().listConsents('user_eve', 'app', 'these', NOW)).toEqual([]);
     });
 
     it('note when and from where they were used', async () => {
