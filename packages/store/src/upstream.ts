@@ -1,16 +1,14 @@
-/** Departures to third parties, who people are there, and bonds with them, as facts of a database. */
+/** Departures to third parties, and who people are there, as facts of a database. */
 import type {
   AccountRecord,
-  BondEnd,
-  BondRecord,
   DepartureRecord,
   PersonRecord,
-  RenewedBond,
   UpstreamStore,
 } from '@portcullis/authorization-server/ports';
+import { createBondStore } from './bonds.ts';
 import type { Database, Steps } from './database.ts';
 import { readJson } from './json.ts';
-import { type Query, sql } from './sql.ts';
+import { sql } from './sql.ts';
 import { createDataKeyStore } from './upstream-keys.ts';
 
 interface DepartureRow {
@@ -26,37 +24,11 @@ interface DepartureRow {
   readonly expires_at: number;
 }
 
-interface BondRow {
-  readonly grant_id: string;
-  readonly account_id: string;
-  readonly third_party: string;
-  readonly issuer: string;
-  readonly subject: string;
-  readonly name: string | null;
-  readonly sealed_tokens: Uint8Array | null;
-  readonly data_key_id: string;
-  readonly scopes: string;
-  readonly expires_at: number | null;
-  readonly is_renewable: number;
-  readonly renew_from: number | null;
-  readonly checked_at: number;
-  readonly version: number;
-  readonly lease_holder: string | null;
-  readonly lease_until: number | null;
-  readonly created_at: number;
-  readonly ended_at: number | null;
-  readonly end_reason: string | null;
-  readonly due_at: number | null;
-  readonly farewells: number;
-}
-
 export function createUpstreamStore(database: Database): UpstreamStore {
   return {
     ...createDepartureStore(database),
     ...createPersonStore(database),
     ...createBondStore(database),
-    ...createRenewalStore(database),
-    ...createFarewellStore(database),
     ...createDataKeyStore(database),
   };
 }
@@ -139,166 +111,6 @@ function* addPerson({ issuer, subject }: PersonRecord, account: AccountRecord): 
   return account.id;
 }
 
-type BondStore = Pick<
-  UpstreamStore,
-  | 'bindTransaction'
-  | 'saveEndedBond'
-  | 'hasBonds'
-  | 'findBond'
-  | 'listBonds'
-  | 'noteBondAlive'
-  | 'endBond'
-  | 'countBondsWith'
->;
-
-function createBondStore(database: Database): BondStore {
-  return {
-    bindTransaction: (transactionId, bond) =>
-      database.fact({ steps: () => bind(transactionId, bond), postgres: { lock: null } }),
-    async saveEndedBond(bond) {
-      await database.change(insertBond(bond));
-    },
-    async hasBonds() {
-      const rows = await database.read(sql`SELECT 1 AS one FROM bonds WHERE ended_at IS NULL LIMIT 1`);
-      return rows.length > 0;
-    },
-    async findBond(grantId) {
-      const [row] = await database.read<BondRow>(
-        sql`SELECT grant_id, account_id, third_party, issuer, subject, name, sealed_tokens, data_key_id, scopes, expires_at,
-            is_renewable, renew_from, checked_at, version, lease_holder, lease_until, created_at, ended_at, end_reason, due_at, farewells
-          FROM bonds WHERE grant_id = ${grantId}`,
-      );
-      return row === undefined ? null : readBond(row);
-    },
-    async listBonds(accountId) {
-      const rows = await database.read<BondRow>(
-        sql`SELECT grant_id, account_id, third_party, issuer, subject, name, sealed_tokens, data_key_id, scopes, expires_at,
-            is_renewable, renew_from, checked_at, version, lease_holder, lease_until, created_at, ended_at, end_reason, due_at, farewells
-          FROM bonds WHERE account_id = ${accountId} AND ended_at IS NULL ORDER BY created_at, grant_id`,
-      );
-      return rows.map(readBond);
-    },
-    async noteBondAlive(grantId, at) {
-      await database.change(
-        sql`UPDATE bonds SET checked_at = ${at} WHERE grant_id = ${grantId} AND checked_at < ${at}`,
-      );
-    },
-    endBond: (grantId, version, reason, at) =>
-      database.fact({ steps: () => end(grantId, version, reason, at), postgres: { lock: null } }),
-    async countBondsWith(issuer, subject, except) {
-      const rows = await database.read(
-        sql`SELECT grant_id FROM bonds WHERE issuer = ${issuer} AND subject = ${subject} AND ended_at IS NULL
-          AND grant_id <> ${except}`,
-      );
-      return rows.length;
-    },
-  };
-}
-
-function* bind(transactionId: string, bond: BondRecord): Steps<boolean> {
-  const bound =
-    yield sql`UPDATE transactions SET account_id = ${bond.accountId}, third_party = ${bond.thirdParty},
-      bond = ${bond.grantId}
-    WHERE id = ${transactionId} RETURNING 1 AS one`;
-  if (bound.length === 0) return false;
-  yield insertBond(bond);
-  return true;
-}
-
-function insertBond(bond: BondRecord): Query {
-  return sql`INSERT INTO bonds (grant_id, account_id, third_party, issuer, subject, name, sealed_tokens, data_key_id, scopes,
-      expires_at, is_renewable, renew_from, checked_at, version, lease_holder, lease_until, created_at, ended_at, end_reason, due_at,
-      farewells)
-    VALUES (${bond.grantId}, ${bond.accountId}, ${bond.thirdParty}, ${bond.issuer}, ${bond.subject}, ${bond.name},
-      ${bond.sealedTokens}, ${bond.dataKeyId}, ${JSON.stringify(bond.scopes)}, ${bond.expiresAt},
-      ${Number(bond.isRenewable)}, ${bond.renewFrom}, ${bond.checkedAt}, ${bond.version}, ${bond.leaseHolder}, ${bond.leaseUntil},
-      ${bond.createdAt}, ${bond.endedAt}, ${bond.endReason}, ${bond.dueAt}, ${bond.farewells})`;
-}
-
-function* end(grantId: string, version: number, reason: BondEnd, at: number): Steps<boolean> {
-  const ended = yield sql`UPDATE bonds SET ended_at = ${at}, end_reason = ${reason}, due_at = ${at}
-    WHERE grant_id = ${grantId} AND version = ${version} AND ended_at IS NULL RETURNING 1 AS one`;
-  if (ended.length === 0) return false;
-  yield sql`UPDATE grants SET revoked_at = ${at} WHERE id = ${grantId} AND revoked_at IS NULL`;
-  return true;
-}
-
-type RenewalStore = Pick<UpstreamStore, 'leaseBond' | 'renewBond' | 'releaseBond'>;
-
-function createRenewalStore(database: Database): RenewalStore {
-  return {
-    async leaseBond(grantId, version, holder, now, until) {
-      const leased = await database.change(
-        sql`UPDATE bonds SET lease_holder = ${holder}, lease_until = ${until}
-          WHERE grant_id = ${grantId} AND version = ${version} AND ended_at IS NULL
-            AND (lease_until IS NULL OR lease_until <= ${now}) RETURNING 1 AS one`,
-      );
-      return leased.length > 0;
-    },
-    async renewBond(grantId, holder, renewed) {
-      return (await database.change(renewal(grantId, holder, renewed))).length > 0;
-    },
-    async releaseBond(grantId, holder, until) {
-      await database.change(
-        sql`UPDATE bonds SET lease_holder = NULL, lease_until = ${until} WHERE grant_id = ${grantId} AND lease_holder = ${holder}`,
-      );
-    },
-  };
-}
-
-/** A bond that ended while it was being renewed is kept with its new tokens: those are the ones to revoke. */
-function renewal(grantId: string, holder: string, renewed: RenewedBond): Query {
-  return sql`UPDATE bonds SET sealed_tokens = ${renewed.sealedTokens}, data_key_id = ${renewed.dataKeyId},
-      scopes = ${JSON.stringify(renewed.scopes)}, expires_at = ${renewed.expiresAt},
-      is_renewable = ${Number(renewed.isRenewable)}, renew_from = ${renewed.renewFrom}, checked_at = ${renewed.checkedAt}, version = version + 1,
-      lease_holder = NULL, lease_until = NULL,
-      due_at = CASE WHEN ended_at IS NULL THEN due_at ELSE ended_at END
-    WHERE grant_id = ${grantId} AND lease_holder = ${holder} RETURNING 1 AS one`;
-}
-
-type FarewellStore = Pick<
-  UpstreamStore,
-  'endBondsOfRevokedGrants' | 'claimFarewells' | 'postponeFarewell' | 'forgetBondTokens'
->;
-
-function createFarewellStore(database: Database): FarewellStore {
-  return {
-    async endBondsOfRevokedGrants(since, at) {
-      const ended = await database.change(
-        sql`UPDATE bonds SET ended_at = ${at}, end_reason = 'ended-here', due_at = ${at}
-          WHERE ended_at IS NULL AND grant_id IN (SELECT id FROM grants WHERE revoked_at >= ${since}) RETURNING 1 AS one`,
-      );
-      return ended.length;
-    },
-    claimFarewells: (now, until, limit) =>
-      database.fact({ steps: () => claim(now, until, limit), postgres: { lock: null } }),
-    async postponeFarewell(grantId, until) {
-      await database.change(
-        sql`UPDATE bonds SET due_at = ${until} WHERE grant_id = ${grantId} AND ended_at IS NOT NULL`,
-      );
-    },
-    async forgetBondTokens(grantId) {
-      await database.change(
-        sql`UPDATE bonds SET sealed_tokens = NULL, due_at = NULL WHERE grant_id = ${grantId} AND ended_at IS NOT NULL`,
-      );
-    },
-  };
-}
-
-/** A bond that is due and whose grant stands is looked at again when that grant expires. */
-function* claim(now: number, until: number, limit: number): Steps<readonly BondRecord[]> {
-  yield sql`UPDATE bonds SET due_at = (SELECT g.expires_at FROM grants g WHERE g.id = bonds.grant_id)
-    WHERE ended_at IS NULL AND due_at <= ${now}
-      AND EXISTS (SELECT 1 FROM grants g WHERE g.id = bonds.grant_id AND g.revoked_at IS NULL AND g.expires_at > ${now})`;
-  yield sql`UPDATE bonds SET ended_at = ${now}, end_reason = 'lapsed' WHERE ended_at IS NULL AND due_at <= ${now}`;
-  const claimed = yield sql`UPDATE bonds SET due_at = ${until}, farewells = farewells + 1
-    WHERE due_at <= ${now} AND grant_id IN
-      (SELECT grant_id FROM bonds WHERE due_at <= ${now} AND ended_at IS NOT NULL ORDER BY due_at LIMIT ${limit})
-    RETURNING grant_id, account_id, third_party, issuer, subject, name, sealed_tokens, data_key_id, scopes, expires_at,
-      is_renewable, renew_from, checked_at, version, lease_holder, lease_until, created_at, ended_at, end_reason, due_at, farewells`;
-  return (claimed as readonly BondRow[]).map(readBond);
-}
-
 function readDeparture(row: DepartureRow): DepartureRecord {
   return {
     stateHash: row.state_hash,
@@ -316,30 +128,4 @@ function readDeparture(row: DepartureRow): DepartureRecord {
 
 function readPerson([row]: readonly PersonRow[]): PersonRecord | null {
   return row === undefined ? null : { issuer: row.issuer, subject: row.subject, accountId: row.account_id };
-}
-
-function readBond(row: BondRow): BondRecord {
-  return {
-    grantId: row.grant_id,
-    accountId: row.account_id,
-    thirdParty: row.third_party,
-    issuer: row.issuer,
-    subject: row.subject,
-    name: row.name,
-    sealedTokens: row.sealed_tokens === null ? null : new Uint8Array(row.sealed_tokens),
-    dataKeyId: row.data_key_id,
-    scopes: readJson(row.scopes),
-    expiresAt: row.expires_at,
-    isRenewable: row.is_renewable === 1,
-    renewFrom: row.renew_from,
-    checkedAt: row.checked_at,
-    version: row.version,
-    leaseHolder: row.lease_holder,
-    leaseUntil: row.lease_until,
-    createdAt: row.created_at,
-    endedAt: row.ended_at,
-    endReason: row.end_reason as BondEnd | null,
-    dueAt: row.due_at,
-    farewells: row.farewells,
-  };
 }
