@@ -127,6 +127,20 @@ describe('third parties in the configuration', () => {
     expect(faultsOf([], false).join()).toContain('nobody could sign in');
   });
 
+  it('T068 let no scope round what it implies: it rests on the same', () => {
+    const scopes = { admin: 'All', 'files:write': 'Write', 'files:read': 'Read', other: 'Other' };
+    const hierarchy = { admin: ['files:write'], 'files:write': ['files:read'] };
+    const neededFor = { 'files:read': ['read'], 'files:write': ['repo'] };
+    const party = judgeThirdParties(
+      { issuer: ours.issuer, resources: [{ scopes, hierarchy }], thirdParties: [{ ...good, neededFor }] },
+      [],
+    ).get('sso') as ThirdParty;
+    expect(scopesThere(party, ['admin'])).toEqual(['openid', 'repo', 'read']);
+    expect(carriedScopes(party, ['admin', 'other'], ['openid'])).toEqual(['other']);
+    expect(carriedScopes(party, ['admin'], ['openid', 'read', 'repo'])).toEqual(['admin']);
+    expect(carriedScopes(party, ['files:write', 'files:read'], ['read'])).toEqual(['files:read']);
+  });
+
   it('T082 are refused when people of two could not be told apart', () => {
     const tenant = (id: string, issuer?: string): ThirdPartyOptions => ({
       ...good,

@@ -17,7 +17,7 @@ export interface ThirdPartyOptions {
   readonly scopes: Scopes;
   /**
    * Which of their scopes a scope of ours rests on: `{ 'repositories:write': ['repo'] }`. They are asked for there when a client
-   * asks for ours here, and ours is never given, or taken away at the next token, when theirs is not granted.
+   * asks for ours here, and ours is never given, or taken away at the next token, when theirs is not granted. What a scope implies counts as well.
    */
   readonly neededFor?: Readonly<Record<string, Scopes>>;
   /** How it is found and spoken to. */

@@ -1,5 +1,5 @@
 /** A third party as judged: nothing in it is optional or wrong. */
-import { isScope, isSecureUrl, readWebUrl, type Scopes } from '@portcullis/protocol';
+import { impliedScopes, isScope, isSecureUrl, readWebUrl, type Scopes } from '@portcullis/protocol';
 import type {
   OpenIdProvider,
   PeopleRule,
@@ -53,7 +53,10 @@ const RESERVED = ['code', 'passkey'];
 /** What the judgement needs to know of the rest. */
 interface Surroundings {
   readonly issuer: string;
-  readonly resources: readonly { readonly scopes: Readonly<Record<string, string>> }[];
+  readonly resources: readonly {
+    readonly scopes: Readonly<Record<string, string>>;
+    readonly hierarchy?: Readonly<Record<string, Scopes>>;
+  }[];
   readonly thirdParties?: readonly ThirdPartyOptions[];
   readonly localAccounts?: boolean;
 }
@@ -72,7 +75,8 @@ export function judgeThirdParties(
     }
     if (RESERVED.includes(options.id)) faults.push(`${at}.id: ${options.id} is the name of a page here`);
     if (judged.has(options.id)) faults.push(`${at}.id stands there twice`);
-    judged.set(options.id, judge(options, at, { issuer, scopes }, faults));
+    const party = judge(options, at, { issuer, scopes }, faults);
+    judged.set(options.id, Object.freeze({ ...party, neededFor: withImplied(party.neededFor, resources) }));
   }
   judgePeople([...judged.values()], faults);
   if (!localAccounts && judged.size === 0) {
@@ -95,6 +99,26 @@ function judgePeople(thirdParties: readonly ThirdParty[], faults: string[]): voi
       );
     }
   }
+}
+
+/** A scope that implies others rests on what they rest on: otherwise it would be a way round them. */
+function withImplied(
+  neededFor: ThirdParty['neededFor'],
+  resources: Surroundings['resources'],
+): ThirdParty['neededFor'] {
+  const entries = resources.flatMap(({ scopes, hierarchy = {} }) =>
+    Object.keys(scopes).map((scope): [string, Scopes] => [
+      scope,
+      [...impliedScopes([scope], hierarchy)].flatMap((implied) => needs(neededFor, implied)),
+    ]),
+  );
+  const merged = new Map<string, ReadonlySet<string>>();
+  for (const [scope, needed] of [...Object.entries(neededFor), ...entries]) {
+    merged.set(scope, new Set([...(merged.get(scope) ?? []), ...needed]));
+  }
+  return Object.fromEntries(
+    [...merged].flatMap(([scope, all]) => (all.size === 0 ? [] : [[scope, [...all]]])),
+  );
 }
 
 /** Who says which subjects there are. */
