@@ -28,8 +28,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   'authorization-server': ['protocol', 'http'],
   client: ['protocol', 'http'],
   store: ['protocol', 'authorization-server'],
-  gateway: ['protocol', 'http', 'store', 'resource-server', 'authorization-server', 'client'],
-  cli: ['protocol', 'http', 'store', 'resource-server', 'authorization-server', 'client', 'gateway'],
+  cli: ['protocol', 'http', 'store', 'resource-server', 'authorization-server', 'client'],
 };
 
 /** Arrows that are open for one entry and for types only. */
