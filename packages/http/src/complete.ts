@@ -7,7 +7,7 @@ const complete = new WeakSet<Response>();
  * which one is added has to become a whole one first, which costs ten.
  */
 export function completeResponse(
-  body: string,
+  body: string | null,
   init: { readonly status: number; readonly headers: Readonly<Record<string, string>> },
 ): Response {
   const response = new Response(body, init);

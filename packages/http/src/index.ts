@@ -9,5 +9,6 @@ export {
   type JsonOptions,
   respondError,
   respondJson,
+  respondSeeOther,
   respondToClient,
 } from './responses.ts';

@@ -45,6 +45,17 @@ export function respondToClient(document: unknown, { isHttps, status, headers }:
   });
 }
 
+/**
+ * Sends a browser on, hardened already: for the redirect that is asked for most. It can be kept nowhere. MUST NOT be 307: the
+ * browser would post the person's password again, to the client.
+ * @param isHttps whether the public address is https
+ * @see OAuth 2.1 draft 13 §7.5.4
+ */
+export function respondSeeOther(location: string, { isHttps }: Pick<EndpointOptions, 'isHttps'>): Response {
+  const fields = isHttps ? REDIRECT_FIELDS_OF_HTTPS : REDIRECT_FIELDS;
+  return completeResponse(null, { status: 303, headers: { location, ...fields } });
+}
+
 /** Half a year, in seconds. */
 const HSTS = `max-age=${15_768_000}`;
 
@@ -56,6 +67,13 @@ const CLIENT_FIELDS = {
   ...CROSS_ORIGIN_FIELDS,
 } as const;
 const CLIENT_FIELDS_OF_HTTPS = { ...CLIENT_FIELDS, 'strict-transport-security': HSTS } as const;
+
+const REDIRECT_FIELDS = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-store',
+} as const;
+const REDIRECT_FIELDS_OF_HTTPS = { ...REDIRECT_FIELDS, 'strict-transport-security': HSTS } as const;
 
 /**
  * What every answer says to browsers: to take the type as it is told, to tell nobody where they were, to come by https only.

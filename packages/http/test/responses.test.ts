@@ -2,10 +2,12 @@
 import { OAuthError, unavailable } from '@portcullis/protocol';
 import { describe, expect, it } from 'vitest';
 import {
+  harden,
   isPreflight,
   respondError,
   respondJson,
   respondPreflight,
+  respondSeeOther,
   respondToClient,
   shareAcrossOrigins,
 } from '../src/index.ts';
@@ -90,5 +92,24 @@ describe('cross-origin requests', () => {
     ],
   ])('tells a preflight by its headers: %s', (_what, request, expected) => {
     expect(isPreflight(request)).toBe(expected);
+  });
+});
+
+describe('a redirect that is hardened already', () => {
+  it.each([
+    { isHttps: true, transport: 'max-age=15768000' },
+    { isHttps: false, transport: null },
+  ])('says all that another is made to say (https: $isHttps)', ({ isHttps, transport }) => {
+    const location = 'https://app.example/callback?code=a&state=b';
+    const made = respondSeeOther(location, { isHttps });
+    const headers = { location, 'cache-control': 'no-store' };
+    const other = harden(new Response(null, { status: 303, headers }), isHttps);
+    expect([made.status, made.body, made.headers.get('strict-transport-security')]).toEqual([
+      303,
+      null,
+      transport,
+    ]);
+    expect(Object.fromEntries(made.headers)).toEqual(Object.fromEntries(other.headers));
+    expect(harden(made, isHttps)).toBe(made);
   });
 });

@@ -1,4 +1,5 @@
 /** Moves a transaction on: to the page that it needs next, or to its end. */
+import { respondSeeOther } from '@portcullis/http';
 import {
   errorResponse,
   OAuthError,
@@ -149,7 +150,7 @@ async function end(
     if (code !== null && approval?.by === 'memory') await store.issueCode(code);
     else if (!(await store.endTransaction(transaction.id, code)))
       return rooms.edge.refuse('/consent', 'gone');
-    return respondRedirect(locate(context));
+    return respondSeeOther(locate(context), { isHttps: issuer.startsWith('https:') });
   } catch (cause) {
     const error = readError(cause);
     const reason = error.reason ?? error.description;
