@@ -6,6 +6,7 @@ import { withStore } from '../client/open-client.ts';
 import { readServerUrl } from '../client/server-url.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
+import { columns } from '../terminal/columns.ts';
 
 interface Flags {
   readonly credentials?: string;
@@ -66,9 +67,5 @@ function table(accounts: readonly Account[]): string {
     refreshable ? 'renewed by itself' : `until ${expiresAt ?? 'refused'}`,
     scopes.join(' '),
   ]);
-  const clean = rows.map((row) => row.map(cleanLine));
-  const widths = [0, 1, 2, 3].map((column) => Math.max(...clean.map((row) => (row[column] ?? '').length)));
-  const line = (row: readonly string[]) =>
-    row.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join('  ');
-  return clean.map((row) => `${line(row).trimEnd()}\n`).join('');
+  return columns(rows.map((row) => row.map(cleanLine)));
 }

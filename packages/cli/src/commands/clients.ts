@@ -16,6 +16,8 @@ import { resolveSettings } from '../settings/resolve.ts';
 import type { SettingName, Settings } from '../settings/settings.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
+import { columns } from '../terminal/columns.ts';
+import { timeOf } from '../terminal/times.ts';
 import { optionOf } from './setting-options.ts';
 
 const NEEDED: readonly SettingName[] = ['config', 'database', 'publicUrl', 'port'];
@@ -231,7 +233,7 @@ const list: Act = async ({ clients, settings, flags }) => {
     id,
     printable(metadata['client_name']),
   ]);
-  return `${columns(rows).join('\n')}\n`;
+  return columns(rows);
 };
 
 interface Described {
@@ -251,9 +253,9 @@ function storedClient({ id, origin, metadata, ...times }: ListedClient): Describ
     id,
     origin,
     state: times.disabledAt === null ? 'enabled' : 'disabled',
-    createdAt: timeOf(times.createdAt),
-    lastUsedAt: timeOf(times.lastUsedAt),
-    expiresAt: timeOf(times.expiresAt),
+    createdAt: timeOrNull(times.createdAt),
+    lastUsedAt: timeOrNull(times.lastUsedAt),
+    expiresAt: timeOrNull(times.expiresAt),
     metadata: { ...metadata },
   };
 }
@@ -278,7 +280,7 @@ const show: Act = async (task) => {
   const rows = Object.entries({ ...about, expiresAt: about.expiresAt ?? 'never', ...metadata })
     .filter(([, value]) => value !== null)
     .map(([name, value]) => [name, printable(typeof value === 'string' ? value : JSON.stringify(value))]);
-  return `${columns(rows).join('\n')}\n`;
+  return columns(rows);
 };
 
 function change(verb: 'disable' | 'enable' | 'remove', what: string): Act {
@@ -302,21 +304,8 @@ function printable(value: unknown): string {
   return typeof value === 'string' ? cleanLine(value) : '';
 }
 
-function columns(rows: readonly (readonly string[])[]): readonly string[] {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => (row[column] ?? '').length)),
-  );
-  return rows.map((row) =>
-    row
-      .map((text, column) => text.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
-}
-
-/** ISO 8601, from epoch seconds. */
-function timeOf(seconds: number | null): string | null {
-  return seconds === null ? null : new Date(seconds * 1000).toISOString().replace('.000', '');
+function timeOrNull(seconds: number | null): string | null {
+  return seconds === null ? null : timeOf(seconds);
 }
 
 function json(value: unknown): string {

@@ -12,6 +12,7 @@ import { resolveSettings } from '../settings/resolve.ts';
 import type { SettingName } from '../settings/settings.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
+import { dayOf } from '../terminal/times.ts';
 import { optionOf } from './setting-options.ts';
 
 const NEEDED: readonly SettingName[] = ['config', 'database', 'publicUrl', 'port'];
@@ -119,8 +120,4 @@ async function end({ connections, flags, named }: Task): Promise<string> {
 
 function refuseAccount(account: string | undefined): never {
   throw new Error(`There is no account ${cleanLine(account ?? '')}`);
-}
-
-function dayOf(at: number): string {
-  return new Date(at * 1000).toISOString().slice(0, 10);
 }

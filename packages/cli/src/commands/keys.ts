@@ -14,6 +14,8 @@ import { resolveSettings } from '../settings/resolve.ts';
 import { type SettingName, type Settings, variableOf } from '../settings/settings.ts';
 import { titleOf } from '../settings/table.ts';
 import type { Surroundings } from '../surroundings.ts';
+import { columns } from '../terminal/columns.ts';
+import { timeOf } from '../terminal/times.ts';
 import { optionOf } from './setting-options.ts';
 
 /** The settings that say where keys are and how to open them. */
@@ -142,23 +144,9 @@ function format(keys: readonly ListedKey[], { json }: Flags): string {
     `signs from ${timeOf(key.signsFrom)}`,
     key.opens ? '' : 'sealed under another key',
   ]);
-  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
-  return rows
-    .map(
-      (row) =>
-        `${row
-          .map((text, column) => text.padEnd(widths[column] ?? 0))
-          .join('  ')
-          .trimEnd()}\n`,
-    )
-    .join('');
+  return columns(rows);
 }
 
 function withTimes({ createdAt, signsFrom, ...key }: ListedKey): object {
   return { ...key, createdAt: timeOf(createdAt), signsFrom: timeOf(signsFrom) };
-}
-
-/** ISO 8601, from epoch seconds. */
-function timeOf(seconds: number): string {
-  return new Date(seconds * 1000).toISOString().replace('.000', '');
 }

@@ -11,6 +11,7 @@ import { resolveSettings } from '../settings/resolve.ts';
 import type { SettingName } from '../settings/settings.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
+import { dayOf, timeOf } from '../terminal/times.ts';
 import { optionOf } from './setting-options.ts';
 
 /** What one of the commands does. It answers what to write. @param asJson for programs */
@@ -131,15 +132,6 @@ function lineOf({ id, email, emailKey, createdAt, disabledAt }: ListedAccount): 
   const named = emailKey.includes('@') ? email : `${email}  ${id}`;
   const state = disabledAt === null ? 'enabled ' : 'disabled';
   return `${dayOf(createdAt)}  ${state}  ${cleanLine(named)}\n`;
-}
-
-/** ISO 8601, from epoch seconds. */
-function timeOf(at: number): string {
-  return new Date(at * 1000).toISOString().replace('.000', '');
-}
-
-function dayOf(at: number): string {
-  return new Date(at * 1000).toISOString().slice(0, 10);
 }
 
 function told(found: boolean, email: string, what: string): string {

@@ -1,0 +1,10 @@
+/** Times as commands write them: ISO 8601 in UTC, from epoch seconds. */
+
+/** To the second. */
+export function timeOf(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().replace('.000', '');
+}
+
+export function dayOf(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().slice(0, 10);
+}
