@@ -1,8 +1,14 @@
 /** Codes from an app: the law of RFC 6238, the second step of a sign-in, recovery codes. */
 import { describe, expect, it } from 'vitest';
 import { base32, hotp, stepOf } from '../src/accounts/totp.ts';
-import { ACCOUNT } from './server-under-test.ts';
 import {
+  type AuthorizationServerOptions,
+  createAuthorizationServer,
+  createKeyAdministration,
+} from '../src/index.ts';
+import { ACCOUNT, CLIENTS, ISSUER, RESOURCES, SEALING_KEY } from './server-under-test.ts';
+import {
+  createVisitor,
   EMAIL,
   PASSWORD,
   requestOf,
@@ -284,5 +290,33 @@ describe('the second step', () => {
     expect((await visitor.submit(await visitor.open('/login'), { email: EMAIL, password })).path).toBe(
       '/connections',
     );
+  });
+
+  it('goes on under another sealing key, after it was sealed anew or beside the one before', async () => {
+    const t = await setScene();
+    const { secret, recovery } = await switchOn(t);
+    const next = new Uint8Array(32).fill(9);
+    const enter = async (more: Partial<AuthorizationServerOptions>, code: string) => {
+      const options = {
+        issuer: ISSUER,
+        store: t.store,
+        resources: RESOURCES,
+        clients: CLIENTS,
+        clock: () => t.clock.now,
+      };
+      const server = await createAuthorizationServer({ ...options, sealingKey: SEALING_KEY, ...more });
+      const visitor = createVisitor(server, '198.51.100.7');
+      const sight = await visitor.submit(await firstStep(visitor), { code });
+      t.clock.now += 60;
+      return sight.path;
+    };
+    const beside = { sealingKey: next, previousSealingKeys: [SEALING_KEY] };
+    expect(await enter(beside, codeOf(secret, t.clock.now))).toBe('/connections');
+    const keys = createKeyAdministration({ store: t.store, sealingKey: SEALING_KEY });
+    for (const _ of ['once', 'and again']) await keys.reseal(next);
+    expect(await enter({ sealingKey: next }, codeOf(secret, t.clock.now))).toBe('/connections');
+    // Who runs with the key of before cannot read it, but recovery codes need none.
+    const late = t.stranger();
+    expect((await late.submit(await firstStep(late), { code: recovery[0] })).path).toBe('/connections');
   });
 });

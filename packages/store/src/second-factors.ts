@@ -16,9 +16,21 @@ export function createSecondFactorStore(database: Database): SecondFactorStore {
       const [row] = await database.read<SecondFactorRow>(
         sql`SELECT account_id, sealed_secret, last_step, created_at FROM second_factors WHERE account_id = ${accountId}`,
       );
-      if (row === undefined) return null;
-      const { account_id, sealed_secret: sealedSecret, last_step: lastStep, created_at: createdAt } = row;
-      return { accountId: account_id, sealedSecret, lastStep, createdAt };
+      return row === undefined ? null : readFactor(row);
+    },
+    async listSecondFactors(after, limit) {
+      const rows = await database.read<SecondFactorRow>(
+        sql`SELECT account_id, sealed_secret, last_step, created_at FROM second_factors WHERE account_id > ${after}
+          ORDER BY account_id LIMIT ${limit}`,
+      );
+      return rows.map(readFactor);
+    },
+    async resealSecondFactor(accountId, from, to) {
+      const resealed = await database.change(
+        sql`UPDATE second_factors SET sealed_secret = ${to} WHERE account_id = ${accountId} AND sealed_secret = ${from}
+          RETURNING 1 AS one`,
+      );
+      return resealed.length > 0;
     },
     saveSecondFactor: (record, recoveryHashes) =>
       database.fact({ steps: () => save(record, recoveryHashes), postgres: { lock: 'accounts' } }),
@@ -44,6 +56,16 @@ export function createSecondFactorStore(database: Database): SecondFactorStore {
     removeSecondFactor: (accountId) =>
       database.fact({ steps: () => forgetSecondFactor(accountId), postgres: { lock: 'accounts' } }),
   };
+}
+
+function readFactor(row: SecondFactorRow): SecondFactorRecord {
+  const {
+    account_id: accountId,
+    sealed_secret: sealedSecret,
+    last_step: lastStep,
+    created_at: createdAt,
+  } = row;
+  return { accountId, sealedSecret, lastStep, createdAt };
 }
 
 function* save(record: SecondFactorRecord, recoveryHashes: readonly string[]): Steps<void> {

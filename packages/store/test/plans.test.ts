@@ -101,6 +101,8 @@ async function doEverything(whole: AuthorizationStore): Promise<void> {
   const factor = { accountId: invited.id, sealedSecret: 'x', lastStep: 0, createdAt: NOW };
   await store.saveSecondFactor(factor, ['code']);
   await store.findSecondFactor(invited.id);
+  await store.listSecondFactors('', 10);
+  await store.resealSecondFactor(invited.id, factor.sealedSecret, 'envelope');
   await store.useSecondFactor(invited.id, 1);
   await store.useRecoveryCode(invited.id, 'code');
   await store.countRecoveryCodes(invited.id);

@@ -37,13 +37,17 @@ const RECOVERY_CODES = 10;
 /** 80 bits: nobody guesses one, so a plain hash keeps it. */
 const RECOVERY_BYTES = 10;
 
+/** Where the envelope of an account's secret belongs. */
+export function secondFactorPlace(accountId: string): string {
+  return `second factor ${accountId}`;
+}
+
 export function createSecondFactors(configuration: Configuration): SecondFactors {
-  const { name, sealingKey, store, clock } = configuration;
-  const sealer = createSealer(sealingKey);
-  const place = (accountId: string) => `second factor ${accountId}`;
+  const { name, sealingKey, previousSealingKeys, store, clock } = configuration;
+  const sealer = createSealer(sealingKey, previousSealingKeys);
   const open = (accountId: string, sealed: string): Buffer | null => {
     try {
-      return sealer.unseal(Buffer.from(sealed, 'base64url'), place(accountId));
+      return sealer.unseal(Buffer.from(sealed, 'base64url'), secondFactorPlace(accountId));
     } catch (error) {
       if (error instanceof SealingError) return null;
       throw error;
@@ -60,7 +64,7 @@ export function createSecondFactors(configuration: Configuration): SecondFactors
     countRecoveryCodes: (accountId) => store.countRecoveryCodes(accountId),
     begin(account) {
       const secret = randomBytes(SECRET_BYTES);
-      const sealed = Buffer.from(sealer.seal(secret, place(account.id))).toString('base64url');
+      const sealed = Buffer.from(sealer.seal(secret, secondFactorPlace(account.id))).toString('base64url');
       return setupOf(account, secret, sealed);
     },
     resume(account, sealed) {
@@ -80,7 +84,11 @@ export function createSecondFactors(configuration: Configuration): SecondFactors
       const factor = await store.findSecondFactor(accountId);
       if (factor === null) return false;
       const secret = open(accountId, factor.sealedSecret);
-      if (secret === null) throw new Error('A stored second factor does not open under this sealing key.');
+      if (secret === null) {
+        // Their own codes need no key of ours.
+        if (await store.useRecoveryCode(accountId, hashSecret(plain(code)))) return true;
+        throw new Error('A stored second factor does not open under this sealing key.');
+      }
       const step = stepOf(secret, digitsOf(code), clock());
       // Point of no return: the code is spent, whatever becomes of the sign-in.
       if (step !== null) return store.useSecondFactor(accountId, step);

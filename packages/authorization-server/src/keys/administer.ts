@@ -1,4 +1,5 @@
 /** Signing keys in the hands of an operator: listed, rotated, sealed anew. Running servers notice within half a minute. */
+import { secondFactorPlace } from '../accounts/second-factors.ts';
 import { type AuthorizationServerOptions, ConfigurationError } from '../configuration.ts';
 import { judgeKeySettings } from '../define-configuration.ts';
 import type { DataKeyRecord, KeyRecord } from '../ports/index.ts';
@@ -135,6 +136,7 @@ export function createKeyAdministration(
           dataKeys.map((record) => [record.id, sealDataKeyAnew(record, sealer, to)]),
         );
         if ((await store.resealKeys(sealed)) && (await store.resealDataKeys(sealedData))) {
+          await resealSecondFactors(store, sealer, to);
           const count = sealed.size + sealedData.size;
           events({ type: 'keys.resealed', count });
           return count;
@@ -145,6 +147,28 @@ export function createKeyAdministration(
       ]);
     },
   };
+}
+
+/** Second factors of a page. */
+const PAGE = 100;
+
+/** Whoever signs in with codes from an app goes on. A secret that nobody can open any more stays as it is. */
+async function resealSecondFactors(
+  store: AuthorizationServerOptions['store'],
+  from: Sealer,
+  to: Sealer,
+): Promise<void> {
+  let page = await store.listSecondFactors('', PAGE);
+  while (page.length > 0) {
+    for (const { accountId, sealedSecret } of page) {
+      const envelope = Buffer.from(sealedSecret, 'base64url');
+      const place = secondFactorPlace(accountId);
+      if (to.isOwn(envelope) || !canOpen(() => from.unseal(envelope, place))) continue;
+      const anew = Buffer.from(to.seal(from.unseal(envelope, place), place)).toString('base64url');
+      await store.resealSecondFactor(accountId, sealedSecret, anew);
+    }
+    page = await store.listSecondFactors(page.at(-1)?.accountId ?? '', PAGE);
+  }
 }
 
 /** What is sealed under the new key already is sealed under it once more: a second run changes nothing of worth. */

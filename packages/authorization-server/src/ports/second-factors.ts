@@ -12,6 +12,10 @@ export interface SecondFactorRecord {
 
 export interface SecondFactorStore {
   findSecondFactor(accountId: string): Promise<SecondFactorRecord | null>;
+  /** In the order of accounts: those behind `after`, at most `limit`. */
+  listSecondFactors(after: string, limit: number): Promise<readonly SecondFactorRecord[]>;
+  /** Puts an envelope in the place of the one that was there. @returns `false` when another one is there by now */
+  resealSecondFactor(accountId: string, from: string, to: string): Promise<boolean>;
   /** Keeps a second factor with its recovery codes (base64url SHA-256 each), in the place of what was there. One fact. */
   saveSecondFactor(record: SecondFactorRecord, recoveryHashes: readonly string[]): Promise<void>;
   /** Takes the code of a time step. One fact: no step is taken twice, and none before one that was. */

@@ -40,6 +40,24 @@ export function describeSecondFactors(store: StoreOfTest): void {
       expect(await store().useRecoveryCode(account.id, young)).toBe(true);
     });
 
+    it('are listed in the order of their accounts, and sealed anew unless they have changed', async () => {
+      const factors = [factorOf((await add()).account.id), factorOf((await add()).account.id)].toSorted(
+        (one, other) => (one.accountId < other.accountId ? -1 : 1),
+      );
+      for (const factor of factors) await store().saveSecondFactor(factor, []);
+      const [first, second] = factors as [ReturnType<typeof factorOf>, ReturnType<typeof factorOf>];
+      const before = `${first.accountId.slice(0, -1)}`;
+      expect((await store().listSecondFactors(before, 1)).length).toBe(1);
+      const behind = await store().listSecondFactors(first.accountId, 1000);
+      expect(behind).toContainEqual(second);
+      expect(behind).not.toContainEqual(first);
+      const envelope = newHash();
+      expect(await store().resealSecondFactor(first.accountId, newHash(), envelope)).toBe(false);
+      expect(await store().resealSecondFactor(first.accountId, first.sealedSecret, envelope)).toBe(true);
+      expect(await store().findSecondFactor(first.accountId)).toEqual({ ...first, sealedSecret: envelope });
+      expect(await store().findSecondFactor(second.accountId)).toEqual(second);
+    });
+
     it('take a time step once, and none before it', async () => {
       const { account } = await add();
       await store().saveSecondFactor(factorOf(account.id), []);
