@@ -1,5 +1,5 @@
 /** Consent as a step of a flow: the person sees exactly what will be granted, and only a posted answer decides. */
-import { readForm } from '@portcullis/http';
+import { queryOf, readForm } from '@portcullis/http';
 import { type Parameters, type RedirectTarget, readParameters } from '@portcullis/protocol';
 import type { Person } from '../accounts/sessions.ts';
 import { type ConsentPage, consentPage } from '../pages/consent.ts';
@@ -37,7 +37,7 @@ export function createConsent(rooms: Rooms): readonly Route[] {
 
   return [
     edge.route('GET', '/consent', async (request) => {
-      const parameters = readParameters(new URL(request.url).searchParams);
+      const parameters = readParameters(queryOf(request));
       const flow = await findFlow(rooms, request, parameters);
       if ('missing' in flow) return edge.refuse('/consent', flow.missing);
       if (!canAsk(flow)) return advance(rooms, flow);

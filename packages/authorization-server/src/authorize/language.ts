@@ -1,4 +1,5 @@
 /** The language of a browser: its cookie when somebody switched, else what it prefers; and the switch itself. */
+import { queryOf } from '@portcullis/http';
 import { readParameters } from '@portcullis/protocol';
 import { noticePage } from '../pages/notice.ts';
 import { respondPage, respondRedirect } from '../pages/respond.ts';
@@ -36,7 +37,7 @@ const LANGUAGE_PATH = '/language';
 export function createLanguage({ configuration, edge, frame }: Rooms): Route {
   const isSecure = configuration.issuer.startsWith('https:');
   return edge.route('GET', LANGUAGE_PATH, async (request) => {
-    const chosen = readLanguage(readParameters(new URL(request.url).searchParams).one('to')) ?? 'en';
+    const chosen = readLanguage(readParameters(queryOf(request)).one('to')) ?? 'en';
     const cookie = `${COOKIE}=${chosen}; Max-Age=${KEPT}; Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
     const back = ownPath(request.headers.get('referer'), configuration.issuer);
     if (back !== null) return respondRedirect(back, [cookie]);

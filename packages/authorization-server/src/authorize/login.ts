@@ -1,5 +1,5 @@
 /** Sign-in, for the flow of an app or for the pages of one's own account. */
-import { readForm } from '@portcullis/http';
+import { queryOf, readForm } from '@portcullis/http';
 import { readParameters } from '@portcullis/protocol';
 import type { Passkeys } from '../accounts/passkeys.ts';
 import type { SignInHand } from '../accounts/sign-in.ts';
@@ -75,7 +75,7 @@ export function createLogin(rooms: Rooms, { signIn, passkeys, welcome }: LoginHa
 
   return [
     edge.route('GET', '/login', async (request) => {
-      const errand = await findErrand(rooms, request, readParameters(new URL(request.url).searchParams));
+      const errand = await findErrand(rooms, request, readParameters(queryOf(request)));
       if ('missing' in errand) return edge.refuse('/login', errand.missing);
       return errand.isSignedIn ? errand.proceed() : show(errand);
     }),

@@ -1,5 +1,5 @@
 /** The first start: a one-time link, a form, the first account. */
-import { readForm } from '@portcullis/http';
+import { queryOf, readForm } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
 import { judgePassword } from '../accounts/chosen-password.ts';
 import { emailKey } from '../accounts/email.ts';
@@ -25,7 +25,7 @@ export function createSetup(rooms: Rooms, firstAccount: FirstAccount): readonly 
 
   return [
     edge.route('GET', '/setup', async (request) => {
-      const token = readParameters(new URL(request.url).searchParams).one('token');
+      const token = readParameters(queryOf(request)).one('token');
       const person = await sessions.find(request);
       if (token === undefined && person !== null) {
         const signOutToken = formTokens.mint('logout', person.sessionHash);

@@ -1,4 +1,5 @@
 /** The way back from the operator's application: its answer takes effect in the browser that began, and in no other. */
+import { queryOf } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
 import { advance, decline } from '../authorize/advance.ts';
 import { deliberate, fingerprint } from '../authorize/deliberation.ts';
@@ -27,7 +28,7 @@ interface Arrival {
 export function createContinue(rooms: Rooms, tickets: Tickets): Route {
   const { edge } = rooms;
   return edge.route('GET', PATH, async (request, peer) => {
-    const parameters = readParameters(new URL(request.url).searchParams);
+    const parameters = readParameters(queryOf(request));
     const answer = tickets.openAnswer(parameters.one('answer') ?? '');
     if (answer === null) {
       const old = tickets.openOldChallenge(parameters.one('challenge') ?? '');

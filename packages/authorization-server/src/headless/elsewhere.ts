@@ -1,4 +1,5 @@
 /** Where people sign in at the operator's application, the pages that would let them in here lead there. */
+import { queryOf } from '@portcullis/http';
 import { readParameters } from '@portcullis/protocol';
 import { findErrand, loginPath } from '../authorize/errands.ts';
 import type { Rooms } from '../authorize/rooms.ts';
@@ -11,7 +12,7 @@ export function createElsewhere(rooms: Rooms): readonly Route[] {
   const { edge, frame, handOver } = rooms;
   return [
     edge.route('GET', '/login', async (request) => {
-      const errand = await findErrand(rooms, request, readParameters(new URL(request.url).searchParams));
+      const errand = await findErrand(rooms, request, readParameters(queryOf(request)));
       if ('missing' in errand) return edge.refuse('/login', errand.missing);
       const leave = errand.isSignedIn ? null : handOver.toLogin(errand, frame.language);
       return leave ?? errand.proceed();

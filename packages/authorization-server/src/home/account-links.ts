@@ -1,5 +1,5 @@
 /** Invitations and resets: a one-time link, a choice how to sign in, and the owner is in. */
-import { readForm } from '@portcullis/http';
+import { queryOf, readForm } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
 import { browserName } from '../accounts/browser-name.ts';
 import { judgePassword, type PasswordFaults } from '../accounts/chosen-password.ts';
@@ -90,7 +90,7 @@ export function createAccountLinks(
 
   const routesOf = (purpose: AccountLinkRecord['purpose']): readonly Route[] => [
     edge.route('GET', `/${purpose}`, async (request) => {
-      const link = await find(readParameters(new URL(request.url).searchParams).one('token'));
+      const link = await find(readParameters(queryOf(request)).one('token'));
       return link?.record.purpose === purpose ? show(link, null) : edge.refuse(`/${purpose}`, 'spent-link');
     }),
 

@@ -1,5 +1,5 @@
 /** Pages of a person's own account: whoever is not signed in signs in first, and forms are bound to the session. */
-import { readForm } from '@portcullis/http';
+import { queryOf, readForm } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
 import type { Person } from '../accounts/sessions.ts';
 import { loginPath, RECENT } from '../authorize/errands.ts';
@@ -50,7 +50,7 @@ export function createSignedIn(
         const person = await sessions.find(request);
         if (mustSignIn(person)) return signIn();
         if (await isNotTheirs(person)) return respondRedirect(homePaths[home]);
-        const parameters = readParameters(new URL(request.url).searchParams);
+        const parameters = readParameters(queryOf(request));
         return handle({ request, peer, person, parameters });
       }),
     form: (path, handle) =>

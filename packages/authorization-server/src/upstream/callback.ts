@@ -1,4 +1,5 @@
 /** Coming back from a third party: the browser, the state and the answer are judged, and whoever it is goes on where they left. */
+import { queryOf } from '@portcullis/http';
 import { OAuthError, type Parameters, readParameters, unavailable } from '@portcullis/protocol';
 import { type Approval, advance, refuseFlow } from '../authorize/advance.ts';
 import { type FlowUnderWay, findFlow } from '../authorize/flows.ts';
@@ -40,7 +41,7 @@ async function receive(
 ): Promise<Response> {
   const { departures } = rooms.upstream;
   const endpoint = `/callback/${thirdParty.id}`;
-  const parameters = readParameters(new URL(request.url).searchParams);
+  const parameters = readParameters(queryOf(request));
   const state = parameters.one('state');
   if (state === undefined) return rooms.edge.refuse(endpoint, 'gone');
   const departure = await departures.find(request, thirdParty, state);
