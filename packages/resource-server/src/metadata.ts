@@ -23,7 +23,7 @@ export type MetadataRoom = (method: string, path: string) => Answer | null;
 export function createMetadataRoom(documents: readonly ProtectedResourceMetadata[]): MetadataRoom {
   const served = new Map<string, Answer>();
   for (const document of documents) {
-    const paths = resourceMetadataUrls(document.resource).map(pathOf);
+    const paths = resourceMetadataUrls(document.resource).map(targetOf);
     const answer = documentAnswer(document);
     for (const path of documents.length === 1 ? paths : paths.slice(0, 1)) served.set(path, answer);
   }
@@ -55,7 +55,7 @@ export function metadataUrlOf(resource: string): string {
   return resourceMetadataUrls(resource)[0] ?? '';
 }
 
-function pathOf(url: string): string {
+function targetOf(url: string): string {
   const { pathname, search } = new URL(url);
   return pathname + search;
 }
