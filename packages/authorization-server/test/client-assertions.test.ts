@@ -514,6 +514,17 @@ describe('keys at an address', () => {
     expect(host.asked).toHaveLength(1);
   });
 
+  it('T056: are still asked for when strangers have used up what may be asked for documents', async () => {
+    const { t, host } = await startWithKeys({ keys: [pair.jwk] });
+    for (let index = 0; index < 150; index += 1) {
+      const query = new URLSearchParams({ client_id: `https://h${index}.example/c` });
+      await t.server.handle(new Request(`${ISSUER}/authorize?${query}`));
+    }
+    expect(host.asked).toHaveLength(120);
+    await expectProven(t);
+    expect(host.asked.at(-1)).toBe(KEYS);
+  });
+
   it('[AS-CIMD-31] T048: are not asked for inside this network', async () => {
     const t = await start({ jwks_uri: 'https://127.0.0.1:1/jwks' }, { outbound: {} });
     await expectRefused(t, formOf(await assertionOf()));

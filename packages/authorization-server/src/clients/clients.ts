@@ -22,11 +22,14 @@ export interface Clients {
 
 export function createClients(configuration: Configuration, limits: Limits): Clients {
   const { registration, metadataDocuments, outbound, clock } = configuration;
-  const fetchJson = createFetchJson({ ...outbound, budget: createBudget(clock) });
+  // A budget for each: anybody can have documents asked for, and that must not keep known clients from being proven.
+  const fetchOnBudget = () => createFetchJson({ ...outbound, budget: createBudget(clock) });
   const findDocumentClient =
-    metadataDocuments === null ? null : createFindDocumentClient(configuration, metadataDocuments, fetchJson);
+    metadataDocuments === null
+      ? null
+      : createFindDocumentClient(configuration, metadataDocuments, fetchOnBudget());
   const findClient = createFindClient(configuration, findDocumentClient);
-  const checkAssertion = createCheckAssertion(configuration, createClientKeys(fetchJson, clock));
+  const checkAssertion = createCheckAssertion(configuration, createClientKeys(fetchOnBudget(), clock));
   return {
     findClient,
     authenticate: createAuthenticate(findClient, checkAssertion),
