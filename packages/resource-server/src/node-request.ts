@@ -116,7 +116,7 @@ function isBodiless(request: Framed): boolean {
 
 /** Whether all of it has arrived. */
 function isWhole({ complete, stream }: Framed): boolean {
-  return complete || stream?.readableEnded === true;
+  return complete || (stream?.endAfterHeaders !== undefined && stream.readableEnded);
 }
 
 /** Reads a body to its end and puts it back into the stream, before that end has been told to anybody. */
