@@ -107,6 +107,11 @@ export async function startServer(
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-'));
   const file = join(folder, 'store.db');
   const store = options.store ?? (await openStore(file));
+  // Also when no server comes of it; the last to be registered is the first to run.
+  onTestFinished(async () => {
+    await store.close();
+    rmSync(folder, { recursive: true });
+  });
   const events: AuthorizationEvent[] = [];
   const clock = { now: 1_800_000_000 };
   const server = await createAuthorizationServer({
@@ -121,11 +126,7 @@ export async function startServer(
     events: (event) => events.push(event),
     ...options,
   });
-  onTestFinished(async () => {
-    await server.close();
-    await store.close();
-    rmSync(folder, { recursive: true });
-  });
+  onTestFinished(() => server.close());
   await store.createFirstAccount(
     {
       id: ACCOUNT,

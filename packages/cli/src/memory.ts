@@ -1,13 +1,13 @@
 /** Keeps the process small: V8 takes whatever room it may, and a server that runs for months does not need it. */
+import { PerformanceObserver } from 'node:perf_hooks';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 
 /** Percent by which the old generation may grow beyond what is alive before it is collected; V8 alone would allow 300. */
 const OLD_GROWTH = 20;
 /** Bytes of the young generation, both halves. V8 alone would take 32 MiB at once. */
 const YOUNG = 8 * 2 ** 20;
-/** Milliseconds after which a program is no longer starting, and between two looks at the size until it is reached. */
+/** Milliseconds after which a program is no longer starting. */
 const STARTED = 1000;
-const LOOK = 20;
 
 /** Whoever gives V8 sizes of their own is left alone. */
 const OWN_SIZES = /--(?:max|min)[-_](?:semi[-_]space|old[-_]space|heap)[-_]size|--heap[-_]growing[-_]percent/;
@@ -23,12 +23,13 @@ export function stayLean(environment: NodeJS.ProcessEnv, given: readonly string[
   growYoung(1);
   setTimeout(() => {
     growYoung(2);
-    const timer = setInterval(() => {
+    // It grows at collections only: a server without requests is not woken up.
+    const collections = new PerformanceObserver(() => {
       if (youngSize() < YOUNG) return;
       growYoung(1);
-      clearInterval(timer);
-    }, LOOK);
-    timer.unref();
+      collections.disconnect();
+    });
+    collections.observe({ entryTypes: ['gc'] });
   }, STARTED).unref();
 }
 
