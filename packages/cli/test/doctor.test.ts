@@ -270,6 +270,7 @@ describe('with a scripted server', () => {
     const report = await examine({ client, signIn: false, version: '1' });
     expect(faults(report)).toEqual(['null, network']);
     expect(report.steps.slice(1).every(({ state }) => state === 'skipped')).toBe(true);
+    expect(JSON.stringify(report)).not.toContain('it publishes');
   });
 
   it('tells a call that fails from an authorization that does', async () => {

@@ -19,6 +19,13 @@ export function pinnedClaims(revision: string): Claims {
   return { revisions: [revision], by: 'pinned', reason: 'it is pinned by --revision' };
 }
 
+/** Of a server that has not answered yet. */
+export const unknownClaims: Claims = {
+  revisions: profiles.map(({ revision }) => revision),
+  by: 'evidence',
+  reason: 'nothing is known of it yet: it has not answered',
+};
+
 /** What the way in which a server is met tells about its revisions. */
 export function evidentClaims({ discovery }: Pick<Profile, 'discovery'>): Claims {
   if (discovery === 'server-origin') {

@@ -26,7 +26,7 @@ import {
   checkServerMetadata,
   checkTokenAnswer,
 } from './checks.ts';
-import { askClaims, evidentClaims, pinnedClaims } from './claims.ts';
+import { askClaims, evidentClaims, pinnedClaims, unknownClaims } from './claims.ts';
 import { explainClaims, explainDiscovery, explainRegistration, explainScopes } from './decisions.ts';
 import { isFirst, judge, type StepBreach } from './judgement.ts';
 import { describeMetadata, isServerMetadata, issuersOf, partyIn, refusalsIn } from './reading.ts';
@@ -91,7 +91,7 @@ export async function examine(options: ExaminationOptions): Promise<Report> {
   const decisions: Decision[] = [];
   const summaries = new Map<StepName, string>();
   const { revision: pinned } = options.client;
-  let claims = pinned === undefined ? evidentClaims(profileD) : pinnedClaims(pinned);
+  let claims = pinned === undefined ? unknownClaims : pinnedClaims(pinned);
   let revision: string | null = pinned ?? null;
 
   try {
