@@ -4,6 +4,7 @@ import { createServer as createSecureServer } from 'node:https';
 import { TLSSocket } from 'node:tls';
 import { getRequestListener, type HttpBindings, RequestError } from '@hono/node-server';
 import { createFindOrigin, type FindOrigin } from './forwarded.ts';
+import { createRoster, type Roster } from './roster.ts';
 
 /** Who is at the other end of the connection. */
 export interface Peer {
@@ -80,7 +81,7 @@ const defaultTimeouts: Timeouts = {
  * @throws the system's error (`EADDRINUSE`, `EACCES`, `EADDRNOTAVAIL`, `ENOTFOUND`) when the address cannot be had.
  */
 export async function listen(handler: PeerHandler, options: ListenOptions): Promise<Listening> {
-  const unanswered = new Set<ServerResponse>();
+  const unanswered = createRoster<ServerResponse>();
   const findOrigin = createFindOrigin(options.trustedProxies ?? []);
   const answer = getRequestListener(
     (request, bindings) => {
@@ -91,8 +92,7 @@ export async function listen(handler: PeerHandler, options: ListenOptions): Prom
     { errorHandler: (error) => respondFailure(error, options.onError) },
   );
   const { server, replaceCertificate } = createServerOf(options, (incoming, outgoing) => {
-    unanswered.add(outgoing);
-    outgoing.once('close', () => unanswered.delete(outgoing));
+    outgoing.once('close', unanswered.add(outgoing));
     void answer(incoming, outgoing);
   });
   await bind(server, options);
@@ -132,7 +132,7 @@ function bind(server: Server, { port, host }: ListenOptions): Promise<void> {
   });
 }
 
-function close(server: Server, unanswered: ReadonlySet<ServerResponse>, grace: number): Promise<number> {
+function close(server: Server, unanswered: Roster<ServerResponse>, grace: number): Promise<number> {
   const letGo = (outgoing: ServerResponse) => {
     // Tells the client not to send more on this connection; without it the connection would idle, open, until its timeout.
     if (!outgoing.headersSent) outgoing.shouldKeepAlive = false;
@@ -141,14 +141,14 @@ function close(server: Server, unanswered: ReadonlySet<ServerResponse>, grace: n
   return new Promise((resolve) => {
     let cut = 0;
     const deadline = setTimeout(() => {
-      cut = unanswered.size;
+      cut = unanswered.size();
       server.closeAllConnections();
     }, grace);
     server.close(() => {
       clearTimeout(deadline);
       resolve(cut);
     });
-    for (const outgoing of unanswered) letGo(outgoing);
+    for (const outgoing of unanswered.all()) letGo(outgoing);
     server.prependListener('request', (_incoming, outgoing) => letGo(outgoing));
   });
 }

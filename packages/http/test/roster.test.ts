@@ -1,0 +1,24 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createRoster } from '../src/roster.ts';
+
+describe('a roster', () => {
+  it('holds whoever came and has not left, in whichever order they come and go', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(20), { maxLength: 100 }), (steps) => {
+        const roster = createRoster<number>();
+        const there = new Map<number, () => void>();
+        for (const who of steps) {
+          const leave = there.get(who);
+          if (leave === undefined) there.set(who, roster.add(who));
+          else {
+            leave();
+            there.delete(who);
+          }
+          expect(roster.all().toSorted()).toEqual([...there.keys()].toSorted());
+          expect(roster.size()).toBe(there.size);
+        }
+      }),
+    );
+  });
+});
