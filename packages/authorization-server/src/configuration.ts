@@ -102,6 +102,11 @@ export interface AuthorizationServerOptions {
   readonly previousSealingKeys?: readonly Uint8Array[];
   /** What keys sign access tokens, and how long each. */
   readonly keys?: KeyOptions;
+  /**
+   * Whether the status of access tokens is published, so that guards elsewhere notice revocation without asking for each token.
+   * `false` when left out. @see draft-ietf-oauth-status-list
+   */
+  readonly statusLists?: boolean;
   /** At least one. A request without `resource` means the first. */
   readonly resources: readonly ResourceDefinition[];
   /** RFC 7591 metadata with `client_id` and, for confidential clients, `client_secret`. */
@@ -147,6 +152,7 @@ export interface Configuration {
   readonly sealingKey: Uint8Array;
   readonly previousSealingKeys: readonly Uint8Array[];
   readonly keys: KeyRules;
+  readonly statusLists: boolean;
   readonly resources: ReadonlyMap<string, ResourceDefinition>;
   readonly clients: ReadonlyMap<string, ConfiguredClient>;
   readonly profiles: readonly Profile[];

@@ -38,6 +38,11 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
   const issuer = issuerFault(options.issuer);
   if (issuer !== null) faults.push(`issuer ${issuer}`);
   const { lifetimes, keys, previousSealingKeys } = judgeSealingAndKeys(options, faults);
+  if (options.statusLists === true && lifetimes.accessToken > LONGEST_PUBLISHED) {
+    faults.push(
+      `statusLists is for access tokens of at most ${LONGEST_PUBLISHED} seconds: lifetimes.accessToken`,
+    );
+  }
   const redirects = { privateUseSchemes: options.privateUseSchemes ?? [] };
   const resources = judgeResources(options.resources, faults);
   const clients = judgeClients(options.clients ?? [], redirects, resources, faults);
@@ -64,6 +69,7 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
     sealingKey: options.sealingKey,
     previousSealingKeys,
     keys,
+    statusLists: options.statusLists ?? false,
     resources,
     clients,
     profiles: options.profiles ?? allProfiles,
@@ -85,6 +91,9 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
     clock: options.clock ?? (() => Math.floor(Date.now() / 1000)),
   });
 }
+
+/** Seconds. What has ended is kept for a day: for no longer can its status be told. */
+const LONGEST_PUBLISHED = 43_200;
 
 /** All that is wrong with options, before there is a store or a key: none when they are good. */
 export function faultsOfOptions(

@@ -20,6 +20,7 @@ import { createLimits } from './limits/limits.ts';
 import { createMetadata } from './metadata.ts';
 import { createRevocation } from './revocation.ts';
 import { createRouter, type Peer, type Route } from './routes.ts';
+import { createStatuses } from './status/statuses.ts';
 import { createTokenEndpoint } from './token/endpoint.ts';
 import { createGrants } from './token/grants.ts';
 import { createIsLive } from './token/is-live.ts';
@@ -103,6 +104,8 @@ export interface AuthorizationServer {
   handle(request: Request, peer?: Peer): Promise<Response>;
   /** Whether a path is one of its own, so that a host can mount an application beside it. */
   owns(path: string): boolean;
+  /** What it answers, so that a host can list, count or try all of it. A path that ends with `/*` stands for all below it. */
+  readonly routes: readonly Pick<Route, 'method' | 'path'>[];
   /** The public keys, for a guard in the same process. */
   jwks(): Promise<{ keys: PublicJwk[] }>;
   /** Whether a verified access token still stands: neither it nor its grant is revoked. */
@@ -143,7 +146,8 @@ export async function createAuthorizationServer(
   const configuration = { ...judged, events: withMoment(sink, flows) };
   const { events } = configuration;
   const keys = await loadKeyRing(configuration);
-  upstream = await createUpstream(configuration);
+  const statuses = createStatuses(configuration, keys);
+  upstream = await createUpstream(configuration, statuses);
   const accessTokens = createAccessTokens(keys);
   const limits = createLimits(configuration);
   const clients = createClients(configuration, limits);
@@ -151,12 +155,12 @@ export async function createAuthorizationServer(
   const authenticate = limits.limitAuthentication(clients.authenticate);
   const { bonds } = upstream;
   const isLive = flows.watch(chainLiveness(createIsLive(configuration), bonds), events);
-  const mint = chainMint(createMint(configuration, accessTokens), bonds);
+  const mint = chainMint(createMint(configuration, accessTokens, statuses), bonds);
   const refreshTokens = createRefreshTokens(configuration);
   const upstreamTokenFor = createUpstreamTokenFor(configuration, isLive, bonds);
-  const interaction = createInteraction(configuration, { findClient, upstream });
+  const interaction = createInteraction(configuration, { findClient, upstream, statuses });
   const isHttps = configuration.issuer.startsWith('https:');
-  const routes: readonly Route[] = [
+  const served: readonly Route[] = [
     ...interaction.routes,
     createTokenEndpoint(
       createGrants({ configuration, limits, mint, refreshTokens, accessTokens, upstreamTokenFor }),
@@ -165,11 +169,13 @@ export async function createAuthorizationServer(
       isHttps,
     ),
     ...clients.routes,
-    createRevocation(configuration, accessTokens, authenticate, refreshTokens),
+    createRevocation(configuration, accessTokens, authenticate, refreshTokens, statuses),
     createIntrospection(configuration, accessTokens, authenticate, isLive, refreshTokens),
     createJwks(keys),
+    ...statuses.routes,
   ];
-  const router = createRouter([...routes, ...createMetadata(configuration, routes)], events);
+  const routes = [...served, ...createMetadata(configuration, served)];
+  const router = createRouter(routes, events);
   return {
     async handle(request, peer = {}) {
       const looking = keys.refresh();
@@ -177,6 +183,7 @@ export async function createAuthorizationServer(
       return harden(await inMomentOf(peer, () => router.handle(request, peer)), isHttps);
     },
     owns: router.owns,
+    routes: routes.map(({ method, path }) => ({ method, path })),
     async jwks() {
       await keys.refresh();
       return describeKeys(keys);

@@ -4,6 +4,7 @@ import type { Configuration } from './configuration.ts';
 import type { AccessTokens } from './keys/access-tokens.ts';
 import type { LimitedAuthenticate } from './limits/limit-authentication.ts';
 import type { Route } from './routes.ts';
+import type { Statuses } from './status/statuses.ts';
 import type { RefreshTokens } from './token/refresh-tokens.ts';
 
 /**
@@ -17,6 +18,7 @@ export function createRevocation(
   { read }: AccessTokens,
   authenticate: LimitedAuthenticate,
   refreshTokens: RefreshTokens,
+  { noteRevoked }: Pick<Statuses, 'noteRevoked'>,
 ): Route {
   return {
     method: 'POST',
@@ -43,6 +45,7 @@ export function createRevocation(
     const claims = read(token);
     if (claims === null || claims.client_id !== clientId || claims.exp <= clock()) return;
     await store.revokeAccessToken(claims.jti, claims.exp);
+    noteRevoked(claims.jti);
     events({
       type: 'token.revoked',
       clientId,

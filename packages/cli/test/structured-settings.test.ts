@@ -54,6 +54,7 @@ describe('the page', () => {
       issuer: 'publicUrl',
       name: 'name',
       keys: 'keys',
+      statusLists: 'statusLists',
       resources: 'resources',
       clients: 'clients',
       profiles: 'profiles',

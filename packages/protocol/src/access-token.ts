@@ -1,6 +1,7 @@
 /** The claims of a JWT access token: built by the authorization server, judged by the protected resource. */
 import { OAuthError } from './errors.ts';
 import { formatScopes, type Scopes, salvageScopes } from './scopes.ts';
+import type { StatusReference } from './status-list.ts';
 
 /** The header type of a JWT access token. @see RFC 9068 §2.1 */
 export const ACCESS_TOKEN_TYPE = 'at+jwt';
@@ -25,6 +26,8 @@ export interface AccessTokenClaims {
   readonly grant_id?: string;
   /** The workspace that the grant is bound to; absent where there are none. */
   readonly workspace?: string;
+  /** Where its status is published; absent when it is not. */
+  readonly status?: { readonly status_list: StatusReference };
 }
 
 /** What a token is made from; times in epoch seconds, lifetime in seconds. */
@@ -38,6 +41,8 @@ export interface AccessTokenFacts {
   readonly grantId: string | null;
   /** None when left out. */
   readonly workspace?: string | null;
+  /** Where its status is published; nowhere when left out. */
+  readonly status?: StatusReference | null;
   readonly issuedAt: number;
   readonly lifetime: number;
 }
@@ -55,6 +60,7 @@ export function accessTokenClaims(facts: AccessTokenFacts): AccessTokenClaims {
     ...(facts.scopes.length > 0 && { scope: formatScopes(facts.scopes) }),
     ...(facts.grantId !== null && { grant_id: facts.grantId }),
     ...(typeof facts.workspace === 'string' && { workspace: facts.workspace }),
+    ...(facts.status != null && { status: { status_list: facts.status } }),
   };
 }
 

@@ -26,6 +26,7 @@ export interface AuthorizationServerMetadata {
   readonly authorization_response_iss_parameter_supported?: boolean;
   readonly client_id_metadata_document_supported?: boolean;
   readonly dpop_signing_alg_values_supported?: readonly string[];
+  readonly status_list_aggregation_endpoint?: string;
   readonly service_documentation?: string;
   readonly subject_types_supported?: readonly string[];
   readonly id_token_signing_alg_values_supported?: readonly string[];
@@ -54,6 +55,7 @@ const schema = z.object({
   authorization_response_iss_parameter_supported: z.exactOptional(z.boolean()),
   client_id_metadata_document_supported: z.exactOptional(z.boolean()),
   dpop_signing_alg_values_supported: z.exactOptional(strings),
+  status_list_aggregation_endpoint: z.exactOptional(endpointUrl),
   service_documentation: z.exactOptional(z.string()),
   subject_types_supported: z.exactOptional(strings),
   id_token_signing_alg_values_supported: z.exactOptional(strings),

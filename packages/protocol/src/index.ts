@@ -19,6 +19,7 @@ export * from './protocol-version.ts';
 export * from './redirect-uri.ts';
 export * from './resource.ts';
 export * from './scopes.ts';
+export * from './status-list.ts';
 export * from './token-exchange.ts';
 export * from './token-request.ts';
 export * from './token-response.ts';

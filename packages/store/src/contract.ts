@@ -16,6 +16,7 @@ import { describePasskeys } from './contract/passkeys.ts';
 import { describeRefreshTokens } from './contract/refresh-tokens.ts';
 import { describeRevocation } from './contract/revocation.ts';
 import { describeSecondFactors } from './contract/second-factors.ts';
+import { describeStatuses } from './contract/statuses.ts';
 import { describeSweeping } from './contract/sweeping.ts';
 import { describeTransactions } from './contract/transactions.ts';
 import { describeUpstream } from './contract/upstream.ts';
@@ -52,6 +53,7 @@ export function describeStoreContract(name: string, open: () => Promise<Authoriz
     describeCodes(store);
     describeRefreshTokens(store);
     describeRevocation(store);
+    describeStatuses(store);
     describeConnections(store);
     describeKeys(store);
     describeEvents(store);

@@ -12,6 +12,7 @@ import { createLimitStore } from './limits.ts';
 import { createPasskeyStore } from './passkeys.ts';
 import { createSecondFactorStore } from './second-factors.ts';
 import { sql } from './sql.ts';
+import { createStatusStore } from './statuses.ts';
 import { sweep } from './sweeping.ts';
 import { createTransactionStore } from './transactions.ts';
 import { createUpstreamStore } from './upstream.ts';
@@ -28,6 +29,7 @@ export function createStore(database: Database): AuthorizationStore {
     ...createLimitStore(database),
     ...createPasskeyStore(database),
     ...createSecondFactorStore(database),
+    ...createStatusStore(database),
     ...createTransactionStore(database),
     ...createUpstreamStore(database),
     async ping() {

@@ -43,6 +43,12 @@ function steps(now: number, limit: number): readonly Query[] {
     sql`DELETE FROM bonds WHERE grant_id IN
       (SELECT grant_id FROM bonds WHERE ended_at <= ${now - GRANT_KEPT} ORDER BY ended_at LIMIT ${limit})
       AND sealed_tokens IS NULL RETURNING 1 AS one`,
+    sql`DELETE FROM lent_places WHERE place IN
+      (SELECT place FROM lent_places WHERE kind = 'client' AND expires_at <= ${now} ORDER BY expires_at LIMIT ${limit})
+      RETURNING 1 AS one`,
+    sql`DELETE FROM lent_places WHERE place IN
+      (SELECT place FROM lent_places WHERE kind = 'grant' AND expires_at <= ${now} ORDER BY expires_at LIMIT ${limit})
+      RETURNING 1 AS one`,
     sql`DELETE FROM spent_assertions WHERE hash IN
       (SELECT hash FROM spent_assertions WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${limit}) RETURNING 1 AS one`,
     sql`DELETE FROM events WHERE id IN

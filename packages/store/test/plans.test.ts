@@ -161,6 +161,9 @@ async function doEverything(whole: AuthorizationStore): Promise<void> {
   await store.revokeAccessToken('jti', NOW);
   await store.isAccessTokenLive('jti', grant.id);
   await store.isAccessTokenLive('jti', null);
+  await store.reservePlaces(8);
+  await store.lendPlace({ kind: 'grant', id: grant.id }, 1, NOW, NOW);
+  await store.listEnded(NOW, NOW);
   await doEverythingUpstream(store);
   await store.sweep(NOW, 10);
   await store.ping();

@@ -10,7 +10,7 @@ import {
 import type { ResolvedClient } from '../clients/resolved-client.ts';
 import { respondRedirect } from '../pages/respond.ts';
 import type { CodeRecord, TransactionRecord } from '../ports/index.ts';
-import { keyOf, newIdentifier, newTicket } from '../secrets.ts';
+import { keyOf, newTicket } from '../secrets.ts';
 import type { ThirdParty } from '../upstream/third-party.ts';
 import { nextStep } from './next-step.ts';
 import { readError } from './refuse-request.ts';
@@ -86,7 +86,7 @@ async function finish(rooms: Rooms, flow: Flow, subject: string, approval: Appro
   const issuedAt = clock();
   const record: CodeRecord = {
     hash: keyOf(code),
-    grantId: (flow.thirdParty === null ? null : transaction.bond) ?? newIdentifier('grant'),
+    grantId: (flow.thirdParty === null ? null : transaction.bond) ?? (await rooms.statuses.nameGrant()),
     clientId: client.id,
     accountId: subject,
     redirectUri: transaction.redirectUriSent ? transaction.redirectUri : null,

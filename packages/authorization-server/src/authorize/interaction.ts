@@ -7,7 +7,6 @@ import { createSecondFactors } from '../accounts/second-factors.ts';
 import { createSessions } from '../accounts/sessions.ts';
 import { createSharedAttempts } from '../accounts/shared-attempts.ts';
 import { createSignIn } from '../accounts/sign-in.ts';
-import type { FindClient } from '../clients/find-client.ts';
 import type { Configuration } from '../configuration.ts';
 import { createContinue } from '../headless/continue.ts';
 import { createElsewhere } from '../headless/elsewhere.ts';
@@ -29,7 +28,6 @@ import { replacedPages } from '../pages/pages.ts';
 import type { Language } from '../pages/texts/languages.ts';
 import type { Route } from '../routes.ts';
 import { createCallbacks } from '../upstream/callback.ts';
-import type { Upstream } from '../upstream/upstream.ts';
 import { createAuthorize } from './authorize.ts';
 import { createConsent } from './consent.ts';
 import { createFormTokens } from './form-tokens.ts';
@@ -64,7 +62,7 @@ export interface Interaction {
  */
 export function createInteraction(
   configuration: Configuration,
-  { findClient, upstream }: { readonly findClient: FindClient; readonly upstream: Upstream },
+  { findClient, upstream, statuses }: Pick<Rooms, 'findClient' | 'upstream' | 'statuses'>,
 ): Interaction {
   const passwords = createPasswords();
   const passkeys = createPasskeys(configuration);
@@ -85,6 +83,7 @@ export function createInteraction(
     configuration,
     findClient,
     upstream,
+    statuses,
     sessions: createSessions(configuration),
     formTokens: createFormTokens(configuration),
     browser: defineCookie(configuration.issuer, 'browser'),

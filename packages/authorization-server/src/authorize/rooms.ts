@@ -6,6 +6,7 @@ import type { HandOver } from '../headless/hand-over.ts';
 import type { CheckOpening } from '../limits/openings.ts';
 import type { Cookie } from '../pages/cookies.ts';
 import type { Frame } from '../pages/layout.ts';
+import type { Statuses } from '../status/statuses.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 import type { FormTokens } from './form-tokens.ts';
 import type { PageEdge } from './page-edge.ts';
@@ -21,6 +22,8 @@ export interface Rooms {
   readonly checkOpening: CheckOpening;
   /** Third parties by which people sign in, and on which grants rest. */
   readonly upstream: Upstream;
+  /** Names new grants. */
+  readonly statuses: Pick<Statuses, 'nameGrant'>;
   /** The ways to the operator's own application. */
   readonly handOver: HandOver;
   readonly frame: Frame;

@@ -9,6 +9,7 @@ import type { KeyStore } from './keys.ts';
 import type { LimitStore } from './limits.ts';
 import type { PasskeyStore } from './passkeys.ts';
 import type { SecondFactorStore } from './second-factors.ts';
+import type { StatusStore } from './statuses.ts';
 import type { TransactionStore } from './transactions.ts';
 import type { UpstreamStore } from './upstream.ts';
 
@@ -22,6 +23,7 @@ export type * from './keys.ts';
 export type * from './limits.ts';
 export type * from './passkeys.ts';
 export type * from './second-factors.ts';
+export type * from './statuses.ts';
 export type * from './transactions.ts';
 export type * from './upstream.ts';
 
@@ -41,6 +43,7 @@ export interface AuthorizationStore
     LimitStore,
     PasskeyStore,
     SecondFactorStore,
+    StatusStore,
     TransactionStore,
     UpstreamStore {
   /** Resolves when the store answers. */

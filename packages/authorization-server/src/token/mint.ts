@@ -3,6 +3,7 @@ import { accessTokenClaims, formatScopes, type TokenResponse } from '@portcullis
 import type { Configuration } from '../configuration.ts';
 import type { AccessTokens } from '../keys/access-tokens.ts';
 import { newIdentifier } from '../secrets.ts';
+import type { Statuses } from '../status/statuses.ts';
 import type { Narrowed } from './narrow.ts';
 
 /** Whom a token is for, and what it rests on. */
@@ -20,9 +21,14 @@ interface Holder {
 export type Mint = (holder: Holder, narrowed: Narrowed, now: number) => Promise<TokenResponse>;
 
 /** `scope` is always told, because it MUST be when it is not what was asked for. @see OAuth 2.1 draft 13 §3.2.3 */
-export function createMint({ issuer, lifetimes }: Configuration, { sign }: AccessTokens): Mint {
+export function createMint(
+  { issuer, lifetimes }: Configuration,
+  { sign }: AccessTokens,
+  { nameToken }: Pick<Statuses, 'nameToken'>,
+): Mint {
   return async ({ subject, clientId, grantId, workspace, until }, { resource, scopes }, now) => {
     const lifetime = Math.min(lifetimes.accessToken, until - now);
+    const named = nameToken === null ? null : await nameToken({ grantId, clientId }, now);
     const claims = accessTokenClaims({
       issuer,
       subject,
@@ -33,7 +39,8 @@ export function createMint({ issuer, lifetimes }: Configuration, { sign }: Acces
       workspace,
       lifetime,
       issuedAt: now,
-      tokenId: newIdentifier('token'),
+      tokenId: named?.tokenId ?? newIdentifier('token'),
+      status: named?.status ?? null,
     });
     return {
       access_token: await sign(claims),

@@ -1,7 +1,7 @@
 /** Third parties put together: who is on the way, who somebody is, what grants rest on, and how all of it ends. */
 import type { Configuration } from '../configuration.ts';
 import type { BondRecord } from '../ports/index.ts';
-import { newIdentifier } from '../secrets.ts';
+import type { Statuses } from '../status/statuses.ts';
 import { type Bonds, createBonds, noThirdParty } from './bonds.ts';
 import { createDepartures, type Departures } from './departure.ts';
 import { createFarewells } from './farewell.ts';
@@ -45,7 +45,10 @@ const ORPHANED_AFTER = 120;
 const NOBODY = 'nobody';
 
 /** @throws ConfigurationError when the sealing key does not open what is sealed for third parties */
-export async function createUpstream(configuration: Configuration): Promise<Upstream> {
+export async function createUpstream(
+  configuration: Configuration,
+  { nameGrant }: Pick<Statuses, 'nameGrant'>,
+): Promise<Upstream> {
   const { store, clock, events, lifetimes, thirdParties } = configuration;
   const vault = createVault(configuration);
   const wires = new Map([...thirdParties.values()].map((one) => [one.id, createWire(configuration, one)]));
@@ -59,7 +62,7 @@ export async function createUpstream(configuration: Configuration): Promise<Upst
   const farewells = isUsed ? createFarewells(configuration, vault, wireOf) : null;
 
   async function makeBond(accountId: string, { thirdParty, person, given }: Arrival): Promise<BondRecord> {
-    const grantId = newIdentifier('grant');
+    const grantId = await nameGrant();
     const { envelope, dataKeyId } = await vault.seal(given.tokens, placeOf(grantId));
     const now = clock();
     return {

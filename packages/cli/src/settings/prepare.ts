@@ -102,6 +102,7 @@ export function serverOptions(
     ...(findWorkspaces !== null && { workspaces: findWorkspaces }),
     lifetimes: settings.lifetimes,
     keys: settings.keys,
+    statusLists: settings.statusLists,
     limits: settings.limits,
     privateUseSchemes: settings.privateUseSchemes,
     keepEvents: keepEvents === 0 ? false : keepEvents,

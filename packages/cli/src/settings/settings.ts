@@ -43,6 +43,7 @@ export interface Settings {
   readonly outbound: OutboundSetting;
   readonly lifetimes: Partial<Lifetimes>;
   readonly keys: KeyOptions;
+  readonly statusLists: boolean;
   readonly limits: LimitOptions | false;
   readonly name: string | null;
   readonly brand: BrandOptions;

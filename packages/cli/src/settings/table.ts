@@ -42,7 +42,7 @@ export const groups: readonly { readonly title: string; readonly names: readonly
     title: 'Clients',
     names: ['clients', 'registration', 'metadataDocuments', 'privateUseSchemes', 'outbound'],
   },
-  { title: 'Tokens', names: ['lifetimes', 'keys'] },
+  { title: 'Tokens', names: ['lifetimes', 'keys', 'statusLists'] },
   { title: 'Pages', names: ['name', 'brand', 'pages', 'headless'] },
   { title: 'Operation', names: ['limits', 'log', 'keepEvents', 'metricsToken'] },
   { title: 'Protocol', names: ['profiles', 'metadata', 'config'] },
@@ -233,6 +233,13 @@ export const table: Table = {
     shape: structure.keys,
     otherwise: {},
     otherwiseText: 'as below',
+  },
+  statusLists: {
+    what: 'whether the status of access tokens is published (IETF Token Status List) for guards elsewhere that poll it',
+    placeholder: null,
+    shape: shape.yesOrNo,
+    otherwise: false,
+    more: 'Anybody can then see how many tokens were revoked in the last hour or so, and by their numbers how many grants there are, to some hundreds.',
   },
   limits: {
     what: 'how often what may be done, each { burst, perMinute }; false for as often as anybody likes',

@@ -1,5 +1,6 @@
 /** The schema, as the numbered migrations that made it. One that was ever released is never changed. */
 import type { Dialect } from './dialect.ts';
+import { statuses } from './statuses.ts';
 import { thirdParties } from './third-parties.ts';
 
 export interface Migration {
@@ -79,6 +80,11 @@ export const migrations: readonly Migration[] = [
     number: 13,
     name: 'clients that are disabled',
     statements: ({ integer }) => [`ALTER TABLE clients ADD COLUMN disabled_at ${integer}`],
+  },
+  {
+    number: 14,
+    name: 'published statuses',
+    statements: statuses,
   },
 ];
 

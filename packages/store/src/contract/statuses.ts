@@ -1,0 +1,78 @@
+/** The contract of published statuses: places that nobody has twice, and all that has ended. */
+import { describe, expect, it } from 'vitest';
+import { makeGrant, NOW, newClient, newHash, RACERS, type StoreOfTest } from './samples.ts';
+
+export function describeStatuses(store: StoreOfTest): void {
+  describe('published statuses', () => {
+    const GRANT = { kind: 'grant', id: 'grant_old' } as const;
+
+    it('sets places aside that nobody else gets', async () => {
+      const firsts = await Promise.all(Array.from({ length: RACERS }, () => store().reservePlaces(10)));
+      expect(firsts.toSorted((a, b) => a - b)).toEqual(Array.from({ length: RACERS }, (_, at) => at * 10));
+      expect((await store().listEnded(NOW, NOW)).places).toBe(RACERS * 10);
+    });
+
+    it('lends a holder one place, and keeps it while it is needed', async () => {
+      expect(await store().lendPlace(GRANT, 7, NOW, NOW + 10)).toBe(7);
+      expect(await store().lendPlace(GRANT, 8, NOW + 1, NOW + 5)).toBe(7);
+      expect(await store().lendPlace({ kind: 'client', id: 'grant_old' }, 9, NOW, NOW + 10)).toBe(9);
+    });
+
+    it('tells of grants that have ended, of tokens that were revoked, and of nothing else', async () => {
+      const [before, ended, standing] = [
+        await makeGrant(store()),
+        await makeGrant(store()),
+        await makeGrant(store()),
+      ];
+      await store().lendPlace({ kind: 'grant', id: ended.grant.id }, 3, NOW, NOW + 100);
+      await store().lendPlace({ kind: 'grant', id: standing.grant.id }, 4, NOW, NOW + 100);
+      const [token, former] = [newHash(), newHash()];
+      expect(await store().listEnded(NOW, NOW)).toEqual({ places: 0, grants: [], tokens: [], lent: [] });
+      await store().revokeGrant(before.grant.id, NOW - 1);
+      await store().revokeGrant(ended.grant.id, NOW);
+      await store().revokeAccessToken(token, NOW + 1);
+      await store().revokeAccessToken(former, NOW);
+      expect(await store().listEnded(NOW, NOW)).toEqual({
+        places: 0,
+        grants: [ended.grant.id],
+        tokens: [token],
+        lent: [{ kind: 'grant', id: ended.grant.id, place: 3 }],
+      });
+    });
+
+    it('tells of clients that are gone or disabled, while what they were lent is needed', async () => {
+      const [standing, disabled, removed] = [newClient(), newClient(), newClient()];
+      for (const [place, client] of [standing, disabled, removed].entries()) {
+        expect(await store().saveClient(client)).toBe(true);
+        await store().lendPlace({ kind: 'client', id: client.id }, place, NOW, NOW + 100);
+      }
+      const ended = async (now: number) =>
+        (await store().listEnded(NOW, now)).lent.map(({ id }) => id).toSorted();
+      expect(await ended(NOW)).toEqual([]);
+      await store().disableClient(disabled.id, NOW);
+      await store().removeClient(removed.id, NOW);
+      expect(await ended(NOW)).toEqual([disabled.id, removed.id].toSorted());
+      expect(await ended(NOW + 100)).toEqual([]);
+    });
+
+    it('lends a later client of the same name a place of its own', async () => {
+      const client = newClient({ createdAt: NOW });
+      const holder = { kind: 'client', id: client.id } as const;
+      await store().saveClient(client);
+      expect(await store().lendPlace(holder, 1, NOW, NOW + 100)).toBe(1);
+      await store().removeClient(client.id, NOW + 1);
+      await store().saveClient({ ...client, createdAt: NOW + 2 });
+      expect(await store().lendPlace(holder, 2, NOW + 2, NOW + 100)).toBe(2);
+      expect(await store().lendPlace(holder, 3, NOW + 3, NOW + 100)).toBe(2);
+      expect((await store().listEnded(NOW, NOW + 3)).lent).toEqual([{ ...holder, place: 1 }]);
+    });
+
+    it('forgets what was lent when nobody needs it any more', async () => {
+      await store().lendPlace(GRANT, 1, NOW, NOW + 10);
+      await store().sweep(NOW + 9, 10);
+      expect(await store().lendPlace(GRANT, 2, NOW, NOW + 10)).toBe(1);
+      await store().sweep(NOW + 10, 10);
+      expect(await store().lendPlace(GRANT, 2, NOW, NOW + 10)).toBe(2);
+    });
+  });
+}
