@@ -146,10 +146,11 @@ function admittedBefore(resource: ProtectedResource, { principal }: Facts): Stan
 /** Whether somebody has to be asked before the request can be judged, or its body has to be read. */
 function mustWait(
   { verifier, scopesFor }: ProtectedResource,
-  { binding }: Standing,
+  { binding, claims }: Standing,
   { body }: Facts,
 ): boolean {
-  return verifier.isLive !== undefined || binding !== null || (scopesFor !== null && body !== undefined);
+  const isAsked = verifier.isLive !== undefined && verifier.isLiveNow?.(claims) !== true;
+  return isAsked || binding !== null || (scopesFor !== null && body !== undefined);
 }
 
 /** A request MUST NOT present its token in more than one way. @see RFC 6750 §2 */

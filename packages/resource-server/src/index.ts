@@ -26,4 +26,5 @@ export { type IntrospectionVerifierOptions, introspectionVerifier } from './toke
 export { type JwtVerifierOptions, jwtVerifier } from './tokens/jwt-verifier.ts';
 export type { KeyLimits } from './tokens/key-source.ts';
 export type { Algorithm, KeySet } from './tokens/public-keys.ts';
+export type { StatusListOptions } from './tokens/status-lists.ts';
 export type { TokenExpectation, TokenVerifier, VerifiedToken } from './verifier.ts';

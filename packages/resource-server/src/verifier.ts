@@ -36,4 +36,6 @@ export interface TokenVerifier {
   verify(token: string, expectation: TokenExpectation): VerifiedToken | Promise<VerifiedToken>;
   /** Whether a token found good before still stands; asked at every request, so that revocation takes effect at once. */
   isLive?(claims: VerifiedClaims): boolean | Promise<boolean>;
+  /** Whether that is known without waiting. Otherwise `isLive` is asked, and says why not. */
+  isLiveNow?(claims: VerifiedClaims): boolean;
 }

@@ -44,6 +44,8 @@ export function combineVerifiers(verifiers: readonly TokenVerifier[]): TokenVeri
         for (const verifier of livesOf(claims)) if ((await verifier.isLive?.(claims)) !== true) return false;
         return true;
       },
+      isLiveNow: (claims: VerifiedClaims) =>
+        livesOf(claims).every((verifier) => verifier.isLiveNow?.(claims) === true),
     }),
   };
 }

@@ -32,11 +32,16 @@ const headers = createMemory<TokenHeader>({ entries: 64, characters: 64 * 512 })
 /**
  * Takes a token apart.
  * @param otherTypes header types that are taken beside that of access tokens
+ * @param longest in characters
  * @throws OAuthError `invalid_token`
  * @see RFC 7515 §7.1, RFC 9068 §2.1
  */
-export function readCompactToken(token: string, otherTypes: readonly string[] = []): CompactToken {
-  if (token.length > LONGEST_TOKEN) throw malformed('token is too long');
+export function readCompactToken(
+  token: string,
+  otherTypes: readonly string[] = [],
+  longest: number = LONGEST_TOKEN,
+): CompactToken {
+  if (token.length > longest) throw malformed('token is too long');
   const first = token.indexOf('.');
   const second = token.indexOf('.', first + 1);
   if (first < 1 || second === -1) throw malformed('token has not three segments');

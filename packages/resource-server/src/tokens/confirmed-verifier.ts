@@ -10,10 +10,11 @@ import type { TokenVerifier } from '../verifier.ts';
 export function confirmVerifier(onTheSpot: TokenVerifier, asking: TokenVerifier): TokenVerifier {
   const [one, other] = [onTheSpot, asking].map(({ issuers }) => issuers.toSorted().join(' '));
   if (one !== other) throw new ConfigurationError(['both verifiers must trust the same issuers']);
-  const { isLive } = onTheSpot;
+  const { isLive, isLiveNow } = onTheSpot;
   return {
     issuers: onTheSpot.issuers,
     ...(isLive !== undefined && { isLive: (claims) => isLive(claims) }),
+    ...(isLiveNow !== undefined && { isLiveNow: (claims) => isLiveNow(claims) }),
     async verify(token, expectation) {
       const found = await onTheSpot.verify(token, expectation);
       const confirmed = await asking.verify(token, expectation);

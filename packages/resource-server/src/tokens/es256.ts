@@ -9,8 +9,8 @@ const SIGNATURE_CHARACTERS = 86;
 /** 64 bytes fill 85 characters and two bits: the last character can only be one of these. */
 const LAST_CHARACTER = /[AQgw]$/;
 
-/** In characters, which are bytes: header and payload are base64url. */
-const LONGEST_INPUT = 16_384;
+/** In characters, which are bytes: header and payload are base64url. No token is longer; status lists may be. */
+const LONGEST_USUAL = 16_384;
 
 /** Verifies what a key signed; `null` when this runtime has no `node:crypto`, and another way must be taken. */
 export type VerifySignature = (signingInput: string, signature: string) => boolean;
@@ -24,14 +24,17 @@ export function createEs256(jwk: { readonly x: string; readonly y: string }): Ve
   const { createPublicKey, verify } = nodeCrypto;
   const key = createPublicKey({ key: { kty: 'EC', crv: 'P-256', x: jwk.x, y: jwk.y }, format: 'jwk' });
   // Verification is done before anything else can run, so all of them share the bytes that they work on.
-  const signed = Buffer.allocUnsafeSlow(LONGEST_INPUT);
+  const signed = Buffer.allocUnsafeSlow(LONGEST_USUAL);
+  const bytesOf = (input: string): Uint8Array =>
+    input.length > LONGEST_USUAL
+      ? Buffer.from(input, 'latin1')
+      : signed.subarray(0, signed.write(input, 'latin1'));
   return (signingInput, signature) => {
     if (signature.length !== SIGNATURE_CHARACTERS || !LAST_CHARACTER.test(signature)) return false;
     const der = derSignature(decodeBase64url(signature));
-    if (der === null || signingInput.length > LONGEST_INPUT) return false;
-    const length = signed.write(signingInput, 'latin1');
+    if (der === null) return false;
     // The object form of the key and the encoding `ieee-p1363` would each cost a quarter of the verification itself.
-    return verify('sha256', signed.subarray(0, length), key, der);
+    return verify('sha256', bytesOf(signingInput), key, der);
   };
 }
 

@@ -29,6 +29,7 @@ import {
   isTrustworthy,
   type RemoteLimits,
 } from './remote.ts';
+import { createStatusLists, faultsOfStatusList, type StatusListOptions } from './status-lists.ts';
 
 export interface JwtVerifierOptions extends ForeignTokens {
   readonly [dangerouslyTakeTypes]?: readonly string[];
@@ -40,6 +41,8 @@ export interface JwtVerifierOptions extends ForeignTokens {
   readonly jwksUri?: string;
   /** Asked at every request, so that a revoked token is refused at once: `isLive` of an authorization server in this process. */
   readonly isLive?: (claims: VerifiedClaims) => boolean | Promise<boolean>;
+  /** Polls the status lists that the tokens of the issuer name, so that a revoked token is refused within `freshness` of them. */
+  readonly statusList?: boolean | StatusListOptions;
   /** Signature algorithms allowed; ES256, EdDSA, RS256 and PS256 when left out. A token cannot widen the list. */
   readonly algorithms?: readonly Algorithm[];
   /** How long keys are believed. */
@@ -64,7 +67,7 @@ const LOCAL_LIMITS: KeyLimits = { ...defaultKeyLimits, maxAge: 60, cooldown: 1, 
  */
 export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
   judge(options);
-  const { issuer, isLive, freshness = 60 } = options;
+  const { issuer, isLive, freshness = 60, statusList = false } = options;
   const issuers = Object.freeze([issuer]);
   const keys = sourceOf(options);
   const otherTypes = options[dangerouslyTakeTypes] ?? [];
@@ -81,7 +84,9 @@ export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
     return prove(key, token, compact, verified);
   }
 
-  return { issuers, verify, ...(isLive !== undefined && { isLive }) };
+  if (statusList === false) return { issuers, verify, ...(isLive !== undefined && { isLive }) };
+  const surroundings = { issuer, keys, remote: remoteOf(options) };
+  return { issuers, verify, ...createStatusLists(statusList === true ? {} : statusList, surroundings) };
 }
 
 async function prove(
@@ -96,12 +101,14 @@ async function prove(
   });
 }
 
-function judge({ issuer, jwks, jwksUri, algorithms }: JwtVerifierOptions): void {
+function judge({ issuer, jwks, jwksUri, algorithms, isLive, statusList = false }: JwtVerifierOptions): void {
   const faults: string[] = [];
   const wrong = issuerFault(issuer);
   if (wrong !== null) faults.push(`issuer ${wrong}`);
   if (jwks !== undefined && jwksUri !== undefined) faults.push('jwks and jwksUri exclude each other');
   if (jwksUri !== undefined && !isTrustworthy(jwksUri)) faults.push('jwksUri must be an absolute https URL');
+  if (statusList !== false && isLive !== undefined) faults.push('isLive and statusList exclude each other');
+  if (typeof statusList === 'object') faults.push(...faultsOfStatusList(statusList));
   if (algorithms?.length === 0) faults.push('algorithms must name at least one');
   for (const algorithm of algorithms ?? []) {
     if (!Object.hasOwn(ALGORITHMS, algorithm))
@@ -119,10 +126,7 @@ function sourceOf({
 }: JwtVerifierOptions): KeySource {
   if (typeof jwks === 'object') return createFixedKeys(usableKeys(jwks, algorithms));
   const limits = { ...(jwks === undefined ? defaultKeyLimits : LOCAL_LIMITS), ...options.keys };
-  const remote: RemoteLimits = {
-    fetch: options.fetch ?? defaultRemoteLimits.fetch,
-    timeout: options.timeout ?? defaultRemoteLimits.timeout,
-  };
+  const remote = remoteOf(options);
   const load = async (): Promise<KeySet> => {
     if (jwks !== undefined) return jwks();
     return (await askJson(jwksUri ?? (await findPublished(issuer, 'jwks_uri', remote)), remote)) as KeySet;
@@ -130,6 +134,13 @@ function sourceOf({
   // Metadata may have to be asked for at two places, before the keys.
   const patience = remote.timeout * (jwks === undefined && jwksUri === undefined ? 3 : 1);
   return createKeySource(async () => usableKeys(await load(), algorithms), limits, patience);
+}
+
+function remoteOf({ fetch, timeout }: Pick<JwtVerifierOptions, 'fetch' | 'timeout'>): RemoteLimits {
+  return {
+    fetch: fetch ?? defaultRemoteLimits.fetch,
+    timeout: timeout ?? defaultRemoteLimits.timeout,
+  };
 }
 
 /** @throws Error when no key is left that could verify anything. */
