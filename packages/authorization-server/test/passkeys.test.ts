@@ -1,89 +1,10 @@
-/** Passkeys against forgers: an authenticator of software that can be made to lie. */
-import { createHash, generateKeyPairSync, sign } from 'node:crypto';
+/** Passkeys against forgers: an authenticator of software that is made to lie. */
 import { describe, expect, it } from 'vitest';
 import { createPasskeys } from '../src/accounts/passkeys.ts';
 import { defineConfiguration } from '../src/define-configuration.ts';
-import { ACCOUNT, ISSUER, RESOURCES, SEALING_KEY } from './server-under-test.ts';
-import { type Scene, type Sight, setScene, textOf, type Visitor } from './visitor.ts';
-
-const HOST = new URL(ISSUER).hostname;
-const USER_PRESENT = 1;
-const USER_VERIFIED = 4;
-
-interface Lies {
-  readonly challenge?: string;
-  readonly origin?: string;
-  readonly host?: string;
-  readonly type?: string;
-  readonly flags?: number;
-  readonly counter?: number;
-  readonly userHandle?: string | null;
-  readonly id?: string;
-  readonly damage?: boolean;
-}
-
-/** Ada's passkey: in the store, and in hand. */
-async function enrol(t: Scene, counter = 0) {
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const { x = '', y = '' } = publicKey.export({ format: 'jwk' });
-  const cose = Buffer.concat([
-    Buffer.from('a5010203262001215820', 'hex'),
-    Buffer.from(x, 'base64url'),
-    Buffer.from('225820', 'hex'),
-    Buffer.from(y, 'base64url'),
-  ]);
-  const id = Buffer.from('credential of ada').toString('base64url');
-  await t.store.addPasskey({
-    id,
-    accountId: ACCOUNT,
-    publicKey: cose.toString('base64url'),
-    counter,
-    transports: ['internal'],
-    name: 'Phone',
-    createdAt: t.clock.now,
-    lastUsedAt: null,
-  });
-  const answer = (challenge: string, lies: Lies = {}): string => {
-    const client = {
-      type: lies.type ?? 'webauthn.get',
-      challenge: lies.challenge ?? challenge,
-      origin: lies.origin ?? ISSUER,
-      crossOrigin: false,
-    };
-    const clientData = Buffer.from(JSON.stringify(client));
-    const tail = Buffer.alloc(5);
-    tail.writeUInt8(lies.flags ?? USER_PRESENT | USER_VERIFIED, 0);
-    tail.writeUInt32BE(lies.counter ?? 0, 1);
-    const authenticatorData = Buffer.concat([sha256(lies.host ?? HOST), tail]);
-    const signature = sign('sha256', Buffer.concat([authenticatorData, sha256(clientData)]), privateKey);
-    if (lies.damage === true)
-      signature.writeUInt8(signature.readUInt8(signature.length - 1) ^ 1, signature.length - 1);
-    const userHandle =
-      lies.userHandle === undefined ? Buffer.from(ACCOUNT).toString('base64url') : lies.userHandle;
-    return JSON.stringify({
-      id: lies.id ?? id,
-      rawId: lies.id ?? id,
-      type: 'public-key',
-      clientExtensionResults: {},
-      response: {
-        clientDataJSON: clientData.toString('base64url'),
-        authenticatorData: authenticatorData.toString('base64url'),
-        signature: signature.toString('base64url'),
-        ...(userHandle !== null && { userHandle }),
-      },
-    });
-  };
-  return { id, answer };
-}
-
-function sha256(data: string | Buffer): Buffer {
-  return createHash('sha256').update(data).digest();
-}
-
-function challengeOf({ html }: Sight): string {
-  const options = /data-options="([^"]+)"/.exec(html)?.[1] ?? '{}';
-  return (JSON.parse(options.replaceAll('&quot;', '"')) as { challenge: string }).challenge;
-}
+import { challengeOf, enrol, type Lies, USER_PRESENT, USER_VERIFIED } from './authenticator.ts';
+import { ACCOUNT, RESOURCES, SEALING_KEY } from './server-under-test.ts';
+import { type Sight, setScene, textOf, type Visitor } from './visitor.ts';
 
 async function use(visitor: Visitor, login: Sight, credential: string): Promise<Sight> {
   return visitor.submit(login, { credential }, '/login/passkey');

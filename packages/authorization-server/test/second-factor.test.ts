@@ -6,6 +6,7 @@ import {
   createAuthorizationServer,
   createKeyAdministration,
 } from '../src/index.ts';
+import { codeOf, recoveryCodesOn, secretOn } from './code-app.ts';
 import { ACCOUNT, CLIENTS, ISSUER, RESOURCES, SEALING_KEY } from './server-under-test.ts';
 import {
   createVisitor,
@@ -59,15 +60,6 @@ describe('the law', () => {
   });
 });
 
-/** The six digits that an app shows now, from the secret that the page wrote out. */
-function codeOf(secret: string, now: number): string {
-  const bits = [...secret]
-    .map((letter) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0'))
-    .join('');
-  const bytes = (bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2));
-  return hotp(Uint8Array.from(bytes), Math.floor(now / 30));
-}
-
 async function firstStep(visitor: Visitor, path = '/login'): Promise<Sight> {
   return visitor.submit(await visitor.open(path), { email: EMAIL, password: PASSWORD });
 }
@@ -81,10 +73,10 @@ interface SetUp {
 async function switchOn(t: Scene): Promise<SetUp> {
   await firstStep(t.visitor);
   const page = await t.visitor.open('/account/codes');
-  const secret = (/app: <code>([^<]+)<\/code>/.exec(page.html)?.[1] ?? '').replaceAll(' ', '');
+  const secret = secretOn(page);
   expect(page.html).toContain('<svg class="picture"');
   const codes = await t.visitor.submit(page, { code: codeOf(secret, t.clock.now) });
-  const recovery = [...codes.html.matchAll(/<li><code>([^<]+)<\/code>/g)].map(([, code = '']) => code);
+  const recovery = recoveryCodesOn(codes);
   expect([codes.status, recovery.length, new Set(recovery).size]).toEqual([200, 10, 10]);
   t.clock.now += 60;
   return { secret, recovery };
@@ -104,7 +96,7 @@ describe('switching codes on', () => {
     const t = await setScene();
     await firstStep(t.visitor);
     const page = await t.visitor.open('/account/codes');
-    const secret = (/app: <code>([^<]+)<\/code>/.exec(page.html)?.[1] ?? '').replaceAll(' ', '');
+    const secret = secretOn(page);
     const before = t.snapshot();
     for (const fields of [
       { code: '000000' },
@@ -134,15 +126,12 @@ describe('switching codes on', () => {
 });
 
 describe('new recovery codes', () => {
-  const codesOf = ({ html }: Sight) =>
-    [...html.matchAll(/<li><code>([^<]+)<\/code>/g)].map(([, code = '']) => code);
-
   it('take the place of those that are left, without a new set-up', async () => {
     const t = await setScene();
     const { secret, recovery } = await switchOn(t);
     const page = await t.visitor.open('/account/codes/recovery');
     const shown = await t.visitor.submit(page, { code: codeOf(secret, t.clock.now) });
-    const fresh = codesOf(shown);
+    const fresh = recoveryCodesOn(shown);
     expect([shown.status, new Set([...fresh, ...recovery]).size]).toEqual([200, 20]);
     expect(t.snapshot()).not.toContain(fresh[0]);
     const visitor = t.stranger();
@@ -168,7 +157,7 @@ describe('new recovery codes', () => {
       403,
     );
     expect(t.snapshot()).toBe(before);
-    expect(codesOf(await t.visitor.submit(page, { code: recovery[1] }))).toHaveLength(10);
+    expect(recoveryCodesOn(await t.visitor.submit(page, { code: recovery[1] }))).toHaveLength(10);
     await t.visitor.submit(await t.visitor.open('/account'), {}, '/account/codes/off');
     expect((await t.visitor.open('/account/codes/recovery')).path).toBe('/account');
     expect((await t.visitor.submit(page, { code: recovery[2] })).status).toBe(400);

@@ -1,0 +1,140 @@
+/** Every route while the store is away: no 401, no 500, but 503 and when to come back; afterwards all of them work without a restart. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { openStore } from '@portcullis/store';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startServer as startPostgres } from '../../../tests/support/postgres.ts';
+import { startGithub } from '../../../tests/support/third-parties/github.ts';
+import type { AuthorizationServerOptions } from '../src/index.ts';
+import { SECRET } from './headless-application.ts';
+import { type Desk, type Prepared, prepareHeadless, prepareOwnPages, setDesk } from './outage-requests.ts';
+import { ISSUER } from './server-under-test.ts';
+import { elsewhere, plain } from './upstream-scene.ts';
+
+/** A store that can be taken away and given back. */
+interface Away {
+  readonly name: string;
+  /** What the store still does. */
+  readonly stillReads: boolean;
+  prepare(): Promise<{ readonly location: string; begin(): Promise<void>; end(): Promise<void> }>;
+}
+
+const stopped: Away = {
+  name: 'PostgreSQL is stopped',
+  stillReads: false,
+  async prepare() {
+    const postgres = await startPostgres();
+    onTestFinished(postgres.stop);
+    return { location: postgres.url, begin: postgres.halt, end: postgres.resume };
+  },
+};
+
+const locked: Away = {
+  name: 'the file of SQLite is locked',
+  stillReads: true,
+  async prepare() {
+    const folder = await mkdtemp(join(tmpdir(), 'portcullis-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const location = join(folder, 'store.db');
+    let holder: DatabaseSync | undefined;
+    const end = async () => {
+      holder?.close();
+      holder = undefined;
+    };
+    onTestFinished(end);
+    return {
+      location,
+      async begin() {
+        holder = new DatabaseSync(location);
+        holder.exec('BEGIN IMMEDIATE');
+      },
+      end,
+    };
+  },
+};
+
+const headless = {
+  loginUrl: 'https://shop.example/sign-in',
+  consentUrl: 'https://shop.example/consent',
+  secrets: [SECRET],
+};
+
+interface Kind {
+  readonly kind: string;
+  options(): Promise<Partial<AuthorizationServerOptions>>;
+  readonly prepare: (desk: Desk) => Promise<void>;
+  /** The routes that must be asked. */
+  asked(routes: readonly string[]): readonly string[];
+}
+
+const ownPages: Kind = {
+  kind: 'that shows its own pages',
+  options: async () => ({ thirdParties: [plain(await elsewhere(startGithub, 'hub'))] }),
+  prepare: prepareOwnPages,
+  asked: (routes) => routes,
+};
+
+/** Its other routes are those of the other kind. */
+const elsewhereShown: Kind = {
+  kind: 'whose pages an application shows',
+  options: async () => ({ headless }),
+  prepare: prepareHeadless,
+  asked: (routes) =>
+    routes.filter(
+      (route) => route.includes('/headless/') || /^GET \/(?:login|setup|invitation|reset)$/.test(route),
+    ),
+};
+
+describe.each([stopped, locked])('while $name', ({ prepare, stillReads }) => {
+  it.each([ownPages, elsewhereShown])(
+    '[AS-REVOKE-64] T139: every route of a server $kind says when to come back, and works afterwards',
+    async (kind) => {
+      const { location, begin, end } = await prepare();
+      const store = await openStore(location, { patience: 0.3 });
+      const desk = await setDesk(store, await kind.options());
+      await kind.prepare(desk);
+      const { scene, prepared } = desk;
+      const routes = scene.server.routes.map(({ method, path }) => `${method} ${path}`);
+      expect([...new Set(prepared.map(({ route }) => route))].toSorted()).toEqual(
+        [...kind.asked(routes)].toSorted(),
+      );
+      const ask = async ({ request, well, route, takes }: Prepared) => {
+        const response = await scene.server.handle(request.clone(), { address: '203.0.113.1' });
+        return { route, takes, well, ...(await describeAnswer(response)) };
+      };
+
+      await begin();
+      const meanwhile = await Promise.all(prepared.map(ask));
+      await end();
+      expect(meanwhile).toEqual(prepared.map((one) => expectedOf(one, stillReads)));
+
+      const afterwards: object[] = [];
+      for (const one of prepared) afterwards.push(await ask(one));
+      expect(afterwards).toEqual(prepared.map(wellOf));
+    },
+  );
+});
+
+/** Where an answer leads by redirect, the error stands in the address. @see RFC 6749 §4.1.2.1 */
+async function describeAnswer({ status, headers }: Response): Promise<object> {
+  const location = headers.get('location');
+  const error = location === null ? null : new URL(location, ISSUER).searchParams.get('error');
+  return { status, retryAfter: headers.get('retry-after'), error };
+}
+
+function wellOf({ route, takes, well }: Prepared): object {
+  const isRefused = expect.toBeOneOf([null, 'access_denied']);
+  return { route, takes, well, status: well, retryAfter: null, error: isRefused };
+}
+
+function expectedOf(one: Prepared, stillReads: boolean): unknown {
+  const { route, takes, well } = one;
+  if (takes === 'nothing' || (takes === 'reading' && stillReads)) return wellOf(one);
+  const seconds = expect.stringMatching(/^[1-9]\d?$/);
+  return expect.toBeOneOf([
+    expect.objectContaining({ route, takes, well, status: 503, retryAfter: seconds, error: null }),
+    expect.objectContaining({ route, takes, well, status: 303, error: 'temporarily_unavailable' }),
+  ]);
+}
