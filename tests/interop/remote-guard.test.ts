@@ -28,6 +28,7 @@ beforeEach(async () => {
     store,
     sealingKey: new Uint8Array(32).fill(1),
     resources: [{ resource: RESOURCE, name: 'Notes', scopes: { read: 'Read' }, introspectedBy: ['guard'] }],
+    statusLists: true,
     clients: ['machine', 'guard'].map((id) => ({
       client_id: id,
       client_secret: `${id}-secret`,
@@ -97,6 +98,42 @@ describe('a revoked token', () => {
     now = START + 10;
     expect([await ask(token), await ask(other)]).toEqual([401, 200]);
     expect(asked).toEqual(Array.from({ length: 4 }, () => '/introspect'));
+  });
+
+  it('T095 is refused within ten seconds by a guard elsewhere that polls the status list, asking nothing of a token', async () => {
+    const clock = () => now;
+    const ask = guardWith(jwtVerifier({ issuer: ISSUER, fetch: reach, statusList: { clock } }));
+    const [token, other] = [await issue(), await issue()];
+    expect([await ask(token), await ask(other)]).toEqual([200, 200]);
+    await revoke(token);
+    for (now = START + 1; now < START + 10; now += 1) {
+      await ask(token);
+      expect(await ask(other)).toBe(200);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    expect([await ask(token), await ask(other)]).toEqual([401, 200]);
+    const lists = asked.filter((path) => path === '/status-lists/0');
+    expect(lists.length).toBeLessThanOrEqual(3);
+    expect(asked).toEqual(['/.well-known/oauth-authorization-server', '/jwks', ...lists].toSorted(() => 0));
+  });
+
+  it('T095 is refused through an outage by a guard that has seen the list, and no other token is, for a minute', async () => {
+    const clock = () => now;
+    let isDown = false;
+    const fetch = (url: string, init: RequestInit) =>
+      isDown ? Promise.reject(new TypeError('fetch failed')) : reach(url, init);
+    const ask = guardWith(jwtVerifier({ issuer: ISSUER, fetch, statusList: { clock } }));
+    const [token, other] = [await issue(), await issue()];
+    await revoke(token);
+    now += 1;
+    expect([await ask(token), await ask(other)]).toEqual([401, 200]);
+    isDown = true;
+    for (; now < START + 71; now += 10) expect([await ask(token), await ask(other)]).toEqual([401, 200]);
+    now = START + 71;
+    expect([await ask(token), await ask(other)]).toEqual([503, 503]);
+    isDown = false;
+    now += 1;
+    expect([await ask(token), await ask(other)]).toEqual([401, 200]);
   });
 
   it('T095 is refused when it ends, at the latest, by a guard elsewhere that verifies on the spot', async () => {

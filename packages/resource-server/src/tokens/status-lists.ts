@@ -121,9 +121,10 @@ export function createStatusLists(options: StatusListOptions, surroundings: List
   function findAtOnce(uri: string, now: number): StatusList | null {
     const one = kept.get(uri);
     if (one === undefined || !serves(one, now)) return null;
+    const isGood = isFresh(one, now) || hasJustFailed(one, now);
     const isDue = now >= one.askedAt + believed / 2;
     if (isDue && mayRenew(one, now)) void renew(uri, one, now);
-    return isFresh(one, now) || hasJustFailed(one, now) ? one.list : null;
+    return isGood ? one.list : null;
   }
 
   async function find(uri: string, now: number): Promise<StatusList> {

@@ -1,0 +1,276 @@
+/** Status lists: whatever ends a token is told to everybody, within a second, and of no other token. */
+import { inflateSync } from 'node:zlib';
+import { compactVerify, createLocalJWKSet } from 'jose';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createAuthorizationServer } from '../src/index.ts';
+import {
+  ACCOUNT,
+  basic,
+  CLIENTS,
+  claimsOf,
+  ISSUER,
+  RESOURCES,
+  redemption,
+  refreshing,
+  SEALING_KEY,
+  type ServerUnderTest,
+  startServer,
+} from './server-under-test.ts';
+import { requestOf, setScene, VERIFIER } from './visitor.ts';
+
+interface Reference {
+  readonly idx: number;
+  readonly uri: string;
+}
+
+const published = { statusLists: true } as const;
+
+function referenceOf(token: unknown): Reference {
+  const { status } = claimsOf(token) as { readonly status?: { readonly status_list: Reference } };
+  if (status === undefined) throw new Error('the token names no list');
+  return status.status_list;
+}
+
+/** What the list says of a token, as anybody reads it who has the keys of the issuer. */
+async function statusOf(t: Pick<ServerUnderTest, 'server'>, token: unknown): Promise<number> {
+  const { idx, uri } = referenceOf(token);
+  const response = await t.server.handle(new Request(uri));
+  const keys = createLocalJWKSet(await t.server.jwks());
+  const { payload, protectedHeader } = await compactVerify(await response.text(), keys);
+  expect(protectedHeader.typ).toBe('statuslist+jwt');
+  const claims = JSON.parse(new TextDecoder().decode(payload));
+  expect(claims).toMatchObject({ iss: ISSUER, sub: uri, ttl: 5, status_list: { bits: 1 } });
+  const bits = inflateSync(Buffer.from(claims.status_list.lst, 'base64url'));
+  expect(bits.length * 8).toBe(2 ** 20);
+  return ((bits[idx >> 3] ?? 0) >> (idx & 7)) & 1;
+}
+
+const isLive = ({ server }: ServerUnderTest, token: unknown) => server.isLive(claimsOf(token) as never);
+
+/** The token of an application that acts for itself. */
+async function ownToken(t: ServerUnderTest, id = 'nightly', secret = 'nightly-secret'): Promise<string> {
+  const { body } = await t.post('/token', { grant_type: 'client_credentials' }, basic(id, secret));
+  return String(body['access_token']);
+}
+
+/** Signs in by the pages, as people do. */
+async function signInByPages(t: Awaited<ReturnType<typeof setScene>>): Promise<string> {
+  const sight = await t.visitor.signIn(requestOf({ scope: 'notes:read', state: crypto.randomUUID() }));
+  const { left } = sight.left === null ? await t.visitor.submit(sight, { decision: 'allow' }) : sight;
+  const { body } = await t.post('/token', {
+    ...redemption(left?.searchParams.get('code') ?? '', VERIFIER, 'web'),
+    client_secret: 'web-secret',
+    redirect_uri: 'https://app.example/callback',
+  });
+  return String(body['access_token']);
+}
+
+describe('a server that publishes nothing', () => {
+  it('is what a server is unless it is told otherwise', async () => {
+    const t = await startServer();
+    expect(claimsOf((await t.signIn()).body['access_token'])['status']).toBeUndefined();
+    expect((await t.send('/status-lists')).status).toBe(404);
+    const { body } = await t.send('/.well-known/oauth-authorization-server');
+    expect(body).not.toHaveProperty('status_list_aggregation_endpoint');
+  });
+
+  it('refuses lifetimes for which no status can be told', async () => {
+    const started = startServer({ ...published, lifetimes: { accessToken: 43_201 } });
+    await expect(started).rejects.toThrow('statusLists is for access tokens of at most 43200 seconds');
+  });
+});
+
+describe('a published list', () => {
+  it('is for anybody, for a second, and named by the metadata', async () => {
+    const t = await startServer(published);
+    const { body } = await t.signIn();
+    const { uri } = referenceOf(body['access_token']);
+    const list = await t.send(uri);
+    expect(list.status).toBe(200);
+    expect(list.headers.get('content-type')).toBe('application/statuslist+jwt');
+    expect(list.headers.get('cache-control')).toBe('public, max-age=1');
+    expect(list.headers.get('access-control-allow-origin')).toBe('*');
+    const metadata = await t.send('/.well-known/oauth-authorization-server');
+    const all = await t.send(String(metadata.body['status_list_aggregation_endpoint']));
+    expect(all.body).toEqual({ status_lists: [uri] });
+  });
+
+  it.each(['/status-lists/1', '/status-lists/00', '/status-lists/x', '/status-lists/0/0', '/status-lists/'])(
+    'stands at its own address and at no other: %s',
+    async (path) => {
+      const t = await startServer(published);
+      await t.signIn();
+      expect((await t.send('/status-lists/0')).status).toBe(200);
+      expect((await t.send(path)).status).toBe(404);
+    },
+  );
+
+  it('changes with the second, not within it, and says when it is from', async () => {
+    const t = await startServer(published);
+    const [{ body }, bystander] = [await t.signIn(), await t.signIn()];
+    const token = body['access_token'];
+    expect(await statusOf(t, token)).toBe(0);
+    await t.post('/revoke', { token: String(body['refresh_token']), client_id: 'desktop' });
+    t.clock.now += 1;
+    expect(await statusOf(t, token)).toBe(1);
+    expect(await statusOf(t, bystander.body['access_token'])).toBe(0);
+    const { uri } = referenceOf(token);
+    const [one, two] = [await t.send(uri), await t.send(uri)];
+    expect(one.text).toBe(two.text);
+    expect(claimsOf(one.text)).toMatchObject({ iat: t.clock.now, exp: t.clock.now + 600 });
+  });
+
+  it('is not served while the store is away, and is when it is back', async () => {
+    const t = await startServer(published);
+    const { uri } = referenceOf((await t.signIn()).body['access_token']);
+    expect((await t.send(uri)).status).toBe(200);
+    t.clock.now += 1;
+    t.execute('ALTER TABLE lent_places RENAME TO elsewhere');
+    expect((await t.send(uri)).status).toBeGreaterThanOrEqual(500);
+    t.execute('ALTER TABLE elsewhere RENAME TO lent_places');
+    expect((await t.send(uri)).status).toBe(200);
+  });
+});
+
+describe('what ends a token is told', () => {
+  it.each<[string, (t: ServerUnderTest, body: Readonly<Record<string, unknown>>) => Promise<unknown>]>([
+    [
+      'its refresh token is given back',
+      (t, body) => t.post('/revoke', { token: String(body['refresh_token']), client_id: 'desktop' }),
+    ],
+    [
+      'it is given back itself',
+      (t, body) => t.post('/revoke', { token: String(body['access_token']), client_id: 'desktop' }),
+    ],
+    [
+      'a refresh token of long ago comes again',
+      async (t, body) => {
+        await t.post('/token', refreshing(body['refresh_token']));
+        t.clock.now += 31;
+        await t.post('/token', refreshing(body['refresh_token']));
+      },
+    ],
+    [
+      'the person takes the access back',
+      (t, body) =>
+        t.store.endGrants(ACCOUNT, String(claimsOf(body['access_token'])['grant_id']), t.clock.now),
+    ],
+    ['an administrator disables the account', (t) => t.server.accounts.disable('ada@example.org')],
+  ])('[S-VAL-3] T095 when %s', async (_how, end) => {
+    const t = await startServer(published);
+    const { body } = await t.signIn();
+    const standing = await ownToken(t);
+    t.clock.now += 1;
+    expect([await statusOf(t, body['access_token']), await isLive(t, body['access_token'])]).toEqual([
+      0,
+      true,
+    ]);
+    await end(t, body);
+    t.clock.now += 1;
+    expect([await statusOf(t, body['access_token']), await isLive(t, body['access_token'])]).toEqual([
+      1,
+      false,
+    ]);
+    expect([await statusOf(t, standing), await isLive(t, standing)]).toEqual([0, true]);
+  });
+
+  it.each(['disable', 'remove'] as const)(
+    'T095 when an administrator wants to %s its client',
+    async (act) => {
+      const t = await startServer(published);
+      const metadata = {
+        grant_types: ['client_credentials'],
+        token_endpoint_auth_method: 'client_secret_basic',
+      };
+      const added = await t.server.clients.add(metadata);
+      const [id, secret] = [String(added['client_id']), String(added['client_secret'])];
+      const [token, standing] = [await ownToken(t, id, secret), await ownToken(t)];
+      expect(await statusOf(t, token)).toBe(0);
+      await t.server.clients[act](id);
+      t.clock.now += 1;
+      expect([await statusOf(t, token), await isLive(t, token)]).toEqual([1, false]);
+      expect([await statusOf(t, standing), await isLive(t, standing)]).toEqual([0, true]);
+    },
+  );
+
+  it('of one token alone, and those that follow it are given other entries', async () => {
+    const t = await startServer(published);
+    const tokens = await Promise.all(Array.from({ length: 4 }, () => ownToken(t)));
+    const [revoked, ...others] = tokens;
+    await t.post('/revoke', { token: String(revoked) }, basic('nightly', 'nightly-secret'));
+    const later = await Promise.all(Array.from({ length: 20 }, () => ownToken(t)));
+    t.clock.now += 1;
+    expect(await statusOf(t, revoked)).toBe(1);
+    for (const token of [...others, ...later]) expect(await statusOf(t, token)).toBe(0);
+  });
+
+  it('until no guard can take the token any more', async () => {
+    const t = await startServer(published);
+    const { body } = await t.signIn();
+    await t.post('/revoke', { token: String(body['refresh_token']), client_id: 'desktop' });
+    t.clock.now += 600 + 600;
+    expect(await statusOf(t, body['access_token'])).toBe(1);
+  });
+});
+
+describe('an entry', () => {
+  it('comes with the name of the grant, and of two people is never the same', async () => {
+    const t = await setScene(published);
+    const tokens = [await signInByPages(t), await signInByPages(t), await signInByPages(t)];
+    const places = tokens.map((token) => Math.floor(referenceOf(token).idx / 8));
+    expect(new Set(places).size).toBe(3);
+    const stored = t.snapshot();
+    expect(stored).not.toContain('"holder":"grant_');
+    await t.store.endGrants(ACCOUNT, String(claimsOf(tokens[0])['grant_id']), t.clock.now);
+    t.clock.now += 1;
+    expect(await Promise.all(tokens.map((token) => statusOf(t, token)))).toEqual([1, 0, 0]);
+  });
+
+  it('is lent to grants from before, and to applications that act for themselves', async () => {
+    const t = await startServer(published);
+    const [one, two] = [await t.signIn(), await t.signIn()];
+    const { body } = await t.post('/token', refreshing(one.body['refresh_token']));
+    const placeOf = (token: unknown) => Math.floor(referenceOf(token).idx / 8);
+    expect(placeOf(body['access_token'])).toBe(placeOf(one.body['access_token']));
+    expect(placeOf(two.body['access_token'])).not.toBe(placeOf(one.body['access_token']));
+    const [own, again] = [await ownToken(t), await ownToken(t)];
+    expect(placeOf(own)).toBe(placeOf(again));
+    expect(referenceOf(own).idx).not.toBe(referenceOf(again).idx);
+  });
+
+  it('is nobody else’s in another process on the same store, which tells the same', async () => {
+    const t = await startServer(published);
+    const other = await createAuthorizationServer({
+      issuer: ISSUER,
+      store: t.store,
+      sealingKey: SEALING_KEY,
+      resources: RESOURCES,
+      clients: CLIENTS,
+      clock: () => t.clock.now,
+      ...published,
+    });
+    onTestFinished(() => other.close());
+    const elsewhere: ServerUnderTest = {
+      ...t,
+      server: other,
+      async post(path, form, headers = {}) {
+        const body = new URLSearchParams(form as Record<string, string>);
+        const response = await other.handle(
+          new Request(new URL(path, ISSUER), { method: 'POST', headers, body }),
+        );
+        const text = await response.text();
+        return { status: response.status, headers: response.headers, text, body: JSON.parse(text || '{}') };
+      },
+    };
+    const { code, verifier } = await t.issueCode();
+    const { body: there } = await elsewhere.post('/token', redemption(code, verifier));
+    const { body: here } = await t.signIn();
+    const token = here['access_token'];
+    expect(referenceOf(token).idx).not.toBe(referenceOf(there['access_token']).idx);
+    await elsewhere.post('/revoke', { token: String(there['refresh_token']), client_id: 'desktop' });
+    t.clock.now += 1;
+    for (const one of [t, elsewhere]) {
+      expect([await statusOf(one, there['access_token']), await statusOf(one, token)]).toEqual([1, 0]);
+    }
+  });
+});
