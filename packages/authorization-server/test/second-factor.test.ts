@@ -304,8 +304,15 @@ describe('the second step', () => {
     const keys = createKeyAdministration({ store: t.store, sealingKey: SEALING_KEY });
     for (const _ of ['once', 'and again']) await keys.reseal(next);
     expect(await enter({ sealingKey: next }, codeOf(secret, t.clock.now))).toBe('/connections');
-    // Who runs with the key of before cannot read it, but recovery codes need none.
+    // Who runs with the key of before cannot read it, and says so to whoever tries, but recovery codes need none.
     const late = t.stranger();
+    const half = await firstStep(late);
+    const before = t.snapshot();
+    for (let times = 0; times < 8; times += 1) {
+      const { status, headers } = await late.submit(half, { code: codeOf(secret, t.clock.now) });
+      expect([status, headers.get('retry-after')]).toEqual([503, '5']);
+    }
+    expect(t.snapshot()).toBe(before);
     expect((await late.submit(await firstStep(late), { code: recovery[0] })).path).toBe('/connections');
   });
 });

@@ -1,5 +1,6 @@
 /** Codes from an app as a second factor: begun, confirmed, asked for, and the codes that help when the app is lost. */
 import { randomBytes } from 'node:crypto';
+import { unavailable } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import { createSealer, SealingError } from '../keys/sealing.ts';
 import type { AccountRecord } from '../ports/index.ts';
@@ -25,7 +26,10 @@ export interface SecondFactors {
   resume(account: AccountRecord, sealed: string): AppSetup | null;
   /** Switches it on when the app shows the right code. @returns recovery codes, which nobody can read again, or `null` */
   confirm(account: AccountRecord, sealed: string, code: string): Promise<readonly string[] | null>;
-  /** Judges and spends a code of the app or a recovery code. */
+  /**
+   * Judges and spends a code of the app or a recovery code.
+   * @throws OAuthError `temporarily_unavailable`
+   */
   take(account: AccountRecord, code: string): Promise<boolean>;
   /** New recovery codes, which nobody can read again, in the place of what is left; `null` when it is off. */
   renew(accountId: string): Promise<readonly string[] | null>;
@@ -87,7 +91,8 @@ export function createSecondFactors(configuration: Configuration): SecondFactors
       if (secret === null) {
         // Their own codes need no key of ours.
         if (await store.useRecoveryCode(accountId, hashSecret(plain(code)))) return true;
-        throw new Error('A stored second factor does not open under this sealing key.');
+        // Sealed anew, under a key that this process gets at its next start: nobody can say now whether the code is right.
+        throw unavailable('a stored second factor does not open under this sealing key', 5);
       }
       const step = stepOf(secret, digitsOf(code), clock());
       // Point of no return: the code is spent, whatever becomes of the sign-in.

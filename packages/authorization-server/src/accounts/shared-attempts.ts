@@ -18,7 +18,13 @@ const LIMITS = {
 type SharedAttempt =
   | { readonly kind: 'wait'; readonly seconds: number }
   /** One of these has to be called. */
-  | { readonly kind: 'go'; succeeded(): void; failed(): Promise<void>; withdrawn(): void };
+  | {
+      readonly kind: 'go';
+      succeeded(): void;
+      failed(): Promise<void>;
+      /** Awaits the judgement; when there is none, because it rejects, the attempt is withdrawn. */
+      judge<T>(judgement: Promise<T>): Promise<T>;
+    };
 
 export interface SharedAttempts {
   /**
@@ -54,7 +60,11 @@ export function createSharedAttempts(
       }
       return {
         kind: 'go',
-        withdrawn: own.withdrawn,
+        judge: (judgement) =>
+          judgement.catch((error: unknown) => {
+            own.withdrawn();
+            throw error;
+          }),
         succeeded() {
           own.succeeded();
           for (const { failures, key } of counts) failures.succeeded(key);

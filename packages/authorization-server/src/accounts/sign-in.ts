@@ -36,13 +36,7 @@ export function createSignIn(configuration: Configuration, passwords: Passwords)
     const key = emailKey(email) ?? '';
     const attempt = await attempts.begin(key, address);
     if (attempt.kind === 'wait') return attempt;
-    let account: AccountRecord | null;
-    try {
-      account = await check(key, password);
-    } catch (error) {
-      attempt.withdrawn();
-      throw error;
-    }
+    const account = await attempt.judge(check(key, password));
     if (account === null) {
       events({ type: 'account.sign-in-refused' });
       await attempt.failed();

@@ -75,7 +75,7 @@ export function createSecondStep(rooms: Rooms, { factors, attempts, letIn }: Sec
       const { account, until } = half;
       const attempt = await attempts.begin(account.id, peer.address);
       if (attempt.kind === 'wait') return ask(errand, account, until, waitFor(frame, attempt.seconds));
-      if (!(await factors.take(account, form.one('code') ?? ''))) {
+      if (!(await attempt.judge(factors.take(account, form.one('code') ?? '')))) {
         events({ type: 'account.sign-in-refused', accountId: account.id });
         await attempt.failed();
         return ask(errand, account, until, wrong(frame));

@@ -61,7 +61,7 @@ export function createCodes(
           headers,
         });
       }
-      if (!(await factors.take(account, parameters.one('code') ?? ''))) {
+      if (!(await attempt.judge(factors.take(account, parameters.one('code') ?? '')))) {
         await attempt.failed();
         return askBeforeRenewing(person, frame.text('code.wrong'), { status: 400 });
       }
