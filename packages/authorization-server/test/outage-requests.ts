@@ -2,6 +2,7 @@
 import { expect } from 'vitest';
 import type { AuthorizationServerOptions } from '../src/index.ts';
 import type { AuthorizationStore } from '../src/ports/index.ts';
+import { LISTS } from '../src/status/names.ts';
 import { challengeOf, enrol } from './authenticator.ts';
 import { codeOf, recoveryCodesOn, secretOn } from './code-app.ts';
 import { SECRET, signatureOf } from './headless-application.ts';
@@ -270,6 +271,18 @@ export async function prepareOwnPages(desk: Desk): Promise<void> {
   await prepareCallbacks(desk);
   await preparePrograms(desk);
   await prepareHome(desk);
+}
+
+/** Requests for the lists of statuses, and for a token that gets its first place in one. */
+export async function prepareStatusLists({ scene, keep, newVisitor }: Desk): Promise<void> {
+  const visitor = newVisitor();
+  await visitor.submit(await visitor.signIn(requestOf()), { decision: 'allow' });
+  keep(`GET ${LISTS}`, 'reading', 200, LISTS);
+  keep(`GET ${LISTS}/*`, 'reading', 200, `${LISTS}/0`);
+  const headers = { authorization: `Basic ${btoa('nightly:nightly-secret')}` };
+  const machine = { ...post({ grant_type: 'client_credentials' }), headers };
+  keep('POST /token', 'writing', 200, '/token', machine);
+  expect(scene.server.owns(LISTS)).toBe(true);
 }
 
 /** Requests for a server whose pages of sign-in and consent are shown by an application of the operator. */

@@ -9,7 +9,14 @@ import { startServer as startPostgres } from '../../../tests/support/postgres.ts
 import { startGithub } from '../../../tests/support/third-parties/github.ts';
 import type { AuthorizationServerOptions } from '../src/index.ts';
 import { SECRET } from './headless-application.ts';
-import { type Desk, type Prepared, prepareHeadless, prepareOwnPages, setDesk } from './outage-requests.ts';
+import {
+  type Desk,
+  type Prepared,
+  prepareHeadless,
+  prepareOwnPages,
+  prepareStatusLists,
+  setDesk,
+} from './outage-requests.ts';
 import { ISSUER } from './server-under-test.ts';
 import { elsewhere, plain } from './upstream-scene.ts';
 
@@ -87,8 +94,15 @@ const elsewhereShown: Kind = {
     ),
 };
 
+const statusShown: Kind = {
+  kind: 'that publishes the status of tokens',
+  options: async () => ({ statusLists: true }),
+  prepare: prepareStatusLists,
+  asked: (routes) => routes.filter((route) => route.includes('/status-lists') || route === 'POST /token'),
+};
+
 describe.each([stopped, locked])('while $name', ({ prepare, stillReads }) => {
-  it.each([ownPages, elsewhereShown])(
+  it.each([ownPages, elsewhereShown, statusShown])(
     '[AS-REVOKE-64] T139: every route of a server $kind says when to come back, and works afterwards',
     async (kind) => {
       const { location, begin, end } = await prepare();
