@@ -525,6 +525,31 @@ describe('keys at an address', () => {
     expect(host.asked.at(-1)).toBe(KEYS);
   });
 
+  it('T056: are still asked for when clients of another network have used up theirs', async () => {
+    const host = createDocumentHost({ [KEYS]: { keys: [pair.jwk] } });
+    const limits = { networkFailures: { burst: 1000, perMinute: 1000 } };
+    const t = await start({ jwks_uri: KEYS }, { outbound: { fetch: host.fetch }, limits });
+    const prove = async (address: string, form: Record<string, string>) => {
+      const request = new Request(`${ISSUER}/token`, { method: 'POST', body: new URLSearchParams(form) });
+      return (await t.server.handle(request, { address })).status;
+    };
+    const greedy = async (index: number) => {
+      const { body } = await t.register({
+        redirect_uris: ['https://app.example/callback'],
+        token_endpoint_auth_method: 'private_key_jwt',
+        jwks_uri: `https://k${index}.example/jwks`,
+      });
+      const id = String(body['client_id']);
+      expect(id).toMatch(/^client_/);
+      return prove('203.0.113.1', formOf(await assertionOf({ iss: id, sub: id })));
+    };
+    const statuses: number[] = [];
+    for (let index = 0; index < 60; index += 1) statuses.push(await greedy(index));
+    expect([statuses[0], statuses.at(-1)]).toEqual([401, 503]);
+    expect(host.asked).toHaveLength(24);
+    expect(await prove('198.51.100.1', formOf(await assertionOf()))).toBe(200);
+  });
+
   it('[AS-CIMD-31] T048: are not asked for inside this network', async () => {
     const t = await start({ jwks_uri: 'https://127.0.0.1:1/jwks' }, { outbound: {} });
     await expectRefused(t, formOf(await assertionOf()));

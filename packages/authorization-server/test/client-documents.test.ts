@@ -703,10 +703,41 @@ describe('how much strangers can make this server ask', () => {
     const t = await setStage();
     await expectAdmitted(t);
     t.clock.now += 300;
-    for (let index = 0; index < 300; index += 1) await t.stranger().open(ask(`https://h${index}.example/c`));
+    for (let index = 0; index < 300; index += 1) {
+      await t.stranger(`198.51.100.${index % 250}`).open(ask(`https://h${index}.example/c`));
+    }
     expect(t.host.asked).toHaveLength(121);
     await expectAdmitted(t);
     expect(t.host.asked).toHaveLength(121);
+  });
+
+  it('T056: one network causes a fifth of them, and strangers elsewhere go on', async () => {
+    const t = await setStage();
+    const greedy = async (address: string, hosts = 100) => {
+      const before = t.host.asked.length;
+      let last: Sight | undefined;
+      for (let index = 0; index < hosts; index += 1) {
+        last = await t
+          .stranger(address)
+          .open(ask(`https://h${index}.${address.replaceAll(':', '-')}.example/c`));
+      }
+      return { last, asked: t.host.asked.length - before };
+    };
+    const { last, asked } = await greedy('203.0.113.1');
+    expect([asked, last?.status]).toEqual([24, 503]);
+    const wait = Number(last?.headers.get('retry-after'));
+    expect(wait).toBeGreaterThan(0);
+    // Wherever in a network they are: it has one share.
+    expect((await greedy('2001:db8::1')).asked).toBeGreaterThan(10);
+    expect((await greedy('2001:db8::2', 5)).asked).toBe(0);
+    for (let network = 2; network < 12; network += 1) await greedy(`203.0.113.${network}`, 30);
+    for (const elsewhere of ['198.51.100.1', '198.51.100.2', '198.51.100.3']) {
+      const app = `https://app-of.${elsewhere}.example/c`;
+      t.host.pages.set(app, documentOf(app));
+      expect((await t.stranger(elsewhere).open(ask(app))).path).toMatch(/^\/login/);
+    }
+    t.clock.now += wait + 60;
+    expect((await greedy('203.0.113.1')).asked).toBeGreaterThan(10);
   });
 
   it('T143: what nobody allowed anything is forgotten after an hour; what somebody did is kept', async () => {

@@ -21,7 +21,7 @@ import {
   type UpstreamScene,
   until,
 } from './upstream-scene.ts';
-import { createVisitor, EMAIL, PASSWORD, requestOf, type Sight, textOf } from './visitor.ts';
+import { createVisitor, EMAIL, PASSWORD, requestOf, type Sight, textOf, type Visitor } from './visitor.ts';
 
 const startHub = () => elsewhere(startGithub, 'hub');
 const startLiar = () => elsewhere(startMisbehaving, 'files');
@@ -453,6 +453,43 @@ describe('T076 consent before anything is forwarded', () => {
     const refused = await t.visitor.open(requestOf({ redirect_uri: 'https://app.example/callback/' }));
     expect([refused.status, refused.left]).toEqual([400, null]);
     expect(t.snapshot()).toBe(before);
+  });
+});
+
+describe('how often one leaves for a third party', () => {
+  const limits = { departures: { burst: 3, perMinute: 6 } };
+  const startScene = async () => setUpstreamScene([plain(await startHub())], { limits });
+
+  it('is limited for each account; others go on, and so does it later', async () => {
+    const t = await startScene();
+    const settle = async (visitor: Visitor, login: string) => {
+      await signInThere(visitor, requestOf(), { login });
+      t.clock.now += 900;
+      return visitor.open('/login?to=account&again=yes');
+    };
+    const bob = t.stranger();
+    const here = await settle(bob, 'bob');
+    const page = await settle(t.visitor, 'ada');
+    const leaveAgain = () => t.visitor.submit(page, {}, '/login/hub');
+    for (let times = 0; times < 3; times += 1) expect((await leaveAgain()).left).not.toBeNull();
+    const before = t.snapshot();
+    const held = await leaveAgain();
+    expect([held.status, held.headers.get('retry-after'), held.left]).toEqual([429, '10', null]);
+    expect([departures(held), t.snapshot()]).toEqual([[], before]);
+    expect((await bob.submit(here, {}, '/login/hub')).left).not.toBeNull();
+    t.clock.now += 10;
+    expect((await leaveAgain()).left).not.toBeNull();
+  });
+
+  it('is limited for each request of an app while nobody knows who asks', async () => {
+    const t = await startScene();
+    const asked = await t.visitor.open(requestOf());
+    const allow = () => t.visitor.submit(asked, { decision: 'allow' });
+    for (let times = 0; times < 3; times += 1) expect((await allow()).left).not.toBeNull();
+    const before = t.snapshot();
+    const held = await allow();
+    expect([held.status, held.headers.get('retry-after'), t.snapshot()]).toEqual([429, '10', before]);
+    expect((await leaveFor(t.visitor)).left).not.toBeNull();
   });
 });
 

@@ -4,6 +4,7 @@ import {
   type AuthorizationRequest,
   admitRedirect,
   checkAuthorization,
+  networkOf,
   OAuthError,
   type Parameters,
   readParameters,
@@ -11,7 +12,7 @@ import {
 import type { Person } from '../accounts/sessions.ts';
 import { respondRedirect } from '../pages/respond.ts';
 import type { TransactionRecord } from '../ports/index.ts';
-import type { Route } from '../routes.ts';
+import type { Peer, Route } from '../routes.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
 import { resolveAccess, scopeCeiling } from './access.ts';
 import { type Approval, advance } from './advance.ts';
@@ -25,7 +26,7 @@ export function createAuthorize(rooms: Rooms): readonly Route[] {
   return [
     edge.route('GET', '/authorize', async (request, peer) => {
       const parameters = readParameters(queryOf(request));
-      const admitted = await admit(rooms, parameters);
+      const admitted = await admit(rooms, parameters, peer);
       const person = await sessions.find(request).catch(() => null);
       if (person === null) await checkOpening(peer);
       try {
@@ -41,8 +42,13 @@ export function createAuthorize(rooms: Rooms): readonly Route[] {
 }
 
 /** Before this judgement every error is a page: there is nowhere to redirect to yet. @see OAuth 2.1 draft 13 §4.1.2.1 */
-async function admit({ configuration, findClient }: Rooms, parameters: Parameters): Promise<Admitted> {
-  const client = await findClient(parameters.required('client_id'));
+async function admit(
+  { configuration, findClient }: Rooms,
+  parameters: Parameters,
+  { address }: Peer,
+): Promise<Admitted> {
+  const network = address === undefined ? null : networkOf(address);
+  const client = await findClient(parameters.required('client_id'), 'begins', network);
   if (client === null)
     throw new OAuthError('invalid_client', 'The client_id is unknown: register the client first.');
   const requested = parameters.one('redirect_uri');

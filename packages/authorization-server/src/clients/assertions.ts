@@ -27,8 +27,12 @@ const LONGEST = 16_384;
 /** What an assertion may call itself: not an access token, not a logout token. @see RFC 7523bis §4 */
 const TYPES: ReadonlySet<string> = new Set(['jwt', 'client-authentication+jwt']);
 
-/** Why an assertion does not prove its client; `null` when it does. Then it is spent. */
-export type CheckAssertion = (client: ResolvedClient, assertion: string) => Promise<string | null>;
+/** Why an assertion that came from a network does not prove its client; `null` when it does. Then it is spent. */
+export type CheckAssertion = (
+  client: ResolvedClient,
+  assertion: string,
+  network: string | null,
+) => Promise<string | null>;
 
 /** The identifier that an assertion claims, unverified; empty when nothing can be read. */
 export function claimedClient(assertion: string): string {
@@ -46,11 +50,11 @@ export function createCheckAssertion(
   { issuer, store, clock }: Pick<Configuration, 'issuer' | 'store' | 'clock'>,
   clientKeys: ClientKeys,
 ): CheckAssertion {
-  return async (client, assertion) => {
+  return async (client, assertion, network) => {
     if (!methodsOf(client.metadata).includes('private_key_jwt')) return 'private_key_jwt is not registered';
     if (assertion.length > LONGEST) return 'assertion: too long';
     try {
-      const payload = await verify(client, assertion);
+      const payload = await verify(client, assertion, network);
       const fault = faultOf(payload);
       if (fault !== null) return `assertion: ${fault}`;
       const { jti, exp = 0 } = payload;
@@ -64,14 +68,18 @@ export function createCheckAssertion(
   };
 
   /** A key that is not at hand may be a new one. */
-  async function verify(client: ResolvedClient, assertion: string): Promise<JWTPayload> {
+  async function verify(
+    client: ResolvedClient,
+    assertion: string,
+    network: string | null,
+  ): Promise<JWTPayload> {
     try {
-      return await verifyWith(client, assertion, 'any');
+      return await verifyWith(client, assertion, 'any', network);
     } catch (error) {
       const isUnknownKey =
         error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed;
       if (!isUnknownKey || client.metadata.jwks_uri === undefined) throw error;
-      return verifyWith(client, assertion, 'newest');
+      return verifyWith(client, assertion, 'newest', network);
     }
   }
 
@@ -79,9 +87,10 @@ export function createCheckAssertion(
     client: ResolvedClient,
     assertion: string,
     wanted: 'any' | 'newest',
+    network: string | null,
   ): Promise<JWTPayload> {
     const keys = createLocalJWKSet(
-      structuredClone((await clientKeys.find(client.metadata, wanted)) as never),
+      structuredClone((await clientKeys.find(client.metadata, wanted, network)) as never),
     );
     const { token_endpoint_auth_signing_alg: only } = client.metadata;
     const law = {

@@ -17,20 +17,21 @@ export interface AuthenticatedClient extends ResolvedClient {
 
 /**
  * Authenticates the client that a request presents by a method that it registered, and by no other.
+ * @param network where the request comes from; `null` when nobody knows
  * @throws OAuthError `invalid_client` or `invalid_request`. An unknown client and a wrong secret look alike.
  * @see OAuth 2.1 draft 13 §2.4 and §3.2.2
  */
-export type Authenticate = (presented: Presented) => Promise<AuthenticatedClient>;
+export type Authenticate = (presented: Presented, network: string | null) => Promise<AuthenticatedClient>;
 
 /** Stands in for the secret of clients that do not exist or have none, so that all refusals take the same way. */
 const NOBODYS_HASH = hashSecret('');
 
 export function createAuthenticate(findClient: FindClient, checkAssertion: CheckAssertion): Authenticate {
-  return async ({ method, readings }) => {
+  return async ({ method, readings }, network) => {
     let reason = 'unknown client';
     for (const { clientId, proof } of readings) {
-      const client = await findClient(clientId);
-      const fault = await faultOf(client, method, proof);
+      const client = await findClient(clientId, 'begins', network);
+      const fault = await faultOf(client, method, proof, network);
       if (client !== null && fault === null) {
         return { ...client, provenBy: method } as AuthenticatedClient;
       }
@@ -44,9 +45,10 @@ export function createAuthenticate(findClient: FindClient, checkAssertion: Check
     client: ResolvedClient | null,
     method: Presented['method'],
     proof: string | null,
+    network: string | null,
   ): Promise<string | null> {
     if (method === 'private_key_jwt') {
-      return client === null ? 'unknown client' : checkAssertion(client, proof ?? '');
+      return client === null ? 'unknown client' : checkAssertion(client, proof ?? '', network);
     }
     return secretFault(client, method, proof);
   }

@@ -24,9 +24,10 @@ export interface ClientKeys {
   /**
    * The keys of a client.
    * @param wanted `newest`: those that were at hand do not fit, so they are fetched again unless that has just been done
+   * @param network on whose word
    * @throws OAuthError `invalid_client`, or `temporarily_unavailable` when their host does not answer
    */
-  find(metadata: ClientMetadata, wanted: 'any' | 'newest'): Promise<ClientKeySet>;
+  find(metadata: ClientMetadata, wanted: 'any' | 'newest', network: string | null): Promise<ClientKeySet>;
 }
 
 interface Copy {
@@ -43,19 +44,19 @@ export function createClientKeys(fetchJson: FetchJson, clock: () => number): Cli
   const flights = createFlights<Copy>();
 
   return {
-    async find({ jwks, jwks_uri: url }, wanted) {
+    async find({ jwks, jwks_uri: url }, wanted, network) {
       if (url === undefined) return { keys: (jwks ?? NONE).keys.filter(isBearable) };
       const copy = copies.get(url);
       const now = clock();
       const isEnough =
         copy !== undefined && (wanted === 'any' ? now < copy.freshUntil : now < copy.fetchedAt + PAUSE);
-      return (isEnough ? copy : await flights.join(url, () => renew(url, copy))).keys;
+      return (isEnough ? copy : await flights.join(url, () => renew(url, copy, network))).keys;
     },
   };
 
-  async function renew(url: string, copy: Copy | undefined): Promise<Copy> {
+  async function renew(url: string, copy: Copy | undefined, network: string | null): Promise<Copy> {
     try {
-      const answer = await fetchJson({ url, limit: LARGEST, validators: null });
+      const answer = await fetchJson({ url, limit: LARGEST, network, validators: null });
       const now = clock();
       const keys = readKeys(answer.kind === 'found' ? answer.json : null);
       return keep(url, { keys, fetchedAt: now, freshUntil: now + freshFor(answer.headers, FRESHNESS, now) });

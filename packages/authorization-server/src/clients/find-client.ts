@@ -9,16 +9,21 @@ const LONGEST_ID = 2048;
 /**
  * Answers the client of an identifier; `null` when there is none.
  * @param moment whether a flow of the client begins or is under way already: then what was known at its beginning will do
+ * @param network where the question comes from: strangers of one network have hosts asked only so often
  * @throws OAuthError `invalid_client` when its metadata document cannot be used
  */
-export type FindClient = (id: string, moment?: 'begins' | 'under-way') => Promise<ResolvedClient | null>;
+export type FindClient = (
+  id: string,
+  moment?: 'begins' | 'under-way',
+  network?: string | null,
+) => Promise<ResolvedClient | null>;
 
 /** @param findDocumentClient `null`: no identifier is an address */
 export function createFindClient(
   { clients, store }: Pick<Configuration, 'clients' | 'store'>,
   findDocumentClient: FindDocumentClient | null,
 ): FindClient {
-  return async (id, moment = 'begins') => {
+  return async (id, moment = 'begins', network = null) => {
     const configured = clients.get(id);
     if (configured !== undefined)
       return { ...configured, origin: 'configured', digest: null, lastUsedAt: null };
@@ -29,7 +34,9 @@ export function createFindClient(
       const { origin, metadata, secretHash, lastUsedAt } = record;
       return { id: record.id, origin, metadata, secretHash, digest: null, lastUsedAt };
     }
-    return findDocumentClient === null || !looksLikeAddress(id) ? null : findDocumentClient(id, moment);
+    return findDocumentClient === null || !looksLikeAddress(id)
+      ? null
+      : findDocumentClient(id, moment, network);
   };
 }
 

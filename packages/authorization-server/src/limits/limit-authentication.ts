@@ -39,9 +39,9 @@ export function limitAuthentication(
 
   return async (request, form, { address }) => {
     const presented = presentedBy(request, form);
-    // A client without a secret has none that could be guessed.
-    if (presented.method === 'none') return authenticate(presented);
     const network = address === undefined ? null : networkOf(address);
+    // A client without a secret has none that could be guessed.
+    if (presented.method === 'none') return authenticate(presented, network);
     const pair = hashSecret(`${network} ${presented.readings[0]?.clientId ?? ''}`);
     // Whoever does not know addresses counts clients alone, and more patiently: strangers could lock them out.
     const counts = [{ failures: network === null ? ofNetwork : ofPair, key: pair }];
@@ -53,7 +53,7 @@ export function limitAuthentication(
       check(typeof wait === 'number' ? wait : await wait);
     }
     try {
-      const client = await authenticate(presented);
+      const client = await authenticate(presented, network);
       // Of many guesses at once, those that come after the last one allowed may not succeed either.
       if (!isKnown) for (const { failures, key } of held) check(failures.waitOf(key));
       if (known.size >= MOST_KNOWN) known.clear();

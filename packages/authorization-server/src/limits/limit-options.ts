@@ -17,6 +17,8 @@ export interface LimitOptions {
   readonly registrations?: Rate;
   /** Authorization requests of people who are not signed in, from one network, over all processes. */
   readonly authorizations?: Rate;
+  /** Departures to third parties of one account, or of one request of an app, over all processes. */
+  readonly departures?: Rate;
   /** Attempts to sign in to one account from one network, over all processes. */
   readonly signIns?: Rate;
 }
@@ -35,6 +37,7 @@ export const defaultLimits: LimitRules = {
   networkFailures: { burst: 100, perMinute: 60 },
   registrations: { burst: 300, perMinute: 30 },
   authorizations: { burst: 600, perMinute: 300 },
+  departures: { burst: 60, perMinute: 30 },
   signIns: { burst: 20, perMinute: 2 },
 };
 

@@ -31,7 +31,7 @@ const unlimited: Limits = {
   checkRefresh: () => undefined,
   checkClientToken: () => undefined,
   checkExchange: () => undefined,
-  limitAuthentication: (authenticate) => (request, form) => authenticate(presentedBy(request, form)),
+  limitAuthentication: (authenticate) => (request, form) => authenticate(presentedBy(request, form), null),
   registrationTurn: () => null,
 };
 

@@ -1,6 +1,7 @@
 /** Leaving for a third party: everything that must come back is noted before the browser goes, and bound to that browser. */
-import { type Scopes, unavailable } from '@portcullis/protocol';
+import { type Scopes, tooMany, unavailable } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
+import { createSharedRate } from '../limits/shared-rate.ts';
 import { type Cookie, defineCookie } from '../pages/cookies.ts';
 import { respondRedirect } from '../pages/respond.ts';
 import type { DepartureRecord } from '../ports/index.ts';
@@ -29,7 +30,7 @@ interface Leave {
 export interface Departures {
   /**
    * Sends the browser to a third party, with state, PKCE and nonce of their own and a cookie that is set only now.
-   * @throws OAuthError `temporarily_unavailable` when the third party cannot be found
+   * @throws OAuthError `temporarily_unavailable` when the third party cannot be found, or somebody leaves too often
    */
   leave(thirdParty: ThirdParty, errand: Leave, cookies?: readonly string[]): Promise<Response>;
   /** The departure that a `state` stands for, and whether this browser made it. */
@@ -46,14 +47,17 @@ type FoundDeparture = DepartureRecord | 'unknown' | 'no-cookie' | 'other-browser
 const PATIENCE = 600;
 
 export function createDepartures(
-  { store, issuer, clock, events }: Configuration,
+  configuration: Configuration,
   vault: Vault,
   wireOf: (thirdParty: ThirdParty) => Wire,
 ): Departures {
+  const { store, issuer, clock, events } = configuration;
+  const checkDeparture = createCheckDeparture(configuration);
   /** Several tabs may be on the way at once, so each departure has a cookie of its own. */
   const cookieOf = (stateHash: string): Cookie => defineCookie(issuer, `departure-${stateHash.slice(0, 8)}`);
   return {
     async leave(thirdParty, { until, isFresh, ...errand }, cookies = []) {
+      await checkDeparture(errand);
       const [state, browser] = [newSecret(), newSecret()];
       const secrets: DepartureSecrets = { verifier: newSecret(), nonce: newSecret() };
       const location = await wireOf(thirdParty)
@@ -96,6 +100,23 @@ export function createDepartures(
       return (await store.takeDeparture(stateHash, clock())) ? secrets : null;
     },
     forget: ({ stateHash }) => cookieOf(stateHash).clear(),
+  };
+}
+
+/**
+ * Each departure is kept here, and the third party counts it as ours. So each account leaves only so often, and each request of
+ * an app; a stranger who comes for pages of their own has been counted by network already.
+ */
+function createCheckDeparture(
+  configuration: Configuration,
+): (errand: Pick<Leave, 'accountId' | 'transactionId'>) => Promise<void> {
+  const { limits } = configuration;
+  if (limits === null) return async () => {};
+  const departures = createSharedRate(configuration, 'departures', limits.departures);
+  return async ({ accountId, transactionId }) => {
+    const key = accountId ?? transactionId;
+    const wait = key === null ? 0 : await departures.take(key);
+    if (wait > 0) throw tooMany(`too many departures to third parties: ${key}`, wait);
   };
 }
 

@@ -23,7 +23,11 @@ const LAST_GOOD_FOR = 7 * 86_400;
 const UNUSED_KEPT = 3600;
 
 /** @throws OAuthError `invalid_client`, `temporarily_unavailable` when too much is asked for at once */
-export type FindDocumentClient = (id: string, moment: 'begins' | 'under-way') => Promise<ResolvedClient>;
+export type FindDocumentClient = (
+  id: string,
+  moment: 'begins' | 'under-way',
+  network: string | null,
+) => Promise<ResolvedClient>;
 
 /** @param trust whose documents are read */
 export function createFindDocumentClient(
@@ -33,18 +37,22 @@ export function createFindDocumentClient(
 ): FindDocumentClient {
   const flights = createFlights<ClientDocumentRecord>();
 
-  return async (id, moment) => {
+  return async (id, moment, network) => {
     const judged = judgeDocumentUrl(id, trust);
     if ('fault' in judged) throw new OAuthError('invalid_client', judged.fault);
     const copy = await store.findClientDocument(id);
     const isEnough = copy !== null && (moment === 'under-way' || clock() < copy.freshUntil);
-    return describe(isEnough ? copy : await flights.join(id, () => renew(id, copy)));
+    return describe(isEnough ? copy : await flights.join(id, () => renew(id, copy, network)));
   };
 
   /** Asks the host. Errors and documents that cannot be used are never kept; a good copy outlives them for a while. */
-  async function renew(url: string, copy: ClientDocumentRecord | null): Promise<ClientDocumentRecord> {
+  async function renew(
+    url: string,
+    copy: ClientDocumentRecord | null,
+    network: string | null,
+  ): Promise<ClientDocumentRecord> {
     try {
-      const answer = await fetchJson({ url, limit: LARGEST, validators: copy });
+      const answer = await fetchJson({ url, limit: LARGEST, network, validators: copy });
       const renewed = readAnswer(url, copy, answer);
       await store.saveClientDocument(renewed);
       if (copy !== null && copy.digest !== renewed.digest) events({ type: 'client.changed', clientId: url });

@@ -1,8 +1,12 @@
-/** A budget for what is fetched on the word of strangers: so much a minute of one origin, and so much of all. */
+/** A budget for what is fetched on the word of strangers: so much a minute of one origin, so much for one network, so much of all. */
 
 export interface Budget {
-  /** Takes one from the budget of an origin. @returns 0, or the seconds after which to try again */
-  take(origin: string): number;
+  /**
+   * Takes one from the budget of an origin.
+   * @param network whose word it is; `null` when nobody knows
+   * @returns 0, or the seconds after which to try again
+   */
+  take(origin: string, network: string | null): number;
 }
 
 /** Fetches that may come at once, and in each minute after. */
@@ -14,8 +18,15 @@ interface BudgetLimits {
 /** Nobody needs more than a few clients of one host a minute; what all strangers together can make this server send is small. */
 const defaultBudget: BudgetLimits = { ofOrigin: 20, ofAll: 120 };
 
-/** Origins that are remembered; the one not asked for longest goes first. */
-const MOST_ORIGINS = 10_000;
+/** Origins and networks that are remembered, of each; the one not asked for longest goes first. */
+const MOST_KEYS = 10_000;
+
+/**
+ * A network may have taken this part of what is left for everybody. So it is never the one that takes the last, and the more
+ * networks ask for much, the less each gets: those that have asked for nothing yet still find something.
+ * @see Choudhury and Hahne, Dynamic Queue Length Thresholds, 1998
+ */
+const SHARE = 1 / 4;
 
 /** What is left, and when that was counted. */
 interface Bucket {
@@ -25,26 +36,40 @@ interface Bucket {
 
 /** Budgets of this process. @param clock epoch seconds */
 export function createBudget(clock: () => number, limits: BudgetLimits = defaultBudget): Budget {
+  const ofNetwork = limits.ofAll * SHARE;
   const origins = new Map<string, Bucket>();
+  const networks = new Map<string, Bucket>();
   const all: Bucket = { left: limits.ofAll, at: clock() };
 
-  const find = (origin: string): Bucket => {
-    const bucket = origins.get(origin) ?? { left: limits.ofOrigin, at: clock() };
-    origins.delete(origin);
-    origins.set(origin, bucket);
-    const [oldest] = origins.keys();
-    if (origins.size > MOST_ORIGINS && oldest !== undefined) origins.delete(oldest);
+  const find = (buckets: Map<string, Bucket>, key: string, most: number): Bucket => {
+    const bucket = buckets.get(key) ?? { left: most, at: clock() };
+    buckets.delete(key);
+    buckets.set(key, bucket);
+    const [oldest] = buckets.keys();
+    if (buckets.size > MOST_KEYS && oldest !== undefined) buckets.delete(oldest);
     return bucket;
   };
 
+  /** Seconds until what a network has taken is its part of what is left. Both get better with time. */
+  const overdrawn = (network: Bucket): number => {
+    const taken = ofNetwork - network.left;
+    const excess = taken < 1 ? 0 : taken + 1 - all.left * SHARE;
+    return excess <= 0 ? 0 : Math.ceil((excess * 60) / (2 * ofNetwork));
+  };
+
   return {
-    take(origin) {
-      const bucket = find(origin);
+    take(origin, network) {
       const now = clock();
-      const wait = Math.max(refill(bucket, limits.ofOrigin, now), refill(all, limits.ofAll, now));
+      const ofOrigin = find(origins, origin, limits.ofOrigin);
+      const own = network === null ? null : find(networks, network, ofNetwork);
+      const wait = Math.max(
+        refill(all, limits.ofAll, now),
+        refill(ofOrigin, limits.ofOrigin, now),
+        own === null ? 0 : refill(own, ofNetwork, now),
+        own === null ? 0 : overdrawn(own),
+      );
       if (wait > 0) return wait;
-      bucket.left -= 1;
-      all.left -= 1;
+      for (const bucket of [all, ofOrigin, own]) if (bucket !== null) bucket.left -= 1;
       return 0;
     },
   };

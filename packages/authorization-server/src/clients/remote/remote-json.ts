@@ -8,6 +8,8 @@ interface RemoteRequest {
   readonly url: string;
   /** Most bytes of the answer. */
   readonly limit: number;
+  /** The network on whose word it is asked for; `null` when nobody knows. */
+  readonly network: string | null;
   /** Of a copy that is kept; `null` when there is none. */
   readonly validators: Validators | null;
 }
@@ -55,8 +57,8 @@ interface Hands {
 }
 
 export function createFetchJson({ fetch, timeout, budget }: Hands): FetchJson {
-  return async ({ url, limit, validators }) => {
-    const retryAfter = budget.take(new URL(url).origin);
+  return async ({ url, limit, network, validators }) => {
+    const retryAfter = budget.take(new URL(url).origin, network);
     if (retryAfter > 0) {
       throw new RemoteError('budget', 'too many documents are asked for at this moment', { retryAfter });
     }
