@@ -40,12 +40,20 @@ async function readText(request: Request, type: string, code: OAuthErrorCode): P
   }
   const announced = request.headers.get('content-length');
   if (Number(announced) > LARGEST_BODY) throw tooLarge(code);
-  const text = announced === null ? await readCounted(request.body, code) : await request.text();
+  const reading = announced === null ? readCounted(request.body, code) : request.text();
+  const text = await reading.catch((cause: unknown) => {
+    throw isBrokenOff(cause) ? new OAuthError(code, 'The body broke off. Send all of it.', { cause }) : cause;
+  });
   // The HTTP parser delivers no more than was announced; another host of this code may.
   if (text.length > LARGEST_BODY) throw tooLarge(code);
   // Decoding puts this character in the place of bytes that are no UTF-8.
   if (text.includes('\ufffd')) throw new OAuthError(code, 'The body must be encoded in UTF-8.');
   return text;
+}
+
+/** Whether the sender hung up in the middle, which is nobody's failure here. */
+function isBrokenOff(error: unknown): boolean {
+  return (error as { readonly code?: unknown } | null)?.code === 'ECONNRESET';
 }
 
 /** The media type must be the expected one; a charset parameter may say nothing but UTF-8. */
