@@ -4,10 +4,11 @@ import base from '../../vitest.config.ts';
 import { rooms } from './rooms.ts';
 
 const { tests = [] } = rooms[process.env['MUTATION'] ?? ''] ?? {};
+const { projects: _projects, globalSetup: _globalSetup, ...shared } = base.test ?? {};
 
 const config: ViteUserConfig = defineConfig({
   ...base,
-  test: { ...base.test, include: tests.map((test) => `packages/${test}`), globalSetup: [] },
+  test: { ...shared, include: tests.map((test) => `packages/${test}`) },
 });
 
 export default config;
