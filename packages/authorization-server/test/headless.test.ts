@@ -1,9 +1,23 @@
 /** Headless mode: an application of the operator shows sign-in and consent, and cannot be made to answer for another browser. */
 import { describe, expect, it } from 'vitest';
-import type { AuthorizationServerOptions } from '../src/index.ts';
-import { SECRET, type Signed, signatureOf } from './headless-application.ts';
-import { ACCOUNT, CALLBACK, ISSUER, redemption } from './server-under-test.ts';
 import {
+  type AuthorizationServer,
+  type AuthorizationServerOptions,
+  createAuthorizationServer,
+  createKeyAdministration,
+} from '../src/index.ts';
+import { SECRET, type Signed, signatureOf } from './headless-application.ts';
+import {
+  ACCOUNT,
+  CALLBACK,
+  CLIENTS,
+  ISSUER,
+  RESOURCES,
+  redemption,
+  SEALING_KEY,
+} from './server-under-test.ts';
+import {
+  createVisitor,
   EMAIL,
   PASSWORD,
   requestOf,
@@ -474,6 +488,60 @@ describe('an answer of the application', () => {
     challengeOf(await t.visitor.open(back), consentUrl);
     const twice = await t.visitor.open(back);
     expect([twice.status, twice.left]).toEqual([403, null]);
+  });
+
+  it('T068: goes on under another sealing key as long as the one before stands beside it', async () => {
+    const t = await stage();
+    const next = new Uint8Array(32).fill(9);
+    const serverWith = (more: Partial<AuthorizationServerOptions>) =>
+      createAuthorizationServer({
+        issuer: ISSUER,
+        store: t.store,
+        sealingKey: SEALING_KEY,
+        resources: RESOURCES,
+        clients: CLIENTS,
+        headless: both,
+        clock: () => t.clock.now,
+        ...more,
+      });
+    const keys = createKeyAdministration({ store: t.store, sealingKey: SEALING_KEY });
+    const leave = async () => {
+      const visitor = t.stranger();
+      return { visitor, challenge: challengeOf(await visitor.open(wanted), loginUrl) };
+    };
+    const [first, second, third] = [await leave(), await leave(), await leave()];
+    const answered = await t.conclude('/headless/accept', { challenge: third.challenge, email: EMAIL });
+    await keys.reseal(next);
+    const accept = async (server: AuthorizationServer, challenge: string) => {
+      const path = '/headless/accept';
+      const body = JSON.stringify({ challenge, email: EMAIL });
+      const signature = signatureOf({ issuer: ISSUER, path, body, at: t.clock.now });
+      const headers = { 'content-type': 'application/json', 'portcullis-signature': signature };
+      const response = await server.handle(new Request(ISSUER + path, { method: 'POST', headers, body }));
+      return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+    };
+    const walk = async (server: AuthorizationServer, { cookies }: Visitor, path: string) => {
+      const visitor = createVisitor(server, '198.51.100.7');
+      for (const [name, value] of cookies) visitor.cookies.set(name, value);
+      return visitor.open(path);
+    };
+
+    const beside = await serverWith({ sealingKey: next, previousSealingKeys: [SEALING_KEY] });
+    const { status, body } = await accept(beside, first.challenge);
+    const back = new URL(String(body['continue']));
+    const sight = await walk(beside, first.visitor, back.pathname + back.search);
+    expect([status, sight.left?.href.startsWith(consentUrl)]).toEqual([200, true]);
+
+    const alone = await serverWith({ sealingKey: next });
+    const refused = await accept(alone, second.challenge);
+    expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_grant']);
+    // The request was spent, and nothing else.
+    const before = t.snapshot();
+    const lost = await walk(alone, third.visitor, answered);
+    expect([lost.status, lost.left]).toEqual([400, null]);
+    expect(t.snapshot()).toBe(before);
+    const found = await walk(beside, third.visitor, answered);
+    expect(found.left?.href.startsWith(consentUrl)).toBe(true);
   });
 
   it('T068: is not taken when it was changed, has expired, or is a challenge', async () => {
