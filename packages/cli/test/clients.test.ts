@@ -1,12 +1,10 @@
-/** `portcullis clients`, the real command in its own process, beside a server that runs on the same database. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+/** `portcullis clients`, beside a server that runs on the same database. */
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
-import { main } from './support/command.ts';
+import { runHere } from './support/in-process.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-clients-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -25,24 +23,16 @@ beforeAll(async () => {
 });
 afterAll(() => portcullis.stop());
 
-async function run(args: readonly string[], input?: string) {
-  const child = spawn(process.execPath, ['--conditions=source', main, ...args], {
-    cwd: folder,
-    env: {
-      PATH: process.env['PATH'],
+const run = (words: readonly string[], input?: string) =>
+  runHere(words, {
+    environment: {
       PORTCULLIS_DATABASE: portcullis.database,
       PORTCULLIS_PUBLIC_URL: portcullis.url,
       PORTCULLIS_CONFIG: 'config.json',
     },
-    stdio: ['pipe', 'pipe', 'pipe'],
+    folder,
+    input,
   });
-  child.stdin.end(input);
-  let [output, errors] = ['', ''];
-  child.stdout.on('data', (chunk) => (output += chunk));
-  child.stderr.on('data', (chunk) => (errors += chunk));
-  const [code] = (await once(child, 'close')) as [number | null];
-  return { code, output, errors };
-}
 
 const clients = (...args: readonly string[]) => run(['clients', ...args]);
 

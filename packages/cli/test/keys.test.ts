@@ -1,31 +1,13 @@
-/** `portcullis keys`, the real command on real stores, beside a server that runs. */
-import { execFile } from 'node:child_process';
+/** `portcullis keys` on real stores, beside a server that runs. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
+import { runHere } from './support/in-process.ts';
 
-const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
-
-interface Outcome {
-  readonly code: number;
-  readonly output: string;
-  readonly errors: string;
-}
-
-function run(cwd: string, ...args: readonly string[]): Promise<Outcome> {
-  return new Promise((resolve) => {
-    const env = { PATH: process.env['PATH'] };
-    execFile(
-      process.execPath,
-      ['--conditions=source', main, 'keys', ...args],
-      { cwd, env },
-      (error, output, errors) => resolve({ code: error === null ? 0 : Number(error.code), output, errors }),
-    );
-  });
-}
+const run = (folder: string, ...args: readonly string[]) =>
+  runHere(['keys', ...args], { environment: {}, folder });
 
 let folder: string;
 beforeAll(() => {

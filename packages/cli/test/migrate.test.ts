@@ -1,29 +1,17 @@
 /** `portcullis migrate`: looks without touching, brings up to date, and says so. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Postgres, startPostgres } from '../../../tests/support/postgres.ts';
-import { main } from './support/command.ts';
+import { runHere } from './support/in-process.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-migrate-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-async function migrate(database: string, ...args: readonly string[]) {
-  const child = spawn(process.execPath, ['--conditions=source', main, 'migrate', ...args], {
-    cwd: folder,
-    env: { PATH: process.env['PATH'], PORTCULLIS_DATABASE: database },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let [output, errors] = ['', ''];
-  child.stdout.on('data', (chunk) => (output += chunk));
-  child.stderr.on('data', (chunk) => (errors += chunk));
-  const [code] = (await once(child, 'close')) as [number | null];
-  return { code, output, errors };
-}
+const migrate = (database: string, ...args: readonly string[]) =>
+  runHere(['migrate', ...args], { environment: { PORTCULLIS_DATABASE: database }, folder });
 
 describe.each(['SQLite', 'PostgreSQL'] as const)('on %s', (kind) => {
   let place = 'portcullis.db';

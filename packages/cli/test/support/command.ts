@@ -9,7 +9,7 @@ import type { Person } from '../../../../tests/support/person.ts';
 
 export const main: string = fileURLToPath(new URL('../../src/bin.ts', import.meta.url));
 
-interface Ended {
+export interface Ended {
   readonly code: number | null;
   readonly output: string;
   readonly errors: string;
