@@ -56,6 +56,7 @@ export type AuthorizationEvent = About &
         readonly type:
           | 'account.disabled'
           | 'account.enabled'
+          | 'account.removed'
           | 'account.reset-link-made'
           | 'account.link-used';
       }

@@ -225,6 +225,57 @@ describe('a disabled account', () => {
   });
 });
 
+describe('a removed account', () => {
+  it('loses at once all that it had and gave, and its address can be invited anew', async () => {
+    const t = await setScene();
+    const { body } = await t.signIn();
+    const { code, verifier } = await t.issueCode();
+    const consent = await t.visitor.signIn(requestOf());
+    const claims = claimsOf(body['access_token']) as unknown as Parameters<Scene['server']['isLive']>[0];
+    expect(await t.server.isLive(claims)).toBe(true);
+
+    expect(await t.server.accounts.remove(EMAIL)).toBe(true);
+    expect(await t.server.isLive(claims)).toBe(false);
+    expect((await t.post('/token', refreshing(body['refresh_token']))).status).toBe(400);
+    expect((await t.post('/token', redemption(code, verifier))).status).toBe(400);
+    const answer = await t.visitor.submit(consent, { decision: 'allow' });
+    expect([answer.left, answer.status]).toEqual([null, 403]);
+    expect((await t.visitor.open('/connections')).path).toBe('/login?to=connections');
+    expect((await signIn(t.stranger(), EMAIL, PASSWORD)).status).toBe(400);
+    expect(await t.server.accounts.list()).toEqual([]);
+    const removed = t.events.filter(({ type }) => type === 'account.removed');
+    expect(removed).toEqual([expect.objectContaining({ accountId: ACCOUNT })]);
+    expect(JSON.stringify(t.events)).not.toContain(EMAIL);
+
+    const path = pathOf(await t.server.accounts.add(EMAIL));
+    await t.stranger().submit(await t.stranger().open(path), chosen);
+    expect((await signIn(t.stranger(), EMAIL, NEW_PASSWORD)).path).toBe('/connections');
+  });
+
+  it('gets nothing for a code that was redeemed at the moment when it was removed', async () => {
+    const t = await setScene();
+    const { code, verifier } = await t.issueCode();
+    const { redeemCode } = t.store;
+    // Another process removes it between the reading of the code and the making of the grant.
+    t.store.redeemCode = async (...given) => {
+      const outcome = await redeemCode(...given);
+      await t.store.removeAccount(ACCOUNT, t.clock.now);
+      return outcome;
+    };
+    const { status, body } = await t.post('/token', redemption(code, verifier));
+    expect([status, body['error']]).toEqual([400, 'invalid_grant']);
+    expect(await t.store.listGrants(ACCOUNT, t.clock.now)).toEqual([]);
+  });
+
+  it('is told apart from one that is not there', async () => {
+    const t = await setScene();
+    const before = t.snapshot();
+    for (const email of ['nobody@example.org', 'nobody', '', 'user_nobody'])
+      expect(await t.server.accounts.remove(email)).toBe(false);
+    expect(t.snapshot()).toBe(before);
+  });
+});
+
 describe('the list of accounts', () => {
   it('shows whose they are and which are disabled, page by page, and no password', async () => {
     const t = await setScene();

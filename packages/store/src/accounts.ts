@@ -8,6 +8,7 @@ import type {
 import type { Database, Steps } from './database.ts';
 import { endAll } from './grants.ts';
 import { insertPasskey } from './passkeys.ts';
+import { removeAccount } from './removal.ts';
 import { forgetSecondFactor } from './second-factors.ts';
 import { type Query, sql } from './sql.ts';
 
@@ -90,6 +91,8 @@ export function createAccountStore(database: Database): AccountStore {
       );
       return enabled.length > 0;
     },
+    removeAccount: (id, at) =>
+      database.fact({ steps: () => removeAccount(id, at), postgres: { lock: 'accounts' } }),
     saveAccountLink: (link) =>
       database.fact({ steps: () => replaceLink(link), postgres: { lock: 'accounts' } }),
     async findAccountLink(hash, now) {

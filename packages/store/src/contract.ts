@@ -14,6 +14,7 @@ import { describeLife } from './contract/life.ts';
 import { describeLimits } from './contract/limits.ts';
 import { describePasskeys } from './contract/passkeys.ts';
 import { describeRefreshTokens } from './contract/refresh-tokens.ts';
+import { describeRemoval } from './contract/removal.ts';
 import { describeRevocation } from './contract/revocation.ts';
 import { describeSecondFactors } from './contract/second-factors.ts';
 import { describeStatuses } from './contract/statuses.ts';
@@ -43,6 +44,7 @@ export function describeStoreContract(name: string, open: () => Promise<Authoriz
 
     describeAccounts(store);
     describeAdministration(store);
+    describeRemoval(store);
     describePasskeys(store);
     describeSecondFactors(store);
     describeClients(store);

@@ -110,6 +110,7 @@ async function doEverything(whole: AuthorizationStore): Promise<void> {
   await store.removeSecondFactor(invited.id);
   await store.disableAccount(invited.id, NOW);
   await store.enableAccount(invited.id);
+  await store.removeAccount(invited.id, NOW);
   await store.listSessions(account.id, NOW);
   await store.endSessionsOf(account.id, 'session');
   await store.endSession('session');

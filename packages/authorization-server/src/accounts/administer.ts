@@ -1,4 +1,4 @@
-/** Accounts in the hands of an administrator: added, listed, disabled, enabled, and given a new way in. */
+/** Accounts in the hands of an administrator: added, listed, disabled, enabled, removed, and given a new way in. */
 import type { Configuration } from '../configuration.ts';
 import type { AccountLinkRecord, AccountRecord } from '../ports/index.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
@@ -30,6 +30,12 @@ export interface AccountAdministration {
   disable(account: string): Promise<boolean>;
   /** Lets its owner sign in again. What was ended stays ended. @returns `false` when there is none */
   enable(account: string): Promise<boolean>;
+  /**
+   * Removes an account with all that was kept for its owner; what it allowed ends. The audit log keeps its identifier. Whoever
+   * signs in by a third party gets another account when they come again: disable theirs to keep them out.
+   * @returns `false` when there is none
+   */
+  remove(account: string): Promise<boolean>;
   /** A link by which the owner chooses anew how to sign in. When it is used, every session and every other way in ends. */
   reset(email: string): Promise<AccountLink | { readonly refused: 'unknown' | 'disabled' }>;
 }
@@ -80,6 +86,13 @@ export function createAccountAdministration({
       const account = await find(email);
       if (account === null || !(await store.enableAccount(account.id))) return false;
       events({ type: 'account.enabled', accountId: account.id });
+      return true;
+    },
+    async remove(named) {
+      const account = await find(named);
+      // Point of no return: nobody has what was allowed any more.
+      if (account === null || !(await store.removeAccount(account.id, clock()))) return false;
+      events({ type: 'account.removed', accountId: account.id });
       return true;
     },
     async reset(email) {

@@ -72,6 +72,12 @@ export interface AccountStore {
   /** @returns `false` when there is none */
   enableAccount(id: string): Promise<boolean>;
 
+  /**
+   * Removes an account. One fact: what was kept for its owner goes, as everything ends that it allowed, for good; what third
+   * parties gave for it is given back there. Of racing calls one answers `true`. @returns `false` when there is none
+   */
+  removeAccount(id: string, at: number): Promise<boolean>;
+
   /** Keeps a link; the account's earlier ones end. */
   saveAccountLink(link: AccountLinkRecord): Promise<void>;
   /** The link, unless it was used or has expired, or its account is disabled. */

@@ -32,7 +32,7 @@ const TEND_EVERY = 3_600_000;
 
 /** Events after which grants may have ended. */
 const ENDINGS: readonly AuthorizationEvent['type'][] = [
-  'access.ended', 'account.disabled', 'bond.ended', 'client.removed', 'code.replayed', 'third-party.discarded',
+  'access.ended', 'account.disabled', 'account.removed', 'bond.ended', 'client.removed', 'code.replayed', 'third-party.discarded',
   'token.reused', 'token.revoked',
 ]; // biome-ignore format: one list
 

@@ -1,0 +1,98 @@
+/** The contract of removing an account: nothing of it is left but what has ended, and nobody else loses anything. */
+import { describe, expect, it } from 'vitest';
+import {
+  grantOf,
+  issueCode,
+  makeGrant,
+  NOW,
+  newAccount,
+  newAccountLink,
+  newCode,
+  newHash,
+  newPasskey,
+  newRefreshToken,
+  newSession,
+  newTransaction,
+  RACERS,
+  race,
+  type StoreOfTest,
+  times,
+} from './samples.ts';
+import { newBond, newPerson } from './upstream-samples.ts';
+
+export function describeRemoval(store: StoreOfTest): void {
+  /** An account with one of everything that the store keeps for somebody. */
+  const furnish = async () => {
+    const account = newAccount();
+    const { id } = account;
+    const person = newPerson({ accountId: id });
+    await store().addPerson(person, account);
+    const link = newAccountLink(id);
+    await store().saveAccountLink(link);
+    const session = newSession(id);
+    await store().saveSession(session);
+    const passkey = newPasskey(id);
+    await store().addPasskey(passkey);
+    const factor = { accountId: id, sealedSecret: newHash(), lastStep: 1, createdAt: NOW };
+    await store().saveSecondFactor(factor, [newHash()]);
+    const { grant, token } = await makeGrant(store(), { grant: { accountId: id } });
+    const code = await issueCode(store(), newCode({ accountId: id }));
+    const transaction = newTransaction();
+    await store().openTransaction(transaction);
+    const bond = newBond({ accountId: id });
+    await store().bindTransaction(transaction.id, bond);
+    return { account, person, link, session, passkey, grant, token, code, bond };
+  };
+  type Furnished = Awaited<ReturnType<typeof furnish>>;
+
+  const kept = async ({ account, person, link, session, passkey }: Furnished) => [
+    await store().findAccount(account.id),
+    await store().findAccountByEmail(account.emailKey),
+    await store().findPerson(person.issuer, person.subject),
+    await store().findAccountLink(link.hash, NOW),
+    await store().findSession(session.hash, NOW),
+    await store().findPasskey(passkey.id),
+    await store().findSecondFactor(account.id),
+  ];
+
+  describe('an account that is removed', () => {
+    it('takes with it all that was kept for its owner, and all that it allowed ends', async () => {
+      const [one, other] = [await furnish(), await furnish()];
+      const before = await kept(other);
+      expect(before).not.toContain(null);
+      expect(await store().removeAccount(one.account.id, NOW)).toBe(true);
+
+      expect(await kept(one)).toEqual(before.map(() => null));
+      expect(await store().countRecoveryCodes(one.account.id)).toBe(0);
+      expect(await store().listGrants(one.account.id, NOW)).toEqual([]);
+      expect(await store().isAccessTokenLive('token', one.grant.id)).toBe(false);
+      const rotated = store().rotateRefreshToken(one.grant.id, one.token.hash, newRefreshToken(), null);
+      expect(await rotated).toBe('overtaken');
+      expect(await store().redeemCode(one.code.hash, grantOf(one.code), null, NOW)).toBe('spent');
+
+      expect(await kept(other)).toEqual(before);
+      expect(await store().isAccessTokenLive('token', other.grant.id)).toBe(true);
+      expect(await store().redeemCode(other.code.hash, grantOf(other.code), null, NOW)).toBe('redeemed');
+      expect(await store().findBond(other.bond.grantId)).toEqual(other.bond);
+    });
+
+    it('leaves its bonds to whoever gives them back at the third party', async () => {
+      const { account, bond } = await furnish();
+      await store().removeAccount(account.id, NOW);
+      expect(await store().listBonds(account.id)).toEqual([]);
+      const claimed = await store().claimFarewells(NOW, NOW + 60, 10);
+      expect(claimed).toMatchObject([
+        { grantId: bond.grantId, endReason: 'ended-here', sealedTokens: bond.sealedTokens },
+      ]);
+    });
+
+    it('is gone once, and its address is free', async () => {
+      const { account } = await furnish();
+      const outcomes = await race(times(RACERS, () => () => store().removeAccount(account.id, NOW)));
+      expect(outcomes).toEqual({ true: 1, false: RACERS - 1 });
+      expect(await store().removeAccount('user_nobody', NOW)).toBe(false);
+      const again = newAccount({ emailKey: account.emailKey });
+      expect(await store().addAccount(again, newAccountLink(again.id))).toBe(true);
+    });
+  });
+}
