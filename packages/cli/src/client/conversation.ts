@@ -2,7 +2,8 @@
 import { ClientError, type Fetch } from '@portcullis/client';
 import { profileC, profileD } from '@portcullis/protocol';
 import { isObject } from '../json.ts';
-import { createHttpWire, Refusal } from './http-wire.ts';
+import { Refusal } from './answers.ts';
+import { createHttpWire } from './http-wire.ts';
 import {
   CAPABILITIES_KEY,
   CLIENT_INFO_KEY,

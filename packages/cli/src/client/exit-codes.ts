@@ -1,6 +1,6 @@
 /** Exit codes of the commands that act as a client: which kind of thing went wrong, for scripts. */
 import { ClientError, type ClientErrorCode } from '@portcullis/client';
-import { Refusal } from './http-wire.ts';
+import { Refusal } from './answers.ts';
 
 /** In the order of the help text. */
 export const exitCodes = {

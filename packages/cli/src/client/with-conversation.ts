@@ -1,9 +1,9 @@
 /** A conversation lent to a command: begun, ended, and what goes wrong in it told with what to do about it. */
 import type { Client } from '@portcullis/client';
 import { cleanLine } from '../terminal/clean.ts';
+import { Refusal } from './answers.ts';
 import { type Conversation, converse, ServerError } from './conversation.ts';
 import { adviceOn, CommandFailure, exitCodeOf, exitCodes } from './exit-codes.ts';
-import { Refusal } from './http-wire.ts';
 
 /** @throws ClientError, or CommandFailure with what to do. */
 export async function withConversation<T>(
