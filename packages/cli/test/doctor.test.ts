@@ -12,6 +12,15 @@ import { reportText } from '../src/doctor/report-text.ts';
 import { rules } from '../src/doctor/rules.ts';
 import { type Computer, createComputer } from './support/command.ts';
 
+it('tells a server that cannot be reached from one that breaks a rule', async () => {
+  const computer = createComputer();
+  const { code, output } = await computer.run(['doctor', 'http://127.0.0.1:9/mcp', '--json']);
+  const report: Report = JSON.parse(output);
+  expect(report.findings).toMatchObject([{ gravity: 'fault', owner: 'network', temporary: true }]);
+  expect(code).toBe(4);
+  computer.leave();
+});
+
 describe('with our own server', () => {
   let server: Portcullis;
   let computer: Computer;

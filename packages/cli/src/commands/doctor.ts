@@ -6,7 +6,7 @@ import { clientOptions } from '../client/client-options.ts';
 import { CommandFailure, exitCodes } from '../client/exit-codes.ts';
 import { addJsonOption, addSignInOptions, type SignInFlags } from '../client/flags.ts';
 import { examine } from '../doctor/examine.ts';
-import { hasFaults } from '../doctor/report.ts';
+import { hasFaults, isTemporary } from '../doctor/report.ts';
 import { reportHtml } from '../doctor/report-html.ts';
 import { reportText } from '../doctor/report-text.ts';
 import { reasonOf, SettingsError } from '../faults.ts';
@@ -23,7 +23,7 @@ export function defineDoctor(program: Command, surroundings: Surroundings): void
     .description(
       'Walks discovery, registration, authorization and a call, and checks every answer against the specification.\n' +
         'Without --sign-in it ends where a person is needed. It registers a client where the server lets clients register,\n' +
-        'keeps nothing, and uses no session that there is. Exit code 5: something is wrong.',
+        'keeps nothing, and uses no session that there is. Exit code 5: something is wrong with a server; 4: one could not be reached.',
     )
     .argument('<server-url>', 'address of the protected server')
     .option('--sign-in', 'sign in, look at the tokens, make a call, and sign out')
@@ -46,6 +46,7 @@ async function doctor(serverUrl: string, flags: Flags, surroundings: Surrounding
     if (flags.html !== undefined)
       await writePage(resolve(surroundings.folder, flags.html), reportHtml(report));
     terminal.print(flags.json ? `${cleanJson(report)}\n` : reportText(report, terminal.styles));
+    if (isTemporary(report)) throw new CommandFailure(exitCodes.temporary);
     if (hasFaults(report)) throw new CommandFailure(exitCodes.rules);
   } finally {
     terminal.close();

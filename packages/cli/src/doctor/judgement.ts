@@ -22,7 +22,10 @@ function findingOf({ step, rule, what }: StepBreach, claims: Claims): readonly F
   const newest = claims.revisions.at(-1) ?? '';
   const binds = claims.by !== 'evidence' || broken.includes(newest);
   return [
-    { step, requirement: rule, gravity: binds ? gravity : 'advice', owner, what, remedy, revisions: broken },
+    {
+      ...{ step, requirement: rule, gravity: binds ? gravity : 'advice', owner, temporary: false },
+      ...{ what, remedy, revisions: broken },
+    },
   ];
 }
 

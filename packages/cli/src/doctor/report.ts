@@ -22,6 +22,8 @@ export interface Finding {
   /** `advice`: it works, and would work better or more safely. */
   readonly gravity: 'fault' | 'advice';
   readonly owner: Owner;
+  /** Whether it may be well later without anybody changing anything. */
+  readonly temporary: boolean;
   /** What is wrong, in one sentence. */
   readonly what: string;
   /** What to do about it, in one sentence. */
@@ -85,4 +87,11 @@ export interface Report {
 
 export function hasFaults({ findings }: Report): boolean {
   return findings.some(({ gravity }) => gravity === 'fault');
+}
+
+/** Whether nothing is wrong but that somebody could not be reached, or is out of order. */
+export function isTemporary(report: Report): boolean {
+  return (
+    hasFaults(report) && report.findings.every(({ gravity, temporary }) => gravity !== 'fault' || temporary)
+  );
 }

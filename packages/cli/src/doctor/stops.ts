@@ -82,7 +82,7 @@ export function findingOf(step: StepName, error: ClientError): Finding {
   const names = here === owner ? requirement : serverRequirement(requirement);
   return {
     ...{ step, requirement: names, gravity: 'fault', owner: here, what: error.message, remedy },
-    revisions: [],
+    ...{ temporary: error.temporary, revisions: [] },
   };
 }
 

@@ -1,0 +1,25 @@
+/** Something that may fail at a server, tried: what came, or why it did not. */
+import { ClientError } from '@portcullis/client';
+import { explainOutbound } from '@portcullis/client/node';
+
+export type Attempt<T> = { readonly value: T } | { readonly failure: ClientError };
+
+/** Anything that is no failure of a server or of the way to it is thrown on. */
+export async function attempt<T>(work: () => Promise<T>): Promise<Attempt<T>> {
+  try {
+    return { value: await work() };
+  } catch (error) {
+    return { failure: failureOf(error) };
+  }
+}
+
+/** What is thrown by `fetch` itself means that nobody was reached. */
+export function failureOf(error: unknown): ClientError {
+  if (error instanceof ClientError) return error;
+  const explained = explainOutbound(error);
+  if (explained !== null) return explained;
+  const isNetwork =
+    error instanceof TypeError || (error instanceof DOMException && error.name === 'TimeoutError');
+  if (!isNetwork) throw error;
+  return new ClientError('unreachable', 'The server could not be reached.', { cause: error });
+}
