@@ -17,6 +17,9 @@ import { likeGithub } from '../support/third-parties/settings.ts';
 import { present, registerProgram } from './program.ts';
 import { personAt, stageGithub, until } from './stage.ts';
 
+/** Times as commands write them. */
+const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
+
 const file = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
 async function freePort(): Promise<number> {
@@ -147,8 +150,14 @@ it('[GW-3P-11] operators list and end what rests on a third party, and it ends t
 
   const listed = await command(portcullis, 'connections', 'list', '--json');
   expect(listed.errors).toBe('');
-  const connections: { id: string; account: { id: string }; bond: { subject: string; name: string } }[] =
-    JSON.parse(listed.output);
+  const connections: {
+    id: string;
+    account: { id: string };
+    createdAt: string;
+    bond: { subject: string; name: string; checkedAt: string };
+  }[] = JSON.parse(listed.output);
+  for (const { createdAt, bond } of connections)
+    expect([createdAt, bond.checkedAt]).toEqual([expect.stringMatching(ISO), expect.stringMatching(ISO)]);
   expect(connections.map(({ bond }) => bond)).toEqual(
     expect.arrayContaining([
       expect.objectContaining({ thirdParty: 'github', subject: '7', scopes: ['read:user', 'repo'] }),

@@ -1,17 +1,23 @@
 /** `portcullis completion`: the scripts know every command, and bash completes by the one for bash. */
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { createComputer } from './support/command.ts';
+import { runHere } from './support/in-process.ts';
 
-const computer = createComputer();
-afterAll(() => computer.leave());
+const folder = mkdtempSync(join(tmpdir(), 'portcullis-completion-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const run = (...words: readonly string[]) => runHere(words, { environment: {}, folder });
 
 const commands = [
   'up',
   'users',
   'clients',
+  'connections',
+  'keys',
+  'events',
   'migrate',
   'login',
   'logout',
@@ -24,14 +30,14 @@ const commands = [
 ];
 
 it.each(['bash', 'zsh', 'fish'])('knows every command for %s', async (shell) => {
-  const { code, output, errors } = await computer.run(['completion', shell]);
+  const { code, output, errors } = await run('completion', shell);
   expect([code, errors]).toEqual([0, '']);
   for (const word of [...commands, 'users add', 'clients disable', 'json', 'no-browser'])
     expect(output).toContain(word);
 });
 
 it('refuses a shell that it does not know', async () => {
-  const { code, errors } = await computer.run(['completion', 'cmd']);
+  const { code, errors } = await run('completion', 'cmd');
   expect([code, errors]).toEqual([1, expect.stringContaining('bash, zsh, fish')]);
 });
 
@@ -43,8 +49,8 @@ describe('in bash', () => {
     ['portcullis call https://example.com login --no', ['--no-browser']],
     ['portcullis nothing', []],
   ])('%s', async (line, expected) => {
-    const { output } = await computer.run(['completion', 'bash']);
-    const file = join(computer.folder, 'completion.bash');
+    const { output } = await run('completion', 'bash');
+    const file = join(folder, 'completion.bash');
     writeFileSync(file, output);
     const words = line.split(' ');
     const script = `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _portcullis; printf '%s\\n' "\${COMPREPLY[@]}"`;
@@ -55,15 +61,25 @@ describe('in bash', () => {
 
 describe('help', () => {
   it.each(commands)('%s says what it does and what each option is for', async (command) => {
-    const { code, output } = await computer.run([command, '--help']);
+    const { code, output } = await run(command, '--help');
     expect(code).toBe(0);
     const lines = output.split('\n').filter((line) => /^ {2}-/.test(line));
     for (const line of lines) expect(line).toMatch(/^ {2}-.* {2,}\S/);
     expect(output).toMatch(/^Usage: portcullis/);
   });
 
+  it.each(['users', 'clients', 'connections', 'keys'])(
+    '%s lists its verbs in a few words each',
+    async (group) => {
+      const list = (await run(group, '--help')).output.split('Commands:\n')[1] ?? '';
+      const summaries = list.split(/^ {2}(?=\S)/m).map((entry) => entry.replace(/^.*? {2,}/, '').trim());
+      for (const summary of summaries.filter(Boolean)) expect(summary).toMatch(/^[a-z][^.]*$/);
+      expect(summaries.length).toBeGreaterThan(2);
+    },
+  );
+
   it('lists the exit codes where they are used', async () => {
     for (const command of ['login', 'call', 'doctor'])
-      expect((await computer.run([command, '--help'])).output).toMatch(/Exit codes:\n {2}0 {4}done\n/);
+      expect((await run(command, '--help')).output).toMatch(/Exit codes:\n {2}0 {4}done\n/);
   });
 });

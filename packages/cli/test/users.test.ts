@@ -1,32 +1,13 @@
-/** `portcullis users`, the real command in its own process, beside a server that runs on the same database. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+/** `portcullis users`, beside a server that runs on the same database. */
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
+import { runHere } from './support/in-process.ts';
 
-const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
-
-interface Ended {
-  readonly code: number | null;
-  readonly output: string;
-  readonly errors: string;
-}
-
-async function run(args: readonly string[], environment: Record<string, string>): Promise<Ended> {
-  const child = spawn(process.execPath, ['--conditions=source', main, 'users', ...args], {
-    env: { PATH: process.env['PATH'], ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let [output, errors] = ['', ''];
-  child.stdout.on('data', (chunk) => (output += chunk));
-  child.stderr.on('data', (chunk) => (errors += chunk));
-  const [code] = (await once(child, 'close')) as [number | null];
-  return { code, output, errors };
-}
+const run = (words: readonly string[], environment: Readonly<Record<string, string>>) =>
+  runHere(['users', ...words], { environment, folder: tmpdir() });
 
 describe('portcullis users', () => {
   let portcullis: Portcullis;
@@ -97,13 +78,8 @@ describe('portcullis users', () => {
     await users('reset', 'carol@example.com');
     await users('disable', 'carol@example.com');
     await users('enable', 'carol@example.com');
-    const child = spawn(process.execPath, ['--conditions=source', main, 'events', '--json', '--last', '4'], {
-      env: { PATH: process.env['PATH'], PORTCULLIS_DATABASE: portcullis.database },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    let output = '';
-    child.stdout.on('data', (chunk) => (output += chunk));
-    await once(child, 'close');
+    const environment = { PORTCULLIS_DATABASE: portcullis.database };
+    const { output } = await runHere(['events', '--json', '--last', '4'], { environment, folder: tmpdir() });
     const events = output
       .trim()
       .split('\n')
@@ -117,11 +93,24 @@ describe('portcullis users', () => {
     expect(new Set(events.map(({ accountId }) => accountId)).size).toBe(1);
   });
 
+  it('removes an account, whose address is free then', async () => {
+    await users('add', 'finn@example.com');
+    expect(await users('remove', 'finn@example.com')).toMatchObject({
+      code: 0,
+      output: 'The account of finn@example.com is gone, and all that it allowed has ended.\n',
+    });
+    expect((await users('list')).output).not.toContain('finn@');
+    expect(await users('remove', 'finn@example.com')).toMatchObject({ code: 1, output: '' });
+    expect((await users('add', 'finn@example.com')).code).toBe(0);
+    await users('remove', 'finn@example.com');
+  });
+
   it('refuses with one line, and changes nothing', async () => {
     const refusals: readonly (readonly [readonly string[], string])[] = [
       [['add', 'ada@example.com'], 'There is an account for ada@example.com already'],
       [['add', 'nobody'], 'must be an address'],
       [['disable', 'eve@example.com'], 'There is no account for eve@example.com'],
+      [['remove', 'eve@example.com'], 'There is no account for eve@example.com'],
       [['reset', 'eve@example.com'], 'There is no account for eve@example.com'],
       [['add'], "missing required argument 'email'"],
       [['add', 'eve@example.com', '--database', ':memory:'], 'PORTCULLIS_DATABASE is :memory:'],
@@ -137,7 +126,9 @@ describe('portcullis users', () => {
   it('works before there is a server, and asks where links lead when nobody can tell', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'portcullis-'));
     const environment = { PORTCULLIS_DATABASE: join(folder, 'portcullis.db') };
-    expect((await run(['list'], environment)).output).toBe('There is no account yet.\n');
+    const missing = await run(['list'], environment);
+    expect([missing.code, missing.errors]).toEqual([1, expect.stringContaining('where no database is')]);
+    expect(readdirSync(folder)).toEqual([]);
     expect((await run(['add', 'ada@example.com'], environment)).output).toContain(
       'http://localhost:8484/invitation?token=',
     );

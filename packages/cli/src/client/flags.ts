@@ -36,7 +36,7 @@ const accountOption = () =>
     .default('default')
     .argParser(readName);
 
-const credentialsOption = () =>
+export const credentialsOption = (): Option =>
   new Option(
     '--credentials <file>',
     'where credentials are kept [PORTCULLIS_CREDENTIALS, a folder of the system for settings]',
@@ -96,7 +96,7 @@ export function addSignInOptions(command: Command, noBrowser: string = PASTE): C
 }
 
 export function addJsonOption(command: Command): Command {
-  return command.option('--json', 'for programs');
+  return command.option('--json', 'as JSON');
 }
 
 function readName(text: string): string {

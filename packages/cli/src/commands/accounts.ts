@@ -1,7 +1,7 @@
 /** `portcullis accounts`: which sessions are kept, without a secret in them. */
 import type { CredentialRecord } from '@portcullis/client';
 import type { Command } from 'commander';
-import { addJsonOption } from '../client/flags.ts';
+import { addJsonOption, credentialsOption } from '../client/flags.ts';
 import { withStore } from '../client/open-client.ts';
 import { readServerUrl } from '../client/server-url.ts';
 import type { Surroundings } from '../surroundings.ts';
@@ -30,7 +30,7 @@ export function defineAccounts(program: Command, surroundings: Surroundings): vo
     .summary('list the sessions that are kept')
     .description('Lists the sessions that are kept, of one server or of all.')
     .argument('[server-url]', 'address of a protected server')
-    .option('--credentials <file>', 'where credentials are kept [PORTCULLIS_CREDENTIALS]');
+    .addOption(credentialsOption());
   addJsonOption(command).action((serverUrl: string | undefined, flags: Flags) =>
     withStore(flags, surroundings, async (store, terminal) => {
       const server = serverUrl === undefined ? null : readServerUrl(serverUrl);

@@ -12,10 +12,8 @@ import { resolveSettings } from '../settings/resolve.ts';
 import type { SettingName } from '../settings/settings.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
-import { dayOf } from '../terminal/times.ts';
-import { optionOf } from './setting-options.ts';
-
-const NEEDED: readonly SettingName[] = ['config', 'database', 'publicUrl', 'port'];
+import { dayOf, timeOf, timeOrNull } from '../terminal/times.ts';
+import { addVerb } from './verb.ts';
 
 type Flags = Readonly<Partial<Record<SettingName, string>>> & {
   readonly json?: true;
@@ -35,19 +33,19 @@ type Act = (task: Task) => Promise<string>;
 
 export function defineConnections(program: Command, surroundings: Surroundings): void {
   const group = program.command('connections').summary('list and end what apps may do for people');
-  const define = (name: string, description: string, act: Act) => {
-    const command = group.command(name).description(description);
-    for (const setting of NEEDED) command.addOption(optionOf(setting));
+  const define = (name: string, act: Act, summary: string, more?: string) => {
+    const command = addVerb(group, name, summary, undefined, more);
     return command.action(() => perform(command, surroundings, act));
   };
-  define('list', 'Lists which apps act for whom, and what that rests on at third parties.', list)
+  define('list', list, 'list which apps act for whom, and what that rests on at third parties')
     .argument('[account]', 'address or identifier of an account; all when left out')
     .option('--third-party <id>', 'only those that rest on this third party')
     .option('--json', 'as JSON');
   define(
     'end',
-    'Ends connections of an account at once. What third parties gave for them is given back there.',
     end,
+    'end connections of an account at once',
+    'What third parties gave for them is given back there.',
   )
     .argument('<account>', 'address or identifier of the account')
     .argument('[connection]', 'identifier of the connection, as listed')
@@ -57,7 +55,7 @@ export function defineConnections(program: Command, surroundings: Surroundings):
 async function perform(command: Command, surroundings: Surroundings, act: Act): Promise<void> {
   const { environment, folder, write } = surroundings;
   const flags: Flags = command.opts();
-  const settings = await resolveSettings({ flags: flags as never, environment, folder });
+  const settings = await resolveSettings({ flags, environment, folder });
   const issuer = issuerOf(settings);
   const text = await administer(settings, folder, 'refuse', (tools) =>
     act({ ...tools, connections: createConnectionAdministration(tools), issuer, flags, named: command.args }),
@@ -73,7 +71,7 @@ async function list(task: Task): Promise<string> {
   const wanted = found.filter(
     ({ bond }) => flags.thirdParty === undefined || bond?.thirdParty === flags.thirdParty,
   );
-  if (flags.json) return `${cleanJson(wanted)}\n`;
+  if (flags.json) return `${cleanJson(wanted.map(withTimes))}\n`;
   return wanted.length === 0 ? 'There is no connection.\n' : wanted.map(describe).join('');
 }
 
@@ -87,6 +85,17 @@ async function listAll({ connections, ...hands }: Task): Promise<(readonly Liste
     page = await accounts.list(page.at(-1)?.emailKey);
   }
   return lists;
+}
+
+/** Times in words, as everywhere. */
+function withTimes({ createdAt, expiresAt, lastUsedAt, bond, ...connection }: ListedConnection): object {
+  return {
+    ...connection,
+    createdAt: timeOf(createdAt),
+    expiresAt: timeOf(expiresAt),
+    lastUsedAt: timeOf(lastUsedAt),
+    bond: bond && { ...bond, expiresAt: timeOrNull(bond.expiresAt), checkedAt: timeOf(bond.checkedAt) },
+  };
 }
 
 function describe({ id, account, clientId, resources, scopes, lastUsedAt, bond }: ListedConnection): string {
@@ -119,5 +128,5 @@ async function end({ connections, flags, named }: Task): Promise<string> {
 }
 
 function refuseAccount(account: string | undefined): never {
-  throw new Error(`There is no account ${cleanLine(account ?? '')}`);
+  throw new Error(`There is no account for ${cleanLine(account ?? '')}`);
 }

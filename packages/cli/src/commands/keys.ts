@@ -14,9 +14,10 @@ import { resolveSettings } from '../settings/resolve.ts';
 import { type SettingName, type Settings, variableOf } from '../settings/settings.ts';
 import { titleOf } from '../settings/table.ts';
 import type { Surroundings } from '../surroundings.ts';
+import { cleanJson } from '../terminal/clean.ts';
 import { columns } from '../terminal/columns.ts';
 import { timeOf } from '../terminal/times.ts';
-import { optionOf } from './setting-options.ts';
+import { addVerb } from './verb.ts';
 
 /** The settings that say where keys are and how to open them. */
 const NEEDED = ['config', 'database', 'key', 'keyFile', 'previousKey', 'previousKeyFile'] as const;
@@ -37,24 +38,31 @@ type FindKey = (settings: Settings, folder: string) => Promise<Uint8Array>;
 
 export function defineKeys(program: Command, surroundings: Surroundings): void {
   const keys = program.command('keys').summary('list, replace, re-seal or give up the signing keys');
-  const define = (name: string, what: string, task: Task, findKey: FindKey = findExistingKey) => {
-    const command = keys.command(name).description(what);
-    for (const setting of NEEDED) command.addOption(optionOf(setting));
-    return command.action((flags: Flags) => withKeys(flags, surroundings, task, findKey));
-  };
-  define('list', 'Lists the keys, newest first.', list).option('--json', 'as JSON');
-  define('rotate', 'Makes a new key. Servers that run notice it within half a minute.', rotate)
+  const define = (
+    name: string,
+    [summary, more]: readonly [summary: string, more?: string],
+    task: Task,
+    findKey: FindKey = findExistingKey,
+  ) =>
+    addVerb(keys, name, summary, NEEDED, more).action((flags: Flags) =>
+      withKeys(flags, surroundings, task, findKey),
+    );
+  define('list', ['list the keys, newest first'], list).option('--json', 'as JSON');
+  define('rotate', ['make a new key', 'Servers that run notice it within half a minute.'], rotate)
     .option('--at-once', 'it signs at once, instead of after verifiers have had time to learn of it')
     .option('--compromised', 'and all other keys, with every access token that they signed, end at once')
     .option('--json', 'as JSON');
-  define('reseal', 'Seals the private keys under another sealing key.', reseal).requiredOption(
+  define('reseal', ['seal the private keys under another sealing key'], reseal).requiredOption(
     '--new-key-file <file>',
     'file with the new sealing key, made when it is missing',
     readName,
   );
   define(
     'discard',
-    'Gives up the keys that the sealing key does not open, when it is lost for good. Access tokens that they signed end.',
+    [
+      'give up the keys that the sealing key does not open',
+      'For when it is lost for good: access tokens that they signed end.',
+    ],
     discard,
     async (settings, folder) => (await findExistingKey(settings, folder, 'or none')) ?? randomBytes(32),
   ).option('--yes', 'really; without it the keys are only listed');
@@ -135,7 +143,7 @@ const discard: Task = async (keys, { yes }, { write }) => {
 };
 
 function format(keys: readonly ListedKey[], { json }: Flags): string {
-  if (json) return `${JSON.stringify(keys.map(withTimes), null, 2)}\n`;
+  if (json) return `${cleanJson(keys.map(withTimes))}\n`;
   if (keys.length === 0) return 'There is no key yet: the first start makes one.\n';
   const rows = keys.map((key) => [
     key.state,

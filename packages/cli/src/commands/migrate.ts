@@ -8,6 +8,7 @@ import type { SettingName, Settings } from '../settings/settings.ts';
 import { titleOf } from '../settings/table.ts';
 import { locate, openStorage } from '../storage.ts';
 import type { Surroundings } from '../surroundings.ts';
+import { cleanJson } from '../terminal/clean.ts';
 import { optionOf } from './setting-options.ts';
 
 type Flags = Readonly<Partial<Record<SettingName, string>>> & {
@@ -40,7 +41,7 @@ async function migrate(flags: Flags, { environment, folder, write }: Surrounding
     process.umask(0o077);
     await (await openStorage(settings, folder)).store.close();
   }
-  write(flags.json ? `${JSON.stringify(before, null, 2)}\n` : describe(before, flags.check === true));
+  write(flags.json ? `${cleanJson(before)}\n` : describe(before, flags.check === true));
   if (flags.check && before.pending.length > 0) throw new CommandFailure(exitCodes.usage);
 }
 

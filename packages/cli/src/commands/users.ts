@@ -11,8 +11,8 @@ import { resolveSettings } from '../settings/resolve.ts';
 import type { SettingName } from '../settings/settings.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
-import { dayOf, timeOf } from '../terminal/times.ts';
-import { optionOf } from './setting-options.ts';
+import { dayOf, timeOf, timeOrNull } from '../terminal/times.ts';
+import { ADMINISTERING, addVerb } from './verb.ts';
 
 /** What one of the commands does. It answers what to write. @param asJson for programs */
 type Action = (accounts: AccountAdministration, email: string, asJson: boolean) => Promise<string>;
@@ -21,6 +21,8 @@ interface UsersCommand {
   readonly name: string;
   readonly takes: 'email' | 'nothing';
   readonly summary: string;
+  /** Sentences for its own help. */
+  readonly more?: string;
   /** Whether it answers more than a sentence. */
   readonly json?: true;
   readonly act: Action;
@@ -49,6 +51,14 @@ const commands: readonly UsersCommand[] = [
     act: async (accounts, email) => told(await accounts.enable(email), email, 'can sign in again'),
   },
   {
+    name: 'remove',
+    takes: 'email',
+    summary: 'remove an account with all that was kept for its owner',
+    more: 'What it allowed ends, and is given back at third parties. The audit log keeps its identifier.',
+    act: async (accounts, email) =>
+      told(await accounts.remove(email), email, 'is gone, and all that it allowed has ended'),
+  },
+  {
     name: 'reset',
     takes: 'email',
     summary: 'make a one-time link for an owner who cannot sign in',
@@ -59,17 +69,13 @@ const commands: readonly UsersCommand[] = [
 
 type Flags = Readonly<Partial<Record<SettingName, string>>> & { readonly json?: true };
 
-const SETTINGS: readonly SettingName[] = ['config', 'database', 'publicUrl', 'port'];
-
 export function defineUsers(program: Command, surroundings: Surroundings): void {
-  const group = program.command('users').summary('add, list, disable, enable and reset accounts of people');
-  for (const { name, takes, summary, json, act } of commands) {
-    const command = group
-      .command(name)
-      .summary(summary)
-      .description(`${summary[0]?.toUpperCase()}${summary.slice(1)}.`);
+  const group = program
+    .command('users')
+    .summary('add, list, disable, enable, remove and reset accounts of people');
+  for (const { name, takes, summary, more, json, act } of commands) {
+    const command = addVerb(group, name, summary, ADMINISTERING, more);
     if (takes === 'email') command.argument('<email>', 'address of the account, or its identifier');
-    for (const setting of SETTINGS) command.addOption(optionOf(setting));
     if (json) command.option('--json', 'as JSON');
     command.action(async () => {
       const flags: Flags = command.opts();
@@ -77,7 +83,8 @@ export function defineUsers(program: Command, surroundings: Surroundings): void 
       const settings = await resolveSettings({ flags, environment, folder });
       const issuer = issuerOf(settings);
       surroundings.write(
-        await administer(settings, folder, 'make', (tools) =>
+        // Before the first start there is nobody to list, and somebody to add.
+        await administer(settings, folder, name === 'add' ? 'make' : 'refuse', (tools) =>
           act(createAccountAdministration({ ...tools, issuer }), command.args[0] ?? '', flags.json === true),
         ),
       );
@@ -120,7 +127,7 @@ async function list(accounts: AccountAdministration, _email: string, asJson: boo
         id,
         email,
         createdAt: timeOf(createdAt),
-        disabledAt: disabledAt === null ? null : timeOf(disabledAt),
+        disabledAt: timeOrNull(disabledAt),
       })),
     )}\n`;
   }
