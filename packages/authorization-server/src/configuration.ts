@@ -178,16 +178,3 @@ export interface Configuration {
   readonly events: EventSink;
   readonly clock: () => number;
 }
-
-/** All that is wrong with a configuration. */
-export class ConfigurationError extends Error {
-  override readonly name: string = 'ConfigurationError';
-  readonly faults: readonly string[];
-
-  constructor(faults: readonly string[]) {
-    super(
-      `The configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}: ${faults.join('; ')}`,
-    );
-    this.faults = faults;
-  }
-}

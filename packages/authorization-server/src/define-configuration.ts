@@ -1,6 +1,7 @@
 /** Judging the options of an authorization server: once, at birth, every fault reported together. */
 import {
   profiles as allProfiles,
+  ConfigurationError,
   canonicalResource,
   isScope,
   issuerFault,
@@ -16,7 +17,6 @@ import { judgeOutbound } from './clients/remote/outbound-settings.ts';
 import {
   type AuthorizationServerOptions,
   type Configuration,
-  ConfigurationError,
   defaultLifetimes,
   type Lifetimes,
   type ResourceDefinition,

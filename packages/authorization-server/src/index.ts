@@ -32,6 +32,7 @@ import { isEnding } from './upstream/farewell.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
 import type { UpstreamToken, UpstreamWant } from './upstream/upstream-token.ts';
 
+export { ConfigurationError } from '@portcullis/protocol';
 export {
   type AccountAdministration,
   type AccountLink,
@@ -58,7 +59,6 @@ export type { RegistrationOptions } from './clients/registration-rules.ts';
 export type { OutboundSettings } from './clients/remote/outbound-settings.ts';
 export {
   type AuthorizationServerOptions,
-  ConfigurationError,
   defaultLifetimes,
   type FindWorkspaces,
   type Lifetimes,

@@ -7,6 +7,7 @@ export * from './authorization-server-metadata.ts';
 export * from './challenge.ts';
 export type { ClientKeySet } from './client-keys.ts';
 export * from './client-metadata.ts';
+export * from './configuration-error.ts';
 export * from './credentials.ts';
 export type { Reading } from './document.ts';
 export * from './errors.ts';

@@ -1,14 +1,2 @@
 /** What a guard or a verifier says at birth when it is configured wrongly. */
-
-/** All that is wrong with a configuration. */
-export class ConfigurationError extends Error {
-  override readonly name: string = 'ConfigurationError';
-  readonly faults: readonly string[];
-
-  constructor(faults: readonly string[]) {
-    super(
-      `The configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}: ${faults.join('; ')}`,
-    );
-    this.faults = faults;
-  }
-}
+export { ConfigurationError } from '@portcullis/protocol/configuration-error';

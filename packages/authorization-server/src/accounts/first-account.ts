@@ -1,5 +1,6 @@
 /** The first account: made through a one-time link or by the operator's settings, and by nobody else. */
-import { type Configuration, ConfigurationError } from '../configuration.ts';
+import { ConfigurationError } from '@portcullis/protocol';
+import type { Configuration } from '../configuration.ts';
 import type { AccountRecord } from '../ports/index.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
 import { emailKey } from './email.ts';

@@ -1,6 +1,8 @@
 /** Signing keys in the hands of an operator: listed, rotated, sealed anew. Running servers notice within half a minute. */
+
+import { ConfigurationError } from '@portcullis/protocol';
 import { secondFactorPlace } from '../accounts/second-factors.ts';
-import { type AuthorizationServerOptions, ConfigurationError } from '../configuration.ts';
+import type { AuthorizationServerOptions } from '../configuration.ts';
 import { judgeKeySettings } from '../define-configuration.ts';
 import type { DataKeyRecord, KeyRecord } from '../ports/index.ts';
 import { dataKeyPlace } from '../upstream/vault.ts';

@@ -1,5 +1,6 @@
 /** The key ring: which key signs and which are published now, shared with every process that uses the same store. */
-import { type Configuration, ConfigurationError } from '../configuration.ts';
+import { ConfigurationError } from '@portcullis/protocol';
+import type { Configuration } from '../configuration.ts';
 import type { KeyRecord } from '../ports/index.ts';
 import { KEYS_NOTICED_WITHIN, type KeyRules } from './key-options.ts';
 import { type Schedule, scheduleOf } from './schedule.ts';

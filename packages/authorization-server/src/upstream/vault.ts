@@ -1,8 +1,8 @@
 /** The vault: what belongs to third parties rests in envelopes under data keys, and those under the sealing key. */
 import { randomBytes } from 'node:crypto';
-import { unavailable } from '@portcullis/protocol';
+import { ConfigurationError, unavailable } from '@portcullis/protocol';
 import { createFlights } from '../clients/remote/flights.ts';
-import { type Configuration, ConfigurationError } from '../configuration.ts';
+import type { Configuration } from '../configuration.ts';
 import { createSealer, type Sealer, SealingError } from '../keys/sealing.ts';
 import type { DataKeyRecord } from '../ports/index.ts';
 
