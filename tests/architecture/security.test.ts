@@ -1,0 +1,53 @@
+/** Each row of SECURITY.md names a test that there is. */
+import { globSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { findUnshown } from './security-rows.ts';
+
+const PLACES = [
+  'packages/*/test/**/*.ts',
+  'packages/store/src/contract/*.ts',
+  'tests/**/*.ts',
+  'docs/mutation.md',
+];
+
+describe('SECURITY.md', () => {
+  const tests = PLACES.flatMap((place) => globSync(place)).map((path) => ({
+    path,
+    text: readFileSync(path, 'utf8'),
+  }));
+
+  it('names tests that there are, for every threat', () => {
+    expect(tests.length).toBeGreaterThan(200);
+    expect(findUnshown(readFileSync('SECURITY.md', 'utf8'), tests)).toEqual([]);
+  });
+});
+
+describe('the check of its rows', () => {
+  const tests = [
+    { path: 'packages/a/test/doors.test.ts', text: "it('T001: stays shut', …); it('T002 opens', …)" },
+    { path: 'tests/far/windows.test.ts', text: "it('[S-1-1] is tight', …)" },
+  ];
+  const page = (cell: string) => `| threat | defence | test |\n|---|---|---|\n| rain | a roof | ${cell} |`;
+
+  it.each([
+    '`doors.test.ts`',
+    '`doors.test.ts`: T001 to T002, stays shut',
+    '`test/doors.test.ts`: opens; `windows.test.ts`: S-1-1, Is tight',
+    '`doors.test.ts` and `windows.test.ts`: T001, S-1-1',
+    '`windows.test.ts`, `npm run rain`',
+  ])('takes %s', (cell) => {
+    expect(findUnshown(page(cell), tests)).toEqual([]);
+  });
+
+  it.each([
+    ['', 'rain: names no test'],
+    ['reading', 'rain: names no test'],
+    ['`roof.test.ts`', 'rain: roof.test.ts is not there'],
+    ['`far/doors.test.ts`', 'rain: far/doors.test.ts is not there'],
+    ['`oors.test.ts`', 'rain: oors.test.ts is not there'],
+    ['`doors.test.ts`: T001 to T003', 'rain: no T003 in doors.test.ts'],
+    ['`doors.test.ts`: T001; `windows.test.ts`: T002', 'rain: no T002 in windows.test.ts'],
+  ])('finds what is wrong with %s', (cell, fault) => {
+    expect(findUnshown(page(cell), tests)).toEqual([fault]);
+  });
+});
