@@ -4,14 +4,7 @@ import { STATUS_LIST_TYPE } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import type { EndedAccess } from '../ports/index.ts';
-import {
-  createUris,
-  ENTRIES_OF_A_LIST,
-  ENTRIES_OF_A_PLACE,
-  entriesOf,
-  numberIn,
-  SLOW_CLOCKS,
-} from './names.ts';
+import { createUris, ENTRIES_OF_A_LIST, ENTRIES_OF_A_PLACE, numberIn, SLOW_CLOCKS } from './names.ts';
 
 /** Seconds for which a guard should believe a list before it asks again. @see draft-ietf-oauth-status-list §13.7 */
 const TIME_TO_LIVE = 5;
@@ -35,13 +28,13 @@ export interface StatusLists {
 interface Picture {
   readonly at: number;
   readonly lists: number;
-  /** Entries to be set, by the number of their list, as places in it. */
-  readonly ended: ReadonlyMap<number, readonly number[]>;
+  /** Bits by the number of their list; a list in which nothing has ended is left out. */
+  readonly ended: ReadonlyMap<number, Buffer>;
 }
 
 /** A list as deflated, and as signed last. */
 interface Made {
-  readonly ended: string;
+  readonly bits: Buffer;
   readonly lst: string;
   readonly at: number;
   readonly signed: string;
@@ -67,7 +60,7 @@ export function createStatusLists(configuration: Configuration, keys: KeyRing): 
     picture = {
       at,
       lists: Math.ceil((ended.places * ENTRIES_OF_A_PLACE) / ENTRIES_OF_A_LIST),
-      ended: byList([...placesOf(ended).flatMap(entriesOf), ...tokens]),
+      ended: bitsOf(placesOf(ended), tokens),
     };
     return picture;
   }
@@ -87,12 +80,11 @@ export function createStatusLists(configuration: Configuration, keys: KeyRing): 
   }
 
   function make(list: number, { at, ended }: Picture): Made {
-    const places = ended.get(list) ?? [];
-    const text = places.join(' ');
     const before = made.get(list);
     if (before?.at === at) return before;
-    const lst = before?.ended === text ? before.lst : deflate(places);
-    const now = { ended: text, lst, at, signed: sign(list, lst, at) };
+    const bits = ended.get(list) ?? NOTHING_ENDED;
+    const lst = before?.bits.equals(bits) === true ? before.lst : deflateSync(bits).toString('base64url');
+    const now = { bits, lst, at, signed: sign(list, lst, at) };
     made.set(list, now);
     return now;
   }
@@ -133,21 +125,20 @@ export function createStatusLists(configuration: Configuration, keys: KeyRing): 
   };
 }
 
-/** Entries, each once and in order, by the lists that they stand in. */
-function byList(entries: readonly number[]): ReadonlyMap<number, readonly number[]> {
-  const lists = Map.groupBy([...new Set(entries)].toSorted(ascending), (entry) =>
-    Math.floor(entry / ENTRIES_OF_A_LIST),
-  );
-  return new Map([...lists].map(([list, own]) => [list, own.map((entry) => entry % ENTRIES_OF_A_LIST)]));
-}
+const BYTES_OF_A_LIST = ENTRIES_OF_A_LIST / 8;
+const NOTHING_ENDED: Buffer = Buffer.alloc(BYTES_OF_A_LIST);
 
-function ascending(one: number, other: number): number {
-  return one - other;
-}
-
-/** One bit for each entry, the lowest of a byte first; zlib, base64url. @see draft-ietf-oauth-status-list §4 */
-function deflate(ended: readonly number[]): string {
-  const bits = Buffer.alloc(ENTRIES_OF_A_LIST / 8);
-  for (const entry of ended) bits[entry >> 3] = (bits[entry >> 3] ?? 0) | (1 << (entry & 7));
-  return deflateSync(bits).toString('base64url');
+/** One bit for each entry, the lowest of a byte first: the entries of a place are a byte. @see draft-ietf-oauth-status-list §4.1 */
+function bitsOf(places: readonly number[], tokens: readonly number[]): ReadonlyMap<number, Buffer> {
+  const lists = new Map<number, Buffer>();
+  const end = (place: number, bits: number): void => {
+    const list = Math.floor(place / BYTES_OF_A_LIST);
+    const bytes = lists.get(list) ?? Buffer.alloc(BYTES_OF_A_LIST);
+    lists.set(list, bytes);
+    const at = place % BYTES_OF_A_LIST;
+    bytes[at] = (bytes[at] ?? 0) | bits;
+  };
+  for (const place of places) end(place, 0xff);
+  for (const entry of tokens) end(Math.floor(entry / ENTRIES_OF_A_PLACE), 1 << (entry % ENTRIES_OF_A_PLACE));
+  return lists;
 }

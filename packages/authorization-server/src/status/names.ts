@@ -1,7 +1,7 @@
 /** Names that carry a place: whoever holds a grant or a token knows from its identifier alone where its status stands. */
 import { newIdentifier } from '../secrets.ts';
 
-/** Tokens of one holder that can be told apart. Of more that live at once, some are revoked together. */
+/** Tokens of one holder that can be told apart: a byte of bits. Of more that live at once, some are revoked together. */
 export const ENTRIES_OF_A_PLACE = 8;
 
 /** 128 KiB of bits, which deflate to next to nothing while hardly any is set. */
@@ -38,8 +38,3 @@ export function numberIn(kind: keyof typeof LENGTHS, identifier: string): number
 
 /** Ten digits in base 36 are safe integers. */
 const DIGITS = /^[0-9a-z]{1,10}$/;
-
-/** All entries of a place. */
-export function entriesOf(place: number): readonly number[] {
-  return Array.from({ length: ENTRIES_OF_A_PLACE }, (_, slot) => place * ENTRIES_OF_A_PLACE + slot);
-}

@@ -54,6 +54,8 @@ interface Kept {
   askedAt: number;
   triedAt: number;
   failure: unknown;
+  /** When the try was begun that failed so. */
+  failedAt: number;
   inFlight: Promise<void> | null;
 }
 
@@ -88,7 +90,7 @@ export function createStatusLists(options: StatusListOptions, surroundings: List
     };
     const begun: Promise<void> = load(uri, one.list, now).then(
       (list) => settle({ list, askedAt: now, failure: null }),
-      (failure: unknown) => settle({ failure }),
+      (failure: unknown) => settle({ failure, failedAt: now }),
     );
     one.inFlight = begun;
     return begun;
@@ -104,8 +106,8 @@ export function createStatusLists(options: StatusListOptions, surroundings: List
   }
 
   /** Then nobody waits for the next try; after a pause it is worth waiting for. */
-  function hasJustFailed({ failure, triedAt }: Kept, now: number): boolean {
-    return failure !== null && now <= triedAt + lostAfter;
+  function hasJustFailed({ failure, failedAt }: Kept, now: number): boolean {
+    return failure !== null && now <= failedAt + lostAfter;
   }
 
   function isFresh({ askedAt }: Kept, now: number): boolean {
@@ -133,7 +135,7 @@ export function createStatusLists(options: StatusListOptions, surroundings: List
     const one = kept.get(uri) ?? keep(uri);
     if (mayRenew(one, now)) {
       await withDeadline(renew(uri, one, now), remote.timeout + 1000).catch((failure: unknown) => {
-        one.failure = failure;
+        Object.assign(one, { failure, failedAt: now });
       });
     }
     if (one.list !== null && serves(one, now)) return one.list;
@@ -144,7 +146,14 @@ export function createStatusLists(options: StatusListOptions, surroundings: List
     const [oldest] = kept.keys();
     if (kept.size >= MOST_LISTS && oldest !== undefined) kept.delete(oldest);
     const never = Number.NEGATIVE_INFINITY;
-    const one: Kept = { list: null, askedAt: never, triedAt: never, failure: null, inFlight: null };
+    const one: Kept = {
+      list: null,
+      askedAt: never,
+      triedAt: never,
+      failure: null,
+      failedAt: never,
+      inFlight: null,
+    };
     kept.set(uri, one);
     return one;
   }
