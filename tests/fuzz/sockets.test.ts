@@ -1,0 +1,240 @@
+/** Raw bytes on real sockets: whatever comes in, every answer is whole and none is a failure, and nobody waits for ever. */
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { createAuthorizationServer } from '@portcullis/authorization-server';
+import { listen } from '@portcullis/http/node';
+import { createGuard, jwtVerifier } from '@portcullis/resource-server';
+import { protectNode } from '@portcullis/resource-server/node';
+import { openStore } from '@portcullis/store';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createRandom, type Random } from '../resilience/random.ts';
+import {
+  ACCOUNT,
+  CLIENTS,
+  credentialsOf,
+  ISSUER,
+  NOTES,
+  RESOURCES,
+  SEALING_KEY,
+} from '../resilience/world.ts';
+import { mutate } from './mutate.ts';
+import { bytesOf } from './targets.ts';
+
+/** A server that reads HTTP by one of our translators. */
+interface Door {
+  readonly port: number;
+  /** What went wrong inside. */
+  readonly failures: readonly unknown[];
+}
+
+async function serve(failures: unknown[]) {
+  const store = await openStore(':memory:');
+  const server = await createAuthorizationServer({
+    issuer: ISSUER,
+    store,
+    sealingKey: SEALING_KEY,
+    resources: RESOURCES,
+    clients: CLIENTS,
+    limits: false,
+    keepEvents: false,
+    metadataDocuments: false,
+    events: (event) => {
+      if (event.type === 'request.failed') failures.push(event);
+    },
+  });
+  onTestFinished(async () => {
+    await server.close();
+    await store.close();
+  });
+  await server.bootstrap(ACCOUNT.email, ACCOUNT.password);
+  return server;
+}
+
+/** Whoever stops in the middle is let go soon, and so is who says no more. */
+const timeouts = {
+  headersTimeout: 500,
+  requestTimeout: 500,
+  keepAliveTimeout: 50,
+  connectionsCheckingInterval: 50,
+};
+
+/** The authorization server behind the door of the command. */
+async function openServer(): Promise<Door> {
+  const failures: unknown[] = [];
+  const server = await serve(failures);
+  const listening = await listen((request, peer) => server.handle(request, peer), {
+    port: 0,
+    host: '127.0.0.1',
+    timeouts,
+    onError: (error) => failures.push(error),
+  });
+  onTestFinished(async () => void (await listening.close(0)));
+  return { port: listening.port, failures };
+}
+
+/** An application of node:http behind the guard, which echoes what it got. */
+async function openGuarded(): Promise<Door> {
+  const failures: unknown[] = [];
+  const { jwks, isLive } = await serve(failures);
+  const guard = createGuard({
+    resource: NOTES,
+    name: 'Notes',
+    defaultScopes: ['notes:read'],
+    verifier: jwtVerifier({ issuer: ISSUER, jwks, isLive }),
+  });
+  const application: Server = createServer(
+    { ...timeouts },
+    protectNode(guard, (request, response) => {
+      request.pipe(response);
+    }),
+  );
+  await new Promise<void>((resolve) => application.listen(0, '127.0.0.1', resolve));
+  onTestFinished(async () => {
+    application.closeAllConnections();
+    await new Promise((resolve) => application.close(resolve));
+  });
+  return { port: (application.address() as AddressInfo).port, failures };
+}
+
+const form = (fields: Readonly<Record<string, string>>) => new URLSearchParams(fields).toString();
+const machine = form({ grant_type: 'client_credentials', ...credentialsOf('notes-server') });
+
+/** A request as bytes. */
+function wire(line: string, headers: readonly string[], body = ''): string {
+  return [line, ...headers, '', body].join('\r\n');
+}
+
+function posted(path: string, body: string, ...more: readonly string[]): string {
+  const type = 'content-type: application/x-www-form-urlencoded';
+  return wire(`POST ${path} HTTP/1.1`, ['host: as.example', type, ...more], body);
+}
+
+const chunked = (...parts: readonly string[]) =>
+  [...parts, ''].map((part) => `${part.length.toString(16)}\r\n${part}\r\n`).join('');
+
+const HOST = 'host: as.example';
+const METADATA = '/.well-known/oauth-authorization-server';
+
+/** What is right, and what smugglers and old programs send. */
+const SEEDS: readonly string[] = [
+  wire(`GET ${METADATA} HTTP/1.1`, [HOST]),
+  wire(`HEAD ${METADATA} HTTP/1.1`, [HOST, 'connection: close']),
+  wire(`GET ${METADATA} HTTP/1.0`, []),
+  wire('GET /authorize?client_id=web&response_type=code HTTP/1.1', [HOST, 'cookie: a=b; __Host-session=c']),
+  wire('GET http://as.example/jwks HTTP/1.1', [HOST]),
+  wire('GET //evil.example/jwks HTTP/1.1', [HOST]),
+  wire('GET http://user@as.example/jwks HTTP/1.1', [HOST]),
+  wire('OPTIONS * HTTP/1.1', [HOST]),
+  wire('CONNECT as.example:443 HTTP/1.1', [HOST]),
+  wire('GET /jwks HTTP/1.1', ['host: as.example:99999']),
+  wire('GET /jwks HTTP/1.1', [HOST, 'host: evil.example']),
+  wire('GET /jwks HTTP/1.1', [HOST, 'connection: upgrade, http2-settings', 'upgrade: h2c', 'http2-settings: AAMAAABkAAQAAP__']),
+  wire('OPTIONS /token HTTP/1.1', [HOST, 'origin: https://app.example', 'access-control-request-method: POST']),
+  wire('PRI * HTTP/2.0', [], 'SM\r\n\r\n'),
+  posted('/token', machine, `content-length: ${machine.length}`),
+  posted('/token', chunked(machine.slice(0, 9), machine.slice(9)), 'transfer-encoding: chunked'),
+  posted('/token', machine, `content-length: ${machine.length}`, 'expect: 100-continue'),
+  posted('/token', machine, `content-length: ${machine.length}`, 'expect: something'),
+  posted('/token', `${machine}GET /jwks HTTP/1.1\r\n\r\n`, `content-length: ${machine.length}`, 'transfer-encoding: chunked'),
+  posted('/token', machine, `content-length: ${machine.length + 7}`),
+  posted('/token', machine, 'content-length: 99999999999'),
+  posted('/token', machine, `content-length: ${machine.length}`, 'content-encoding: gzip'),
+  posted('/introspect', 'token=a.b.c', 'content-length: 11', 'authorization: Basic !!!'),
+  posted('/register', '{"redirect_uris":[]}', 'content-length: 20').replace('x-www-form-urlencoded', 'json'),
+  wire('POST /notes HTTP/1.1', ['host: mcp.example', 'authorization: Bearer a.b.c', 'content-length: 2'], '{}'),
+  wire('GET /notes?access_token=x HTTP/1.1', ['host: mcp.example', 'authorization: Bearer', 'authorization: Basic Og==']),
+  wire('GET /.well-known/oauth-protected-resource/notes HTTP/1.1', ['host: mcp.example']),
+]; // biome-ignore format: a list
+
+/** Milliseconds in which an answer is there or the connection closed, on a machine that is busy. */
+const PATIENCE = 15_000;
+
+/**
+ * Sends bytes in two parts.
+ * @param hangsUp whether it says then that nothing more will come, or waits
+ * @returns all that came back until the other end closed
+ */
+function exchange(port: number, bytes: Uint8Array, split: number, hangsUp = false): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1');
+    let received = '';
+    const timer = setTimeout(() => {
+      socket.destroy();
+      reject(new Error(`nobody ended it; it said ${JSON.stringify(received)}`));
+    }, PATIENCE);
+    socket.setEncoding('latin1').on('data', (text: string) => {
+      received += text;
+    });
+    // Who sends nonsense may be cut off while it is sending.
+    socket.on('error', () => {});
+    socket.once('close', () => {
+      clearTimeout(timer);
+      resolve(received);
+    });
+    socket.write(bytes.subarray(0, split));
+    setImmediate(() => {
+      socket.write(bytes.subarray(split));
+      if (hangsUp) socket.end();
+    });
+  });
+}
+
+const statusesIn = (answer: string) =>
+  [...answer.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
+
+async function expectBearable({ port, failures }: Door, input: string, random: Random): Promise<void> {
+  const bytes = bytesOf(input);
+  const split = Math.floor(random.next() * bytes.length);
+  const answer = await exchange(port, bytes, split, random.next() < 0.2);
+  const failed = statusesIn(answer).filter((status) => status >= 500);
+  expect([input, failed, failures]).toEqual([input, [], []]);
+  // Whatever is said is HTTP.
+  if (answer !== '') expect(answer).toMatch(/^HTTP\/1\.1 \d{3} /);
+}
+
+describe.each([
+  {
+    door: 'the door of the command',
+    open: openServer,
+    right: wire(`GET ${METADATA} HTTP/1.1`, [HOST, 'connection: close']),
+    status: 200,
+  },
+  {
+    door: 'the guard on node:http',
+    open: openGuarded,
+    right: wire('GET /.well-known/oauth-protected-resource/notes HTTP/1.1', [
+      'host: mcp.example',
+      'connection: close',
+    ]),
+    status: 200,
+  },
+])('$door', ({ open, right, status }) => {
+  it('answers every known oddity, and fails at none', async () => {
+    const door = await open();
+    const random = createRandom(1);
+    await Promise.all(SEEDS.map((seed) => expectBearable(door, seed, random)));
+    expect(statusesIn(await exchange(door.port, bytesOf(right), 9))).toEqual([status]);
+  });
+
+  it('answers or closes whatever comes, and serves others meanwhile and afterwards', async () => {
+    const door = await open();
+    const random = createRandom();
+    const inputs = Array.from({ length: 600 }, () => mutate(SEEDS, random));
+    for (let first = 0; first < inputs.length; first += 100) {
+      const some = inputs.slice(first, first + 100).map((input) => expectBearable(door, input, random));
+      const other = exchange(door.port, bytesOf(right), 9);
+      await Promise.all(some).catch((error: unknown) => {
+        throw new Error(`SEED=${random.seed}`, { cause: error });
+      });
+      expect(statusesIn(await other)).toEqual([status]);
+    }
+  });
+
+  it('answers several requests of one connection in their order', async () => {
+    const { port } = await open();
+    const keep = right.replace('connection: close', 'connection: keep-alive');
+    const bytes = bytesOf(`${keep}${wire('GET /nowhere HTTP/1.1', [HOST])}${right}`);
+    const [first, second, third] = statusesIn(await exchange(port, bytes, 100));
+    expect([first, second, third]).toEqual([status, expect.toBeOneOf([401, 404]), status]);
+  });
+});
