@@ -56,7 +56,7 @@ export function createClientStore(database: Database): ClientStore {
     async changeClient(id, { metadata, secretHash }) {
       const changed = await database.change(
         sql`UPDATE clients SET metadata = ${JSON.stringify(metadata)}, secret_hash = ${secretHash}
-          WHERE id = ${id} RETURNING id`,
+          WHERE id = ${id} RETURNING 1 AS one`,
       );
       return changed.length > 0;
     },
@@ -68,7 +68,7 @@ export function createClientStore(database: Database): ClientStore {
     disableClient: (id, at) => database.fact({ steps: () => disable(id, at), postgres: { lock: null } }),
     async enableClient(id) {
       const enabled = await database.change(
-        sql`UPDATE clients SET disabled_at = NULL WHERE id = ${id} RETURNING id`,
+        sql`UPDATE clients SET disabled_at = NULL WHERE id = ${id} RETURNING 1 AS one`,
       );
       return enabled.length > 0;
     },
@@ -81,7 +81,7 @@ function insert({ id, origin, metadata, secretHash, managementHash, ...times }: 
       expires_at)
     VALUES (${id}, ${origin}, ${JSON.stringify(metadata)}, ${secretHash}, ${managementHash}, ${times.createdAt},
       ${times.lastUsedAt}, ${times.disabledAt}, ${times.expiresAt})
-    ON CONFLICT (id) DO NOTHING RETURNING id`;
+    ON CONFLICT (id) DO NOTHING RETURNING 1 AS one`;
 }
 
 function* register(client: ClientRecord, turn: Turn): Steps<boolean> {
@@ -115,7 +115,7 @@ function registerAtOnce(
  * was done before it began: it waits for whoever ends a transaction or redeems a code, and then finds what that made.
  */
 function* remove(id: string, at: number): Steps<boolean> {
-  const removed = yield sql`DELETE FROM clients WHERE id = ${id} RETURNING id`;
+  const removed = yield sql`DELETE FROM clients WHERE id = ${id} RETURNING 1 AS one`;
   if (removed.length === 0) return false;
   yield* end(id, at);
   return true;
@@ -123,7 +123,7 @@ function* remove(id: string, at: number): Steps<boolean> {
 
 function* disable(id: string, at: number): Steps<boolean> {
   const disabled =
-    yield sql`UPDATE clients SET disabled_at = COALESCE(disabled_at, ${at}) WHERE id = ${id} RETURNING id`;
+    yield sql`UPDATE clients SET disabled_at = COALESCE(disabled_at, ${at}) WHERE id = ${id} RETURNING 1 AS one`;
   if (disabled.length === 0) return false;
   yield* end(id, at);
   return true;

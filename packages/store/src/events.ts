@@ -2,7 +2,7 @@
 import type { EventRecord, EventStore } from '@portcullis/authorization-server/ports';
 import type { Database, Steps } from './database.ts';
 import { readJson } from './json.ts';
-import { type Query, sql } from './sql.ts';
+import { defineRows, type Query, sql, type Template, type Value } from './sql.ts';
 
 interface EventRow {
   readonly id: string;
@@ -45,13 +45,32 @@ export function createEventStore(database: Database): EventStore {
   };
 }
 
+/** Rows that one statement brings. */
+const TOGETHER = 16;
+
+const insertMany = definedFor(TOGETHER);
+const insertOne = definedFor(1);
+
+function definedFor(rows: number): Template {
+  return defineRows(
+    'INSERT INTO events (id, at, type, client_id, account_id, grant_id, resource, flow_id, details, expires_at) VALUES',
+    10,
+    rows,
+    'ON CONFLICT (id) DO NOTHING',
+  );
+}
+
 function* append(events: readonly EventRecord[]): Steps<undefined> {
-  for (const event of events) {
-    yield sql`INSERT INTO events (id, at, type, client_id, account_id, grant_id, resource, flow_id, details, expires_at)
-      VALUES (${event.id}, ${event.at}, ${event.type}, ${event.clientId}, ${event.accountId}, ${event.grantId},
-        ${event.resource}, ${event.flowId}, ${JSON.stringify(event.details)}, ${event.expiresAt})
-      ON CONFLICT (id) DO NOTHING`;
+  const whole = events.length - (events.length % TOGETHER);
+  for (let from = 0; from < whole; from += TOGETHER) {
+    yield { template: insertMany, values: events.slice(from, from + TOGETHER).flatMap(valuesOf) };
   }
+  for (const event of events.slice(whole)) yield { template: insertOne, values: valuesOf(event) };
+}
+
+function valuesOf(event: EventRecord): readonly Value[] {
+  const { id, at, type, clientId, accountId, grantId, resource, flowId, details, expiresAt } = event;
+  return [id, at, type, clientId, accountId, grantId, resource, flowId, JSON.stringify(details), expiresAt];
 }
 
 /** One value holds them all, so that their number changes neither the statement nor the round trips. */

@@ -19,7 +19,7 @@ export function takeTurn({ key, limit, now }: Turn): Query {
   return sql`INSERT INTO turns (key, due_at) VALUES (${key}, ${now + interval})
     ON CONFLICT (key) DO UPDATE SET due_at =
       CASE WHEN turns.due_at > ${now} THEN turns.due_at + ${interval} ELSE ${now + interval} END
-    WHERE turns.due_at <= ${now + toleranceOf(limit)} RETURNING due_at`;
+    WHERE turns.due_at <= ${now + toleranceOf(limit)} RETURNING 1 AS one`;
 }
 
 /** The seconds after which a turn that was refused can be had. */

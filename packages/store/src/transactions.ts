@@ -52,7 +52,7 @@ export function createTransactionStore(database: Database): TransactionStore {
 }
 
 function* end(id: string, code: CodeRecord | null): Steps<boolean> {
-  const ended = yield sql`DELETE FROM transactions WHERE id = ${id} RETURNING id`;
+  const ended = yield sql`DELETE FROM transactions WHERE id = ${id} RETURNING 1 AS one`;
   if (ended.length === 0) return false;
   if (code !== null) yield insertCode(code);
   return true;
@@ -68,7 +68,7 @@ function insertCode(code: CodeRecord): Query {
 
 /** Of two that delete one row, PostgreSQL lets one wait for the other and find nothing. */
 function endAtOnce(id: string, code: CodeRecord | null): Query {
-  if (code === null) return sql`DELETE FROM transactions WHERE id = ${id} RETURNING id`;
+  if (code === null) return sql`DELETE FROM transactions WHERE id = ${id} RETURNING 1 AS one`;
   return sql`WITH ended AS (
       DELETE FROM transactions WHERE id = ${id} RETURNING id
     ), issued AS (

@@ -1,6 +1,6 @@
 /** Templates become statements of both dialects. */
 import { describe, expect, it } from 'vitest';
-import { literal, sql } from '../src/sql.ts';
+import { defineRows, literal, sql } from '../src/sql.ts';
 
 describe('a query', () => {
   it('numbers its values for PostgreSQL and marks them for SQLite', () => {
@@ -12,7 +12,7 @@ describe('a query', () => {
 
   it('never lets a value into the text', () => {
     const { template, values } = sql`SELECT ${"'; DROP TABLE t; --"}`;
-    expect(template).toEqual({ sqlite: 'SELECT ?', postgres: 'SELECT $1' });
+    expect(template).toEqual({ sqlite: 'SELECT ?', postgres: 'SELECT $1', counts: false });
     expect(values).toEqual(["'; DROP TABLE t; --"]);
   });
 
@@ -22,9 +22,28 @@ describe('a query', () => {
     expect(sql`SELECT ${'a'}`.template).not.toBe(make('a').template);
   });
 
+  it('counts what it changes: SQLite is not asked to return a row for that', () => {
+    const { template } = sql`UPDATE t SET a = ${1} WHERE b = ${2} RETURNING 1 AS one`;
+    expect(template).toEqual({
+      sqlite: 'UPDATE t SET a = ? WHERE b = ?',
+      postgres: 'UPDATE t SET a = $1 WHERE b = $2 RETURNING 1 AS one',
+      counts: true,
+    });
+    expect(sql`SELECT 1 AS one`.template.counts).toBe(false);
+    expect(sql`DELETE FROM t RETURNING id`.template.counts).toBe(false);
+  });
+
+  it('may bring several rows', () => {
+    expect(defineRows('INSERT INTO t (a, b) VALUES', 2, 2, 'ON CONFLICT (a) DO NOTHING')).toEqual({
+      sqlite: 'INSERT INTO t (a, b) VALUES (?, ?), (?, ?) ON CONFLICT (a) DO NOTHING',
+      postgres: 'INSERT INTO t (a, b) VALUES ($1, $2), ($3, $4) ON CONFLICT (a) DO NOTHING',
+      counts: false,
+    });
+  });
+
   it('may be a literal without values', () => {
     expect(literal('SELECT 1')).toEqual({
-      template: { sqlite: 'SELECT 1', postgres: 'SELECT 1' },
+      template: { sqlite: 'SELECT 1', postgres: 'SELECT 1', counts: false },
       values: [],
     });
   });

@@ -33,6 +33,12 @@ export function describeEvents(store: StoreOfTest): void {
       expect(await store().listEvents('', 10)).toHaveLength(2);
       await store().appendEvents([]);
       expect(await store().listEvents('', 10)).toHaveLength(2);
+
+      const many = times(70, () => newEvent());
+      await store().appendEvents(many.slice(30, 40));
+      await store().appendEvents([...many, ...many.slice(0, 20)]);
+      const kept = [first, second, ...many].map(({ id }) => id).toSorted();
+      expect((await store().listEvents('', 100)).map(({ id }) => id)).toEqual(kept);
     });
 
     it('take any text', async () => {

@@ -32,9 +32,18 @@ export function createRunner(connection: DatabaseSync): (query: Query) => readon
       statement = connection.prepare(template.sqlite);
       statements.set(template, statement);
     }
+    if (template.counts) return rowsOf(Number(statement.run(...values).changes));
     return statement.all(...values);
   };
 }
+
+/** What `RETURNING 1 AS one` would have answered. */
+function rowsOf(changes: number): readonly unknown[] {
+  return changes === 1 ? ONE_ROW : Array.from({ length: changes }, () => ROW);
+}
+
+const ROW: unknown = Object.freeze({ one: 1 });
+const ONE_ROW: readonly unknown[] = Object.freeze([ROW]);
 
 /** Goes through the steps without yielding to anything else. */
 export function walk<T>(steps: Steps<T>, run: (query: Query) => readonly unknown[]): T {
