@@ -48,6 +48,8 @@ interface ConsentRow extends Pick<GrantRow, 'scopes' | 'resources' | 'workspace'
 /** A grant with its refresh token, if it has one. */
 interface FoundRow extends GrantRow {
   readonly revoked_at: number | null;
+  /** A truth of PostgreSQL, a number of SQLite. */
+  readonly has_account: boolean | number;
   readonly token_hash: string | null;
   readonly token_number: number | null;
   readonly token_seed: string | null;
@@ -79,10 +81,11 @@ export function createGrantStore(database: Database): GrantStore {
     async findGrant(id) {
       return readFound(
         await database.read<FoundRow>(
-          sql`SELECT id AS grant_id, client_id, account_id, scopes, resources, workspace, terms, created_at, expires_at AS ends_at,
-              last_used_at, last_used_from, revoked_at, token_hash, token_number, token_seed, token_issued_at,
-              token_expires_at, token_rotations
-            FROM grants WHERE id = ${id}`,
+          sql`SELECT g.id AS grant_id, g.client_id, g.account_id, g.scopes, g.resources, g.workspace, g.terms, g.created_at,
+              g.expires_at AS ends_at, g.last_used_at, g.last_used_from, g.revoked_at, g.token_hash, g.token_number,
+              g.token_seed, g.token_issued_at, g.token_expires_at, g.token_rotations, a.id IS NOT NULL AS has_account
+            FROM grants g LEFT JOIN accounts a ON a.id = g.account_id AND a.disabled_at IS NULL
+            WHERE g.id = ${id}`,
         ),
       );
     },
@@ -224,7 +227,8 @@ function readCode([row]: readonly CodeRow[]): FoundCode | null {
 
 function readFound([row]: readonly FoundRow[]): FoundGrant | null {
   if (row === undefined) return null;
-  return { grant: { ...readGrant(row), revokedAt: row.revoked_at }, token: readToken(row) };
+  const { revoked_at: revokedAt, has_account: hasAccount } = row;
+  return { grant: { ...readGrant(row), revokedAt, hasAccount: Boolean(hasAccount) }, token: readToken(row) };
 }
 
 /** The columns are there together or not at all. */

@@ -67,7 +67,11 @@ export interface FoundCode extends CodeRecord {
 
 /** A grant as found. Revocation, expiry and reuse are for the caller to judge. */
 export interface FoundGrant {
-  readonly grant: GrantRecord & { readonly revokedAt: number | null };
+  readonly grant: GrantRecord & {
+    readonly revokedAt: number | null;
+    /** Whether its account is there, and not disabled, at this same moment. */
+    readonly hasAccount: boolean;
+  };
   /** `null` when the client gets none. */
   readonly token: RefreshTokenRecord | null;
 }

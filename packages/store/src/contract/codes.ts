@@ -26,7 +26,7 @@ export function describeCodes(store: StoreOfTest): void {
       expect(await store().findCode(code.hash)).toEqual({ ...code, spentAt: NOW + 5 });
       expect(await store().findGrant(grant.id)).toEqual({
         token,
-        grant: { ...grant, revokedAt: null },
+        grant: { ...grant, revokedAt: null, hasAccount: false },
       });
       expect(await store().isAccessTokenLive('jti', grant.id)).toBe(true);
     });

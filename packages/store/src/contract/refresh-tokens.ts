@@ -6,6 +6,9 @@ import {
   issueCode,
   makeGrant,
   NOW,
+  newAccount,
+  newAccountLink,
+  newCode,
   newHash,
   newRefreshToken,
   RACERS,
@@ -24,8 +27,25 @@ export function describeRefreshTokens(store: StoreOfTest): void {
   describe('refresh tokens', () => {
     it('are found with their grant', async () => {
       const { grant, token } = await makeGrant(store());
-      expect(await store().findGrant(grant.id)).toEqual({ grant: { ...grant, revokedAt: null }, token });
+      expect(await store().findGrant(grant.id)).toEqual({
+        grant: { ...grant, revokedAt: null, hasAccount: false },
+        token,
+      });
       expect(await store().findGrant('grant_unknown')).toBeNull();
+    });
+
+    it('are found with whether their account is there and not disabled', async () => {
+      const account = newAccount();
+      expect(await store().addAccount(account, newAccountLink(account.id))).toBe(true);
+      const code = await issueCode(store(), newCode({ accountId: account.id }));
+      await store().redeemCode(code.hash, grantOf(code), newRefreshToken(), NOW);
+      const find = async () => (await store().findGrant(code.grantId))?.grant;
+      expect(await find()).toMatchObject({ hasAccount: true, revokedAt: null });
+
+      await store().disableAccount(account.id, NOW + 1);
+      expect(await find()).toMatchObject({ hasAccount: false, revokedAt: NOW + 1 });
+      await store().enableAccount(account.id);
+      expect(await find()).toMatchObject({ hasAccount: true, revokedAt: NOW + 1 });
     });
 
     it('are rotated: the successor takes the place, and the grant was used', async () => {
@@ -37,7 +57,13 @@ export function describeRefreshTokens(store: StoreOfTest): void {
       });
       expect(await rotate(grant.id, token, successor)).toBe('rotated');
       expect(await store().findGrant(grant.id)).toEqual({
-        grant: { ...grant, revokedAt: null, lastUsedAt: NOW + 100, lastUsedFrom: '2001:db8::1' },
+        grant: {
+          ...grant,
+          revokedAt: null,
+          hasAccount: false,
+          lastUsedAt: NOW + 100,
+          lastUsedFrom: '2001:db8::1',
+        },
         token: successor,
       });
       const last = successorOf(successor, { issuedAt: NOW + 200 });
@@ -80,7 +106,7 @@ export function describeRefreshTokens(store: StoreOfTest): void {
       const grant = grantOf(code);
       await store().redeemCode(code.hash, grant, null, NOW);
       expect(await store().findGrant(grant.id)).toEqual({
-        grant: { ...grant, revokedAt: null },
+        grant: { ...grant, revokedAt: null, hasAccount: false },
         token: null,
       });
       expect(await rotate(grant.id, { hash: '' }, newRefreshToken())).toBe('overtaken');
