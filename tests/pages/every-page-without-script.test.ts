@@ -1,0 +1,16 @@
+/** Every page in every state without JavaScript: axe finds nothing, nothing overflows, and the keyboard reaches everything. */
+import { describe, it } from 'vitest';
+import { DIAGONAL, expectBearable, expectReached, survey } from './survey.ts';
+
+describe('every page', { timeout: 400_000 }, () => {
+  it('passes axe at every width, light and dark, without scrolling sideways, without JavaScript', async () => {
+    // Axe itself is JavaScript: what it looks at is the page to which no script of ours came.
+    const habits = { script: 'lost', locale: 'en-GB' } as const;
+    expectBearable(await survey(habits, { judged: DIAGONAL, keyboard: false }));
+  });
+
+  it('is reached whole by the keyboard, in order and in sight, without JavaScript', async () => {
+    const habits = { javaScriptEnabled: false, locale: 'en-GB' };
+    expectReached(await survey(habits, { judged: [], keyboard: true }));
+  });
+});

@@ -1,0 +1,148 @@
+/** A survey of every page in every state, in one kind of browser: one walk, of which several tests judge what was seen. */
+import axe, { type AxeResults } from 'axe-core';
+import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { type Habits, walk } from '../../scripts/photographs/walk.ts';
+import { launchChromium } from '../support/browser.ts';
+
+const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+
+async function violationsOf(page: Page): Promise<unknown> {
+  const results: AxeResults = await page.evaluate(
+    `axe.run(document, ${JSON.stringify({ runOnly: TAGS, resultTypes: ['violations'] })})`,
+  );
+  return results.violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]);
+}
+
+export const LOOKS = [
+  { colorScheme: 'light', width: 360 },
+  { colorScheme: 'light', width: 1280 },
+  { colorScheme: 'dark', width: 360 },
+  { colorScheme: 'dark', width: 1280 },
+] as const;
+
+type Look = (typeof LOOKS)[number];
+
+/** Each width and each scheme once: colours know nothing of the width. */
+export const DIAGONAL: readonly Look[] = [LOOKS[0], LOOKS[3]];
+
+/** What was seen of a page in one look. */
+interface Sight {
+  readonly look: Look;
+  /** Empty when the look is not one that axe judges. */
+  readonly violations: unknown;
+  readonly overflows: boolean;
+}
+
+/** Looks at a page at every width and in both schemes. @param judged the looks that axe judges too */
+async function inspect(page: Page, judged: readonly Look[]): Promise<readonly Sight[]> {
+  await page.evaluate(axe.source);
+  const sights: Sight[] = [];
+  for (const look of LOOKS) {
+    await page.emulateMedia({ colorScheme: look.colorScheme });
+    await page.setViewportSize({ width: look.width, height: 740 });
+    const overflows: boolean = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
+    const violations = judged.includes(look) ? await violationsOf(page) : [];
+    sights.push({ look, violations, overflows });
+  }
+  await page.emulateMedia({ colorScheme: null });
+  await page.setViewportSize({ width: 360, height: 640 });
+  return sights;
+}
+
+/** What somebody can act on, in the order of the page; and, of what has the focus now, its place there and its ring. */
+const REACHABLE = `[...document.querySelectorAll('a[href], button, input:not([type=hidden]), select')]
+  .filter((element) => element.checkVisibility())`;
+const FOCUSED = `(() => {
+  const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
+  return [${REACHABLE}.indexOf(document.activeElement), outlineStyle === 'solid' && outlineWidth === '3px'];
+})()`;
+
+/** From nowhere, every Tab leads to the next thing, in the order of the page, with a ring that is seen. */
+async function walkByKeyboard(page: Page): Promise<readonly unknown[]> {
+  await page.evaluate('document.activeElement.blur()');
+  const count: number = await page.evaluate(`${REACHABLE}.length`);
+  // The page begins somewhere when it has an autofocus: from its end one comes to its beginning.
+  await page.evaluate(
+    `document.body.tabIndex = -1; document.body.focus(); document.body.removeAttribute('tabindex')`,
+  );
+  const seen: unknown[] = [];
+  for (let n = 0; n < count; n++) {
+    await page.keyboard.press('Tab');
+    seen.push(await page.evaluate(FOCUSED));
+  }
+  return seen;
+}
+
+/** Of what a person must know before they answer: what a screen of 360 by 640 does not show without scrolling, or the answers cover. */
+const OUT_OF_SIGHT = `(() => {
+  const matters = '.head > h1, .head > .fact, .note, .powers li, .field select, .foot .fact, .foot button';
+  const foot = document.querySelector('.foot').getBoundingClientRect();
+  return [...document.querySelectorAll(matters)]
+    .filter((element) => element.checkVisibility())
+    .filter((element) => {
+      const { top, bottom } = element.getBoundingClientRect();
+      const isOfFoot = element.closest('.foot') !== null;
+      return top < 0 || bottom > 640 || (!isOfFoot && bottom > foot.top + 1);
+    })
+    .map((element) => element.textContent.trim());
+})()`;
+
+/** What was seen of a page. */
+interface Finding {
+  readonly name: string;
+  readonly sights: readonly Sight[];
+  /** Where each Tab led, and whether one could see it. */
+  readonly tabs: readonly unknown[];
+  /** How many things there are to act on. */
+  readonly reachable: number;
+  /** Of a page that asks for consent, on the first screen of a small phone. */
+  readonly outOfSight: unknown;
+}
+
+/** What is looked for. */
+interface Wanted {
+  /** The looks that axe judges; without any, nobody looks at widths and schemes. */
+  readonly judged: readonly Look[];
+  readonly keyboard: boolean;
+}
+
+export async function survey(habits: Habits, wanted: Wanted): Promise<readonly Finding[]> {
+  const browser = await launchChromium();
+  const findings: Finding[] = [];
+  try {
+    await walk(browser, habits, async (page, name) => {
+      // First, as it comes: at the size of a small phone.
+      const outOfSight = name.startsWith('consent') ? await page.evaluate(OUT_OF_SIGHT) : [];
+      const sights = wanted.judged.length > 0 ? await inspect(page, wanted.judged) : [];
+      const reachable: number = await page.evaluate(`${REACHABLE}.length`);
+      const tabs = wanted.keyboard ? await walkByKeyboard(page) : [];
+      findings.push({ name, sights, tabs, reachable, outOfSight });
+    });
+  } finally {
+    await browser.close();
+  }
+  return findings;
+}
+
+export function expectBearable(findings: readonly Finding[]): void {
+  const names = findings.map(({ name }) => name);
+  expect(names.length).toBeGreaterThan(30);
+  expect(new Set(names).size).toBe(names.length);
+  for (const { name, sights } of findings) {
+    expect([name, sights]).toEqual([name, LOOKS.map((look) => ({ look, violations: [], overflows: false }))]);
+  }
+}
+
+export function expectReached(findings: readonly Finding[]): void {
+  expect(findings.length).toBeGreaterThan(30);
+  for (const { name, tabs, reachable } of findings) {
+    expect([name, tabs]).toEqual([name, Array.from({ length: reachable }, (_, index) => [index, true])]);
+  }
+}
+
+export function expectInSight(findings: readonly Finding[]): void {
+  const asking = findings.filter(({ name }) => name.startsWith('consent'));
+  expect(asking.length).toBeGreaterThanOrEqual(8);
+  for (const { name, outOfSight } of asking) expect([name, outOfSight]).toEqual([name, []]);
+}
