@@ -1,0 +1,236 @@
+/**
+ * What freshness costs a guard elsewhere, and its authorization server: asking about each token, polling a status list, both
+ * or neither, for tokens in use, requests a second and live grants. `node --conditions=source bench/freshness.ts [live grants]
+ * [requests a second] [tokens in use]…`. Seconds pass by a clock of its own, as fast as their work is done; what counts is
+ * processor time for such a second. The server is another process, on a SQLite file, reached over loopback.
+ */
+import { fork } from 'node:child_process';
+import { subscribe } from 'node:diagnostics_channel';
+import { mkdtempSync, rmSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
+import { createAuthorizationServer } from '@portcullis/authorization-server';
+import { listen } from '@portcullis/http/node';
+import {
+  confirmVerifier,
+  createGuard,
+  introspectionVerifier,
+  jwtVerifier,
+  type TokenVerifier,
+} from '@portcullis/resource-server';
+import { openStore } from '@portcullis/store';
+import { defineConfiguration } from '../packages/authorization-server/src/define-configuration.ts';
+import { createAccessTokens } from '../packages/authorization-server/src/keys/access-tokens.ts';
+import { loadKeyRing } from '../packages/authorization-server/src/keys/key-ring.ts';
+import { nameWith } from '../packages/authorization-server/src/status/names.ts';
+
+const RESOURCE = 'http://localhost:1/mcp';
+const START = Math.floor(Date.now() / 1000);
+/** Seconds that pass before, and while, it is measured. */
+const [BEFORE, MEASURED] = [10, 20];
+/** Requests under way at once. */
+const AT_ONCE = 64;
+
+interface Usage {
+  /** Microseconds of processor time. */
+  readonly cpu: number;
+  /** Bytes read from and written to sockets. */
+  readonly wire: number;
+}
+
+const wire = { sockets: new Set<Socket>(), before: 0 };
+
+/** The authorization server, told by messages what time it is. */
+async function serve(grants: number, inUse: number): Promise<void> {
+  subscribe('net.server.socket', (message) => {
+    const { socket } = message as { readonly socket: Socket };
+    wire.sockets.add(socket);
+    socket.once('close', () => {
+      wire.before += socket.bytesRead + socket.bytesWritten;
+      wire.sockets.delete(socket);
+    });
+  });
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-freshness-'));
+  const file = join(folder, 'store.db');
+  const store = await openStore(file);
+  let now = START;
+  let handle: (request: Request) => Promise<Response> = async () => new Response();
+  const { port } = await listen((request) => handle(request), { port: 0, host: '127.0.0.1' });
+  const issuer = `http://127.0.0.1:${port}`;
+  const options = {
+    issuer,
+    store,
+    sealingKey: new Uint8Array(32).fill(1),
+    resources: [{ resource: RESOURCE, name: 'Notes', scopes: { read: 'Read' }, introspectedBy: ['guard'] }],
+    clients: [{ client_id: 'guard', client_secret: 'guard-secret', grant_types: ['client_credentials'] }],
+    statusLists: true,
+    limits: false,
+    keepEvents: false,
+    clock: () => now,
+  } as const;
+  const server = await createAuthorizationServer(options);
+  handle = (request) => server.handle(request);
+  const { sign } = createAccessTokens(await loadKeyRing(defineConfiguration(options)));
+  const tokens = await Promise.all(fill(file, grants, inUse).map((grant) => sign(claimsFor(issuer, grant))));
+  process.on('message', (message: number | 'usage' | 'end') => {
+    if (message === 'end') {
+      rmSync(folder, { recursive: true });
+      process.exit();
+    }
+    if (message === 'usage') process.send?.(usage());
+    else {
+      now = message;
+      process.send?.('set');
+    }
+  });
+  process.send?.({ issuer, tokens });
+}
+
+interface Grant {
+  readonly id: string;
+  readonly entry: number;
+}
+
+/** Grants in use, evenly among all that live, and one of each thousand that ended a minute ago. */
+function fill(file: string, grants: number, inUse: number): readonly Grant[] {
+  const database = new DatabaseSync(file);
+  database.exec('BEGIN');
+  database.exec(`INSERT INTO status_places (one, taken) VALUES (1, ${grants})`);
+  const add =
+    database.prepare(`INSERT INTO grants (id, client_id, account_id, scopes, resources, created_at, expires_at, revoked_at)
+    VALUES (?, 'app', 'user', '["read"]', '[]', ${START}, ${START + 100_000}, ?)`);
+  const held = Array.from({ length: inUse }, (_, at) => Math.floor((at * grants) / inUse));
+  const made = held.map((place) => ({ id: nameWith('grant', place), entry: place * 8 }));
+  for (const { id } of made) add.run(id, null);
+  for (let at = 0; at < grants / 1000; at += 1) add.run(nameWith('grant', at * 1000 + 1), START - 60);
+  database.exec('COMMIT');
+  database.close();
+  return made;
+}
+
+function claimsFor(issuer: string, { id, entry }: Grant) {
+  return {
+    iss: issuer,
+    sub: 'user',
+    aud: RESOURCE,
+    client_id: 'app',
+    exp: START + 10_000,
+    iat: START,
+    jti: nameWith('token', entry),
+    scope: 'read',
+    grant_id: id,
+    status: {
+      status_list: { idx: entry % 2 ** 20, uri: `${issuer}/status-lists/${Math.floor(entry / 2 ** 20)}` },
+    },
+  };
+}
+
+function usage(): Usage {
+  const { user, system } = process.cpuUsage();
+  let bytes = wire.before;
+  for (const socket of wire.sockets) bytes += socket.bytesRead + socket.bytesWritten;
+  return { cpu: user + system, wire: bytes };
+}
+
+interface Far {
+  readonly issuer: string;
+  readonly tokens: readonly string[];
+  setClock(now: number): Promise<unknown>;
+  usage(): Promise<Usage>;
+  stop(): void;
+}
+
+async function start(grants: number, inUse: number): Promise<Far> {
+  const child = fork(fileURLToPath(import.meta.url), ['serve', String(grants), String(inUse)]);
+  const answer = <T>() =>
+    new Promise<T>((resolve) => child.once('message', (message) => resolve(message as T)));
+  const ask = <T>(message: number | 'usage'): Promise<T> => {
+    const answered = answer<T>();
+    child.send(message);
+    return answered;
+  };
+  const begun = await answer<{ readonly issuer: string; readonly tokens: readonly string[] }>();
+  return {
+    ...begun,
+    setClock: (now) => ask(now),
+    usage: () => ask<Usage>('usage'),
+    stop: () => void child.send('end'),
+  };
+}
+
+let now = START;
+const clock = () => now;
+
+const ways: Readonly<Record<string, (issuer: string) => TokenVerifier>> = {
+  'on the spot': (issuer) => jwtVerifier({ issuer }),
+  'status list': (issuer) => jwtVerifier({ issuer, statusList: { clock } }),
+  asking: askingOf,
+  'confirmed by asking': (issuer) => confirmVerifier(jwtVerifier({ issuer }), askingOf(issuer)),
+};
+
+function askingOf(issuer: string): TokenVerifier {
+  const client = { clientId: 'guard', clientSecret: 'guard-secret' };
+  return introspectionVerifier({ issuer, endpoint: `${issuer}/introspect`, ...client });
+}
+
+async function measure(way: string, far: Far, rate: number): Promise<object> {
+  const verifier = ways[way]?.(far.issuer);
+  if (verifier === undefined) throw new Error(`there is no way ${way}`);
+  const guard = createGuard({ resource: RESOURCE, verifier, clock, skew: 5 });
+  const fields = far.tokens.map((token) => `Bearer ${token}`);
+  let next = 0;
+  let refused = 0;
+  const present = async (count: number) => {
+    for (let left = count; left > 0; left -= 1) {
+      next = (next + 1) % fields.length;
+      const found = guard.admit({ method: 'POST', url: '/mcp', authorization: fields[next] ?? '' });
+      const admission = found instanceof Promise ? await found : found;
+      if (!admission.admitted) refused += 1;
+    }
+  };
+  const second = async () => {
+    now += 1;
+    await far.setClock(now);
+    const workers = Math.min(AT_ONCE, rate);
+    await Promise.all(Array.from({ length: workers }, (_, at) => present(Math.floor((rate + at) / workers))));
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  };
+  for (let passed = 0; passed < BEFORE; passed += 1) await second();
+  const [here, there] = [usage(), await far.usage()];
+  for (let passed = 0; passed < MEASURED; passed += 1) await second();
+  const [hereAfter, thereAfter] = [usage(), await far.usage()];
+  const each = (before: number, after: number) => (after - before) / MEASURED;
+  return {
+    way,
+    'guard ms/s': round(each(here.cpu, hereAfter.cpu) / 1000),
+    'server ms/s': round(each(there.cpu, thereAfter.cpu) / 1000),
+    'wire KB/s': round(each(there.wire, thereAfter.wire) / 1000),
+    'buffers here MB': round(process.memoryUsage().arrayBuffers / 1e6),
+    refused,
+  };
+}
+
+function round(figure: number): number {
+  return Math.round(figure * 100) / 100;
+}
+
+async function main(grants: number, rate: number, counts: readonly number[]): Promise<void> {
+  for (const inUse of counts) {
+    const far = await start(grants, inUse);
+    const rows: object[] = [];
+    for (const way of Object.keys(ways)) {
+      now += 100;
+      rows.push(await measure(way, far, rate));
+    }
+    far.stop();
+    console.log(`${grants} live grants, ${rate} requests a second, ${inUse} tokens in use`);
+    console.table(rows);
+  }
+}
+
+const [first = '10000', second = '1000', ...rest] = process.argv.slice(2);
+if (first === 'serve') await serve(Number(second), Number(rest[0]));
+else await main(Number(first), Number(second), rest.length > 0 ? rest.map(Number) : [1, 100, 10_000]);
