@@ -11,47 +11,58 @@ export interface Parameters {
   all(name: string): readonly string[];
 }
 
+/** Names and their values in turn, as they were sent: there are few, so that walking over them is cheaper than any index. */
+type Pairs = readonly string[];
+
 /**
  * Reads `application/x-www-form-urlencoded` text.
  * Parameters sent without a value MUST be treated as if they were omitted; parameters MUST NOT be included more than once.
  * @see OAuth 2.1 draft 13 §3.1 and §3.2
  */
 export function readParameters(encoded: string | URLSearchParams): Parameters {
-  const values = new Map<string, string[]>();
-  for (const [name, value] of typeof encoded === 'string' ? readForm(encoded) : encoded) {
-    const known = values.get(name);
-    if (known === undefined) values.set(name, [value]);
-    else known.push(value);
-  }
+  const pairs = typeof encoded === 'string' ? readPairs(encoded) : [...encoded].flat();
+  const one = (name: string) => readOne(pairs, name);
   return {
-    one: (name) => readOne(values, name),
+    one,
     required(name) {
-      const value = readOne(values, name);
+      const value = one(name);
       if (value === undefined) throw new OAuthError('invalid_request', `The parameter ${name} is missing.`);
       return value;
     },
-    all: (name) => (values.get(name) ?? []).filter((value) => value !== ''),
+    all: (name) => readAll(pairs, name),
   };
 }
 
-/** The pairs of a form, in a third of the time that `URLSearchParams` takes, which reads what is unusual. */
-function readForm(encoded: string): Iterable<readonly [string, string]> {
-  if (encoded.startsWith('?') || !encoded.isWellFormed()) return new URLSearchParams(encoded);
-  const pairs: [string, string][] = [];
-  for (const part of encoded.split('&')) {
-    if (part === '') continue;
-    const at = part.indexOf('=');
-    const name = decode(at === -1 ? part : part.slice(0, at));
-    const value = at === -1 ? '' : decode(part.slice(at + 1));
-    if (name === null || value === null) return new URLSearchParams(encoded);
-    pairs.push([name, value]);
+/** In a third of the time that `URLSearchParams` takes, which reads what is unusual. */
+function readPairs(encoded: string): Pairs {
+  if (!encoded.isWellFormed()) return readUnusual(encoded);
+  const pairs: string[] = [];
+  for (let begin = 0; begin < encoded.length; ) {
+    const end = indexOrEnd(encoded, '&', begin);
+    const part = encoded.slice(begin, end);
+    const equals = indexOrEnd(part, '=', 0);
+    const name = decode(part.slice(0, equals));
+    const value = decode(part.slice(equals + 1));
+    if (name === null || value === null) return readUnusual(encoded);
+    if (part !== '') pairs.push(name, value);
+    begin = end + 1;
   }
   return pairs;
 }
 
+function indexOrEnd(text: string, character: string, from: number): number {
+  const index = text.indexOf(character, from);
+  return index === -1 ? text.length : index;
+}
+
+/** At the beginning `URLSearchParams` would take a question mark for the one that ends a path. */
+function readUnusual(encoded: string): Pairs {
+  return [...new URLSearchParams(`&${encoded}`)].flat();
+}
+
 /** `null` when it is not form-encoded UTF-8 throughout. */
 function decode(text: string): string | null {
-  if (!/[+%]/.test(text)) return text;
+  if (!text.includes('%')) return text.includes('+') ? text.replaceAll('+', ' ') : text;
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
@@ -59,9 +70,21 @@ function decode(text: string): string | null {
   }
 }
 
-function readOne(values: ReadonlyMap<string, readonly string[]>, name: string): string | undefined {
-  const list = values.get(name);
-  if (list === undefined) return undefined;
-  if (list.length > 1) throw new OAuthError('invalid_request', `Send the parameter ${name} only once.`);
-  return list[0] === '' ? undefined : list[0];
+function readOne(pairs: Pairs, name: string): string | undefined {
+  let found: string | undefined;
+  for (let index = 0; index < pairs.length; index += 2) {
+    if (pairs[index] !== name) continue;
+    if (found !== undefined) throw new OAuthError('invalid_request', `Send the parameter ${name} only once.`);
+    found = pairs[index + 1];
+  }
+  return found === '' ? undefined : found;
+}
+
+function readAll(pairs: Pairs, name: string): readonly string[] {
+  const values: string[] = [];
+  for (let index = 0; index < pairs.length; index += 2) {
+    const value = pairs[index + 1];
+    if (pairs[index] === name && value !== undefined && value !== '') values.push(value);
+  }
+  return values;
 }

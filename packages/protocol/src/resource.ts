@@ -29,6 +29,7 @@ export function resourceOfServer(serverUrl: string): string | null {
  * @see RFC 8707 §2
  */
 export function findResource(configured: readonly string[], requested: string): string {
+  if (configured.includes(requested)) return requested;
   const canonical = canonicalResource(requested);
   if (canonical === null) {
     throw new OAuthError('invalid_target', 'The resource must be an absolute https URI without a fragment.');

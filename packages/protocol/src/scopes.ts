@@ -36,7 +36,8 @@ export function readScopes(text: string): Scopes {
 
 /** Reads the `scope` parameter of a request; `null` when it is left out or names nothing. Throws as `readScopes`. */
 export function readRequestedScopes(parameter: string | undefined): Scopes | null {
-  const scopes = readScopes(parameter ?? '');
+  if (parameter === undefined) return null;
+  const scopes = readScopes(parameter);
   return scopes.length === 0 ? null : scopes;
 }
 
@@ -66,8 +67,10 @@ export function intersectScopes(first: Scopes, second: Scopes): Scopes {
 
 /** The needed scopes that are not granted, the hierarchy considered. Empty: all are there. */
 export function missingScopes(needed: Scopes, granted: Scopes, hierarchy: ScopeHierarchy = {}): Scopes {
+  const missing = needed.filter((scope) => !granted.includes(scope));
+  if (missing.length === 0) return missing;
   const held = impliedScopes(granted, hierarchy);
-  return needed.filter((scope) => !held.has(scope));
+  return missing.filter((scope) => !held.has(scope));
 }
 
 /** The granted scopes and all that they imply, to any depth; circles in the hierarchy do no harm. */

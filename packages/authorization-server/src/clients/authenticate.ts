@@ -31,7 +31,10 @@ export function createAuthenticate(findClient: FindClient, checkAssertion: Check
     let reason = 'unknown client';
     for (const { clientId, proof } of readings) {
       const client = await findClient(clientId, 'begins', network);
-      const fault = await faultOf(client, method, proof, network);
+      const fault =
+        method === 'private_key_jwt'
+          ? await assertionFault(client, proof ?? '', network)
+          : secretFault(client, method, proof);
       if (client !== null && fault === null) {
         return { ...client, provenBy: method } as AuthenticatedClient;
       }
@@ -41,26 +44,22 @@ export function createAuthenticate(findClient: FindClient, checkAssertion: Check
   };
 
   /** Why a client is not proven; `null` when it is. */
-  async function faultOf(
+  async function assertionFault(
     client: ResolvedClient | null,
-    method: Presented['method'],
-    proof: string | null,
+    assertion: string,
     network: string | null,
   ): Promise<string | null> {
-    if (method === 'private_key_jwt') {
-      return client === null ? 'unknown client' : checkAssertion(client, proof ?? '', network);
-    }
-    return secretFault(client, method, proof);
+    return client === null ? 'unknown client' : checkAssertion(client, assertion, network);
   }
 }
 
-/** Every way compares a secret. */
+/** As `assertionFault`. Whoever presents a secret has it compared, whether there is anything to compare it with or not. */
 function secretFault(
   client: ResolvedClient | null,
   method: Presented['method'],
   secret: string | null,
 ): string | null {
-  const matches = matchesSecret(secret ?? '', client?.secretHash ?? NOBODYS_HASH);
+  const matches = secret !== null && matchesSecret(secret, client?.secretHash ?? NOBODYS_HASH);
   if (client === null) return 'unknown client';
   const registered = methodsOf(client.metadata);
   if (!registered.includes(method)) return `${method} was used, ${registered.join(' or ')} is registered`;

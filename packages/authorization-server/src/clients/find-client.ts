@@ -1,5 +1,6 @@
 /** Finding clients: those of the configuration first, then those of the store, then those that a document describes. */
 import type { Configuration } from '../configuration.ts';
+import type { ConfiguredClient } from './configured-client.ts';
 import type { FindDocumentClient } from './documents/find-document-client.ts';
 import type { ResolvedClient } from './resolved-client.ts';
 
@@ -23,10 +24,10 @@ export function createFindClient(
   { clients, store }: Pick<Configuration, 'clients' | 'store'>,
   findDocumentClient: FindDocumentClient | null,
 ): FindClient {
+  const configured = new Map([...clients.values()].map((client) => [client.id, resolveConfigured(client)]));
   return async (id, moment = 'begins', network = null) => {
-    const configured = clients.get(id);
-    if (configured !== undefined)
-      return { ...configured, origin: 'configured', digest: null, lastUsedAt: null };
+    const known = configured.get(id);
+    if (known !== undefined) return known;
     if (id === '' || id.length > LONGEST_ID) return null;
     const record = await store.findClient(id);
     if (record !== null) {
@@ -38,6 +39,10 @@ export function createFindClient(
       ? null
       : findDocumentClient(id, moment, network);
   };
+}
+
+function resolveConfigured({ id, metadata, secretHash }: ConfiguredClient): ResolvedClient {
+  return { id, origin: 'configured', metadata, secretHash, digest: null, lastUsedAt: null };
 }
 
 /** No identifier that this server gives looks so. Whether the address may be asked is judged elsewhere. */

@@ -45,37 +45,36 @@ const PROOFS = ['client_secret', 'client_assertion', 'client_assertion_type'];
  * @see OAuth 2.1 draft 13 §2.4
  */
 export function readPresented(authorization: string | null, form: Parameters): Presented {
-  const [presented, another] = readEach(authorization, form);
-  if (presented === undefined) {
-    throw new OAuthError(
-      'invalid_client',
-      'Identify the client: send client_id, or authenticate as it registered.',
-    );
-  }
-  if (another !== undefined) {
-    throw new OAuthError('invalid_request', 'Authenticate the client in one way only.');
-  }
+  const { method, readings } = readOnly(authorization, form);
   const named = form.one('client_id');
-  const readings = presented.readings.filter(({ clientId }) => named === undefined || clientId === named);
-  if (readings.length === 0) {
+  const agreeing = named === undefined ? readings : readings.filter(({ clientId }) => clientId === named);
+  if (agreeing.length === 0) {
     throw new OAuthError(
       'invalid_request',
       'The client_id of the form is not the one of the Authorization header.',
     );
   }
-  return { method: presented.method, readings };
+  return { method, readings: agreeing };
 }
 
 const methods = Object.entries(clientAuthenticationMethods) as [ClientAuthenticationMethod, Reader][];
 
-/** What each method reads from a request that uses it. */
-function readEach(authorization: string | null, form: Parameters): readonly Presented[] {
-  const found: Presented[] = [];
+/** What the one method reads that the request uses. */
+function readOnly(authorization: string | null, form: Parameters): Presented {
+  let presented: Presented | null = null;
   for (const [method, read] of methods) {
     const readings = read(authorization, form);
-    if (readings !== null) found.push({ method, readings });
+    if (readings === null) continue;
+    if (presented !== null) {
+      throw new OAuthError('invalid_request', 'Authenticate the client in one way only.');
+    }
+    presented = { method, readings };
   }
-  return found;
+  if (presented !== null) return presented;
+  throw new OAuthError(
+    'invalid_client',
+    'Identify the client: send client_id, or authenticate as it registered.',
+  );
 }
 
 function isBasic(authorization: string | null): authorization is string {

@@ -28,7 +28,7 @@ export function verifyEs256(
  */
 export function derToJose(der: Uint8Array): Buffer {
   if (der[0] !== 0x30 || der[1] !== der.length - 2) throw new RangeError('not a DER sequence');
-  const jose = Buffer.alloc(2 * SIZE);
+  const jose = Buffer.allocUnsafe(2 * SIZE).fill(0);
   const afterR = copyInteger(der, 2, jose, 0);
   if (copyInteger(der, afterR, jose, SIZE) !== der.length)
     throw new RangeError('something follows the signature');

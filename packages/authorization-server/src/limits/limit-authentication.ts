@@ -21,6 +21,7 @@ export function presentedBy({ headers }: Request, form: Parameters): Presented {
 
 /** Pairs of client and network that have authenticated, of which so many are remembered. */
 const MOST_KNOWN = 50_000;
+const LONGEST_NAME = 100;
 
 /**
  * The authorization server MUST protect a client that uses a secret against brute force. Failures are counted by client and
@@ -42,7 +43,7 @@ export function limitAuthentication(
     const network = address === undefined ? null : networkOf(address);
     // A client without a secret has none that could be guessed.
     if (presented.method === 'none') return authenticate(presented, network);
-    const pair = hashSecret(`${network} ${presented.readings[0]?.clientId ?? ''}`);
+    const pair = nameOf(network, presented.readings[0]?.clientId ?? '');
     // Whoever does not know addresses counts clients alone, and more patiently: strangers could lock them out.
     const counts = [{ failures: network === null ? ofNetwork : ofPair, key: pair }];
     const all = network === null ? counts : [...counts, { failures: ofNetwork, key: network }];
@@ -67,6 +68,12 @@ export function limitAuthentication(
       throw error;
     }
   };
+}
+
+/** What is kept of a pair: the text itself, or its hash where a stranger made it long. */
+function nameOf(network: string | null, clientId: string): string {
+  const name = `${network} ${clientId}`;
+  return name.length > LONGEST_NAME ? hashSecret(name) : name;
 }
 
 function check(wait: number): void {

@@ -37,7 +37,8 @@ export function narrow(
   if (definition === undefined) {
     throw new OAuthError('invalid_target', 'This authorization server no longer protects that resource.');
   }
-  const held = granted.scopes.filter((scope) => Object.hasOwn(definition.scopes, scope));
+  const isHeld = (scope: string) => Object.hasOwn(definition.scopes, scope);
+  const held = granted.scopes.every(isHeld) ? granted.scopes : granted.scopes.filter(isHeld);
   if (wanted.scopes !== null && missingScopes(wanted.scopes, held, definition.hierarchy).length > 0) {
     throw new OAuthError(
       'invalid_scope',
@@ -49,10 +50,9 @@ export function narrow(
 
 /** A token has one audience, so a request may name one resource, and several do not fit into it. */
 function chooseResource(granted: readonly string[], wanted: readonly string[]): string {
-  const named = new Set(wanted.map((resource) => findResource(granted, resource)));
-  if (named.size > 1)
+  const [resource = granted[0], ...others] = wanted.map((one) => findResource(granted, one));
+  if (others.some((other) => other !== resource))
     throw new OAuthError('invalid_target', 'Ask for one resource at a time: a token is for one.');
-  const [resource = granted[0]] = named;
   if (resource === undefined) throw new OAuthError('invalid_target', 'Nothing was granted for any resource.');
   return resource;
 }
