@@ -238,6 +238,23 @@ describe('an entry', () => {
     expect(referenceOf(own).idx).not.toBe(referenceOf(again).idx);
   });
 
+  it('stands in the next list when one is full', async () => {
+    const t = await startServer(published);
+    t.execute('INSERT INTO status_places (one, taken) VALUES (1, 130816)');
+    const [last, first] = [await t.signIn(), await ownToken(t)];
+    expect(referenceOf(last.body['access_token']).uri).toBe(`${ISSUER}/status-lists/0`);
+    t.execute('UPDATE status_places SET taken = 131072');
+    const next = await startServer({ ...published, store: t.store });
+    const token = (await next.signIn()).body['access_token'];
+    expect(referenceOf(token).uri).toBe(`${ISSUER}/status-lists/1`);
+    await next.store.endGrants(ACCOUNT, String(claimsOf(token)['grant_id']), next.clock.now);
+    next.clock.now += 1;
+    expect(await statusOf(next, token)).toBe(1);
+    expect([await statusOf(next, last.body['access_token']), await statusOf(next, first)]).toEqual([0, 0]);
+    const all = await next.send('/status-lists');
+    expect(all.body).toEqual({ status_lists: [0, 1].map((list) => `${ISSUER}/status-lists/${list}`) });
+  });
+
   it('is nobody else’s in another process on the same store, which tells the same', async () => {
     const t = await startServer(published);
     const other = await createAuthorizationServer({

@@ -106,6 +106,19 @@ describe('a token', () => {
     expect(asked.length).toBe(1);
   });
 
+  // draft-ietf-oauth-status-list §4.1 and §4.2
+  it.each([
+    [1, 'eNrbuRgAAhcBXQ', [1, 0, 0, 1, 1, 1, 0, 1, 1, 1, 0, 0, 0, 1, 0, 1]],
+    [2, 'eNo76fITAAPfAgc', [1, 2, 0, 3, 0, 1, 0, 1, 1, 2, 3, 3]],
+  ])('is judged as the example of the draft with %i bits says', async (bits, lst, statuses) => {
+    answer = async () => new Response(await list([], { claims: { status_list: { bits, lst } } }));
+    const ask = guardWith();
+    for (const [idx, status] of statuses.entries()) {
+      expect(await ask(await tokenAt(idx))).toBe(status === 0 ? 200 : 401);
+    }
+    expect(await ask(await tokenAt(statuses.length))).toBe(401);
+  });
+
   it.each<[string, unknown]>([
     ['beyond the end', 8],
     ['far beyond it', 2 ** 40],
