@@ -175,6 +175,13 @@ export const scenes: readonly Scene[] = [
     },
   },
   {
+    name: 'account-remove',
+    async open(page, _context, gallery) {
+      await ask(page, gallery, { client_id: 'desk' });
+      await page.goto(`${gallery.issuer}/account/remove`);
+    },
+  },
+  {
     name: 'passkey-add',
     async open(page, _context, gallery) {
       await ask(page, gallery, { client_id: 'desk' });

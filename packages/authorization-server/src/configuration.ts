@@ -1,13 +1,14 @@
 /** Configuration of an authorization server: what an operator may say, and what it is once it was judged. */
 import type { Profile, RedirectPolicy, ScopeHierarchy, Scopes } from '@portcullis/protocol';
-import type { ConfiguredClient } from './clients/configured.ts';
+import type { ConfiguredClient } from './clients/configured-client.ts';
 import type { DocumentOptions } from './clients/documents/document-options.ts';
 import type { TrustPolicy } from './clients/documents/document-url.ts';
-import type { RegistrationOptions, RegistrationRules } from './clients/registration-rules.ts';
+import type { RegistrationOptions, RegistrationRules } from './clients/registration-options.ts';
 import type { Outbound, OutboundSettings } from './clients/remote/outbound-settings.ts';
 import type { EventSink } from './events.ts';
 import type { HeadlessOptions, HeadlessRules } from './headless/headless-options.ts';
 import type { KeyOptions, KeyRules } from './keys/key-options.ts';
+import type { Lifetimes } from './lifetimes.ts';
 import type { LimitOptions, LimitRules } from './limits/limit-options.ts';
 import type { Brand, BrandOptions } from './pages/brand.ts';
 import type { Pages } from './pages/pages.ts';
@@ -55,36 +56,6 @@ export interface Workspace {
  * When it rejects, the person is asked to come back later.
  */
 export type FindWorkspaces = (accountId: string, resource: string) => Promise<readonly Workspace[]>;
-
-/** Seconds. */
-export interface Lifetimes {
-  readonly accessToken: number;
-  readonly code: number;
-  readonly transaction: number;
-  readonly session: number;
-  /** A refresh token that is not used for so long dies. */
-  readonly refreshIdle: number;
-  /** A grant ends after so long, however often it was refreshed. */
-  readonly grant: number;
-  /** For so long after its rotation a refresh token still answers with the same successor. */
-  readonly refreshGrace: number;
-  /** A client that registered and never got a token is forgotten after so long. */
-  readonly unusedClient: number;
-  /** A client that registered is forgotten so long after its last token, unless it still holds a grant. */
-  readonly usedClient: number;
-}
-
-export const defaultLifetimes: Lifetimes = {
-  accessToken: 600,
-  code: 60,
-  transaction: 600,
-  session: 14 * 86_400,
-  refreshIdle: 30 * 86_400,
-  grant: 365 * 86_400,
-  refreshGrace: 30,
-  unusedClient: 86_400,
-  usedClient: 90 * 86_400,
-};
 
 /** What an operator says. */
 export interface AuthorizationServerOptions {

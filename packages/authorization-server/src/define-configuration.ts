@@ -10,19 +10,15 @@ import {
   readScopes,
   TOKEN_EXCHANGE,
 } from '@portcullis/protocol';
-import { type ConfiguredClient, readConfiguredClient } from './clients/configured.ts';
+import { readConfiguredClient } from './clients/configured.ts';
+import type { ConfiguredClient } from './clients/configured-client.ts';
 import { judgeDocuments } from './clients/documents/document-options.ts';
-import { judgeRegistration } from './clients/registration-rules.ts';
+import { judgeRegistration } from './clients/registration-options.ts';
 import { judgeOutbound } from './clients/remote/outbound-settings.ts';
-import {
-  type AuthorizationServerOptions,
-  type Configuration,
-  defaultLifetimes,
-  type Lifetimes,
-  type ResourceDefinition,
-} from './configuration.ts';
+import type { AuthorizationServerOptions, Configuration, ResourceDefinition } from './configuration.ts';
 import { judgeHeadless } from './headless/headless-options.ts';
 import { judgeKeys, type KeyRules } from './keys/key-options.ts';
+import { defaultLifetimes, type Lifetimes } from './lifetimes.ts';
 import { judgeLimits } from './limits/limit-options.ts';
 import { judgeBrand } from './pages/brand.ts';
 import { judgeTranslations } from './pages/translations.ts';

@@ -1,10 +1,17 @@
 /** What happens in an authorization server, as one typed list: the only place where private reasons go. */
 
-import type { Discovery } from './journal/flows.ts';
 import type { BondEnd } from './ports/index.ts';
 
+/** What was read of this server from a network, shortly before an authorization request came from there. */
+export interface Discovery {
+  readonly path: string;
+  readonly version: string | null;
+  /** Seconds before. */
+  readonly before: number;
+}
+
 /** Members that every event may have. Never a token, code, secret or cookie. */
-interface About {
+type About = {
   readonly clientId?: string;
   readonly accountId?: string;
   readonly grantId?: string;
@@ -16,7 +23,7 @@ interface About {
   readonly network?: string;
   /** The reference that the person saw on a page. */
   readonly reference?: string;
-}
+};
 
 export type AuthorizationEvent = About &
   (

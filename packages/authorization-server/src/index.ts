@@ -6,6 +6,9 @@ import { createInteraction } from './authorize/interaction.ts';
 import { type ClientAdministration, createClientAdministration } from './clients/administer.ts';
 import { createClients } from './clients/clients.ts';
 import type { AuthorizationServerOptions } from './configuration.ts';
+
+export { defaultLifetimes, type Lifetimes } from './lifetimes.ts';
+
 import { defineConfiguration } from './define-configuration.ts';
 import type { EventSink } from './events.ts';
 import { createIntrospection } from './introspection.ts';
@@ -55,15 +58,13 @@ export {
 } from './clients/administer.ts';
 export type { DocumentOptions } from './clients/documents/document-options.ts';
 export { createInvitations, type Invitations } from './clients/invitations.ts';
-export type { RegistrationOptions } from './clients/registration-rules.ts';
+export type { RegistrationOptions } from './clients/registration-options.ts';
 export type { OutboundSettings } from './clients/remote/outbound-settings.ts';
-export {
-  type AuthorizationServerOptions,
-  defaultLifetimes,
-  type FindWorkspaces,
-  type Lifetimes,
-  type ResourceDefinition,
-  type Workspace,
+export type {
+  AuthorizationServerOptions,
+  FindWorkspaces,
+  ResourceDefinition,
+  Workspace,
 } from './configuration.ts';
 export { faultsOfOptions } from './define-configuration.ts';
 export type { AuthorizationEvent, EventSink } from './events.ts';

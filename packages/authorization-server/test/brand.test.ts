@@ -109,6 +109,7 @@ describe('pages of the operator', () => {
     ['account', '/account'],
     ['password', '/account/password'],
     ['add-passkey', '/account/passkeys/add'],
+    ['remove-account', '/account/remove'],
     ['set-up-codes', '/account/codes'],
   ])('stand in the place of ours for one’s own account too: %s', async (name, path) => {
     const mine: Pages = { [name]: () => '<!doctype html><title>Mine</title><main>mine</main>' };

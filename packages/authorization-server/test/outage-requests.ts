@@ -195,6 +195,7 @@ async function prepareHome(desk: Desk): Promise<void> {
     '/account',
     '/account/password',
     '/account/passkeys/add',
+    '/account/remove',
     '/account/codes',
     '/connections',
   ]) {
@@ -258,6 +259,11 @@ async function prepareLinks({ scene, hold, newVisitor }: Desk): Promise<void> {
   const renewing = await bob.open('/account/codes/recovery');
   await hold('GET /account/codes/recovery', 'reading', 200, () => bob.open('/account/codes/recovery'));
   await hold('POST /account/codes/recovery', 'writing', 200, () => bob.submit(renewing, { code: recovery }));
+  const eve = newVisitor();
+  await eve.submit(await eve.open(await linkFor('eve@example.org', 'invitation')), chosen);
+  const removal = await eve.open('/account/remove');
+  await hold('POST /account/remove', 'writing', 200, () => eve.submit(removal, {}));
+
   const elsewhere = newVisitor();
   const half = await signIn(elsewhere, await elsewhere.open('/login'), 'bob@example.org');
   const code = codeOf(secret, scene.clock.now);

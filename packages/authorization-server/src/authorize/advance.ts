@@ -1,41 +1,14 @@
 /** Moves a transaction on: to the page that it needs next, or to its end. */
 import { respondSeeOther } from '@portcullis/http';
-import {
-  errorResponse,
-  OAuthError,
-  type RedirectTarget,
-  type Scopes,
-  successResponse,
-} from '@portcullis/protocol';
-import type { ResolvedClient } from '../clients/resolved-client.ts';
+import { errorResponse, OAuthError, successResponse } from '@portcullis/protocol';
 import { respondRedirect } from '../pages/respond.ts';
-import type { CodeRecord, TransactionRecord } from '../ports/index.ts';
+import type { CodeRecord } from '../ports/index.ts';
 import { keyOf, newTicket } from '../secrets.ts';
-import type { ThirdParty } from '../upstream/third-party.ts';
+import type { Approval, Flow } from './flow.ts';
 import { nextStep } from './next-step.ts';
 import { readError } from './refuse-request.ts';
 import type { Rooms } from './rooms.ts';
 import { termsOf } from './terms.ts';
-
-/** A transaction with everything about it that was proven. */
-export interface Flow {
-  readonly transaction: TransactionRecord;
-  readonly client: ResolvedClient;
-  readonly target: RedirectTarget;
-  /** By whom the person signs in; `null`: here. */
-  readonly thirdParty: ThirdParty | null;
-  /** The account that acts in it; `null` while nobody is signed in for it. */
-  readonly subject: string | null;
-  /** What that person allowed; `null` until then. */
-  readonly approval: Approval | null;
-}
-
-export interface Approval {
-  readonly scopes: Scopes;
-  readonly workspace: string | null;
-  /** Whether the person said so now, or by a grant that stands: then no page is needed, and no transaction was opened. */
-  readonly by: 'answer' | 'memory';
-}
 
 /** Sends the browser to the next page of a flow, or back to its client with a code. */
 export async function advance(rooms: Rooms, flow: Flow, cookies: readonly string[] = []): Promise<Response> {

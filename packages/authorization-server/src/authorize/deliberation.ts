@@ -1,7 +1,7 @@
 /** What is to be decided on a consent page: the question, and the workspace that it is about. */
 import type { Scopes } from '@portcullis/protocol';
 import type { Configuration, ResourceDefinition, Workspace } from '../configuration.ts';
-import type { Flow } from './advance.ts';
+import type { Flow } from './flow.ts';
 import { ask, type Question } from './question.ts';
 import { findStanding, heldIn } from './standing.ts';
 

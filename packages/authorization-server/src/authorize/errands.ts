@@ -4,35 +4,11 @@ import { respondRedirect } from '../pages/respond.ts';
 import type { Situation } from '../pages/situations.ts';
 import { type HomePage, homePaths } from '../pages/tabs.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
-import type { ThirdParty } from '../upstream/third-party.ts';
 import { advance, pagePath } from './advance.ts';
 import { appName } from './app-name.ts';
+import type { Errand } from './errand.ts';
 import { findFlow } from './flows.ts';
 import type { Rooms } from './rooms.ts';
-
-/** An errand in the browser that sent the request. */
-export interface Errand {
-  /** The app that waits; `null` when somebody comes on their own account. */
-  readonly appName: string | null;
-  /** What a form carries so that the errand is found again. */
-  readonly fields: Readonly<Record<string, string>>;
-  /** What forms of this errand in this browser are bound to. */
-  readonly bound: readonly string[];
-  /** Whether whoever has to be signed in is. */
-  readonly isSignedIn: boolean;
-  /** Whether they have to show anew who they are, signed in or not. */
-  readonly isFresh: boolean;
-  /** Where one begins again. */
-  readonly path: string;
-  /** Cookies that the page has to set. */
-  readonly cookies: readonly string[];
-  /** Goes on, for the person that is signed in. */
-  proceed(): Promise<Response>;
-  /** Goes on for somebody who has just signed in, by a session whose cookie has to be set. */
-  proceedAs(accountId: string, cookie: string): Promise<Response>;
-  /** Goes on for somebody who chose to sign in by a third party. */
-  goTo(thirdParty: ThirdParty): Promise<Response>;
-}
 
 export type FoundErrand = Errand | { readonly missing: Situation };
 

@@ -1,19 +1,10 @@
 /** Finding the flow that a page belongs to: its transaction, in the browser that began it, everything judged again. */
 import { admitRedirect, type Parameters } from '@portcullis/protocol';
-import type { Person } from '../accounts/sessions.ts';
 import type { Situation } from '../pages/situations.ts';
 import { matchesSecret } from '../secrets.ts';
-import type { Flow } from './advance.ts';
+import type { FlowUnderWay } from './flow.ts';
 import { subjectOf } from './next-step.ts';
 import type { Rooms } from './rooms.ts';
-
-/** A flow under way in the browser that sent the request. */
-export interface FlowUnderWay extends Flow {
-  /** Who is signed in in this browser, whether or not for this flow. */
-  readonly person: Person | null;
-  /** What forms of this flow in this browser are bound to. */
-  readonly bound: readonly string[];
-}
 
 /** The flow, or why there is none. */
 export type FoundFlow = FlowUnderWay | { readonly missing: Situation };

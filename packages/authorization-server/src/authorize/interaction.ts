@@ -20,6 +20,7 @@ import { createConnections } from '../home/connections.ts';
 import { createFront } from '../home/front.ts';
 import { createPasskeyPages } from '../home/passkeys.ts';
 import { createPasswordPage } from '../home/password.ts';
+import { createAccountRemoval } from '../home/remove-account.ts';
 import { createCheckOpening } from '../limits/openings.ts';
 import { createAssets } from '../pages/assets.ts';
 import { defineCookie } from '../pages/cookies.ts';
@@ -120,6 +121,7 @@ export function createInteraction(
       ...createCallbacks(rooms),
       ...createConnections(rooms),
       ...createAccount(rooms, isElsewhere ? null : { factors, passkeys }),
+      ...createAccountRemoval(rooms),
       createLogout(rooms),
       ...(headless === null ? [] : [createContinue(rooms, tickets)]),
       createLanguage(rooms),

@@ -2,7 +2,8 @@
 import { readForm } from '@portcullis/http';
 import type { Passkeys } from '../accounts/passkeys.ts';
 import type { Route } from '../routes.ts';
-import { type Errand, findErrand } from './errands.ts';
+import type { Errand } from './errand.ts';
+import { findErrand } from './errands.ts';
 import { isForeignForm } from './form-tokens.ts';
 import type { Rooms } from './rooms.ts';
 import type { Welcome } from './welcome.ts';

@@ -1,7 +1,7 @@
 /** The judgement of an answer to a consent question: what it grants, as far as it was asked. */
 import type { Scopes } from '@portcullis/protocol';
-import type { Approval } from './advance.ts';
 import type { Deliberation } from './deliberation.ts';
+import type { Approval } from './flow.ts';
 import { answer } from './question.ts';
 
 /** What somebody chose. */

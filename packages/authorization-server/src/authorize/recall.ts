@@ -3,7 +3,7 @@ import type { RedirectTarget, Scopes } from '@portcullis/protocol';
 import type { Person } from '../accounts/sessions.ts';
 import type { ResolvedClient } from '../clients/resolved-client.ts';
 import type { ResourceDefinition } from '../configuration.ts';
-import type { Approval } from './advance.ts';
+import type { Approval } from './flow.ts';
 import type { Rooms } from './rooms.ts';
 import { findAnswered } from './standing.ts';
 

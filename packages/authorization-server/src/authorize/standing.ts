@@ -7,7 +7,8 @@ import {
   unionScopes,
 } from '@portcullis/protocol';
 import type { ResolvedClient } from '../clients/resolved-client.ts';
-import type { Configuration, Lifetimes, ResourceDefinition, Workspace } from '../configuration.ts';
+import type { Configuration, ResourceDefinition, Workspace } from '../configuration.ts';
+import type { Lifetimes } from '../lifetimes.ts';
 import type { GrantRecord, StandingConsent } from '../ports/index.ts';
 import { termsOf } from './terms.ts';
 

@@ -2,7 +2,7 @@
 import { leadOnward } from '../pages/onward.ts';
 import type { AccountRecord } from '../ports/index.ts';
 import type { Peer } from '../routes.ts';
-import type { Errand } from './errands.ts';
+import type { Errand } from './errand.ts';
 import type { Rooms } from './rooms.ts';
 
 /** Lets somebody in who has proven to be the owner of an account. */

@@ -8,14 +8,8 @@ import {
 import { hashSecret } from '../secrets.ts';
 import { grantTypes } from '../token/grants.ts';
 import { assertionAlgorithms } from './assertions.ts';
+import type { ConfiguredClient } from './configured-client.ts';
 import { clientAuthenticationMethods } from './presented.ts';
-
-/** A client from the configuration. */
-export interface ConfiguredClient {
-  readonly id: string;
-  readonly metadata: ClientMetadata;
-  readonly secretHash: string | null;
-}
 
 /** Who sets up a client without a secret and names no method means a public client. */
 const AS_PUBLIC = { token_endpoint_auth_method: 'none' };

@@ -8,11 +8,8 @@ import type { Peer, Route } from '../routes.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
 import { usesSecret } from './configured.ts';
 import { clientInformation, createReadRegistration } from './registration.ts';
-import {
-  createAdmitRegistration,
-  type RegistrationRules,
-  refuseInitialAccess,
-} from './registration-rules.ts';
+import type { RegistrationRules } from './registration-options.ts';
+import { createAdmitRegistration, refuseInitialAccess } from './registration-rules.ts';
 
 /**
  * The registration endpoint.

@@ -1,9 +1,9 @@
 /** What the application is told when it asks what a challenge is about: the same as our own pages would say. */
 import { admitRedirect } from '@portcullis/protocol';
-import type { Flow } from '../authorize/advance.ts';
 import { type Deliberation, deliberate } from '../authorize/deliberation.ts';
 import { describeAsker, describeConsent } from '../authorize/describe-consent.ts';
 import { loginPath } from '../authorize/errands.ts';
+import type { Flow } from '../authorize/flow.ts';
 import type { Rooms } from '../authorize/rooms.ts';
 import { warningOf } from '../pages/consent.ts';
 import type { HomePage } from '../pages/tabs.ts';

@@ -1,8 +1,8 @@
 /** Handing a person over to the operator's application: a redirect with a challenge, bound to the browser that follows it. */
 import type { Deliberation } from '../authorize/deliberation.ts';
 import { fingerprint } from '../authorize/deliberation.ts';
-import type { Errand } from '../authorize/errands.ts';
-import type { FlowUnderWay } from '../authorize/flows.ts';
+import type { Errand } from '../authorize/errand.ts';
+import type { FlowUnderWay } from '../authorize/flow.ts';
 import type { Configuration } from '../configuration.ts';
 import { respondRedirect } from '../pages/respond.ts';
 import type { Language } from '../pages/texts/languages.ts';

@@ -29,20 +29,22 @@ export interface SignedIn {
 
 /**
  * The routes of one page and those below it.
- * @param kind `own`: about how one signs in here, so for accounts of this server only; `delicate`: changes it without asking
- * for what proves the owner, so the sign-in has to be a recent one too
+ * @param kind `own`: about how one signs in here, so for accounts of this server only; `recent`: changes what matters without
+ * asking for what proves the owner, so the sign-in has to be a recent one; `delicate`: both
  */
 export function createSignedIn(
   rooms: Rooms,
   home: HomePage,
-  kind: 'plain' | 'own' | 'delicate' = 'plain',
+  kind: 'plain' | 'own' | 'recent' | 'delicate' = 'plain',
 ): SignedIn {
   const { configuration, edge, formTokens, sessions } = rooms;
   const token = (person: Person) => formTokens.mint('home', person.sessionHash);
+  const mustBeRecent = kind === 'recent' || kind === 'delicate';
+  const isOwn = kind === 'own' || kind === 'delicate';
   const mustSignIn = (person: Person | null): person is null =>
-    person === null || (kind === 'delicate' && configuration.clock() - person.signedInAt >= RECENT);
-  const signIn = () => respondRedirect(loginPath(home, kind === 'delicate'));
-  const isNotTheirs = async (person: Person) => kind !== 'plain' && !(await signsInHere(rooms, person));
+    person === null || (mustBeRecent && configuration.clock() - person.signedInAt >= RECENT);
+  const signIn = () => respondRedirect(loginPath(home, mustBeRecent));
+  const isNotTheirs = async (person: Person) => isOwn && !(await signsInHere(rooms, person));
   return {
     token,
     page: (path, handle) =>

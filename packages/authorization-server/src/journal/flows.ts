@@ -1,14 +1,6 @@
 /** Joins what belongs together, from the metadata that a client reads to its first call, as far as this process saw it. */
-import type { AuthorizationEvent, EventSink } from '../events.ts';
+import type { AuthorizationEvent, Discovery, EventSink } from '../events.ts';
 import type { IsLive } from '../token/is-live.ts';
-
-/** What was read of this server from a network, shortly before an authorization request came from there. */
-export interface Discovery {
-  readonly path: string;
-  readonly version: string | null;
-  /** Seconds before. */
-  readonly before: number;
-}
 
 export interface Flows {
   /** The event with what is known of its flow. */

@@ -1,5 +1,5 @@
 /** What an operator says about signing keys, and how it is judged. */
-import type { Lifetimes } from '../configuration.ts';
+import type { Lifetimes } from '../lifetimes.ts';
 import { type SigningAlgorithm, signingAlgorithms } from './algorithms.ts';
 
 export interface KeyOptions {

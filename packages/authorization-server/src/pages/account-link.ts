@@ -1,7 +1,8 @@
 /** The pages behind links for owners of accounts: choosing how to sign in, for the first time or anew. */
 import { html } from 'hono/html';
 import { definePage, type Page } from './define-page.ts';
-import { type Frame, hidden, layout, type Markup } from './layout.ts';
+import { type Frame, hidden, layout } from './layout.ts';
+import type { Markup } from './markup.ts';
 import { passkeyForm, passkeyScript } from './passkeys.ts';
 import { type PasswordFields, passwordFields } from './password-fields.ts';
 

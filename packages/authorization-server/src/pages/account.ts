@@ -2,7 +2,8 @@
 import { html } from 'hono/html';
 import { codesSection } from './codes.ts';
 import { definePage, type Page } from './define-page.ts';
-import { type Frame, hidden, layout, type Markup } from './layout.ts';
+import { type Frame, hidden, layout } from './layout.ts';
+import type { Markup } from './markup.ts';
 import { type ListedPasskey, passkeyList } from './passkeys.ts';
 import { happened, tabs } from './tabs.ts';
 import { ago } from './times.ts';
@@ -75,6 +76,10 @@ ${hidden({ token: page.token, session: 'others' })}
 <button class="button">${frame.text('account.sign-out-others')}</button>
 </form>`
 }
+</section>
+<section class="beside">
+<h2>${frame.text('account.remove')}</h2>
+<a class="button" href="/account/remove" aria-label="${frame.text('account.remove')}">${frame.text('remove.submit')}</a>
 </section>`,
   );
 }
@@ -102,7 +107,7 @@ ${codesSection(frame, recoveryCodes, page.token)}
 }
 
 function row(frame: Frame, browser: SignedInBrowser, page: AccountPage): Markup {
-  const name = browser.name ?? frame.text('account.browser');
+  const name = nameOf(frame, browser);
   const time = ago(frame, browser.since, page.now);
   return html`<li class="beside">
 <div>
@@ -117,4 +122,11 @@ ${
     : html`<form class="once" method="post" action="/account/sessions">${hidden({ token: page.token, session: browser.id })}<button class="button" aria-label="${frame.text('account.sign-out-of', { browser: name })}">${frame.text('account.sign-out')}</button></form>`
 }
 </li>`;
+}
+
+/** `Firefox on Linux` in the language of the page: both are names, the word between them is ours. */
+function nameOf(frame: Frame, { name }: SignedInBrowser): string {
+  if (name === null) return frame.text('account.browser');
+  const [browser = '', system] = name.split(' on ');
+  return system === undefined ? name : frame.text('account.browser-on', { browser, system });
 }

@@ -2,7 +2,8 @@
 import { html, raw } from 'hono/html';
 import { encode } from 'uqr';
 import { definePage, type Page } from './define-page.ts';
-import { type Frame, hidden, layout, type Markup } from './layout.ts';
+import { type Frame, hidden, layout } from './layout.ts';
+import type { Markup } from './markup.ts';
 import { tabs } from './tabs.ts';
 
 /** Where six digits or a recovery code are typed. */

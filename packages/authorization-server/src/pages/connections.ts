@@ -1,7 +1,8 @@
 /** The pages about what has access to an account, and ending it. */
 import { html } from 'hono/html';
 import { definePage, type Page } from './define-page.ts';
-import { type Frame, hidden, key, layout, type Markup } from './layout.ts';
+import { type Frame, hidden, key, layout } from './layout.ts';
+import type { Markup } from './markup.ts';
 import { happened, homePaths, tabs } from './tabs.ts';
 import { ago, day, duration } from './times.ts';
 
@@ -129,16 +130,21 @@ ${
           html`<section><h2>${frame.say('end.powers', { place: html`<code>${one.server.place}</code>` })}</h2>${powersOf(one)}</section>`,
       )
 }
-<p class="fact">${boundSentence(frame, Math.max(0, ...connections.map(({ noticedWithin }) => noticedWithin)))}</p>
-${thirdPartiesOf(connections).map(
-  (name) => html`<p class="fact">${frame.say('end.third-party', { provider: html`<bdi>${name}</bdi>` })}</p>`,
-)}
+${endings(frame, connections)}
 <div class="answers">
 <a class="button" href="${homePaths.connections}">${frame.text('consent.deny')}</a>
 <button class="button danger">${frame.text(all ? 'end.submit-all' : 'end.submit')}</button>
 </div>
 </form>`,
   );
+}
+
+/** When it is noticed that connections have ended, and what third parties gave for them. */
+export function endings(frame: Frame, connections: readonly Connection[]): Markup {
+  return html`<p class="fact">${boundSentence(frame, Math.max(0, ...connections.map(({ noticedWithin }) => noticedWithin)))}</p>
+${thirdPartiesOf(connections).map(
+  (name) => html`<p class="fact">${frame.say('end.third-party', { provider: html`<bdi>${name}</bdi>` })}</p>`,
+)}`;
 }
 
 function boundSentence(frame: Frame, seconds: number): string {

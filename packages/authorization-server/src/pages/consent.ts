@@ -1,7 +1,8 @@
 /** The consent page: who asks, for what, as whom one is signed in, where one returns, and the answers. */
 import { html } from 'hono/html';
 import { definePage, type Page } from './define-page.ts';
-import { type Frame, hidden, key, layout, type Markup } from './layout.ts';
+import { type Frame, hidden, key, layout } from './layout.ts';
+import type { Markup } from './markup.ts';
 
 export interface ConsentPage {
   readonly appName: string;

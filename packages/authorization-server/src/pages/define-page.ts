@@ -1,5 +1,6 @@
 /** Pages as functions: what they show goes in, a document comes out. An operator may put another in the place of any. */
-import type { Frame, Markup } from './layout.ts';
+import type { Frame } from './layout.ts';
+import type { Markup } from './markup.ts';
 
 export type Page<Content> = (frame: Frame, content: Content) => Markup | Promise<string>;
 

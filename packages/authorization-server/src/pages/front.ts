@@ -1,8 +1,8 @@
 /** The front page: what stands here, for whoever typed the address. */
 import { html } from 'hono/html';
 import { definePage, type Page } from './define-page.ts';
-import type { Frame } from './layout.ts';
-import { layout, type Markup } from './layout.ts';
+import { type Frame, layout } from './layout.ts';
+import type { Markup } from './markup.ts';
 
 export interface FrontPage {
   /** What tokens are issued for. */

@@ -1,12 +1,9 @@
 /** The frame that every page stands in: one card, the operator's mark, one heading, one question. */
 import { html } from 'hono/html';
-import type { HtmlEscapedString } from 'hono/utils/html';
 import type { Link } from './brand.ts';
+import type { Markup } from './markup.ts';
 import { type Language, languageTags } from './texts/languages.ts';
 import { fill, fillMarkup, type TextName, type Texts, type Values } from './texts/texts.ts';
-
-/** Escaped HTML. Whatever is put into an `html` template is escaped unless it is markup itself. */
-export type Markup = HtmlEscapedString | Promise<HtmlEscapedString>;
 
 /** What is the same on every page that a browser is shown by a server. */
 export interface Frame {

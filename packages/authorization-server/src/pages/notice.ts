@@ -1,7 +1,8 @@
 /** Pages that say what happened, whose move it is, and one thing to do. */
 import { html } from 'hono/html';
 import { definePage, type Page } from './define-page.ts';
-import { type Frame, layout, type Markup } from './layout.ts';
+import { type Frame, layout } from './layout.ts';
+import type { Markup } from './markup.ts';
 
 export interface Notice {
   readonly heading: string;

@@ -9,6 +9,7 @@ import type { Frame } from './layout.ts';
 import type { Notice } from './notice.ts';
 import type { AddPasskeyPage } from './passkeys.ts';
 import type { PasswordPage } from './password.ts';
+import type { RemovalPage } from './remove-account.ts';
 import type { ReadyPage, SetupPage } from './setup.ts';
 import type { SignInPage } from './sign-in.ts';
 
@@ -24,6 +25,7 @@ interface Contents {
   readonly account: AccountPage;
   readonly 'account-link': AccountLinkPage;
   readonly password: PasswordPage;
+  readonly 'remove-account': RemovalPage;
   readonly 'add-passkey': AddPasskeyPage;
   readonly code: CodePage;
   readonly 'set-up-codes': SetUpCodesPage;

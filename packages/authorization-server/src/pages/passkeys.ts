@@ -1,7 +1,8 @@
 /** Forms that a passkey answers, the page that adds one, and the list of them. */
 import { html } from 'hono/html';
 import { definePage, type Page } from './define-page.ts';
-import { type Frame, hidden, layout, type Markup } from './layout.ts';
+import { type Frame, hidden, layout } from './layout.ts';
+import type { Markup } from './markup.ts';
 import { tabs } from './tabs.ts';
 import { ago } from './times.ts';
 

@@ -1,7 +1,8 @@
 /** The two fields in which somebody chooses a password. */
 import { html } from 'hono/html';
 import { LONGEST_PASSWORD, SHORTEST_PASSWORD } from '../accounts/password-rules.ts';
-import { type Frame, field, type Markup } from './layout.ts';
+import { type Frame, field } from './layout.ts';
+import type { Markup } from './markup.ts';
 import type { TextName } from './texts/texts.ts';
 
 export interface PasswordFields {

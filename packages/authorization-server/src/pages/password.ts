@@ -1,7 +1,8 @@
 /** The page on which somebody changes their password. */
 import { html } from 'hono/html';
 import { definePage, type Page } from './define-page.ts';
-import { type Frame, field, hidden, layout, type Markup } from './layout.ts';
+import { type Frame, field, hidden, layout } from './layout.ts';
+import type { Markup } from './markup.ts';
 import { type PasswordFields, passwordFields } from './password-fields.ts';
 import { homePaths, tabs } from './tabs.ts';
 

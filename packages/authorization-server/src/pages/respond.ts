@@ -1,5 +1,5 @@
 /** The page edge: markup as a response that cannot be framed, kept, scripted or told to post elsewhere. */
-import type { Markup } from './layout.ts';
+import type { Markup } from './markup.ts';
 
 export interface PageOptions {
   /** 200 when left out. */

@@ -1,7 +1,8 @@
 /** The pages of a server's first start: making the first account, and what comes then. */
 import { html } from 'hono/html';
 import { definePage, type Page } from './define-page.ts';
-import { type Frame, field, hidden, layout, type Markup } from './layout.ts';
+import { type Frame, field, hidden, layout } from './layout.ts';
+import type { Markup } from './markup.ts';
 import { passwordFields } from './password-fields.ts';
 import type { TextName } from './texts/texts.ts';
 

@@ -1,7 +1,8 @@
 /** The sign-in page: e-mail and password, a passkey, or a third party; and why the person is here. */
 import { html } from 'hono/html';
 import { definePage, type Page } from './define-page.ts';
-import { type Frame, field, hidden, layout, type Markup } from './layout.ts';
+import { type Frame, field, hidden, layout } from './layout.ts';
+import type { Markup } from './markup.ts';
 import { passkeyForm, passkeyScript } from './passkeys.ts';
 
 /** A third party by which one can sign in. */

@@ -1,6 +1,7 @@
 /** The way between the pages of somebody who signed in on their own account. */
 import { html } from 'hono/html';
-import type { Frame, Markup } from './layout.ts';
+import type { Frame } from './layout.ts';
+import type { Markup } from './markup.ts';
 
 /** Pages that one can sign in for without an app, by the name that an address may carry. */
 export const homePaths = { connections: '/connections', account: '/account' } as const;

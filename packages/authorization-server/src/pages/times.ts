@@ -1,6 +1,7 @@
 /** Times in words of people: how long ago, for how long, on which day. */
 import { html } from 'hono/html';
-import type { Frame, Markup } from './layout.ts';
+import type { Frame } from './layout.ts';
+import type { Markup } from './markup.ts';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;

@@ -1,8 +1,9 @@
 /** Coming back from a third party: the browser, the state and the answer are judged, and whoever it is goes on where they left. */
 import { queryOf } from '@portcullis/http';
 import { OAuthError, type Parameters, readParameters, unavailable } from '@portcullis/protocol';
-import { type Approval, advance, refuseFlow } from '../authorize/advance.ts';
-import { type FlowUnderWay, findFlow } from '../authorize/flows.ts';
+import { advance, refuseFlow } from '../authorize/advance.ts';
+import type { Approval, FlowUnderWay } from '../authorize/flow.ts';
+import { findFlow } from '../authorize/flows.ts';
 import type { Rooms } from '../authorize/rooms.ts';
 import { respondRedirect } from '../pages/respond.ts';
 import { type HomePage, homePaths } from '../pages/tabs.ts';

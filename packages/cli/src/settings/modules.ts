@@ -55,6 +55,7 @@ const PAGES: Readonly<Record<keyof Pages, true>> = {
   'set-up-codes': true,
   password: true,
   'add-passkey': true,
+  'remove-account': true,
   'renew-codes': true,
   'recovery-codes': true,
 };

@@ -180,6 +180,7 @@ export const english = {
   'account.this': 'this browser',
   'account.since': 'since {time}',
   'account.from': 'from {address}',
+  'account.browser-on': '{browser} on {system}',
   'account.sign-out': 'Sign out',
   'account.sign-out-of': 'Sign out {browser}',
 
@@ -193,6 +194,14 @@ export const english = {
   'password.new': 'New password',
   'password.others': 'Sign out everywhere else',
   'password.wrong.current': 'This is not your current password.',
+
+  'account.remove': 'Delete account',
+  'remove.heading': 'Delete your account?',
+  'remove.why':
+    'What is kept for it here goes for good, and all access that you gave ends. What the servers keep for you themselves stays there.',
+  'remove.apps': 'These apps lose their access',
+  'remove.submit': 'Delete',
+  'removed.heading': 'Your account is deleted',
 
   'account.passkeys': 'Passkeys',
   'account.news.passkey-added': 'The passkey was added.',

@@ -189,8 +189,16 @@ export const german: Texts = {
   'account.this': 'dieser Browser',
   'account.since': 'angemeldet {time}',
   'account.from': 'von {address}',
+  'account.browser-on': '{browser} auf {system}',
   'account.sign-out': 'Abmelden',
   'account.sign-out-of': '{browser} abmelden',
+  'account.remove': 'Konto löschen',
+  'remove.heading': 'Ihr Konto löschen?',
+  'remove.why':
+    'Was hier dafür aufbewahrt wird, ist dann endgültig weg, und jeder Zugriff endet, den Sie gegeben haben. Was die Server selbst für Sie aufbewahren, bleibt dort.',
+  'remove.apps': 'Diese Apps verlieren den Zugriff',
+  'remove.submit': 'Löschen',
+  'removed.heading': 'Ihr Konto ist gelöscht',
   'passkey.sign-in': 'Mit einem Passkey anmelden',
   'passkey.instead': 'Stattdessen einen Passkey benutzen',
   'passkey.none-used':

@@ -1,6 +1,6 @@
 /** Texts of the pages: which there are, and how what changes is put into them. */
 import { html } from 'hono/html';
-import type { Markup } from '../layout.ts';
+import type { Markup } from '../markup.ts';
 import type { english } from './english.ts';
 
 /** The name of a text. */

@@ -1,0 +1,8 @@
+/** A client that stands in the configuration, once it was judged. */
+import type { ClientMetadata } from '@portcullis/protocol';
+
+export interface ConfiguredClient {
+  readonly id: string;
+  readonly metadata: ClientMetadata;
+  readonly secretHash: string | null;
+}

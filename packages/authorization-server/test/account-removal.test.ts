@@ -1,0 +1,74 @@
+/** Deleting one's own account: asked once more, by whoever has signed in a moment ago, and then nothing of it is left. */
+import { describe, expect, it } from 'vitest';
+import { ACCOUNT, claimsOf, refreshing } from './server-under-test.ts';
+import {
+  createVisitor,
+  EMAIL,
+  PASSWORD,
+  type Scene,
+  type Sight,
+  setScene,
+  textOf,
+  type Visitor,
+} from './visitor.ts';
+
+async function signIn(visitor: Visitor, address = '/login?to=account'): Promise<Sight> {
+  return visitor.submit(await visitor.open(address), { email: EMAIL, password: PASSWORD });
+}
+
+async function expectUnchanged(t: Scene, act: () => Promise<Sight>): Promise<Sight> {
+  const before = t.snapshot();
+  const sight = await act();
+  expect(t.snapshot()).toBe(before);
+  return sight;
+}
+
+describe('an account that its owner deletes', () => {
+  it('is gone with its sessions, its ways in and all that it allowed', async () => {
+    const t = await setScene();
+    const { body } = await t.signIn();
+    const claims = claimsOf(body['access_token']) as unknown as Parameters<Scene['server']['isLive']>[0];
+    const elsewhere = t.stranger();
+    await signIn(elsewhere);
+    await signIn(t.visitor);
+    const account = await t.visitor.open('/account');
+    expect(account.html).toContain('href="/account/remove"');
+    const asked = await t.visitor.open('/account/remove');
+    expect(textOf(asked)).toMatch(/Delete your account\?.*These apps lose their access/s);
+
+    const done = await t.visitor.submit(asked, {});
+    expect([done.status, textOf(done)]).toEqual([200, expect.stringContaining('Your account is deleted')]);
+    expect(await t.server.isLive(claims)).toBe(false);
+    expect((await t.post('/token', refreshing(body['refresh_token']))).status).toBe(400);
+    for (const visitor of [t.visitor, elsewhere])
+      expect((await visitor.open('/account')).path).toBe('/login?to=account');
+    expect((await signIn(t.stranger())).status).toBe(400);
+    expect(await t.server.accounts.list()).toEqual([]);
+    expect(t.events).toContainEqual({ type: 'account.removed', accountId: ACCOUNT, network: '192.0.2.1' });
+  });
+
+  it('is not deleted by whoever finds a browser that signed in a while ago', async () => {
+    const t = await setScene();
+    await signIn(t.visitor);
+    const asked = await t.visitor.open('/account/remove');
+    expect(asked.path).toBe('/account/remove');
+    t.clock.now += 900;
+    for (const act of [() => t.visitor.open('/account/remove'), () => t.visitor.submit(asked, {})])
+      expect((await expectUnchanged(t, act)).path).toBe('/login?to=account&again=yes');
+    await signIn(t.visitor, '/login?to=account&again=yes');
+    expect((await t.visitor.submit(await t.visitor.open('/account/remove'), {})).status).toBe(200);
+    expect(await t.server.accounts.list()).toEqual([]);
+  });
+
+  it('T067: is not deleted by a form of somebody else, nor by looking at the page', async () => {
+    const t = await setScene();
+    await signIn(t.visitor);
+    const asked = await expectUnchanged(t, () => t.visitor.open('/account/remove'));
+    const [mallory, stranger] = [t.stranger(), createVisitor(t.server)];
+    const theirs = await signIn(mallory).then(() => mallory.open('/account/remove'));
+    const refused = await expectUnchanged(t, () => t.visitor.submit(theirs, {}, '/account/remove'));
+    expect(refused.status).toBe(403);
+    expect((await expectUnchanged(t, () => stranger.submit(asked, {}))).path).toMatch(/^\/login/);
+    expect((await t.visitor.submit(asked, {})).status).toBe(200);
+  });
+});
