@@ -3,13 +3,11 @@ import { readFileSync } from 'node:fs';
 import { createServer as createHttpServer, type Server } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { listen } from '@portcullis/http/node';
-import { openStore } from '@portcullis/store';
 import axe, { type AxeResults } from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { launchChromium } from '../../../tests/support/browser.ts';
-import { createAuthorizationServer } from '../src/index.ts';
+import { startListening, withoutAddress } from './listening-server.ts';
 import { EMAIL, PASSWORD, requestOf, VERIFIER } from './visitor.ts';
 
 const fixtures = new URL('../../http/test/fixtures/', import.meta.url);
@@ -39,45 +37,33 @@ beforeAll(async () => {
   plain = await startApp(createHttpServer(answer));
   const tls = { key: pem('key.pem'), cert: pem('certificate.pem') };
   secure = await startApp(createHttpsServer(tls, answer) as unknown as Server);
-  const store = await openStore(':memory:');
-  let handle: ((request: Request) => Promise<Response>) | undefined;
-  const listening = await listen((request) => handle?.(request) ?? Promise.reject(new Error('too early')), {
-    port: 0,
-    host: 'localhost',
-  });
-  issuer = `http://localhost:${listening.port}`;
-  const server = await createAuthorizationServer({
-    issuer,
-    store,
-    sealingKey: new Uint8Array(32).fill(7),
-    resources: [
-      {
-        resource: `${issuer}/mcp`,
-        name: 'Notes',
-        scopes: {
-          read: 'Read your notes',
-          write: 'Change your notes',
-          share: 'Share your notes',
-          remove: 'Delete your notes',
+  const stage = await startListening(
+    (issuer) => ({
+      resources: [
+        {
+          resource: `${issuer}/mcp`,
+          name: 'Notes',
+          scopes: {
+            read: 'Read your notes',
+            write: 'Change your notes',
+            share: 'Share your notes',
+            remove: 'Delete your notes',
+          },
         },
-      },
-      { resource: `${issuer}/board`, name: 'Board', scopes: { see: 'See the board' } },
-    ],
-    workspaces: async (_account, resource) =>
-      resource === `${issuer}/board`
-        ? [
-            { id: 'w1', name: 'One' },
-            { id: 'w2', name: 'Two' },
-          ]
-        : [],
-  });
-  handle = (request) => server.handle(request);
-  await server.bootstrap(EMAIL, PASSWORD);
-  ends.push(async () => {
-    await listening.close(0);
-    await server.close();
-    await store.close();
-  });
+        { resource: `${issuer}/board`, name: 'Board', scopes: { see: 'See the board' } },
+      ],
+      workspaces: async (_account, resource) =>
+        resource === `${issuer}/board`
+          ? [
+              { id: 'w1', name: 'One' },
+              { id: 'w2', name: 'Two' },
+            ]
+          : [],
+    }),
+    { between: withoutAddress },
+  );
+  issuer = stage.issuer;
+  ends.push(stage.close);
 });
 
 afterAll(async () => {

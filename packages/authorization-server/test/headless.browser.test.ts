@@ -1,13 +1,12 @@
 /** Headless mode in a real Chromium: a small application on another site shows sign-in and consent. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { listen } from '@portcullis/http/node';
-import { openStore } from '@portcullis/store';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { launchChromium } from '../../../tests/support/browser.ts';
-import { type AuthorizationServerOptions, createAuthorizationServer } from '../src/index.ts';
+import type { AuthorizationServerOptions } from '../src/index.ts';
 import { SECRET, signatureOf } from './headless-application.ts';
+import { startListening, withoutAddress } from './listening-server.ts';
 import { EMAIL, PASSWORD, requestOf, VERIFIER } from './visitor.ts';
 
 let browser: Browser;
@@ -105,33 +104,21 @@ function consentFields(asked: Record<string, unknown>): string {
 async function startServer(
   headless: Omit<NonNullable<AuthorizationServerOptions['headless']>, 'secrets'>,
 ): Promise<void> {
-  const store = await openStore(':memory:');
-  let handle: ((request: Request) => Promise<Response>) | undefined;
-  const listening = await listen((request) => handle?.(request) ?? Promise.reject(new Error('too early')), {
-    port: 0,
-    host: 'localhost',
-  });
-  issuer = `http://localhost:${listening.port}`;
-  const server = await createAuthorizationServer({
-    issuer,
-    store,
-    sealingKey: new Uint8Array(32).fill(7),
-    headless: { ...headless, secrets: [SECRET] },
-    resources: [
-      {
-        resource: `${issuer}/mcp`,
-        name: 'Notes',
-        scopes: { read: 'Read your notes', write: 'Change your notes' },
-      },
-    ],
-  });
-  handle = (request) => server.handle(request);
-  await server.bootstrap(EMAIL, PASSWORD);
-  onTestFinished(async () => {
-    await listening.close(0);
-    await server.close();
-    await store.close();
-  });
+  const stage = await startListening(
+    (own) => ({
+      headless: { ...headless, secrets: [SECRET] },
+      resources: [
+        {
+          resource: `${own}/mcp`,
+          name: 'Notes',
+          scopes: { read: 'Read your notes', write: 'Change your notes' },
+        },
+      ],
+    }),
+    { between: withoutAddress },
+  );
+  issuer = stage.issuer;
+  onTestFinished(stage.close);
 }
 
 async function visit(javaScriptEnabled = true): Promise<Page> {

@@ -1,35 +1,15 @@
 /** The pages of one's own account in a real Chromium: connections, sessions, links, and passkeys of a virtual authenticator. */
-import { listen } from '@portcullis/http/node';
-import { openStore } from '@portcullis/store';
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { launchChromium } from '../../../tests/support/browser.ts';
 import { hotp } from '../src/accounts/totp.ts';
-import { type AuthorizationServer, createAuthorizationServer } from '../src/index.ts';
-import type { AuthorizationStore } from '../src/ports/index.ts';
 import { hashSecret, newIdentifier, newSecret } from '../src/secrets.ts';
+import { type ListeningServer, startListening } from './listening-server.ts';
 import { EMAIL, PASSWORD, requestOf } from './visitor.ts';
 
-interface Stage {
-  readonly issuer: string;
-  readonly server: AuthorizationServer;
-  readonly store: AuthorizationStore;
-  close(): Promise<void>;
-}
-
-async function startStage(): Promise<Stage> {
-  const store = await openStore(':memory:');
-  let server: AuthorizationServer | undefined;
-  const listening = await listen(
-    (request, peer) => server?.handle(request, peer) ?? Promise.reject(new Error('too early')),
-    { port: 0, host: 'localhost' },
-  );
-  const issuer = `http://localhost:${listening.port}`;
-  server = await createAuthorizationServer({
-    issuer,
+const startStage = () =>
+  startListening((issuer) => ({
     name: 'notes.example',
-    store,
-    sealingKey: new Uint8Array(32).fill(7),
     resources: [
       {
         resource: `${issuer}/mcp`,
@@ -39,19 +19,10 @@ async function startStage(): Promise<Stage> {
       },
       { resource: 'https://files.example/mcp', name: 'Files', scopes: { 'files:read': 'Read your files' } },
     ],
-  });
-  await server.bootstrap(EMAIL, PASSWORD);
-  const running = server;
-  const close = async () => {
-    await listening.close(0);
-    await running.close();
-    await store.close();
-  };
-  return { issuer, server, store, close };
-}
+  }));
 
 let browser: Browser;
-let stage: Stage;
+let stage: ListeningServer;
 
 beforeAll(async () => {
   [browser, stage] = await Promise.all([launchChromium(), startStage()]);

@@ -1,12 +1,11 @@
 /** Odd moments in a real Chromium: two tabs, the back button, a page left open, a double click, no cookies, a host that differs. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { listen } from '@portcullis/http/node';
-import { openStore } from '@portcullis/store';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { launchChromium } from '../../../tests/support/browser.ts';
-import { type AuthorizationEvent, createAuthorizationServer } from '../src/index.ts';
+import type { AuthorizationEvent, AuthorizationServer } from '../src/index.ts';
+import { startListening } from './listening-server.ts';
 import { EMAIL, PASSWORD, requestOf } from './visitor.ts';
 
 let browser: Browser;
@@ -28,6 +27,17 @@ const document = {
   token_endpoint_auth_method: 'none',
 };
 
+const loseCookies =
+  (handle: AuthorizationServer['handle']): AuthorizationServer['handle'] =>
+  async (request) => {
+    if (!cookies.off) return handle(request);
+    const headers = new Headers(request.headers);
+    headers.delete('cookie');
+    const response = await handle(new Request(request, { headers }));
+    response.headers.delete('set-cookie');
+    return response;
+  };
+
 beforeAll(async () => {
   browser = await launchChromium();
   app = createServer(({ url = '' }, response) => {
@@ -35,36 +45,17 @@ beforeAll(async () => {
     response.writeHead(200, { 'content-type': 'text/html' }).end('<title>The app</title>');
   });
   await new Promise<void>((resolve) => app.listen(0, '127.0.0.1', resolve));
-  const store = await openStore(':memory:');
-  let handle: ((request: Request) => Promise<Response>) | undefined;
-  const listening = await listen((request) => handle?.(request) ?? Promise.reject(new Error('too early')), {
-    port: 0,
-    host: 'localhost',
-  });
-  issuer = `http://localhost:${listening.port}`;
-  const server = await createAuthorizationServer({
-    issuer,
-    store,
-    sealingKey: new Uint8Array(32).fill(7),
-    resources: [{ resource: `${issuer}/mcp`, name: 'Notes', scopes: { read: 'Read your notes' } }],
-    outbound: { fetch: async () => Response.json(document) },
-    clock: () => Math.floor(Date.now() / 1000) + clock.ahead,
-    events: (event) => events.push(event),
-  });
-  handle = async (request) => {
-    if (!cookies.off) return server.handle(request);
-    const headers = new Headers(request.headers);
-    headers.delete('cookie');
-    const response = await server.handle(new Request(request, { headers }));
-    response.headers.delete('set-cookie');
-    return response;
-  };
-  await server.bootstrap(EMAIL, PASSWORD);
-  ends.push(
-    () => listening.close(0),
-    () => server.close(),
-    () => store.close(),
+  const stage = await startListening(
+    (own) => ({
+      resources: [{ resource: `${own}/mcp`, name: 'Notes', scopes: { read: 'Read your notes' } }],
+      outbound: { fetch: async () => Response.json(document) },
+      clock: () => Math.floor(Date.now() / 1000) + clock.ahead,
+      events: (event) => events.push(event),
+    }),
+    { between: loseCookies },
   );
+  issuer = stage.issuer;
+  ends.push(stage.close);
 });
 
 afterAll(async () => {

@@ -1,11 +1,9 @@
 /** The pages in a real Chromium: from the setup link to the client's own address, with JavaScript and without. */
 import { createServer, type Server } from 'node:http';
-import { listen } from '@portcullis/http/node';
-import { openStore } from '@portcullis/store';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchChromium } from '../../../tests/support/browser.ts';
-import { type AuthorizationServer, createAuthorizationServer } from '../src/index.ts';
+import { type ListeningServer, startListening } from './listening-server.ts';
 import { EMAIL, PASSWORD, requestOf } from './visitor.ts';
 
 /** A client's listener: it notes what arrives, and sends `/onward` to another origin, as some clients do. */
@@ -32,45 +30,25 @@ async function startCallback(): Promise<Callback> {
   return { server, port, arrived };
 }
 
-interface Stage {
-  readonly issuer: string;
-  readonly server: AuthorizationServer;
-  close(): Promise<void>;
-}
-
-async function startStage(): Promise<Stage> {
-  const store = await openStore(':memory:');
-  let server: AuthorizationServer | undefined;
-  const listening = await listen(
-    (request, peer) => server?.handle(request, peer) ?? Promise.reject(new Error('too early')),
-    { port: 0, host: 'localhost' },
+/** Nobody has an account: the setup link makes the first. */
+const startStage = () =>
+  startListening(
+    (issuer) => ({
+      name: 'notes.example',
+      privateUseSchemes: ['cursor'],
+      resources: [
+        {
+          resource: `${issuer}/mcp`,
+          name: 'Notes',
+          scopes: { 'notes:read': 'Read your notes', 'notes:write': 'Add, change and delete your notes' },
+        },
+      ],
+    }),
+    { bootstrap: false },
   );
-  const issuer = `http://localhost:${listening.port}`;
-  server = await createAuthorizationServer({
-    issuer,
-    name: 'notes.example',
-    store,
-    sealingKey: new Uint8Array(32).fill(7),
-    privateUseSchemes: ['cursor'],
-    resources: [
-      {
-        resource: `${issuer}/mcp`,
-        name: 'Notes',
-        scopes: { 'notes:read': 'Read your notes', 'notes:write': 'Add, change and delete your notes' },
-      },
-    ],
-  });
-  const running = server;
-  const close = async () => {
-    await listening.close(0);
-    await running.close();
-    await store.close();
-  };
-  return { issuer, server, close };
-}
 
 let browser: Browser;
-let stage: Stage;
+let stage: ListeningServer;
 let callback: Callback;
 
 beforeAll(async () => {

@@ -1,0 +1,55 @@
+/** An authorization server on a port of this computer, for real browsers: its store is memory, and Ada has an account. */
+import { listen } from '@portcullis/http/node';
+import { openStore } from '@portcullis/store';
+import {
+  type AuthorizationServer,
+  type AuthorizationServerOptions,
+  createAuthorizationServer,
+} from '../src/index.ts';
+import type { AuthorizationStore } from '../src/ports/index.ts';
+import { EMAIL, PASSWORD } from './visitor.ts';
+
+type Handle = AuthorizationServer['handle'];
+
+export interface ListeningServer {
+  readonly issuer: string;
+  readonly server: AuthorizationServer;
+  readonly store: AuthorizationStore;
+  close(): Promise<void>;
+}
+
+type Wanted = Pick<AuthorizationServerOptions, 'resources'> & Partial<AuthorizationServerOptions>;
+
+/**
+ * @param options by the issuer, which is known once there is a port
+ * @param more an account made already or not (`bootstrap`), and what stands between browsers and server
+ */
+export async function startListening(
+  options: (issuer: string) => Wanted,
+  more: { readonly bootstrap?: boolean; readonly between?: (handle: Handle) => Handle } = {},
+): Promise<ListeningServer> {
+  const { bootstrap = true, between = (handle) => handle } = more;
+  const store = await openStore(':memory:');
+  let handle: Handle | undefined;
+  const listening = await listen(
+    (request, peer) => handle?.(request, peer) ?? Promise.reject(new Error('too early')),
+    { port: 0, host: 'localhost' },
+  );
+  const issuer = `http://localhost:${listening.port}`;
+  const sealingKey = new Uint8Array(32).fill(7);
+  const server = await createAuthorizationServer({ issuer, store, sealingKey, ...options(issuer) });
+  if (bootstrap) await server.bootstrap(EMAIL, PASSWORD);
+  handle = between(server.handle);
+  const close = async () => {
+    await listening.close(0);
+    await server.close();
+    await store.close();
+  };
+  return { issuer, server, store, close };
+}
+
+/** Browsers whose network address nobody knows: so that many tests in a row are not held back as one flood. */
+export const withoutAddress =
+  (handle: Handle): Handle =>
+  (request) =>
+    handle(request);
