@@ -15,6 +15,7 @@ import { type GuardEventSink, reportFailures } from './events.ts';
 import { metadataUrlOf } from './metadata.ts';
 import type { Operation } from './operations.ts';
 import { createOriginPolicy, type OriginPolicy, type Origins } from './origins.ts';
+import { defaultStreamOptions, type StreamOptions } from './stream-options.ts';
 import { ALGORITHMS } from './tokens/public-keys.ts';
 import type { TokenVerifier } from './verifier.ts';
 
@@ -59,6 +60,8 @@ export interface GuardSettings {
   readonly certificates?: CertificateOptions;
   /** The longest body in bytes that is read for its operations; 4 MiB when left out. */
   readonly bodyLimit?: number;
+  /** How long event streams may last beyond their token; `false`: as long as they like. */
+  readonly streams?: StreamOptions | false;
   readonly events?: GuardEventSink;
   /** Epoch seconds. */
   readonly clock?: () => number;
@@ -92,6 +95,8 @@ export interface Configuration {
   readonly bodyLimit: number;
   readonly dpop: DpopOptions | null;
   readonly certificates: CertificateOptions | null;
+  /** `null`: streams may outlive their token. */
+  readonly streams: Required<StreamOptions> | null;
   readonly events: GuardEventSink;
   readonly clock: () => number;
 }
@@ -114,6 +119,8 @@ export function defineConfiguration(options: GuardOptions): Configuration {
   const skew = whole('skew', options.skew ?? 5);
   const rememberedTokens = whole('rememberedTokens', options.rememberedTokens ?? 10_000);
   const bodyLimit = whole('bodyLimit', options.bodyLimit ?? 4 * 1024 * 1024);
+  const streams = options.streams === false ? null : { ...defaultStreamOptions, ...options.streams };
+  if (streams !== null) judgeStreams(streams, faults);
   const [first, ...rest] = resources;
   if (first === undefined && faults.length === 0)
     faults.push('resources must name at least one protected resource');
@@ -130,6 +137,7 @@ export function defineConfiguration(options: GuardOptions): Configuration {
     bodyLimit,
     dpop: options.dpop ?? null,
     certificates: options.certificates ?? null,
+    streams,
     events: careful(options.events ?? reportFailures),
     clock: options.clock ?? (() => Math.floor(Date.now() / 1000)),
   });
@@ -227,6 +235,14 @@ function judgeDpop({ algorithms, window, nonces }: DpopOptions, faults: string[]
   for (const seconds of [window ?? 1, nonces?.lifetime ?? 1]) {
     if (!(seconds >= 1)) faults.push('dpop.window and dpop.nonces.lifetime must be 1 second or more');
   }
+}
+
+/** Faults of what is said of streams. */
+function judgeStreams({ grace, every }: Required<StreamOptions>, faults: string[]): void {
+  if (!(grace >= 0)) faults.push('streams.grace must be 0 seconds or more');
+  // Timers take 31 bits of milliseconds.
+  if (!(every > 0 && every <= 86_400))
+    faults.push('streams.every must be more than 0 seconds, and a day at most');
 }
 
 /** `offline_access` is asked of an authorization server, never of a resource. */

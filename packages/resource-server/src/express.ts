@@ -5,6 +5,7 @@ import { OAuthError } from '@portcullis/protocol/errors';
 import { carriedPrincipal, carryPrincipal } from './carrier.ts';
 import type { Admission, Facts, Guard } from './guard.ts';
 import { addHeaders, type FactsBeyond, factsOfNode, receiveNode, sendAnswer } from './node-request.ts';
+import { endWithToken } from './node-stream.ts';
 
 export { principalOf } from './carrier.ts';
 
@@ -31,16 +32,18 @@ export function protect(
     if (!(admission instanceof Promise)) pass(admission, request, response, next);
     else admission.then((later) => pass(later, request, response, next)).catch(next);
   };
-}
 
-function pass(admission: Admission, request: ExpressRequest, response: ServerResponse, next: Next): void {
-  if (!admission.admitted) {
-    sendAnswer(response, admission.answer);
-    return;
+  function pass(admission: Admission, request: ExpressRequest, response: ServerResponse, next: Next): void {
+    if (!admission.admitted) {
+      sendAnswer(response, admission.answer);
+      return;
+    }
+    addHeaders(response, admission.headers);
+    if (carriedPrincipal(request) === undefined)
+      endWithToken(guard, admission.principal, request.method, response);
+    carryPrincipal(request, admission.principal);
+    next();
   }
-  addHeaders(response, admission.headers);
-  carryPrincipal(request, admission.principal);
-  next();
 }
 
 /** Serves the metadata documents, and preflights of the resources. Put it at the root of the application, first. */

@@ -1,11 +1,12 @@
 /** The guard as Fastify hooks. */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { OAuthError } from '@portcullis/protocol/errors';
 import type { Answer } from './answers.ts';
 import { carriedPrincipal, carryPrincipal } from './carrier.ts';
 import type { RouteOptions } from './express.ts';
 import type { Admission, Facts, Guard } from './guard.ts';
 import { type FactsBeyond, factsOfNode, receiveNode } from './node-request.ts';
+import { endWithToken } from './node-stream.ts';
 import { NO_HEADERS } from './standing.ts';
 
 export { principalOf } from './carrier.ts';
@@ -21,6 +22,7 @@ interface FastifyRequest {
 
 /** A reply of Fastify, as far as the guard needs it. */
 interface FastifyReply {
+  readonly raw: ServerResponse;
   code(status: number): FastifyReply;
   headers(values: Record<string, string>): FastifyReply;
   send(payload?: unknown): FastifyReply;
@@ -41,16 +43,18 @@ export function protect(
     if (!(admission instanceof Promise)) pass(admission, request, reply, done);
     else admission.then((later) => pass(later, request, reply, done)).catch(done);
   };
-}
 
-function pass(admission: Admission, request: FastifyRequest, reply: FastifyReply, done: Done): void {
-  if (!admission.admitted) {
-    sendAnswer(reply, admission.answer);
-    return;
+  function pass(admission: Admission, request: FastifyRequest, reply: FastifyReply, done: Done): void {
+    if (!admission.admitted) {
+      sendAnswer(reply, admission.answer);
+      return;
+    }
+    if (carriedPrincipal(request) === undefined)
+      endWithToken(guard, admission.principal, request.raw.method, reply.raw);
+    carryPrincipal(request, admission.principal);
+    if (admission.headers !== NO_HEADERS) reply.headers({ ...admission.headers });
+    done();
   }
-  carryPrincipal(request, admission.principal);
-  if (admission.headers !== NO_HEADERS) reply.headers({ ...admission.headers });
-  done();
 }
 
 /** An `onRequest` hook for the whole application: serves the metadata documents, and preflights of the resources. */

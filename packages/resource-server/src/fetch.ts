@@ -5,6 +5,7 @@ import type { Facts, Guard } from './guard.ts';
 import { bodyTooLong, checkPlain, joinChunks, type ReadBody } from './needed-scopes.ts';
 import type { Principal } from './principal.ts';
 import { NO_HEADERS } from './standing.ts';
+import { endWithToken } from './web-stream.ts';
 
 /** What is protected. The request that it gets holds no token. */
 export type ProtectedHandler = (request: Request, principal: Principal) => Response | Promise<Response>;
@@ -22,8 +23,9 @@ export function protect(guard: Guard, handler: ProtectedHandler): (request: Requ
       return responseOf(admission.answer, request.method);
     }
     try {
-      const response = await handler(request, admission.principal);
-      return withHeaders(response, admission.headers);
+      const { principal, headers } = admission;
+      const response = await handler(request, principal);
+      return endWithToken(guard, principal, request.method, withHeaders(response, headers));
     } catch (error) {
       if (!(error instanceof OAuthError)) throw error;
       return responseOf(guard.refuse(error, facts), request.method);

@@ -16,6 +16,7 @@ import { neededScopes, scopesAtOnce } from './needed-scopes.ts';
 import { preflightAnswer } from './origins.ts';
 import { createRefusals, isPresent, pageHeaders } from './refusals.ts';
 import { type Admitted, checkLive, createStandings, type Standing, standingOf } from './standing.ts';
+import { createWatch, type Watch } from './streams.ts';
 import { findProtectedResource, hasQueryToken, isWithin, pathOf } from './target.ts';
 
 export type { Facts } from './facts.ts';
@@ -38,6 +39,11 @@ export interface Guard {
    * challenge; anything else 500 without details.
    */
   refuse(error: unknown, facts: Facts): Answer;
+  /**
+   * Ends streams with their token. Adapters have event streams watched over; whoever keeps something else open, such as
+   * a socket, does it here. `null` where `streams` is `false`.
+   */
+  readonly watch: Watch | null;
 }
 
 /**
@@ -51,6 +57,7 @@ export function createGuard(options: GuardOptions): Guard {
   const standings = createStandings(configuration);
   const possession = configuration.dpop && createPossession(configuration.dpop, configuration.clock);
   const { refuse, refuseStranger, challenge } = createRefusals(configuration);
+  const watch = createWatch(configuration.streams, configuration, standings);
 
   function answer(facts: Facts): Answer | null {
     const path = pathOf(facts.url);
@@ -134,7 +141,7 @@ export function createGuard(options: GuardOptions): Guard {
     };
   }
 
-  return { resources: resources.map(({ resource }) => resource), answer, admit, refuse };
+  return { resources: resources.map(({ resource }) => resource), answer, admit, refuse, watch };
 }
 
 /** What stands behind the same request already, where a route asks for more than the guard before it. */

@@ -1,5 +1,5 @@
 /** The guard as Hono middleware, on any runtime that Hono runs on. */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { OAuthError } from '@portcullis/protocol/errors';
 import { carriedPrincipal, carryPrincipal } from './carrier.ts';
 import type { RouteOptions } from './express.ts';
@@ -7,8 +7,10 @@ import { readerOf, receive, responseOf, withHeaders } from './fetch.ts';
 import type { Admission, Facts, Guard } from './guard.ts';
 import type { ReadBody } from './needed-scopes.ts';
 import { receiveNode } from './node-request.ts';
+import { endWithToken as endOnNode } from './node-stream.ts';
 import type { Principal } from './principal.ts';
 import { NO_HEADERS } from './standing.ts';
+import { endWithToken as endInWeb } from './web-stream.ts';
 
 export { principalOf } from './carrier.ts';
 export type { RouteOptions } from './express.ts';
@@ -33,11 +35,12 @@ export function protect(guard: Guard, options: RouteOptions = {}): HonoMiddlewar
     const facts = receiveContext(context, options);
     const go = (admission: Admission): Promise<Response | undefined> => {
       if (!admission.admitted) return Promise.resolve(responseOf(admission.answer, facts.method));
-      carryPrincipal(context, admission.principal);
-      const { headers } = admission;
-      return headers === NO_HEADERS
+      const { headers, principal } = admission;
+      const finish = watchOver(guard, principal, context);
+      carryPrincipal(context, principal);
+      return finish === null && headers === NO_HEADERS
         ? (next() as Promise<undefined>)
-        : next().then(() => addHeaders(context, headers));
+        : next().then(() => finishAnswer(context, headers, finish));
     };
     const admission = guard.admit(facts);
     return admission instanceof Promise ? admission.then(go) : go(admission);
@@ -65,13 +68,14 @@ export function guarded<Context extends HonoContext>(
 
   function pass(admission: Admission, context: Context, facts: Facts): Response | Promise<Response> {
     if (!admission.admitted) return responseOf(admission.answer, facts.method);
-    carryPrincipal(context, admission.principal);
     const { headers, principal } = admission;
+    const watched = watchOver(guard, principal, context) ?? unwatched;
+    carryPrincipal(context, principal);
     try {
       const made = handler(context, principal);
-      if (!(made instanceof Promise)) return withHeaders(made, headers);
+      if (!(made instanceof Promise)) return watched(withHeaders(made, headers));
       return made.then(
-        (response) => withHeaders(response, headers),
+        (response) => watched(withHeaders(response, headers)),
         (error) => refuse(error, facts),
       );
     } catch (error) {
@@ -85,8 +89,32 @@ export function guarded<Context extends HonoContext>(
   }
 }
 
-function addHeaders(context: HonoContext, headers: Readonly<Record<string, string>>): undefined {
-  context.res = withHeaders(context.res, headers);
+/** Makes of a response one that ends with the token. */
+type Finish = (response: Response) => Response;
+
+const unwatched: Finish = (response) => response;
+
+/**
+ * Has an event stream end with the token. Below Hono on Node the answer is watched where it is written; elsewhere the
+ * response has to be finished, once. `null`: nothing is left to do.
+ */
+function watchOver(guard: Guard, principal: Principal, context: HonoContext): Finish | null {
+  if (guard.watch === null || carriedPrincipal(context) !== undefined) return null;
+  const { method } = context.req.raw;
+  const outgoing = outgoingOf(context);
+  if (outgoing === null) return (response) => endInWeb(guard, principal, method, response);
+  endOnNode(guard, principal, method, outgoing);
+  return null;
+}
+
+function finishAnswer(
+  context: HonoContext,
+  headers: Readonly<Record<string, string>>,
+  finish: Finish | null,
+): undefined {
+  const { res } = context;
+  const finished = (finish ?? unwatched)(withHeaders(res, headers));
+  if (finished !== res) context.res = finished;
 }
 
 /**
@@ -144,4 +172,10 @@ function receiveContext(context: HonoContext, { scopes }: RouteOptions): Facts {
 function incomingOf({ env }: HonoContext): IncomingMessage | null {
   const incoming = (env as { readonly incoming?: Partial<IncomingMessage> } | undefined)?.incoming;
   return Array.isArray(incoming?.rawHeaders) ? (incoming as IncomingMessage) : null;
+}
+
+/** The answer of node:http below, where there is one. */
+function outgoingOf({ env }: HonoContext): ServerResponse | null {
+  const outgoing = (env as { readonly outgoing?: Partial<ServerResponse> } | undefined)?.outgoing;
+  return typeof outgoing?.writeHead === 'function' ? (outgoing as ServerResponse) : null;
 }

@@ -19,6 +19,8 @@ export type { ReadBody } from './needed-scopes.ts';
 export { type Operation, readOperations } from './operations.ts';
 export type { Origins } from './origins.ts';
 export type { Principal, VerifiedClaims } from './principal.ts';
+export type { StreamOptions } from './stream-options.ts';
+export type { Watch } from './streams.ts';
 export { dangerouslyTakeAudiences, dangerouslyTakeTypes, type ForeignTokens } from './tokens/claims.ts';
 export { combineVerifiers } from './tokens/combined-verifier.ts';
 export { confirmVerifier } from './tokens/confirmed-verifier.ts';

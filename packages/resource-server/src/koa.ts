@@ -6,6 +6,7 @@ import { carriedPrincipal, carryPrincipal } from './carrier.ts';
 import type { RouteOptions } from './express.ts';
 import type { Guard } from './guard.ts';
 import { addHeaders, type FactsBeyond, factsOfNode, receiveNode } from './node-request.ts';
+import { endWithToken } from './node-stream.ts';
 
 export { principalOf } from './carrier.ts';
 export type { RouteOptions } from './express.ts';
@@ -35,6 +36,8 @@ export function protect(guard: Guard, options: RouteOptions = {}): KoaMiddleware
     const admission = admitting instanceof Promise ? await admitting : admitting;
     if (!admission.admitted) return sendAnswer(context, admission.answer);
     addHeaders(context.res, admission.headers);
+    if (carriedPrincipal(context) === undefined)
+      endWithToken(guard, admission.principal, facts.method, context.res);
     carryPrincipal(context, admission.principal);
     try {
       await next();

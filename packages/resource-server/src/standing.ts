@@ -78,6 +78,11 @@ export interface Standings {
    * @throws OAuthError `invalid_request`, `invalid_token` or `temporarily_unavailable`.
    */
   resolve(resource: ProtectedResource, authorization: Authorization): Standing | null | Promise<Standing>;
+  /**
+   * Judges a token again that was found good before: epoch seconds until which that is fresh, `null` when it is good no
+   * more. Where it cannot be found out, nothing has changed.
+   */
+  judgeAgain(standing: Standing, freshUntil: number): Promise<number | null>;
 }
 
 /** What stands behind a principal; `undefined` when no guard has made it. */
@@ -125,7 +130,20 @@ export function createStandings(configuration: Configuration): Standings {
     return verified instanceof Promise ? verified.then(keep) : keep(verified);
   }
 
-  return { resolve };
+  return { resolve, judgeAgain };
+
+  async function judgeAgain(
+    { resource, token, claims }: Standing,
+    freshUntil: number,
+  ): Promise<number | null> {
+    const now = clock();
+    try {
+      if (resource.verifier.isLive !== undefined) await checkLive(resource, claims);
+      return now < freshUntil ? freshUntil : (await verify(resource, token, now)).freshUntil;
+    } catch (error) {
+      return error instanceof OAuthError && error.code === 'temporarily_unavailable' ? freshUntil : null;
+    }
+  }
 
   function verify(
     resource: ProtectedResource,

@@ -10,6 +10,7 @@ import { describePages } from './suite/pages.ts';
 import { describePresenting } from './suite/presenting.ts';
 import { describeScopes } from './suite/scopes.ts';
 import { createStage } from './suite/stage.ts';
+import { describeStreams } from './suite/streams.ts';
 import { describeWithoutToken } from './suite/without-token.ts';
 import type { Start } from './support/server.ts';
 
@@ -26,5 +27,6 @@ export function describeAdapter(name: string, start: Start): void {
     describeMetadata(stage);
     describePages(stage);
     describeFailures(stage);
+    describeStreams(stage);
   });
 }

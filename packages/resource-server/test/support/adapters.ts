@@ -1,5 +1,6 @@
 /** The adapters, each as something that the shared suite can start. */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { PassThrough } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
 import express from 'express';
 import fastify from 'fastify';
@@ -29,8 +30,7 @@ export const startFetch: Start = async (guard, application) =>
 export const startNode: Start = (guard, application) =>
   listen(
     protectNode(guard, async (request, response, principal) => {
-      const { status, headers, body } = await application(await see(request, principal));
-      response.writeHead(status, headers).end(body);
+      reply(response, await application(await see(request, principal)));
     }),
   );
 
@@ -39,8 +39,7 @@ export const startExpress: Start = (guard, application) => {
   app.use(forExpress.publish(guard));
   app.use(forExpress.protect(guard));
   app.use(async (request, response) => {
-    const { status, headers, body } = await application(await see(request, forExpress.principalOf(request)));
-    response.writeHead(status, headers).end(body);
+    reply(response, await application(await see(request, forExpress.principalOf(request))));
   });
   app.use(forExpress.refusals(guard));
   return listen(app);
@@ -62,7 +61,7 @@ export const startFastify: Start = async (guard, application) => {
     return reply
       .code(made.status)
       .headers({ ...made.headers })
-      .send(made.body);
+      .send(made.isOpen === true ? openStream(made.body) : made.body);
   });
   await app.ready();
   return listen((request, response) => app.routing(request, response));
@@ -74,10 +73,10 @@ export const startKoa: Start = (guard, application) => {
   app.use(forKoa.publish(guard));
   app.use(forKoa.protect(guard));
   app.use(async (context) => {
-    const { status, headers, body } = await application(await see(context.req, forKoa.principalOf(context)));
-    context.status = status;
-    context.set({ ...headers });
-    context.body = body;
+    const made = await application(await see(context.req, forKoa.principalOf(context)));
+    context.status = made.status;
+    context.set({ ...made.headers });
+    context.body = made.isOpen === true ? openStream(made.body) : made.body;
   });
   return listen(app.callback());
 };
@@ -120,8 +119,7 @@ export const startMcp: Start = async (guard, application) =>
 export const startMcpOnNode: Start = (guard, application) =>
   listen(
     protectMcpNode(guard, async (request, response) => {
-      const made = await application(await see(request, principalOf(request.auth)));
-      response.writeHead(made.status, made.headers).end(made.body);
+      reply(response, await application(await see(request, principalOf(request.auth))));
     }),
   );
 
@@ -146,8 +144,25 @@ async function answer(application: Application, request: Request, principal: Pri
   const copies = [request, request.clone(), new Request(request.clone())];
   const fields = JSON.stringify(copies.map(({ headers }) => [...headers]));
   const seen: Seen = { method: request.method, body: await request.text(), principal, fields };
-  const { status, headers, body }: Reply = await application(seen);
-  return new Response(body, { status, ...(headers && { headers }) });
+  const { status, headers, body, isOpen }: Reply = await application(seen);
+  return new Response(isOpen === true ? openBody(body) : body, { status, ...(headers && { headers }) });
+}
+
+function reply(response: ServerResponse, { status, headers, body, isOpen }: Reply): void {
+  response.writeHead(status, headers);
+  if (isOpen === true) response.write(body);
+  else response.end(body);
+}
+
+/** A text, and no end. */
+function openStream(text: string): PassThrough {
+  const stream = new PassThrough();
+  stream.write(text);
+  return stream;
+}
+
+function openBody(text: string): ReadableStream<Uint8Array> {
+  return new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode(text)) });
 }
 
 async function see(request: IncomingMessage, principal: Principal): Promise<Seen> {

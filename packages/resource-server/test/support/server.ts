@@ -37,6 +37,8 @@ export interface Reply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: string;
+  /** Whether the answer is left open after the body, as an event stream is. */
+  readonly isOpen?: boolean;
 }
 
 export type Application = (seen: Seen) => Reply | Promise<Reply>;

@@ -1,0 +1,62 @@
+/** Streams that would outlive their token: an event stream has no end of its own, so it gets that of what admitted it. */
+import type { Principal } from './principal.ts';
+import { type Standing, type Standings, standingOf } from './standing.ts';
+import type { StreamOptions } from './stream-options.ts';
+
+/**
+ * Watches over a stream that answers an admitted request: calls `end` once, when its time is over or its token is found
+ * good no more. Returns what stops the watch.
+ * @throws TypeError for a principal that no guard has made.
+ */
+export type Watch = (principal: Principal, method: string, end: () => void) => () => void;
+
+/** Creates what watches. `null` for options: whatever was begun may go on for ever. */
+export function createWatch(
+  options: Required<StreamOptions> | null,
+  { clock, skew }: { readonly clock: () => number; readonly skew: number },
+  standings: Standings,
+): Watch | null {
+  if (options === null) return null;
+  const { grace, every } = options;
+  return (principal, method, end) => {
+    const standing = standingOf(principal);
+    if (standing === undefined) throw new TypeError('This principal is not from a guard.');
+    const goodUntil = standing.claims.exp + skew;
+    return watchOver(standing, { goodUntil, endsAt: goodUntil + (method === 'GET' ? 0 : grace) }, end);
+  };
+
+  function watchOver(
+    standing: Standing,
+    { goodUntil, endsAt }: { readonly goodUntil: number; readonly endsAt: number },
+    end: () => void,
+  ): () => void {
+    let isOver = false;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+
+    function wait(freshUntil: number): void {
+      const seconds = Math.min(endsAt - clock(), every);
+      timer = setTimeout(() => void look(freshUntil), Math.max(0, seconds * 1000));
+    }
+
+    async function look(freshUntil: number): Promise<void> {
+      const now = clock();
+      // In its grace a token is good for nothing new, so nobody can be asked about it.
+      const fresh = now < goodUntil ? await standings.judgeAgain(standing, freshUntil) : freshUntil;
+      if (isOver) return;
+      if (fresh !== null && now < endsAt) return wait(fresh);
+      isOver = true;
+      end();
+    }
+
+    wait(standing.freshUntil);
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+  }
+}
+
+/** Whether a content type is that of server-sent events. */
+export function isEventStream(type: unknown): boolean {
+  return typeof type === 'string' && /^\s*text\/event-stream\s*(?:;|$)/i.test(type);
+}
