@@ -26,11 +26,15 @@ const plain: RequestListener = (_request, response) => {
   response.writeHead(200, HEADERS).end(BODY);
 };
 
-function expressApp(kind: 'bare' | 'guarded' | 'middleware'): RequestListener {
+/** `empty` stands behind a middleware that does nothing: what the framework's own chain costs. */
+type Kind = 'bare' | 'guarded' | 'middleware' | 'empty';
+
+function expressApp(kind: Kind): RequestListener {
   const app = express();
   app.disable('etag').disable('x-powered-by');
   const answer: express.RequestHandler = (_request, response) => void response.type('json').send(BODY);
   if (kind === 'middleware') app.use(forExpress.protect(guard));
+  if (kind === 'empty') app.use((_request, _response, next) => next());
   if (kind === 'guarded') app.get('/mcp', forExpress.protect(guard), answer);
   app.get('/mcp', answer);
   return app;
@@ -44,9 +48,10 @@ async function fastifyApp(guarded: boolean): Promise<RequestListener> {
   return (request, response) => app.routing(request, response);
 }
 
-function honoApp(kind: 'bare' | 'guarded' | 'middleware'): RequestListener {
+function honoApp(kind: Kind): RequestListener {
   const app = new Hono();
   if (kind === 'middleware') app.use(forHono.protect(guard));
+  if (kind === 'empty') app.use((_context, next) => next());
   const answer = (context: Context): Response =>
     context.body(BODY, 200, { 'content-type': 'application/json' });
   app.get('/mcp', kind === 'guarded' ? forHono.guarded(guard, answer) : answer);
@@ -62,11 +67,13 @@ const servers: Readonly<Record<string, () => RequestListener | Promise<RequestLi
   express: () => expressApp('bare'),
   'express guarded': () => expressApp('guarded'),
   'express behind middleware': () => expressApp('middleware'),
+  'express behind an empty middleware': () => expressApp('empty'),
   fastify: () => fastifyApp(false),
   'fastify guarded': () => fastifyApp(true),
   hono: () => honoApp('bare'),
   'hono guarded': () => honoApp('guarded'),
   'hono behind middleware': () => honoApp('middleware'),
+  'hono behind an empty middleware': () => honoApp('empty'),
 };
 
 const make = servers[process.argv[2] ?? ''];
