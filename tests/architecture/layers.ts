@@ -179,7 +179,7 @@ function target({ to }: Link): string | undefined {
   return to.kind === 'file' || to.kind === 'package' ? to.path : undefined;
 }
 
-/** Runtime circles between files, each reported once, from its first file by name. */
+/** Circles between files, of types as well, each reported once, from its first file by name: what goes round can only be understood all at once. */
 function circles(links: readonly Link[]): readonly string[] {
   const next = followers(links);
   const reported = new Set<string>();
@@ -202,7 +202,7 @@ function followers(links: readonly Link[]): ReadonlyMap<string, readonly string[
   const next = new Map<string, string[]>();
   for (const link of links) {
     const to = target(link);
-    if (link.runtime && to !== undefined) next.set(link.from, [...(next.get(link.from) ?? []), to]);
+    if (to !== undefined) next.set(link.from, [...(next.get(link.from) ?? []), to]);
   }
   return next;
 }
