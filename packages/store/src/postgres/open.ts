@@ -37,6 +37,8 @@ export async function openPostgres(
   });
   // An idle connection was cut. The pool has let go of it; unheard, the event would end the process.
   pool.on('error', () => {});
+  // One that is on its way from one user to the next is cut: for that moment nobody else listens.
+  pool.on('connect', (client) => client.on('error', () => {}));
   return createPostgresDatabase(pool);
 }
 

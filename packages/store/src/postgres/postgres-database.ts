@@ -82,9 +82,7 @@ function createRunner(): Run {
 
 async function inSteps<T>(pool: Pool, run: Run, table: InSteps['lock'], steps: Steps<T>): Promise<T> {
   const connection = await pool.connect();
-  // Losing the connection between two statements is seen by the next one; unheard, it would end the process.
-  const ignore = () => {};
-  connection.on('error', ignore);
+  // Losing the connection between two statements is seen by the next one.
   let failed = true;
   try {
     await connection.query('BEGIN');
@@ -94,7 +92,6 @@ async function inSteps<T>(pool: Pool, run: Run, table: InSteps['lock'], steps: S
     failed = false;
     return outcome;
   } finally {
-    connection.off('error', ignore);
     // Closing the connection rolls back.
     connection.release(failed);
   }
