@@ -371,3 +371,47 @@ describe('a refusal', () => {
     expect((await refresh(t, next.token)).status).toBe(200);
   });
 });
+
+describe('scopes and resources', () => {
+  it('[AS-REF-64 AS-REF-65 AS-TOK-66] are narrowed for one token only', async () => {
+    const { t, token } = await started();
+    const narrow = await refresh(t, token, { scope: 'notes:read' });
+    expect([narrow.body['scope'], claimsOf(narrow.body['access_token'])['scope']]).toEqual([
+      'notes:read',
+      'notes:read',
+    ]);
+    const whole = await refresh(t, narrow.token);
+    expect(whole.body['scope']).toBe('notes:read notes:write');
+  });
+
+  it('may be one that a granted scope implies', async () => {
+    const t = await startServer();
+    const { body } = await t.signIn({ scopes: ['notes:write'] });
+    expect((await refresh(t, body['refresh_token'], { scope: 'notes:read' })).body['scope']).toBe(
+      'notes:read',
+    );
+  });
+
+  it('[AS-REF-66 AS-RES-62] are chosen among those that were granted', async () => {
+    const t = await startServer();
+    const { body } = await t.signIn({ resources: [NOTES, FILES], scopes: ['notes:read', 'files:read'] });
+    const files = await refresh(t, body['refresh_token'], { resource: FILES });
+    expect(claimsOf(files.body['access_token'])).toMatchObject({ aud: FILES, scope: 'files:read' });
+    const first = await refresh(t, files.token);
+    expect(claimsOf(first.body['access_token'])).toMatchObject({ aud: NOTES, scope: 'notes:read' });
+  });
+
+  it('that the server no longer has are no longer issued', async () => {
+    const store = await openStore(':memory:');
+    const before = await startServer({ store });
+    const { body } = await before.signIn({ resources: [FILES], scopes: ['files:read'] });
+    const resources = [{ resource: NOTES, name: 'Notes', scopes: { 'notes:read': 'Read your notes' } }];
+    const after = await startServer({ store: { ...store, close: async () => {} }, resources });
+    expect(await refresh(after, body['refresh_token'])).toMatchObject({
+      status: 400,
+      error: 'invalid_target',
+    });
+    const { body: notes } = await before.signIn({ resources: [NOTES] });
+    expect((await refresh(after, notes['refresh_token'])).body['scope']).toBe('notes:read');
+  });
+});
