@@ -21,7 +21,7 @@ import {
 } from './visitor.ts';
 
 /** What an answer takes: nothing of the store, reading, or writing. */
-export type Takes = 'nothing' | 'reading' | 'writing';
+type Takes = 'nothing' | 'reading' | 'writing';
 
 /** A request that was made ready while all was well. */
 export interface Prepared {
