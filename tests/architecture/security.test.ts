@@ -25,7 +25,7 @@ describe('SECURITY.md', () => {
 describe('the check of its rows', () => {
   const tests = [
     { path: 'packages/a/test/doors.test.ts', text: "it('T001: stays shut', …); it('T002 opens', …)" },
-    { path: 'tests/far/windows.test.ts', text: "it('[S-1-1] is tight', …)" },
+    { path: 'tests/far/windows.test.ts', text: "it('S-1-1: is tight', …)" },
   ];
   const page = (cell: string) => `| threat | defence | test |\n|---|---|---|\n| rain | a roof | ${cell} |`;
 
