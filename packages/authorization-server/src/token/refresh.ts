@@ -25,7 +25,6 @@ export function createRefreshGrant({ configuration, limits, mint, refreshTokens 
     const presented = await find(request.refreshToken, client, now);
     const { grant } = presented;
     await limits.checkRefresh(grant.id);
-    await checkAccount(grant.accountId);
     const narrowed = narrow(grant, request, resources);
     const about = { clientId: client.id, accountId: grant.accountId, grantId: grant.id, ...narrowed };
     if (standingNow(presented, now) === 'reused') await endFamily(presented, now, about);
@@ -74,11 +73,6 @@ export function createRefreshGrant({ configuration, limits, mint, refreshTokens 
     if (await store.revokeGrant(grant.id, now)) events({ type: EVENTS.reused, ...about });
     throw invalid('reused');
   }
-
-  async function checkAccount(accountId: string): Promise<void> {
-    const account = await store.findAccount(accountId);
-    if (account === null || account.disabledAt !== null) throw invalid('its account is gone');
-  }
 }
 
 /** A refresh token MUST be of the client that presents it, and neither it nor its grant may have ended. */
@@ -88,6 +82,8 @@ function checkStanding(found: Presented | null, client: AuthenticatedClient, now
   if (grant.clientId !== client.id) throw invalid(`issued to ${grant.clientId}`);
   if (grant.revokedAt !== null) throw invalid('its grant is revoked');
   if (grant.expiresAt <= now) throw invalid('its grant has expired');
+  // Whoever disables the account after this ends the grant too, so that it cannot be rotated.
+  if (!grant.hasAccount) throw invalid('its account is gone');
   if (family.expiresAt <= now) throw invalid('not used for too long');
   return found;
 }
