@@ -26,7 +26,7 @@ export function createLog(
 
 /** The events of the authorization server go to the log as they are. */
 export function eventSink(log: Log): (event: AuthorizationEvent) => void {
-  return (event) => log({ ...event });
+  return log;
 }
 
 function formatJson(at: Date, event: LogEvent): string {
