@@ -14,9 +14,6 @@ export interface Effort {
   readonly tries: number;
 }
 
-/** Of registrations that were never used there may be 20,000 at a time. */
-const SHORT = { seconds: 1, warmUp: 0.5 };
-
 interface Sample {
   readonly contender: string;
   readonly flow: FlowName;
@@ -31,7 +28,7 @@ export async function measureFlows(
 ): Promise<Part> {
   const samples: Sample[] = [];
   const bare = await startBare();
-  await load([bare.port], bareFlow, { seconds: 2 });
+  await load([bare.port], bareFlow, { seconds: effort.warmUp });
   for (let round = 0; round < effort.rounds; round += 1) {
     for (const contender of contenders) {
       for (const flow of wanted) {
@@ -88,7 +85,7 @@ async function measureOne(
 ): Promise<Sample | null> {
   const prepare = contender.flows[flow];
   if (prepare === undefined) return null;
-  const { seconds, warmUp, tries } = flow === 'registration' ? { ...effort, ...SHORT } : effort;
+  const { seconds, warmUp, tries } = effort;
   const beside = await measureQuietly(() => measure([bare], bareFlow, 1), tries);
   const it = await measureQuietly(async () => {
     const server = await contender.start();

@@ -1,14 +1,12 @@
 /** How long it takes from the start of a process to its first answer, with nothing on the disk yet. */
-import { existsSync } from 'node:fs';
 import { median, type Part, spread } from '../harness/figures.ts';
 import { startBare } from '../harness/measure.ts';
 import type { Server } from '../harness/server.ts';
 import type { Contender } from './flows.ts';
 import type { Effort } from './measure-flows.ts';
-import { newFolder, startPortcullis } from './portcullis.ts';
+import { BUILT, isBuilt, newFolder, startPortcullis } from './portcullis.ts';
 
 const AIM = 400;
-const BUILT = 'packages/cli/dist/bin.js';
 
 export async function measureStart(contenders: readonly Contender[], { rounds }: Effort): Promise<Part> {
   const kept = newFolder();
@@ -16,7 +14,7 @@ export async function measureStart(contenders: readonly Contender[], { rounds }:
   for (const { name, start } of contenders) kinds[name] = start;
   kinds['Portcullis, TypeScript sources'] = () => startPortcullis();
   delete kinds['Portcullis'];
-  if (existsSync(new URL(`../../${BUILT}`, import.meta.url))) {
+  if (isBuilt()) {
     kinds['Portcullis, built'] = () => startPortcullis({ main: BUILT });
     kinds['Portcullis, built, started before'] = () => startPortcullis({ main: BUILT, folder: kept });
   }

@@ -1,5 +1,5 @@
 /** Portcullis as `portcullis up` composes it: a SQLite file with synchronous=FULL, ES256 JWTs, limits, events and log on. */
-import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -51,10 +51,20 @@ const LIMITS = Object.fromEntries(
   ]),
 );
 
+/** Registrations that were never used: in use, 20,000 at a time. */
+const REGISTRATION = { mostUnused: 100_000_000 };
+
 const machineFields = {
   authorization: `Basic ${Buffer.from(`${MACHINE.client_id}:${MACHINE.client_secret}`).toString('base64')}`,
 };
 const machineRequest = form('/token', { grant_type: 'client_credentials', scope: SCOPE }, machineFields);
+
+/** What people run: the program as it is published. There after `npm run build`. */
+export const BUILT = 'packages/cli/dist/bin.js';
+
+export function isBuilt(): boolean {
+  return existsSync(new URL(`../../${BUILT}`, import.meta.url));
+}
 
 /** Where and how an instance runs. */
 export interface Instance {
@@ -87,7 +97,10 @@ export async function startPortcullis(instance: Instance = {}): Promise<Server> 
   const port = await freePort();
   databases.set(port, database);
   const config = join(folder, 'config.json');
-  writeFileSync(config, JSON.stringify({ clients: [MACHINE, APP], limits: LIMITS }));
+  writeFileSync(
+    config,
+    JSON.stringify({ clients: [MACHINE, APP], limits: LIMITS, registration: REGISTRATION }),
+  );
   const [node, ...words] = nodeCommand(instance.main ?? 'packages/cli/src/bin.ts', 'up');
   // What was built stands on what was built.
   const rest = words.filter((word) => instance.main === undefined || !word.startsWith('--conditions'));
