@@ -34,6 +34,9 @@ describe('the configuration of a guard', () => {
     ['nobody who judges tokens', { verifier: undefined } as object, /verifier is missing/],
     ['a skew that is no number', { skew: Number.NaN }, /skew must be a whole number/],
     ['a negative memory', { rememberedTokens: -1 }, /rememberedTokens/],
+    ['a stream that ends before its token', { streams: { grace: -1 } }, /streams\.grace/],
+    ['a stream that is looked at all the time', { streams: { every: 0 } }, /streams\.every/],
+    ['a stream that no timer could end', { streams: { every: 100_000 } }, /streams\.every/],
     ['no resource', { resources: [] }, /at least one protected resource/],
     [
       'two resources at one path',

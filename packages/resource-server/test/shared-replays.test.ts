@@ -37,6 +37,8 @@ let serial = 0;
 /** Two of them on one place, as two processes would have it. */
 interface Place {
   readonly stores: readonly [ReplayStore, ReplayStore];
+  /** One that takes three proofs of a key, on the same place. */
+  readonly small: ReplayStore;
   /** Proofs that are kept; `null` where nobody can look. */
   count(): Promise<number | null>;
 }
@@ -54,6 +56,7 @@ async function openSqlite(): Promise<Place> {
   );
   return {
     stores: [sqliteReplays(one, { clock }), sqliteReplays(other, { clock })],
+    small: sqliteReplays(one, { clock, mostEach: 3 }),
     count: async () => Number(one.prepare('SELECT count(*) AS n FROM dpop_proofs').get()?.['n']),
   };
 }
@@ -67,13 +70,18 @@ async function openPostgres(): Promise<Place> {
   );
   return {
     stores: [postgresReplays(one, { clock }), postgresReplays(other, { clock })],
+    small: postgresReplays(one, { clock, mostEach: 3 }),
     count: async () => Number((await one.query('SELECT count(*) AS n FROM dpop_proofs')).rows[0].n),
   };
 }
 
 async function openMemory(): Promise<Place> {
   const memory = createReplayMemory(clock);
-  return { stores: [memory, memory], count: async () => null };
+  return {
+    stores: [memory, memory],
+    small: createReplayMemory(clock, { mostEach: 3 }),
+    count: async () => null,
+  };
 }
 
 describe.each([
@@ -97,6 +105,19 @@ describe.each([
       ),
     );
     expect(answers.filter(Boolean).length).toBe(1);
+  });
+
+  it('of one key never take all the room, and those of others are taken all the same', async () => {
+    const { small, count } = await open();
+    const take = async (proof: string, key: string): Promise<boolean> =>
+      small.remember(proof, now + 300, key);
+    for (const proof of ['a', 'b', 'c']) expect(await take(proof, 'flood')).toBe(true);
+    await expect(take('d', 'flood')).rejects.toMatchObject({ status: 429 });
+    expect([3, null]).toContain(await count());
+    expect(await take('e', 'other')).toBe(true);
+    now = NOW + 400;
+    expect(await take('f', 'flood')).toBe(true);
+    now = NOW;
   });
 
   it('are forgotten when nobody could use them any more, and not before', async () => {

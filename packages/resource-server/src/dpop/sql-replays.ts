@@ -1,4 +1,5 @@
 /** Remembers proofs in a database, so that of all processes that share it one alone takes each of them. */
+import { tooMany } from '@portcullis/protocol/errors';
 import type { ReplayStore } from './replays.ts';
 
 /** What is used of `DatabaseSync` of `node:sqlite`, or of a driver like it. */
@@ -15,6 +16,11 @@ export interface PostgresDatabase {
 export interface SqlReplayOptions {
   /** A name of letters, digits and underscores; `dpop_proofs` when left out. Made where it does not exist. */
   readonly table?: string;
+  /**
+   * Proofs of one key that this process remembers in the time that one is good for; 100,000 when left out. What is beyond
+   * is turned away, so that no client alone can fill the table.
+   */
+  readonly mostEach?: number;
   /** Epoch seconds. */
   readonly clock?: () => number;
 }
@@ -38,11 +44,15 @@ export function sqliteReplays(database: SqliteDatabase, options: SqlReplayOption
   const insert = database.prepare(`INSERT INTO ${table} VALUES (?, ?) ON CONFLICT (proof) DO NOTHING`);
   const sweep = database.prepare(sweepOf(table, '?'));
   const isDue = sweepTimer(options);
+  const allowances = createAllowances(options);
   return {
-    remember(proof, until) {
+    remember(proof, until, key) {
       const now = isDue();
       if (now !== null) sweep.run(now);
-      return Number(insert.run(proof, Math.ceil(until)).changes) === 1;
+      allowances.check(key);
+      const isNew = Number(insert.run(proof, Math.ceil(until)).changes) === 1;
+      if (isNew) allowances.count(key, until);
+      return isNew;
     },
   };
 }
@@ -55,6 +65,7 @@ export function postgresReplays(database: PostgresDatabase, options: SqlReplayOp
   const table = tableOf(options);
   const insert = `INSERT INTO ${table} VALUES ($1, $2) ON CONFLICT (proof) DO NOTHING`;
   const isDue = sweepTimer(options);
+  const allowances = createAllowances(options);
   let made: Promise<unknown> | null = null;
 
   async function make(): Promise<void> {
@@ -69,7 +80,7 @@ export function postgresReplays(database: PostgresDatabase, options: SqlReplayOp
   }
 
   return {
-    async remember(proof, until) {
+    async remember(proof, until, key) {
       made ??= make().catch((error: unknown) => {
         made = null;
         throw error;
@@ -77,7 +88,9 @@ export function postgresReplays(database: PostgresDatabase, options: SqlReplayOp
       await made;
       const now = isDue();
       if (now !== null) await database.query(sweepOf(table, '$1'), [now]);
+      allowances.check(key);
       const { rowCount } = await database.query(insert, [proof, Math.ceil(until)]);
+      if (rowCount === 1) allowances.count(key, until);
       return rowCount === 1;
     },
   };
@@ -91,6 +104,39 @@ function tableOf({ table = 'dpop_proofs' }: SqlReplayOptions): string {
 function sweepOf(table: string, now: string): string {
   return `DELETE FROM ${table} WHERE proof IN
     (SELECT proof FROM ${table} WHERE until < ${now} ORDER BY until LIMIT ${MOST_SWEPT})`;
+}
+
+/** How many proofs each key has had remembered, until the first of them is forgotten; then it is counted anew. */
+function createAllowances({
+  mostEach = 100_000,
+  clock = () => Math.floor(Date.now() / 1000),
+}: SqlReplayOptions): {
+  /** @throws OAuthError 429 for a key that has had its share. */
+  check(key: string): void;
+  count(key: string, until: number): void;
+} {
+  const used = new Map<string, { readonly proofs: number; readonly endsAt: number }>();
+  let sweptAt = clock();
+
+  function sweep(now: number): void {
+    sweptAt = now;
+    for (const [key, { endsAt }] of used) if (endsAt <= now) used.delete(key);
+  }
+
+  return {
+    check(key) {
+      const now = clock();
+      if (now >= sweptAt + SWEPT_EVERY) sweep(now);
+      const { proofs = 0, endsAt = 0 } = used.get(key) ?? {};
+      if (now < endsAt && proofs >= mostEach)
+        throw tooMany('more proofs of one key than can be remembered', Math.ceil(endsAt - now));
+    },
+    count(key, until) {
+      const known = used.get(key);
+      const isRunning = known !== undefined && clock() < known.endsAt;
+      used.set(key, isRunning ? { ...known, proofs: known.proofs + 1 } : { proofs: 1, endsAt: until });
+    },
+  };
 }
 
 /** Says what time it is when old proofs are to be thrown away, and `null` otherwise. */

@@ -1,0 +1,99 @@
+/** Event streams of node:http that end with their token, however their head is written, and whatever else stays open. */
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { createGuard, type Guard, type Principal } from '../src/index.ts';
+import { protectNode } from '../src/node.ts';
+import { createIssuer, NOW, RESOURCE, type TestIssuer } from './support/issuer.ts';
+
+let issuer: TestIssuer;
+let token: string;
+beforeAll(async () => {
+  issuer = await createIssuer();
+  token = await issuer.token({ exp: NOW + 100 });
+});
+
+let now = NOW;
+
+function createGuardHere(): Guard {
+  now = NOW;
+  const streams = { every: 0.01 };
+  return createGuard({ resource: RESOURCE, verifier: issuer.verifier(), clock: () => now, streams });
+}
+
+/** An application that begins a stream, and goes on writing after its end, as one that notices nothing would. */
+function begins(begin: (response: ServerResponse) => void): Parameters<typeof protectNode>[1] {
+  return (_request, response) => {
+    begin(response);
+    response.write('data: 1\n\n');
+    const writing = setInterval(() => now > NOW && response.write('data: 2\n\n'), 2);
+    onTestFinished(() => clearInterval(writing));
+  };
+}
+
+const pause = (milliseconds: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, milliseconds);
+  });
+
+describe('an event stream', () => {
+  it.each<[string, (response: ServerResponse) => void]>([
+    ['fields in an object', (response) => response.writeHead(200, { 'Content-Type': 'text/event-stream' })],
+    ['a reason', (response) => response.writeHead(200, 'Fine', { 'content-type': 'text/event-stream' })],
+    ['a flat list', (response) => response.writeHead(200, ['X-A', 'b', 'Content-Type', 'text/event-stream'])],
+    [
+      'fields set before',
+      (response) => response.setHeader('content-type', 'Text/Event-Stream;charset=utf-8').writeHead(200),
+    ],
+    ['no head of its own', (response) => response.setHeader('Content-Type', 'text/event-stream')],
+    ['flushed headers', (response) => response.setHeader('Content-Type', 'text/event-stream').flushHeaders()],
+  ])('ends whose head is written with %s', async (_, begin) => {
+    const server = createServer(protectNode(createGuardHere(), begins(begin)));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => server.closeAllConnections());
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const headers = { authorization: `Bearer ${token}` };
+    const response = await fetch(`http://127.0.0.1:${port}/mcp`, { headers });
+    const ended = response.text();
+    expect(await Promise.race([ended, pause(50)])).toBeUndefined();
+    now = NOW + 105;
+    expect(await ended).toMatch(/^data: 1\n\n(?:data: 2\n\n)*$/);
+    // The same connection and the same server go on; the token does not.
+    expect((await fetch(`http://127.0.0.1:${port}/mcp`, { headers })).status).toBe(401);
+  });
+});
+
+describe('what else stays open', () => {
+  async function admit(guard: Guard): Promise<Principal> {
+    const admission = await guard.admit({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
+    if (!admission.admitted) throw new Error('refused');
+    return admission.principal;
+  }
+
+  it('can be watched over, until it ends by itself', async () => {
+    const guard = createGuardHere();
+    const principal = await admit(guard);
+    let ends = 0;
+    const stop = guard.watch?.(principal, 'GET', () => {
+      ends += 1;
+    });
+    guard.watch?.(principal, 'GET', () => {
+      ends += 10;
+    });
+    stop?.();
+    await pause(30);
+    expect(ends).toBe(0);
+    now = NOW + 105;
+    await pause(30);
+    expect(ends).toBe(10);
+  });
+
+  it('is watched over for a principal of a guard alone', async () => {
+    const guard = createGuardHere();
+    const copy = { ...(await admit(guard)) };
+    expect(() => guard.watch?.(copy, 'GET', () => {})).toThrow(TypeError);
+  });
+});
