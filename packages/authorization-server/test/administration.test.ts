@@ -29,6 +29,25 @@ async function signIn(visitor: Visitor, email: string, password: string): Promis
   return visitor.submit(await visitor.open('/login'), { email, password });
 }
 
+/** Ada with everything that can be ended: a session with a consent page open, a grant with its tokens, a code. */
+async function setHoldings() {
+  const t = await setScene();
+  const { body } = await t.signIn();
+  const { code, verifier } = await t.issueCode();
+  const consent = await t.visitor.signIn(requestOf());
+  const claims = claimsOf(body['access_token']) as unknown as Parameters<Scene['server']['isLive']>[0];
+  expect(await t.server.isLive(claims)).toBe(true);
+  const expectAllEnded = async () => {
+    expect(await t.server.isLive(claims)).toBe(false);
+    expect((await t.post('/token', refreshing(body['refresh_token']))).status).toBe(400);
+    expect((await t.post('/token', redemption(code, verifier))).status).toBe(400);
+    const answer = await t.visitor.submit(consent, { decision: 'allow' });
+    expect([answer.left, answer.status]).toEqual([null, 403]);
+    expect((await t.visitor.open('/connections')).path).toBe('/login?to=connections');
+  };
+  return { t, claims, expectAllEnded };
+}
+
 async function expectUnchanged(t: Scene, status: number, act: () => Promise<Sight>): Promise<Sight> {
   const before = t.snapshot();
   const sight = await act();
@@ -171,21 +190,11 @@ describe('a reset', () => {
 
 describe('a disabled account', () => {
   it('T095: refuses sessions, grants, tokens and codes at once, and a sign-in as if it were unknown', async () => {
-    const t = await setScene();
-    const { body } = await t.signIn();
-    const { code, verifier } = await t.issueCode();
-    const consent = await t.visitor.signIn(requestOf());
+    const { t, claims, expectAllEnded } = await setHoldings();
     await signIn(t.stranger(), EMAIL, PASSWORD);
-    const claims = claimsOf(body['access_token']) as unknown as Parameters<Scene['server']['isLive']>[0];
-    expect(await t.server.isLive(claims)).toBe(true);
 
     expect(await t.server.accounts.disable(EMAIL)).toBe(true);
-    expect(await t.server.isLive(claims)).toBe(false);
-    expect((await t.post('/token', refreshing(body['refresh_token']))).status).toBe(400);
-    expect((await t.post('/token', redemption(code, verifier))).status).toBe(400);
-    const answer = await t.visitor.submit(consent, { decision: 'allow' });
-    expect([answer.left, answer.status]).toEqual([null, 403]);
-    expect((await t.visitor.open('/connections')).path).toBe('/login?to=connections');
+    await expectAllEnded();
     const refused = await signIn(t.stranger('203.0.113.77'), EMAIL, PASSWORD);
     expect(textOf(refused)).toContain('This email and password do not match.');
     expect(t.events.map(({ type }) => type)).toContain('account.disabled');
@@ -227,20 +236,10 @@ describe('a disabled account', () => {
 
 describe('a removed account', () => {
   it('loses at once all that it had and gave, and its address can be invited anew', async () => {
-    const t = await setScene();
-    const { body } = await t.signIn();
-    const { code, verifier } = await t.issueCode();
-    const consent = await t.visitor.signIn(requestOf());
-    const claims = claimsOf(body['access_token']) as unknown as Parameters<Scene['server']['isLive']>[0];
-    expect(await t.server.isLive(claims)).toBe(true);
+    const { t, expectAllEnded } = await setHoldings();
 
     expect(await t.server.accounts.remove(EMAIL)).toBe(true);
-    expect(await t.server.isLive(claims)).toBe(false);
-    expect((await t.post('/token', refreshing(body['refresh_token']))).status).toBe(400);
-    expect((await t.post('/token', redemption(code, verifier))).status).toBe(400);
-    const answer = await t.visitor.submit(consent, { decision: 'allow' });
-    expect([answer.left, answer.status]).toEqual([null, 403]);
-    expect((await t.visitor.open('/connections')).path).toBe('/login?to=connections');
+    await expectAllEnded();
     expect((await signIn(t.stranger(), EMAIL, PASSWORD)).status).toBe(400);
     expect(await t.server.accounts.list()).toEqual([]);
     const removed = t.events.filter(({ type }) => type === 'account.removed');
