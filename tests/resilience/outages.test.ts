@@ -54,7 +54,7 @@ const locked: Outage = {
     return {
       location,
       async begin() {
-        holder = new DatabaseSync(location);
+        holder = new DatabaseSync(location, { timeout: 5_000 });
         holder.exec('BEGIN IMMEDIATE');
       },
       end: release,
