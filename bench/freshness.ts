@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { createAuthorizationServer } from '@portcullis/authorization-server';
-import { listen } from '@portcullis/http/node';
+import { listen, serveApplication } from '@portcullis/http/node';
 import {
   confirmVerifier,
   createGuard,
@@ -58,7 +58,13 @@ async function serve(grants: number, inUse: number): Promise<void> {
   const store = await openStore(file);
   let now = START;
   let handle: (request: Request) => Promise<Response> = async () => new Response();
-  const { port } = await listen((request) => handle(request), { port: 0, host: '127.0.0.1' });
+  const { port } = await listen(
+    serveApplication((request) => handle(request)),
+    {
+      port: 0,
+      host: '127.0.0.1',
+    },
+  );
   const issuer = `http://127.0.0.1:${port}`;
   const options = {
     issuer,

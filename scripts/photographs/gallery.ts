@@ -38,8 +38,8 @@ export type GalleryKind = 'empty' | 'full' | 'both' | 'elsewhere';
 export async function openGallery(kind: GalleryKind): Promise<Gallery> {
   const withAccount = kind !== 'empty' && kind !== 'elsewhere';
   const store = await openStore(':memory:');
-  let handle: ((request: Request) => Promise<Response>) | undefined;
-  const listening = await listen((request) => handle?.(request) ?? Promise.reject(new Error('too early')), {
+  let answer: AuthorizationServer['answer'] | undefined;
+  const listening = await listen((asked) => answer?.(asked) ?? Promise.reject(new Error('too early')), {
     port: 0,
     host: 'localhost',
   });
@@ -89,9 +89,9 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
           ]
         : [],
   });
-  handle = (request) => {
-    const isFront = new URL(request.url).pathname === '/';
-    return isFront ? server.frontPage(request) : server.handle(request, { address: '127.0.0.1' });
+  answer = (asked) => {
+    const isFront = new URL(asked.url).pathname === '/';
+    return isFront ? server.frontPage(asked) : server.answer(asked, { address: '127.0.0.1' });
   };
   if (withAccount) {
     await server.bootstrap('ada@example.com', PASSWORD);

@@ -62,7 +62,7 @@ const timeouts = {
 async function openServer(): Promise<Door> {
   const failures: unknown[] = [];
   const server = await serve(failures);
-  const listening = await listen((request, peer) => server.handle(request, peer), {
+  const listening = await listen(server.answer, {
     port: 0,
     host: '127.0.0.1',
     timeouts,

@@ -17,7 +17,7 @@ const server = await createAuthorizationServer({
   lifetimes: { code: 300, refreshGrace: 300 },
 });
 await server.bootstrap(ACCOUNT.email, ACCOUNT.password);
-const listening = await listen((request, peer) => server.handle(request, peer), {
+const listening = await listen(server.answer, {
   port: Number(port),
   host: '127.0.0.1',
 });

@@ -1,5 +1,5 @@
 /** OAuth 2.1 authorization server for protected context-protocol servers: `createAuthorizationServer`. */
-import { harden } from '@portcullis/http';
+import { type Answer, type Asked, harden, toResponse } from '@portcullis/http';
 import type { AccessTokenClaims } from '@portcullis/protocol';
 import { type AccountAdministration, createAccountAdministration } from './accounts/administer.ts';
 import { createInteraction } from './authorize/interaction.ts';
@@ -103,6 +103,8 @@ export type { UpstreamToken, UpstreamWant } from './upstream/upstream-token.ts';
 export interface AuthorizationServer {
   /** Answers every request: 404 for a path that is not its own. Never rejects. */
   handle(request: Request, peer?: Peer): Promise<Response>;
+  /** The same without the web's `Request` and `Response`, which take time to make: for `listen` of `@portcullis/http/node`. */
+  answer(asked: Asked, peer?: Peer): Promise<Answer>;
   /** Whether a path is one of its own, so that a host can mount an application beside it. */
   owns(path: string): boolean;
   /** What it answers, so that a host can list, count or try all of it. A path that ends with `/*` stands for all below it. */
@@ -122,7 +124,7 @@ export interface AuthorizationServer {
   /** The accounts of people. */
   readonly accounts: AccountAdministration;
   /** A page that lists what tokens are issued for: for a host that has nothing better at its root. */
-  frontPage(request: Request, peer?: Peer): Promise<Response>;
+  frontPage(asked: Asked, peer?: Peer): Promise<Answer>;
   /** A one-time link that makes the first account; `null` when there is one. */
   setupLink(): Promise<string | null>;
   /** Creates the first account, if there is none. */
@@ -177,12 +179,14 @@ export async function createAuthorizationServer(
   ];
   const routes = [...served, ...createMetadata(configuration, served)];
   const router = createRouter(routes, events);
+  const answer: AuthorizationServer['answer'] = async (asked, peer = {}) => {
+    const looking = keys.refresh();
+    if (looking !== null) await looking;
+    return harden(await inMomentOf(peer, () => router.handle(asked, peer)), isHttps);
+  };
   return {
-    async handle(request, peer = {}) {
-      const looking = keys.refresh();
-      if (looking !== null) await looking;
-      return harden(await inMomentOf(peer, () => router.handle(request, peer)), isHttps);
-    },
+    handle: async (request, peer) => toResponse(await answer(request, peer)),
+    answer,
     owns: router.owns,
     routes: routes.map(({ method, path }) => ({ method, path })),
     async jwks() {

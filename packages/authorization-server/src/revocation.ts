@@ -1,5 +1,5 @@
 /** Revocation: a client gives back a token of its own. */
-import { readForm } from '@portcullis/http';
+import { readForm, respond } from '@portcullis/http';
 import type { Configuration } from './configuration.ts';
 import type { AccessTokens } from './keys/access-tokens.ts';
 import type { LimitedAuthenticate } from './limits/limit-authentication.ts';
@@ -29,7 +29,7 @@ export function createRevocation(
       const { id: clientId } = await authenticate(request, form, peer);
       const token = form.required('token');
       await (token.includes('.') ? revokeAccessToken(token, clientId) : revokeRefreshToken(token, clientId));
-      return new Response(null, { headers: { 'cache-control': 'no-store', pragma: 'no-cache' } });
+      return respond(200, { 'cache-control': 'no-store', pragma: 'no-cache' });
     },
   };
 

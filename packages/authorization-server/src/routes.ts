@@ -1,5 +1,15 @@
 /** The routes of the authorization server: which hand answers which path and method, and what becomes of errors. */
-import { isPreflight, pathOf, respondError, respondPreflight, shareAcrossOrigins } from '@portcullis/http';
+import {
+  type Answer,
+  type Asked,
+  isPreflight,
+  pathOf,
+  respond,
+  respondError,
+  respondPreflight,
+  shareAcrossOrigins,
+  withHeaders,
+} from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
 import type { EventSink } from './events.ts';
 
@@ -18,13 +28,13 @@ export interface Route {
   /** Whether scripts of any web origin may call it, without cookies. Never for pages. */
   readonly crossOrigin?: true;
   /** Answers. An `OAuthError` that it throws becomes a JSON error response, anything else a 500. */
-  handle(request: Request, peer: Peer): Promise<Response>;
+  handle(request: Asked, peer: Peer): Promise<Answer>;
 }
 
 /** All routes as one hand. */
 export interface Router {
   /** Answers every request; 404 for a path that is not its own. Never rejects. */
-  handle(request: Request, peer: Peer): Promise<Response>;
+  handle(request: Asked, peer: Peer): Promise<Answer>;
   owns(path: string): boolean;
 }
 
@@ -47,52 +57,49 @@ export function createRouter(routes: readonly Route[], events: EventSink): Route
       const path = pathOf(request);
       const place = find(path);
       if (place === undefined) return refusePath(path);
-      const response = await respondAt(place, request, peer, (error) => refuse(error, request, path, events));
-      return place.some((route) => route.crossOrigin) ? shareAcrossOrigins(response) : response;
+      const answer = await respondAt(place, request, peer, (error) => refuse(error, request, path, events));
+      return place.some((route) => route.crossOrigin) ? shareAcrossOrigins(answer) : answer;
     },
   };
 }
 
 async function respondAt(
   place: Place,
-  request: Request,
+  request: Asked,
   peer: Peer,
-  refuseWith: (error: unknown) => Response,
-): Promise<Response> {
+  refuseWith: (error: unknown) => Answer,
+): Promise<Answer> {
   const isHead = request.method === 'HEAD';
   const route = place.find(({ method }) => method === (isHead ? 'GET' : request.method));
   if (route === undefined) return respondMethods(place, request);
   try {
-    const response = await route.handle(request, peer);
-    return isHead ? new Response(null, response) : response;
+    const answer = await route.handle(request, peer);
+    return isHead ? { ...answer, body: null } : answer;
   } catch (error) {
     return refuseWith(error);
   }
 }
 
 /** OPTIONS, and the methods that a path does not have: 405 MUST carry `Allow`. @see RFC 9110 §15.5.6 */
-function respondMethods(place: Place, request: Request): Response {
+function respondMethods(place: Place, request: Asked): Answer {
   const methods = place.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
   if (isPreflight(request) && place.some((route) => route.crossOrigin))
     return respondPreflight(request, methods);
   const allow = [...methods, 'OPTIONS'].join(', ');
-  if (request.method === 'OPTIONS') return new Response(null, { status: 204, headers: { allow } });
-  const response = respondError(
-    new OAuthError('invalid_request', `Use ${methods.join(' or ')} here.`, { status: 405 }),
-  );
-  response.headers.set('allow', allow);
-  return response;
+  if (request.method === 'OPTIONS') return respond(204, { allow });
+  const error = new OAuthError('invalid_request', `Use ${methods.join(' or ')} here.`, { status: 405 });
+  return withHeaders(respondError(error), { allow });
 }
 
-function refusePath(path: string): Response {
-  const response = respondError(
+function refusePath(path: string): Answer {
+  const answer = respondError(
     new OAuthError('invalid_request', 'The authorization server has nothing at this path.', { status: 404 }),
   );
-  return WELL_KNOWN.test(path) ? shareAcrossOrigins(response) : response;
+  return WELL_KNOWN.test(path) ? shareAcrossOrigins(answer) : answer;
 }
 
 /** The JSON edge: public words on the wire, the private reason in an event. */
-function refuse(error: unknown, request: Request, endpoint: string, events: EventSink): Response {
+function refuse(error: unknown, request: Asked, endpoint: string, events: EventSink): Answer {
   if (error instanceof OAuthError) {
     const reason = error.reason ?? error.description;
     events({ type: 'request.refused', endpoint, error: error.code, reason });

@@ -9,7 +9,7 @@ import {
 import type { AuthorizationStore } from '../src/ports/index.ts';
 import { EMAIL, PASSWORD } from './visitor.ts';
 
-type Handle = AuthorizationServer['handle'];
+type Room = AuthorizationServer['answer'];
 
 export interface ListeningServer {
   readonly issuer: string;
@@ -26,20 +26,20 @@ type Wanted = Pick<AuthorizationServerOptions, 'resources'> & Partial<Authorizat
  */
 export async function startListening(
   options: (issuer: string) => Wanted,
-  more: { readonly bootstrap?: boolean; readonly between?: (handle: Handle) => Handle } = {},
+  more: { readonly bootstrap?: boolean; readonly between?: (room: Room) => Room } = {},
 ): Promise<ListeningServer> {
-  const { bootstrap = true, between = (handle) => handle } = more;
+  const { bootstrap = true, between = (room) => room } = more;
   const store = await openStore(':memory:');
-  let handle: Handle | undefined;
+  let room: Room | undefined;
   const listening = await listen(
-    (request, peer) => handle?.(request, peer) ?? Promise.reject(new Error('too early')),
+    (asked, peer) => room?.(asked, peer) ?? Promise.reject(new Error('too early')),
     { port: 0, host: 'localhost' },
   );
   const issuer = `http://localhost:${listening.port}`;
   const sealingKey = new Uint8Array(32).fill(7);
   const server = await createAuthorizationServer({ issuer, store, sealingKey, ...options(issuer) });
   if (bootstrap) await server.bootstrap(EMAIL, PASSWORD);
-  handle = between(server.handle);
+  room = between(server.answer);
   const close = async () => {
     await listening.close(0);
     await server.close();
@@ -50,6 +50,6 @@ export async function startListening(
 
 /** Browsers whose network address nobody knows: so that many tests in a row are not held back as one flood. */
 export const withoutAddress =
-  (handle: Handle): Handle =>
-  (request) =>
-    handle(request);
+  (room: Room): Room =>
+  (asked) =>
+    room(asked);

@@ -1,4 +1,5 @@
 /** Paths and methods: what is not there says so in JSON, and what fails inside tells nobody why. */
+import { respond } from '@portcullis/http';
 import { unavailable } from '@portcullis/protocol';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
@@ -48,7 +49,7 @@ describe('paths', () => {
 
   it('below a path with a star belong to its route', async () => {
     const router = createRouter(
-      [{ method: 'GET', path: '/assets/*', handle: async () => new Response('asset') }],
+      [{ method: 'GET', path: '/assets/*', handle: async () => respond(200, {}, 'asset') }],
       () => {},
     );
     const statusOf = async (path: string) =>
@@ -92,12 +93,12 @@ describe('cross-origin requests', () => {
 
   it('may not read pages', async () => {
     const router = createRouter(
-      [{ method: 'GET', path: '/login', handle: async () => new Response('page') }],
+      [{ method: 'GET', path: '/login', handle: async () => respond(200, {}, 'page') }],
       () => {},
     );
     for (const init of [preflight, { headers: { origin: 'https://app.example' } }]) {
       const { headers } = await router.handle(new Request('https://as.example/login', init), {});
-      expect(headers.has('access-control-allow-origin')).toBe(false);
+      expect(headers).not.toHaveProperty('access-control-allow-origin');
     }
   });
 });

@@ -5,7 +5,7 @@ import {
   createAuthorizationServer,
 } from '@portcullis/authorization-server';
 import { pathOf } from '@portcullis/http';
-import type { Peer, PeerHandler } from '@portcullis/http/node';
+import type { Handover, PeerHandler } from '@portcullis/http/node';
 import {
   foldProfiles,
   profileA,
@@ -17,7 +17,7 @@ import { createGuard, type Guard, jwtVerifier } from '@portcullis/resource-serve
 import { protect } from '@portcullis/resource-server/fetch';
 import { localUpstreamTokens } from '@portcullis/resource-server/upstream';
 import type { ProtectedApplication, RunningApplication } from './application.ts';
-import { createDoors } from './doors.ts';
+import { createDoors, type Door } from './doors.ts';
 import { reasonOf, SettingsError } from './faults.ts';
 import { eventSink, type Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
@@ -97,9 +97,8 @@ async function createServer(parts: Parts): Promise<AuthorizationServer> {
 }
 
 /** The application in this process, behind its guard. */
-interface OwnServer {
+interface OwnServer extends Handover {
   belongs(path: string): boolean;
-  handle(request: Request): Promise<Response>;
   close(): Promise<void>;
 }
 
@@ -115,7 +114,7 @@ async function createOwn(
       path === application.path ||
       path.startsWith(`${application.path}/`) ||
       path.startsWith('/.well-known/oauth-protected-resource'),
-    handle: protect(guard, (request, principal) => running.handle(request, principal)),
+    application: protect(guard, (request, principal) => running.handle(request, principal)),
     close: () => running.close(),
   };
 }
@@ -171,10 +170,10 @@ function publishedDocuments({ prepared: { settings, application }, issuer }: Par
   ];
 }
 
-function route(server: AuthorizationServer, own: OwnServer | null, doors: PeerHandler): PeerHandler {
-  return async (request: Request, peer: Peer) => {
-    const path = pathOf(request);
-    if (own?.belongs(path) === true) return own.handle(request);
-    return server.owns(path) ? server.handle(request, peer) : doors(request, peer);
+function route(server: AuthorizationServer, own: OwnServer | null, doors: Door): PeerHandler {
+  return async (asked, peer) => {
+    const path = pathOf(asked);
+    if (own?.belongs(path) === true) return own;
+    return server.owns(path) ? server.answer(asked, peer) : doors(asked, peer);
   };
 }

@@ -1,13 +1,16 @@
 /** Paths of the program itself, beside those of the authorization server and the application: probes, counts, the front page. */
 import type { AuthorizationServer } from '@portcullis/authorization-server';
-import { pathOf, respondError, respondJson } from '@portcullis/http';
-import type { PeerHandler } from '@portcullis/http/node';
+import { type Answer, type Asked, pathOf, respondError, respondJson, withHeaders } from '@portcullis/http';
+import type { Peer } from '@portcullis/http/node';
 import { OAuthError } from '@portcullis/protocol';
 import { respondFrontPage } from './front-page.ts';
 import type { Metrics } from './metrics.ts';
 import { respondMetrics } from './metrics-door.ts';
 import type { ProtectedServer } from './protected-servers.ts';
 import type { Storage } from './storage.ts';
+
+/** Answers at one path. */
+export type Door = (asked: Asked, peer: Peer) => Promise<Answer>;
 
 interface Behind {
   readonly storage: Storage;
@@ -18,15 +21,15 @@ interface Behind {
 }
 
 /** Answers whatever nobody else does. */
-export function createDoors({ storage, server, servers, metrics, metricsToken }: Behind): PeerHandler {
-  const doors: Readonly<Record<string, PeerHandler>> = {
-    '/': (request, peer) => respondFrontPage(request, peer, server, servers),
+export function createDoors({ storage, server, servers, metrics, metricsToken }: Behind): Door {
+  const doors: Readonly<Record<string, Door>> = {
+    '/': (asked, peer) => respondFrontPage(asked, peer, server, servers),
     '/healthz': async () => respondJson({ status: 'ok' }),
     '/readyz': () => ready(storage),
     '/metrics': respondMetrics(metrics, metricsToken),
   };
-  return async (request, peer) => {
-    const path = pathOf(request);
+  return async (asked, peer) => {
+    const path = pathOf(asked);
     const door = Object.hasOwn(doors, path) ? doors[path] : undefined;
     if (door === undefined) {
       return respondJson(
@@ -34,20 +37,17 @@ export function createDoors({ storage, server, servers, metrics, metricsToken }:
         { status: 404 },
       );
     }
-    return request.method === 'GET' || request.method === 'HEAD' ? door(request, peer) : refuseMethod();
+    return asked.method === 'GET' || asked.method === 'HEAD' ? door(asked, peer) : refuseMethod();
   };
 }
 
 /** @see RFC 9110 §15.5.6 */
-function refuseMethod(): Response {
-  const response = respondError(
-    new OAuthError('invalid_request', 'This path is only read: use GET.', { status: 405 }),
-  );
-  response.headers.set('allow', 'GET, HEAD');
-  return response;
+function refuseMethod(): Answer {
+  const error = new OAuthError('invalid_request', 'This path is only read: use GET.', { status: 405 });
+  return withHeaders(respondError(error), { allow: 'GET, HEAD' });
 }
 
-async function ready({ store }: Storage): Promise<Response> {
+async function ready({ store }: Storage): Promise<Answer> {
   try {
     await store.ping();
     return respondJson({ status: 'ok' });

@@ -19,16 +19,21 @@ const CLASSES = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 /** Paths that are told apart; whatever else a stranger asks for is one. */
 const PATHS = ['/authorize', '/token', '/register', '/revoke', '/introspect', '/jwks', '/login', '/consent'];
 
-interface Durations {
+/** The answers at a path. */
+interface Answered {
+  readonly statuses: Map<number, number>;
+  /** By class of duration. */
   readonly counts: number[];
+  /** Seconds. */
   sum: number;
 }
+
+type Answers = Map<string, Answered>;
 
 /** @param applicationPath `null`: there is no application in this process */
 export function createMetrics(applicationPath: string | null): Metrics {
   const events: Series = new Map();
-  const responses: Series = new Map();
-  const durations = new Map<string, Durations>();
+  const answers: Answers = new Map();
   const delay = monitorEventLoopDelay({ resolution: 20 });
   delay.enable();
 
@@ -45,14 +50,16 @@ export function createMetrics(applicationPath: string | null): Metrics {
         labelsOf({ type, ...pick('error', error), ...pick('endpoint', endpoint) }),
       );
     },
-    measure: (handler) => async (request, peer) => {
+    measure: (handler) => async (asked, peer) => {
       const start = performance.now();
-      const response = await handler(request, peer);
-      const path = nameOf(pathOf(request));
-      const status = String(response.status);
-      increase(responses, `${path}\n${status}`, () => labelsOf({ path, status }));
-      note(durations, path, (performance.now() - start) / 1000);
-      return response;
+      const path = nameOf(pathOf(asked));
+      const noteAnswer = <A extends { readonly status: number }>(answer: A): A => {
+        note(answers, path, answer.status, (performance.now() - start) / 1000);
+        return answer;
+      };
+      const answer = await handler(asked, peer);
+      if (!('application' in answer)) return noteAnswer(answer);
+      return { application: async (request) => noteAnswer(await answer.application(request)) };
     },
     expose: () =>
       [
@@ -61,9 +68,9 @@ export function createMetrics(applicationPath: string | null): Metrics {
           'portcullis_http_responses_total',
           'counter',
           'Answers, by path and status.',
-          written(responses),
+          statusesOf(answers),
         ),
-        ...histogram(durations),
+        ...histogram(answers),
         ...gauge('process_resident_memory_bytes', 'Memory of the process.', process.memoryUsage.rss()),
         ...gauge('process_uptime_seconds', 'Since the process began.', process.uptime()),
         ...gauge(
@@ -105,16 +112,27 @@ function written(series: Series): ReadonlyMap<string, number> {
   return new Map([...series.values()].map(({ labels, count }) => [labels, count]));
 }
 
-function note(durations: Map<string, Durations>, path: string, seconds: number): void {
-  let found = durations.get(path);
+function note(answers: Answers, path: string, status: number, seconds: number): void {
+  let found = answers.get(path);
   if (found === undefined) {
-    found = { counts: Array.from({ length: CLASSES.length + 1 }, () => 0), sum: 0 };
-    durations.set(path, found);
+    found = { statuses: new Map(), counts: Array.from({ length: CLASSES.length + 1 }, () => 0), sum: 0 };
+    answers.set(path, found);
   }
+  found.statuses.set(status, (found.statuses.get(status) ?? 0) + 1);
   const index = CLASSES.findIndex((bound) => seconds <= bound);
   const place = index === -1 ? CLASSES.length : index;
   found.counts[place] = (found.counts[place] ?? 0) + 1;
   found.sum += seconds;
+}
+
+function statusesOf(answers: Answers): ReadonlyMap<string, number> {
+  const counts = [...answers].flatMap(([path, { statuses }]) =>
+    [...statuses].map(([status, count]): [string, number] => [
+      labelsOf({ path, status: String(status) }),
+      count,
+    ]),
+  );
+  return new Map(counts);
 }
 
 function family(name: string, type: string, help: string, series: ReadonlyMap<string, number>): string[] {
@@ -129,9 +147,9 @@ function gauge(name: string, help: string, value: number): string[] {
   return family(name, 'gauge', help, new Map([['', value]]));
 }
 
-function histogram(durations: ReadonlyMap<string, Durations>): string[] {
+function histogram(answers: Answers): string[] {
   const name = 'portcullis_http_duration_seconds';
-  const lines = [...durations].flatMap(([path, { counts, sum }]) => {
+  const lines = [...answers].flatMap(([path, { counts, sum }]) => {
     let below = 0;
     const buckets = [...CLASSES.map(String), '+Inf'].map((le, index) => {
       below += counts[index] ?? 0;

@@ -34,9 +34,8 @@ export async function start(prepared: Prepared, surroundings: Surroundings): Pro
   // The port comes before the store: its number may be part of the issuer, and a port that is taken must leave no trace.
   const composed = Promise.withResolvers<PeerHandler>();
   const certificate = await readCertificate(settings, surroundings.folder);
-  const door = await bind(settings, certificate, log, async (request, peer) =>
-    (await composed.promise)(request, peer),
-  );
+  let handler: PeerHandler = async (asked, peer) => (await composed.promise)(asked, peer);
+  const door = await bind(settings, certificate, log, (asked, peer) => handler(asked, peer));
   opened.defer(async () => void (await door.close(0)));
 
   if (certificate !== null) opened.defer(watchCertificate(settings, surroundings.folder, door, log));
@@ -60,7 +59,8 @@ export async function start(prepared: Prepared, surroundings: Surroundings): Pro
   const composition = await compose(parts);
   opened.defer(() => composition.close());
   const firstAccount = await makeFirstAccount(settings, composition);
-  composed.resolve(secure(composition.handle, issuer));
+  handler = secure(composition.handle, issuer);
+  composed.resolve(handler);
 
   const text = announce(
     {

@@ -3,7 +3,7 @@ import { unwatchFile, watchFile } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
-import { harden, pathOf, respondError } from '@portcullis/http';
+import { type Answer, harden, hardenResponse, pathOf, respondError } from '@portcullis/http';
 import type { Certificate, Listening, PeerHandler } from '@portcullis/http/node';
 import { OAuthError } from '@portcullis/protocol';
 import { reasonOf, SettingsError } from './faults.ts';
@@ -20,13 +20,15 @@ const PROBES = ['/healthz', '/readyz'];
  */
 export function secure(handler: PeerHandler, issuer: string): PeerHandler {
   const isHttps = issuer.startsWith('https:');
-  return async (request, peer) => {
-    const isRefused = peer.connection === 'plain' && !PROBES.includes(pathOf(request));
-    return harden(isRefused ? refusePlain() : await handler(request, peer), isHttps);
+  return async (asked, peer) => {
+    const isRefused = peer.connection === 'plain' && !PROBES.includes(pathOf(asked));
+    const answer = isRefused ? refusePlain() : await handler(asked, peer);
+    if (!('application' in answer)) return harden(answer, isHttps);
+    return { application: async (request) => hardenResponse(await answer.application(request), isHttps) };
   };
 }
 
-function refusePlain(): Response {
+function refusePlain(): Answer {
   return respondError(
     new OAuthError('invalid_request', 'Use https: this connection is not protected.', { status: 403 }),
   );

@@ -1,5 +1,6 @@
 /** Reading request bodies: forms and JSON, of the right content type and of bounded size. */
 import { OAuthError, type OAuthErrorCode, type Parameters, readParameters } from '@portcullis/protocol';
+import type { Asked } from './asked.ts';
 import { parseJson } from './json.ts';
 
 /** Bytes that the body of a form or JSON request may have. */
@@ -10,8 +11,8 @@ export const LARGEST_BODY = 65_536;
  * @throws OAuthError `invalid_request`: 400, or 413 for more than 64 KiB.
  * @see OAuth 2.1 draft 13 §3.2
  */
-export async function readForm(request: Request): Promise<Parameters> {
-  return readParameters(await readText(request, 'application/x-www-form-urlencoded', 'invalid_request'));
+export async function readForm(asked: Asked): Promise<Parameters> {
+  return readParameters(await readText(asked, 'application/x-www-form-urlencoded', 'invalid_request'));
 }
 
 /**
@@ -19,28 +20,32 @@ export async function readForm(request: Request): Promise<Parameters> {
  * @param code what the endpoint calls a body that it cannot use
  * @throws OAuthError with that code: 400, or 413 for more than 64 KiB.
  */
-export async function readJson(request: Request, code: OAuthErrorCode = 'invalid_request'): Promise<unknown> {
-  const text = await readText(request, 'application/json', code);
+export async function readJson(asked: Asked, code: OAuthErrorCode = 'invalid_request'): Promise<unknown> {
+  return (await readJsonText(asked, code)).document;
+}
+
+/** The same, and the text that it was read from, which is in UTF-8 byte for byte what was sent. */
+export async function readJsonText(
+  asked: Asked,
+  code: OAuthErrorCode = 'invalid_request',
+): Promise<{ readonly document: unknown; readonly text: string }> {
+  const text = await readText(asked, 'application/json', code);
   try {
-    return parseJson(text);
+    return { document: parseJson(text), text };
   } catch (cause) {
-    throw new OAuthError(
-      code,
-      'The body must be well-formed JSON, nested at most 16 levels deep, without repeated members.',
-      {
-        cause,
-      },
-    );
+    const description =
+      'The body must be well-formed JSON, nested at most 16 levels deep, without repeated members.';
+    throw new OAuthError(code, description, { cause });
   }
 }
 
-async function readText(request: Request, type: string, code: OAuthErrorCode): Promise<string> {
-  if (!isOfType(request.headers.get('content-type') ?? '', type)) {
+async function readText(asked: Asked, type: string, code: OAuthErrorCode): Promise<string> {
+  if (!isOfType(asked.headers.get('content-type') ?? '', type)) {
     throw new OAuthError(code, `Send the body as ${type}.`);
   }
-  const announced = request.headers.get('content-length');
+  const announced = asked.headers.get('content-length');
   if (Number(announced) > LARGEST_BODY) throw tooLarge(code);
-  const reading = announced === null ? readCounted(request.body, code) : request.text();
+  const reading = announced === null ? readCounted(asked.body, code) : asked.text();
   const text = await reading.catch((cause: unknown) => {
     throw isBrokenOff(cause) ? new OAuthError(code, 'The body broke off. Send all of it.', { cause }) : cause;
   });
@@ -64,7 +69,7 @@ function isOfType(header: string, expected: string): boolean {
   return type.trim() === expected && charsets.every((part) => /^charset=(?:utf-?8|"utf-?8")$/.test(part));
 }
 
-async function readCounted(body: ReadableStream<Uint8Array> | null, code: OAuthErrorCode): Promise<string> {
+async function readCounted(body: Asked['body'], code: OAuthErrorCode): Promise<string> {
   if (body === null) return '';
   const decoder = new TextDecoder();
   let size = 0;

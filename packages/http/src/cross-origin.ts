@@ -1,6 +1,6 @@
 /** Cross-origin resource sharing: for scripts of any origin, never with cookies. */
-
-import { isComplete } from './complete.ts';
+import { type Answer, respond, withHeaders } from './answer.ts';
+import type { Asked } from './asked.ts';
 
 /** What a script may read of an answer besides its body. */
 const EXPOSED = 'WWW-Authenticate, Retry-After, Location';
@@ -11,26 +11,25 @@ export const CROSS_ORIGIN_FIELDS: Readonly<Record<string, string>> = {
   'access-control-expose-headers': EXPOSED,
 };
 
-/** Lets scripts of any origin read a response. */
-export function shareAcrossOrigins(response: Response): Response {
-  if (isComplete(response)) return response;
-  for (const [name, value] of Object.entries(CROSS_ORIGIN_FIELDS)) response.headers.set(name, value);
-  return response;
+/** Lets scripts of any origin read an answer. */
+export function shareAcrossOrigins(answer: Answer): Answer {
+  const isShared = answer.headers['access-control-expose-headers'] === EXPOSED;
+  return isShared ? answer : withHeaders(answer, CROSS_ORIGIN_FIELDS);
 }
 
 /** Whether a request is a browser's question before the real one. */
-export function isPreflight(request: Request): boolean {
-  return request.method === 'OPTIONS' && request.headers.has('access-control-request-method');
+export function isPreflight(asked: Pick<Asked, 'method' | 'headers'>): boolean {
+  return asked.method === 'OPTIONS' && asked.headers.has('access-control-request-method');
 }
 
 /** Answers a preflight: the methods, and whichever headers the script wants to send. */
-export function respondPreflight(request: Request, methods: readonly string[]): Response {
-  const asked = request.headers.get('access-control-request-headers');
-  const headers = new Headers({
+export function respondPreflight({ headers }: Pick<Asked, 'headers'>, methods: readonly string[]): Answer {
+  const wanted = headers.get('access-control-request-headers');
+  return respond(204, {
     'access-control-allow-methods': methods.join(', '),
     'access-control-max-age': '86400',
     vary: 'Access-Control-Request-Headers',
+    ...(wanted !== null && { 'access-control-allow-headers': wanted }),
+    ...CROSS_ORIGIN_FIELDS,
   });
-  if (asked !== null) headers.set('access-control-allow-headers', asked);
-  return shareAcrossOrigins(new Response(null, { status: 204, headers }));
 }

@@ -1,11 +1,14 @@
-/** The edges that every role shares: bodies read with limits, JSON answers, errors as responses, CORS. */
-export { LARGEST_BODY, readForm, readJson } from './bodies.ts';
+/** The edges that every role shares: bodies read with limits, JSON answers, errors as answers, CORS. */
+export { type Answer, respond, toResponse, withCookies, withHeaders } from './answer.ts';
+export type { Asked } from './asked.ts';
+export { LARGEST_BODY, readForm, readJson, readJsonText } from './bodies.ts';
 export { isPreflight, respondPreflight, shareAcrossOrigins } from './cross-origin.ts';
 export { parseJson } from './json.ts';
 export { pathOf, queryOf } from './path.ts';
 export {
   type EndpointOptions,
   harden,
+  hardenResponse,
   type JsonOptions,
   respondError,
   respondJson,

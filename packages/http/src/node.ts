@@ -1,9 +1,19 @@
-/** A web-standard handler served on node:http: bodies pass as streams, slow senders are cut off, and closing waits. */
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+/** Rooms and applications served on node:http: slow senders are cut off, and closing waits. */
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { TLSSocket } from 'node:tls';
-import { getRequestListener, type HttpBindings, RequestError } from '@hono/node-server';
+import { type Answer, respond, toResponse } from './answer.ts';
+import type { Asked } from './asked.ts';
 import { createFindOrigin, type FindOrigin } from './forwarded.ts';
+import { createArrived } from './node/arrived.ts';
+import { createReadTarget } from './node/target.ts';
+import { writeAnswer } from './node/write.ts';
 import { createRoster, type Roster } from './roster.ts';
 
 /** Who is at the other end of the connection. */
@@ -24,8 +34,20 @@ export interface Certificate {
   readonly key: string;
 }
 
-/** What is served. */
-export type PeerHandler = (request: Request, peer: Peer) => Promise<Response>;
+/** What is served: it answers itself, or leaves that to an application. It reads no body that it leaves to one. */
+export type PeerHandler = (asked: Asked, peer: Peer) => Promise<Answer | Handover>;
+
+/** Says that an application is to answer: one that speaks the web's own `Request` and `Response`, of which either may be a stream. */
+export interface Handover {
+  application(request: Request): Promise<Response>;
+}
+
+/** Serves an application and nothing else. */
+export function serveApplication(
+  application: (request: Request, peer: Peer) => Promise<Response>,
+): PeerHandler {
+  return async (_asked, peer) => ({ application: (request) => application(request, peer) });
+}
 
 export interface ListenOptions {
   /** 0: any free one. */
@@ -82,23 +104,61 @@ const defaultTimeouts: Timeouts = {
  */
 export async function listen(handler: PeerHandler, options: ListenOptions): Promise<Listening> {
   const unanswered = createRoster<ServerResponse>();
-  const findOrigin = createFindOrigin(options.trustedProxies ?? []);
-  const answer = getRequestListener(
-    (request, bindings) => {
-      const { incoming } = bindings as HttpBindings;
-      if (USER_INFORMATION.test(incoming.url ?? '')) throw new RequestError('The target names a user.');
-      return handler(request, peerOf(bindings as HttpBindings, findOrigin));
-    },
-    { errorHandler: (error) => respondFailure(error, options.onError) },
-  );
+  const answer = createListener(handler, options);
   const { server, replaceCertificate } = createServerOf(options, (incoming, outgoing) => {
-    outgoing.once('close', unanswered.add(outgoing));
-    void answer(incoming, outgoing);
+    outgoing.on('close', unanswered.add(outgoing));
+    answer(incoming, outgoing);
   });
   await bind(server, options);
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('The server listens on no port.');
   return { port: address.port, close: (grace) => close(server, unanswered, grace), replaceCertificate };
+}
+
+const MALFORMED = failure(400, 'invalid_request', 'The address is malformed.');
+const FAILED = failure(500, 'server_error', 'Something went wrong here. Try again later.');
+
+function failure(status: number, error: string, description: string): Answer {
+  const body = JSON.stringify({ error, error_description: description });
+  return respond(status, { 'content-type': 'application/json', 'cache-control': 'no-store' }, body);
+}
+
+/** A request line or `Host` that is none is the sender's fault; anything else is ours, and nobody's to read. */
+function createListener(
+  handler: PeerHandler,
+  { certificate, trustedProxies = [], onError }: ListenOptions,
+): RequestListener {
+  const findOrigin = createFindOrigin(trustedProxies);
+  const readTarget = createReadTarget(certificate === undefined ? 'http' : 'https');
+
+  return async (incoming, outgoing) => {
+    const url = readTarget(incoming.url ?? '', incoming.headers.host);
+    if (url === null) return writeAnswer(incoming, outgoing, MALFORMED);
+    try {
+      const answer = await handler(createArrived(incoming, url), peerOf(incoming, findOrigin));
+      if ('application' in answer) await leaveTo(answer, incoming, outgoing, onError);
+      else writeAnswer(incoming, outgoing, answer);
+    } catch (error) {
+      onError?.(error);
+      if (outgoing.headersSent) outgoing.destroy();
+      else writeAnswer(incoming, outgoing, FAILED);
+    }
+  };
+}
+
+/** What applications need is loaded when the first of them is asked: it takes time, and 17 MB. */
+async function leaveTo(
+  { application }: Handover,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  onError: ListenOptions['onError'],
+): Promise<void> {
+  const { createApplicationListener } = await import('./node/application.ts');
+  const listener = createApplicationListener(application, (error) => {
+    onError?.(error);
+    return toResponse(FAILED);
+  });
+  await listener(incoming, outgoing);
 }
 
 /** TLS 1.2 is the oldest version that may be used. @see RFC 9325 §3.1.1 */
@@ -108,7 +168,8 @@ function createServerOf(
   { timeouts, certificate }: ListenOptions,
   listener: RequestListener,
 ): { readonly server: Server; readonly replaceCertificate: Listening['replaceCertificate'] } {
-  const options = { ...defaultTimeouts, ...timeouts };
+  // A field that is sent twice is seen twice: whoever guards it can refuse that.
+  const options = { ...defaultTimeouts, ...timeouts, joinDuplicateHeaders: true };
   if (certificate !== undefined) {
     const server = createSecureServer({ ...options, ...certificate, minVersion: OLDEST_TLS }, listener);
     return {
@@ -153,11 +214,7 @@ function close(server: Server, unanswered: Roster<ServerResponse>, grace: number
   });
 }
 
-/** A URI with user information MUST NOT be a target, and no request can be made of it. @see RFC 9110 §4.2.4 */
-const USER_INFORMATION = /^[^/?#]*:\/\/[^/?#]*@/;
-
-function peerOf({ incoming }: HttpBindings, findOrigin: FindOrigin): Peer {
-  const { socket, headers } = incoming;
+function peerOf({ socket, headers }: IncomingMessage, findOrigin: FindOrigin): Peer {
   const direct = socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/, '');
   const { address, isProxied, protocol } = findOrigin(direct, headers);
   // A proxy that says nothing has been declared to speak TLS to everybody; one that says http was spoken to in the clear.
@@ -165,18 +222,4 @@ function peerOf({ incoming }: HttpBindings, findOrigin: FindOrigin): Peer {
   const isLocal = direct !== undefined && /^(?:127\.|::1$)/.test(direct) && protocol === null;
   const connection = isSecure ? 'secure' : isLocal ? 'local' : 'plain';
   return address === undefined ? { connection } : { address, connection };
-}
-
-/** A request line or `Host` that is none is the sender's fault; anything else is ours, and nobody's to read. */
-function respondFailure(error: unknown, onError: ListenOptions['onError']): Response {
-  if (error instanceof RequestError) return failure(400, 'invalid_request', 'The address is malformed.');
-  onError?.(error);
-  return failure(500, 'server_error', 'Something went wrong here. Try again later.');
-}
-
-function failure(status: number, error: string, description: string): Response {
-  return Response.json(
-    { error, error_description: description },
-    { status, headers: { 'cache-control': 'no-store' } },
-  );
 }

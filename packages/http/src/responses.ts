@@ -1,8 +1,10 @@
-/** The JSON edge: documents and OAuth errors as responses. */
+/** The JSON edge: documents and OAuth errors as answers. */
 import { errorDocument, type OAuthError } from '@portcullis/protocol';
-import { completeResponse, isComplete } from './complete.ts';
+import { type Answer, respond } from './answer.ts';
+import type { Asked } from './asked.ts';
 import { CROSS_ORIGIN_FIELDS } from './cross-origin.ts';
 
+const JSON_FIELDS = { 'content-type': 'application/json', 'x-content-type-options': 'nosniff' } as const;
 const NO_STORE = { 'cache-control': 'no-store', pragma: 'no-cache' } as const;
 
 /** How a document is answered. */
@@ -21,28 +23,23 @@ export interface EndpointOptions extends Omit<JsonOptions, 'maxAge'> {
 }
 
 /** Answers with a JSON document. */
-export function respondJson(document: unknown, options: JsonOptions = {}): Response {
-  const caching =
-    options.maxAge === undefined ? NO_STORE : { 'cache-control': `public, max-age=${options.maxAge}` };
-  const init = {
-    status: options.status ?? 200,
-    headers: {
-      'content-type': 'application/json',
-      'x-content-type-options': 'nosniff',
-      ...caching,
-      ...options.headers,
-    },
-  };
-  return new Response(JSON.stringify(document), init);
+export function respondJson(document: unknown, options: JsonOptions = {}): Answer {
+  const { status = 200, maxAge, headers } = options;
+  const caching = maxAge === undefined ? NO_STORE : { 'cache-control': `public, max-age=${maxAge}` };
+  return respond(status, { ...JSON_FIELDS, ...caching, ...headers }, JSON.stringify(document));
 }
 
 /** Answers with a JSON document that scripts of any origin may read, hardened already: for the endpoints that are asked most. */
-export function respondToClient(document: unknown, { isHttps, status, headers }: EndpointOptions): Response {
+export function respondToClient(
+  document: unknown,
+  { isHttps, status = 200, headers }: EndpointOptions,
+): Answer {
   const fields = isHttps ? CLIENT_FIELDS_OF_HTTPS : CLIENT_FIELDS;
-  return completeResponse(JSON.stringify(document), {
-    status: status ?? 200,
-    headers: headers === undefined ? fields : { ...fields, ...headers },
-  });
+  return respond(
+    status,
+    headers === undefined ? fields : { ...fields, ...headers },
+    JSON.stringify(document),
+  );
 }
 
 /**
@@ -51,44 +48,46 @@ export function respondToClient(document: unknown, { isHttps, status, headers }:
  * @param isHttps whether the public address is https
  * @see OAuth 2.1 draft 13 §7.5.4
  */
-export function respondSeeOther(location: string, { isHttps }: Pick<EndpointOptions, 'isHttps'>): Response {
-  const fields = isHttps ? REDIRECT_FIELDS_OF_HTTPS : REDIRECT_FIELDS;
-  return completeResponse(null, { status: 303, headers: { location, ...fields } });
+export function respondSeeOther(location: string, { isHttps }: Pick<EndpointOptions, 'isHttps'>): Answer {
+  return respond(303, { location, ...(isHttps ? REDIRECT_FIELDS_OF_HTTPS : REDIRECT_FIELDS) });
 }
 
 /** Half a year, in seconds. */
 const HSTS = `max-age=${15_768_000}`;
 
-const CLIENT_FIELDS = {
-  'content-type': 'application/json',
+/** What every answer says to browsers: to take the type as it is told, to tell nobody where they were. */
+const HARDENED: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
-  ...NO_STORE,
-  ...CROSS_ORIGIN_FIELDS,
-} as const;
-const CLIENT_FIELDS_OF_HTTPS = { ...CLIENT_FIELDS, 'strict-transport-security': HSTS } as const;
+};
+/** And to come by https only. @see RFC 6797 §7.1 */
+const HARDENED_OF_HTTPS = { ...HARDENED, 'strict-transport-security': HSTS };
 
-const REDIRECT_FIELDS = {
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-  'cache-control': 'no-store',
-} as const;
-const REDIRECT_FIELDS_OF_HTTPS = { ...REDIRECT_FIELDS, 'strict-transport-security': HSTS } as const;
+const CLIENT_FIELDS = { ...JSON_FIELDS, ...NO_STORE, ...CROSS_ORIGIN_FIELDS, ...HARDENED };
+const CLIENT_FIELDS_OF_HTTPS = { ...CLIENT_FIELDS, ...HARDENED_OF_HTTPS };
+
+const REDIRECT_FIELDS = { 'cache-control': 'no-store', ...HARDENED };
+const REDIRECT_FIELDS_OF_HTTPS = { ...REDIRECT_FIELDS, ...HARDENED_OF_HTTPS };
 
 /**
- * What every answer says to browsers: to take the type as it is told, to tell nobody where they were, to come by https only.
- * What an answer says itself stands.
+ * An answer that says what every answer says to browsers. What it says itself stands.
  * @param isHttps whether the public address is https
- * @see RFC 6797 §7.1
  */
-export function harden(response: Response, isHttps: boolean): Response {
-  if (isComplete(response)) return response;
-  const { headers } = response;
-  if (!headers.has('x-content-type-options')) headers.set('x-content-type-options', 'nosniff');
-  if (!headers.has('referrer-policy')) headers.set('referrer-policy', 'no-referrer');
-  if (isHttps && !headers.has('strict-transport-security')) {
-    headers.set('strict-transport-security', HSTS);
-  }
+export function harden(answer: Answer, isHttps: boolean): Answer {
+  const { headers } = answer;
+  const isHardened =
+    headers['x-content-type-options'] !== undefined &&
+    headers['referrer-policy'] !== undefined &&
+    (!isHttps || headers['strict-transport-security'] !== undefined);
+  if (isHardened) return answer;
+  return { ...answer, headers: { ...(isHttps ? HARDENED_OF_HTTPS : HARDENED), ...headers } };
+}
+
+/** The same for the response of an application. */
+export function hardenResponse(response: Response, isHttps: boolean): Response {
+  const hardened = Object.entries(isHttps ? HARDENED_OF_HTTPS : HARDENED);
+  const missing = hardened.filter(([name]) => !response.headers.has(name));
+  for (const [name, value] of missing) response.headers.set(name, value);
   return response;
 }
 
@@ -97,23 +96,23 @@ export function harden(response: Response, isHttps: boolean): Response {
  * MUST carry `WWW-Authenticate` with the scheme that it used. A client that used the form gets none: client libraries
  * take a challenge for another kind of failure, and no longer look at the error in the body. A request that lacks a bearer
  * token, or has one that is not valid, is always challenged for it.
- * @param request the request that failed; its scheme is answered
+ * @param asked the request that failed; its scheme is answered
  * @see OAuth 2.1 draft 13 §3.2.4 and §5.3
  */
-export function respondError(error: OAuthError, request?: Request): Response {
+export function respondError(error: OAuthError, asked?: Pick<Asked, 'headers'>): Answer {
   const headers: Record<string, string> = {};
   if (error.retryAfter !== undefined) headers['retry-after'] = String(error.retryAfter);
-  if (error.code === 'invalid_token') headers['www-authenticate'] = bearerChallenge(request);
-  else if (error.status === 401 && isBasic(request))
+  if (error.code === 'invalid_token') headers['www-authenticate'] = bearerChallenge(asked);
+  else if (error.status === 401 && isBasic(asked))
     headers['www-authenticate'] = 'Basic realm="token", charset="UTF-8"';
   return respondJson(errorDocument(error), { status: error.status, headers });
 }
 
-function isBasic(request: Request | undefined): boolean {
-  return /^basic(?:\s|$)/i.test(request?.headers.get('authorization') ?? '');
+function isBasic(asked: Pick<Asked, 'headers'> | undefined): boolean {
+  return /^basic(?:\s|$)/i.test(asked?.headers.get('authorization') ?? '');
 }
 
 /** A request that carried no credentials SHOULD NOT be told an error code in the challenge. @see RFC 6750 §3.1 */
-function bearerChallenge(request: Request | undefined): string {
-  return request?.headers.has('authorization') === true ? 'Bearer error="invalid_token"' : 'Bearer';
+function bearerChallenge(asked: Pick<Asked, 'headers'> | undefined): string {
+  return asked?.headers.has('authorization') === true ? 'Bearer error="invalid_token"' : 'Bearer';
 }

@@ -4,7 +4,15 @@ import { Agent, request as send } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Listening, type ListenOptions, listen, type PeerHandler } from '../src/node.ts';
+import { type Asked, readForm, respond, respondJson, toResponse, withCookies } from '../src/index.ts';
+import {
+  type Listening,
+  type ListenOptions,
+  listen,
+  type Peer,
+  type PeerHandler,
+  serveApplication,
+} from '../src/node.ts';
 
 const servers: Listening[] = [];
 afterEach(async () => {
@@ -20,7 +28,8 @@ async function serve(handler: PeerHandler, options: Partial<ListenOptions> = {})
 /** Sends raw bytes and answers all that comes back until the connection ends. */
 async function exchange(port: number, text: string): Promise<string> {
   const socket = connect(port, '127.0.0.1');
-  socket.end(text);
+  socket.on('error', () => {});
+  socket.write(text, 'latin1');
   let answer = '';
   socket.on('data', (chunk) => {
     answer += String(chunk);
@@ -29,16 +38,30 @@ async function exchange(port: number, text: string): Promise<string> {
   return answer;
 }
 
-describe('listen', () => {
+type Tell = (asked: Asked, peer: Peer) => unknown;
+
+/** The two kinds of handlers: what is told by either has to be the same. */
+const kinds = {
+  room:
+    (tell: Tell): PeerHandler =>
+    async (asked, peer) =>
+      respondJson(await tell(asked, peer)),
+  application: (tell: Tell): PeerHandler =>
+    serveApplication(async (request, peer) => toResponse(respondJson(await tell(request, peer)))),
+} as const;
+
+const eachKind = describe.each(Object.entries(kinds));
+
+eachKind('listen, for an answering %s', (_kind, telling) => {
   it('hands over method, address, headers, body and peer', async () => {
-    const server = await serve(async (request, peer) =>
-      Response.json({
-        method: request.method,
-        url: request.url,
-        type: request.headers.get('content-type'),
-        body: await request.text(),
+    const server = await serve(
+      telling(async (asked, peer) => ({
+        method: asked.method,
+        url: asked.url,
+        type: asked.headers.get('content-type'),
+        body: await asked.text(),
         peer,
-      }),
+      })),
     );
     const response = await fetch(`http://127.0.0.1:${server.port}/a/b?c=d%20e`, {
       method: 'POST',
@@ -54,8 +77,216 @@ describe('listen', () => {
     });
   });
 
+  const fields = (lines: string) =>
+    `POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${lines}Content-Length: 0\r\n\r\n`;
+  it.each([
+    ['Authorization: Bearer a\r\nAuthorization: Bearer b\r\n', 'authorization', 'Bearer a, Bearer b'],
+    ['Content-Type: text/plain\r\nContent-Type: text/html\r\n', 'content-type', 'text/plain, text/html'],
+    ['X-Forwarded-For: 1\r\nX-Forwarded-For: 2\r\n', 'x-forwarded-for', '1, 2'],
+    ['Cookie: a=1\r\nCookie: b=2\r\n', 'cookie', 'a=1; b=2'],
+    ['Origin: null\r\n', 'ORIGIN', 'null'],
+    ['Accept-Language:   de \t\r\n', 'accept-language', 'de'],
+    ['X-Empty:\r\n', 'x-empty', ''],
+    ['X-Latin: \xfc\r\n', 'x-latin', '\xfc'],
+    ['', 'constructor', null],
+    ['', '__proto__', null],
+  ])('shows of %j that %s is %j', async (lines, name, value) => {
+    const server = await serve(telling(({ headers }) => [headers.get(name), headers.has(name)]));
+    const answer = await exchange(server.port, fields(lines));
+    expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toEqual([value, value !== null]);
+  });
+
+  const LARGEST = 'a='.padEnd(65_536, 'b');
+  it.each([
+    ['announced', `Content-Length: 9\r\n\r\na=b&c=%C3`, 9],
+    ['in chunks', `Transfer-Encoding: chunked\r\n\r\n4\r\na=b&\r\n5\r\nc=%C3\r\n0\r\n\r\n`, 9],
+    ['of none', `Content-Length: 0\r\n\r\n`, 0],
+    ['of 64 KiB', `Content-Length: 65536\r\n\r\n${LARGEST}`, 65_536],
+    ['of 64 KiB in chunks', `Transfer-Encoding: chunked\r\n\r\n10000\r\n${LARGEST}\r\n0\r\n\r\n`, 65_536],
+  ])('[ALL-HTTP-61] reads a body %s', async (_what, rest, length) => {
+    const server = await serve(telling(async (asked) => (await asked.text()).length));
+    const answer = await exchange(server.port, `POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${rest}`);
+    expect(answer.split('\r\n\r\n')[1]).toBe(String(length));
+  });
+
+  it.each([
+    ['announced', 'Content-Length: 70000\r\n\r\na='],
+    ['in chunks', `Transfer-Encoding: chunked\r\n\r\n20000\r\n${'a'.repeat(0x20_000)}\r\n`],
+  ])(
+    '[ALL-HTTP-61] T044 answers 413 to a body that is too long, %s, and cuts who goes on',
+    async (_what, rest) => {
+      const server = await serve(
+        telling(async (asked) => {
+          const refused = await readForm(asked).catch((error: { status: number }) => error.status);
+          return { refused };
+        }),
+      );
+      const started = performance.now();
+      const answer = await exchange(
+        server.port,
+        `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n${rest}`,
+      );
+      expect(answer).toContain('{"refused":413}');
+      expect(performance.now() - started).toBeLessThan(5_000);
+    },
+  );
+
+  it('answers the next request on the connection after a body that nobody read', async () => {
+    const server = await serve(telling(({ url }) => url));
+    const answer = await exchange(
+      server.port,
+      `POST /one HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabcGET /two HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
+    );
+    expect(answer.match(/http:\/\/a\/\w+/g)).toEqual(['http://a/one', 'http://a/two']);
+  });
+
+  it('answers 500 without the reason when the handler throws, and tells the operator', async () => {
+    const told: unknown[] = [];
+    const fault = new Error('the secret reason');
+    const server = await serve(
+      telling(() => Promise.reject(fault)),
+      { onError: (error) => told.push(error) },
+    );
+    const response = await fetch(`http://127.0.0.1:${server.port}/`);
+    expect(response.status).toBe(500);
+    expect(await response.text()).not.toContain('secret');
+    expect(told).toEqual([fault]);
+  });
+
+  it.each([
+    ['a Host that is none', 'GET / HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n'],
+    ['a Host that names a path', 'GET / HTTP/1.1\r\nHost: a/b\r\nConnection: close\r\n\r\n'],
+    ['a Host that names a user', 'GET / HTTP/1.1\r\nHost: ada@a\r\nConnection: close\r\n\r\n'],
+    ['an address in octal', 'GET / HTTP/1.1\r\nHost: 0177.0.0.1\r\nConnection: close\r\n\r\n'],
+    ['an empty Host', 'GET / HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n'],
+    ['two Hosts', 'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n'],
+    ['no Host', 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n'],
+    ['two lengths', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
+    [
+      'a length and chunks',
+      'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
+    ['a field over two lines', 'GET / HTTP/1.1\r\nHost: a\r\nX-A: b\r\n c\r\nConnection: close\r\n\r\n'],
+    ['a space before the colon', 'GET / HTTP/1.1\r\nHost: a\r\nX-A : b\r\nConnection: close\r\n\r\n'],
+    ['a field with NUL', 'GET / HTTP/1.1\r\nHost: a\r\nX-A: b\0c\r\nConnection: close\r\n\r\n'],
+    ['no HTTP', 'hello\r\n\r\n'],
+    [
+      'a target that names a user',
+      'GET http://ada:secret@a/ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
+    ],
+    ['a target that is no path', 'OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'],
+    ['a backslash in the path', 'GET /a\\..\\b HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'],
+    ['a whole URL that is none', 'GET http://:1:2/ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'],
+    ['another scheme', 'GET ftp://a/ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'],
+  ])('refuses %s with 400 before the handler sees it', async (_what, text) => {
+    const seen: string[] = [];
+    const server = await serve(telling(({ url }) => seen.push(url)));
+    expect(await exchange(server.port, text)).toMatch(/^HTTP\/1\.1 400 /);
+    expect(seen).toEqual([]);
+    expect((await fetch(`http://127.0.0.1:${server.port}/`)).status).toBe(200);
+  });
+
+  it.each([
+    ['/', 'a', 'http://a/'],
+    ['/a/../b?c=/../d', 'a', 'http://a/b?c=/../d'],
+    ['/a/%2e%2e/b', 'a', 'http://a/b'],
+    ['//b/c', 'a:80', 'http://a//b/c'],
+    ['/x?redirect_uri=http%3A%2F%2Flocalhost%3A1%2Fcb&state=a\\b', 'LOCALHOST:8484', 'http://localhost:8484/x?redirect_uri=http%3A%2F%2Flocalhost%3A1%2Fcb&state=a\\b'],
+    ['/%61?%7e', '[::1]:8484', 'http://[::1]:8484/%61?%7e'],
+    ['/a"b?c\'d', 'a', 'http://a/a%22b?c%27d'],
+    ['http://B/x@y?z://u@v', 'a', 'http://b/x@y?z://u@v'],
+    ['https://b:443/x', 'a', 'https://b/x'],
+  ])('takes the target %s at %s', async (target, host, url) => {
+    const server = await serve(telling((asked) => asked.url));
+    const answer = await exchange(server.port, `GET ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+    expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toBe(url);
+  }); // biome-ignore format: a table
+
+  it('cuts off who sends too slowly, headers or body', async () => {
+    const timeouts = { headersTimeout: 100, requestTimeout: 200, connectionsCheckingInterval: 20 };
+    const server = await serve(
+      telling((asked) => asked.text()),
+      { timeouts },
+    );
+    for (const start of [
+      'GET / HTTP/1.1\r\nHos',
+      'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nab',
+    ]) {
+      const socket = connect(server.port, '127.0.0.1');
+      socket.on('error', () => {});
+      socket.write(start);
+      socket.resume();
+      await once(socket, 'close');
+    }
+    expect((await fetch(`http://127.0.0.1:${server.port}/`)).status).toBe(200);
+  });
+
+  it('lives on when a sender goes in the middle of a body', async () => {
+    const told: unknown[] = [];
+    const arrived = Promise.withResolvers<void>();
+    const server = await serve(
+      telling((asked) => {
+        arrived.resolve();
+        return asked.text();
+      }),
+      { onError: (error) => told.push(error) },
+    );
+    const socket = connect(server.port, '127.0.0.1');
+    socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nab');
+    await arrived.promise;
+    socket.destroy();
+    await expect.poll(() => told).toHaveLength(1);
+    expect((await fetch(`http://127.0.0.1:${server.port}/`)).status).toBe(200);
+  });
+});
+
+describe('an answer', () => {
+  const get = (port: number, method = 'GET') =>
+    exchange(port, `${method} / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
+
+  it.each([
+    ['a text', respond(200, { 'x-a': 'b' }, 'ü€'), 'GET', /x-a: b\r\ncontent-length: 5\r\n/, 'ü€'],
+    ['bytes', respond(404, {}, Buffer.from('no')), 'GET', /404 Not Found\r\ncontent-length: 2\r\n/, 'no'],
+    ['nothing', respond(303, { location: '/b' }), 'GET', /location: \/b\r\ncontent-length: 0\r\n/, ''],
+    ['nothing, to HEAD', respond(200, {}), 'HEAD', /^(?!.*content-length)/s, ''],
+    ['a text, to HEAD', respond(200, {}, 'abc'), 'HEAD', /content-length: 3\r\n/, ''],
+    ['204', respond(204, {}), 'GET', /^(?!.*content-length)/s, ''],
+    ['two cookies', withCookies(respond(200, {}, '', ['a=1']), ['b=2']), 'GET', /set-cookie: a=1\r\nset-cookie: b=2\r\n/, ''],
+  ])('goes out whole: %s', async (_what, answer, method, head, body) => {
+    const server = await serve(async () => answer);
+    const [fields = '', sent] = (await get(server.port, method)).split(/\r\n\r\n(.*)/s);
+    expect(fields).toMatch(head);
+    expect(fields).not.toContain('chunked');
+    expect(sent).toBe(body);
+  }); // biome-ignore format: a table
+
+  it.each([{ 'x-a': 'b\r\nset-cookie: c=d' }, { 'x-a\r\nb': 'c' }, { 'x-a': '\0' }])(
+    'does not go out with a field that ends another: %j',
+    async (headers) => {
+      const told: unknown[] = [];
+      const server = await serve(async () => respond(200, headers), { onError: (error) => told.push(error) });
+      const answer = await get(server.port);
+      expect(answer).toMatch(/^HTTP\/1\.1 500 /);
+      expect(answer).not.toContain('set-cookie');
+      expect(told).toEqual([expect.any(TypeError)]);
+    },
+  );
+
+  it('is the same as the response that is made of it', async () => {
+    const answer = respond(201, { 'content-type': 'text/plain', 'x-a': 'b' }, 'c', ['d=1', 'e=2']);
+    const made = toResponse(answer);
+    expect([made.status, [...made.headers], await made.text()]).toEqual([
+      201,
+      [['content-type', 'text/plain'], ['set-cookie', 'd=1'], ['set-cookie', 'e=2'], ['x-a', 'b']],
+      'c',
+    ]); // biome-ignore format: a table
+  });
+});
+
+describe('an application', () => {
   it('passes bodies as streams, in both directions', async () => {
-    const server = await serve(async (request) => new Response(request.body));
+    const server = await serve(serveApplication(async (request) => new Response(request.body)));
     let sender: ReadableStreamDefaultController<Uint8Array> | undefined;
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
@@ -76,76 +307,23 @@ describe('listen', () => {
     expect((await reader?.read())?.done).toBe(true);
   });
 
-  it('shows both of two Authorization headers, so that a guard can refuse them', async () => {
-    const server = await serve(async (request) => new Response(request.headers.get('authorization')));
-    const answer = await exchange(
-      server.port,
-      'GET / HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b\r\nConnection: close\r\n\r\n',
-    );
-    expect(answer).toMatch(/Bearer a, Bearer b$/);
-  });
-
-  it('answers 500 without the reason when the handler throws, and tells the operator', async () => {
-    const told: unknown[] = [];
-    const fault = new Error('the secret reason');
-    const server = await serve(
-      async () => {
-        throw fault;
-      },
-      { onError: (error) => told.push(error) },
-    );
-    const response = await fetch(`http://127.0.0.1:${server.port}/`);
-    expect(response.status).toBe(500);
-    expect(await response.text()).not.toContain('secret');
-    expect(told).toEqual([fault]);
-  });
-
-  it.each([
-    ['a Host that is none', 'GET / HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n'],
-    ['no Host', 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n'],
-    ['two lengths', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
-    [
-      'a length and chunks',
-      'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
-    ],
-    ['no HTTP', 'hello\r\n\r\n'],
-    ['a target that names a user', 'GET http://ada:secret@a/ HTTP/1.1\r\nHost: a\r\n\r\n'],
-  ])('refuses %s with 400 before the handler sees it', async (_what, text) => {
-    const seen: string[] = [];
-    const server = await serve(async (request) => {
-      seen.push(request.url);
-      return new Response();
+  it('is asked by many at once from the first moment on', async () => {
+    const server = await serve(serveApplication(async (request) => new Response(await request.text())));
+    const answers = Array.from({ length: 20 }, async (_, index) => {
+      const response = await fetch(`http://127.0.0.1:${server.port}/`, {
+        method: 'POST',
+        body: String(index),
+      });
+      return response.text();
     });
-    expect(await exchange(server.port, text)).toMatch(/^HTTP\/1\.1 400 /);
-    expect(seen).toEqual([]);
-    expect((await fetch(`http://127.0.0.1:${server.port}/`)).status).toBe(200);
+    expect(await Promise.all(answers)).toEqual(Array.from({ length: 20 }, (_, index) => String(index)));
   });
+});
 
-  it('takes a target that names its host, and an @ behind it', async () => {
-    const server = await serve(async (request) => new Response(request.url));
-    const answer = await exchange(server.port, 'GET http://a/x@y?z://u@v HTTP/1.1\r\nHost: a\r\n\r\n');
-    expect(answer).toMatch(/^HTTP\/1\.1 200 .*http:\/\/a\/x@y\?z:\/\/u@v/s);
-  });
-
-  it('cuts off who sends too slowly, headers or body', async () => {
-    const timeouts = { headersTimeout: 100, requestTimeout: 200, connectionsCheckingInterval: 20 };
-    const server = await serve(async (request) => new Response(await request.text()), { timeouts });
-    for (const start of [
-      'GET / HTTP/1.1\r\nHos',
-      'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nab',
-    ]) {
-      const socket = connect(server.port, '127.0.0.1');
-      socket.on('error', () => {});
-      socket.write(start);
-      socket.resume();
-      await once(socket, 'close');
-    }
-    expect((await fetch(`http://127.0.0.1:${server.port}/`)).status).toBe(200);
-  });
-
-  it('rejects with the reason of the system when the port is taken', async () => {
-    const { port } = await serve(async () => new Response());
-    await expect(serve(async () => new Response(), { port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+describe('an address', () => {
+  it('that is taken rejects with the reason of the system', async () => {
+    const { port } = await serve(async () => respond(200, {}));
+    await expect(serve(async () => respond(200, {}), { port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });
 });
 
@@ -156,7 +334,7 @@ describe('close', () => {
     const server = await serve(async () => {
       arrived.resolve();
       await release.promise;
-      return new Response('done');
+      return respond(200, {}, 'done');
     });
     const agent = new Agent({ keepAlive: true });
     const pending = send({ port: server.port, host: '127.0.0.1', agent }).end();
@@ -174,7 +352,7 @@ describe('close', () => {
   });
 
   it('does not wait for connections on which nothing is under way', async () => {
-    const server = await serve(async () => new Response('done'));
+    const server = await serve(async () => respond(200, {}, 'done'));
     const agent = new Agent({ keepAlive: true });
     const [response] = await once(send({ port: server.port, host: '127.0.0.1', agent }).end(), 'response');
     response.resume();
@@ -186,7 +364,7 @@ describe('close', () => {
   });
 
   it('cuts what has not ended when the grace is over', async () => {
-    const server = await serve(async () => new Response(new ReadableStream()));
+    const server = await serve(serveApplication(async () => new Response(new ReadableStream())));
     const response = await fetch(`http://127.0.0.1:${server.port}/`);
     const reading = response.text().catch(() => 'cut');
     await sleep(10);

@@ -1,4 +1,5 @@
 /** Browser sessions: a random cookie, known to the store by its hash, new at every sign-in. */
+import type { Asked } from '@portcullis/http';
 import type { Configuration } from '../configuration.ts';
 import { defineCookie } from '../pages/cookies.ts';
 import type { AccountRecord } from '../ports/index.ts';
@@ -16,19 +17,19 @@ export interface Person {
 }
 
 export interface Sessions {
-  find(request: Request): Promise<Person | null>;
+  find(request: Asked): Promise<Person | null>;
   /**
    * Signs an account in; the session that the request carried ends. Answers the `Set-Cookie` value.
    * @param seconds how long it lasts; as long as sessions do when left out
    */
-  open(request: Request, peer: Peer, accountId: string, seconds?: number): Promise<string>;
+  open(request: Asked, peer: Peer, accountId: string, seconds?: number): Promise<string>;
   /** Signs out. Answers the `Set-Cookie` value. */
-  end(request: Request): Promise<string>;
+  end(request: Asked): Promise<string>;
 }
 
 export function createSessions({ issuer, store, lifetimes, clock }: Configuration): Sessions {
   const cookie = defineCookie(issuer, 'session');
-  const endCarried = async (request: Request) => {
+  const endCarried = async (request: Asked) => {
     const carried = cookie.read(request);
     if (carried !== null) await store.endSession(hashSecret(carried));
   };

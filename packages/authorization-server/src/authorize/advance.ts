@@ -1,5 +1,5 @@
 /** Moves a transaction on: to the page that it needs next, or to its end. */
-import { respondSeeOther } from '@portcullis/http';
+import { type Answer, respondSeeOther, withCookies } from '@portcullis/http';
 import { errorResponse, OAuthError, successResponse } from '@portcullis/protocol';
 import { respondRedirect } from '../pages/respond.ts';
 import type { CodeRecord } from '../ports/index.ts';
@@ -11,7 +11,7 @@ import type { Rooms } from './rooms.ts';
 import { termsOf } from './terms.ts';
 
 /** Sends the browser to the next page of a flow, or back to its client with a code. */
-export async function advance(rooms: Rooms, flow: Flow, cookies: readonly string[] = []): Promise<Response> {
+export async function advance(rooms: Rooms, flow: Flow, cookies: readonly string[] = []): Promise<Answer> {
   const { transaction, thirdParty, approval: approved } = flow;
   // What a grant rests on there is made in its own transaction, by whoever acts in it and nobody else.
   const isNamed =
@@ -20,9 +20,7 @@ export async function advance(rooms: Rooms, flow: Flow, cookies: readonly string
   const step = nextStep({ subject, approved }, thirdParty === null ? 'local' : 'third-party');
   if ('show' in step) return respondRedirect(pagePath(step.show, transaction.id), cookies);
   if ('leave' in step) return leave(rooms, flow, step.leave.approved, cookies);
-  const response = await finish(rooms, flow, step.finish.subject, step.finish.approved);
-  for (const cookie of cookies) response.headers.append('set-cookie', cookie);
-  return response;
+  return withCookies(await finish(rooms, flow, step.finish.subject, step.finish.approved), cookies);
 }
 
 /** Sends the browser to the third party, and notes what has been allowed. */
@@ -31,7 +29,7 @@ async function leave(
   { transaction, thirdParty, subject }: Flow,
   { scopes, workspace }: Approval,
   cookies: readonly string[],
-): Promise<Response> {
+): Promise<Answer> {
   if (thirdParty === null) throw new Error('there is no third party to leave for');
   const errand = {
     transactionId: transaction.id,
@@ -51,7 +49,7 @@ export function pagePath(page: 'login' | 'consent', flow: string): string {
 }
 
 /** Issues the code and redirects with it. */
-async function finish(rooms: Rooms, flow: Flow, subject: string, approval: Approval): Promise<Response> {
+async function finish(rooms: Rooms, flow: Flow, subject: string, approval: Approval): Promise<Answer> {
   const { clock, events, lifetimes } = rooms.configuration;
   const { transaction, client, target } = flow;
   const { scopes, workspace, by } = approval;
@@ -86,7 +84,7 @@ async function finish(rooms: Rooms, flow: Flow, subject: string, approval: Appro
 }
 
 /** Ends a flow without a code: the person declined. @see OAuth 2.1 draft 13 §4.1.2.1 */
-export function decline(rooms: Rooms, flow: Flow): Promise<Response> {
+export function decline(rooms: Rooms, flow: Flow): Promise<Answer> {
   const { transaction, client, subject } = flow;
   return end(rooms, flow, null, (context) => {
     rooms.configuration.events({
@@ -100,7 +98,7 @@ export function decline(rooms: Rooms, flow: Flow): Promise<Response> {
 }
 
 /** Ends a flow without a code, because something went wrong that is not the person's. */
-export function refuseFlow(rooms: Rooms, flow: Flow, error: OAuthError): Promise<Response> {
+export function refuseFlow(rooms: Rooms, flow: Flow, error: OAuthError): Promise<Answer> {
   return end(rooms, flow, null, (context) => errorResponse(flow.target, error, context));
 }
 
@@ -115,7 +113,7 @@ async function end(
   { transaction, target, client, approval }: Flow,
   code: CodeRecord | null,
   locate: (context: ResponseContext) => string,
-): Promise<Response> {
+): Promise<Answer> {
   const { store, issuer, events } = rooms.configuration;
   const context = { state: transaction.state ?? undefined, issuer };
   try {

@@ -1,5 +1,5 @@
 /** The authorization endpoint: from the parameters of a request to an open transaction, or a refusal. */
-import { queryOf, readForm } from '@portcullis/http';
+import { type Answer, type Asked, queryOf, readForm } from '@portcullis/http';
 import {
   type AuthorizationRequest,
   admitRedirect,
@@ -69,7 +69,7 @@ interface Beginning extends Admitted {
 }
 
 /** Judges what is asked for, opens its transaction, and shows the first page; who answered before gets a code at once. */
-async function open(rooms: Rooms, request: Request, beginning: Beginning): Promise<Response> {
+async function open(rooms: Rooms, request: Asked, beginning: Beginning): Promise<Answer> {
   const { configuration, browser } = rooms;
   const { client, target, person } = beginning;
   if (!client.metadata.grant_types.includes('authorization_code')) {

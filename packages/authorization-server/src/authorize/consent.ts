@@ -1,5 +1,5 @@
 /** Consent as a step of a flow: the person sees exactly what will be granted, and only a posted answer decides. */
-import { queryOf, readForm } from '@portcullis/http';
+import { type Answer, queryOf, readForm } from '@portcullis/http';
 import { type Parameters, type RedirectTarget, readParameters } from '@portcullis/protocol';
 import type { Person } from '../accounts/sessions.ts';
 import { type ConsentPage, consentPage } from '../pages/consent.ts';
@@ -83,7 +83,7 @@ export function createConsent(rooms: Rooms): readonly Route[] {
   ];
 }
 
-function show(rooms: Rooms, matter: Matter, wrong: ConsentPage['wrong']): Promise<Response> {
+function show(rooms: Rooms, matter: Matter, wrong: ConsentPage['wrong']): Promise<Answer> {
   const { formTokens, frame } = rooms;
   const { flow, person, deliberation, afresh } = matter;
   const { transaction, target, bound, thirdParty } = flow;

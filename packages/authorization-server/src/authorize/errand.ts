@@ -1,4 +1,5 @@
 /** What somebody signs in for, as the pages and hands of signing in know it. */
+import type { Answer } from '@portcullis/http';
 import type { ThirdParty } from '../upstream/third-party.ts';
 
 /** An errand in the browser that sent the request. */
@@ -18,9 +19,9 @@ export interface Errand {
   /** Cookies that the page has to set. */
   readonly cookies: readonly string[];
   /** Goes on, for the person that is signed in. */
-  proceed(): Promise<Response>;
+  proceed(): Promise<Answer>;
   /** Goes on for somebody who has just signed in, by a session whose cookie has to be set. */
-  proceedAs(accountId: string, cookie: string): Promise<Response>;
+  proceedAs(accountId: string, cookie: string): Promise<Answer>;
   /** Goes on for somebody who chose to sign in by a third party. */
-  goTo(thirdParty: ThirdParty): Promise<Response>;
+  goTo(thirdParty: ThirdParty): Promise<Answer>;
 }

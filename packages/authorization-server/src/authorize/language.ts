@@ -1,5 +1,5 @@
 /** The language of a browser: its cookie when somebody switched, else what it prefers; and the switch itself. */
-import { queryOf } from '@portcullis/http';
+import { type Asked, queryOf } from '@portcullis/http';
 import { readParameters } from '@portcullis/protocol';
 import { noticePage } from '../pages/notice.ts';
 import { respondPage, respondRedirect } from '../pages/respond.ts';
@@ -12,7 +12,7 @@ const COOKIE = 'portcullis-language';
 /** A year, in seconds. */
 const KEPT = 31_536_000;
 
-function languageOf({ headers }: Request): Language {
+function languageOf({ headers }: Asked): Language {
   const sent = headers.get('cookie')?.split(';') ?? [];
   const chosen = sent.map((pair) => pair.trim().split('=')).find(([name]) => name === COOKIE)?.[1];
   return readLanguage(chosen) ?? preferredLanguage(headers.get('accept-language'));

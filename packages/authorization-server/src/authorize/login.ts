@@ -1,5 +1,5 @@
 /** Sign-in, for the flow of an app or for the pages of one's own account. */
-import { queryOf, readForm } from '@portcullis/http';
+import { type Answer, type Asked, queryOf, readForm } from '@portcullis/http';
 import { readParameters } from '@portcullis/protocol';
 import type { Passkeys } from '../accounts/passkeys.ts';
 import type { SignInHand } from '../accounts/sign-in.ts';
@@ -39,7 +39,7 @@ export function createLogin(rooms: Rooms, { signIn, passkeys, welcome }: LoginHa
   const { checkOpening, configuration, edge, frame, formTokens } = rooms;
   const providers = [...configuration.thirdParties.values()].map(({ id, name }) => ({ id, name }));
 
-  const show = (errand: Errand, complaint?: Complaint): Promise<Response> => {
+  const show = (errand: Errand, complaint?: Complaint): Promise<Answer> => {
     const page = signInPage(frame, {
       appName: errand.appName,
       fields: errand.fields,
@@ -64,7 +64,7 @@ export function createLogin(rooms: Rooms, { signIn, passkeys, welcome }: LoginHa
   const showTrouble = (errand: Errand, trouble: string) =>
     show(errand, { email: '', wrong: null, trouble, status: 400 });
 
-  const ours = async (request: Request, path: string) => {
+  const ours = async (request: Asked, path: string) => {
     const form = await readForm(request);
     const errand = await findErrand(rooms, request, form);
     if ('missing' in errand) return { refusal: edge.refuse(path, errand.missing) };
@@ -87,8 +87,8 @@ export function createLogin(rooms: Rooms, { signIn, passkeys, welcome }: LoginHa
         if ('refusal' in found) return found.refusal;
         // A stranger's departure is kept as a stranger's request is.
         if (!found.errand.isSignedIn) await checkOpening(peer);
-        const response = await found.errand.goTo(thirdParty);
-        return response.headers.get('location')?.startsWith('/') ? response : leadOnward(frame, response);
+        const answer = await found.errand.goTo(thirdParty);
+        return answer.headers['location']?.startsWith('/') ? answer : leadOnward(frame, answer);
       }),
     ),
 

@@ -1,5 +1,7 @@
 /** The edge where errors become pages: what happened, whose move it is, and a reference that the operator finds again. */
+
 import { randomInt } from 'node:crypto';
+import type { Answer } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { Frame } from '../pages/layout.ts';
@@ -15,7 +17,7 @@ export interface PageEdge {
   /** A route whose errors become pages. */
   route(method: Route['method'], path: string, handle: Route['handle']): Route;
   /** A page for a situation, noted in the event log. */
-  refuse(endpoint: string, situation: Situation, details?: Details): Promise<Response>;
+  refuse(endpoint: string, situation: Situation, details?: Details): Promise<Answer>;
   /** A reference for a page that stands also in the event log. */
   reference(): string;
 }

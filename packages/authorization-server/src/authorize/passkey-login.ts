@@ -1,5 +1,5 @@
 /** Signing in with a passkey: the answer of the browser comes as a form, like every other. */
-import { readForm } from '@portcullis/http';
+import { type Answer, readForm } from '@portcullis/http';
 import type { Passkeys } from '../accounts/passkeys.ts';
 import type { Route } from '../routes.ts';
 import type { Errand } from './errand.ts';
@@ -9,7 +9,7 @@ import type { Rooms } from './rooms.ts';
 import type { Welcome } from './welcome.ts';
 
 /** Shows the sign-in page with what went wrong. */
-type ShowLogin = (errand: Errand, complaint: string) => Promise<Response>;
+type ShowLogin = (errand: Errand, complaint: string) => Promise<Answer>;
 
 export function createPasskeyLogin(
   rooms: Rooms,

@@ -1,4 +1,5 @@
 /** Refusing an authorization request whose client and redirect URI are proven: by redirect, or first by a page. */
+import type { Answer } from '@portcullis/http';
 import { errorResponse, OAuthError, type RedirectTarget } from '@portcullis/protocol';
 import type { Person } from '../accounts/sessions.ts';
 import { isVouchedFor, type ResolvedClient } from '../clients/resolved-client.ts';
@@ -25,7 +26,7 @@ export async function refuseRequest(
   { client, target, state }: Admitted,
   person: Person | null,
   cause: unknown,
-): Promise<Response> {
+): Promise<Answer> {
   const { configuration, edge, frame } = rooms;
   const error = readError(cause);
   const reference = edge.reference();

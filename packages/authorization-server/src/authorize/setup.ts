@@ -1,5 +1,5 @@
 /** The first start: a one-time link, a form, the first account. */
-import { queryOf, readForm } from '@portcullis/http';
+import { type Answer, queryOf, readForm } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
 import { judgePassword } from '../accounts/chosen-password.ts';
 import { emailKey } from '../accounts/email.ts';
@@ -16,7 +16,7 @@ const NO_FAULTS: SetupFaults = { email: null, password: null, passwordAgain: nul
 export function createSetup(rooms: Rooms, firstAccount: FirstAccount): readonly Route[] {
   const { configuration, edge, formTokens, frame, sessions } = rooms;
 
-  const show = (token: string, email: string, wrong: SetupFaults): Promise<Response> => {
+  const show = (token: string, email: string, wrong: SetupFaults): Promise<Answer> => {
     const status = wrong === NO_FAULTS ? 200 : 400;
     return respondPage(setupPage(frame, { token, email, wrong }), {
       status,

@@ -1,4 +1,5 @@
 /** The end of every sign-in: a session is opened, and the errand goes on. */
+import type { Answer, Asked } from '@portcullis/http';
 import { leadOnward } from '../pages/onward.ts';
 import type { AccountRecord } from '../ports/index.ts';
 import type { Peer } from '../routes.ts';
@@ -7,13 +8,13 @@ import type { Rooms } from './rooms.ts';
 
 /** Lets somebody in who has proven to be the owner of an account. */
 export type Welcome = (
-  request: Request,
+  request: Asked,
   peer: Peer,
   errand: Errand,
   account: AccountRecord,
   /** Whether it was proven by one factor or by both. */
   proof: 'one' | 'both',
-) => Promise<Response>;
+) => Promise<Answer>;
 
 export function createWelcome({ configuration, frame, sessions }: Rooms): Welcome {
   return async (request, peer, errand, account) => {

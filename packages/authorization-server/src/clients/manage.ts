@@ -1,5 +1,5 @@
 /** Management of a registration by its client: read, replace, delete. */
-import { readJson, respondJson } from '@portcullis/http';
+import { type Answer, type Asked, readJson, respond, respondJson } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { ClientRecord } from '../ports/index.ts';
@@ -55,19 +55,16 @@ export function createManagement(configuration: Configuration): readonly Route[]
       // Point of no return: the client, its grants and what was under way for it are gone.
       if (!(await store.removeClient(client.id, clock()))) throw refuse('gone meanwhile');
       events({ type: 'client.removed', clientId: client.id });
-      return new Response(null, {
-        status: 204,
-        headers: { 'cache-control': 'no-store', pragma: 'no-cache' },
-      });
+      return respond(204, { 'cache-control': 'no-store', pragma: 'no-cache' });
     }),
   ];
 
-  function route(method: Route['method'], handle: (request: Request) => Promise<Response>): Route {
+  function route(method: Route['method'], handle: (request: Asked) => Promise<Answer>): Route {
     return { method, path: `${PLACE}*`, crossOrigin: true, handle };
   }
 
   /** A wrong token, another client's, and one of a client that is gone look alike. @see RFC 7592 §2.1 */
-  async function authorize(request: Request): Promise<Owner> {
+  async function authorize(request: Asked): Promise<Owner> {
     const id = new URL(request.url).pathname.slice(PLACE.length);
     const managementToken = readBearer(request);
     const client = await store.findClient(id);

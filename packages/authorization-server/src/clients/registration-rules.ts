@@ -1,4 +1,5 @@
 /** The rules of registration: who may, what a registration can ever get, and how many may lie about unused. */
+import type { Asked } from '@portcullis/http';
 import { OAuthError, readCredentials } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { Peer } from '../routes.ts';
@@ -14,7 +15,7 @@ interface Admission {
 }
 
 /** Lets a stranger register, or throws `OAuthError`: the place for whatever else limits registrations. */
-export type AdmitRegistration = (request: Request, peer: Peer) => Promise<Admission>;
+export type AdmitRegistration = (request: Asked, peer: Peer) => Promise<Admission>;
 
 /** Seconds between two counts: so much may a few processes together overshoot. */
 const COUNTED_EVERY = 10;
@@ -74,7 +75,7 @@ interface Count {
 
 /** @returns the invitation that was presented; `null` when none was needed, or a token of the configuration. @see RFC 7591 §3 */
 function checkInitialAccess(
-  request: Request,
+  request: Asked,
   { invitedOnly, initialAccessHashes: hashes }: RegistrationRules,
   read: (token: string) => Invitation | null,
 ): Invitation | null {
@@ -93,7 +94,7 @@ export function refuseInitialAccess(reason: 'none' | 'unknown' | 'used'): OAuthE
 }
 
 /** The bearer token of a request; `null` when there is none that can be read. */
-export function readBearer(request: Request): string | null {
+export function readBearer(request: Asked): string | null {
   const credentials = readCredentials(request.headers.get('authorization'));
   return credentials.kind === 'token' && credentials.scheme === 'Bearer' ? credentials.token : null;
 }

@@ -1,5 +1,5 @@
 /** The way back from the operator's application: its answer takes effect in the browser that began, and in no other. */
-import { queryOf } from '@portcullis/http';
+import { type Answer, type Asked, queryOf } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
 import { advance, decline } from '../authorize/advance.ts';
 import { deliberate, fingerprint } from '../authorize/deliberation.ts';
@@ -18,7 +18,7 @@ import type { Challenge, Decision, Tickets } from './tickets.ts';
 const PATH = '/headless/continue';
 
 interface Arrival {
-  readonly request: Request;
+  readonly request: Asked;
   readonly peer: Peer;
   readonly challenge: Challenge;
   /** Spends the answer: whether this is its first time. */
@@ -45,7 +45,7 @@ export function createContinue(rooms: Rooms, tickets: Tickets): Route {
   });
 }
 
-async function continueLogin(rooms: Rooms, arrival: Arrival, decision: Decision): Promise<Response> {
+async function continueLogin(rooms: Rooms, arrival: Arrival, decision: Decision): Promise<Answer> {
   const { edge, configuration, sessions } = rooms;
   const { request, peer, challenge, spend } = arrival;
   const errand = await findErrand(rooms, request, errandOf(challenge));
@@ -62,7 +62,7 @@ async function continueLogin(rooms: Rooms, arrival: Arrival, decision: Decision)
 }
 
 /** Nobody signed in: an app is told; who came on their own account reads it. */
-async function refuseLogin(rooms: Rooms, { request, challenge }: Arrival): Promise<Response> {
+async function refuseLogin(rooms: Rooms, { request, challenge }: Arrival): Promise<Answer> {
   const { frame, edge } = rooms;
   if (challenge.errand['flow'] !== undefined) {
     const flow = await findFlow(rooms, request, errandOf(challenge));
@@ -76,7 +76,7 @@ async function refuseLogin(rooms: Rooms, { request, challenge }: Arrival): Promi
   return respondPage(page, { status: 403 });
 }
 
-async function continueConsent(rooms: Rooms, arrival: Arrival, decision: Decision): Promise<Response> {
+async function continueConsent(rooms: Rooms, arrival: Arrival, decision: Decision): Promise<Answer> {
   const { edge, configuration } = rooms;
   const { request, challenge, spend } = arrival;
   const flow = await findFlow(rooms, request, errandOf(challenge));
@@ -101,7 +101,7 @@ async function continueConsent(rooms: Rooms, arrival: Arrival, decision: Decisio
   return (await spend()) ? advance(rooms, { ...flow, approval }) : edge.refuse(PATH, 'gone');
 }
 
-function refuseStale({ edge, frame }: Rooms, challenge: Challenge): Promise<Response> {
+function refuseStale({ edge, frame }: Rooms, challenge: Challenge): Promise<Answer> {
   const isLogin = challenge.kind === 'login';
   const label = frame.text(isLogin ? 'sign-in.again' : 'consent.look-again');
   return edge.refuse(PATH, 'stale-form', { action: { label, href: againPath(challenge) } });

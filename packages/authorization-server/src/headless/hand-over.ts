@@ -1,4 +1,5 @@
 /** Handing a person over to the operator's application: a redirect with a challenge, bound to the browser that follows it. */
+import type { Answer } from '@portcullis/http';
 import type { Deliberation } from '../authorize/deliberation.ts';
 import { fingerprint } from '../authorize/deliberation.ts';
 import type { Errand } from '../authorize/errand.ts';
@@ -11,9 +12,9 @@ import type { Tickets } from './tickets.ts';
 
 export interface HandOver {
   /** The way to the application's sign-in; `null` when this server shows its own page. */
-  toLogin(errand: Errand, language: Language): Response | null;
+  toLogin(errand: Errand, language: Language): Answer | null;
   /** The way to the application's consent; `null` when this server shows its own page. */
-  toConsent(asked: AskedConsent, language: Language): Response | null;
+  toConsent(asked: AskedConsent, language: Language): Answer | null;
 }
 
 interface AskedConsent {

@@ -1,6 +1,6 @@
 /** Requests of the operator's application: signed with a shared secret, young, and taken once. */
 import { createHmac, hash } from 'node:crypto';
-import { readJson } from '@portcullis/http';
+import { type Asked, readJsonText } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import { hashSecret, isSame } from '../secrets.ts';
@@ -20,7 +20,7 @@ export interface SignedRequests {
    * Judges a request, and spends its signature.
    * @throws OAuthError `invalid_client` when it is not signed as it has to be, `invalid_request` when its body is no object
    */
-  read(request: Request): Promise<Members>;
+  read(request: Asked): Promise<Members>;
 }
 
 export function createSignedRequests(
@@ -29,7 +29,7 @@ export function createSignedRequests(
 ): SignedRequests {
   const { issuer, store, clock } = configuration;
 
-  const check = async (request: Request, body: Uint8Array): Promise<void> => {
+  const check = async (request: Asked, body: string): Promise<void> => {
     const [, timestamp, nonce = '', signature = ''] =
       SIGNATURE.exec(request.headers.get('portcullis-signature') ?? '') ?? [];
     if (timestamp === undefined) throw refuse('no signature');
@@ -45,9 +45,8 @@ export function createSignedRequests(
 
   return {
     async read(request) {
-      const copy = request.clone();
-      const document = await readJson(request);
-      await check(request, new Uint8Array(await copy.arrayBuffer()));
+      const { document, text } = await readJsonText(request);
+      await check(request, text);
       if (typeof document !== 'object' || document === null || Array.isArray(document)) {
         throw new OAuthError('invalid_request', 'The body must be a JSON object.');
       }
@@ -62,7 +61,7 @@ function signedText(about: {
   readonly path: string;
   readonly timestamp: string;
   readonly nonce: string;
-  readonly body: Uint8Array;
+  readonly body: string;
 }): string {
   const { issuer, path, timestamp, nonce, body } = about;
   return ['portcullis-headless-1', issuer, path, timestamp, nonce, hash('sha256', body, 'base64url')].join(

@@ -1,5 +1,5 @@
 /** Invitations and resets: a one-time link, a choice how to sign in, and the owner is in. */
-import { queryOf, readForm } from '@portcullis/http';
+import { type Answer, type Asked, queryOf, readForm } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
 import { browserName } from '../accounts/browser-name.ts';
 import { judgePassword, type PasswordFaults } from '../accounts/chosen-password.ts';
@@ -51,7 +51,7 @@ export function createAccountLinks(
     link: OpenLink,
     wrong: PasswordFaults | null,
     trouble: string | null = null,
-  ): Promise<Response> => {
+  ): Promise<Answer> => {
     const { token, record, account } = link;
     const page = accountLinkPage(frame, {
       purpose: record.purpose,
@@ -65,7 +65,7 @@ export function createAccountLinks(
     return respondPage(page, { status, script: passkeys !== null });
   };
 
-  const use = async (request: Request, peer: Peer, { record, account }: OpenLink, chosen: Chosen) => {
+  const use = async (request: Asked, peer: Peer, { record, account }: OpenLink, chosen: Chosen) => {
     // Point of no return: the link is spent, and every way in but this one.
     if (!(await store.useAccountLink(record.hash, chosen, clock()))) {
       return edge.refuse(`/${record.purpose}`, 'spent-link');
@@ -74,14 +74,14 @@ export function createAccountLinks(
     return respondRedirect(THEN[record.purpose], [await sessions.open(request, peer, account.id)]);
   };
 
-  const usePassword = async (request: Request, peer: Peer, link: OpenLink, form: Parameters) => {
+  const usePassword = async (request: Asked, peer: Peer, link: OpenLink, form: Parameters) => {
     const faults = judgePassword(form, link.account.emailKey);
     if (faults !== null) return show(link, faults);
     const passwordHash = await passwords.hash(form.required('password'));
     return use(request, peer, link, { passwordHash, passkey: null });
   };
 
-  const usePasskey = async (request: Request, peer: Peer, link: OpenLink, answer: string) => {
+  const usePasskey = async (request: Asked, peer: Peer, link: OpenLink, answer: string) => {
     const name = browserName(request.headers.get('user-agent')) ?? '';
     const passkey = (await passkeys?.judgeNew(link.account, answer, name, boundTo(link))) ?? null;
     if (passkey === null) return show(link, null, frame.text('passkey.not-used'));

@@ -1,4 +1,5 @@
 /** Passkeys of a person: added by their browser, removed by a button. */
+import type { Answer, Asked } from '@portcullis/http';
 import { browserName } from '../accounts/browser-name.ts';
 import { MOST_PASSKEYS, type Passkeys } from '../accounts/passkeys.ts';
 import type { Person } from '../accounts/sessions.ts';
@@ -14,7 +15,7 @@ export function createPasskeyPages(rooms: Rooms, passkeys: Passkeys): readonly R
   const { store, events } = configuration;
   const signedIn = createSignedIn(rooms, 'account', 'delicate');
 
-  const show = async (request: Request, person: Person, wrong: string | null): Promise<Response> => {
+  const show = async (request: Asked, person: Person, wrong: string | null): Promise<Answer> => {
     const known = await store.listPasskeys(person.account.id);
     const page = addPasskeyPage(frame, {
       options: passkeys.creationOptions(person.account, known, [person.sessionHash]),

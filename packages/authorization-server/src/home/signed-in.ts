@@ -1,5 +1,5 @@
 /** Pages of a person's own account: whoever is not signed in signs in first, and forms are bound to the session. */
-import { queryOf, readForm } from '@portcullis/http';
+import { type Answer, type Asked, queryOf, readForm } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
 import type { Person } from '../accounts/sessions.ts';
 import { loginPath, RECENT } from '../authorize/errands.ts';
@@ -12,7 +12,7 @@ import type { Peer, Route } from '../routes.ts';
 
 /** Who asks for what. */
 interface Visit {
-  readonly request: Request;
+  readonly request: Asked;
   readonly peer: Peer;
   readonly person: Person;
   /** Of the query of a page, of the body of a form. */
@@ -20,9 +20,9 @@ interface Visit {
 }
 
 export interface SignedIn {
-  page(path: string, handle: (visit: Visit) => Promise<Response>): Route;
+  page(path: string, handle: (visit: Visit) => Promise<Answer>): Route;
   /** A posted form with a token of this session. Anything else changes nothing. */
-  form(path: string, handle: (visit: Visit) => Promise<Response>): Route;
+  form(path: string, handle: (visit: Visit) => Promise<Answer>): Route;
   /** The token of this person's forms. */
   token(person: Person): string;
 }

@@ -1,4 +1,5 @@
 /** Authentication of clients, limited in its failures: nobody guesses a secret, and nobody elsewhere locks a client out. */
+import type { Asked } from '@portcullis/http';
 import { networkOf, OAuthError, type Parameters, tooMany } from '@portcullis/protocol';
 import type { Authenticate, AuthenticatedClient } from '../clients/authenticate.ts';
 import { type Presented, readPresented } from '../clients/presented.ts';
@@ -10,12 +11,12 @@ import { createSharedFailures } from './shared-failures.ts';
 
 /** Authenticates a client, unless that failed too often. Throws `OAuthError`. */
 export type LimitedAuthenticate = (
-  request: Request,
+  request: Asked,
   form: Parameters,
   peer: Peer,
 ) => Promise<AuthenticatedClient>;
 
-export function presentedBy({ headers }: Request, form: Parameters): Presented {
+export function presentedBy({ headers }: Asked, form: Parameters): Presented {
   return readPresented(headers.get('authorization'), form);
 }
 

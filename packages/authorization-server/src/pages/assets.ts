@@ -1,5 +1,7 @@
 /** Files that the pages load, under names that change with their content, so that browsers keep them for ever. */
+
 import { hash } from 'node:crypto';
+import { type Answer, respond } from '@portcullis/http';
 import type { Brand } from './brand.ts';
 import { SCRIPT } from './script.ts';
 import { STYLE } from './style.ts';
@@ -18,7 +20,7 @@ export interface Assets {
   /** Where the operator's logo stands; `null` when there is none. */
   readonly logo: string | null;
   /** Answers for everything below `/assets/`. */
-  respond(path: string): Response;
+  respond(path: string): Answer;
 }
 
 export function createAssets(brand: Brand): Assets {
@@ -38,20 +40,17 @@ export function createAssets(brand: Brand): Assets {
 }
 
 /** Opened by itself, a drawing runs nothing and loads nothing. */
-function respondFile(file: File | undefined): Response {
+function respondFile(file: File | undefined): Answer {
   if (file === undefined) {
-    return new Response('There is no such file.\n', {
-      status: 404,
-      headers: { 'cache-control': 'no-store' },
-    });
+    const headers = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' };
+    return respond(404, headers, 'There is no such file.\n');
   }
-  return new Response(file.body, {
-    headers: {
-      'content-type': file.type,
-      'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
-      'cache-control': 'public, max-age=31536000, immutable',
-      'cross-origin-resource-policy': 'same-origin',
-      'x-content-type-options': 'nosniff',
-    },
-  });
+  const headers = {
+    'content-type': file.type,
+    'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+    'cache-control': 'public, max-age=31536000, immutable',
+    'cross-origin-resource-policy': 'same-origin',
+    'x-content-type-options': 'nosniff',
+  };
+  return respond(200, headers, file.body);
 }

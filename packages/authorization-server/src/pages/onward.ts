@@ -1,4 +1,5 @@
 /** Leaving a form of ours for somebody else's page: by a page that leads on, because a redirect would be held back. */
+import type { Answer } from '@portcullis/http';
 import type { Frame } from './layout.ts';
 import { noticePage } from './notice.ts';
 import { respondPage } from './respond.ts';
@@ -7,14 +8,13 @@ import { respondPage } from './respond.ts';
  * Chromium holds every redirect that follows a form to the `form-action` of its page. The pages on which people type
  * passwords name no origin but ours there, so the redirect becomes a page, which begins a way of its own.
  */
-export function leadOnward(frame: Frame, response: Response): Response | Promise<Response> {
-  const location = response.headers.get('location');
-  if (location === null) return response;
+export function leadOnward(frame: Frame, answer: Answer): Answer | Promise<Answer> {
+  const location = answer.headers['location'];
+  if (location === undefined) return answer;
   const page = noticePage(frame, {
     heading: frame.text('onward.heading'),
     sentences: [frame.text('onward.why')],
     action: { label: frame.text('onward.go'), href: location },
   });
-  const cookies = response.headers.getSetCookie();
-  return respondPage(page, { cookies, headers: { refresh: `0; url=${location}` } });
+  return respondPage(page, { cookies: answer.cookies, headers: { refresh: `0; url=${location}` } });
 }

@@ -1,4 +1,5 @@
-/** The page edge: markup as a response that cannot be framed, kept, scripted or told to post elsewhere. */
+/** The page edge: markup as an answer that cannot be framed, kept, scripted or told to post elsewhere. */
+import { type Answer, respond } from '@portcullis/http';
 import type { Markup } from './markup.ts';
 
 export interface PageOptions {
@@ -19,8 +20,8 @@ const NOTHING_KEPT = { 'cache-control': 'no-store', 'referrer-policy': 'no-refer
 export async function respondPage(
   markup: Markup | Promise<string>,
   options: PageOptions = {},
-): Promise<Response> {
-  const headers = new Headers({
+): Promise<Answer> {
+  const headers = {
     'content-type': 'text/html; charset=utf-8',
     'content-security-policy': contentSecurityPolicy(options),
     'x-frame-options': 'DENY',
@@ -28,9 +29,8 @@ export async function respondPage(
     'cross-origin-resource-policy': 'same-origin',
     ...NOTHING_KEPT,
     ...options.headers,
-  });
-  for (const cookie of options.cookies ?? []) headers.append('set-cookie', cookie);
-  return new Response(String(await markup), { status: options.status ?? 200, headers });
+  };
+  return respond(options.status ?? 200, headers, String(await markup), options.cookies);
 }
 
 function contentSecurityPolicy({ formAction = [], script = false }: PageOptions): string {
@@ -49,8 +49,6 @@ function contentSecurityPolicy({ formAction = [], script = false }: PageOptions)
  * Sends the browser on. MUST NOT be 307: the browser would post the person's password again, to the client.
  * @see OAuth 2.1 draft 13 §7.5.4
  */
-export function respondRedirect(location: string, cookies: readonly string[] = []): Response {
-  const headers = new Headers({ location, ...NOTHING_KEPT });
-  for (const cookie of cookies) headers.append('set-cookie', cookie);
-  return new Response(null, { status: 303, headers });
+export function respondRedirect(location: string, cookies: readonly string[] = []): Answer {
+  return respond(303, { location, ...NOTHING_KEPT }, null, cookies);
 }

@@ -1,5 +1,5 @@
 /** Where the status lists are published: each at an address of its own, and the list of them all. */
-import { pathOf, respondJson } from '@portcullis/http';
+import { type Answer, pathOf, respond, respondJson } from '@portcullis/http';
 import { OAuthError, STATUS_LIST_MEDIA_TYPE } from '@portcullis/protocol';
 import type { Route } from '../routes.ts';
 import type { StatusLists } from './lists.ts';
@@ -33,10 +33,10 @@ export function createStatusRoutes(lists: StatusLists): readonly Route[] {
   ];
 }
 
-function respondList(list: string): Response {
+function respondList(list: string): Answer {
   const headers = {
     'content-type': STATUS_LIST_MEDIA_TYPE,
     'cache-control': `public, max-age=${MAX_AGE}`,
   };
-  return new Response(list, { headers });
+  return respond(200, headers, list);
 }

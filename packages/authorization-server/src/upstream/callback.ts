@@ -1,5 +1,5 @@
 /** Coming back from a third party: the browser, the state and the answer are judged, and whoever it is goes on where they left. */
-import { queryOf } from '@portcullis/http';
+import { type Answer, type Asked, queryOf, withCookies } from '@portcullis/http';
 import { OAuthError, type Parameters, readParameters, unavailable } from '@portcullis/protocol';
 import { advance, refuseFlow } from '../authorize/advance.ts';
 import type { Approval, FlowUnderWay } from '../authorize/flow.ts';
@@ -17,7 +17,7 @@ import type { DepartureSecrets } from './wire.ts';
 
 /** An answer of the third party in the browser that left for it. */
 interface Return {
-  readonly request: Request;
+  readonly request: Asked;
   readonly peer: Peer;
   readonly parameters: Parameters;
   readonly state: string;
@@ -34,12 +34,7 @@ export function createCallbacks(rooms: Rooms): readonly Route[] {
   );
 }
 
-async function receive(
-  rooms: Rooms,
-  request: Request,
-  peer: Peer,
-  thirdParty: ThirdParty,
-): Promise<Response> {
+async function receive(rooms: Rooms, request: Asked, peer: Peer, thirdParty: ThirdParty): Promise<Answer> {
   const { departures } = rooms.upstream;
   const endpoint = `/callback/${thirdParty.id}`;
   const parameters = readParameters(queryOf(request));
@@ -49,12 +44,11 @@ async function receive(
   if (departure === 'unknown') return rooms.edge.refuse(endpoint, 'gone');
   // Whoever did not leave here was led here by somebody else: nothing of it is used.
   if (typeof departure === 'string') return rooms.edge.refuse(endpoint, departure);
-  const response = await goOn(rooms, { request, peer, parameters, state, thirdParty, departure });
-  response.headers.append('set-cookie', departures.forget(departure));
-  return response;
+  const answer = await goOn(rooms, { request, peer, parameters, state, thirdParty, departure });
+  return withCookies(answer, [departures.forget(departure)]);
 }
 
-async function goOn(rooms: Rooms, back: Return): Promise<Response> {
+async function goOn(rooms: Rooms, back: Return): Promise<Answer> {
   const { departure, thirdParty } = back;
   const endpoint = `/callback/${thirdParty.id}`;
   // The client and its redirect URI are judged before anything is spent, and again before the last hop.
@@ -87,7 +81,7 @@ async function redeem(
 }
 
 /** Somebody is there, proven by the third party. */
-async function arrive(rooms: Rooms, back: Return, arrival: Arrival): Promise<Response> {
+async function arrive(rooms: Rooms, back: Return, arrival: Arrival): Promise<Answer> {
   const { configuration, sessions, upstream } = rooms;
   const { request, peer, departure, thirdParty } = back;
   const account = await admit(rooms, arrival);
@@ -135,7 +129,7 @@ async function finish(
   rooms: Rooms,
   { departure }: Return,
   { flow, account, arrival, cookie }: Arrived,
-): Promise<Response> {
+): Promise<Answer> {
   const approval = await approvalOf(rooms, flow, departure, account, arrival).catch(
     async (error: unknown) => {
       await rooms.upstream.discard(account.id, arrival);
@@ -181,7 +175,7 @@ async function refuse(
   { thirdParty }: Return,
   flow: FlowUnderWay | null,
   cause: unknown,
-): Promise<Response> {
+): Promise<Answer> {
   const error = cause instanceof OAuthError ? cause : explain(readFault(cause));
   rooms.configuration.events({
     type: 'third-party.refused',

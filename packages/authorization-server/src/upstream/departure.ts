@@ -1,4 +1,5 @@
 /** Leaving for a third party: everything that must come back is noted before the browser goes, and bound to that browser. */
+import type { Answer, Asked } from '@portcullis/http';
 import { type Scopes, tooMany, unavailable } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import { createSharedRate } from '../limits/shared-rate.ts';
@@ -32,9 +33,9 @@ export interface Departures {
    * Sends the browser to a third party, with state, PKCE and nonce of their own and a cookie that is set only now.
    * @throws OAuthError `temporarily_unavailable` when the third party cannot be found, or somebody leaves too often
    */
-  leave(thirdParty: ThirdParty, errand: Leave, cookies?: readonly string[]): Promise<Response>;
+  leave(thirdParty: ThirdParty, errand: Leave, cookies?: readonly string[]): Promise<Answer>;
   /** The departure that a `state` stands for, and whether this browser made it. */
-  find(request: Request, thirdParty: ThirdParty, state: string): Promise<FoundDeparture>;
+  find(request: Asked, thirdParty: ThirdParty, state: string): Promise<FoundDeparture>;
   /** Takes it, once. */
   take(departure: DepartureRecord): Promise<DepartureSecrets | null>;
   /** The `Set-Cookie` value by which the browser forgets it. */

@@ -1,0 +1,41 @@
+/** Writes an answer onto a connection of node:http, all at once. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Answer } from '../answer.ts';
+
+/** @throws TypeError when a field has characters that none may have: nothing has been written then. @see RFC 9110 §5.5 */
+export function writeAnswer(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  { status, headers, cookies, body }: Answer,
+): void {
+  const fields: string[] = [];
+  for (const name of Object.keys(headers)) fields.push(name, headers[name] ?? '');
+  for (const cookie of cookies) fields.push('set-cookie', cookie);
+  const length = lengthOf(body, status, incoming.method);
+  if (length !== null) fields.push('content-length', String(length));
+  outgoing.writeHead(status, fields);
+  if (!incoming.complete) outgoing.once('finish', () => drain(incoming));
+  outgoing.end(incoming.method === 'HEAD' ? null : body);
+}
+
+/**
+ * Bytes of the body; `null` when nothing is to be said of it.
+ * A server MUST NOT send Content-Length with 1xx or 204; to HEAD only what it would be to GET.
+ * @see RFC 9110 §8.6
+ */
+function lengthOf(body: Answer['body'], status: number, method: string | undefined): number | null {
+  if (body !== null) return typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
+  return status === 204 || status === 304 || method === 'HEAD' ? null : 0;
+}
+
+/** Milliseconds for what is left of a body that nobody reads, so that its sender comes to read the answer. */
+const PATIENCE = 500;
+
+/** Lets the rest of a body pass by, and ends the connection when it takes too long. */
+function drain(incoming: IncomingMessage): void {
+  if (incoming.complete || incoming.destroyed) return;
+  const timer = setTimeout(() => incoming.socket.destroySoon(), PATIENCE);
+  incoming.once('close', () => clearTimeout(timer));
+  incoming.once('error', () => {});
+  incoming.resume();
+}
