@@ -128,12 +128,14 @@ function readRequested(json: unknown): Requested {
 /** Official SDKs send `""` for addresses that they do not have. */
 function withoutEmpty(json: unknown): unknown {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return json;
+  if (!Object.values(json).includes('')) return json;
   return Object.fromEntries(Object.entries(json).filter(([, value]) => value !== ''));
 }
 
 /** Members in other languages are not kept, but a dangerous address in one gives the registration away. */
 function translatedFaults(json: unknown): readonly string[] {
   return Object.entries(json ?? {}).flatMap(([name, value]) => {
+    if (!name.includes('#')) return [];
     const page = PAGES.find((known) => name.startsWith(`${known}#`));
     return page === undefined || webPage.safeParse(value).success ? [] : [`${page}: must be a web address`];
   });

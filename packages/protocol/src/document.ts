@@ -13,14 +13,18 @@ export function readDocument<T>(schema: z.ZodType<T>, json: unknown): Reading<T>
   if (typeof json !== 'object' || json === null || Array.isArray(json)) {
     return { faults: ['the document must be a JSON object'] };
   }
-  const present = Object.fromEntries(Object.entries(json).filter(([, value]) => value !== null));
-  const result = schema.safeParse(present);
+  const result = schema.safeParse(withoutNulls(json));
   if (result.success) return { document: result.data };
   return {
     faults: result.error.issues
       .slice(0, MOST_FAULTS)
       .map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`)),
   };
+}
+
+function withoutNulls(json: object): object {
+  if (!Object.values(json).includes(null)) return json;
+  return Object.fromEntries(Object.entries(json).filter(([, value]) => value !== null));
 }
 
 /** An https URL, or http to this computer; kept as written. */
