@@ -1,6 +1,7 @@
 /** Event streams of node:http that end with their token, however their head is written, and whatever else stays open. */
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
+import { connect, createServer as createHttp2Server } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createGuard, type Guard, type Principal } from '../src/index.ts';
@@ -63,6 +64,36 @@ describe('an event stream', () => {
     expect(await ended).toMatch(/^data: 1\n\n(?:data: 2\n\n)*$/);
     // The same connection and the same server go on; the token does not.
     expect((await fetch(`http://127.0.0.1:${port}/mcp`, { headers })).status).toBe(401);
+  });
+
+  it('ends over HTTP/2, and nothing else does', async () => {
+    let type = 'text/event-stream';
+    const handler = protectNode(createGuardHere(), (_request, response) => {
+      response.setHeader('content-type', type);
+      response.write('data: 1\n\n');
+    });
+    const server = createHttp2Server(handler as never);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    onTestFinished(() => void server.close());
+    onTestFinished(() => session.destroy());
+    const open = async (): Promise<{ readonly ended: Promise<unknown> }> => {
+      const stream = session.request({
+        ':path': '/mcp',
+        ':authority': new URL(RESOURCE).host,
+        authorization: `Bearer ${token}`,
+      });
+      await once(stream, 'data');
+      stream.resume();
+      return { ended: once(stream, 'end') };
+    };
+    const { ended } = await open();
+    type = 'application/json';
+    const { ended: other } = await open();
+    now = NOW + 105;
+    await ended;
+    expect(await Promise.race([other, pause(50)])).toBeUndefined();
   });
 });
 
