@@ -47,6 +47,35 @@ async function statusOf(t: Pick<ServerUnderTest, 'server'>, token: unknown): Pro
 
 const isLive = ({ server }: ServerUnderTest, token: unknown) => server.isLive(claimsOf(token) as never);
 
+/** The same server in another process, as far as it can tell. */
+async function startElsewhere(t: ServerUnderTest): Promise<ServerUnderTest> {
+  const server = await createAuthorizationServer({
+    issuer: ISSUER,
+    store: t.store,
+    sealingKey: SEALING_KEY,
+    resources: RESOURCES,
+    clients: CLIENTS,
+    clock: () => t.clock.now,
+    ...published,
+  });
+  onTestFinished(() => server.close());
+  return {
+    ...t,
+    server,
+    async post(path, form, headers = {}) {
+      const body = new URLSearchParams(form as Record<string, string>);
+      const response = await server.handle(
+        new Request(new URL(path, ISSUER), { method: 'POST', headers, body }),
+      );
+      const text = await response.text();
+      return { status: response.status, headers: response.headers, text, body: JSON.parse(text || '{}') };
+    },
+  };
+}
+
+/** What runs behind a request. */
+const settle = () => new Promise((resolve) => setTimeout(resolve, 10));
+
 /** The token of an application that acts for itself. */
 async function ownToken(t: ServerUnderTest, id = 'nightly', secret = 'nightly-secret'): Promise<string> {
   const { body } = await t.post('/token', { grant_type: 'client_credentials' }, basic(id, secret));
@@ -257,28 +286,7 @@ describe('an entry', () => {
 
   it('is nobody else’s in another process on the same store, which tells the same', async () => {
     const t = await startServer(published);
-    const other = await createAuthorizationServer({
-      issuer: ISSUER,
-      store: t.store,
-      sealingKey: SEALING_KEY,
-      resources: RESOURCES,
-      clients: CLIENTS,
-      clock: () => t.clock.now,
-      ...published,
-    });
-    onTestFinished(() => other.close());
-    const elsewhere: ServerUnderTest = {
-      ...t,
-      server: other,
-      async post(path, form, headers = {}) {
-        const body = new URLSearchParams(form as Record<string, string>);
-        const response = await other.handle(
-          new Request(new URL(path, ISSUER), { method: 'POST', headers, body }),
-        );
-        const text = await response.text();
-        return { status: response.status, headers: response.headers, text, body: JSON.parse(text || '{}') };
-      },
-    };
+    const elsewhere = await startElsewhere(t);
     const { code, verifier } = await t.issueCode();
     const { body: there } = await elsewhere.post('/token', redemption(code, verifier));
     const { body: here } = await t.signIn();
@@ -289,5 +297,126 @@ describe('an entry', () => {
     for (const one of [t, elsewhere]) {
       expect([await statusOf(one, there['access_token']), await statusOf(one, token)]).toEqual([1, 0]);
     }
+  });
+});
+
+describe('a new token', () => {
+  const giveBack = (t: ServerUnderTest, token: unknown) =>
+    t.post('/revoke', { token: String(token) }, basic('nightly', 'nightly-secret'));
+
+  it('is good, however many before it were given back', async () => {
+    const t = await startServer(published);
+    const former: string[] = [];
+    for (let round = 0; round < 40; round += 1) {
+      const token = await ownToken(t);
+      t.clock.now += 1;
+      expect([round, await statusOf(t, token)]).toEqual([round, 0]);
+      await giveBack(t, token);
+      former.push(token);
+    }
+    t.clock.now += 1;
+    expect(await Promise.all(former.map((token) => statusOf(t, token)))).toEqual(Array(40).fill(1));
+    expect(new Set(former.map((token) => referenceOf(token).idx)).size).toBe(40);
+  });
+
+  it('of a grant is good as well, and they all end with it', async () => {
+    const t = await setScene(published);
+    const { body } = await t.signIn();
+    let refreshToken = body['refresh_token'];
+    let last = body['access_token'];
+    const given: unknown[] = [];
+    for (let round = 0; round < 10; round += 1) {
+      await t.post('/revoke', { token: String(last), client_id: 'desktop' });
+      const next = await t.post('/token', refreshing(refreshToken));
+      refreshToken = next.body['refresh_token'];
+      last = next.body['access_token'];
+      given.push(last);
+      t.clock.now += 1;
+      expect([round, await statusOf(t, last)]).toEqual([round, 0]);
+    }
+    await t.store.endGrants(ACCOUNT, String(claimsOf(last)['grant_id']), t.clock.now);
+    t.clock.now += 1;
+    expect(await Promise.all(given.map((token) => statusOf(t, token)))).toEqual(Array(10).fill(1));
+  });
+
+  it('is good in a process that has just started, and in one that runs beside it', async () => {
+    const t = await startServer(published);
+    const running = await startElsewhere(t);
+    await ownToken(running);
+    const [revoked, ...standing] = await Promise.all(Array.from({ length: 8 }, () => ownToken(t)));
+    await giveBack(t, revoked);
+    const started = await startElsewhere(t);
+    t.clock.now += 1;
+    await ownToken(running);
+    await settle();
+    for (const process of [started, running]) {
+      const tokens = await Promise.all(Array.from({ length: 16 }, () => ownToken(process)));
+      t.clock.now += 1;
+      const statuses = [...standing, ...tokens].map((token) => statusOf(process, token));
+      expect(await Promise.all(statuses)).toEqual(Array(23).fill(0));
+      expect(await statusOf(process, revoked)).toBe(1);
+    }
+  });
+
+  it('waits for nobody when the store is slow to tell, except the very first', async () => {
+    const t = await startServer(published);
+    await ownToken(t);
+    t.clock.now += 1;
+    t.execute('ALTER TABLE bonds RENAME TO elsewhere');
+    expect(await statusOf({ server: t.server }, await ownToken(t)).catch(() => 'no list')).toBe('no list');
+    t.execute('ALTER TABLE elsewhere RENAME TO bonds');
+    expect(await statusOf(t, await ownToken(t))).toBe(0);
+  });
+});
+
+describe('a look at what has ended', () => {
+  async function three() {
+    const t = await startServer(published);
+    const bodies = [(await t.signIn()).body, (await t.signIn()).body, (await t.signIn()).body];
+    const tokens = bodies.map((body) => body['access_token']);
+    const statuses = () => Promise.all(tokens.map((token) => statusOf(t, token)));
+    const end = (which: number, at: number) =>
+      t.execute(
+        `UPDATE grants SET revoked_at = ${at} WHERE id = '${String(claimsOf(tokens[which])['grant_id'])}'`,
+      );
+    expect(await statuses()).toEqual([0, 0, 0]);
+    t.clock.now += 1;
+    return { t, statuses, end };
+  }
+
+  it('finds what a process noted whose clock is two minutes slow, and forgets nothing of it', async () => {
+    const { t, statuses, end } = await three();
+    end(1, t.clock.now - 120);
+    expect(await statuses()).toEqual([0, 1, 0]);
+    for (const later of [1, 30, 90, 200, 500]) {
+      t.clock.now += later;
+      expect(await statuses()).toEqual([0, 1, 0]);
+    }
+  });
+
+  it('finds within a minute what one noted whose clock is an hour slow', async () => {
+    const { t, statuses, end } = await three();
+    end(1, t.clock.now - 3600);
+    t.clock.now += 59;
+    expect(await statuses()).toEqual([0, 1, 0]);
+  });
+
+  it('finds what one noted whose clock is fast, also when the own clock goes back', async () => {
+    const { t, statuses, end } = await three();
+    end(0, t.clock.now + 500);
+    expect(await statuses()).toEqual([1, 0, 0]);
+    t.clock.now -= 300;
+    end(2, t.clock.now);
+    expect(await statuses()).toEqual([1, 0, 1]);
+  });
+
+  it('fails, and the next one finds what it missed', async () => {
+    const { t, statuses, end } = await three();
+    end(0, t.clock.now);
+    t.execute('ALTER TABLE bonds RENAME TO elsewhere');
+    await expect(statuses()).rejects.toThrow();
+    t.execute('ALTER TABLE elsewhere RENAME TO bonds');
+    t.clock.now += 40;
+    expect(await statuses()).toEqual([1, 0, 0]);
   });
 });

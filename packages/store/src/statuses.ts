@@ -18,8 +18,11 @@ export function createStatusStore(database: Database): StatusStore {
       );
       return (row?.taken ?? count) - count;
     },
-    lendPlace: (holder, offered, at, until) =>
-      database.fact({ steps: () => lend(holder, offered, at, until), postgres: { lock: null } }),
+    lendPlace: (holder, offered, at, until, isAnother) =>
+      database.fact({
+        steps: () => (isAnother ? lendOffered(holder, offered, at, until) : lend(holder, offered, at, until)),
+        postgres: { lock: null },
+      }),
     async listEnded(since, now) {
       return readEnded(await database.read<EndedRow>(endedSince(since, now)));
     },
@@ -35,6 +38,10 @@ function* lend(holder: PlaceHolder, offered: number, at: number, until: number):
       AND since >= COALESCE((SELECT created_at FROM clients WHERE id = ${id} AND ${kind} = 'client'), 0)
     RETURNING place`) as readonly { readonly place: number }[];
   if (renewed[0] !== undefined) return renewed[0].place;
+  return yield* lendOffered(holder, offered, at, until);
+}
+
+function* lendOffered({ kind, id }: PlaceHolder, offered: number, at: number, until: number): Steps<number> {
   yield sql`INSERT INTO lent_places (place, kind, holder, since, expires_at)
     VALUES (${offered}, ${kind}, ${id}, ${at}, ${until})`;
   return offered;

@@ -163,7 +163,8 @@ async function doEverything(whole: AuthorizationStore): Promise<void> {
   await store.isAccessTokenLive('jti', grant.id);
   await store.isAccessTokenLive('jti', null);
   await store.reservePlaces(8);
-  await store.lendPlace({ kind: 'grant', id: grant.id }, 1, NOW, NOW);
+  await store.lendPlace({ kind: 'grant', id: grant.id }, 1, NOW, NOW, false);
+  await store.lendPlace({ kind: 'grant', id: grant.id }, 2, NOW, NOW, true);
   await store.listEnded(NOW, NOW);
   await doEverythingUpstream(store);
   await store.sweep(NOW, 10);

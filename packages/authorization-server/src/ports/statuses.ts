@@ -26,10 +26,16 @@ export interface StatusStore {
   /** Sets places aside for one process, that nobody else will get; answers the first of them. */
   reservePlaces(count: number): Promise<number>;
   /**
-   * The place that a holder was lent, for so long that it serves `until`; it gets the offered one when it has none. A client that
-   * is newer than what its name was lent gets a place of its own.
+   * The place that a holder was lent, for so long that it serves `until`; it gets the offered one when it has none, or when it needs
+   * another. A client that is newer than what its name was lent gets a place of its own.
    */
-  lendPlace(holder: PlaceHolder, offered: number, at: number, until: number): Promise<number>;
+  lendPlace(
+    holder: PlaceHolder,
+    offered: number,
+    at: number,
+    until: number,
+    isAnother: boolean,
+  ): Promise<number>;
   /**
    * What ended in or after the second `since`, and still matters after `now`: whatever `isAccessTokenLive`, the client or the bond
    * of a token would deny. Clients that are in no store are told of as ended: who knows them leaves them out.

@@ -12,6 +12,10 @@ const TIME_TO_LIVE = 5;
 const EXPIRES_AFTER = 600;
 /** Seconds for which ended grants are told of, beside the lifetime of access tokens: it may have been longer before. */
 const TOLD_FOR = 3600;
+/** Seconds after which a look asks for all of them again. In between it asks for those that are new. */
+const WHOLE_EVERY = 60;
+/** Seconds that a look goes back behind the one before: by so much may the clocks of processes differ, and facts be slow. */
+const SEEN_AGAIN = 120;
 
 export interface StatusLists {
   /** A signed list as of this second; `null` when there is none of that number. */
@@ -20,6 +24,8 @@ export interface StatusLists {
   names(): Promise<readonly string[]>;
   /** Whether the token of an entry is known to have been revoked alone. */
   isSpent(entry: number): boolean;
+  /** Sees to it that this is known of other processes too: waiting for the first look only, then behind whoever asks. */
+  keepUp(): Promise<unknown> | null;
   /** Notes that an access token was revoked alone. */
   noteRevoked(tokenId: string): void;
 }
@@ -28,9 +34,13 @@ export interface StatusLists {
 interface Picture {
   readonly at: number;
   readonly lists: number;
-  /** Bits by the number of their list; a list in which nothing has ended is left out. */
-  readonly ended: ReadonlyMap<number, Buffer>;
+  readonly ended: Bits;
+  /** The part of it that does not come back: grants. */
+  readonly gone: Bits;
 }
+
+/** By the number of their list; a list in which nothing has ended is left out. */
+type Bits = ReadonlyMap<number, Buffer>;
 
 /** A list as deflated, and as signed last. */
 interface Made {
@@ -49,26 +59,31 @@ export function createStatusLists(configuration: Configuration, keys: KeyRing): 
   const uriOf = createUris(issuer);
   const made = new Map<number, Made>();
   let spent: ReadonlySet<number> = new Set();
+  /** Revoked here since the last look was begun, or after it. */
+  const noted = new Set<number>();
   let picture: Picture | null = null;
+  let wholeAt = 0;
   let looking: Promise<Picture> | null = null;
 
   async function look(): Promise<Picture> {
     const at = clock();
-    const ended = await store.listEnded(at - lifetimes.accessToken - TOLD_FOR, at - SLOW_CLOCKS);
+    const before = picture !== null && at >= picture.at && at < wholeAt + WHOLE_EVERY ? picture : null;
+    const since = before === null ? at - lifetimes.accessToken - TOLD_FOR : before.at - SEEN_AGAIN;
+    const ended = await store.listEnded(since, at - SLOW_CLOCKS);
     const tokens = ended.tokens.flatMap((id) => numberIn('token', id) ?? []);
     spent = new Set(tokens);
-    picture = {
-      at,
-      lists: Math.ceil((ended.places * ENTRIES_OF_A_PLACE) / ENTRIES_OF_A_LIST),
-      ended: bitsOf(placesOf(ended), tokens),
-    };
+    for (const entry of tokens) noted.delete(entry);
+    if (before === null) wholeAt = at;
+    const gone = withEnded(before?.gone ?? new Map(), grantsIn(ended), []);
+    // With the list that the next place stands in: it may be handed out within this second.
+    const lists = 1 + Math.floor((ended.places * ENTRIES_OF_A_PLACE) / ENTRIES_OF_A_LIST);
+    picture = { at, lists, gone, ended: withEnded(gone, clientsIn(ended), tokens) };
     return picture;
   }
 
   /** A client of the configuration is in no store, and stands. */
-  function placesOf({ grants, lent }: EndedAccess): readonly number[] {
-    const gone = lent.filter(({ kind, id }) => kind === 'grant' || !clients.has(id));
-    return [...grants.flatMap((id) => numberIn('grant', id) ?? []), ...gone.map(({ place }) => place)];
+  function clientsIn({ lent }: EndedAccess): readonly number[] {
+    return lent.filter(({ kind, id }) => kind === 'client' && !clients.has(id)).map(({ place }) => place);
   }
 
   async function lookNow(): Promise<Picture> {
@@ -117,10 +132,19 @@ export function createStatusLists(configuration: Configuration, keys: KeyRing): 
       const { lists } = await lookNow();
       return Array.from({ length: lists }, (_, list) => uriOf(list));
     },
-    isSpent: (entry) => spent.has(entry),
+    isSpent: (entry) => spent.has(entry) || noted.has(entry),
+    keepUp() {
+      if (picture?.at === clock()) return null;
+      const behind = picture !== null;
+      const looked = lookNow();
+      if (!behind) return looked;
+      // Whoever asks for a list hears of a failure.
+      looked.catch(() => {});
+      return null;
+    },
     noteRevoked(tokenId) {
       const entry = numberIn('token', tokenId);
-      if (entry !== null) spent = new Set([...spent, entry]);
+      if (entry !== null) noted.add(entry);
     },
   };
 }
@@ -128,15 +152,25 @@ export function createStatusLists(configuration: Configuration, keys: KeyRing): 
 const BYTES_OF_A_LIST = ENTRIES_OF_A_LIST / 8;
 const NOTHING_ENDED: Buffer = Buffer.alloc(BYTES_OF_A_LIST);
 
-/** One bit for each entry, the lowest of a byte first: the entries of a place are a byte. @see draft-ietf-oauth-status-list §4.1 */
-function bitsOf(places: readonly number[], tokens: readonly number[]): ReadonlyMap<number, Buffer> {
-  const lists = new Map<number, Buffer>();
-  const end = (place: number, bits: number): void => {
+function grantsIn({ grants, lent }: EndedAccess): readonly number[] {
+  const places = lent.filter(({ kind }) => kind === 'grant').map(({ place }) => place);
+  return [...grants.flatMap((id) => numberIn('grant', id) ?? []), ...places];
+}
+
+/**
+ * Bits, and more of them; a list in which none is new stays what it was. There is one for each entry, the lowest of a byte first:
+ * the entries of a place are a byte. @see draft-ietf-oauth-status-list §4.1
+ */
+function withEnded(bits: Bits, places: readonly number[], tokens: readonly number[]): Bits {
+  const lists = new Map(bits);
+  const end = (place: number, ended: number): void => {
     const list = Math.floor(place / BYTES_OF_A_LIST);
-    const bytes = lists.get(list) ?? Buffer.alloc(BYTES_OF_A_LIST);
-    lists.set(list, bytes);
     const at = place % BYTES_OF_A_LIST;
-    bytes[at] = (bytes[at] ?? 0) | bits;
+    const before = lists.get(list) ?? NOTHING_ENDED;
+    if (((before[at] ?? 0) & ended) === ended) return;
+    const bytes = before === (bits.get(list) ?? NOTHING_ENDED) ? Buffer.from(before) : before;
+    lists.set(list, bytes);
+    bytes[at] = (bytes[at] ?? 0) | ended;
   };
   for (const place of places) end(place, 0xff);
   for (const entry of tokens) end(Math.floor(entry / ENTRIES_OF_A_PLACE), 1 << (entry % ENTRIES_OF_A_PLACE));

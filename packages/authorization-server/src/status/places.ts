@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto';
 import type { StatusReference } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { PlaceHolder } from '../ports/index.ts';
+import type { StatusLists } from './lists.ts';
 import {
   createUris,
   ENTRIES_OF_A_LIST,
@@ -35,15 +36,20 @@ export interface Places {
   ): Promise<NamedToken>;
 }
 
-/**
- * @param isSpent whether a token of that entry was revoked a moment ago: no other is given the same
- */
+/** A place that a holder was lent, and until when that is believed. */
+interface Lent {
+  readonly place: number;
+  readonly until: number;
+}
+
+/** No token is given the entry of one that was revoked: it would be refused before it was ever used. */
 export function createPlaces(
   { store, issuer, lifetimes }: Configuration,
-  isSpent: (entry: number) => boolean,
+  { isSpent, keepUp }: Pick<StatusLists, 'isSpent' | 'keepUp'>,
 ): Places {
   const uriOf = createUris(issuer);
-  const lent = new Map<string, { readonly place: number; readonly until: number }>();
+  const lent = new Map<string, Lent>();
+  const lending = new Map<string, Promise<Lent>>();
   let free: number[] = [];
   let reserving: Promise<void> | null = null;
   let turn = randomInt(ENTRIES_OF_A_PLACE);
@@ -64,36 +70,49 @@ export function createPlaces(
     }
   }
 
-  async function lend(holder: PlaceHolder, now: number): Promise<number> {
+  /** An entry of a place that the holder was lent; of another one when all of that are spent. */
+  async function findLentEntry(holder: PlaceHolder, now: number): Promise<number> {
     const key = `${holder.kind} ${holder.id}`;
-    const known = lent.get(key);
-    if (known !== undefined && now < known.until) return known.place;
-    const offered = await takePlace();
-    const needed = now + LENT_FOR + lifetimes.accessToken + SLOW_CLOCKS;
-    const place = await store.lendPlace(holder, offered, now, needed);
-    if (place !== offered) free.push(offered);
-    if (lent.size >= MOST_REMEMBERED) lent.clear();
-    lent.set(key, { place, until: now + LENT_FOR });
-    return place;
+    for (;;) {
+      const known = lent.get(key);
+      const isKnown = known !== undefined && now < known.until;
+      const entry = isKnown ? findEntry(known.place) : null;
+      if (entry !== null) return entry;
+      const asked = lending.get(key) ?? lend(holder, now, isKnown).finally(() => lending.delete(key));
+      lending.set(key, asked);
+      const { place, until } = await asked;
+      if (lent.size >= MOST_REMEMBERED) lent.clear();
+      lent.set(key, { place, until });
+    }
   }
 
-  /** One of the entries of a place: another for each token, as far as they go. */
-  function chooseEntry(place: number): number {
+  async function lend(holder: PlaceHolder, now: number, isAnother: boolean): Promise<Lent> {
+    const offered = await takePlace();
+    const needed = now + LENT_FOR + lifetimes.accessToken + SLOW_CLOCKS;
+    const place = await store.lendPlace(holder, offered, now, needed, isAnother);
+    if (place !== offered) free.push(offered);
+    return { place, until: now + LENT_FOR };
+  }
+
+  /** One of the entries of a place, another for each token as far as they go; `null` when all are spent. */
+  function findEntry(place: number): number | null {
     for (let tries = 0; tries < ENTRIES_OF_A_PLACE; tries += 1) {
       turn = (turn + 1) % ENTRIES_OF_A_PLACE;
       const entry = place * ENTRIES_OF_A_PLACE + turn;
       if (!isSpent(entry)) return entry;
     }
-    return place * ENTRIES_OF_A_PLACE + turn;
+    return null;
   }
 
   return {
     nameGrant: async () => nameWith('grant', await takePlace()),
     async nameToken({ grantId, clientId }, now) {
+      const first = keepUp();
+      if (first !== null) await first;
       const carried = grantId === null ? null : numberIn('grant', grantId);
       const holder: PlaceHolder =
         grantId === null ? { kind: 'client', id: clientId } : { kind: 'grant', id: grantId };
-      const entry = chooseEntry(carried ?? (await lend(holder, now)));
+      const entry = (carried === null ? null : findEntry(carried)) ?? (await findLentEntry(holder, now));
       const uri = uriOf(Math.floor(entry / ENTRIES_OF_A_LIST));
       return { tokenId: nameWith('token', entry), status: { idx: entry % ENTRIES_OF_A_LIST, uri } };
     },

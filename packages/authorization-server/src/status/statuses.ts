@@ -28,6 +28,6 @@ const unpublished: Statuses = {
 export function createStatuses(configuration: Configuration, keys: KeyRing): Statuses {
   if (!configuration.statusLists) return unpublished;
   const lists = createStatusLists(configuration, keys);
-  const { nameGrant, nameToken } = createPlaces(configuration, lists.isSpent);
+  const { nameGrant, nameToken } = createPlaces(configuration, lists);
   return { routes: createStatusRoutes(lists), nameGrant, nameToken, noteRevoked: lists.noteRevoked };
 }

@@ -13,9 +13,20 @@ export function describeStatuses(store: StoreOfTest): void {
     });
 
     it('lends a holder one place, and keeps it while it is needed', async () => {
-      expect(await store().lendPlace(GRANT, 7, NOW, NOW + 10)).toBe(7);
-      expect(await store().lendPlace(GRANT, 8, NOW + 1, NOW + 5)).toBe(7);
-      expect(await store().lendPlace({ kind: 'client', id: 'grant_old' }, 9, NOW, NOW + 10)).toBe(9);
+      expect(await store().lendPlace(GRANT, 7, NOW, NOW + 10, false)).toBe(7);
+      expect(await store().lendPlace(GRANT, 8, NOW + 1, NOW + 5, false)).toBe(7);
+      expect(await store().lendPlace({ kind: 'client', id: 'grant_old' }, 9, NOW, NOW + 10, false)).toBe(9);
+    });
+
+    it('lends a holder another when it needs one, and tells of both when it ends', async () => {
+      const { grant } = await makeGrant(store());
+      const holder = { kind: 'grant', id: grant.id } as const;
+      expect(await store().lendPlace(holder, 7, NOW, NOW + 10, true)).toBe(7);
+      expect(await store().lendPlace(holder, 8, NOW, NOW + 10, true)).toBe(8);
+      expect(await store().lendPlace(holder, 9, NOW, NOW + 20, false)).toBe(8);
+      await store().revokeGrant(grant.id, NOW);
+      const { lent } = await store().listEnded(NOW, NOW);
+      expect(lent.map(({ place }) => place).toSorted()).toEqual([7, 8]);
     });
 
     it('tells of grants that have ended, of tokens that were revoked, and of nothing else', async () => {
@@ -24,8 +35,8 @@ export function describeStatuses(store: StoreOfTest): void {
         await makeGrant(store()),
         await makeGrant(store()),
       ];
-      await store().lendPlace({ kind: 'grant', id: ended.grant.id }, 3, NOW, NOW + 100);
-      await store().lendPlace({ kind: 'grant', id: standing.grant.id }, 4, NOW, NOW + 100);
+      await store().lendPlace({ kind: 'grant', id: ended.grant.id }, 3, NOW, NOW + 100, false);
+      await store().lendPlace({ kind: 'grant', id: standing.grant.id }, 4, NOW, NOW + 100, false);
       const [token, former] = [newHash(), newHash()];
       expect(await store().listEnded(NOW, NOW)).toEqual({ places: 0, grants: [], tokens: [], lent: [] });
       await store().revokeGrant(before.grant.id, NOW - 1);
@@ -44,7 +55,7 @@ export function describeStatuses(store: StoreOfTest): void {
       const [standing, disabled, removed] = [newClient(), newClient(), newClient()];
       for (const [place, client] of [standing, disabled, removed].entries()) {
         expect(await store().saveClient(client)).toBe(true);
-        await store().lendPlace({ kind: 'client', id: client.id }, place, NOW, NOW + 100);
+        await store().lendPlace({ kind: 'client', id: client.id }, place, NOW, NOW + 100, false);
       }
       const ended = async (now: number) =>
         (await store().listEnded(NOW, now)).lent.map(({ id }) => id).toSorted();
@@ -59,20 +70,20 @@ export function describeStatuses(store: StoreOfTest): void {
       const client = newClient({ createdAt: NOW });
       const holder = { kind: 'client', id: client.id } as const;
       await store().saveClient(client);
-      expect(await store().lendPlace(holder, 1, NOW, NOW + 100)).toBe(1);
+      expect(await store().lendPlace(holder, 1, NOW, NOW + 100, false)).toBe(1);
       await store().removeClient(client.id, NOW + 1);
       await store().saveClient({ ...client, createdAt: NOW + 2 });
-      expect(await store().lendPlace(holder, 2, NOW + 2, NOW + 100)).toBe(2);
-      expect(await store().lendPlace(holder, 3, NOW + 3, NOW + 100)).toBe(2);
+      expect(await store().lendPlace(holder, 2, NOW + 2, NOW + 100, false)).toBe(2);
+      expect(await store().lendPlace(holder, 3, NOW + 3, NOW + 100, false)).toBe(2);
       expect((await store().listEnded(NOW, NOW + 3)).lent).toEqual([{ ...holder, place: 1 }]);
     });
 
     it('forgets what was lent when nobody needs it any more', async () => {
-      await store().lendPlace(GRANT, 1, NOW, NOW + 10);
+      await store().lendPlace(GRANT, 1, NOW, NOW + 10, false);
       await store().sweep(NOW + 9, 10);
-      expect(await store().lendPlace(GRANT, 2, NOW, NOW + 10)).toBe(1);
+      expect(await store().lendPlace(GRANT, 2, NOW, NOW + 10, false)).toBe(1);
       await store().sweep(NOW + 10, 10);
-      expect(await store().lendPlace(GRANT, 2, NOW, NOW + 10)).toBe(2);
+      expect(await store().lendPlace(GRANT, 2, NOW, NOW + 10, false)).toBe(2);
     });
   });
 }
