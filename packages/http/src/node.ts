@@ -1,11 +1,5 @@
 /** Rooms and applications served on node:http: slow senders are cut off, and closing waits. */
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { TLSSocket } from 'node:tls';
 import { type Answer, respond, toResponse } from './answer.ts';
@@ -14,6 +8,7 @@ import { createFindOrigin, type FindOrigin } from './forwarded.ts';
 import { createArrived } from './node/arrived.ts';
 import { createReadTarget } from './node/target.ts';
 import { writeAnswer } from './node/write.ts';
+import { plainHttp } from './plain-http.ts';
 import { createRoster, type Roster } from './roster.ts';
 
 /** Who is at the other end of the connection. */
@@ -180,7 +175,7 @@ function createServerOf(
   const replaceCertificate = () => {
     throw new Error('There is no certificate to replace.');
   };
-  return { server: createServer(options, listener), replaceCertificate };
+  return { server: plainHttp.createServer(options, listener), replaceCertificate };
 }
 
 function bind(server: Server, { port, host }: ListenOptions): Promise<void> {

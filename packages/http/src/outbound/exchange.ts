@@ -1,7 +1,8 @@
 /** One request over a socket to an address that was judged: pinned, without redirects, bounded in time and bytes. */
-import { type ClientRequest, type IncomingMessage, request as requestPlain } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import { type RequestOptions, request as requestSecure } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
+import { plainHttp } from '../plain-http.ts';
 import { OutboundError } from './error.ts';
 
 /** What is sent, and where to. */
@@ -67,7 +68,8 @@ function send({
     ...(isIP(host) === 0 && { servername: host }),
   };
   return new Promise((resolve, reject) => {
-    const request: ClientRequest = url.protocol === 'https:' ? requestSecure(options) : requestPlain(options);
+    const request: ClientRequest =
+      url.protocol === 'https:' ? requestSecure(options) : plainHttp.request(options);
     request.once('response', resolve);
     request.once('error', reject);
     request.end(body ?? undefined);
