@@ -1,0 +1,211 @@
+/** The command with status lists, and guards elsewhere that poll them: over real sockets, in real seconds. */
+import { execFile } from 'node:child_process';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { createGuard, jwtVerifier, type StatusListOptions } from '@portcullis/resource-server';
+import { protect } from '@portcullis/resource-server/express';
+import { protectNode } from '@portcullis/resource-server/node';
+import express from 'express';
+import * as oauth from 'oauth4webapi';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createPerson } from '../support/person.ts';
+import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
+
+const redirectUri = 'http://127.0.0.1:33418/callback';
+const notes = {
+  client_id: 'notes',
+  redirect_uris: [redirectUri],
+  grant_types: ['authorization_code', 'refresh_token'],
+  token_endpoint_auth_method: 'none',
+};
+const script = fileURLToPath(new URL('../../packages/cli/src/bin.ts', import.meta.url));
+
+/** A protected server elsewhere. Nobody told it anything but its issuer. */
+interface Elsewhere {
+  readonly resource: string;
+  readonly server: Server;
+  /** Seconds in which it has to refuse what was revoked. */
+  readonly bound: number;
+}
+
+interface Tokens {
+  readonly access_token: string;
+  readonly refresh_token: string;
+}
+
+let quick: Elsewhere;
+let usual: Elsewhere;
+let portcullis: Portcullis;
+/** What the browser of the person sent last. */
+let cookie = '';
+
+beforeAll(async () => {
+  quick = await listenElsewhere(4);
+  usual = await listenElsewhere(10);
+  portcullis = await startPortcullis({
+    statusLists: true,
+    clients: [notes],
+    resources: [quick, usual].map(({ resource, bound }) => ({
+      url: resource,
+      name: `Notes ${bound}`,
+      scopes: { read: 'Read' },
+    })),
+  });
+  const guardOf = ({ resource }: Elsewhere, statusList: StatusListOptions | true) =>
+    createGuard({ resource, verifier: jwtVerifier({ issuer: portcullis.url, statusList }) });
+  const plain = protectNode(guardOf(quick, { freshness: quick.bound }), (_request, response) => {
+    response.end('{}');
+  });
+  const app = express().all('/mcp', protect(guardOf(usual, true)), (_request, response) => {
+    response.json({});
+  });
+  quick.server.on('request', plain);
+  usual.server.on('request', app as RequestListener);
+});
+
+afterAll(async () => {
+  for (const { server } of [quick, usual]) {
+    server.closeAllConnections();
+    server.close();
+  }
+  expect(await portcullis.stop()).toBe(0);
+});
+
+async function listenElsewhere(bound: number): Promise<Elsewhere> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return { resource: `http://127.0.0.1:${port}/mcp`, server, bound };
+}
+
+/** Somebody signs in and allows it, each time in a browser of their own. */
+async function signIn(resource: string): Promise<Tokens> {
+  const verifier = oauth.generateRandomCodeVerifier();
+  const url = new URL(`${portcullis.url}/authorize`);
+  url.search = new URLSearchParams({
+    response_type: 'code',
+    client_id: notes.client_id,
+    redirect_uri: redirectUri,
+    code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+    scope: 'read',
+    resource,
+  }).toString();
+  const person = createPerson(owner, (request) => {
+    cookie = request.headers.get('cookie') ?? '';
+    return fetch(request);
+  });
+  const left = await person.authorize(url);
+  const response = await post('/token', {
+    grant_type: 'authorization_code',
+    code: left.searchParams.get('code') ?? '',
+    redirect_uri: redirectUri,
+    code_verifier: verifier,
+    client_id: notes.client_id,
+    resource,
+  });
+  expect(response.status).toBe(200);
+  return (await response.json()) as Tokens;
+}
+
+function post(path: string, form: Record<string, string>, headers: Record<string, string> = {}) {
+  const body = new URLSearchParams(form);
+  return fetch(`${portcullis.url}${path}`, { method: 'POST', body, headers, redirect: 'manual' });
+}
+
+function grantOf({ access_token: token }: Tokens): string {
+  return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()).grant_id;
+}
+
+const giveBack = (token: string) => post('/revoke', { token, client_id: notes.client_id });
+
+async function endOnPage(tokens: Tokens): Promise<void> {
+  const path = '/connections/end';
+  const page = await fetch(`${portcullis.url}${path}?connection=${grantOf(tokens)}`, { headers: { cookie } });
+  const fields = [...(await page.text()).matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)];
+  const form = Object.fromEntries(fields.map(([, name = '', value = '']) => [name, value]));
+  const answer = await post(path, form, { cookie, origin: portcullis.url });
+  expect([answer.status, answer.headers.get('location')]).toEqual([303, '/connections?ended=one']);
+}
+
+/** Another process on the same store. */
+async function endByCommand(tokens: Tokens): Promise<void> {
+  const folder = dirname(portcullis.database);
+  const args = ['--conditions=source', script, 'connections', 'end', owner.email, grantOf(tokens)];
+  const env = {
+    ...process.env,
+    PORTCULLIS_CONFIG: join(folder, 'config.json'),
+    PORTCULLIS_DATABASE: portcullis.database,
+    PORTCULLIS_KEY_FILE: join(folder, 'portcullis.key'),
+    PORTCULLIS_PUBLIC_URL: portcullis.url,
+  };
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env });
+  expect(stdout).toBe('1 connection has ended.\n');
+}
+
+const ways: readonly (readonly [string, (tokens: Tokens) => Promise<unknown>])[] = [
+  ['gives its refresh token back', ({ refresh_token: token }) => giveBack(token)],
+  ['gives this token back alone', ({ access_token: token }) => giveBack(token)],
+  ['ends on the page of its person', endOnPage],
+  ['ends by the command', endByCommand],
+];
+
+async function present(resource: string, { access_token: token }: Tokens): Promise<number> {
+  const response = await fetch(resource, { method: 'POST', headers: { authorization: `Bearer ${token}` } });
+  await response.text();
+  return response.status;
+}
+
+/** Milliseconds until the guard refuses a token of which it is asked all the time. */
+async function timeUntilRefused(resource: string, tokens: Tokens): Promise<number> {
+  const begun = performance.now();
+  while ((await present(resource, tokens)) === 200) {
+    if (performance.now() - begun > 20_000) break;
+    await sleep(50);
+  }
+  return performance.now() - begun;
+}
+
+it.each([
+  ['node:http, four seconds', () => quick],
+  ['Express, ten seconds as it comes', () => usual],
+])(
+  'T095 whatever ends a token, a guard elsewhere refuses it in time: %s',
+  async (_name, find) => {
+    const { resource, bound } = find();
+    const bystander = await signIn(resource);
+    const tokens: Tokens[] = [];
+    for (const _way of ways) tokens.push(await signIn(resource));
+    const statuses = await Promise.all([bystander, ...tokens].map((one) => present(resource, one)));
+    expect(statuses).toEqual([200, 200, 200, 200, 200]);
+    const took = await Promise.all(
+      ways.map(async ([way, end], at) => {
+        const mine = tokens[at] ?? bystander;
+        await end(mine);
+        return [way, (await timeUntilRefused(resource, mine)) < bound * 1000] as const;
+      }),
+    );
+    expect(took).toEqual(ways.map(([way]) => [way, true]));
+    expect(await present(resource, bystander)).toBe(200);
+    // Who lost nothing but a token has the next one, which is good at once.
+    const [, alone] = tokens;
+    const form = { grant_type: 'refresh_token', client_id: notes.client_id };
+    const next = await post('/token', { ...form, refresh_token: alone?.refresh_token ?? '' });
+    expect(await present(resource, (await next.json()) as Tokens)).toBe(200);
+  },
+  30_000,
+);
+
+it('T095 a new process tells what the one before had told, and gives tokens that stand', async () => {
+  const { resource, bound } = quick;
+  const [ended, standing] = [await signIn(resource), await signIn(resource)];
+  await giveBack(ended.refresh_token);
+  await portcullis.restart();
+  expect(await timeUntilRefused(resource, ended)).toBeLessThan(bound * 1000);
+  expect(await present(resource, standing)).toBe(200);
+  expect(await present(resource, await signIn(resource))).toBe(200);
+}, 30_000);
