@@ -17,7 +17,8 @@ import { createGuard, type Guard, jwtVerifier } from '@portcullis/resource-serve
 import { protect } from '@portcullis/resource-server/fetch';
 import { localUpstreamTokens } from '@portcullis/resource-server/upstream';
 import type { ProtectedApplication, RunningApplication } from './application.ts';
-import { createDoors, type Door } from './doors.ts';
+import type { Door } from './door.ts';
+import { createDoors } from './doors.ts';
 import { reasonOf, SettingsError } from './faults.ts';
 import { eventSink, type Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';

@@ -1,16 +1,13 @@
 /** Paths of the program itself, beside those of the authorization server and the application: probes, counts, the front page. */
 import type { AuthorizationServer } from '@portcullis/authorization-server';
-import { type Answer, type Asked, pathOf, respondError, respondJson, withHeaders } from '@portcullis/http';
-import type { Peer } from '@portcullis/http/node';
+import { type Answer, pathOf, respondError, respondJson, withHeaders } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
+import { type Door, refuseMissing } from './door.ts';
 import { respondFrontPage } from './front-page.ts';
 import type { Metrics } from './metrics.ts';
-import { respondMetrics } from './metrics-door.ts';
+import { createMetricsDoor } from './metrics-door.ts';
 import type { ProtectedServer } from './protected-servers.ts';
 import type { Storage } from './storage.ts';
-
-/** Answers at one path. */
-export type Door = (asked: Asked, peer: Peer) => Promise<Answer>;
 
 interface Behind {
   readonly storage: Storage;
@@ -26,17 +23,12 @@ export function createDoors({ storage, server, servers, metrics, metricsToken }:
     '/': (asked, peer) => respondFrontPage(asked, peer, server, servers),
     '/healthz': async () => respondJson({ status: 'ok' }),
     '/readyz': () => ready(storage),
-    '/metrics': respondMetrics(metrics, metricsToken),
+    '/metrics': createMetricsDoor(metrics, metricsToken),
   };
   return async (asked, peer) => {
     const path = pathOf(asked);
     const door = Object.hasOwn(doors, path) ? doors[path] : undefined;
-    if (door === undefined) {
-      return respondJson(
-        { error: 'not_found', error_description: 'Nothing stands at this path.' },
-        { status: 404 },
-      );
-    }
+    if (door === undefined) return refuseMissing();
     return asked.method === 'GET' || asked.method === 'HEAD' ? door(asked, peer) : refuseMethod();
   };
 }

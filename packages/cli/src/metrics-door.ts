@@ -1,18 +1,16 @@
 /** The door to the counts: for programs on this computer, or for whoever has the token. */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { type Asked, respond, respondError } from '@portcullis/http';
-import { OAuthError } from '@portcullis/protocol';
-import type { Door } from './doors.ts';
+import { type Asked, respond } from '@portcullis/http';
+import { type Door, refuseMissing } from './door.ts';
 import type { Metrics } from './metrics.ts';
 
 /** @param token `null`: only who is on this computer, and speaks to it by its own name */
-export function respondMetrics(metrics: Metrics, token: string | null): Door {
+export function createMetricsDoor(metrics: Metrics, token: string | null): Door {
   return async (asked, { connection }) => {
     const isAdmitted =
       token === null ? connection === 'local' && namesThisComputer(asked) : carries(asked, token);
-    if (!isAdmitted) {
-      return respondError(new OAuthError('invalid_request', 'Nothing stands at this path.', { status: 404 }));
-    }
+    // A stranger is told what is told of any path at which there is nothing.
+    if (!isAdmitted) return refuseMissing();
     const headers = {
       'content-type': 'text/plain; version=0.0.4; charset=utf-8',
       'cache-control': 'no-store',

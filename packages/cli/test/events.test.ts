@@ -4,8 +4,9 @@ import { request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
+import { refuseMissing } from '../src/door.ts';
 import { createMetrics } from '../src/metrics.ts';
-import { respondMetrics } from '../src/metrics-door.ts';
+import { createMetricsDoor } from '../src/metrics-door.ts';
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const command = ['--conditions=source', main, 'events'];
@@ -105,7 +106,7 @@ describe('/metrics', () => {
   });
 
   const ask = (url: string, connection: 'local' | 'plain' | 'secure', token: string | null, headers = {}) =>
-    respondMetrics(createMetrics('/mcp'), token)(new Request(url, { headers }), { connection });
+    createMetricsDoor(createMetrics('/mcp'), token)(new Request(url, { headers }), { connection });
   it.each([
     ['http://localhost:1/metrics', 'local', null, {}, 200],
     ['http://[::1]:1/metrics', 'local', null, {}, 200],
@@ -117,6 +118,11 @@ describe('/metrics', () => {
     ['http://localhost:1/metrics', 'local', 'token', {}, 404],
   ] as const)('%s, %s, token %s, %j → %i', async (url, connection, token, headers, status) => {
     expect((await ask(url, connection, token, headers)).status).toBe(status);
+  });
+
+  it('tells a stranger what is told of a path at which there is nothing', async () => {
+    const stranger = await ask('https://as.example/metrics', 'secure', 'token');
+    expect(stranger).toEqual(refuseMissing());
   });
 
   it('bounds what strangers can make it remember', () => {
