@@ -1,11 +1,12 @@
 /** From the Authorization header to a token that was found good, remembered within bounds. */
 import type { Scopes } from '@portcullis/protocol';
 import { scopesOf } from '@portcullis/protocol/access-token';
-import { readCredentials } from '@portcullis/protocol/credentials';
 import { OAuthError, unavailable } from '@portcullis/protocol/errors';
 import { impliedScopes } from '@portcullis/protocol/scopes';
+import { type Binding, bindingOf, unbound } from './binding.ts';
 import type { Configuration, ProtectedResource } from './configuration.ts';
 import { createMemory } from './memory.ts';
+import { type Authorization, readPresentedToken } from './presented-token.ts';
 import { createPrincipal, groundsOf, type Principal, type VerifiedClaims } from './principal.ts';
 import type { VerifiedToken } from './verifier.ts';
 
@@ -52,25 +53,11 @@ export class Standing {
   }
 }
 
-/** Thumbprints of what the token is bound to. */
-interface Binding {
-  /** A key, of which a proof has to speak. */
-  readonly key: string | null;
-  readonly certificate: string | null;
-}
-
 /** Scopes as granted, and with all that they imply. */
 interface HeldScopes {
   readonly granted: Scopes;
   readonly held: ReadonlySet<string>;
 }
-
-interface Presented {
-  readonly scheme: 'Bearer' | 'DPoP';
-  readonly token: string;
-}
-
-type Authorization = string | readonly string[] | null | undefined;
 
 export interface Standings {
   /**
@@ -116,7 +103,7 @@ export function createStandings(configuration: Configuration): Standings {
     const now = clock();
     const known = field === null ? undefined : memory.find(field);
     if (known !== undefined && known.resource === resource && now < known.freshUntil) return known;
-    const presented = readPresented(authorization);
+    const presented = readPresentedToken(authorization);
     if (presented === null || (presented.scheme === 'DPoP' && dpop === null)) return null;
     if (presented.scheme === 'Bearer' && dpop?.required === true) throw unbound('plain tokens are not taken');
     const keep = (found: VerifiedToken): Standing => {
@@ -190,64 +177,6 @@ function createScopeReader(): (claims: VerifiedClaims, resource: ProtectedResour
     known.keep(text, scopes);
     return scopes;
   };
-}
-
-/** Members of `cnf`, and what each binds a token to. */
-const KEY = 'jkt';
-const CERTIFICATE = 'x5t#S256';
-
-/**
- * A bound token is worth nothing without what it is bound to, so it is refused where nobody looks at that; and a scheme
- * that promises a proof is worth nothing with a token that needs none.
- * @throws OAuthError `invalid_token`
- * @see RFC 9449 §7.1 and §7.2, RFC 8705 §3, RFC 7800 §3.1
- */
-function bindingOf(
-  { cnf }: VerifiedClaims,
-  scheme: Presented['scheme'],
-  takesCertificates: boolean,
-): Binding | null {
-  const isBound = cnf !== undefined && cnf !== null;
-  const members = isBound ? Object.entries(cnf) : [];
-  const { [KEY]: key = null, [CERTIFICATE]: certificate = null } = Object.fromEntries(members);
-  const isUnderstood = members.every(
-    ([name, value]) =>
-      (name === KEY || (name === CERTIFICATE && takesCertificates)) && typeof value === 'string',
-  );
-  if (!isUnderstood || (isBound && members.length === 0))
-    throw unbound('the token is bound in a way that is not understood');
-  if ((key !== null) !== (scheme === 'DPoP')) {
-    throw unbound(
-      key === null ? 'a plain token was sent as a bound one' : 'a bound token was sent as a plain one',
-    );
-  }
-  return isBound ? { key, certificate } : null;
-}
-
-function unbound(reason: string): OAuthError {
-  return new OAuthError('invalid_token', 'Send tokens that are bound to a key as DPoP, and only them.', {
-    reason,
-  });
-}
-
-/** What is presented; `null` when nothing is, or under a scheme that carries no token. */
-function readPresented(authorization: Authorization): Presented | null {
-  const credentials = readCredentials(authorization);
-  if (credentials.kind === 'none') return null;
-  if (credentials.kind === 'malformed') {
-    // A malformed token is a bad token; anything else that is malformed is a bad request.
-    if (holdsOneWord(authorization)) {
-      throw new OAuthError('invalid_token', 'The access token is malformed.', { reason: credentials.reason });
-    }
-    throw new OAuthError('invalid_request', credentials.reason, { reason: credentials.reason });
-  }
-  return credentials;
-}
-
-function holdsOneWord(authorization: Authorization): boolean {
-  const field = typeof authorization === 'object' ? authorization?.[0] : authorization;
-  const isAlone = typeof authorization !== 'object' || authorization?.length === 1;
-  return isAlone && field !== undefined && field.trim().split(/[ \t]+/, 3).length === 2;
 }
 
 /** Whoever could not judge a token says so: never as an invalid token, and never as a valid one. */
