@@ -25,7 +25,7 @@ export function protect(guard: Guard, handler: ProtectedHandler): (request: Requ
     try {
       const { principal, headers } = admission;
       const response = await handler(request, principal);
-      return endWithToken(guard, principal, request.method, withHeaders(response, headers));
+      return endWithToken(guard, principal, request.method, withMissingHeaders(response, headers));
     } catch (error) {
       if (!(error instanceof OAuthError)) throw error;
       return responseOf(guard.refuse(error, facts), request.method);
@@ -110,7 +110,7 @@ function withoutToken(request: Request): Request {
 }
 
 /** Adds headers that the application has not set itself. */
-export function withHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {
+export function withMissingHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {
   if (headers === NO_HEADERS) return response;
   // A page cannot read the answer that opens a socket, and nobody can copy it.
   if (response.status === 101) return response;

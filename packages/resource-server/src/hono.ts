@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { OAuthError } from '@portcullis/protocol/errors';
 import { carriedPrincipal, carryPrincipal } from './carrier.ts';
 import type { RouteOptions } from './express.ts';
-import { readerOf, receive, responseOf, withHeaders } from './fetch.ts';
+import { readerOf, receive, responseOf, withMissingHeaders } from './fetch.ts';
 import type { Admission, Facts, Guard } from './guard.ts';
 import type { ReadBody } from './needed-scopes.ts';
 import { receiveNode } from './node-request.ts';
@@ -73,9 +73,9 @@ export function guarded<Context extends HonoContext>(
     carryPrincipal(context, principal);
     try {
       const made = handler(context, principal);
-      if (!(made instanceof Promise)) return watched(withHeaders(made, headers));
+      if (!(made instanceof Promise)) return watched(withMissingHeaders(made, headers));
       return made.then(
-        (response) => watched(withHeaders(response, headers)),
+        (response) => watched(withMissingHeaders(response, headers)),
         (error) => refuse(error, facts),
       );
     } catch (error) {
@@ -113,7 +113,7 @@ function finishAnswer(
   finish: Finish | null,
 ): undefined {
   const { res } = context;
-  const finished = (finish ?? unwatched)(withHeaders(res, headers));
+  const finished = (finish ?? unwatched)(withMissingHeaders(res, headers));
   if (finished !== res) context.res = finished;
 }
 
