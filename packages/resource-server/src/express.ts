@@ -1,23 +1,19 @@
 /** The guard as Express middleware. Anything on node:http that calls `(request, response, next)` can use it. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Scopes } from '@portcullis/protocol';
 import { OAuthError } from '@portcullis/protocol/errors';
 import { carriedPrincipal, carryPrincipal } from './carrier.ts';
 import type { Admission, Facts, Guard } from './guard.ts';
 import { addHeaders, type FactsBeyond, factsOfNode, receiveNode, sendAnswer } from './node-request.ts';
 import { endWithToken } from './node-stream.ts';
+import type { RouteOptions } from './route-options.ts';
 
 export { principalOf } from './carrier.ts';
+export type { RouteOptions } from './route-options.ts';
 
 /** A request of Express, as far as the guard needs it. */
 type ExpressRequest = IncomingMessage & { readonly originalUrl?: string };
 
 type Next = (error?: unknown) => void;
-
-/** What a route may ask for beyond what its resource needs. */
-export interface RouteOptions {
-  readonly scopes?: Scopes;
-}
 
 /**
  * Admits a request to what follows, or answers it. `principalOf(request)` tells what follows on whose behalf.

@@ -2,18 +2,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { OAuthError } from '@portcullis/protocol/errors';
 import { carriedPrincipal, carryPrincipal } from './carrier.ts';
-import type { RouteOptions } from './express.ts';
-import { readerOf, receive, responseOf, withMissingHeaders } from './fetch.ts';
 import type { Admission, Facts, Guard } from './guard.ts';
 import type { ReadBody } from './needed-scopes.ts';
 import { receiveNode } from './node-request.ts';
 import { endWithToken as endOnNode } from './node-stream.ts';
 import type { Principal } from './principal.ts';
+import type { RouteOptions } from './route-options.ts';
 import { NO_HEADERS } from './standing.ts';
+import { readerOf, receive, responseOf, withMissingHeaders } from './web-request.ts';
 import { endWithToken as endInWeb } from './web-stream.ts';
 
 export { principalOf } from './carrier.ts';
-export type { RouteOptions } from './express.ts';
+export type { RouteOptions } from './route-options.ts';
 
 /** A context of Hono, as far as the guard needs it. */
 interface HonoContext {

@@ -3,13 +3,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { OAuthError } from '@portcullis/protocol/errors';
 import type { Answer } from './answers.ts';
 import { carriedPrincipal, carryPrincipal } from './carrier.ts';
-import type { RouteOptions } from './express.ts';
 import type { Guard } from './guard.ts';
 import { addHeaders, type FactsBeyond, factsOfNode, receiveNode } from './node-request.ts';
 import { endWithToken } from './node-stream.ts';
+import type { RouteOptions } from './route-options.ts';
 
 export { principalOf } from './carrier.ts';
-export type { RouteOptions } from './express.ts';
+export type { RouteOptions } from './route-options.ts';
 
 /** A context of Koa, as far as the guard needs it. */
 interface KoaContext {
