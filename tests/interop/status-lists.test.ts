@@ -53,6 +53,7 @@ beforeAll(async () => {
       url: resource,
       name: `Notes ${bound}`,
       scopes: { read: 'Read' },
+      endsWithin: bound,
     })),
   });
   const guardOf = ({ resource }: Elsewhere, statusList: StatusListOptions | true) =>
@@ -123,10 +124,12 @@ function grantOf({ access_token: token }: Tokens): string {
 
 const giveBack = (token: string) => post('/revoke', { token, client_id: notes.client_id });
 
-async function endOnPage(tokens: Tokens): Promise<void> {
+async function endOnPage(tokens: Tokens, { bound }: Elsewhere): Promise<void> {
   const path = '/connections/end';
   const page = await fetch(`${portcullis.url}${path}?connection=${grantOf(tokens)}`, { headers: { cookie } });
-  const fields = [...(await page.text()).matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)];
+  const text = await page.text();
+  expect(text).toContain(`can still work for up to ${bound} seconds`);
+  const fields = [...text.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)];
   const form = Object.fromEntries(fields.map(([, name = '', value = '']) => [name, value]));
   const answer = await post(path, form, { cookie, origin: portcullis.url });
   expect([answer.status, answer.headers.get('location')]).toEqual([303, '/connections?ended=one']);
@@ -185,7 +188,7 @@ it.each([
     const took = await Promise.all(
       ways.map(async ([way, end], at) => {
         const mine = tokens[at] ?? bystander;
-        await end(mine);
+        await end(mine, find());
         return [way, (await timeUntilRefused(resource, mine)) < bound * 1000] as const;
       }),
     );

@@ -37,10 +37,11 @@ export interface ResourceDefinition {
   /** Identifiers of the confidential clients that get the third party's token for an access token of it: the resource itself. */
   readonly exchangedBy?: readonly string[];
   /**
-   * Whether its guard asks this server at each request if a token still stands: in the same process, or by introspection
-   * without memory. Then ended access ends at once; otherwise a token works until it expires, and people are told so.
+   * Seconds within which its guard notices that access has ended, as people are told: 0 for one that asks this server at each
+   * request, 10 for one that polls its status lists or believes answers for ten seconds. The life of a token when left out: only
+   * the guard can promise less.
    */
-  readonly endsAtOnce?: boolean;
+  readonly endsWithin?: number;
 }
 
 /** A part of a protected server that a grant can be bound to: a team, a project, a customer. */

@@ -175,6 +175,10 @@ function judgeResources(
     for (const scope of Object.entries(definition.hierarchy ?? {}).flat(2)) {
       if (!scopes.includes(scope)) faults.push(`${at}.hierarchy: ${scope} is not one of its scopes`);
     }
+    const { endsWithin = 0 } = definition;
+    if (!Number.isSafeInteger(endsWithin) || endsWithin < 0) {
+      faults.push(`${at}.endsWithin must be whole seconds, 0 or more`);
+    }
     judgeTranslations(definition, at, faults);
     resources.set(definition.resource, definition);
   }

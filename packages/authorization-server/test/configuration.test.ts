@@ -57,6 +57,7 @@ describe('a configuration', () => {
     ['half seconds', { lifetimes: { refreshGrace: 0.5 } }, /^lifetimes\.refreshGrace must/],
     ['no resource', { resources: [] }, /^resources must name at least one/],
     ['a resource that is not canonical', { resources: [{ ...notes, resource: 'https://MCP.example/' }] }, /^resources\.0\.resource must be a canonical/],
+    ['an end within no time', { resources: [{ ...notes, endsWithin: -1 }] }, /^resources\.0\.endsWithin must be whole seconds/],
     ['a resource twice', { resources: [notes, notes] }, /^resources\.1\.resource stands there twice/],
     ['a scope that is none', { resources: [{ ...notes, scopes: { 'a b': 'A' } }] }, /^resources\.0\.scopes: "a b" is no scope/],
     ['an unknown default scope', { resources: [{ ...notes, defaultScopes: ['x'] }] }, /^resources\.0\.defaultScopes: x/],

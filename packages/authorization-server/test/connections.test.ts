@@ -227,23 +227,30 @@ describe('connections', () => {
     expect((await t.post('/token', redemption(code, verifier))).status).toBe(400);
   });
 
-  it('say that they end at once where the server asks us each time', async () => {
+  it.each([
+    ['en', 0, 'It ends at once.'],
+    ['en', 10, 'What was given last can still work for up to 10 seconds.'],
+    ['de', 0, 'Er endet sofort.'],
+    ['de', 10, '10 Sekunden'],
+    ['en', undefined, 'up to 10 minutes'],
+    // A token lives no longer, whatever a guard does.
+    ['en', 86_400, 'up to 10 minutes'],
+  ])('say in %s how soon a server notices that says %s', async (language, endsWithin, said) => {
     const t = await setScene({
       resources: [
         {
           resource: 'https://mcp.example/notes',
           name: 'Notes',
           scopes: { 'notes:read': 'Read your notes' },
-          endsAtOnce: true,
+          ...(endsWithin !== undefined && { endsWithin }),
         },
       ],
       clients: [],
     });
     const { grantId } = await connect(t, 'App');
     await visitHome(t.visitor, '/connections');
-    expect(textOf(await t.visitor.open(`/connections/end?connection=${grantId}`))).toContain(
-      'It ends at once.',
-    );
+    t.visitor.headers = { 'accept-language': language };
+    expect(textOf(await t.visitor.open(`/connections/end?connection=${grantId}`))).toContain(said);
   });
 
   it('T067: are ended by their own person and through the page only', async () => {

@@ -49,7 +49,7 @@ function describe(
     since: grant.createdAt,
     lastUsedAt: grant.lastUsedAt,
     lastUsedFrom: grant.lastUsedFrom,
-    noticedWithin: definition?.endsAtOnce === true ? 0 : lifetimes.accessToken,
+    noticedWithin: Math.min(definition?.endsWithin ?? lifetimes.accessToken, lifetimes.accessToken),
   };
 }
 

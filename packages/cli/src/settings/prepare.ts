@@ -122,7 +122,7 @@ function ownResource(
     ...(defaultScopes && { defaultScopes }),
     ...(requiredScopes && { requiredScopes }),
     ...(hierarchy && { hierarchy }),
-    endsAtOnce: true,
+    endsWithin: 0,
   };
 }
 

@@ -76,10 +76,10 @@ export const resource: Shape<ResourceSetting> = object<ResourceSetting>({
     shape: listOf(textIn('a `client_id`')),
     otherwise: 'none',
   },
-  endsAtOnce: {
-    what: 'whether its guard asks at each request if a token still stands, so that people are told that access ends at once',
-    shape: yesOrNo,
-    otherwise: 'false',
+  endsWithin: {
+    what: 'in so many seconds its guard notices that access has ended, as people are told: 0 when it asks at each request, 10 when it polls status lists or remembers answers for ten seconds',
+    shape: seconds(0),
+    otherwise: 'the life of an access token',
   },
 });
 
