@@ -32,6 +32,8 @@ export interface Database {
   change<Row>(query: Query): Promise<readonly Row[]>;
   /** Runs a fact of several statements, whole or not at all. */
   fact<T>(fact: Fact<T>): Promise<T>;
+  /** Calls once, right before something is committed, whose facts it may add to; at the latest after so many milliseconds. */
+  beforeCommit(call: () => void, within: number): void;
   /** What is under way ends first. */
   close(): Promise<void>;
 }

@@ -25,6 +25,7 @@ export function createEventStore(database: Database): EventStore {
         steps: () => append(events),
         postgres: { query: () => appendAtOnce(events), read: () => undefined },
       }),
+    beforeCommit: (call, within) => database.beforeCommit(call, within),
     listEvents: (after, limit) =>
       read(
         sql`SELECT id, at, type, client_id, account_id, grant_id, resource, flow_id, details, expires_at FROM events

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import type { AuthorizationStore } from '@portcullis/authorization-server/ports';
 import { openStore, StoreError } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
-import { grantOf, issueCode, NOW, newClient, times } from '../src/contract/samples.ts';
+import { grantOf, issueCode, NOW, newClient, newEvent, times } from '../src/contract/samples.ts';
 import { sqliteFiles } from './places.ts';
 
 const files = sqliteFiles();
@@ -123,6 +123,39 @@ describe('facts in a SQLite file', () => {
     expect(together).toBeLessThan(apart / 4);
   });
 });
+
+describe('events that join the facts of others', () => {
+  it('are on the disk with them, in the same commit', async () => {
+    const file = await files();
+    const store = await openStore(file);
+    const before = commitsOf(file);
+    const event = newEvent();
+    let joined: Promise<void> | null = null;
+    store.beforeCommit(() => {
+      joined = store.appendEvents([event]);
+    }, 60_000);
+    await Promise.all([store.saveClient(newClient()), store.saveClient(newClient())]);
+    await joined;
+    expect(await store.listEvents('', 10)).toEqual([event]);
+    expect(commitsOf(file)).toBe(before + 1);
+    await store.saveClient(newClient());
+    await store.appendEvents([newEvent()]);
+    expect(commitsOf(file)).toBe(before + 3);
+    await store.close();
+  });
+});
+
+/**
+ * How often was committed since the journal began: the last page of each commit carries the size of the database.
+ * @see https://sqlite.org/fileformat2.html#the_write_ahead_log
+ */
+function commitsOf(file: string): number {
+  const journal = readFileSync(`${file}-wal`);
+  const frame = 24 + journal.readUInt32BE(8);
+  let commits = 0;
+  for (let at = 32; at < journal.length; at += frame) if (journal.readUInt32BE(at + 4) > 0) commits += 1;
+  return commits;
+}
 
 describe('a SQLite file that another process has locked', () => {
   it('lets facts wait for it, without halting the process, and does them in their order', async () => {

@@ -12,7 +12,7 @@ export interface Journal {
   close(): Promise<void>;
 }
 
-/** Milliseconds from the first event of a batch to its writing: so much a crash may lose. */
+/** Milliseconds from the first event of a batch to its writing at most: so much a crash may lose. Mostly it goes with the next facts. */
 const DELAY = 200;
 /** Milliseconds to the next try while the store is away. */
 const RETRY = 2_000;
@@ -35,7 +35,7 @@ export function createJournal(store: EventStore, keptFor: number, clock: () => n
   const refusals = createBuckets(REFUSALS, clock);
   let waiting: EventRecord[] = [];
   let lost = 0;
-  let timer: NodeJS.Timeout | null = null;
+  let isAwaited = false;
   let underWay: Promise<boolean> | null = null;
   let isClosed = false;
 
@@ -46,7 +46,7 @@ export function createJournal(store: EventStore, keptFor: number, clock: () => n
       waiting.shift();
       lost += 1;
     }
-    schedule(DELAY);
+    writeSoon();
   }
 
   function isWorthKeeping({ type }: AuthorizationEvent): boolean {
@@ -57,20 +57,30 @@ export function createJournal(store: EventStore, keptFor: number, clock: () => n
     return isKept;
   }
 
-  function schedule(delay: number): void {
-    if (timer !== null || underWay !== null) return;
-    timer = setTimeout(() => {
-      timer = null;
-      void write();
-    }, delay);
-    timer.unref();
+  /** What waits goes to the disk together with the next facts, so that it needs no flush of its own. */
+  function writeSoon(): void {
+    if (isAwaited || underWay !== null) return;
+    isAwaited = true;
+    store.beforeCommit(writeNow, DELAY);
+  }
+
+  function writeLater(): void {
+    isAwaited = true;
+    setTimeout(writeNow, RETRY).unref();
+  }
+
+  function writeNow(): void {
+    isAwaited = false;
+    if (!isClosed) void write();
   }
 
   /** Writes one batch; whether that succeeded. */
   function write(): Promise<boolean> {
     underWay ??= writeBatch().then((isWritten) => {
       underWay = null;
-      if (waiting.length > 0 && !isClosed) schedule(isWritten ? 0 : RETRY);
+      if (!isWritten) writeLater();
+      else if (waiting.length >= BATCH) writeNow();
+      else if (waiting.length > 0) writeSoon();
       return isWritten;
     });
     return underWay;
@@ -95,7 +105,6 @@ export function createJournal(store: EventStore, keptFor: number, clock: () => n
     note,
     async close() {
       isClosed = true;
-      if (timer !== null) clearTimeout(timer);
       await underWay;
       while (waiting.length > 0 && (await write()));
     },

@@ -22,6 +22,11 @@ export interface EventRecord {
 export interface EventStore {
   /** Adds events. One fact: all of them or none. One that is there already stays. */
   appendEvents(events: readonly EventRecord[]): Promise<void>;
+  /**
+   * Calls once, right before facts are committed, and at the latest after so many milliseconds: events that are appended by
+   * that call cost no commit of their own. Where every fact is committed alone, it just waits.
+   */
+  beforeCommit(call: () => void, within: number): void;
   /** Events behind an identifier (the empty text: from the first), oldest first, at most `limit`. */
   listEvents(after: string, limit: number): Promise<readonly EventRecord[]>;
   /** The last events, oldest first, at most `limit`. */

@@ -1,6 +1,6 @@
 /** The contract of the audit log. */
 import { describe, expect, it } from 'vitest';
-import { NOW, newEvent, type StoreOfTest, times } from './samples.ts';
+import { NOW, newClient, newEvent, type StoreOfTest, times } from './samples.ts';
 
 export function describeEvents(store: StoreOfTest): void {
   describe('events', () => {
@@ -24,6 +24,22 @@ export function describeEvents(store: StoreOfTest): void {
       });
       await store().appendEvents([bare]);
       expect(await store().lastEvents(10)).toEqual([bare]);
+    });
+
+    it('may join the facts of others, and come by themselves when there are none', async () => {
+      const alone = newEvent();
+      const appended = new Promise<void>((resolve) => {
+        store().beforeCommit(() => resolve(store().appendEvents([alone])), 20);
+      });
+      await appended;
+      expect(await store().listEvents('', 10)).toEqual([alone]);
+
+      let calls = 0;
+      store().beforeCommit(() => calls++, 30);
+      await store().saveClient(newClient());
+      await expect.poll(() => calls).toBe(1);
+      await store().saveClient(newClient());
+      expect(calls).toBe(1);
     });
 
     it('that come twice are there once', async () => {

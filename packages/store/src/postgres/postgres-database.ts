@@ -39,6 +39,9 @@ export function createPostgresDatabase(pool: Pool): Database {
             : postgres.read(await run(pool, postgres.query())),
         ),
       ),
+    beforeCommit(call, within) {
+      setTimeout(call, within).unref();
+    },
     async close() {
       closing = true;
       await Promise.allSettled(underWay);

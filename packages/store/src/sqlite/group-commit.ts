@@ -5,6 +5,8 @@ import { isBusy, toldOutage } from './outage.ts';
 export interface Committer {
   /** Runs a fact, which may happen more than once, in a transaction; answers its outcome when that is on the disk. In the order of the calls. */
   commit<T>(fact: () => T): Promise<T>;
+  /** Calls right before the next batch is committed: facts that are brought by that call belong to it. Waits so many milliseconds at most. */
+  beforeCommit(call: () => void, within: number): void;
 }
 
 interface Waiting {
@@ -30,6 +32,7 @@ export function createCommitter(connection: DatabaseSync, patience: number): Com
   const begin = connection.prepare('BEGIN IMMEDIATE');
   const end = connection.prepare('COMMIT');
   let waiting: Waiting[] = [];
+  const companions = new Set<() => void>();
   let scheduled = false;
   /** Of the batch that gathers: since when, how many were there at the last look, and for how many turns no more. */
   let since = 0;
@@ -52,6 +55,7 @@ export function createCommitter(connection: DatabaseSync, patience: number): Com
   }
 
   function flush(): void {
+    for (const join of [...companions]) join();
     scheduled = false;
     const batch = waiting;
     waiting = [];
@@ -118,5 +122,14 @@ export function createCommitter(connection: DatabaseSync, patience: number): Com
         waiting.push({ until: performance.now() + patience * 1000, run, refuse: reject });
         if (!scheduled) gather();
       }),
+    beforeCommit(call, within) {
+      const join = () => {
+        clearTimeout(timer);
+        companions.delete(join);
+        call();
+      };
+      const timer = setTimeout(join, within).unref();
+      companions.add(join);
+    },
   };
 }

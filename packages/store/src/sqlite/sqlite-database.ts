@@ -14,6 +14,7 @@ export function createSqliteDatabase(connection: DatabaseSync, patience: number)
     read: <Row>(query: Query) => reader.read(query) as Promise<readonly Row[]>,
     change: <Row>(query: Query) => committer.commit(() => run(query) as readonly Row[]),
     fact: <T>({ steps }: Fact<T>) => committer.commit(() => walk(steps(), run)),
+    beforeCommit: committer.beforeCommit,
     async close() {
       // An empty fact: when it has ended, so have all before it.
       await committer.commit(() => {}).catch(() => {});
