@@ -1,20 +1,18 @@
 /** Streamable HTTP, both of its wires: with sessions (up to 2025-11-25) and stateless (from 2026-07-28), as messages in and messages out. */
 import type { Fetch } from '@portcullis/client';
-import { parseJson } from '../json.ts';
-import { emptyStream, readMessages, typeOf } from './answers.ts';
-import { readEvents } from './event-stream.ts';
+import { readMessages, typeOf } from './answers.ts';
 import { createHttpSession } from './http-session.ts';
 import {
   failureResponse,
   type Id,
+  isAnswerTo,
   isRequest,
-  isResponse,
   type Message,
   parameter,
   type RequestMessage,
-  readMessage,
   statelessVersion,
 } from './json-rpc.ts';
+import { followAnswer, followServer } from './streams.ts';
 
 export interface HttpWireOptions {
   readonly url: string;
@@ -38,19 +36,13 @@ export interface HttpWire {
   close(): Promise<void>;
 }
 
-/** Milliseconds before a stream that broke is opened again; each time longer. */
-const FIRST_DELAY = 1000;
-const LAST_DELAY = 30_000;
-
-/** Most tries to get the rest of an answer whose stream broke. */
-const MOST_RESUMPTIONS = 5;
-
 export function createHttpWire(options: HttpWireOptions): HttpWire {
   const { url, fetch, receive, complain = () => undefined } = options;
   const sleep =
     options.sleep ?? ((milliseconds) => new Promise((done) => setTimeout(done, milliseconds).unref()));
   const closing = new AbortController();
   const session = createHttpSession(url, fetch, () => void listen());
+  const listen = (): Promise<void> => followServer({ session, receive, sleep, complain }, closing.signal);
   /** Requests under way, so that a cancellation can end their streams. */
   const underWay = new Map<Id, { readonly stateless: boolean; readonly controller: AbortController }>();
 
@@ -106,72 +98,9 @@ export function createHttpWire(options: HttpWireOptions): HttpWire {
       receive(answer);
     };
     if (typeOf(response) === 'text/event-stream')
-      return readAnswers(response, message.id, signal, understand);
+      return followAnswer({ session, receive: understand, sleep }, response, message.id, signal);
     const messages = await readMessages(response);
     for (const read of messages) understand(read);
-    return messages.some((read) => answers(read, message.id));
+    return messages.some((read) => isAnswerTo(read, message.id));
   }
-
-  /** A stream that breaks is taken up where it broke, if the server said how. */
-  async function readAnswers(
-    response: Response,
-    id: Id,
-    signal: AbortSignal,
-    understand: (message: Message) => void,
-  ): Promise<boolean> {
-    let stream = response;
-    let lastId: string | null = null;
-    let delay = FIRST_DELAY;
-    for (let resumptions = 0; ; resumptions += 1) {
-      try {
-        for await (const event of readEvents(stream.body ?? emptyStream())) {
-          lastId = event.id ?? lastId;
-          delay = event.retry ?? delay;
-          const message = readMessage(parseJson(event.text));
-          if (message === null) continue;
-          understand(message);
-          if (answers(message, id)) return true;
-        }
-      } catch (error) {
-        if (signal.aborted) throw error;
-      }
-      if (signal.aborted || lastId === null || resumptions === MOST_RESUMPTIONS) return false;
-      await sleep(delay);
-      const resumed = await session.openStream(lastId, signal);
-      if (resumed === null) return false;
-      stream = resumed;
-    }
-  }
-
-  /** What the server has to say by itself. A server that has nothing says so, and is not asked again. */
-  async function listen(): Promise<void> {
-    const { signal } = closing;
-    let lastId: string | null = null;
-    let delay = FIRST_DELAY;
-    while (!signal.aborted) {
-      const mine = session.id();
-      try {
-        const stream = await session.openStream(lastId, signal);
-        if (stream === null) return;
-        delay = FIRST_DELAY;
-        for await (const event of readEvents(stream.body ?? emptyStream())) {
-          lastId = event.id ?? lastId;
-          delay = event.retry ?? delay;
-          const message = readMessage(parseJson(event.text));
-          if (message !== null) receive(message);
-        }
-      } catch (error) {
-        if (signal.aborted) return;
-        complain(error);
-      }
-      await sleep(delay);
-      delay = Math.min(delay * 1.5, LAST_DELAY);
-      // A session that began meanwhile listens by itself.
-      if (session.id() !== mine) return;
-    }
-  }
-}
-
-function answers(message: Message, id: Id): boolean {
-  return isResponse(message) && message.id === id;
 }

@@ -43,6 +43,10 @@ export function isResponse(message: Message): boolean {
   return message.method === undefined;
 }
 
+export function isAnswerTo(message: Message, id: Id): boolean {
+  return isResponse(message) && message.id === id;
+}
+
 /** A member of the parameters, at a path. */
 export function parameter(message: Message, ...path: readonly string[]): unknown {
   let value: unknown = message.params;
