@@ -150,7 +150,7 @@ async function endByCommand(tokens: Tokens): Promise<void> {
   expect(stdout).toBe('1 connection has ended.\n');
 }
 
-const ways: readonly (readonly [string, (tokens: Tokens) => Promise<unknown>])[] = [
+const ways: readonly (readonly [string, (tokens: Tokens, where: Elsewhere) => Promise<unknown>])[] = [
   ['gives its refresh token back', ({ refresh_token: token }) => giveBack(token)],
   ['gives this token back alone', ({ access_token: token }) => giveBack(token)],
   ['ends on the page of its person', endOnPage],
