@@ -5,7 +5,7 @@ import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 /** Percent by which the old generation may grow beyond what is alive before it is collected; V8 alone would allow 300. */
 const OLD_GROWTH = 20;
 /** Bytes of the young generation, both halves. V8 alone would take 32 MiB at once. */
-const YOUNG = 8 * 2 ** 20;
+const YOUNG = 16 * 2 ** 20;
 /** Milliseconds after which a program is no longer starting. */
 const STARTED = 1000;
 

@@ -1,6 +1,5 @@
 /** A command line of `portcullis`: which commands there are, and how one of them is run. */
 import { Command, CommanderError } from 'commander';
-import { exitCodeOf } from './client/exit-codes.ts';
 import { reasonOf, SettingsError } from './faults.ts';
 import type { Surroundings } from './surroundings.ts';
 
@@ -45,7 +44,8 @@ export async function run(words: readonly string[], surroundings: Surroundings):
     if (error instanceof CommanderError) return error.exitCode;
     const lines = error instanceof SettingsError ? error.faults : [reasonOf(error)];
     for (const line of lines.filter((line) => line !== '')) surroundings.complain(line);
-    return exitCodeOf(error);
+    // It knows the failures of clients, which a server need not load to start.
+    return (await import('./client/exit-codes.ts')).exitCodeOf(error);
   }
 }
 

@@ -25,13 +25,14 @@ function youngAfterLoad(...options: string[]): number {
 }
 
 describe('the young generation', () => {
-  it('grows to 8 MiB and no further', () => {
+  it('grows to 16 MiB and no further', () => {
     const size = youngAfterLoad();
     expect(size).toBeGreaterThan(1);
-    expect(size).toBeLessThanOrEqual(8);
+    // V8 counts a page or two beyond what is asked for.
+    expect(size).toBeLessThan(18);
   });
 
   it('is left to whoever gives it a size', () => {
-    expect(youngAfterLoad('--max-semi-space-size=16')).toBeGreaterThan(8);
+    expect(youngAfterLoad('--max-semi-space-size=32')).toBeGreaterThan(18);
   });
 });
