@@ -5,6 +5,7 @@ import { TLSSocket } from 'node:tls';
 import { type Answer, respond, toResponse } from './answer.ts';
 import type { Asked } from './asked.ts';
 import { createFindOrigin, type FindOrigin } from './forwarded.ts';
+import { createIsTooMany } from './node/ahead.ts';
 import { createArrived } from './node/arrived.ts';
 import { createReadTarget } from './node/target.ts';
 import { writeAnswer } from './node/write.ts';
@@ -100,7 +101,9 @@ const defaultTimeouts: Timeouts = {
 export async function listen(handler: PeerHandler, options: ListenOptions): Promise<Listening> {
   const unanswered = createRoster<ServerResponse>();
   const answer = createListener(handler, options);
+  const isTooMany = createIsTooMany();
   const { server, replaceCertificate } = createServerOf(options, (incoming, outgoing) => {
+    if (isTooMany(incoming, outgoing)) return void incoming.socket.destroy();
     outgoing.on('close', unanswered.add(outgoing));
     answer(incoming, outgoing);
   });

@@ -160,6 +160,14 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
     ['an address in octal', 'GET / HTTP/1.1\r\nHost: 0177.0.0.1\r\nConnection: close\r\n\r\n'],
     ['an empty Host', 'GET / HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n'],
     ['two Hosts', 'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n'],
+    [
+      'two Hosts for a whole URL',
+      'GET http://a/ HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n',
+    ],
+    [
+      'a whole URL with a Host that is none',
+      'GET http://a/ HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n',
+    ],
     ['no Host', 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n'],
     ['two lengths', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
     [
@@ -219,6 +227,27 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
       socket.resume();
       await once(socket, 'close');
     }
+    expect((await fetch(`http://127.0.0.1:${server.port}/`)).status).toBe(200);
+  });
+
+  it('answers what is sent a little ahead, in order, and lets go of who sends far ahead without reading', async () => {
+    let asked = 0;
+    const server = await serve(
+      telling(() => {
+        asked += 1;
+        return asked;
+      }),
+    );
+    const one = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
+    const last = 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
+    const answer = await exchange(server.port, one.repeat(19) + last);
+    expect(answer.match(/(?<=\r\n\r\n)\d+/g)).toEqual(Array.from({ length: 20 }, (_, at) => String(at + 1)));
+    asked = 0;
+    const socket = connect(server.port, '127.0.0.1');
+    const closed = new Promise((resolve) => socket.on('error', () => {}).once('close', resolve));
+    socket.write(one.repeat(5000));
+    await closed;
+    expect(asked).toBeLessThan(100);
     expect((await fetch(`http://127.0.0.1:${server.port}/`)).status).toBe(200);
   });
 

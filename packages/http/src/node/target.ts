@@ -25,9 +25,13 @@ export type ReadTarget = (target: string, host: string | undefined) => string | 
 export function createReadTarget(scheme: 'http' | 'https'): ReadTarget {
   const origins: Origins = new Map();
   return (target, host) => {
-    if (/^https?:\/\//.test(target)) return readWhole(target);
+    const isWhole = /^https?:\/\//.test(target);
+    // HTTP/1.0 knows no Host. Where there is one it has to be one, even if it does not count.
+    if (isWhole && host === undefined) return readWhole(target);
     const origin = findOrigin(origins, scheme, host ?? '');
-    if (origin === null || !target.startsWith('/')) return null;
+    if (origin === null) return null;
+    if (isWhole) return readWhole(target);
+    if (!target.startsWith('/')) return null;
     if (PLAIN.test(target) && !DOT_SEGMENT.test(target)) return origin + target;
     return parse(origin + target, target);
   };
