@@ -319,6 +319,26 @@ describe('a new token', () => {
     expect(new Set(former.map((token) => referenceOf(token).idx)).size).toBe(40);
   });
 
+  it('is good where the list of a minute ago is still believed, in which an entry was set that is free again', async () => {
+    const t = await startServer(published);
+    const revoked = await ownToken(t);
+    await giveBack(t, revoked);
+    const { idx } = referenceOf(revoked);
+    for (let passed = 0; passed < 1200 + 60; passed += 20) {
+      t.clock.now += 20;
+      await statusOf(t, revoked);
+    }
+    expect(await statusOf(t, revoked)).toBe(0);
+    const entriesOf = async () => {
+      const tokens = await Promise.all(Array.from({ length: 16 }, () => ownToken(t)));
+      return new Set(tokens.map((token) => referenceOf(token).idx));
+    };
+    expect(await entriesOf()).not.toContain(idx);
+    t.clock.now += 100;
+    await statusOf(t, revoked);
+    expect((await entriesOf()).size).toBe(8);
+  });
+
   it('of a grant is good as well, and they all end with it', async () => {
     const t = await setScene(published);
     const { body } = await t.signIn();

@@ -16,13 +16,15 @@ const TOLD_FOR = 3600;
 const WHOLE_EVERY = 60;
 /** Seconds that a look goes back behind the one before: by so much may the clocks of processes differ, and facts be slow. */
 const SEEN_AGAIN = 120;
+/** Seconds for which a guard may go on by a list in which an entry is still set, through an outage as well. */
+const STILL_BELIEVED = 120;
 
 export interface StatusLists {
   /** A signed list as of this second; `null` when there is none of that number. */
   read(list: number): Promise<string | null>;
   /** Where they all are. */
   names(): Promise<readonly string[]>;
-  /** Whether the token of an entry is known to have been revoked alone. */
+  /** Whether the token of an entry is known to have been revoked alone, so that a list which is still believed may say so. */
   isSpent(entry: number): boolean;
   /** Sees to it that this is known of other processes too: waiting for the first look only, then behind whoever asks. */
   keepUp(): Promise<unknown> | null;
@@ -58,9 +60,8 @@ export function createStatusLists(configuration: Configuration, keys: KeyRing): 
   const { store, clock, issuer, lifetimes, clients } = configuration;
   const uriOf = createUris(issuer);
   const made = new Map<number, Made>();
-  let spent: ReadonlySet<number> = new Set();
-  /** Revoked here since the last look was begun, or after it. */
-  const noted = new Set<number>();
+  /** Entries of tokens that were revoked alone, and when that was last known. */
+  const spent = new Map<number, number>();
   let picture: Picture | null = null;
   let wholeAt = 0;
   let looking: Promise<Picture> | null = null;
@@ -71,8 +72,8 @@ export function createStatusLists(configuration: Configuration, keys: KeyRing): 
     const since = before === null ? at - lifetimes.accessToken - TOLD_FOR : before.at - SEEN_AGAIN;
     const ended = await store.listEnded(since, at - SLOW_CLOCKS);
     const tokens = ended.tokens.flatMap((id) => numberIn('token', id) ?? []);
-    spent = new Set(tokens);
-    for (const entry of tokens) noted.delete(entry);
+    for (const entry of tokens) spent.set(entry, at);
+    for (const [entry, knownAt] of spent) if (knownAt < at - STILL_BELIEVED) spent.delete(entry);
     if (before === null) wholeAt = at;
     const gone = withEnded(before?.gone ?? new Map(), grantsIn(ended), []);
     // With the list that the next place stands in: it may be handed out within this second.
@@ -132,7 +133,7 @@ export function createStatusLists(configuration: Configuration, keys: KeyRing): 
       const { lists } = await lookNow();
       return Array.from({ length: lists }, (_, list) => uriOf(list));
     },
-    isSpent: (entry) => spent.has(entry) || noted.has(entry),
+    isSpent: (entry) => spent.has(entry),
     keepUp() {
       if (picture?.at === clock()) return null;
       const behind = picture !== null;
@@ -144,7 +145,7 @@ export function createStatusLists(configuration: Configuration, keys: KeyRing): 
     },
     noteRevoked(tokenId) {
       const entry = numberIn('token', tokenId);
-      if (entry !== null) noted.add(entry);
+      if (entry !== null) spent.set(entry, clock());
     },
   };
 }
