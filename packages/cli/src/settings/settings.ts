@@ -12,8 +12,9 @@ import type {
   ThirdPartyOptions,
 } from '@portcullis/authorization-server';
 import type { Profile } from '@portcullis/protocol';
-import type { OutboundSetting, ResourceSetting } from './structures.ts';
-import type { ThirdPartySetting } from './third-parties.ts';
+import type { OutboundSetting } from './structures/clients.ts';
+import type { ResourceSetting } from './structures/resources.ts';
+import type { ThirdPartySetting } from './structures/third-parties.ts';
 
 /** What an operator has decided. `null`: nothing, and the program does what the documentation says. */
 export interface Settings {

@@ -1,9 +1,15 @@
 /** Every setting of the server: flags, variables, the file, the help texts, docs/configuration.md and the checks come from this table. */
 import type { FindWorkspaces, Pages } from '@portcullis/authorization-server';
+import { secret } from './secret-shape.ts';
 import { type SettingName, type Settings, variableOf } from './settings.ts';
 import * as shape from './shapes.ts';
-import * as structure from './structures.ts';
-import { thirdParty } from './third-parties.ts';
+import * as made from './structured-shapes.ts';
+import { client, metadataDocuments, outbound, registration } from './structures/clients.ts';
+import { limits } from './structures/limits.ts';
+import { brand, headless } from './structures/pages.ts';
+import { resource } from './structures/resources.ts';
+import { thirdParty } from './structures/third-parties.ts';
+import { keys, lifetimes } from './structures/tokens.ts';
 import * as word from './words.ts';
 
 /** One of them. */
@@ -66,7 +72,7 @@ export const table: Table = {
   resources: {
     what: 'protected servers elsewhere, for which tokens are issued',
     placeholder: null,
-    shape: shape.listOfObjects(structure.resource),
+    shape: made.listOfObjects(resource),
     otherwise: [],
     otherwiseText: 'none',
     more: 'A request that names no `resource` means the application, or without one the first of these.',
@@ -113,7 +119,7 @@ export const table: Table = {
   trustedProxies: {
     what: 'addresses or blocks (10.0.0.0/8) of your proxies, which speak https to everybody; their X-Forwarded headers are believed',
     placeholder: 'list',
-    shape: shape.listOf(word.addressBlock),
+    shape: made.listOf(word.addressBlock),
     otherwise: [],
     otherwiseText: 'none',
   },
@@ -164,7 +170,7 @@ export const table: Table = {
   bootstrapPassword: {
     what: 'its password, by the rules of the sign-in page',
     placeholder: 'password',
-    shape: { ...shape.secret(1), words: 'at least ten characters, none of the first guesses' },
+    shape: { ...secret(1), words: 'at least ten characters, none of the first guesses' },
     otherwise: null,
     otherwiseText: 'a setup link is printed',
     secret: true,
@@ -178,7 +184,7 @@ export const table: Table = {
   thirdParties: {
     what: 'by whose accounts people may sign in as well, and whose tokens their grants then rest on',
     placeholder: null,
-    shape: shape.listOfObjects(thirdParty),
+    shape: made.listOfObjects(thirdParty),
     otherwise: [],
     otherwiseText: 'none',
     more: 'Register `<origin of the public URL>/callback/<id>` as the redirect URI there.',
@@ -186,7 +192,7 @@ export const table: Table = {
   clients: {
     what: 'clients that you set up: RFC 7591 metadata with client_id and, for confidential ones, client_secret',
     placeholder: null,
-    shape: shape.listOfObjects(structure.client),
+    shape: made.listOfObjects(client),
     otherwise: [],
     otherwiseText: 'none',
     more: '`portcullis clients add` keeps them in the database instead.',
@@ -194,21 +200,21 @@ export const table: Table = {
   registration: {
     what: 'whether anybody may register a client, and by what rules (RFC 7591)',
     placeholder: null,
-    shape: shape.yesNoOr(structure.registration),
+    shape: made.yesNoOr(registration),
     otherwise: true,
     otherwiseText: 'anybody may',
   },
   metadataDocuments: {
     what: 'whether clients may be named by the address of a document that describes them, and on which hosts',
     placeholder: null,
-    shape: shape.yesNoOr(structure.metadataDocuments),
+    shape: made.yesNoOr(metadataDocuments),
     otherwise: true,
     otherwiseText: 'on any host',
   },
   privateUseSchemes: {
     what: 'private-use schemes that redirect URIs may have, such as "cursor"',
     placeholder: null,
-    shape: shape.listOf(word.scheme),
+    shape: made.listOf(word.scheme),
     otherwise: [],
     otherwiseText: 'none',
     more: 'Cursor registers `cursor` beside an address on loopback, and does without. A redirect URI that is not allowed is left out of its registration as long as another remains.',
@@ -216,21 +222,21 @@ export const table: Table = {
   outbound: {
     what: 'how hosts are asked that clients name, for their documents and keys',
     placeholder: null,
-    shape: structure.outbound,
+    shape: outbound,
     otherwise: {},
     otherwiseText: 'public hosts only, over https',
   },
   lifetimes: {
     what: 'how long things live, in seconds',
     placeholder: null,
-    shape: structure.lifetimes,
+    shape: lifetimes,
     otherwise: {},
     otherwiseText: 'as below',
   },
   keys: {
     what: 'keys that sign access tokens',
     placeholder: null,
-    shape: structure.keys,
+    shape: keys,
     otherwise: {},
     otherwiseText: 'as below',
   },
@@ -244,7 +250,7 @@ export const table: Table = {
   limits: {
     what: 'how often what may be done, each { burst, perMinute }; false for as often as anybody likes',
     placeholder: null,
-    shape: shape.falseOr(structure.limits),
+    shape: made.falseOr(limits),
     otherwise: {},
     otherwiseText: 'as below',
   },
@@ -258,7 +264,7 @@ export const table: Table = {
   brand: {
     what: 'what the pages look like and say',
     placeholder: null,
-    shape: structure.brand,
+    shape: brand,
     otherwise: {},
     otherwiseText: 'as below',
   },
@@ -272,7 +278,7 @@ export const table: Table = {
   headless: {
     what: 'application of yours that shows sign-in or consent in the place of our pages',
     placeholder: null,
-    shape: structure.headless,
+    shape: headless,
     otherwise: null,
   },
   log: {
@@ -291,14 +297,14 @@ export const table: Table = {
   metricsToken: {
     what: 'bearer token for /metrics; without one, only programs on this computer may read it',
     placeholder: 'token',
-    shape: shape.secret(1),
+    shape: secret(1),
     otherwise: null,
     secret: true,
   },
   profiles: {
     what: 'revisions served, by date',
     placeholder: null,
-    shape: shape.listOf(word.profile, 1),
+    shape: made.listOf(word.profile, 1),
     otherwise: null,
     otherwiseText: 'all',
   },

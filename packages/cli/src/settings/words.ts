@@ -1,7 +1,8 @@
-/** The small shapes that settings of this program have: addresses, keys, revisions, hosts. */
+/** The small shapes that settings of this program have: times, addresses, scopes, keys, revisions, hosts. */
 import { issuerFault, type Profile, profileOf, profiles, readAddressBlock } from '@portcullis/protocol';
 import { Fault } from '../faults.ts';
-import { judgedText, type Shape, text, wholeNumber } from './shapes.ts';
+import { judgedText, type Shape, text, textIn, wholeNumber } from './shapes.ts';
+import { listOf } from './structured-shapes.ts';
 
 /** Ten years. */
 const LONGEST = 10 * 365 * 86_400;
@@ -9,6 +10,23 @@ const LONGEST = 10 * 365 * 86_400;
 export function seconds(least: number, most: number = LONGEST): Shape<number> {
   return wholeNumber(least, most, 'seconds');
 }
+
+/** `600 (10 minutes)` */
+export function inWords(value: number): string {
+  const units = [
+    ['day', 86_400],
+    ['hour', 3600],
+    ['minute', 60],
+  ] as const;
+  const [unit, size] = units.find(([, seconds]) => value >= seconds && value % seconds === 0) ?? ['', 0];
+  if (size === 0) return String(value);
+  const count = value / size;
+  return `${value} (${count} ${unit}${count === 1 ? '' : 's'})`;
+}
+
+export const address: Shape<string> = textIn('an address');
+
+export const scopes: Shape<readonly string[]> = listOf(textIn('a scope'));
 
 /** Kubernetes sets `PORTCULLIS_PORT` to an address for every service that is named portcullis. */
 export const port: Shape<number> = {

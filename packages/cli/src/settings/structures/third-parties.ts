@@ -15,26 +15,12 @@ import {
   slack,
   type ThirdPartyOptions,
 } from '@portcullis/authorization-server';
-import { Fault } from '../faults.ts';
-import { advise } from './nearest.ts';
-import {
-  document,
-  listOf,
-  type MembersOf,
-  MUST,
-  mapOf,
-  object,
-  oneOf,
-  type Shape,
-  secret,
-  text,
-  textIn,
-} from './shapes.ts';
-import { inWords } from './structures.ts';
-import { seconds } from './words.ts';
-
-const address = textIn('an address');
-const scopes = listOf(textIn('a scope'));
+import { Fault } from '../../faults.ts';
+import { advise } from '../nearest.ts';
+import { secret } from '../secret-shape.ts';
+import { oneOf, type Shape, text, textIn } from '../shapes.ts';
+import { document, listOf, type MembersOf, MUST, mapOf, object } from '../structured-shapes.ts';
+import { address, inWords, scopes, seconds } from '../words.ts';
 
 type Endpoints = PlainProvider['endpoints'];
 

@@ -1,0 +1,39 @@
+/** The shape of limits: how often what may be done. */
+import { defaultLimits, type LimitOptions } from '@portcullis/authorization-server';
+import { type Shape, wholeNumber } from '../shapes.ts';
+import { type MembersOf, MUST, object } from '../structured-shapes.ts';
+
+interface Rate {
+  readonly burst: number;
+  readonly perMinute: number;
+}
+
+const LIMITS: Readonly<Record<keyof LimitOptions, string>> = {
+  refreshes: 'refreshes of one grant, over all processes',
+  clientTokens: 'tokens that one program gets for itself, over all processes',
+  exchanges: 'tokens of third parties that a protected server gets for one grant, over all processes',
+  clientFailures: 'failed authentications of one client from one network, over all processes',
+  networkFailures: 'failed authentications from one network, over all processes',
+  registrations: 'registrations from one network, over all processes',
+  authorizations: 'authorization requests of strangers from one network, over all processes',
+  departures: 'departures to third parties of one account, or of one request of an app, over all processes',
+  signIns: 'attempts to sign in to one account from one network, over all processes',
+};
+
+const rate: Shape<Rate> = {
+  ...object<Rate>({
+    burst: { what: 'at once', shape: wholeNumber(1, 1_000_000_000), otherwise: MUST },
+    perMinute: { what: 'a minute', shape: wholeNumber(1, 1_000_000_000), otherwise: MUST },
+  }),
+  words: '{ burst, perMinute }',
+  members: [],
+};
+
+export const limits: Shape<LimitOptions> = object<LimitOptions>(
+  Object.fromEntries(
+    Object.entries(LIMITS).map(([name, what]) => {
+      const { burst, perMinute } = defaultLimits[name as keyof LimitOptions];
+      return [name, { what, shape: rate, otherwise: `${burst} at once, ${perMinute} a minute` }];
+    }),
+  ) as unknown as MembersOf<LimitOptions>,
+);
