@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:net';
 import { createOutboundFetch, OutboundError } from '@portcullis/http/outbound';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { createBudget } from '../src/clients/remote/budget.ts';
 import type { AuthorizationServerOptions } from '../src/index.ts';
 import { APP, createDocumentHost, type DocumentHost, documentOf, respond } from './document-host.ts';
 import { CLIENTS, redemption, refreshing } from './server-under-test.ts';
@@ -697,6 +698,15 @@ describe('how much strangers can make this server ask', () => {
     await expectAdmitted(t, ask('https://new.example/c'));
     t.clock.now += 60;
     expect((await t.stranger().open(ask(victim(0)))).status).toBe(400);
+  });
+
+  it('T056: hosts that are only named, and never asked, do not make it forget how often another was', () => {
+    const { take } = createBudget(() => 0);
+    const took = (network: string) => take('https://host.example', network) === 0;
+    const networks = Array.from({ length: 40 }, (_, number) => `192.0.2.${number % 4}`);
+    expect(networks.filter(took)).toHaveLength(20);
+    for (let number = 0; number < 10_001; number += 1) take(`https://${number}.example`, networks[0] ?? null);
+    expect(took('198.51.100.1')).toBe(false);
   });
 
   it('T056: many hosts together cause 120 questions a minute; who is known lives from the last good copy', async () => {

@@ -18,7 +18,7 @@ interface BudgetLimits {
 /** Nobody needs more than a few clients of one host a minute; what all strangers together can make this server send is small. */
 const defaultBudget: BudgetLimits = { ofOrigin: 20, ofAll: 120 };
 
-/** Origins and networks that are remembered, of each; the one not asked for longest goes first. */
+/** Origins and networks that are remembered, of each; the one not taken from for longest goes first. */
 const MOST_KEYS = 10_000;
 
 /**
@@ -41,13 +41,16 @@ export function createBudget(clock: () => number, limits: BudgetLimits = default
   const networks = new Map<string, Bucket>();
   const all: Bucket = { left: limits.ofAll, at: clock() };
 
-  const find = (buckets: Map<string, Bucket>, key: string, most: number): Bucket => {
-    const bucket = buckets.get(key) ?? { left: most, at: clock() };
+  const find = (buckets: ReadonlyMap<string, Bucket>, key: string, most: number): Bucket =>
+    buckets.get(key) ?? { left: most, at: clock() };
+
+  /** Only what was taken from is remembered, so that refusals, which cost nothing, push nothing out. */
+  const take = (buckets: Map<string, Bucket>, key: string, bucket: Bucket): void => {
+    bucket.left -= 1;
     buckets.delete(key);
     buckets.set(key, bucket);
     const [oldest] = buckets.keys();
     if (buckets.size > MOST_KEYS && oldest !== undefined) buckets.delete(oldest);
-    return bucket;
   };
 
   /** Seconds until what a network has taken is its part of what is left. Both get better with time. */
@@ -69,7 +72,9 @@ export function createBudget(clock: () => number, limits: BudgetLimits = default
         own === null ? 0 : overdrawn(own),
       );
       if (wait > 0) return wait;
-      for (const bucket of [all, ofOrigin, own]) if (bucket !== null) bucket.left -= 1;
+      all.left -= 1;
+      take(origins, origin, ofOrigin);
+      if (network !== null && own !== null) take(networks, network, own);
       return 0;
     },
   };
