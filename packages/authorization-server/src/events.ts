@@ -25,6 +25,7 @@ type About = {
   readonly reference?: string;
 };
 
+/** Something that happened. No event holds a secret, a code or a token. */
 export type AuthorizationEvent = About &
   (
     | { readonly type: 'client.registered' | 'client.added' | 'client.changed' | 'client.removed' }

@@ -18,6 +18,7 @@ export interface Lifetimes {
   readonly usedClient: number;
 }
 
+/** What lasts how long when the operator says nothing. */
 export const defaultLifetimes: Lifetimes = {
   accessToken: 600,
   code: 60,

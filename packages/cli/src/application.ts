@@ -30,6 +30,7 @@ export interface ProtectedApplication {
   create(context: ApplicationContext): Promise<RunningApplication>;
 }
 
+/** What an application gets to start with. */
 export interface ApplicationContext {
   /** An existing folder for what it keeps; `null` when nothing is to be kept. */
   readonly dataFolder: string | null;
@@ -38,6 +39,7 @@ export interface ApplicationContext {
   readonly upstream: UpstreamTokens;
 }
 
+/** An application that was started. */
 export interface RunningApplication {
   /** Answers a request that the guard has admitted. The token is not in it. */
   handle(request: Request, principal: Principal): Promise<Response>;

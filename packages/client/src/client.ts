@@ -44,6 +44,7 @@ export interface SignInOptions {
   readonly registerAnew?: boolean;
 }
 
+/** What the first half of a sign-in with pages of one's own needs. */
 export interface BeginOptions {
   /** Sent as `prompt`, for example `select_account`. */
   readonly prompt?: string;
@@ -53,6 +54,7 @@ export interface BeginOptions {
   readonly binding?: string;
 }
 
+/** A client of one server, for one account. */
 export interface Client {
   /** Canonical URL of the server. */
   readonly server: string;

@@ -71,6 +71,7 @@ export interface ClientOptions {
   readonly limits?: Partial<Limits>;
 }
 
+/** How long and how often. */
 export interface Limits {
   /** Milliseconds for one exchange with an OAuth party. */
   readonly timeout: number;
@@ -84,6 +85,7 @@ export interface Limits {
   readonly stepUps: number;
 }
 
+/** What counts when the host says nothing. */
 export const defaultLimits: Limits = {
   timeout: 15_000,
   bytes: 262_144,

@@ -1,6 +1,7 @@
 /** What the client tells whoever wants to know: each decision, without a secret in it. */
 import type { RegistrationWay, Scopes } from '@portcullis/protocol';
 
+/** Something that the client has found out, decided or done. */
 export type ClientEvent =
   | {
       readonly type: 'discovered';

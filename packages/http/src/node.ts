@@ -45,6 +45,7 @@ export function serveApplication(
   return async (_asked, peer) => ({ application: (request) => application(request, peer) });
 }
 
+/** Where a server listens, and how. */
 export interface ListenOptions {
   /** 0: any free one. */
   readonly port: number;

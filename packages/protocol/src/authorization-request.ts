@@ -16,6 +16,7 @@ export interface AuthorizationRequest {
   readonly prompt: ReadonlySet<Prompt>;
 }
 
+/** What a client may ask of the pages; a request may name several. @see OpenID Connect Core 1.0 §3.1.2.1 */
 export type Prompt = 'none' | 'login' | 'consent' | 'select_account';
 
 const PROMPTS: ReadonlySet<string> = new Set(['none', 'login', 'consent', 'select_account']);

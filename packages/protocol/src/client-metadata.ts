@@ -14,6 +14,7 @@ export type ClientAuthenticationMethod =
   | 'client_secret_post'
   | 'private_key_jwt';
 
+/** Where a client runs: on a server, or on the computer of a person. @see OpenID Connect Dynamic Client Registration 1.0 §2 */
 export type ApplicationType = 'web' | 'native';
 
 /** Complete metadata: defaults are filled in. Names are those of the wire. @see RFC 7591 §2 */

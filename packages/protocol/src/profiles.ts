@@ -1,6 +1,7 @@
 /** The four revisions of the mechanism as values: read it as the changelog of the specification. */
 import type { ServerMetadataKind } from './issuer.ts';
 
+/** How a client comes by its identifier. */
 export type RegistrationWay = 'preregistered' | 'metadata-document' | 'dynamic' | 'ask-user';
 
 /** The facts in which revisions differ. A way that a revision lacks is absent from its list. */

@@ -11,6 +11,7 @@ export const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 /** The type of tokens that go in and come out. @see RFC 8693 §3 */
 const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token';
 
+/** A request for the token of another place, on behalf of the subject of one that is at hand. @see RFC 8693 §2.1 */
 export interface TokenExchangeRequest {
   /** On whose behalf: an access token. */
   readonly subjectToken: string;

@@ -14,6 +14,7 @@ interface Narrowing {
   readonly resources: readonly string[];
 }
 
+/** A request for tokens by an authorization code. @see OAuth 2.1 draft 13 §4.1.3 */
 export interface AuthorizationCodeRequest extends Narrowing {
   readonly code: string;
   readonly codeVerifier: string;
@@ -21,12 +22,14 @@ export interface AuthorizationCodeRequest extends Narrowing {
   readonly redirectUri: string | undefined;
 }
 
+/** A request for tokens by a refresh token. @see OAuth 2.1 draft 13 §4.3.1 */
 export interface RefreshRequest extends Narrowing {
   readonly refreshToken: string;
   /** `null`: all that was granted. */
   readonly scopes: Scopes | null;
 }
 
+/** A request of a client for a token of its own. @see OAuth 2.1 draft 13 §4.2.1 */
 export interface ClientCredentialsRequest extends Narrowing {
   /** `null`: the server's default for this client. */
   readonly scopes: Scopes | null;

@@ -24,6 +24,7 @@ export type { Facts } from './facts.ts';
 /** Either the request may pass, with headers for the application's response, or here is its answer. */
 export type Admission = Admitted | { readonly admitted: false; readonly answer: Answer };
 
+/** What stands before the protected servers of one configuration. Adapters put it into the words of a framework. */
 export interface Guard {
   /** The canonical URIs of the resources that it protects. */
   readonly resources: readonly string[];

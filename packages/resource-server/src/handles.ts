@@ -22,6 +22,7 @@ export interface HandleTable<Value> {
   close(principal: Principal, handle: string): void;
 }
 
+/** How much a table may hold. */
 export interface HandleTableOptions<Value> {
   /** Handles of all principals together; 10,000 when left out. */
   readonly most?: number;

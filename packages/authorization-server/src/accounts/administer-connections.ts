@@ -22,6 +22,7 @@ export type ListedConnection = Pick<
   readonly bond: ListedBond | null;
 };
 
+/** What people have allowed, in the hands of an administrator. */
 export interface ConnectionAdministration {
   /**
    * The connections of an account, the last used first; `null` when there is no such account.
@@ -35,6 +36,7 @@ export interface ConnectionAdministration {
   end(account: string, grantId: string | null): Promise<number | null>;
 }
 
+/** Administers the connections of a store, with or without a server beside it. */
 export function createConnectionAdministration({ store, clock, events }: Hands): ConnectionAdministration {
   return {
     async list(named) {

@@ -21,6 +21,7 @@ export type ListedAccount = Pick<AccountRecord, 'id' | 'email' | 'emailKey' | 'c
 /** All that it works with: it needs no running server. */
 export type AdministeredStore = Pick<Configuration, 'issuer' | 'store' | 'clock' | 'events'>;
 
+/** The accounts of people, in the hands of an administrator. */
 export interface AccountAdministration {
   /** Makes an account and the link by which its owner chooses how to sign in. */
   add(email: string): Promise<AccountLink | { readonly refused: 'no-address' | 'exists' }>;
@@ -40,6 +41,7 @@ export interface AccountAdministration {
   reset(email: string): Promise<AccountLink | { readonly refused: 'unknown' | 'disabled' }>;
 }
 
+/** Administers the accounts of a store, with or without a server beside it. */
 export function createAccountAdministration({
   issuer,
   store,

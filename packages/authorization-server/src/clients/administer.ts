@@ -9,6 +9,7 @@ import { clientInformation } from './registration.ts';
 /** What is told of a stored client. */
 export type ListedClient = Omit<ClientRecord, 'secretHash' | 'managementHash'>;
 
+/** The clients of a store, in the hands of an administrator. */
 export interface ClientAdministration {
   /**
    * Adds a client that never expires.
@@ -41,6 +42,7 @@ export type AdministeredClients = Pick<
   readonly clients: Pick<ReadonlySet<string>, 'has'>;
 };
 
+/** Administers the clients of a store, with or without a server beside it. */
 export function createClientAdministration(configuration: AdministeredClients): ClientAdministration {
   const { store, clients, clock, events, issuer, redirects } = configuration;
   return {

@@ -3,6 +3,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import type { AuthorizationServerOptions } from '../configuration.ts';
 import { hashSecret, isSame } from '../secrets.ts';
 
+/** An invitation that was presented, and is one of ours. */
 export interface Invitation {
   /** What makes it unique: base64url SHA-256. */
   readonly hash: string;
@@ -10,6 +11,7 @@ export interface Invitation {
   readonly expiresAt: number;
 }
 
+/** Makes invitations, and knows them again. */
 export interface Invitations {
   /** A bearer token. @param expiresAt epoch seconds */
   make(expiresAt: number): string;

@@ -1,5 +1,6 @@
 /** Settings of the headless mode, in which an application of the operator shows the pages of sign-in and consent. */
 
+/** Where that application is, and how it proves itself. */
 export interface HeadlessOptions {
   /** Where the application lets people sign in; our own pages do when left out. https, or http on loopback. */
   readonly loginUrl?: string;

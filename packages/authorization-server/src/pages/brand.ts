@@ -2,6 +2,7 @@
 import { type Language, languages, languageTags } from './texts/languages.ts';
 import { placesOf, type TextName, type Texts } from './texts/texts.ts';
 
+/** What an operator says of the pages. */
 export interface BrandOptions {
   /** PNG, WebP, JPEG or SVG, at most 64 KiB; it is shown 20 px high, before the name of the server. */
   readonly logo?: Uint8Array;

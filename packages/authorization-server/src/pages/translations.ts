@@ -8,6 +8,7 @@ export interface Translation {
   readonly scopes?: Readonly<Record<string, string>>;
 }
 
+/** By the tag of the language. */
 export type Translations = Partial<Readonly<Record<Language, Translation>>>;
 
 /** A protected server as far as people read of it. */

@@ -1,6 +1,7 @@
 /** The token of a third party for the principal whom a protected server is serving. */
 import type { Scopes } from '@portcullis/protocol';
 
+/** A token that a third party gave for the person, opened. */
 export interface UpstreamToken {
   /** A secret of the third party's: for its API, and for nobody else. */
   readonly accessToken: string;

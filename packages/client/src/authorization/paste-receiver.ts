@@ -2,6 +2,7 @@
 import { ClientError } from '../errors.ts';
 import type { Receiver } from './receiver.ts';
 
+/** How the person is asked. */
 export interface PasteOptions {
   /** Asks the person for the address; called again when it was not the right one. */
   readonly read: () => Promise<string>;

@@ -31,6 +31,7 @@ export interface Reception {
   close(): Promise<void>;
 }
 
+/** Where the answer of a browser is received. */
 export interface Receiver {
   /**
    * Starts to listen.

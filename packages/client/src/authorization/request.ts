@@ -17,6 +17,7 @@ import type { Pending } from './pending.ts';
 /** Ten minutes for a person to sign in. */
 const PATIENCE = 600_000;
 
+/** What an authorization request is made of. */
 export interface RequestFacts {
   readonly discovery: Discovery;
   readonly registration: Registration;

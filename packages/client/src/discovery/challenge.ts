@@ -13,6 +13,7 @@ export interface ServerChallenge {
   readonly dpop: boolean;
 }
 
+/** Of a server that said nothing. */
 export const NO_CHALLENGE: ServerChallenge = {
   resourceMetadata: null,
   scopes: null,

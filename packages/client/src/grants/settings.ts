@@ -53,6 +53,7 @@ export interface DeviceGrant {
   readonly show: (prompt: DevicePrompt) => void | Promise<void>;
 }
 
+/** On whose behalf tokens are asked for, and how. */
 export type GrantSettings = PersonGrant | DeviceGrant | ApplicationGrant | WorkloadGrant | EnterpriseGrant;
 
 /** What is wrong with the settings of a grant, as sentences without a full stop. */

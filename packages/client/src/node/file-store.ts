@@ -7,6 +7,7 @@ import { createLockQueue } from '../store/lock-queue.ts';
 import { preparePrivateFile, unusable } from './private-file.ts';
 import { createSeal, isSealed } from './seal.ts';
 
+/** How a file is sealed. */
 export interface FileStoreOptions {
   /** 32 bytes: everything that is kept is sealed with them (AES-256-GCM). Without it the file's mode alone protects it. */
   readonly key?: Uint8Array;

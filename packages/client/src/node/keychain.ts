@@ -10,6 +10,7 @@ export interface KeychainEntry {
   setPassword(text: string): void;
 }
 
+/** Opens an entry of the keychain of the system. */
 export type OpenEntry = (service: string, account: string) => Promise<KeychainEntry>;
 
 /** A key, and where it is kept, for a person to read. */

@@ -5,6 +5,7 @@ import type { Arrival, Outcome, Receiver, Reception } from '../authorization/rec
 import { ClientError } from '../errors.ts';
 import { RESULT_PAGE_HEADERS, resultPage } from './result-page.ts';
 
+/** Where on this computer the answer is received, and for how long. */
 export interface LoopbackOptions {
   /** Path of the redirect URI; `/callback` by default. */
   readonly path?: string;

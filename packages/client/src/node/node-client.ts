@@ -5,6 +5,7 @@ import { createSystemBrowser } from './browser.ts';
 import { createGuardedFetch, explainOutbound } from './guarded-transport.ts';
 import { createLoopbackReceiver, type LoopbackOptions } from './loopback-receiver.ts';
 
+/** Options of a client, and those of what Node lends it. */
 export interface NodeClientOptions extends ClientOptions {
   /** How the answer of the browser is received. */
   readonly loopback?: LoopbackOptions;

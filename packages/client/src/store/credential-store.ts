@@ -24,6 +24,7 @@ export interface CredentialRecord {
 /** Gives a lock back. */
 export type Release = () => Promise<void>;
 
+/** Keeps credentials, for one client or for several at once. */
 export interface CredentialStore {
   /** Where credentials are kept, for a person to read: `memory`, `the file …`. */
   readonly place: string;

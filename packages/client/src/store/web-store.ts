@@ -17,6 +17,7 @@ export interface WebLocks {
   request(name: string, hold: () => Promise<void>): Promise<unknown>;
 }
 
+/** What of the browser is used. */
 export interface WebStoreOptions {
   /** `sessionStorage` ends with the tab, `localStorage` does not. Every script of the origin can read either. */
   readonly storage: WebStorage;

@@ -13,6 +13,7 @@ export interface Prover {
   readonly signingKeyOf: (clientId: string) => SigningKey | null;
 }
 
+/** What a prover is made of, where it is not the platform's. */
 export interface ProverOptions {
   /** Epoch milliseconds; the platform's clock by default. */
   readonly clock?: () => number;

@@ -20,6 +20,7 @@ const ALGORITHMS = {
   EdDSA: [{ name: 'Ed25519' }, { name: 'Ed25519' }],
 } as const;
 
+/** By its name in headers. @see RFC 7518 §3.1, RFC 8037 §3.1 */
 export type SigningAlgorithm = keyof typeof ALGORITHMS;
 
 /** A private key as WebCrypto holds it. */

@@ -3,6 +3,7 @@ import { readTokenResponse, type Scopes, salvageScopes } from '@portcullis/proto
 import { ClientError } from '../errors.ts';
 import type { EllipticJwk } from './jwk.ts';
 
+/** The tokens of one session. */
 export interface Tokens {
   readonly accessToken: string;
   readonly scheme: 'Bearer' | 'DPoP';

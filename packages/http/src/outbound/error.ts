@@ -1,5 +1,6 @@
 /** Why a request to somebody else was not made, or its answer not taken. */
 
+/** What stood in the way. */
 export type OutboundReason =
   /** The URL or what its name resolves to is not one that may be contacted. */
   | 'address'

@@ -13,6 +13,7 @@ export interface PostgresDatabase {
   query(sql: string, values?: (string | number)[]): Promise<{ readonly rowCount: number | null }>;
 }
 
+/** Where proofs are remembered, and how many. */
 export interface SqlReplayOptions {
   /** A name of letters, digits and underscores; `dpop_proofs` when left out. Made where it does not exist. */
   readonly table?: string;

@@ -8,6 +8,7 @@ import { type ForeignTokens, judgeClaims } from './claims.ts';
 import { createQuestions } from './questions.ts';
 import { defaultRemoteLimits, type Fetch, isTrustworthy } from './remote.ts';
 
+/** Who is asked about tokens, as whom, and for how long an answer counts. */
 export interface IntrospectionVerifierOptions extends ForeignTokens {
   readonly issuer: string;
   /** Its introspection endpoint. */

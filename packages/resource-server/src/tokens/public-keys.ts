@@ -19,6 +19,7 @@ export const ALGORITHMS = {
   PS512: { kty: 'RSA', crv: null },
 } as const;
 
+/** A signature algorithm, by its name in headers. @see RFC 7518 §3.1, RFC 8037 §3.1, RFC 9864 §2.2 */
 export type Algorithm = keyof typeof ALGORITHMS;
 
 /** A key set as it is published. @see RFC 7517 §5 */

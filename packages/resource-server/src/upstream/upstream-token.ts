@@ -3,6 +3,7 @@
 import type { Scopes } from '@portcullis/protocol';
 import { OAuthError, type OAuthErrorOptions, unavailable } from '@portcullis/protocol/errors';
 
+/** A third party's token, as it gave it to the authorization server. */
 export interface UpstreamToken {
   /** A secret of the third party's: for its interface, and for nobody else. */
   readonly accessToken: string;

@@ -1,6 +1,7 @@
 /** What an operator says about clients that are described by a document. */
 import { isHostPattern, type TrustPolicy } from './document-url.ts';
 
+/** Whose documents are read. @see draft-ietf-oauth-client-id-metadata-document */
 export interface DocumentOptions {
   /** Only documents on these hosts: `app.example`, or `*.app.example` for all below it. Any host when left out. */
   readonly hosts?: readonly string[];

@@ -1,6 +1,7 @@
 /** How this server asks hosts that clients name. */
 import { createOutboundFetch, type OutboundFetch } from '@portcullis/http/outbound';
 
+/** What an operator says of requests to hosts that somebody else has named. */
 export interface OutboundSettings {
   /** The `fetch` that is used, instead of the one that guards this server's own network. */
   readonly fetch?: OutboundFetch;
