@@ -1,7 +1,7 @@
 /** SQLite as a database of facts: one connection, each statement prepared once. */
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import type { Database, Fact, Steps } from '../database.ts';
-import type { Query, Template } from '../sql.ts';
+import type { Query, Template, Value } from '../sql.ts';
 import { createCommitter } from './group-commit.ts';
 import { createReader } from './group-read.ts';
 
@@ -24,18 +24,36 @@ export function createSqliteDatabase(connection: DatabaseSync, patience: number)
   };
 }
 
+type Run = (values: readonly Value[]) => readonly unknown[];
+
 /** Runs queries; each place in the source that writes one has one prepared statement. */
 export function createRunner(connection: DatabaseSync): (query: Query) => readonly unknown[] {
-  const statements = new Map<Template, StatementSync>();
+  const statements = new Map<Template, Run>();
   return ({ template, values }) => {
-    let statement = statements.get(template);
-    if (statement === undefined) {
-      statement = connection.prepare(template.sqlite);
-      statements.set(template, statement);
+    let run = statements.get(template);
+    if (run === undefined) {
+      run = prepare(connection, template);
+      statements.set(template, run);
     }
-    if (template.counts) return rowsOf(Number(statement.run(...values).changes));
-    return statement.all(...values);
+    return run(values);
   };
+}
+
+function prepare(connection: DatabaseSync, { sqlite, counts }: Template): Run {
+  const statement = connection.prepare(sqlite);
+  if (counts) return (values) => rowsOf(Number(statement.run(...values).changes));
+  // Node looks up the name of each column for each row anew, for as much as the rest of a row costs: here they are known.
+  statement.setReturnArrays(true);
+  const names = statement.columns().map(({ name }) => name);
+  return (values) => statement.all(...values).map((row) => nameColumns(row as unknown as Columns, names));
+}
+
+type Columns = readonly SQLOutputValue[];
+
+function nameColumns(columns: Columns, names: readonly string[]): unknown {
+  const row: Record<string, SQLOutputValue | undefined> = {};
+  for (const [index, name] of names.entries()) row[name] = columns[index];
+  return row;
 }
 
 /** What `RETURNING 1 AS one` would have answered. */
