@@ -22,7 +22,7 @@ export function parseJson(text: string): unknown {
 function checkStructure(text: string): void {
   const open: Set<string>[] = [];
   let last = '';
-  for (const [token] of text.matchAll(TOKENS)) {
+  for (const token of text.match(TOKENS) ?? []) {
     if (token === '{' || token === '[') {
       if (open.push(new Set()) > DEEPEST)
         throw new SyntaxError(`JSON nests more than ${DEEPEST} levels deep`);
@@ -33,7 +33,7 @@ function checkStructure(text: string): void {
 }
 
 function noteMember(members: Set<string> | undefined, token: string): void {
-  const name = String(JSON.parse(token));
+  const name = token.includes('\\') ? String(JSON.parse(token)) : token.slice(1, -1);
   if (members?.has(name) === true) throw new SyntaxError('JSON repeats a member of an object');
   members?.add(name);
 }
