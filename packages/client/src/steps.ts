@@ -58,7 +58,7 @@ export {
 } from './registration/dynamic.ts';
 export { findPreregistered, useMetadataDocument } from './registration/register.ts';
 export type { Registration, RegistrationSettings } from './registration/registration.ts';
-export { askStanding, type Standing, understandStanding } from './registration/standing.ts';
+export { askStanding, type RegistrationStanding, understandStanding } from './registration/standing.ts';
 export { createProver, type Prover, type ProverOptions } from './tokens/prover.ts';
 export {
   askRevocation,

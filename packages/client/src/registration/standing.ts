@@ -5,7 +5,7 @@ import { type Answer, type Ask, askFor, exchange, type Wire } from '../transport
 import type { Registration } from './registration.ts';
 
 /** `gone`: the issuer does not know the client. `unknown`: its answer says neither. */
-export type Standing = 'stands' | 'gone' | 'unknown';
+export type RegistrationStanding = 'stands' | 'gone' | 'unknown';
 
 /** Codes by which an authorization server says that it does not know a client, or not any more. */
 const DEAD_CLIENT: ReadonlySet<string> = new Set(['invalid_client', 'unauthorized_client']);
@@ -22,7 +22,7 @@ export function askStanding({ management }: Registration): Ask | null {
 }
 
 /** Understands the answer: for a client that does not exist the status is 401. @see RFC 7592 §2.1 */
-export function understandStanding({ status }: Pick<Answer, 'status'>): Standing {
+export function understandStanding({ status }: Pick<Answer, 'status'>): RegistrationStanding {
   if (status === 401 || status === 404 || status === 410) return 'gone';
   return status === 200 ? 'stands' : 'unknown';
 }
@@ -34,7 +34,7 @@ const PATIENCE = 5_000;
  * Finds out. Where a registration cannot be read, the sign-in page is asked for once by a request of its own that nobody
  * finishes: an authorization server that does not know the client must not redirect, and answers with an error at once.
  */
-export async function findStanding(wire: Wire, request: RequestFacts): Promise<Standing> {
+export async function findStanding(wire: Wire, request: RequestFacts): Promise<RegistrationStanding> {
   const swift = { ...wire, timeout: Math.min(wire.timeout, PATIENCE) };
   try {
     const read = askStanding(request.registration);
@@ -50,7 +50,7 @@ export async function findStanding(wire: Wire, request: RequestFacts): Promise<S
 }
 
 /** Servers and what stands before them refuse programs by 403 and 429; those say nothing about the client. */
-function understandPage({ status, headers }: Answer): Standing {
+function understandPage({ status, headers }: Answer): RegistrationStanding {
   if (status === 400 || status === 401) return 'gone';
   const error = URL.parse(headers.get('location') ?? '', 'https://relative.invalid')?.searchParams.get(
     'error',
