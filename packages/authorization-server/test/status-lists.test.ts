@@ -430,6 +430,33 @@ describe('a look at what has ended', () => {
     expect(await statuses()).toEqual([1, 0, 1]);
   });
 
+  it('that takes long serves nobody who asked when it was old', async () => {
+    const t = await startServer(published);
+    const token = (await t.signIn()).body['access_token'];
+    let go = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    let looks = 0;
+    const listEnded: typeof t.store.listEnded = async (since, now) => {
+      looks += 1;
+      const found = await t.store.listEnded(since, now);
+      if (looks === 1) await held;
+      return found;
+    };
+    const slow = await startServer({ ...published, store: { ...t.store, listEnded } });
+    slow.clock.now = t.clock.now;
+    const first = statusOf(slow, token);
+    await settle();
+    await t.store.endGrants(ACCOUNT, String(claimsOf(token)['grant_id']), t.clock.now);
+    slow.clock.now += 2;
+    const [one, other] = [statusOf(slow, token), statusOf(slow, token)];
+    await settle();
+    go();
+    expect([await first, await one, await other]).toEqual([0, 1, 1]);
+    expect(looks).toBe(2);
+  });
+
   it('fails, and the next one finds what it missed', async () => {
     const { t, statuses, end } = await three();
     end(0, t.clock.now);

@@ -87,8 +87,12 @@ export function createStatusLists(configuration: Configuration, keys: KeyRing): 
     return lent.filter(({ kind, id }) => kind === 'client' && !clients.has(id)).map(({ place }) => place);
   }
 
+  /** No look that was begun more than a second ago: a slow store makes people wait, and no list older. */
   async function lookNow(): Promise<Picture> {
-    if (picture?.at === clock()) return picture;
+    const now = clock();
+    if (picture?.at === now) return picture;
+    const underWay = await looking;
+    if (underWay !== null && underWay.at >= now - 1) return underWay;
     looking ??= look().finally(() => {
       looking = null;
     });
