@@ -6,9 +6,6 @@ import { createInteraction } from './authorize/interaction.ts';
 import { type ClientAdministration, createClientAdministration } from './clients/administer.ts';
 import { createClients } from './clients/clients.ts';
 import type { AuthorizationServerOptions } from './configuration.ts';
-
-export { defaultLifetimes, type Lifetimes } from './lifetimes.ts';
-
 import { defineConfiguration } from './define-configuration.ts';
 import type { EventSink } from './events.ts';
 import { createIntrospection } from './introspection.ts';
@@ -73,6 +70,7 @@ export { createJournal, type Journal } from './journal/journal.ts';
 export { createKeyAdministration, type KeyAdministration, type ListedKey } from './keys/administer.ts';
 export type { PublicJwk, SigningAlgorithm } from './keys/algorithms.ts';
 export type { KeyOptions } from './keys/key-options.ts';
+export { defaultLifetimes, type Lifetimes } from './lifetimes.ts';
 export { defaultLimits, type LimitOptions } from './limits/limit-options.ts';
 export type { BrandOptions } from './pages/brand.ts';
 export type { Pages } from './pages/pages.ts';
