@@ -2,6 +2,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { pathOf } from '@portcullis/http';
 import type { PeerHandler } from '@portcullis/http/node';
+import { type Distribution, family, gauge, histogram, labelsOf } from './exposition.ts';
 import type { LogEvent } from './log.ts';
 
 export interface Metrics {
@@ -70,7 +71,12 @@ export function createMetrics(applicationPath: string | null): Metrics {
           'Answers, by path and status.',
           statusesOf(answers),
         ),
-        ...histogram(answers),
+        ...histogram(
+          'portcullis_http_duration_seconds',
+          'Time to the answer, by path.',
+          CLASSES,
+          durationsOf(answers),
+        ),
         ...gauge('process_resident_memory_bytes', 'Memory of the process.', process.memoryUsage.rss()),
         ...gauge('process_uptime_seconds', 'Since the process began.', process.uptime()),
         ...gauge(
@@ -85,15 +91,6 @@ export function createMetrics(applicationPath: string | null): Metrics {
 
 function pick(name: string, value: unknown): Readonly<Record<string, string>> {
   return typeof value === 'string' ? { [name]: value } : {};
-}
-
-function labelsOf(labels: Readonly<Record<string, string>>): string {
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapeLabel(value)}"`);
-  return `{${pairs.join(',')}}`;
-}
-
-function escapeLabel(value: string): string {
-  return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
 }
 
 /** Combinations of labels that are counted; the words are ours, so there are never many. */
@@ -135,31 +132,6 @@ function statusesOf(answers: Answers): ReadonlyMap<string, number> {
   return new Map(counts);
 }
 
-function family(name: string, type: string, help: string, series: ReadonlyMap<string, number>): string[] {
-  return [
-    `# HELP ${name} ${help}`,
-    `# TYPE ${name} ${type}`,
-    ...[...series].map(([labels, value]) => `${name}${labels} ${value}`),
-  ];
-}
-
-function gauge(name: string, help: string, value: number): string[] {
-  return family(name, 'gauge', help, new Map([['', value]]));
-}
-
-function histogram(answers: Answers): string[] {
-  const name = 'portcullis_http_duration_seconds';
-  const lines = [...answers].flatMap(([path, { counts, sum }]) => {
-    let below = 0;
-    const buckets = [...CLASSES.map(String), '+Inf'].map((le, index) => {
-      below += counts[index] ?? 0;
-      return `${name}_bucket${labelsOf({ path, le })} ${below}`;
-    });
-    return [
-      ...buckets,
-      `${name}_sum${labelsOf({ path })} ${sum}`,
-      `${name}_count${labelsOf({ path })} ${below}`,
-    ];
-  });
-  return [`# HELP ${name} Time to the answer, by path.`, `# TYPE ${name} histogram`, ...lines];
+function durationsOf(answers: Answers): readonly Distribution[] {
+  return [...answers].map(([path, { counts, sum }]) => ({ labels: { path }, counts, sum }));
 }
