@@ -63,7 +63,7 @@ export interface ListenOptions {
   readonly trustedProxies?: readonly string[];
 }
 
-/** Milliseconds. Only the sending of a request is timed: an answer may be a stream that stays open for hours. */
+/** Milliseconds. An answer of an application is not timed: it may be a stream that stays open for hours. */
 export interface Timeouts {
   /** For the headers of a request, from its first byte. */
   readonly headersTimeout: number;
@@ -71,6 +71,8 @@ export interface Timeouts {
   readonly requestTimeout: number;
   /** For a connection on which nothing is under way. */
   readonly keepAliveTimeout: number;
+  /** For a whole answer of which nothing is taken: the connection ends. Streams of applications are not timed. */
+  readonly answerTimeout: number;
   /** How often these are looked after. */
   readonly connectionsCheckingInterval: number;
 }
@@ -92,6 +94,7 @@ const defaultTimeouts: Timeouts = {
   requestTimeout: 30_000,
   // Longer than the 60 s after which the usual load balancers let go, so that they never send into a closing socket.
   keepAliveTimeout: 65_000,
+  answerTimeout: 30_000,
   connectionsCheckingInterval: 2_000,
 };
 
@@ -125,22 +128,23 @@ function failure(status: number, error: string, description: string): Answer {
 /** A request line or `Host` that is none is the sender's fault; anything else is ours, and nobody's to read. */
 function createListener(
   handler: PeerHandler,
-  { certificate, trustedProxies = [], onError }: ListenOptions,
+  { certificate, trustedProxies = [], onError, timeouts }: ListenOptions,
 ): RequestListener {
   const findOrigin = createFindOrigin(trustedProxies);
   const readTarget = createReadTarget(certificate === undefined ? 'http' : 'https');
+  const { answerTimeout } = { ...defaultTimeouts, ...timeouts };
 
   return async (incoming, outgoing) => {
     const url = readTarget(incoming.url ?? '', incoming.headers.host);
-    if (url === null) return writeAnswer(incoming, outgoing, MALFORMED);
+    if (url === null) return writeAnswer(incoming, outgoing, MALFORMED, answerTimeout);
     try {
       const answer = await handler(createArrived(incoming, url), peerOf(incoming, findOrigin));
       if ('application' in answer) await leaveTo(answer, incoming, outgoing, onError);
-      else writeAnswer(incoming, outgoing, answer);
+      else writeAnswer(incoming, outgoing, answer, answerTimeout);
     } catch (error) {
       onError?.(error);
       if (outgoing.headersSent) outgoing.destroy();
-      else writeAnswer(incoming, outgoing, FAILED);
+      else writeAnswer(incoming, outgoing, FAILED, answerTimeout);
     }
   };
 }

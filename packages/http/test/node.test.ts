@@ -251,6 +251,27 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
     expect((await fetch(`http://127.0.0.1:${server.port}/`)).status).toBe(200);
   });
 
+  it('lets go of who takes nothing of an answer, and waits for who takes it slowly', async () => {
+    const large = 'x'.repeat(32 * 2 ** 20);
+    const handler = () => Promise.resolve(respond(200, {}, large));
+    const server = await serve(handler, { timeouts: { answerTimeout: 300 } });
+    const take = (pause: number) =>
+      new Promise<number>((resolve) => {
+        const socket = connect(server.port, '127.0.0.1', () => {
+          socket.write('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+          socket.pause();
+          setTimeout(() => socket.resume(), pause);
+        });
+        let size = 0;
+        socket.on('data', (chunk) => {
+          size += chunk.length;
+        });
+        socket.on('error', () => {}).once('close', () => resolve(size));
+      });
+    expect(await take(50)).toBeGreaterThan(large.length);
+    expect(await take(2000)).toBeLessThan(large.length);
+  });
+
   it('lives on when a sender goes in the middle of a body', async () => {
     const told: unknown[] = [];
     const arrived = Promise.withResolvers<void>();

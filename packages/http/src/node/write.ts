@@ -2,11 +2,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Answer } from '../answer.ts';
 
-/** @throws TypeError when a field has characters that none may have: nothing has been written then. @see RFC 9110 §5.5 */
+/**
+ * Whoever takes nothing of an answer for `patience` milliseconds loses the connection, and what waits on it.
+ * @throws TypeError when a field has characters that none may have: nothing has been written then. @see RFC 9110 §5.5
+ */
 export function writeAnswer(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   { status, headers, cookies, body }: Answer,
+  patience: number,
 ): void {
   const fields: string[] = [];
   for (const name of Object.keys(headers)) fields.push(name, headers[name] ?? '');
@@ -16,6 +20,8 @@ export function writeAnswer(
   outgoing.writeHead(status, fields);
   if (!incoming.complete) outgoing.once('finish', () => drain(incoming));
   outgoing.end(incoming.method === 'HEAD' ? null : body);
+  // The system has taken nearly every answer by now. Node's own timeouts are for those who send, not for those who take.
+  if (outgoing.socket === null || outgoing.socket.writableLength > 0) outgoing.setTimeout(patience);
 }
 
 /**
@@ -29,12 +35,12 @@ function lengthOf(body: Answer['body'], status: number, method: string | undefin
 }
 
 /** Milliseconds for what is left of a body that nobody reads, so that its sender comes to read the answer. */
-const PATIENCE = 500;
+const LEFTOVERS = 500;
 
 /** Lets the rest of a body pass by, and ends the connection when it takes too long. */
 function drain(incoming: IncomingMessage): void {
   if (incoming.complete || incoming.destroyed) return;
-  const timer = setTimeout(() => incoming.socket.destroySoon(), PATIENCE);
+  const timer = setTimeout(() => incoming.socket.destroySoon(), LEFTOVERS);
   incoming.once('close', () => clearTimeout(timer));
   incoming.once('error', () => {});
   incoming.resume();
