@@ -35,4 +35,6 @@ app.all('/mcp', protect(guard), async (request, response) => {
   if (transport === undefined) return void response.status(404).json({ error: 'There is no such session.' });
   await transport.handleRequest(Object.assign(request, { auth: authInfoOf(principal) }), response);
 });
-app.listen(Number(PORT), 'localhost', () => console.log(`ready http://localhost:${PORT}/mcp`));
+app
+  .listen(Number(PORT), 'localhost')
+  .on('listening', () => console.log(`ready http://localhost:${PORT}/mcp`));

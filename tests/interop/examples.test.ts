@@ -49,9 +49,12 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-async function run(example: string): Promise<{ child: ChildProcess; resource: string }> {
+async function run(
+  example: string,
+  port: number | null = null,
+): Promise<{ child: ChildProcess; resource: string }> {
   const file = fileURLToPath(new URL(`../../examples/${example}/server.ts`, import.meta.url));
-  const env = { ...process.env, PORT: String(await freePort()), ISSUER: issuer.url };
+  const env = { ...process.env, PORT: String(port ?? (await freePort())), ISSUER: issuer.url };
   const child = spawn(process.execPath, ['--conditions=source', file], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -65,7 +68,7 @@ async function run(example: string): Promise<{ child: ChildProcess; resource: st
     };
     child.stdout.on('data', hear);
     child.stderr.on('data', hear);
-    child.once('exit', () => reject(new Error(`${example} ended: ${said}`)));
+    child.once('close', (code) => reject(new Error(`${example} ended with ${code}: ${said}`)));
   });
   return { child, resource };
 }
@@ -124,6 +127,11 @@ describe.each(['express', 'fastify', 'hono'])('examples/%s', (example) => {
       ).rejects.toThrow();
     },
   );
+
+  it('does not say that it is ready where its port is taken, and ends with an error', async () => {
+    const taken = Number(new URL(resource).port);
+    await expect(run(example, taken)).rejects.toThrow(/ended with 1: (?!.*ready http).*EADDRINUSE/s);
+  });
 
   it('[S-403-20 S-403-22] names the scope that a tool needs', async () => {
     const response = await fetch(resource, {
