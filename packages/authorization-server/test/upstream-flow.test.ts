@@ -239,6 +239,24 @@ describe('the way to a third party and back', () => {
       .toBe(false);
   });
 
+  it('gives back what came when the session cannot be kept, and keeps it the next time', async () => {
+    const { files, t } = await setFilesScene();
+    const leave = async () => {
+      const { left } = await t.visitor.submit(
+        await t.visitor.open('/login?to=connections'),
+        {},
+        '/login/files',
+      );
+      return stayAt(t.visitor, left);
+    };
+    const { saveSession } = t.store;
+    t.store.saveSession = () => Promise.reject(new Error('The disk is full.'));
+    expect((await comeBack(t.visitor, await leave())).status).toBe(500);
+    await until(async () => (await Promise.all(files.given.map(files.stands))).every((stands) => !stands));
+    t.store.saveSession = saveSession;
+    expect((await comeBack(t.visitor, await leave())).path).toBe('/connections');
+  });
+
   it('leaves it to the third party how its people sign in: no password, passkey or code of this server', async () => {
     const { t } = await setFilesScene({ localAccounts: true });
     const page = await t.visitor.open('/login?to=account');

@@ -85,15 +85,12 @@ async function arrive(rooms: Rooms, back: Return, arrival: Arrival): Promise<Ans
   const { configuration, sessions, upstream } = rooms;
   const { request, peer, departure, thirdParty } = back;
   const account = await admit(rooms, arrival);
-  const flow = await findWaiting(rooms, back).catch(async (error: unknown) => {
-    await upstream.discard(account.id, arrival);
-    throw error;
-  });
+  const flow = await orGiveBack(rooms, account.id, arrival, findWaiting(rooms, back));
   if (flow !== null && 'missing' in flow) {
     await upstream.discard(account.id, arrival);
     return rooms.edge.refuse(`/callback/${thirdParty.id}`, flow.missing);
   }
-  const cookie = await sessions.open(request, peer, account.id);
+  const cookie = await orGiveBack(rooms, account.id, arrival, sessions.open(request, peer, account.id));
   configuration.events({ type: 'account.signed-in', accountId: account.id, thirdParty: thirdParty.id });
   if (flow === null) {
     // They only wanted to say who they are: what came with it is given back.
@@ -103,12 +100,27 @@ async function arrive(rooms: Rooms, back: Return, arrival: Arrival): Promise<Ans
   return finish(rooms, back, { flow, account, arrival, cookie });
 }
 
+/** What came is given back to the third party when the step fails that would have kept it. */
+async function orGiveBack<T>(
+  { upstream }: Rooms,
+  accountId: string | null,
+  arrival: Arrival,
+  step: Promise<T>,
+): Promise<T> {
+  try {
+    return await step;
+  } catch (error) {
+    await upstream.discard(accountId, arrival);
+    throw error;
+  }
+}
+
 /** @throws OAuthError `access_denied` for whoever may not come in */
 async function admit(rooms: Rooms, arrival: Arrival): Promise<AccountRecord> {
   const { thirdParty, person } = arrival;
   // Of whom nobody lets in, no account is made.
   const account = isAdmitted(thirdParty.people, person)
-    ? await rooms.upstream.people.resolve(person, thirdParty)
+    ? await orGiveBack(rooms, null, arrival, rooms.upstream.people.resolve(person, thirdParty))
     : null;
   if (account !== null && account.disabledAt === null) return account;
   await rooms.upstream.discard(account?.id ?? null, arrival);
@@ -130,12 +142,8 @@ async function finish(
   { departure }: Return,
   { flow, account, arrival, cookie }: Arrived,
 ): Promise<Answer> {
-  const approval = await approvalOf(rooms, flow, departure, account, arrival).catch(
-    async (error: unknown) => {
-      await rooms.upstream.discard(account.id, arrival);
-      throw error;
-    },
-  );
+  const approving = approvalOf(rooms, flow, departure, account, arrival);
+  const approval = await orGiveBack(rooms, account.id, arrival, approving);
   const bond = await rooms.upstream.bind(flow.transaction.id, account.id, arrival);
   if (bond === null) return rooms.edge.refuse('/callback', 'gone');
   const transaction = { ...flow.transaction, accountId: account.id, bond };
