@@ -4,11 +4,11 @@ import { createFlights } from '../clients/remote/flights.ts';
 import type { Configuration } from '../configuration.ts';
 import type { BondEnd, BondRecord } from '../ports/index.ts';
 import { needOf } from './bond-law.ts';
-import { readFault } from './fault.ts';
-import { createMemory, type Memory } from './memory.ts';
-import { createRenew, placeOf, type Renewal } from './renewal.ts';
+import { ASKED_AGAIN_AFTER, createInquire } from './inquiry.ts';
+import { createMemory } from './memory.ts';
+import type { Renewal } from './renewal.ts';
+import { createRenewals } from './renewals.ts';
 import type { ThirdParty } from './third-party.ts';
-import type { ThirdPartyTokens } from './tokens.ts';
 import type { Vault } from './vault.ts';
 import type { Wire } from './wire.ts';
 
@@ -39,13 +39,8 @@ export interface Watch {
 
 /** Seconds for which it is remembered that a grant rests on nothing: one never begins to. */
 const UNBONDED_FOR = 600;
-/** Seconds to wait for a third party that could not say whether its token is alive. */
-const ASKED_AGAIN_AFTER = 5;
 /** How often a bond is looked at anew because another process has changed it. */
 const LOOKS = 4;
-
-/** Until when, and why, the third party is not troubled with a bond again. */
-type Waits = Memory<{ readonly until: number; readonly reason: string }>;
 
 export function createWatch(
   configuration: Configuration,
@@ -53,12 +48,10 @@ export function createWatch(
   wireOf: (thirdParty: ThirdParty) => Wire,
 ): Watch {
   const { store, clock, events, thirdParties } = configuration;
-  const renew = createRenew(configuration, vault);
+  const inquire = createInquire(configuration, vault, wireOf);
+  const renewals = createRenewals(configuration, vault, wireOf);
   const flights = createFlights<Rest>();
-  const renewals = createFlights<Renewal>();
-  const underWay = new Set<Promise<Renewal>>();
   const memory = createMemory<Rest>();
-  const [unasked, unrenewed]: readonly [Waits, Waits] = [createMemory(), createMemory()];
 
   async function rest(grantId: string): Promise<Rest> {
     const known = memory.get(grantId);
@@ -94,9 +87,9 @@ export function createWatch(
       case 'end':
         return end(bond, need.reason);
       case 'renew':
-        return take(bond, await renewOnce(bond, thirdParty));
+        return take(bond, await renewals.renew(bond, thirdParty));
       case 'renew-ahead': {
-        const renewal = await renewOnce(bond, thirdParty);
+        const renewal = await renewals.renew(bond, thirdParty);
         // Their token still works: what counts is whether it is alive.
         return renewal.kind === 'later' ? honourOrAsk(bond, thirdParty) : take(bond, renewal);
       }
@@ -111,20 +104,6 @@ export function createWatch(
     return ask(bond, thirdParty);
   }
 
-  function renewOnce(bond: BondRecord, thirdParty: ThirdParty): Promise<Renewal> {
-    const waiting = waitOf(unrenewed, bond);
-    if (waiting !== null) return Promise.resolve({ kind: 'later', ...waiting });
-    return renewals.join(bond.grantId, async () => {
-      const work = renew(bond, wireOf(thirdParty));
-      underWay.add(work);
-      const renewal = await work.finally(() => underWay.delete(work));
-      if (renewal.kind === 'later') {
-        unrenewed.set(bond.grantId, { until: clock() + renewal.retryAfter, reason: renewal.reason });
-      }
-      return renewal;
-    });
-  }
-
   async function take(bond: BondRecord, renewal: Renewal): Promise<Changed> {
     if (renewal.kind === 'renewed') return { bond: renewal.bond };
     if (renewal.kind === 'over') return end(bond, renewal.reason);
@@ -133,34 +112,18 @@ export function createWatch(
 
   async function ask(bond: BondRecord, thirdParty: ThirdParty): Promise<Rest | Changed> {
     const at = clock();
-    const waiting = waitOf(unasked, bond);
-    if (waiting !== null) throw unavailable(`${bond.thirdParty}: ${waiting.reason}`, waiting.retryAfter);
     const answer = await inquire(bond, thirdParty);
     if (answer === 'changed') return end(bond, 'changed-there');
     if (answer === 'dead') {
       // A refresh token may outlive what it renews: the third party decides when it is presented.
-      return bond.isRenewable ? take(bond, await renewOnce(bond, thirdParty)) : end(bond, 'revoked-there');
+      return bond.isRenewable
+        ? take(bond, await renewals.renew(bond, thirdParty))
+        : end(bond, 'revoked-there');
     }
     if (answer === 'alive') await store.noteBondAlive(bond.grantId, at);
     const alive = { ...bond, checkedAt: Math.max(at, bond.checkedAt) };
     const need = needOf({ ...alive, renewFrom: null }, at, thirdParty.noticedWithin);
     return need.do === 'honour' ? { bond: alive, until: need.until } : { bond: alive };
-  }
-
-  async function inquire(bond: BondRecord, thirdParty: ThirdParty) {
-    if (bond.sealedTokens === null) return 'dead';
-    const tokens = await vault.unseal<ThirdPartyTokens>(bond.sealedTokens, placeOf(bond.grantId));
-    try {
-      return await wireOf(thirdParty).ask(tokens, bond.subject);
-    } catch (error) {
-      const fault = readFault(error);
-      const retryAfter = fault.retryAfter ?? ASKED_AGAIN_AFTER;
-      const reason = `status: ${fault.message}`;
-      unasked.set(bond.grantId, { until: clock() + retryAfter, reason });
-      const { grantId, accountId } = bond;
-      events({ type: 'third-party.failed', thirdParty: thirdParty.id, grantId, accountId, reason });
-      throw unavailable(`${thirdParty.id}: ${reason}`, retryAfter);
-    }
   }
 
   /** Ends a bond; answers it anew when another process has changed it meanwhile. */
@@ -176,17 +139,5 @@ export function createWatch(
     return { bond: now };
   }
 
-  /** The wait that is left after the third party could not answer. */
-  function waitOf(waits: Waits, { grantId }: BondRecord): { retryAfter: number; reason: string } | null {
-    const waiting = waits.get(grantId);
-    const left = waiting === undefined ? 0 : waiting.until - clock();
-    return waiting !== undefined && left > 0 ? { retryAfter: left, reason: waiting.reason } : null;
-  }
-
-  return {
-    look: rest,
-    async settled() {
-      await Promise.allSettled(underWay);
-    },
-  };
+  return { look: rest, settled: renewals.settled };
 }

@@ -1,0 +1,41 @@
+/** Asking a third party whether its token is alive; one that could not say is left alone for a while. */
+import { unavailable } from '@portcullis/protocol';
+import type { Configuration } from '../configuration.ts';
+import type { BondRecord } from '../ports/index.ts';
+import { readFault } from './fault.ts';
+import { placeOf } from './renewal.ts';
+import type { ThirdParty } from './third-party.ts';
+import type { ThirdPartyTokens } from './tokens.ts';
+import type { Vault } from './vault.ts';
+import { createWaits } from './waits.ts';
+import type { Wire } from './wire.ts';
+
+/** Seconds to wait for a third party that could not say whether its token is alive. */
+export const ASKED_AGAIN_AFTER = 5;
+
+/** @throws OAuthError `temporarily_unavailable` when the third party cannot say, now or a moment ago */
+export type Inquire = (bond: BondRecord, thirdParty: ThirdParty) => ReturnType<Wire['ask']>;
+
+export function createInquire(
+  { clock, events }: Configuration,
+  vault: Vault,
+  wireOf: (thirdParty: ThirdParty) => Wire,
+): Inquire {
+  const waits = createWaits(clock);
+  return async ({ grantId, accountId, subject, sealedTokens }, thirdParty) => {
+    const waiting = waits.left(grantId);
+    if (waiting !== null) throw unavailable(`${thirdParty.id}: ${waiting.reason}`, waiting.retryAfter);
+    if (sealedTokens === null) return 'dead';
+    const tokens = await vault.unseal<ThirdPartyTokens>(sealedTokens, placeOf(grantId));
+    try {
+      return await wireOf(thirdParty).ask(tokens, subject);
+    } catch (error) {
+      const fault = readFault(error);
+      const retryAfter = fault.retryAfter ?? ASKED_AGAIN_AFTER;
+      const reason = `status: ${fault.message}`;
+      waits.begin(grantId, { retryAfter, reason });
+      events({ type: 'third-party.failed', thirdParty: thirdParty.id, grantId, accountId, reason });
+      throw unavailable(`${thirdParty.id}: ${reason}`, retryAfter);
+    }
+  };
+}
