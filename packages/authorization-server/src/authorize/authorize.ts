@@ -93,25 +93,14 @@ async function open(rooms: Rooms, request: Asked, beginning: Beginning): Promise
   checkSilent(asked, person, approval);
 
   const cookie = browser.read(request) ?? newSecret();
-  const createdAt = configuration.clock();
-  const transaction: TransactionRecord = {
-    id: newIdentifier('flow'),
-    browserHash: hashSecret(cookie),
-    clientId: client.id,
-    redirectUri: target.uri,
-    redirectUriSent: beginning.parameters.one('redirect_uri') !== undefined,
-    state: asked.state ?? null,
-    codeChallenge: asked.codeChallenge,
+  const transaction = beginTransaction(configuration, beginning, {
+    asked,
     scopes,
-    resources: [resource.resource],
+    resource: resource.resource,
+    browserHash: hashSecret(cookie),
     accountId: isFresh ? null : (person?.account.id ?? null),
-    approved: null,
     freshLogin: isFresh,
-    thirdParty: null,
-    bond: null,
-    createdAt,
-    expiresAt: createdAt + configuration.lifetimes.transaction,
-  };
+  });
   const subject = subjectOf(transaction, admits ? (person?.account.id ?? null) : null);
   // What is answered from memory ends with this very request: nobody comes back to it.
   if (approval === null) await configuration.store.openTransaction(transaction);
@@ -125,6 +114,35 @@ async function open(rooms: Rooms, request: Asked, beginning: Beginning): Promise
   const setCookie = browser.write(cookie, configuration.lifetimes.transaction);
   const cookies = approval === null ? [setCookie] : [];
   return advance(rooms, { transaction, client, target, thirdParty, subject, approval }, cookies);
+}
+
+interface Judged extends Pick<TransactionRecord, 'scopes' | 'browserHash' | 'accountId' | 'freshLogin'> {
+  readonly asked: AuthorizationRequest;
+  readonly resource: string;
+}
+
+/** What was asked for, with nothing answered yet. */
+function beginTransaction(
+  { clock, lifetimes }: Rooms['configuration'],
+  { client, target, parameters }: Beginning,
+  { asked, resource, ...judged }: Judged,
+): TransactionRecord {
+  const createdAt = clock();
+  return {
+    ...judged,
+    id: newIdentifier('flow'),
+    clientId: client.id,
+    redirectUri: target.uri,
+    redirectUriSent: parameters.one('redirect_uri') !== undefined,
+    state: asked.state ?? null,
+    codeChallenge: asked.codeChallenge,
+    resources: [resource],
+    approved: null,
+    thirdParty: null,
+    bond: null,
+    createdAt,
+    expiresAt: createdAt + lifetimes.transaction,
+  };
 }
 
 /** `prompt=none` asks for an answer without any page: only what is remembered can be one. */
