@@ -2,7 +2,7 @@
 import { createMemory } from './memory.ts';
 
 /** A wait that is left. */
-export interface Wait {
+interface Wait {
   /** Seconds. */
   readonly retryAfter: number;
   readonly reason: string;
