@@ -94,6 +94,8 @@ function describeServer(
     token_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
     revocation_endpoint_auth_methods_supported: methods,
     revocation_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
+    // RFC 7009 §2.1 leaves it open, and clients that replace a session have to know.
+    revocation_leaves_other_grants: true,
     introspection_endpoint_auth_methods_supported: confidential,
     introspection_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
     code_challenge_methods_supported: [CODE_CHALLENGE_METHOD],

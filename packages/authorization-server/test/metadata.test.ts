@@ -32,6 +32,7 @@ const described = {
   token_endpoint_auth_signing_alg_values_supported: ALGORITHMS,
   revocation_endpoint_auth_methods_supported: METHODS,
   revocation_endpoint_auth_signing_alg_values_supported: ALGORITHMS,
+  revocation_leaves_other_grants: true,
   introspection_endpoint_auth_methods_supported: METHODS.slice(1),
   introspection_endpoint_auth_signing_alg_values_supported: ALGORITHMS,
   code_challenge_methods_supported: ['S256'],

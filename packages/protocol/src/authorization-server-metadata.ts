@@ -20,6 +20,8 @@ export interface AuthorizationServerMetadata {
   readonly token_endpoint_auth_signing_alg_values_supported?: readonly string[];
   readonly revocation_endpoint_auth_methods_supported?: readonly string[];
   readonly revocation_endpoint_auth_signing_alg_values_supported?: readonly string[];
+  /** Of no standard: revoking a token of one grant leaves other grants of the same client and person as they are. */
+  readonly revocation_leaves_other_grants?: boolean;
   readonly introspection_endpoint_auth_methods_supported?: readonly string[];
   readonly introspection_endpoint_auth_signing_alg_values_supported?: readonly string[];
   readonly code_challenge_methods_supported?: readonly string[];
@@ -49,6 +51,7 @@ const schema = z.object({
   token_endpoint_auth_signing_alg_values_supported: z.exactOptional(strings),
   revocation_endpoint_auth_methods_supported: z.exactOptional(strings),
   revocation_endpoint_auth_signing_alg_values_supported: z.exactOptional(strings),
+  revocation_leaves_other_grants: z.exactOptional(z.boolean()),
   introspection_endpoint_auth_methods_supported: z.exactOptional(strings),
   introspection_endpoint_auth_signing_alg_values_supported: z.exactOptional(strings),
   code_challenge_methods_supported: z.exactOptional(strings),
