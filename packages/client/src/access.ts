@@ -3,10 +3,16 @@
 import { planStepUp, type ScopePlan } from './authorization/scope-plan.ts';
 import type { Configuration } from './configuration.ts';
 import { NO_CHALLENGE, type ServerChallenge } from './discovery/challenge.ts';
+import type { Discovery } from './discovery/conclude.ts';
 import { ClientError } from './errors.ts';
 import type { SignInReason } from './events.ts';
 import type { Obtainer, Planner } from './obtainer.ts';
-import { type CredentialKey, type CredentialRecord, keyText } from './store/credential-store.ts';
+import {
+  type CredentialKey,
+  type CredentialRecord,
+  keyText,
+  type Release,
+} from './store/credential-store.ts';
 import type { Refresher } from './tokens/refresh.ts';
 import { isExpired, isStale, type Tokens } from './tokens/tokens.ts';
 
@@ -31,8 +37,8 @@ export interface Access {
   stepUp(short: Tokens, challenge: ServerChallenge): Promise<Tokens | null>;
   /** Gets tokens because the host asks for it. */
   obtain(challenge: ServerChallenge, prompt: string | null): Promise<Tokens>;
-  /** Keeps tokens that a sign-in in two halves brought. */
-  keep(key: CredentialKey, tokens: Tokens): Promise<void>;
+  /** Keeps tokens that a sign-in in two halves brought. Tells what they replace; `null`: nothing. */
+  keep(key: CredentialKey, tokens: Tokens): Promise<CredentialRecord | null>;
   /** The newest record, with its issuer. */
   record(): Promise<CredentialRecord | null>;
   /** Forgets what it knows, so that the store is read again. */
@@ -42,6 +48,8 @@ export interface Access {
 export interface AccessHands {
   readonly obtainer: Obtainer;
   readonly refresher: Refresher;
+  /** Ends at the authorization server what newer tokens have replaced here. Never throws. */
+  readonly endReplaced: (replaced: CredentialRecord, discovery: Discovery) => Promise<void>;
 }
 
 interface Wish {
@@ -53,6 +61,9 @@ interface Wish {
   readonly refused: Tokens | null;
 }
 
+/** Milliseconds for a lock that nobody holds for long. */
+const PATIENCE = 500;
+
 /** Makes the session of a client. */
 export function createAccess(configuration: Configuration, hands: AccessHands): Access {
   const { store, server, account, clock, limits, grant, tell } = configuration;
@@ -60,6 +71,10 @@ export function createAccess(configuration: Configuration, hands: AccessHands): 
   let known: { readonly key: CredentialKey; readonly tokens: Tokens } | null = null;
   let refreshing: Promise<Tokens | null> | null = null;
   let obtaining: Promise<Tokens | null> | null = null;
+  /** Scopes of step-ups in this process: a person who switches one off again has decided. */
+  const askedAgain = new Set<string>();
+  /** Whether the session that stood has ended since. */
+  let ended = false;
   let failed: { readonly error: ClientError; readonly until: number } | null = null;
 
   return {
@@ -131,6 +146,7 @@ export function createAccess(configuration: Configuration, hands: AccessHands): 
         return result.tokens;
       case 'ended':
         known = null;
+        ended = true;
         return null;
       case 'postponed':
         // The access token may outlive the outage.
@@ -152,7 +168,7 @@ export function createAccess(configuration: Configuration, hands: AccessHands): 
       const tokens = await refreshOnce(known);
       if (tokens !== null && tokens.accessToken !== refused?.accessToken) return { tokens, by: 'refreshed' };
     }
-    const reason: SignInReason = refused === null ? 'no_tokens' : 'tokens_refused';
+    const reason: SignInReason = ended ? 'session_ended' : refused === null ? 'no_tokens' : 'tokens_refused';
     const tokens = await obtainOnce({
       reason,
       challenge,
@@ -170,9 +186,12 @@ export function createAccess(configuration: Configuration, hands: AccessHands): 
     const needed = challenge.scopes ?? [];
     const before = { requested: short.requestedScopes, granted: short.scopes };
     const plan: Planner = async (discovery) => {
-      const wider = planStepUp(discovery, needed, before);
+      const again = configuration.stepUpAgain && needed.some((scope) => !askedAgain.has(scope));
+      const wider = planStepUp(discovery, needed, before, again);
       if (wider === null) return null;
-      const added = wider.scopes.filter((scope) => !before.requested.includes(scope));
+      const had = again ? before.granted : before.requested;
+      const added = wider.scopes.filter((scope) => !had.includes(scope));
+      for (const scope of needed) askedAgain.add(scope);
       tell({ type: 'step_up', added });
       return (await configuration.confirmStepUp(added)) ? wider : null;
     };
@@ -190,7 +209,7 @@ export function createAccess(configuration: Configuration, hands: AccessHands): 
 
   /** Processes that share the store sign in one after the other, and the later ones find what the first one brought. */
   async function obtainAlone(wish: Wish): Promise<Tokens | null> {
-    const release = await store.lock(`sign in ${server} ${account}`);
+    const release = await lockPatiently(`sign in ${server} ${account}`);
     try {
       await load();
       const newer = known !== null && known.tokens.accessToken !== wish.refused?.accessToken;
@@ -207,6 +226,16 @@ export function createAccess(configuration: Configuration, hands: AccessHands): 
     }
   }
 
+  /** Whoever waits for another's sign-in is told so. */
+  async function lockPatiently(name: string): Promise<Release> {
+    const late = setTimeout(() => tell({ type: 'sign_in_waits', server, account }), PATIENCE);
+    try {
+      return await store.lock(name);
+    } finally {
+      clearTimeout(late);
+    }
+  }
+
   async function obtain(wish: Wish): Promise<Tokens | null> {
     const prepared = await hands.obtainer.prepare(wish.challenge, wish.plan);
     if (prepared === null) return null;
@@ -214,23 +243,32 @@ export function createAccess(configuration: Configuration, hands: AccessHands): 
     const { scopes, reasons } = prepared.plan;
     tell({ type: 'sign_in', issuer, reason: wish.reason, scopes, scopeReasons: reasons });
     const key: CredentialKey = { server, issuer, account };
+    // The sign-in may register the client anew; what it replaces belongs to the registration before.
+    const before = await store.find(key);
     const tokens = await hands.obtainer.obtain(key, prepared, wish.prompt);
-    await keep(key, tokens);
+    const replaced = await keep(key, tokens);
+    if (replaced !== null && !byMachine) {
+      const registration = before?.registration ?? replaced.registration;
+      await hands.endReplaced({ ...replaced, registration }, prepared.discovery);
+    }
     return tokens;
   }
 
-  async function keep(key: CredentialKey, tokens: Tokens): Promise<void> {
+  async function keep(key: CredentialKey, tokens: Tokens): Promise<CredentialRecord | null> {
     const release = await store.lock(`refresh ${keyText(key)}`);
+    let record: CredentialRecord | null = null;
     try {
-      const record = await store.find(key);
+      record = await store.find(key);
       await store.save({ key, registration: record?.registration ?? null, tokens });
       await forgetOtherIssuers(key);
       known = { key, tokens };
       failed = null;
+      ended = false;
     } finally {
       await release();
     }
     tell({ type: 'tokens_obtained', issuer: key.issuer, scopes: tokens.scopes, scheme: tokens.scheme });
+    return record?.tokens == null ? null : record;
   }
 
   /** The server has moved to another authorization server: tokens of the old one are of no more use. */

@@ -7,6 +7,7 @@ import { type ClientOptions, defineConfiguration } from './configuration.ts';
 import type { ServerChallenge } from './discovery/challenge.ts';
 import type { Discovery } from './discovery/conclude.ts';
 import { discover } from './discovery/discover.ts';
+import { ClientError } from './errors.ts';
 import { extensionsOf } from './grants/settings.ts';
 import { createObtainer } from './obtainer.ts';
 import { createRegistry } from './registration/registrar.ts';
@@ -96,7 +97,7 @@ export function createClient(options: ClientOptions): Client {
   const signIn = createSignIn(configuration, tokenHands, registry);
   const refresher = createRefresher(configuration, tokenHands, registry.ofTokens);
   const obtainer = createObtainer(configuration, { discover: find, registry, signIn, tokens: tokenHands });
-  const access = createAccess(configuration, { obtainer, refresher });
+  const access = createAccess(configuration, { obtainer, refresher, endReplaced });
 
   return {
     server,
@@ -122,7 +123,8 @@ export function createClient(options: ClientOptions): Client {
       const pending = await signIn.take(arrived, binding ?? null);
       const key = { server: pending.server, issuer: pending.issuer, account: pending.account };
       try {
-        await access.keep(key, await signIn.finish(pending, arrived));
+        const replaced = await access.keep(key, await signIn.finish(pending, arrived));
+        if (replaced !== null) await endEarlier(replaced);
       } catch (error) {
         // The next first half registers anew.
         if (isDeadClient(error)) await registry.dropDead(key, error.message, pending.registration.clientId);
@@ -207,17 +209,47 @@ export function createClient(options: ClientOptions): Client {
   }
 
   async function revoke(record: CredentialRecord): Promise<boolean> {
-    const registration = record.tokens === null ? null : registry.ofTokens(record, record.tokens);
-    if (record.tokens === null || registration === null) return false;
     try {
-      const { issuer, metadata } = await find(await provoke(configuration));
-      const endpoint = metadata.revocation_endpoint;
-      if (endpoint === undefined || issuer !== record.key.issuer) return false;
-      await revokeTokens(tokenHands, { endpoint, issuer, registration, tokens: record.tokens });
-      return true;
+      return await revokeAt(await find(await provoke(configuration)), record);
     } catch {
       // The credentials are gone from here all the same.
       return false;
+    }
+  }
+
+  async function revokeAt({ issuer, metadata }: Discovery, record: CredentialRecord): Promise<boolean> {
+    const registration = record.tokens === null ? null : registry.ofTokens(record, record.tokens);
+    const endpoint = metadata.revocation_endpoint;
+    if (record.tokens === null || registration === null) return false;
+    if (endpoint === undefined || issuer !== record.key.issuer) return false;
+    await revokeTokens(tokenHands, { endpoint, issuer, registration, tokens: record.tokens });
+    return true;
+  }
+
+  /**
+   * The revocation of a particular token may cause the revocation of related tokens and the underlying authorization
+   * grant: where all of a person's tokens are one grant, the new ones would end with the old. Only a server that says
+   * otherwise is asked.
+   * @see RFC 7009 §2.1
+   */
+  async function endReplaced(replaced: CredentialRecord, discovery: Discovery): Promise<void> {
+    const { issuer, metadata } = discovery;
+    if (metadata.revocation_leaves_other_grants !== true) return;
+    try {
+      await revokeAt(discovery, replaced);
+    } catch (error) {
+      const reason = error instanceof ClientError ? error.message : 'it did not answer';
+      tell({ type: 'replaced_session_stands', issuer, reason });
+    }
+  }
+
+  /** After a sign-in in two halves, whose discovery was long ago. */
+  async function endEarlier(replaced: CredentialRecord): Promise<void> {
+    try {
+      await endReplaced(replaced, await find(await provoke(configuration)));
+    } catch (error) {
+      const reason = error instanceof ClientError ? error.message : 'it could not be asked';
+      tell({ type: 'replaced_session_stands', issuer: replaced.key.issuer, reason });
     }
   }
 }

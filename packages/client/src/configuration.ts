@@ -59,6 +59,8 @@ export interface ClientOptions {
   ) => readonly string[] | Promise<readonly string[]>;
   /** Asks the person before more is asked for; `false` declines. */
   readonly confirmStepUp?: (added: Scopes) => Promise<boolean>;
+  /** Asks for scopes once more that were asked for before and not granted; once each. `false` by default. */
+  readonly stepUpAgain?: boolean;
   /** Tokens bound to a key: where the server asks for them (the default), wherever they are offered, or never. */
   readonly dpop?: 'when-asked' | 'when-offered' | 'never';
   readonly onEvent?: (event: ClientEvent) => void;
@@ -115,6 +117,7 @@ export interface Configuration {
   readonly resourceIndicators: Readonly<Record<string, string | null>>;
   readonly orderAuthorizationServers: NonNullable<ClientOptions['orderAuthorizationServers']> | null;
   readonly confirmStepUp: (added: Scopes) => Promise<boolean>;
+  readonly stepUpAgain: boolean;
   readonly dpop: NonNullable<ClientOptions['dpop']>;
   readonly tell: (event: ClientEvent) => void;
   readonly clock: () => number;
@@ -157,6 +160,7 @@ export function defineConfiguration(options: ClientOptions): Configuration {
     resourceIndicators: options.resourceIndicators ?? {},
     orderAuthorizationServers: options.orderAuthorizationServers ?? null,
     confirmStepUp: options.confirmStepUp ?? (async () => true),
+    stepUpAgain: options.stepUpAgain ?? false,
     dpop: options.dpop ?? 'when-asked',
     tell: options.onEvent ?? (() => undefined),
     clock: options.clock ?? Date.now,

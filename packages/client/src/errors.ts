@@ -78,7 +78,10 @@ export class ClientError extends Error {
  */
 export function resourceAdvice(oauthError: string | undefined, description: string | undefined): string {
   if (oauthError !== 'invalid_target' && !(description ?? '').includes('AADSTS9010010')) return '';
-  return ' If it wants another resource, or none, say so for this issuer: resourceIndicators, --resource-for.';
+  return (
+    ' If it does not know this server, whoever runs it has to add the server to its resources.' +
+    ' If it wants another resource, or none, say so for this issuer: resourceIndicators, --resource-for.'
+  );
 }
 
 /**

@@ -37,6 +37,10 @@ export type ClientEvent =
       readonly scopes: Scopes;
       readonly scheme: 'Bearer' | 'DPoP';
     }
+  /** Another sign-in for the same account is under way, and this one waits for it. */
+  | { readonly type: 'sign_in_waits'; readonly server: string; readonly account: string }
+  /** A new sign-in has replaced a session, which the authorization server did not take back. */
+  | { readonly type: 'replaced_session_stands'; readonly issuer: string; readonly reason: string }
   | { readonly type: 'tokens_refreshed'; readonly issuer: string }
   | { readonly type: 'refresh_postponed'; readonly issuer: string; readonly reason: string }
   | { readonly type: 'session_ended'; readonly issuer: string; readonly reason: string };

@@ -5,7 +5,7 @@ import type { Configuration } from './configuration.ts';
 import type { ServerChallenge } from './discovery/challenge.ts';
 import type { Discovery } from './discovery/conclude.ts';
 import { createDpopKey, DPOP_ALGORITHM } from './dpop/proof.ts';
-import { obtainByDevice } from './grants/device.ts';
+import { obtainByDevice, requireDeviceEndpoint } from './grants/device.ts';
 import { obtainByMachine } from './grants/machine.ts';
 import type { Registry } from './registration/registrar.ts';
 import { isDeadClient } from './registration/standing.ts';
@@ -50,6 +50,8 @@ export function createObtainer(configuration: Configuration, hands: ObtainerHand
 
     async prepare(challenge, planner) {
       const discovery = await hands.discover(challenge);
+      // Nobody is registered for what is not offered.
+      if (grant.kind === 'device') requireDeviceEndpoint(discovery);
       const plan = await planner(discovery);
       if (plan === null) return null;
       return { discovery, plan, dpopKey: wantsDpop(discovery) ? await createDpopKey() : null };

@@ -112,7 +112,13 @@ describe('a code for another device', () => {
   it('says that the server offers none', async () => {
     const world = await createWorld();
     const client = world.client({ grant: { kind: 'device', show: () => undefined } });
-    expect(await codeOf(client.fetch(world.serverUrl))).toBe('sign_in_needed');
+    const failure: unknown = await client.fetch(world.serverUrl).catch((error: unknown) => error);
+    expect(failure).toMatchObject({
+      code: 'sign_in_needed',
+      message: expect.stringContaining('does not offer sign-in by code; use --no-browser'),
+    });
+    // Nobody is registered for what is not offered.
+    expect(world.as.asked('/register')).toEqual([]);
   });
 });
 

@@ -1,5 +1,6 @@
 /** The authorized fetch: where the token goes and where it does not, what is repeated, and when it gives up. */
 import { describe, expect, it } from 'vitest';
+import { createMemoryStore } from '../src/index.ts';
 import { calls, codeOf, createWorld, openParty, type World } from './support/world.ts';
 
 const authorizations = (world: World) =>
@@ -246,4 +247,30 @@ describe('step-up', () => {
     expect(answers.every(({ status }) => status === 200)).toBe(true);
     expect(requested(world)).toHaveLength(2);
   });
+
+  it('what was asked for before and not granted is asked for again only for who wants that, and once', async () => {
+    const { world } = await demanding(() => 'write');
+    world.as.on('POST /token', () => ({
+      body: { access_token: world.issue('read'), token_type: 'Bearer', scope: 'read' },
+    }));
+    const cautious = world.client();
+    await cautious.fetch(world.serverUrl, { method: 'POST' });
+    const before = world.person.opened.length;
+    expect((await cautious.fetch(world.serverUrl, { method: 'POST' })).status).toBe(403);
+    expect(world.person.opened).toHaveLength(before);
+
+    const client = world.client({ store: await declined(world), stepUpAgain: true });
+    for (let round = 0; round < 2; round += 1)
+      expect((await client.fetch(world.serverUrl, { method: 'POST' })).status).toBe(403);
+    expect(requested(world).slice(before)).toEqual(['read', 'read write', 'read write']);
+  });
+
+  /** A store whose session has asked for `write` in another process, and was not granted it. */
+  async function declined(world: World) {
+    const store = createMemoryStore();
+    const client = world.client({ store });
+    await client.fetch(world.serverUrl);
+    await client.fetch(world.serverUrl, { method: 'POST' });
+    return store;
+  }
 });

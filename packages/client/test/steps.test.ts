@@ -292,7 +292,7 @@ describe('others', () => {
       { kind: 'wait', longer: true },
       { kind: 'tokens', tokens: expect.objectContaining({ accessToken: 'a', scopes: ['notes:read'] }) },
     ]);
-    expect(() => deviceRequest({ ...facts, discovery: found })).toThrow('no sign-in by device code');
+    expect(() => deviceRequest({ ...facts, discovery: found })).toThrow('does not offer sign-in by code');
   });
 
   it('an application with its secret, and an enterprise’s person by an identity assertion', async () => {

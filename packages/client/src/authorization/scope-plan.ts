@@ -61,15 +61,20 @@ function offersOfflineAccess({ profile, metadata }: Discovery): boolean {
   return profile.scopeFrom.length > 0 && metadata.scopes_supported?.includes('offline_access') === true;
 }
 
-/** Plans a step-up; `null` when it would bring nothing new, or the profile has none. */
+/**
+ * Plans a step-up; `null` when it would bring nothing new, or the profile has none.
+ * @param again whether to ask for what was asked for before and not granted: somebody wants it asked once more
+ */
 export function planStepUp(
   discovery: Pick<Discovery, 'profile'>,
   needed: Scopes,
   before: { readonly requested: Scopes; readonly granted: Scopes },
+  again = false,
 ): ScopePlan | null {
   const had = unionScopes(before.requested, before.granted);
   // Asking again for what was asked for already would end like the last time.
-  if (needed.length === 0 || needed.every((scope) => had.includes(scope))) return null;
+  const vain = again ? before.granted : had;
+  if (needed.length === 0 || needed.every((scope) => vain.includes(scope))) return null;
   switch (discovery.profile.stepUp) {
     case 'none':
       return null;

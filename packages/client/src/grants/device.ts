@@ -1,5 +1,6 @@
 /** A person with another device: a short code is shown, and the token endpoint is asked until the person has answered elsewhere. */
 import { formatScopes, isSecureUrl, readWebUrl } from '@portcullis/protocol';
+import type { Discovery } from '../discovery/conclude.ts';
 import { ClientError, displayText } from '../errors.ts';
 import type { Prover } from '../tokens/prover.ts';
 import {
@@ -40,16 +41,19 @@ export async function obtainByDevice(grant: DeviceGrant, situation: GrantCase): 
  */
 export function deviceRequest(facts: GrantFacts): EndpointRequest {
   const { discovery, registration, scopes } = facts;
-  const endpoint = discovery.metadata.device_authorization_endpoint;
-  if (endpoint === undefined) {
-    throw new ClientError(
-      'sign_in_needed',
-      `${displayText(discovery.issuer)} offers no sign-in by device code.`,
-    );
-  }
+  const endpoint = requireDeviceEndpoint(discovery);
   const form = targetOf(facts, new URLSearchParams());
   if (scopes.length > 0) form.set('scope', formatScopes(scopes));
   return { endpoint, issuer: discovery.issuer, registration, form, dpopKey: null };
+}
+
+/** @throws ClientError `sign_in_needed` where no such sign-in is offered. */
+export function requireDeviceEndpoint({ metadata, issuer }: Discovery): string {
+  if (metadata.device_authorization_endpoint !== undefined) return metadata.device_authorization_endpoint;
+  throw new ClientError(
+    'sign_in_needed',
+    `${displayText(issuer)} does not offer sign-in by code; use --no-browser, or a receiver that takes a pasted address.`,
+  );
 }
 
 /** The request that is repeated until the person has answered. @see RFC 8628 §3.4 */
