@@ -73,7 +73,7 @@ async function join(page: Page, email: string): Promise<void> {
   await on(page, 'Choose how to sign in');
   await type(page, 'password', PASSWORD);
   await type(page, 'password_again', PASSWORD);
-  await press(page, 'Create account');
+  await press(page, 'Save and sign in');
   await on(page, 'Your account is ready');
 }
 

@@ -135,7 +135,7 @@ describe('the reference on a page', () => {
     ['/authorize', 'This request cannot be used', /client_id/],
     ['/login?flow=flow_x', 'This request is no longer open', /gone/],
     ['/consent', 'Start from your app', /no-flow/],
-    ['/setup?token=x', 'This link does not work any more', /spent-link/],
+    ['/setup?token=x', 'The first account exists already', /set-up/],
   ])('is found by the operator in the events: %s', async (path, heading, reason) => {
     const { page } = await enter();
     await page.goto(server.url + path);

@@ -14,6 +14,12 @@ export const app: ProtectedApplication = {
     'notes:read': 'Read your notes',
     'notes:write': 'Add and delete notes',
   },
+  translations: {
+    de: {
+      name: 'Notizen',
+      scopes: { 'notes:read': 'Ihre Notizen lesen', 'notes:write': 'Notizen hinzufügen und löschen' },
+    },
+  },
   // Listing tools, saying who you are: any token will do.
   scopesFor: ({ tool }) => (tool === null ? [] : (scopesOfTools.get(tool) ?? [])),
 

@@ -123,6 +123,8 @@ export interface AuthorizationServer {
   readonly accounts: AccountAdministration;
   /** A page that lists what tokens are issued for: for a host that has nothing better at its root. */
   frontPage(asked: Asked, peer?: Peer): Promise<Answer>;
+  /** A page that says, with 404, that nothing stands at a path: for a host that is asked for one by a browser. */
+  missingPage(asked: Asked, peer?: Peer): Promise<Answer>;
   /** A one-time link that makes the first account; `null` when there is one. */
   setupLink(): Promise<string | null>;
   /** Creates the first account, if there is none. */
@@ -196,6 +198,7 @@ export async function createAuthorizationServer(
     clients: createClientAdministration(configuration),
     accounts: createAccountAdministration(configuration),
     frontPage: async (request, peer = {}) => harden(await interaction.frontPage(request, peer), isHttps),
+    missingPage: async (request, peer = {}) => harden(await interaction.missingPage(request, peer), isHttps),
     setupLink: interaction.setupLink,
     bootstrap: interaction.bootstrap,
     async close() {

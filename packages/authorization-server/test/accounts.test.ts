@@ -460,7 +460,7 @@ describe('the first account', () => {
       () => visitor.open(`${link.pathname}${link.search}`),
     ]) {
       const sight = await act();
-      expect([sight.status, textOf(sight).includes('This link does not work any more')]).toEqual([403, true]);
+      expect([sight.status, textOf(sight).includes('The first account exists already')]).toEqual([403, true]);
     }
     expect(await store.findAccountByEmail('eve@example.org')).toBeNull();
   });

@@ -127,7 +127,7 @@ describe('connections', () => {
       'Read your notes',
       'Change your notes',
       'Used 3 minutes ago from 203.0.113.9',
-      'allowed on 15 January 2027',
+      'allowed on 15 January 2027 at 08:00 UTC',
     ]) {
       expect(text).toContain(words);
     }

@@ -140,7 +140,7 @@ async function setUpCodes(page: Page): Promise<string> {
   const secret = (await page.locator('.fact code').textContent())?.replaceAll(' ', '') ?? '';
   await page.fill('[name=code]', codeOf(secret, Date.now() / 1000));
   await page.getByRole('button', { name: 'Switch on' }).click();
-  await page.getByText('Keep these codes').waitFor();
+  await page.getByText('Keep these recovery codes').waitFor();
   return (await page.locator('.codes code').first().textContent()) ?? '';
 }
 

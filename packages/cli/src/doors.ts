@@ -2,8 +2,8 @@
 import type { AuthorizationServer } from '@portcullis/authorization-server';
 import { type Answer, pathOf, respondError, respondJson, withHeaders } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
-import { type Door, refuseMissing } from './door.ts';
-import { respondFrontPage } from './front-page.ts';
+import type { Door } from './door.ts';
+import { respondFrontPage, respondMissing } from './front-page.ts';
 import type { Metrics } from './metrics.ts';
 import { createMetricsDoor } from './metrics-door.ts';
 import type { ProtectedServer } from './protected-servers.ts';
@@ -28,7 +28,7 @@ export function createDoors({ storage, server, servers, metrics, metricsToken }:
   return async (asked, peer) => {
     const path = pathOf(asked);
     const door = Object.hasOwn(doors, path) ? doors[path] : undefined;
-    if (door === undefined) return refuseMissing();
+    if (door === undefined) return respondMissing(asked, peer, server);
     return asked.method === 'GET' || asked.method === 'HEAD' ? door(asked, peer) : refuseMethod();
   };
 }

@@ -1,7 +1,8 @@
-/** What stands at `/`: tells a person who typed the address what this is, in HTML to browsers and as text to the rest. */
+/** What stands at `/`, and where nothing stands: tells a person who typed the address what this is, in HTML to browsers and as text to the rest. */
 import type { AuthorizationServer } from '@portcullis/authorization-server';
 import { type Answer, type Asked, respond, withHeaders } from '@portcullis/http';
 import type { Peer } from '@portcullis/http/node';
+import { refuseMissing } from './door.ts';
 import type { ProtectedServer } from './protected-servers.ts';
 
 /** Content is negotiated, so that `curl` shows something to read too. @see RFC 9110 §12.5.1 */
@@ -11,8 +12,20 @@ export async function respondFrontPage(
   server: AuthorizationServer,
   servers: readonly ProtectedServer[],
 ): Promise<Answer> {
-  if (!/\btext\/html\b/i.test(asked.headers.get('accept') ?? '')) return respondText(servers);
+  if (!wantsPage(asked)) return respondText(servers);
   return withHeaders(await server.frontPage(asked, peer), { vary: 'Accept' });
+}
+
+/** What stands where nothing does: a page for browsers, JSON for the rest. @see RFC 9110 §12.5.1 */
+export async function respondMissing(asked: Asked, peer: Peer, server: AuthorizationServer): Promise<Answer> {
+  const isRead = asked.method === 'GET' || asked.method === 'HEAD';
+  const answer = isRead && wantsPage(asked) ? await server.missingPage(asked, peer) : refuseMissing();
+  return withHeaders(answer, { vary: 'Accept' });
+}
+
+/** Whether a browser asks, for somebody to read. */
+function wantsPage(asked: Asked): boolean {
+  return /\btext\/html\b/i.test(asked.headers.get('accept') ?? '');
 }
 
 /** Plain, so that nothing in it needs escaping. */

@@ -126,6 +126,33 @@ describe('a running server', () => {
     expect((await fetch(portcullis.url + path)).status).toBe(status);
   });
 
+  it.each([
+    ['GET', 'en', /^text\/html/, 'There is nothing here'],
+    ['GET', 'de', /^text\/html/, 'Hier gibt es nichts'],
+    ['POST', 'en', /^application\/json/, 'not_found'],
+  ])(
+    '%s of a path where nothing stands, by a browser that speaks %s → %s',
+    async (method, language, type, words) => {
+      const headers = { accept: 'text/html,*/*;q=0.8', 'accept-language': language };
+      const response = await fetch(`${portcullis.url}/nothing<b>`, { method, headers });
+      expect(response.status).toBe(404);
+      expect(response.headers.get('content-type')).toMatch(type);
+      expect(response.headers.get('vary')).toBe('Accept');
+      const text = await response.text();
+      expect(text).toContain(words);
+      expect(text).not.toContain('/nothing');
+      const isPage = method === 'GET';
+      expect(response.headers.get('content-security-policy')?.includes("default-src 'none'") ?? false).toBe(
+        isPage,
+      );
+    },
+  );
+
+  it('answers programs JSON where nothing stands', async () => {
+    const response = await fetch(`${portcullis.url}/nothing`, { headers: { accept: '*/*' } });
+    expect([response.status, await response.json()]).toMatchObject([404, { error: 'not_found' }]);
+  });
+
   it.each(['/', '/healthz', '/readyz', '/metrics'])(
     'POST %s → 405 with what is allowed, HEAD → as GET, without a body',
     async (path) => {

@@ -84,12 +84,15 @@ export function createConsent(rooms: Rooms): readonly Route[] {
 }
 
 function show(rooms: Rooms, matter: Matter, wrong: ConsentPage['wrong']): Promise<Answer> {
-  const { formTokens, frame } = rooms;
+  const { configuration, formTokens, frame } = rooms;
   const { flow, person, deliberation, afresh } = matter;
   const { transaction, target, bound, thirdParty } = flow;
   const page = consentPage(frame, {
     ...describeConsent(frame, flow, deliberation),
-    account: person === null ? { provider: thirdParty?.name ?? '' } : { email: person.account.email },
+    account:
+      person === null
+        ? { provider: thirdParty?.name ?? '', hasOthers: hasOtherWays(configuration) }
+        : { email: person.account.email },
     ...(thirdParty !== null && {
       thirdParty: {
         name: thirdParty.name,
@@ -109,6 +112,11 @@ function show(rooms: Rooms, matter: Matter, wrong: ConsentPage['wrong']): Promis
     },
   });
   return respondPage(page, { status: wrong === null ? 200 : 400, formAction: onwardSources(target) });
+}
+
+/** Whether the page to sign in offers more than one third party. */
+function hasOtherWays({ localAccounts, thirdParties }: Rooms['configuration']): boolean {
+  return localAccounts || thirdParties.size > 1;
 }
 
 /** Parameters of the request: they are fixed in the transaction, so a form that carries one was made by somebody else. */

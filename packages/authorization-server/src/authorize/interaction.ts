@@ -17,7 +17,7 @@ import { createAccount } from '../home/account.ts';
 import { createAccountLinks } from '../home/account-links.ts';
 import { createCodes } from '../home/codes.ts';
 import { createConnections } from '../home/connections.ts';
-import { createFront } from '../home/front.ts';
+import { createFront, createMissing } from '../home/front.ts';
 import { createPasskeyPages } from '../home/passkeys.ts';
 import { createPasswordPage } from '../home/password.ts';
 import { createAccountRemoval } from '../home/remove-account.ts';
@@ -45,6 +45,8 @@ export interface Interaction {
   readonly routes: readonly Route[];
   /** Shows what is protected here: for a host that has nothing better at its root. */
   readonly frontPage: Route['handle'];
+  /** Says that nothing stands at a path, with 404. */
+  readonly missingPage: Route['handle'];
   /** A one-time link that makes the first account; `null` when there is one. */
   setupLink(): Promise<string | null>;
   /**
@@ -132,8 +134,11 @@ export function createInteraction(
     path: '/assets/*',
     handle: async (request) => assets.respond(new URL(request.url).pathname),
   };
-  const [front] = inTheirLanguage((language) => [createFront(roomsIn(language))]);
-  if (front === undefined) throw new Error('a page has no language');
+  const [front, missing] = inTheirLanguage((language) => {
+    const rooms = roomsIn(language);
+    return [createFront(rooms), createMissing(rooms)];
+  });
+  if (front === undefined || missing === undefined) throw new Error('a page has no language');
   return {
     routes: [
       ...inTheirLanguage(routesIn),
@@ -141,6 +146,7 @@ export function createInteraction(
       ...(headless === null ? [] : createHeadlessEndpoints(configuration, headless, tickets, roomsIn)),
     ],
     frontPage: front.handle,
+    missingPage: missing.handle,
     setupLink: isElsewhere || !configuration.localAccounts ? async () => null : firstAccount.link,
     bootstrap: firstAccount.bootstrap,
   };

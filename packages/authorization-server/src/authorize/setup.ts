@@ -7,6 +7,7 @@ import type { FirstAccount } from '../accounts/first-account.ts';
 import { respondPage, respondRedirect } from '../pages/respond.ts';
 import { readyPage, type SetupFaults, setupPage } from '../pages/setup.ts';
 import type { Route } from '../routes.ts';
+import { loginPath } from './errands.ts';
 import { isForeignForm } from './form-tokens.ts';
 import type { Rooms } from './rooms.ts';
 
@@ -23,6 +24,13 @@ export function createSetup(rooms: Rooms, firstAccount: FirstAccount): readonly 
     });
   };
 
+  /** The link is for the first account alone: whoever has that one signs in. */
+  const refuse = async (): Promise<Answer> => {
+    if (!(await configuration.store.hasAccounts())) return edge.refuse('/setup', 'spent-link');
+    const action = { label: frame.text('sign-in.submit'), href: loginPath('account', false) };
+    return edge.refuse('/setup', 'set-up', { action });
+  };
+
   return [
     edge.route('GET', '/setup', async (request) => {
       const token = readParameters(queryOf(request)).one('token');
@@ -32,19 +40,19 @@ export function createSetup(rooms: Rooms, firstAccount: FirstAccount): readonly 
         return respondPage(readyPage(frame, { email: person.account.email, token: signOutToken }));
       }
       const isOpen = token !== undefined && (await firstAccount.isOpen(token));
-      return isOpen ? show(token, '', NO_FAULTS) : edge.refuse('/setup', 'spent-link');
+      return isOpen ? show(token, '', NO_FAULTS) : refuse();
     }),
 
     edge.route('POST', '/setup', async (request, peer) => {
       const form = await readForm(request);
       const token = form.one('token') ?? '';
       if (isForeignForm(request, configuration.issuer)) return edge.refuse('/setup', 'stale-form');
-      if (!(await firstAccount.isOpen(token))) return edge.refuse('/setup', 'spent-link');
+      if (!(await firstAccount.isOpen(token))) return refuse();
       const email = form.one('email') ?? '';
       const faults = judge(form);
       if (faults !== NO_FAULTS) return show(token, email, faults);
       const account = await firstAccount.create(token, email, form.required('password'));
-      if (account === null) return edge.refuse('/setup', 'spent-link');
+      if (account === null) return refuse();
       return respondRedirect('/setup', [await sessions.open(request, peer, account.id)]);
     }),
   ];

@@ -14,16 +14,17 @@ import { createSignedIn } from './signed-in.ts';
 const NO_FAULTS: PasswordPage['wrong'] = { password: null, passwordAgain: null };
 
 export function createPasswordPage(rooms: Rooms, change: ChangePassword): readonly Route[] {
-  const { frame } = rooms;
+  const { configuration, frame } = rooms;
   const signedIn = createSignedIn(rooms, 'account', 'own');
 
-  const show = (
+  const show = async (
     person: Person,
     faults: Partial<Pick<PasswordPage, 'wrong' | 'wrongCurrent' | 'endOthers'>>,
     answer: { readonly status?: number; readonly headers?: Readonly<Record<string, string>> } = {},
   ) => {
-    const { email } = person.account;
-    const page = { email, wrong: NO_FAULTS, wrongCurrent: null, endOthers: true, ...faults };
+    const { id, email } = person.account;
+    const mayLackPassword = (await configuration.store.listPasskeys(id)).length > 0;
+    const page = { email, mayLackPassword, wrong: NO_FAULTS, wrongCurrent: null, endOthers: true, ...faults };
     return respondPage(passwordPage(frame, { ...page, token: signedIn.token(person) }), answer);
   };
 

@@ -133,8 +133,16 @@ function renderRecoveryCodes(frame: Frame, { codes }: RecoveryCodesPage): Markup
 <p>${frame.text('code.keep-why')}</p>
 </div>
 <ul class="codes">${codes.map((code) => html`<li><code>${code}</code></li>`)}</ul>
-<a class="button main" href="/account">${frame.text('code.kept')}</a>`,
+<div class="answers">
+<a class="button" href="${asFile(codes)}" download="recovery-codes.txt">${frame.text('code.download')}</a>
+<a class="button main" href="/account">${frame.text('code.kept')}</a>
+</div>`,
   );
+}
+
+/** A text file in its own address: it needs no script, and stands nowhere but on the page. */
+function asFile(codes: readonly string[]): string {
+  return `data:text/plain;charset=utf-8,${encodeURIComponent(`${codes.join('\n')}\n`)}`;
 }
 
 /** On the account page. @param recoveryCodes how many are left; `null` when it is off */

@@ -4,7 +4,7 @@ import { definePage, type Page } from './define-page.ts';
 import { type Frame, hidden, key, layout } from './layout.ts';
 import type { Markup } from './markup.ts';
 import { happened, homePaths, tabs } from './tabs.ts';
-import { ago, day, duration } from './times.ts';
+import { ago, duration, moment } from './times.ts';
 
 /** One app with what it may do. */
 export interface Connection {
@@ -54,8 +54,8 @@ function renderConnections(frame: Frame, page: ConnectionsPage): Markup {
 <p class="fact">${frame.say('consent.signed-in', { email: html`<bdi>${page.email}</bdi>` })}</p>
 </div>
 ${happened(page.ended === null ? null : frame.text(`connections.ended.${page.ended}`))}
-${connections.length === 0 ? html`<p>${frame.text('connections.none')}</p>` : html`<ul class="rows">${connections.map((one) => row(frame, one, page.now))}</ul>`}
-${connections.length > 1 && html`<p><a class="button" href="/connections/end">${frame.text('connections.end-all')}</a></p>`}`,
+${connections.length === 0 ? html`<p>${frame.text('connections.none')}</p>` : html`<ul class="rows cards">${connections.map((one) => row(frame, one, page.now))}</ul>`}
+${connections.length > 1 && html`<p class="apart"><a class="button grave" href="/connections/end">${frame.text('connections.end-all')}</a></p>`}`,
   );
 }
 
@@ -73,7 +73,7 @@ ${connection.thirdParty !== null && html`<p class="fact">${bond(frame, connectio
     lastUsedFrom === null
       ? frame.say('connections.used', { time })
       : frame.say('connections.used-from', { time, address: html`<code>${lastUsedFrom}</code>` })
-  } · ${frame.say('connections.since', { day: day(frame, connection.since) })}</p>
+  } · ${frame.say('connections.since', { moment: moment(frame, connection.since) })}</p>
 <a class="button" href="/connections/end?connection=${encodeURIComponent(id)}" aria-label="${frame.text('connections.end-of', { app: appName })}">${frame.text('connections.end')}</a>
 </li>`;
 }

@@ -18,8 +18,9 @@ export interface ConsentPage {
   readonly workspace: ChosenWorkspace;
   /** Where other workspaces can be chosen; `null` where there are none. */
   readonly othersPath: string | null;
-  /** Who the app will act for: the account that is signed in, or whoever the third party says that one is. */
-  readonly account: { readonly email: string } | { readonly provider: string };
+  /** Who the app will act for: the account that is signed in, or whoever the third party says that one is.
+   * `hasOthers`: whether there is another way to sign in. */
+  readonly account: { readonly email: string } | { readonly provider: string; readonly hasOthers: boolean };
   /** Whose rights elsewhere the app's requests may use as well, in the third party's own words; nobody's when left out. */
   readonly thirdParty?: { readonly name: string; readonly scopes: readonly string[] };
   readonly returnTo: ReturnPlace;
@@ -123,9 +124,9 @@ function account(frame: Frame, { account: by }: ConsentPage): Markup {
         ]
       : [
           frame.say('consent.will-sign-in', { provider: html`<bdi>${by.provider}</bdi>` }),
-          frame.text('consent.other-way'),
+          by.hasOthers ? frame.text('consent.other-way') : null,
         ];
-  return html`${sentence} · <button class="link" form="${SWITCH_FORM}" name="decision" value="switch">${other}</button>`;
+  return html`${sentence}${other !== null && html` · <button class="link" form="${SWITCH_FORM}" name="decision" value="switch">${other}</button>`}`;
 }
 
 function code(text: string): Markup {

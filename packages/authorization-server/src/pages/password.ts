@@ -8,6 +8,8 @@ import { homePaths, tabs } from './tabs.ts';
 
 export interface PasswordPage {
   readonly email: string;
+  /** Whether they may have no password, because they sign in by a passkey. */
+  readonly mayLackPassword: boolean;
   /** What was wrong with the current password, in words; `null` when nothing was. */
   readonly wrongCurrent: string | null;
   readonly wrong: PasswordFields['wrong'];
@@ -27,7 +29,7 @@ function renderPassword(frame: Frame, page: PasswordPage): Markup {
     html`${tabs(frame, 'account')}
 <div class="head">
 <h1>${frame.text('password.change')}</h1>
-<p class="fact">${frame.text('password.none')}</p>
+${page.mayLackPassword && html`<p class="fact">${frame.text('password.none')}</p>`}
 </div>
 <form class="stack once" method="post" action="/account/password">
 ${hidden({ token: page.token })}

@@ -11,6 +11,8 @@ export type Situation =
   | 'stale-form'
   | 'bad-form'
   | 'spent-link'
+  | 'set-up'
+  | 'no-page'
   | 'no-entry'
   | 'busy'
   | 'failed';
@@ -61,6 +63,8 @@ export const situations: Readonly<Record<Situation, Words>> = {
     heading: 'situation.spent-link',
     sentences: ['situation.spent-link.1', 'situation.spent-link.2'],
   },
+  'set-up': { status: 403, heading: 'situation.set-up', sentences: ['situation.set-up.1'] },
+  'no-page': { status: 404, heading: 'situation.no-page', sentences: ['situation.no-page.1'] },
   'no-entry': {
     status: 403,
     heading: 'situation.no-entry',

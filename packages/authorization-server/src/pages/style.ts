@@ -118,9 +118,11 @@ bdi, code { hyphens: none; }
 .tabs a[aria-current] { color: var(--ink); box-shadow: 0 2px 0 var(--accent); }
 .rows, .plain { display: grid; gap: 16px; list-style: none; }
 .rows { gap: 32px; }
-.rows.close { gap: 16px; }
+.rows:is(.close, .cards) { gap: 16px; }
 .plain { gap: 8px; }
 .row { display: grid; gap: 16px; }
+.cards > .row { padding: 16px; border: 1px solid var(--edge); border-radius: 12px; }
+.apart { padding-top: 24px; border-top: 1px solid var(--edge); }
 .name { font-size: 16px; color: var(--ink); }
 .beside { display: flex; gap: 16px; align-items: center; justify-content: space-between; }
 .beside form { flex: none; }
@@ -160,7 +162,7 @@ input[role=switch]:checked {
 
 .choice { display: flex; gap: 16px; align-items: center; justify-content: space-between; font: inherit; cursor: pointer; }
 
-.picture { width: 192px; max-width: 100%; height: auto; border-radius: 8px; }
+.picture { justify-self: center; width: 192px; max-width: 100%; height: auto; border-radius: 8px; }
 .codes { display: grid; grid-template-columns: repeat(auto-fill, minmax(168px, 1fr)); gap: 8px; list-style: none; }
 .ways, .providers { display: grid; gap: 16px; }
 .providers { gap: 8px; }
@@ -222,6 +224,7 @@ input:not([type=hidden], [role=switch]), select {
 .main { background: var(--accent); color: var(--accent-ink); }
 .main:hover, .main:active { background: var(--accent-pressed); }
 .danger { background: var(--bad); color: var(--bad-ink); }
+.grave { border-color: var(--bad); background: none; color: var(--bad); }
 .danger:hover, .danger:active { background: var(--bad-pressed); }
 .answers { display: grid; grid-template-columns: 1fr 1fr; gap: 16px; }
 .answers form { display: grid; }

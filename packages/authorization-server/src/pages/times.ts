@@ -14,9 +14,14 @@ export function ago(frame: Frame, at: number, now: number): Markup {
   return html`<time datetime="${new Date(at * 1000).toISOString()}">${agoInWords(frame, at, now)}</time>`;
 }
 
-/** `21 November 2026`. Epoch seconds. */
-export function day({ language }: Frame, at: number): Markup {
-  return html`<time datetime="${new Date(at * 1000).toISOString().slice(0, 10)}">${dayInWords(at, language)}</time>`;
+/** `21 November 2026 at 08:00 UTC`: tells apart what happened on one day. Epoch seconds. */
+export function moment({ language }: Frame, at: number): Markup {
+  const words = new Intl.DateTimeFormat(regional(language), {
+    dateStyle: 'long',
+    timeStyle: 'short',
+    timeZone: 'UTC',
+  }).format(at * 1000);
+  return html`<time datetime="${new Date(at * 1000).toISOString()}">${words} UTC</time>`;
 }
 
 /** The end of "used …". A clock that was turned back makes nothing be in the future. */

@@ -23,9 +23,20 @@ export function resultPage({ ok, message }: Outcome): string {
 <meta name="viewport" content="width=device-width">
 <title>${title}</title>
 <style>
-body { font: 1.1rem/1.5 system-ui, sans-serif; max-width: 34rem; margin: 18vh auto 0; padding: 0 1.5rem; color: #1c2733; background: #fff }
-h1 { font-size: 1.5rem }
-@media (prefers-color-scheme: dark) { body { color: #e6ebf0; background: #12181f } }
+:root { color-scheme: light dark; --page: #f3f4f7; --card: #fff; --edge: #dfe3ea; --ink: #14171d; --mark: ${ok ? '#1a7f37' : '#b3211b'} }
+@media (prefers-color-scheme: dark) {
+  :root { --page: #0c0e12; --card: #16191f; --edge: #2a2f39; --ink: #eceef2; --mark: ${ok ? '#6fce8a' : '#ff9d94'} }
+}
+* { box-sizing: border-box }
+body {
+  margin: 0; min-height: 100vh; min-height: 100dvh; padding: 16px;
+  display: grid; grid-template-columns: minmax(0, 440px); align-content: center; justify-content: center;
+  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; overflow-wrap: anywhere;
+  color: var(--ink); background: var(--page);
+}
+main { padding: 24px; background: var(--card); border: 1px solid var(--edge); border-top: 4px solid var(--mark); border-radius: 16px }
+h1 { margin: 0 0 8px; font-size: 22px; line-height: 1.3; font-weight: 600 }
+p { margin: 0 }
 </style>
 </head>
 <body>

@@ -28,7 +28,7 @@ export const german: Texts = {
   'consent.includes': 'Enthält: {sentences}',
   'consent.keeps': 'Was Sie bisher erlaubt haben, bleibt: {sentences}.',
   'consent.known': 'Das haben Sie schon einmal erlaubt.',
-  'consent.third-party': 'Bei {provider} bittet dieser Server um {rights}.',
+  'consent.third-party': 'Bei {provider} bittet dieser Server um Rechte, die dort so heißen: {rights}.',
   'consent.choose': 'Schalten Sie aus, was Sie nicht erlauben möchten.',
   'consent.workspace': 'Arbeitsbereich',
   'consent.choose-workspace': 'Wählen Sie einen Arbeitsbereich',
@@ -101,7 +101,7 @@ export const german: Texts = {
   'connections.on': 'auf {server}',
   'connections.used': 'Benutzt {time}',
   'connections.used-from': 'Benutzt {time} von {address}',
-  'connections.since': 'erlaubt am {day}',
+  'connections.since': 'erlaubt am {moment}',
   'connections.third-party': 'Nutzt Ihr Konto {account} bei {provider}',
   'connections.third-party-nameless': 'Nutzt Ihr Konto bei {provider}',
   'connections.third-party-rights': 'mit den Rechten {rights}',
@@ -155,6 +155,12 @@ export const german: Texts = {
   'situation.spent-link.1':
     'Er gilt einmal und nicht für immer. Er wurde schon benutzt, ist abgelaufen oder wurde nicht ganz kopiert.',
   'situation.spent-link.2': 'Bitten Sie die Betreiber dieses Servers um einen neuen.',
+  'situation.set-up': 'Das erste Konto gibt es schon',
+  'situation.set-up.1':
+    'Dieser Link hat es angelegt oder war dafür gedacht. Melden Sie sich mit diesem Konto an.',
+  'situation.no-page': 'Hier gibt es nichts',
+  'situation.no-page.1':
+    'Dieser Server hat unter dieser Adresse keine Seite. Vielleicht wurde sie nicht ganz kopiert.',
   'situation.no-entry': 'Sie können sich hier nicht anmelden',
   'situation.no-entry.1': 'Sie haben sich anderswo angemeldet, aber dieses Konto darf hier nicht herein.',
   'situation.no-entry.2': 'Nehmen Sie ein anderes Konto, oder fragen Sie, wer diesen Server betreibt.',
@@ -174,7 +180,7 @@ export const german: Texts = {
   'link.invitation': 'Wählen Sie, wie Sie sich anmelden',
   'link.invitation.why':
     'Für Sie wurde ein Konto angelegt. Damit entscheiden Sie, welche Apps nutzen dürfen, was dieser Server schützt.',
-  'link.invitation.submit': 'Konto anlegen',
+  'link.invitation.submit': 'Speichern und anmelden',
   'link.reset': 'Wählen Sie neu, wie Sie sich anmelden',
   'link.reset.why':
     'Sie werden überall sonst abgemeldet, und womit Sie sich bisher angemeldet haben, gilt nicht mehr.',
@@ -255,9 +261,10 @@ export const german: Texts = {
   'code.shown': 'Der Code, den die App zeigt',
   'code.on': 'Einschalten',
   'code.keep-title': 'Ihre Ersatzcodes',
-  'code.keep': 'Bewahren Sie diese Codes auf',
+  'code.keep': 'Bewahren Sie diese Ersatzcodes auf',
   'code.keep-why':
     'Jeder von ihnen meldet Sie einmal an, wenn Sie Ihr Telefon nicht haben. Sie werden nicht noch einmal gezeigt.',
+  'code.download': 'Als Datei sichern',
   'code.kept': 'Ich habe sie aufbewahrt',
   'code.what': 'Nach Ihrem Passwort können wir nach einem Code aus einer App auf Ihrem Telefon fragen.',
   'code.set-up': 'Codes einrichten',
