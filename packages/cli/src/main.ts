@@ -20,5 +20,19 @@ const surroundings: Surroundings = {
   command: import.meta.url.endsWith('.ts') ? 'npm run portcullis --' : 'npx portcullis',
 };
 
+endQuietly(process.stdout);
+endQuietly(process.stderr);
+
 const code = await run(process.argv.slice(2), surroundings);
 if (code !== null) process.exit(code);
+
+/** Whoever reads no further, as `head` does, wants no more: what has to tidy up is asked to stop, anything else ends. */
+function endQuietly(stream: NodeJS.WriteStream): void {
+  let asked = false;
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    if (process.listenerCount('SIGTERM') === 0) process.exit(0);
+    if (!asked) process.kill(process.pid, 'SIGTERM');
+    asked = true;
+  });
+}
