@@ -282,6 +282,34 @@ describe('with a scripted server', () => {
     expect(JSON.stringify(report)).not.toContain('it publishes');
   });
 
+  it.each([
+    [
+      'an answer of JSON',
+      { status: 400, body: { error: 'invalid_target', error_description: 'No such resource.' } },
+      'answered with status 400: invalid_target, No such resource. The authorization server does not know this server: add it',
+    ],
+    [
+      'a page',
+      {
+        status: 400,
+        headers: { 'content-type': 'text/html' },
+        body: '<a href="http://127.0.0.1:47471/callback?error=invalid_target&amp;error_description=Unknown.&amp;state=x">x</a>',
+      },
+      'answered with status 400: invalid_target, Unknown. The authorization server does not know this server: add it',
+    ],
+    [
+      'a redirect',
+      { status: 303, headers: { location: 'http://127.0.0.1:47471/callback?error=invalid_scope' } },
+      'refused the request: invalid_scope.',
+    ],
+  ])('repeats the error of the authorization endpoint: %s', async (_how, told, expected) => {
+    const world = await createWorld();
+    world.as.on('GET /authorize', told);
+    const report = await look(world);
+    expect(faults(report)).toEqual(['AS-AUTHZ-1, authorization server']);
+    expect(report.findings.find(({ gravity }) => gravity === 'fault')?.what).toContain(expected);
+  });
+
   it('tells a call that fails from an authorization that does', async () => {
     const world = await createWorld();
     world.server.on('/mcp', ({ headers }) =>

@@ -1,4 +1,5 @@
 /** What answers have to be: laws over what was written down. Each breach is named by its requirement. */
+import { displayText } from '@portcullis/client';
 import {
   coversResource,
   isSecureUrl,
@@ -191,16 +192,38 @@ export function checkRegistration(exchange: Exchange): readonly Breach[] {
   return bare ? [breach('AS-DCR-61', 'The registration gives a secret and not its end.')] : [];
 }
 
-/** What the authorization endpoint says to somebody who is not signed in yet. */
-export function checkAuthorizationAnswer({ status, headers }: Exchange, issuer: string): readonly Breach[] {
+/**
+ * What the authorization endpoint says to somebody who is not signed in yet.
+ * @param shown the error that a page of it tells; `null`: none
+ */
+export function checkAuthorizationAnswer(
+  exchange: Exchange,
+  issuer: string,
+  shown: unknown = null,
+): readonly Breach[] {
+  const { status, headers, body } = exchange;
   if (status === null) return [breach('AS-AUTHZ-1', 'The authorization endpoint could not be reached.')];
-  const location = headers['location'] ?? '';
-  const error = URL.parse(location, issuer)?.searchParams.get('error') ?? null;
-  if (error !== null && status < 400)
-    return [breach('AS-AUTHZ-1', `The authorization endpoint refused the request: ${error}.`)];
-  return status >= 400
-    ? [breach('AS-AUTHZ-1', `The authorization endpoint answered with status ${status}.`)]
-    : [];
+  const parameters = URL.parse(headers['location'] ?? '', issuer)?.searchParams;
+  if (status < 400) {
+    const refusal = parameters?.has('error') ? errorIn(Object.fromEntries(parameters)) : '';
+    const what = `The authorization endpoint refused the request: ${refusal}.`;
+    return refusal === '' ? [] : [breach('AS-AUTHZ-1', what)];
+  }
+  const refusal = errorIn(shown ?? parseJson(body));
+  const what = `The authorization endpoint answered with status ${status}${refusal === '' ? '' : `: ${refusal}`}.`;
+  return [breach('AS-AUTHZ-1', what)];
+}
+
+/** Code and sentence of an error, and what helps against one that is known; of others nothing. */
+function errorIn(answer: unknown): string {
+  if (!isObject(answer) || typeof answer['error'] !== 'string') return '';
+  const { error, error_description: description } = answer;
+  const said = [error, ...(typeof description === 'string' ? [description] : [])].map(displayText).join(', ');
+  const advice =
+    error === 'invalid_target'
+      ? '. The authorization server does not know this server: add it to the resources there, by the URL in its metadata'
+      : '';
+  return `${said.replace(/\.$/, '')}${advice}`;
 }
 
 /** The answer of a token endpoint. */

@@ -42,3 +42,16 @@ export function describeMetadata(answers: readonly Exchange[], isOld: boolean): 
   const found = answers.find(({ status }) => status !== null && status < 300);
   return found === undefined ? 'none was found' : `found at ${found.url}`;
 }
+
+/**
+ * The error that a page keeps for the client until the person goes on: servers do not redirect to a client that nobody vouches
+ * for. `null`: none.
+ */
+export function refusalOnPage(page: string, redirectUri: string): Readonly<Record<string, string>> | null {
+  for (const [, link = ''] of page.matchAll(/ href="([^"]*)"/g)) {
+    const address = link.replaceAll('&amp;', '&');
+    const parameters = address.startsWith(redirectUri) ? URL.parse(address)?.searchParams : null;
+    if (parameters?.has('error') === true) return Object.fromEntries(parameters);
+  }
+  return null;
+}

@@ -17,7 +17,7 @@ import {
 import { askClaims, evidentClaims } from './claims.ts';
 import { explainDiscovery, explainRegistration, explainScopes } from './decisions.ts';
 import { Ended, type Notebook } from './notebook.ts';
-import { describeMetadata, isServerMetadata, issuersOf, refusalsIn } from './reading.ts';
+import { describeMetadata, isServerMetadata, issuersOf, refusalOnPage, refusalsIn } from './reading.ts';
 import type { Recorder } from './recorder.ts';
 import type { Exchange } from './report.ts';
 
@@ -118,10 +118,12 @@ export async function lookAtAuthorization(way: Way, discovery: Discovery): Promi
     oauthFetch(begun.value, { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT) }),
   );
   if ('failure' in page) return notebook.end('authorization', page.failure);
-  await page.value.body?.cancel();
+  const shown = await attempt(() => page.value.text());
   const answer = recorder.exchanges.at(-1);
-  if (answer !== undefined)
-    notebook.note('authorization', checkAuthorizationAnswer(answer, discovery.issuer));
+  if (answer !== undefined) {
+    const refusal = 'failure' in shown ? null : refusalOnPage(shown.value, NOBODY);
+    notebook.note('authorization', checkAuthorizationAnswer(answer, discovery.issuer, refusal));
+  }
   notebook.summarize(
     'authorization',
     'the authorization endpoint takes the request; from here on a person is needed',
