@@ -165,6 +165,8 @@ it('[GW-3P-11] operators list and end what rests on a third party, and it ends t
   );
   const { output } = await command(portcullis, 'connections', 'list', '--third-party', 'github');
   expect(output).toContain('rests on');
+  expect(output).toMatch(/ {2}allowed \d{4}-\d{2}-\d{2}T[\d:]{8}Z, used \d{4}-\d{2}-\d{2}T[\d:]{8}Z\n/);
+  expect(output).toMatch(/ by +Reader \(\S+\)\n/);
   expect(output).not.toContain('\u001b');
   expect((await command(portcullis, 'connections', 'list', '--third-party', 'other')).output).toBe(
     'There is no connection.\n',

@@ -9,10 +9,10 @@ import {
 import type { Command } from 'commander';
 import { administer, issuerOf, type Tools } from '../administering.ts';
 import { resolveSettings } from '../settings/resolve.ts';
-import type { SettingName } from '../settings/settings.ts';
+import type { SettingName, Settings } from '../settings/settings.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
-import { dayOf, timeOf, timeOrNull } from '../terminal/times.ts';
+import { timeOf, timeOrNull } from '../terminal/times.ts';
 import { addVerb } from './verb.ts';
 
 type Flags = Readonly<Partial<Record<SettingName, string>>> & {
@@ -23,9 +23,12 @@ type Flags = Readonly<Partial<Record<SettingName, string>>> & {
 
 interface Task extends Tools {
   readonly connections: ConnectionAdministration;
+  readonly settings: Settings;
   readonly issuer: string;
   readonly flags: Flags;
   readonly named: readonly string[];
+  /** How this program is called again. */
+  readonly command: string;
 }
 
 /** What one of the commands does. It answers what to write. */
@@ -53,26 +56,40 @@ export function defineConnections(program: Command, surroundings: Surroundings):
 }
 
 async function perform(command: Command, surroundings: Surroundings, act: Act): Promise<void> {
-  const { environment, folder, write } = surroundings;
+  const { environment, folder, write, command: program } = surroundings;
   const flags: Flags = command.opts();
   const settings = await resolveSettings({ flags, environment, folder });
   const issuer = issuerOf(settings);
   const text = await administer(settings, folder, 'refuse', (tools) =>
-    act({ ...tools, connections: createConnectionAdministration(tools), issuer, flags, named: command.args }),
+    act({
+      ...{ ...tools, connections: createConnectionAdministration(tools), settings, issuer, flags },
+      ...{ named: command.args, command: program },
+    }),
   );
   write(text);
 }
 
 async function list(task: Task): Promise<string> {
-  const { flags, connections, named } = task;
-  const [account] = named;
+  const { flags, connections } = task;
+  const [account] = task.named;
   const lists = account === undefined ? await listAll(task) : [await connections.list(account)];
   const found = lists.flatMap((one) => one ?? refuseAccount(account));
   const wanted = found.filter(
     ({ bond }) => flags.thirdParty === undefined || bond?.thirdParty === flags.thirdParty,
   );
-  if (flags.json) return `${cleanJson(wanted.map(withTimes))}\n`;
-  return wanted.length === 0 ? 'There is no connection.\n' : wanted.map(describe).join('');
+  const named = await Promise.all(wanted.map((connection) => withName(connection, task)));
+  if (flags.json) return `${cleanJson(named.map(withTimes))}\n`;
+  return named.length === 0 ? 'There is no connection.\n' : named.map(describe).join('');
+}
+
+/** `clientName`, as the client calls itself; `null`: it does not, or it is known by its document alone. */
+type NamedConnection = ListedConnection & { readonly clientName: string | null };
+
+async function withName(connection: ListedConnection, { store, settings }: Task): Promise<NamedConnection> {
+  const { clientId } = connection;
+  const configured = settings.clients.find(({ client_id: id }) => id === clientId);
+  const name = (configured ?? (await store.findClient(clientId))?.metadata)?.['client_name'];
+  return { ...connection, clientName: typeof name === 'string' ? name : null };
 }
 
 /** Account by account, as many as there are. */
@@ -88,7 +105,7 @@ async function listAll({ connections, ...hands }: Task): Promise<(readonly Liste
 }
 
 /** Times in words, as everywhere. */
-function withTimes({ createdAt, expiresAt, lastUsedAt, bond, ...connection }: ListedConnection): object {
+function withTimes({ createdAt, expiresAt, lastUsedAt, bond, ...connection }: NamedConnection): object {
   return {
     ...connection,
     createdAt: timeOf(createdAt),
@@ -98,25 +115,26 @@ function withTimes({ createdAt, expiresAt, lastUsedAt, bond, ...connection }: Li
   };
 }
 
-function describe({ id, account, clientId, resources, scopes, lastUsedAt, bond }: ListedConnection): string {
+function describe({ id, account, clientId, clientName, ...connection }: NamedConnection): string {
+  const { resources, scopes, createdAt, lastUsedAt, bond } = connection;
   const facts = [
     ['of', `${account.email} ${account.id}`],
-    ['by', clientId],
+    ['by', clientName === null ? clientId : `${clientName} (${clientId})`],
     ['on', `${resources.join(' ')}: ${scopes.join(' ')}`],
     ...(bond === null ? [] : [['rests on', describeBond(bond)] as const]),
   ] as const;
   const lines = facts.map(([name, text]) => `  ${name.padEnd(10)}${cleanLine(text)}\n`);
-  return `${id}  used ${dayOf(lastUsedAt)}\n${lines.join('')}`;
+  return `${id}  allowed ${timeOf(createdAt)}, used ${timeOf(lastUsedAt)}\n${lines.join('')}`;
 }
 
 function describeBond({ thirdParty, name, subject, scopes }: ListedBond): string {
   return `${thirdParty}, as ${name ?? subject}${scopes.length > 0 ? `: ${scopes.join(' ')}` : ''}`;
 }
 
-async function end({ connections, flags, named }: Task): Promise<string> {
+async function end({ connections, flags, named, command }: Task): Promise<string> {
   const [account = '', connection] = named;
   if ((connection === undefined) === (flags.all === undefined)) {
-    throw new Error('Name one connection, as portcullis connections list does, or say --all');
+    throw new Error(`Name one connection, as ${command} connections list does, or say --all`);
   }
   const count = (await connections.end(account, connection ?? null)) ?? refuseAccount(account);
   if (count === 0 && connection !== undefined) {
