@@ -42,10 +42,11 @@ export async function run(words: readonly string[], surroundings: Surroundings):
   } catch (error) {
     // It has said by itself what was wrong, or what was asked.
     if (error instanceof CommanderError) return error.exitCode;
-    const lines = error instanceof SettingsError ? error.faults : [reasonOf(error)];
-    for (const line of lines.filter((line) => line !== '')) surroundings.complain(line);
     // It knows the failures of clients, which a server need not load to start.
-    return (await import('./client/exit-codes.ts')).exitCodeOf(error);
+    const { exitCodeOf, hintOn } = await import('./client/exit-codes.ts');
+    const lines = error instanceof SettingsError ? error.faults : [reasonOf(error), hintOn(error)];
+    for (const line of lines.filter((line) => line !== '')) surroundings.complain(line);
+    return exitCodeOf(error);
   }
 }
 

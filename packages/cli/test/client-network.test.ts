@@ -176,7 +176,13 @@ it('T149 a session is told why it begins, when nobody asked for it', async () =>
   expect(errors).toContain(`Signing in at ${world.issuer}, because there is no session yet.`);
   expect(errors).not.toContain('--new-registration');
   const again = await computer.run(['login', world.serverUrl]);
-  expect(again.errors).toContain(`portcullis login ${world.serverUrl} --new-registration`);
+  expect(again.errors).toContain(`npm run portcullis -- login ${world.serverUrl} --new-registration`);
+  world.tokens.clear();
+  world.refreshTokens.clear();
+  const ended = (await computer.run(['tools', world.serverUrl])).errors;
+  expect(ended).toContain(`The session at ${world.issuer} has ended: `);
+  expect(ended).toContain(`Signing in at ${world.issuer}, because the session has ended.`);
+  expect(ended).not.toContain('no session yet');
   const before = world.as.asked('/register').length;
   expect((await computer.run(['login', world.serverUrl, '--new-registration'])).code).toBe(0);
   expect(world.as.asked('/register')).toHaveLength(before + 1);

@@ -81,7 +81,9 @@ describe('a session, from its beginning to its end', () => {
     const refused = await run(words);
     expect([refused.code, refused.output]).toEqual([2, '']);
     expect(refused.errors).toContain('The server asks for more: notes:write.');
-    expect(refused.errors).toContain('--step-up');
+    expect(refused.errors).toContain(
+      `It needs notes:write: run this again with --step-up, or sign in for it by npm run portcullis -- login ${server.resource} --scope notes:read notes:write`,
+    );
     expect(computer.opened()).toHaveLength(before);
 
     const allowed = await run([...words, '--step-up']);
@@ -130,6 +132,17 @@ describe('a session, from its beginning to its end', () => {
     expect(answer.status).toBe(200);
   });
 
+  it('a second login ends what the first one got', async () => {
+    const words = [server.resource, '--account', 'twice'];
+    await run(['login', ...words]);
+    const token = (await run(['token', ...words])).output.trim();
+    const again = await run(['login', ...words]);
+    expect([again.code, again.errors]).toEqual([0, expect.not.stringContaining('could not be ended')]);
+    const headers = { authorization: `Bearer ${token}` };
+    expect((await fetch(server.resource, { method: 'POST', headers })).status).toBe(401);
+    expect((await run(['call', server.resource, 'whoami', '--account', 'twice'])).code).toBe(0);
+  });
+
   it('logout revokes, forgets that account alone, and says when there was none', async () => {
     const token = (await run(['token', server.resource, '--account', 'work'])).output.trim();
     expect((await run(['logout', server.resource, '--account', 'work', '--json'])).output).toBe(
@@ -142,7 +155,7 @@ describe('a session, from its beginning to its end', () => {
     );
     const gone = await run(['token', server.resource, '--account', 'work']);
     expect([gone.code, gone.output]).toEqual([3, '']);
-    expect(gone.errors).toContain(`portcullis login ${server.resource} --account work`);
+    expect(gone.errors).toContain(`npm run portcullis -- login ${server.resource} --account work`);
     expect((await run(['token', server.resource])).code).toBe(0);
   });
 });
@@ -161,6 +174,10 @@ it('--no-browser prints the address, and takes the one at which the browser ende
   const code = await new Promise((resolve) => child.once('close', resolve));
   expect([code, output]).toEqual([0, expect.stringContaining('pasted')]);
   expect(errors).toContain('That is not the address at which this sign-in ended.');
+  expect(errors).toMatch(
+    /a page that cannot be reached, at http:\/\/127\.0\.0\.1:\d+\/callback: that is right\.\n/,
+  );
+  expect(errors).toContain('Copy the whole address of that page');
 });
 
 it('--no-browser ends with 3 when nobody pastes anything', async () => {
@@ -197,6 +214,69 @@ describe('with a scripted server', () => {
     expect(errors).toContain(`Open ${as.origin}/activate on any device, and enter WDJB-MJHT`);
     expect(JSON.parse(output)).toMatchObject({ server: world.serverUrl, scheme: 'Bearer' });
     expect(output + errors).not.toMatch(/kept-secret|\p{Cc}\[|at-/u);
+  });
+
+  it('--device says where it is not offered, and registers nothing', async () => {
+    const world = await createWorld();
+    const { code, errors } = await run(['login', world.serverUrl, '--device']);
+    expect([code, errors]).toEqual([
+      3,
+      expect.stringContaining('does not offer sign-in by code; use --no-browser'),
+    ]);
+    expect(world.as.asked('/register')).toEqual([]);
+  });
+
+  it.each([
+    ['/mcp', ''],
+    ['/api', ': look whether the path is right, often it is /mcp'],
+  ])('at %s where no server is, it says so', async (path, hint) => {
+    const world = await createWorld();
+    world.server.on(path, { status: 404 });
+    const { code, errors } = await run(['tools', world.server.origin + path]);
+    expect(code).toBe(1);
+    expect(errors).toContain(`There is no MCP server at ${world.server.origin}${path}${hint}\n`);
+  });
+
+  it('a scope that is not there is answered with the option that names scopes', async () => {
+    const secret = { PORTCULLIS_CLIENT_SECRET: 'kept-in-a-file-and-nowhere-else-0123456789' };
+    const words = ['call', server.resource, 'whoami', '--application', '--client-id', 'report'];
+    const ask = (scope: string) =>
+      run([...words, '--account', scope, '--scope', scope], { environment: secret });
+    const { code, errors } = await ask('nothing');
+    expect([code, errors]).toEqual([
+      3,
+      expect.stringContaining('Name scopes that this client may have with --scope'),
+    ]);
+    expect((await ask('notes:read')).code).toBe(0);
+  });
+
+  it('a second command says that it waits for the sign-in of the first', async () => {
+    const words = ['login', server.resource, '--account', 'waits'];
+    const first = computer.start([...words, '--no-browser']);
+    await new Promise((resolve) => first.stderr?.once('data', resolve));
+    const second = computer.start(['call', server.resource, 'whoami', '--account', 'waits', '--no-browser']);
+    let said = '';
+    const told = new Promise((resolve) =>
+      second.stderr?.on('data', (chunk) => {
+        said += chunk;
+        if (said.includes('Another sign-in for this account is under way.')) resolve(true);
+      }),
+    );
+    expect(await told).toBe(true);
+    for (const child of [first, second]) {
+      const ended = new Promise((resolve) => child.once('close', resolve));
+      child.kill();
+      await ended;
+    }
+  });
+
+  it('a command ends quietly when nobody reads on', async () => {
+    const child = computer.start(['tools', server.resource, '--json']);
+    child.stdout?.destroy();
+    let errors = '';
+    child.stderr?.on('data', (chunk) => (errors += chunk));
+    const code = await new Promise((resolve) => child.once('close', resolve));
+    expect([code, errors]).toEqual([0, '']);
   });
 
   it('T147 shows nothing of an answer that could control a terminal', async () => {
@@ -328,7 +408,7 @@ describe('what goes wrong has an exit code', () => {
       'revision must be',
     ],
     ['a server that is not there', ['login', 'http://127.0.0.1:9/mcp'], 4, 'could not be reached'],
-    ['no session', ['token', 'https://example.com/mcp'], 3, 'Sign in: portcullis login'],
+    ['no session', ['token', 'https://example.com/mcp'], 3, 'Sign in: npm run portcullis -- login'],
     ['a port that is none', ['login', 'https://example.com/mcp', '--port', '99999'], 1, 'must be a port'],
   ])('%s', async (_what, args, code, words) => {
     const ended = await run(args);

@@ -105,7 +105,7 @@ describe('with a real server', () => {
       {
         jsonrpc: '2.0',
         id: 'first',
-        error: { code: -32000, message: expect.stringContaining('portcullis login') },
+        error: { code: -32000, message: expect.stringContaining('npm run portcullis -- login') },
       },
     ]);
     expect(errors).toContain('is no message, and was dropped');

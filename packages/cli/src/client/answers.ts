@@ -1,4 +1,5 @@
 /** Answers of a server that are no stream: their type, their text, and a refusal in words. */
+import { parseChallenges, type Scopes, salvageScopes } from '@portcullis/protocol';
 import { isObject, parseJson } from '../json.ts';
 import { isRequest, type Message, readMessage } from './json-rpc.ts';
 
@@ -6,10 +7,13 @@ import { isRequest, type Message, readMessage } from './json-rpc.ts';
 export class Refusal extends Error {
   override readonly name: string = 'Refusal';
   readonly status: number;
+  /** Scopes that the token lacks, as the server says; empty where that is not it. */
+  readonly missing: Scopes;
 
-  constructor(status: number, said: string) {
+  constructor(status: number, said: string, missing: Scopes = []) {
     super(`The server answered with status ${status}${said === '' ? '' : `: ${said}`}`);
     this.status = status;
+    this.missing = missing;
   }
 }
 
@@ -42,7 +46,15 @@ export async function acceptAnswer(response: Response, message: Message): Promis
   if (said !== null && 'error' in said && isRequest(message) && (said.id ?? message.id) === message.id) {
     return Response.json({ ...said, id: message.id });
   }
-  throw new Refusal(response.status, reasonIn(json));
+  throw new Refusal(response.status, reasonIn(json), missingIn(response));
+}
+
+/** @see RFC 6750 §3.1 */
+function missingIn({ headers }: Response): Scopes {
+  const challenge = parseChallenges(headers.get('www-authenticate') ?? '').find(
+    ({ parameters }) => parameters.get('error') === 'insufficient_scope',
+  );
+  return salvageScopes(challenge?.parameters.get('scope') ?? '');
 }
 
 export function typeOf(response: Response): string {

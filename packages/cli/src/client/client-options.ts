@@ -52,7 +52,8 @@ export async function clientOptions(
   const secret = await readClientSecret(flags, surroundings);
   // A registration of an earlier time is the one that the server may have forgotten.
   let isNew = false;
-  const hint = () => (isNew || flags.clientId !== undefined ? '' : oldRegistration(serverUrl));
+  const hint = () =>
+    isNew || flags.clientId !== undefined ? '' : oldRegistration(serverUrl, surroundings.command);
   const { clientId, clientMetadataUrl } = flags;
   return {
     ...commonOptions(serverUrl, flags, surroundings),
@@ -67,6 +68,7 @@ export async function clientOptions(
       ...(terminal.interactive && { ask: (question) => askForClient(question, terminal) }),
     },
     ...(flags.scope !== undefined && { scopes: { only: flags.scope } }),
+    stepUpAgain: flags.stepUp === true,
     confirmStepUp: (added) => confirmStepUp(added, flags, terminal),
     onEvent(event) {
       if (event.type === 'registered') isNew = true;
@@ -83,8 +85,8 @@ function grantOptions(flags: SignInFlags, terminal: Terminal): Pick<NodeClientOp
   return {};
 }
 
-function oldRegistration(serverUrl: string): string {
-  return `\nIf the page does not know this client: portcullis login ${serverUrl} --new-registration`;
+function oldRegistration(serverUrl: string, command: string): string {
+  return `\nIf the page does not know this client: ${command} login ${serverUrl} --new-registration`;
 }
 
 function browserOptions(
@@ -110,13 +112,25 @@ function browserOptions(
     };
   }
   return {
-    browser: { open: async (url) => terminal.tell(`Open this address in any browser:\n${url}${hint()}`) },
+    browser: {
+      open: async (url) =>
+        terminal.tell(`Open this address in any browser:\n${url}${hint()}\n${whereItEnds(url)}`),
+    },
     receiver: createPasteReceiver({
       read: () => terminal.ask('Paste the address at which the browser ended: '),
       tell: (message) => terminal.tell(message),
       ...(flags.port !== undefined && { redirectUri: `http://127.0.0.1:${flags.port}/callback` }),
     }),
   };
+}
+
+/** Nobody listens at the redirect URI, which looks as if something had gone wrong. */
+function whereItEnds(url: string): string {
+  const place = cleanLine(new URL(url).searchParams.get('redirect_uri') ?? '');
+  return (
+    `After the sign-in the browser goes to a page that cannot be reached, at ${place}: that is right.\n` +
+    'Copy the whole address of that page from the address bar (it has code= and state= in it), and paste it here.'
+  );
 }
 
 /**
@@ -150,9 +164,7 @@ async function confirmStepUp(added: Scopes, flags: SignInFlags, terminal: Termin
   }
   if (terminal.interactive)
     return terminal.confirm(`The server asks for more: ${names}. Ask the authorization server for it?`);
-  terminal.tell(
-    `The server asks for more: ${names}. Nobody is here to allow that: run again with --step-up.`,
-  );
+  terminal.tell(`The server asks for more: ${names}. Nobody is here to allow that.`);
   return false;
 }
 

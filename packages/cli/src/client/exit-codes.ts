@@ -1,5 +1,7 @@
 /** Exit codes of the commands that act as a client: which kind of thing went wrong, for scripts. */
 import { ClientError, type ClientErrorCode } from '@portcullis/client';
+import { type Scopes, unionScopes } from '@portcullis/protocol';
+import { cleanLine } from '../terminal/clean.ts';
 import { Refusal } from './answers.ts';
 
 /** In the order of the help text. */
@@ -57,15 +59,40 @@ function exitCodeOfStatus(status: number): ExitCode {
   return status === 401 ? exitCodes.signIn : status === 403 ? exitCodes.toolFailed : exitCodes.usage;
 }
 
+/** What an answer that was no message of the protocol is advised on by. */
+interface Situation {
+  readonly server: string;
+  /** How this program is called again. */
+  readonly command: string;
+  /** Of the session. */
+  readonly scopes: Scopes;
+}
+
 /** What to do about an answer that was no message of the protocol. */
-export function adviceOn({ status, message }: Refusal, serverUrl: string): string {
+export function adviceOn(
+  { status, message, missing }: Refusal,
+  { server, command, scopes }: Situation,
+): string {
   const code = exitCodeOfStatus(status);
   const said = message.replace(/\.$/, '');
   if (code === exitCodes.temporary) return `${said}. Try again later`;
   if (code === exitCodes.signIn)
-    return `${said}, though somebody is signed in. Sign in again: portcullis login ${serverUrl}`;
+    return `${said}, though somebody is signed in. Sign in again: ${command} login ${server}`;
+  if (code === exitCodes.toolFailed && missing.length > 0) {
+    const all = unionScopes(scopes, missing).map(cleanLine).join(' ');
+    return `${said}. It needs ${missing.map(cleanLine).join(' ')}: run this again with --step-up, or sign in for it by ${command} login ${server} --scope ${all}`;
+  }
   if (code === exitCodes.toolFailed) return said;
-  return `${said}. There is no MCP server at ${serverUrl}: look whether the path is right, often it is /mcp`;
+  const path =
+    new URL(server).pathname === '/mcp' ? '' : ': look whether the path is right, often it is /mcp';
+  return `${said}. There is no MCP server at ${server}${path}`;
+}
+
+/** What else to say of a failure, in this program's own words; empty: nothing. */
+export function hintOn(error: unknown): string {
+  return error instanceof ClientError && error.oauthError === 'invalid_scope'
+    ? 'Name scopes that this client may have with --scope'
+    : '';
 }
 
 /** What the help texts say of them. */

@@ -22,6 +22,10 @@ export function noticeOf(event: ClientEvent): string | null {
       return `The client has to be registered anew at ${cleanLine(event.issuer)}: ${cleanLine(event.reason)}`;
     case 'session_ended':
       return `The session at ${cleanLine(event.issuer)} has ended: ${cleanLine(event.reason)}`;
+    case 'sign_in_waits':
+      return 'Another sign-in for this account is under way. This command waits for it, and goes on with what it brings.';
+    case 'replaced_session_stands':
+      return `The session before could not be ended at ${cleanLine(event.issuer)}: ${cleanLine(event.reason)} It can be ended on the page of connections there.`;
     case 'refresh_postponed':
       return `The token could not be renewed for now, and the session stays: ${cleanLine(event.reason)}`;
     default:
@@ -38,6 +42,8 @@ export function activityOf(event: ClientEvent): string | null {
       return `Preparing the sign-in at ${cleanLine(event.issuer)}`;
     case 'sign_in':
       return `Signing in at ${cleanLine(event.issuer)}`;
+    case 'sign_in_waits':
+      return 'Waiting for the other sign-in';
     case 'tokens_obtained':
     case 'tokens_refreshed':
       return 'Waiting for the server';

@@ -66,10 +66,14 @@ export function withQuietClient<T>(
 }
 
 /** What ends a command that needs a session and has none: ClientError `sign_in_needed`. */
-export function signInNeeded(serverUrl: string, account: string): ClientError {
+export function signInNeeded(
+  serverUrl: string,
+  account: string,
+  { command }: Pick<Surroundings, 'command'>,
+): ClientError {
   const flag = account === 'default' ? '' : ` --account ${account}`;
   return new ClientError(
     'sign_in_needed',
-    `There is no session. Sign in: portcullis login ${serverUrl}${flag}`,
+    `There is no session. Sign in: ${command} login ${serverUrl}${flag}`,
   );
 }

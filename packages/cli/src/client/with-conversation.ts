@@ -1,5 +1,6 @@
 /** A conversation lent to a command: begun, ended, and what goes wrong in it told with what to do about it. */
 import type { Client } from '@portcullis/client';
+import type { Surroundings } from '../surroundings.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import { Refusal } from './answers.ts';
 import { type Conversation, converse, ServerError } from './conversation.ts';
@@ -7,8 +8,8 @@ import { adviceOn, CommandFailure, exitCodeOf, exitCodes } from './exit-codes.ts
 
 /** @throws ClientError, or CommandFailure with what to do. */
 export async function withConversation<T>(
-  { server: url, fetch, extensions }: Pick<Client, 'server' | 'fetch' | 'extensions'>,
-  version: string,
+  { server: url, fetch, extensions, session }: Pick<Client, 'server' | 'fetch' | 'extensions' | 'session'>,
+  { version, command }: Pick<Surroundings, 'version' | 'command'>,
   act: (ask: Conversation['ask']) => Promise<T>,
 ): Promise<T> {
   try {
@@ -19,7 +20,10 @@ export async function withConversation<T>(
       await conversation.close();
     }
   } catch (error) {
-    if (error instanceof Refusal) throw new CommandFailure(exitCodeOf(error), adviceOn(error, url));
+    if (error instanceof Refusal) {
+      const { scopes = [] } = (await session()) ?? {};
+      throw new CommandFailure(exitCodeOf(error), adviceOn(error, { server: url, command, scopes }));
+    }
     if (error instanceof ServerError)
       throw new CommandFailure(
         exitCodes.toolFailed,

@@ -73,7 +73,7 @@ function change(verb: 'disable' | 'enable' | 'remove', what: string): Act {
         `The client ${task.id} stands in the configuration: change it there, and restart the server`,
       );
     }
-    if (!(await task.clients[verb](task.id))) throw unknownClient(task.id);
+    if (!(await task.clients[verb](task.id))) throw unknownClient(task);
     return `The client ${task.id} ${what}.\n`;
   };
 }

@@ -19,7 +19,7 @@ export function defineConnect(program: Command, surroundings: Surroundings): voi
     .description(
       'Speaks MCP on standard input and output, and passes every message on to a protected server.\n' +
         'For the configuration of programs that start their servers themselves. Any number may run at once:\n' +
-        'one signs in, the others wait for it. With --no-browser nobody is asked: sign in by portcullis login before.',
+        `one signs in, the others wait for it. With --no-browser nobody is asked: sign in by ${surroundings.command} login before.`,
     )
     .argument('<server-url>', 'address of the protected server');
   addSignInOptions(command, NOBODY).action((serverUrl: string, flags: SignInFlags) =>
@@ -42,7 +42,7 @@ async function connect(serverUrl: string, flags: SignInFlags, surroundings: Surr
     {
       browser: {
         async open(url) {
-          if (!flags.browser) throw signInNeeded(serverUrl, flags.account);
+          if (!flags.browser) throw signInNeeded(serverUrl, flags.account, surroundings);
           tell(`Sign in in the browser. If none opens, open this address yourself: ${url}`);
           await openedByItself(url);
         },

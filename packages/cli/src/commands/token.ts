@@ -29,11 +29,11 @@ export function defineToken(program: Command, surroundings: Surroundings): void 
       terminal.during('Renewing the token');
       const session = await client.session();
       const token = session === null ? null : await client.accessToken();
-      if (session === null || token === null) throw signInNeeded(serverUrl, flags.account);
+      if (session === null || token === null) throw signInNeeded(serverUrl, flags.account, surroundings);
       if (session.scheme === 'DPoP') {
         throw new CommandFailure(
           exitCodes.rules,
-          'The token is bound to a key that stays here: use portcullis call or portcullis connect',
+          `The token is bound to a key that stays here: use ${surroundings.command} call or ${surroundings.command} connect`,
         );
       }
       terminal.print(`${token}\n`);

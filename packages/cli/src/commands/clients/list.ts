@@ -62,7 +62,7 @@ export function findConfigured({ settings, id }: Task): Described | null {
 export const showClient: Act = async (task) => {
   const stored = await task.clients.find(task.id);
   const found = findConfigured(task) ?? (stored === null ? null : storedClient(stored));
-  if (found === null) throw unknownClient(task.id);
+  if (found === null) throw unknownClient(task);
   if (task.flags.json) return `${cleanJson(found)}\n`;
   const { metadata, ...about } = found;
   const rows = Object.entries({ ...about, expiresAt: about.expiresAt ?? 'never', ...metadata })
@@ -71,8 +71,10 @@ export const showClient: Act = async (task) => {
   return columns(rows);
 };
 
-export function unknownClient(id: string): Error {
-  return new Error(`There is no client ${JSON.stringify(id)}: portcullis clients list shows all`);
+export function unknownClient({ id, surroundings }: Task): Error {
+  return new Error(
+    `There is no client ${JSON.stringify(id)}: ${surroundings.command} clients list shows all`,
+  );
 }
 
 /** Names are chosen by strangers. */
