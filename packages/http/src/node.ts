@@ -118,6 +118,11 @@ export async function listen(handler: PeerHandler, options: ListenOptions): Prom
 }
 
 const MALFORMED = failure(400, 'invalid_request', 'The address is malformed.');
+const CODED = failure(
+  501,
+  'invalid_request',
+  'Send the body as it is, or in chunks: no other transfer coding is read.',
+);
 const FAILED = failure(500, 'server_error', 'Something went wrong here. Try again later.');
 
 function failure(status: number, error: string, description: string): Answer {
@@ -137,6 +142,7 @@ function createListener(
   return async (incoming, outgoing) => {
     const url = readTarget(incoming.url ?? '', incoming.headers.host);
     if (url === null) return writeAnswer(incoming, outgoing, MALFORMED, answerTimeout);
+    if (isCoded(incoming)) return writeAnswer(incoming, outgoing, CODED, answerTimeout);
     try {
       const answer = await handler(createArrived(incoming, url), peerOf(incoming, findOrigin));
       if ('application' in answer) await leaveTo(answer, incoming, outgoing, onError);
@@ -147,6 +153,12 @@ function createListener(
       else writeAnswer(incoming, outgoing, FAILED, answerTimeout);
     }
   };
+}
+
+/** Whether a body comes in a coding that nobody here undoes. @see RFC 9112 §6.1 */
+function isCoded({ headers }: IncomingMessage): boolean {
+  const coding = headers['transfer-encoding'];
+  return coding !== undefined && coding.toLowerCase() !== 'chunked';
 }
 
 /** What applications need is loaded when the first of them is asked: it takes time, and 17 MB. */

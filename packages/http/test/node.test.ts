@@ -211,6 +211,19 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
     expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toBe(url);
   }); // biome-ignore format: a table
 
+  it.each([
+    ['gzip, chunked', 501],
+    ['GZIP, Chunked', 501],
+    ['Chunked', 200],
+  ])('answers a body in the transfer coding %s with %i', async (coding, status) => {
+    const seen: string[] = [];
+    const server = await serve(telling(({ url }) => seen.push(url)));
+    const head = `POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: ${coding}\r\n\r\n`;
+    const answer = await exchange(server.port, `${head}3\r\na=b\r\n0\r\n\r\n`);
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(seen).toHaveLength(status === 200 ? 1 : 0);
+  });
+
   it('cuts off who sends too slowly, headers or body', async () => {
     const timeouts = { headersTimeout: 100, requestTimeout: 200, connectionsCheckingInterval: 20 };
     const server = await serve(
