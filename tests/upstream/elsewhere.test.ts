@@ -1,9 +1,11 @@
 /** The protected server elsewhere: it gets the third party's token by token exchange, and operators see and end what it rests on. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createClient, createMemoryStore } from '@portcullis/client';
 import { createLoopbackReceiver } from '@portcullis/client/node';
@@ -99,11 +101,20 @@ it('[GW-UP-1 GW-UP-2] the example reads from the third party by a token that it 
   expect(portcullis.output().match(/upstream\.token-given/g)).toHaveLength(1);
 });
 
-it('starts with the configuration that the example shows', async () => {
+it('starts with the configuration that the example shows, once its client ID is in it', async () => {
   const { scripts } = JSON.parse(readFileSync(file('examples/repositories/package.json'), 'utf8')) as {
     scripts: { start: string };
   };
-  const [, ...args] = scripts.start.split(' ');
+  const shown = JSON.parse(readFileSync(file('examples/repositories/portcullis.json'), 'utf8'));
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-example-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const configuration = join(folder, 'portcullis.json');
+  shown.thirdParties[0].clientId = 'of the app at GitHub';
+  writeFileSync(configuration, JSON.stringify(shown));
+  const args = scripts.start
+    .split(' ')
+    .slice(1)
+    .map((word) => (word === 'portcullis.json' ? configuration : word));
   const child = spawn(process.execPath, [...args, '--port', '0'], {
     cwd: file('examples/repositories'),
     env: {
