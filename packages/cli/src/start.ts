@@ -35,7 +35,7 @@ export async function start(prepared: Prepared, surroundings: Surroundings): Pro
   const composed = Promise.withResolvers<PeerHandler>();
   const certificate = await readCertificate(settings, surroundings.folder);
   let handler: PeerHandler = async (asked, peer) => (await composed.promise)(asked, peer);
-  const door = await bind(settings, certificate, log, (asked, peer) => handler(asked, peer));
+  const door = await bind(prepared, certificate, log, (asked, peer) => handler(asked, peer));
   opened.defer(async () => void (await door.close(0)));
 
   if (certificate !== null) opened.defer(watchCertificate(settings, surroundings.folder, door, log));
@@ -122,7 +122,7 @@ async function makeFirstAccount(
 }
 
 async function bind(
-  { port, host, trustedProxies }: Settings,
+  { settings: { port, host, trustedProxies }, nameOf }: Prepared,
   certificate: Certificate | null,
   log: Log,
   handler: PeerHandler,
@@ -136,16 +136,20 @@ async function bind(
       onError: (error) => log({ type: 'request.failed', reason: reasonOf(error) }),
     });
   } catch (cause) {
-    throw new SettingsError([addressFault(port, host, cause)], { cause });
+    throw new SettingsError([addressFault({ port, host }, nameOf, cause)], { cause });
   }
 }
 
-function addressFault(port: number, host: string, cause: unknown): string {
+function addressFault(
+  { port, host }: Pick<Settings, 'port' | 'host'>,
+  nameOf: Prepared['nameOf'],
+  cause: unknown,
+): string {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
   if (code === 'EADDRINUSE') {
     const advice = `choose another with ${flagOf('port')}, or 0 for any free one`;
-    return `${titleOf('port')} is ${port}, which another program has taken on ${host}: ${advice}`;
+    return `${nameOf('port')} is ${port}, which another program has taken on ${host}: ${advice}`;
   }
-  if (code === 'EACCES') return `${titleOf('port')} is ${port}, which this user may not listen on`;
-  return `${titleOf('host')} is ${host}, which cannot be listened on: ${reasonOf(cause)}`;
+  if (code === 'EACCES') return `${nameOf('port')} is ${port}, which this user may not listen on`;
+  return `${nameOf('host')} is ${host}, which cannot be listened on: ${reasonOf(cause)}`;
 }

@@ -178,7 +178,11 @@ describe('faults', () => {
     ['publicUrl', { publicUrl: 'https://example.com/?a' }, /must have no query/],
     ['database', { database: 'mysql://db' }, /must be a file, :memory:, or a postgres:\/\/ URL/],
     ['key', { key: 'A'.repeat(42) }, /must be 32 random bytes/],
-    ['key', { key: 'A'.repeat(43), keyFile: 'x' }, /must be left out when PORTCULLIS_KEY is set/],
+    [
+      'key',
+      { key: 'A'.repeat(43), keyFile: 'x' },
+      /^PORTCULLIS_KEY_FILE \(--key-file\) must be left out when PORTCULLIS_KEY \(--key\) is set/,
+    ],
     ['log', { log: 'loud' }, /must be one of text, json, none/],
   ])('%s: %j', async (_name, flags, says) => {
     const faults = await faultsOf({ flags });
@@ -233,12 +237,15 @@ describe('transport', () => {
   });
 
   it.each([
-    [{ host: '0.0.0.0' }, /^PORTCULLIS_HOST must be 127\.0\.0\.1, ::1 or localhost, unless/],
-    [{ host: '192.0.2.1' }, /^PORTCULLIS_HOST must be/],
-    [{ tlsCert: 'c.pem' }, /^PORTCULLIS_TLS_KEY must be set together with PORTCULLIS_TLS_CERT$/],
+    [{ host: '0.0.0.0' }, /^PORTCULLIS_HOST \(--host\) must be 127\.0\.0\.1, ::1 or localhost, unless/],
+    [{ host: '192.0.2.1' }, /^PORTCULLIS_HOST \(--host\) must be/],
+    [
+      { tlsCert: 'c.pem' },
+      /^PORTCULLIS_TLS_KEY \(--tls-key\) must be set together with PORTCULLIS_TLS_CERT \(--tls-cert\)$/,
+    ],
     [
       { tlsCert: 'c', tlsKey: 'k', publicUrl: 'http://localhost:1' },
-      /^PORTCULLIS_PUBLIC_URL must be https when/,
+      /^PORTCULLIS_PUBLIC_URL \(--public-url\) must be https when/,
     ],
     [
       { trustedProxies: 'proxy.example' },

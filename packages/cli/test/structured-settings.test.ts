@@ -282,6 +282,26 @@ describe('the whole', () => {
     expect((await start({ resources: [greeter] })).application).toBeNull();
   });
 
+  it('tells of what is at fault, not of what would follow from it', async () => {
+    const github = { preset: 'github', clientId: 'x', clientSecret: { variable: 'NOT_SET' } };
+    const resources = [greeter];
+    expect(await faultsOf(start({ resources, thirdParties: [github], localAccounts: false }))).toEqual([
+      expect.stringMatching(/^thirdParties\.0\.clientSecret.* NOT_SET/),
+    ]);
+    const secret = { NOT_SET: 'set now' };
+    const empty = { ...github, clientId: '' };
+    expect(await faultsOf(start({ resources, thirdParties: [empty], localAccounts: false }, secret))).toEqual(
+      ['thirdParties.0.clientId (in the file) must not be empty'],
+    );
+    expect(await faultsOf(start({ resources: [{ ...greeter, colour: 'red' }] }))).toEqual([
+      expect.stringMatching(/^resources\.0.*colour/),
+    ]);
+    // What follows from nothing is told.
+    expect(await faultsOf(start({ resources, localAccounts: false }))).toEqual([
+      'localAccounts: without them there must be a third party, or nobody could sign in',
+    ]);
+  });
+
   it('takes hooks from modules, and from a file that is one itself', async () => {
     const workspaces = file('export const findWorkspaces = async () => [{ id: "w", name: "W" }];', 'mjs');
     const pages = file('export const pages = { consent: () => "<p>" };', 'mjs');

@@ -361,13 +361,13 @@ describe('what keeps it from starting', () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const port = String((other.address() as AddressInfo).port);
-    for (const said of [
-      up(['--app', app, '--port', port], { PORTCULLIS_DATABASE: 'taken/x.db' }),
-      up(['--app', app], { PORTCULLIS_DATABASE: 'taken/x.db', PORTCULLIS_PORT: port }),
-    ]) {
+    for (const [name, said] of [
+      ['PORTCULLIS_PORT (--port)', up(['--app', app, '--port', port], { PORTCULLIS_DATABASE: 'taken/x.db' })],
+      ['PORTCULLIS_PORT', up(['--app', app], { PORTCULLIS_DATABASE: 'taken/x.db', PORTCULLIS_PORT: port })],
+    ] as const) {
       expect(await said.ended).toBe(1);
       expect(said.errors()).toBe(
-        `portcullis: PORTCULLIS_PORT is ${port}, which another program has taken on 127.0.0.1: choose another with --port, or 0 for any free one\n`,
+        `portcullis: ${name} is ${port}, which another program has taken on 127.0.0.1: choose another with --port, or 0 for any free one\n`,
       );
     }
     other.close();

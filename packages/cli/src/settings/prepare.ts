@@ -10,7 +10,7 @@ import {
 import { loadApplication, type ProtectedApplication } from '../application.ts';
 import { collecting, SettingsError } from '../faults.ts';
 import { loadPages, loadWorkspaces } from './modules.ts';
-import { findSettings, type Sources } from './resolve.ts';
+import { type FoundSettings, findSettings, type Sources } from './resolve.ts';
 import { type SettingName, type Settings, variableOf } from './settings.ts';
 import { settingNames, titleOf } from './table.ts';
 
@@ -20,6 +20,8 @@ export interface Prepared {
   readonly application: ProtectedApplication | null;
   readonly pages: Pages | null;
   readonly findWorkspaces: FindWorkspaces | null;
+  /** A setting as the operator said it: by its variable, with its flag, or in the file. */
+  readonly nameOf: FoundSettings['nameOf'];
 }
 
 /** @throws SettingsError with every fault */
@@ -33,25 +35,40 @@ export async function prepare(sources: Sources): Promise<Prepared> {
     collecting(faults, () => loadPages(settings, folder)),
     collecting(faults, () => loadWorkspaces(settings, folder)),
   ]);
-  const prepared = { settings, application, pages, findWorkspaces };
-  faults.push(...judge(prepared));
+  const prepared = { settings, application, pages, findWorkspaces, nameOf: found.nameOf };
+  faults.push(...judge(prepared, found.unread));
   if (faults.length > 0) throw new SettingsError([...new Set(faults)]);
   return prepared;
 }
 
-function judge(prepared: Prepared): readonly string[] {
+function judge(prepared: Prepared, unread: FoundSettings['unread']): readonly string[] {
   const { settings, application } = prepared;
   const { bootstrapEmail: email, bootstrapPassword: password, app } = settings;
-  const faults = faultsOfAccount(email, password);
+  const faults = faultsOfAccount(email, password, prepared.nameOf);
   if (application === null && settings.resources.length === 0) {
-    return app === null ? [...faults, NOTHING_PROTECTED] : faults;
+    const isKnown = app === null && !unread.has('app') && !unread.has('resources');
+    return isKnown ? [...faults, NOTHING_PROTECTED] : faults;
   }
   return [
     ...faults,
-    ...faultsOfOptions(serverOptions(prepared, anyIssuer(settings))).map((fault) =>
-      nameSetting(fault, prepared),
-    ),
+    ...faultsOfOptions(serverOptions(prepared, anyIssuer(settings)))
+      .filter((fault) => !restsOnUnread(fault, unread))
+      .map((fault) => nameSetting(fault, prepared)),
   ];
+}
+
+/** What is judged by what else is said. */
+const RESTS_ON: Readonly<Record<string, readonly SettingName[]>> = {
+  localAccounts: ['thirdParties'],
+  thirdParties: ['resources', 'app'],
+  clients: ['resources', 'app'],
+  resources: ['clients'],
+};
+
+/** Whether a fault may be none: it rests on a setting that is at fault itself. */
+function restsOnUnread(fault: string, unread: FoundSettings['unread']): boolean {
+  const [, name = ''] = /^(\w+)/.exec(fault) ?? [];
+  return (RESTS_ON[name] ?? []).some((other) => unread.has(other));
 }
 
 const NOTHING_PROTECTED = `${variableOf('app')} must name the module of the server to protect (portcullis up --app server.ts), or resources in the configuration file the servers elsewhere`;
@@ -61,12 +78,16 @@ function anyIssuer({ publicUrl }: Settings): string {
   return publicUrl ?? 'http://localhost';
 }
 
-function faultsOfAccount(email: string | null, password: string | null): readonly string[] {
+function faultsOfAccount(
+  email: string | null,
+  password: string | null,
+  nameOf: Prepared['nameOf'],
+): readonly string[] {
   if (email === null || password === null) return [];
   const { email: aboutEmail, password: aboutPassword } = faultsOfFirstAccount(email, password);
   return [
-    ...(aboutEmail === null ? [] : [`${titleOf('bootstrapEmail')} ${aboutEmail}`]),
-    ...(aboutPassword === null ? [] : [`${titleOf('bootstrapPassword')} ${aboutPassword}`]),
+    ...(aboutEmail === null ? [] : [`${nameOf('bootstrapEmail')} ${aboutEmail}`]),
+    ...(aboutPassword === null ? [] : [`${nameOf('bootstrapPassword')} ${aboutPassword}`]),
   ];
 }
 

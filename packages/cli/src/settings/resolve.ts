@@ -21,20 +21,39 @@ export async function resolveSettings(sources: Sources): Promise<Settings> {
   return settings;
 }
 
-/** Settings, with the default in the place of whatever is at fault, and every fault: for whoever judges further. */
-export async function findSettings(
-  sources: Sources,
-): Promise<{ readonly settings: Settings; readonly faults: readonly string[] }> {
+/** For whoever judges further. */
+export interface FoundSettings {
+  /** With the default in the place of whatever is at fault. */
+  readonly settings: Settings;
+  readonly faults: readonly string[];
+  /** Those that are at fault: what is judged of their defaults would not be true. */
+  readonly unread: ReadonlySet<SettingName>;
+  /** A setting as the operator said it: by its variable, with its flag, or in the file. */
+  nameOf(name: SettingName): string;
+}
+
+/** Settings, and every fault. */
+export async function findSettings(sources: Sources): Promise<FoundSettings> {
   const faults: string[] = [];
+  const unread = new Set<SettingName>();
   const config = choose('config', sources, {}, faults) as Settings['config'];
   const file = config === null ? {} : await readConfigFile(config, sources.folder).catch(collect(faults));
+  // Nobody knows what a file says that cannot be read.
+  if (faults.length > 0) for (const name of settingNames) unread.add(name);
   const settings = Object.fromEntries(
-    settingNames.map((name) => [name, choose(name, sources, file, name === 'config' ? [] : faults)]),
+    settingNames.map((name) => {
+      const own: string[] = [];
+      const value = choose(name, sources, file, own);
+      if (name !== 'config') faults.push(...own);
+      if (own.length > 0) unread.add(name);
+      return [name, value];
+    }),
   ) as unknown as Settings;
   checkFileKeys(file, faults);
   checkVariables(sources.environment, faults);
-  checkTogether(settings, faults);
-  return { settings: Object.freeze(settings), faults };
+  const nameOf = (name: SettingName, other = name) => nameAs(name, findSaid(other, sources, file)?.from);
+  checkTogether({ settings, unread, nameOf }, faults);
+  return { settings: Object.freeze(settings), faults, unread, nameOf: (name) => nameOf(name) };
 }
 
 function collect(faults: string[]): (error: unknown) => Record<string, never> {
@@ -53,32 +72,48 @@ function choose<K extends SettingName>(
   faults: string[],
 ): Settings[K] {
   const { shape, otherwise } = table[name];
-  const { flags, environment } = sources;
-  const variable = environment[variableOf(name)];
-  const fileVariable = fileVariableOf(name);
-  const named = fileVariable === null ? '' : (environment[fileVariable] ?? '');
-  const said = [
-    { from: flagOf(name), value: hasFlag(name) ? flags[name] : undefined },
-    // An empty variable counts as unset: that is how the files of container tools leave one out.
-    { from: 'environment', value: variable === '' ? undefined : variable },
-    { from: fileVariable ?? '', value: named === '' ? undefined : { file: named } },
-    { from: 'file', value: isInFile(name) && Object.hasOwn(file, name) ? file[name] : undefined },
-  ].find(({ value }) => value !== undefined);
+  const said = findSaid(name, sources, file);
   if (said === undefined) return otherwise;
   try {
     const isText = said.from !== 'file' && typeof said.value === 'string';
     const value = isText && shape.fromText !== undefined ? shape.fromText(String(said.value)) : said.value;
     return shape.read(value, sources) as Settings[K];
   } catch (error) {
-    faults.push(...faultsOf(error).map((fault) => describe(name, said.from, fault)));
+    faults.push(...faultsOf(error).map(({ path, message }) => `${nameAs(name, said.from, path)} ${message}`));
     return otherwise;
   }
 }
 
-function describe(name: SettingName, from: string, fault: Fault): string {
+/** What was said of a setting, and how: by a flag, in the environment, by a variable that names a file, or in the file. */
+interface Said {
+  readonly from: string;
+  readonly value: unknown;
+}
+
+/** What was said with the most authority. */
+function findSaid(
+  name: SettingName,
+  { flags, environment }: Sources,
+  file: Readonly<Record<string, unknown>>,
+): Said | undefined {
+  const variable = environment[variableOf(name)];
+  const fileVariable = fileVariableOf(name);
+  const named = fileVariable === null ? '' : (environment[fileVariable] ?? '');
+  return [
+    { from: flagOf(name), value: hasFlag(name) ? flags[name] : undefined },
+    // An empty variable counts as unset: that is how the files of container tools leave one out.
+    { from: 'environment', value: variable === '' ? undefined : variable },
+    { from: fileVariable ?? '', value: named === '' ? undefined : { file: named } },
+    { from: 'file', value: isInFile(name) && Object.hasOwn(file, name) ? file[name] : undefined },
+  ].find(({ value }) => value !== undefined);
+}
+
+/** A setting, or a member of it, with the way in which it was said, or could be. */
+function nameAs(name: SettingName, from: string | undefined, path: Fault['path'] = []): string {
   const title = from === 'environment' ? variableOf(name) : titleOf(name);
-  const source = from === 'environment' ? '' : from === 'file' ? ' (in the file)' : ` (${from})`;
-  return `${[title, ...fault.path].join('.')}${source} ${fault.message}`;
+  const way = from?.startsWith('--') === false ? from : hasFlag(name) ? flagOf(name) : 'environment';
+  const source = way === 'environment' ? '' : way === 'file' ? ' (in the file)' : ` (${way})`;
+  return `${[title, ...path].join('.')}${source}`;
 }
 
 /** They are too many for a message. */
@@ -124,26 +159,35 @@ const ALTERNATIVES: readonly (readonly [SettingName, SettingName])[] = [
   ['previousKey', 'previousKeyFile'],
 ];
 
-function checkTogether(settings: Settings, faults: string[]): void {
+/** What is known of the settings, each by itself. */
+interface Together extends Pick<FoundSettings, 'settings' | 'unread'> {
+  /** As it was said, or as `other` was. */
+  nameOf(name: SettingName, other?: SettingName): string;
+}
+
+/** Says nothing of settings that are at fault by themselves: what they were meant to be is not known. */
+function checkTogether({ settings, unread, nameOf }: Together, faults: string[]): void {
   for (const [one, other] of PAIRS) {
     if ((settings[one] === null) === (settings[other] === null)) continue;
+    if (unread.has(one) || unread.has(other)) continue;
     const [there, missing] = settings[one] === null ? [other, one] : [one, other];
-    faults.push(`${variableOf(missing)} must be set together with ${variableOf(there)}`);
+    faults.push(`${nameOf(missing, there)} must be set together with ${nameOf(there)}`);
   }
   for (const [one, other] of ALTERNATIVES) {
     if (settings[one] === null || settings[other] === null) continue;
-    faults.push(`${variableOf(other)} must be left out when ${variableOf(one)} is set`);
+    faults.push(`${nameOf(other)} must be left out when ${nameOf(one)} is set`);
   }
   if (settings.bootstrapEmail !== null && !settings.localAccounts) {
-    faults.push(`${variableOf('bootstrapEmail')} must be left out when localAccounts is false`);
+    faults.push(`${nameOf('bootstrapEmail')} must be left out when localAccounts is false`);
   }
-  const isGuarded = settings.tlsCert !== null || settings.trustedProxies.length > 0;
+  const mayBeGuarded = unread.has('tlsCert') || unread.has('trustedProxies');
+  const isGuarded = mayBeGuarded || settings.tlsCert !== null || settings.trustedProxies.length > 0;
   if (!isGuarded && !LOOPBACK.test(settings.host)) {
     faults.push(
-      `${variableOf('host')} must be 127.0.0.1, ::1 or localhost, unless ${variableOf('tlsCert')} or ${variableOf('trustedProxies')} says how connections are protected: passwords and tokens would travel in the clear`,
+      `${nameOf('host')} must be 127.0.0.1, ::1 or localhost, unless ${variableOf('tlsCert')} or ${variableOf('trustedProxies')} says how connections are protected: passwords and tokens would travel in the clear`,
     );
   }
   if (settings.tlsCert !== null && settings.publicUrl?.startsWith('http:') === true) {
-    faults.push(`${variableOf('publicUrl')} must be https when ${variableOf('tlsCert')} is set`);
+    faults.push(`${nameOf('publicUrl')} must be https when ${nameOf('tlsCert')} is set`);
   }
 }

@@ -30,7 +30,8 @@ export interface DescribedMember {
 export const text: Shape<string> = {
   words: 'a text',
   read(value) {
-    if (typeof value !== 'string' || value.trim() === '') throw new Fault('must be a text');
+    if (typeof value !== 'string' || value.trim() === '')
+      throw new Fault(value === '' ? 'must not be empty' : 'must be a text');
     return value;
   },
 };
