@@ -141,7 +141,7 @@ describe('by the keyboard alone', { timeout: 60_000 }, () => {
     const secret = ((await page.locator('p code').textContent()) ?? '').replaceAll(' ', '');
     await type(page, 'code', gallery.codeOf(secret));
     await press(page, 'Switch on');
-    await on(page, 'Keep these codes');
+    await on(page, 'Keep these recovery codes');
     const first = (await page.locator('.codes code').first().textContent()) ?? '';
     await press(page, 'I have kept them');
     await on(page, 'Your account');
@@ -149,7 +149,7 @@ describe('by the keyboard alone', { timeout: 60_000 }, () => {
     await on(page, 'New recovery codes');
     await type(page, 'code', first);
     await press(page, 'Show codes');
-    await on(page, 'Keep these codes');
+    await on(page, 'Keep these recovery codes');
     const fresh = (await page.locator('.codes code').first().textContent()) ?? '';
     await press(page, 'I have kept them');
     await on(page, 'Your account');

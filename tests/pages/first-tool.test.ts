@@ -118,7 +118,7 @@ describe('an invitation', { timeout: 60_000 }, () => {
     await page.goto(link);
     await page.fill('[name=password]', password);
     await page.fill('[name=password_again]', password);
-    await page.getByRole('button', { name: 'Create account' }).click();
+    await page.getByRole('button', { name: 'Save and sign in' }).click();
     await page.getByText('Your account is ready').waitFor();
     await context.clearCookies();
     await callFirstTool(page, async (at) => {

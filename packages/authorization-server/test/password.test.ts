@@ -36,6 +36,22 @@ describe('a new password', () => {
     expect(t.events).toContainEqual({ type: 'password.changed', accountId: ACCOUNT, network: '192.0.2.1' });
   });
 
+  it('speaks of having no password only to somebody with a passkey', async () => {
+    const t = await setScene();
+    expect(textOf(await open(t.visitor))).not.toContain('because you use a passkey');
+    await t.store.addPasskey({
+      id: 'credential',
+      accountId: ACCOUNT,
+      publicKey: 'key',
+      counter: 0,
+      transports: [],
+      name: 'Laptop',
+      createdAt: t.clock.now,
+      lastUsedAt: null,
+    });
+    expect(textOf(await t.visitor.open('/account/password'))).toContain('because you use a passkey');
+  });
+
   it('leaves the other sessions alone for whoever switches that off', async () => {
     const t = await setScene();
     const elsewhere = t.stranger();

@@ -78,6 +78,10 @@ async function switchOn(t: Scene): Promise<SetUp> {
   const codes = await t.visitor.submit(page, { code: codeOf(secret, t.clock.now) });
   const recovery = recoveryCodesOn(codes);
   expect([codes.status, recovery.length, new Set(recovery).size]).toEqual([200, 10, 10]);
+  const file = /href="data:text\/plain;charset=utf-8,([^"]+)" download="recovery-codes\.txt"/.exec(
+    codes.html,
+  )?.[1];
+  expect(decodeURIComponent(file ?? '')).toBe(`${recovery.join('\n')}\n`);
   t.clock.now += 60;
   return { secret, recovery };
 }

@@ -257,6 +257,24 @@ describe('the way to a third party and back', () => {
     expect((await comeBack(t.visitor, await leave())).path).toBe('/connections');
   });
 
+  it.each([true, false])(
+    'offers another way only where there is one: accounts here %s',
+    async (localAccounts) => {
+      const { t } = await setFilesScene({ localAccounts });
+      const login = await t.visitor.open(requestOf());
+      const consent = localAccounts ? await t.visitor.submit(login, {}, '/login/files') : login;
+      expect([consent.path.split('?')[0], textOf(consent)]).toEqual([
+        '/consent',
+        expect.stringContaining('Next you sign in with'),
+      ]);
+      const offers = {
+        words: textOf(consent).includes('another way?'),
+        button: consent.html.includes('value="switch"'),
+      };
+      expect(offers).toEqual({ words: localAccounts, button: localAccounts });
+    },
+  );
+
   it('leaves it to the third party how its people sign in: no password, passkey or code of this server', async () => {
     const { t } = await setFilesScene({ localAccounts: true });
     const page = await t.visitor.open('/login?to=account');
