@@ -21,7 +21,7 @@ const LENT_FOR = 60;
 const MOST_REMEMBERED = 10_000;
 
 /** What a token is called, and where its status stands. */
-export interface NamedToken {
+interface NamedToken {
   readonly tokenId: string;
   readonly status: StatusReference;
 }
