@@ -60,6 +60,8 @@ const FOCUSED = `(() => {
 
 /** From nowhere, every Tab leads to the next thing, in the order of the page, with a ring that is seen. */
 async function walkByKeyboard(page: Page): Promise<readonly unknown[]> {
+  // A browser focuses what has an autofocus some time after it loaded the page: until then it would begin there again.
+  if ((await page.locator('[autofocus]').count()) > 0) await page.locator('[autofocus]:focus').waitFor();
   await page.evaluate('document.activeElement.blur()');
   const count: number = await page.evaluate(`${REACHABLE}.length`);
   // The page begins somewhere when it has an autofocus: from its end one comes to its beginning.
