@@ -1,7 +1,7 @@
 /** How tests are found and run: from the sources, with one PostgreSQL and one Chromium shared by all of them. */
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
 
-const conditions = ['source', 'module', 'node', 'development'];
+const conditions = ['portcullis-source', 'module', 'node', 'development'];
 
 /** Packages whose tests keep to themselves: each has all that it needs made for it, and leaves no trace in its process. */
 const TOGETHER = ['authorization-server', 'http', 'protocol', 'resource-server'].map(

@@ -1,4 +1,4 @@
-/** What the authorized fetch costs on a valid token, the request itself left out. `node --conditions=source bench/client.ts [calls]` */
+/** What the authorized fetch costs on a valid token, the request itself left out. `node --conditions=portcullis-source bench/client.ts [calls]` */
 import { createClient, createMemoryStore } from '../packages/client/src/index.ts';
 
 const [calls = 200_000] = process.argv.slice(2).map(Number);

@@ -1,6 +1,6 @@
 /**
  * What freshness costs a guard elsewhere, and its authorization server: asking about each token, polling a status list, both
- * or neither, for tokens in use, requests a second and live grants. `node --conditions=source bench/freshness.ts [live grants]
+ * or neither, for tokens in use, requests a second and live grants. `node --conditions=portcullis-source bench/freshness.ts [live grants]
  * [requests a second] [tokens in use]…`. Seconds pass by a clock of its own, as fast as their work is done; what counts is
  * processor time for such a second. The server is another process, on a SQLite file, reached over loopback.
  */

@@ -1,6 +1,6 @@
 /**
  * What a guard costs: a protected endpoint of 60 bytes against the same endpoint without a guard, 64 connections, with one
- * token that repeats, 10,000 tokens, and tokens that were never seen. `node --conditions=source bench/guard.ts [seconds]
+ * token that repeats, 10,000 tokens, and tokens that were never seen. `node --conditions=portcullis-source bench/guard.ts [seconds]
  * [repetitions] [server]`. Server and load stand on a core each where `taskset` can put them there.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
@@ -43,7 +43,7 @@ interface Server {
 
 async function start(name: string, kind: keyof typeof lists): Promise<Server> {
   const path = fileURLToPath(new URL('./guard/servers.ts', import.meta.url));
-  const command = [process.execPath, '--conditions=source', path, name];
+  const command = [process.execPath, '--conditions=portcullis-source', path, name];
   const [file = '', ...rest] = canPin ? ['taskset', '-c', '0', ...command] : command;
   const child = spawn(file, rest, {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

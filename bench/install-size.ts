@@ -1,6 +1,6 @@
 /**
  * What a client brings into a folder that installs it for production: packages, files and bytes, its dependencies included.
- * `node --conditions=source bench/install-size.ts`. Peers are counted as they are installed here; ours is built first, and
+ * `node --conditions=portcullis-source bench/install-size.ts`. Peers are counted as they are installed here; ours is built first, and
  * counted as it is packed.
  */
 import { spawnSync } from 'node:child_process';

@@ -1,4 +1,4 @@
-/** What a first page costs a person who comes from an app: bytes and time in a real Chromium, nothing kept from before. `node --conditions=source bench/pages.ts [visits]` */
+/** What a first page costs a person who comes from an app: bytes and time in a real Chromium, nothing kept from before. `node --conditions=portcullis-source bench/pages.ts [visits]` */
 import { createHash } from 'node:crypto';
 import type { Browser } from 'playwright-core';
 import { launchChromium } from '../tests/support/browser.ts';

@@ -1,6 +1,6 @@
 /**
  * Where the time of a flow goes: the processor's profile of `portcullis up` under load, by place and by function.
- * `node --conditions=source bench/profile.ts [flow] [seconds]`
+ * `node --conditions=portcullis-source bench/profile.ts [flow] [seconds]`
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

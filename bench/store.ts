@@ -1,6 +1,6 @@
 /**
  * How long the facts of a store take and how many it does a second: one after the other, and 50 under way at once.
- * `node --conditions=source bench/store.ts [location]…`; without a location a SQLite file that is removed again.
+ * `node --conditions=portcullis-source bench/store.ts [location]…`; without a location a SQLite file that is removed again.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -74,7 +74,7 @@ export async function start({
 /** The command that runs a TypeScript file of this folder as `npm start` does. */
 export function nodeCommand(file: string, ...rest: string[]): [string, ...string[]] {
   const path = fileURLToPath(new URL(`../../${file}`, import.meta.url));
-  return [process.execPath, '--conditions=source', path, ...rest];
+  return [process.execPath, '--conditions=portcullis-source', path, ...rest];
 }
 
 async function answers(port: number, path: string): Promise<boolean> {

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findViolations, type Manifest, type Manifests } from './layers.ts';
 
-const entry = (source: string) => ({ source });
+const entry = (source: string) => ({ 'portcullis-source': source });
 const manifests: Manifests = {
   protocol: {
     name: '@portcullis/protocol',

@@ -11,7 +11,7 @@ export interface SourceFile {
 
 export interface Manifest {
   readonly name: string;
-  readonly exports?: Readonly<Record<string, { readonly source: string } | string>>;
+  readonly exports?: Readonly<Record<string, { readonly 'portcullis-source': string } | string>>;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
   readonly peerDependencies?: Readonly<Record<string, string>>;
@@ -118,10 +118,10 @@ function packageName(specifier: string): string {
 function entryOf(manifest: Manifest, subpath: string): string | undefined {
   for (const [pattern, target] of Object.entries(manifest.exports ?? {})) {
     if (typeof target === 'string') continue;
-    if (pattern === subpath) return target.source;
+    if (pattern === subpath) return target['portcullis-source'];
     const [before, after] = pattern.split('*');
     if (after === undefined || before === undefined || !subpath.startsWith(before)) continue;
-    return target.source.replace('*', subpath.slice(before.length));
+    return target['portcullis-source'].replace('*', subpath.slice(before.length));
   }
   return undefined;
 }

@@ -1,5 +1,4 @@
 /** The client that the official conformance suite tests: our OAuth client as it comes, below the official MCP client. */
-import '../support/foreign-packages.ts';
 import process from 'node:process';
 import { type GrantSettings, type PreregisteredClient, readSigningKey } from '@portcullis/client';
 import { createNodeClient } from '@portcullis/client/node';

@@ -55,7 +55,7 @@ function wiresOf(revisions: readonly string[]): readonly Pick<Run, 'wire' | 'opt
 
 /** Runs one scenario against the client under test; a warning fails it, as the suite itself judges. */
 export async function runClient({ options }: Run): Promise<Result> {
-  const client = `${process.execPath} --conditions=source tests/conformance/everything-client.ts`;
+  const client = `${process.execPath} --conditions=portcullis-source tests/conformance/everything-client.ts`;
   const { code, output } = await runSuite(['client', '--command', client, ...options]);
   const skipped = output.includes('SKIPPED: scenario');
   return {

@@ -1,5 +1,4 @@
 /** What the README shows: the official SDK with the client of Portcullis as its `fetch`. */
-import '../support/foreign-packages.ts';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { createNodeClient } from '@portcullis/client/node';
 import { afterAll, beforeAll, expect, it } from 'vitest';

@@ -1,5 +1,4 @@
 /** The examples of protected servers, each run as a newcomer runs it, and called by the official clients. */
-import '../support/foreign-packages.ts';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -55,7 +54,7 @@ async function run(
 ): Promise<{ child: ChildProcess; resource: string }> {
   const file = fileURLToPath(new URL(`../../examples/${example}/server.ts`, import.meta.url));
   const env = { ...process.env, PORT: String(port ?? (await freePort())), ISSUER: issuer.url };
-  const child = spawn(process.execPath, ['--conditions=source', file], {
+  const child = spawn(process.execPath, ['--conditions=portcullis-source', file], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -1,5 +1,4 @@
 /** `mcp-remote` as an application that only knows local servers starts it. */
-import '../support/foreign-packages.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,4 @@
 /** The official SDKs, 1.x and 2.x, with their own OAuth code, and people in a real Chromium. */
-import '../support/foreign-packages.ts';
 import {
   Client,
   ClientCredentialsProvider,

@@ -1,5 +1,4 @@
 /** The official SDKs, each as an application uses it: authorize once, then connect and call tools. */
-import '../support/foreign-packages.ts';
 import * as two from '@modelcontextprotocol/client';
 import { UnauthorizedError as UnauthorizedByOne } from '@modelcontextprotocol/sdk/client/auth.js';
 import { Client as ClientOne } from '@modelcontextprotocol/sdk/client/index.js';

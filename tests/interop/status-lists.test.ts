@@ -138,7 +138,7 @@ async function endOnPage(tokens: Tokens, { bound }: Elsewhere): Promise<void> {
 /** Another process on the same store. */
 async function endByCommand(tokens: Tokens): Promise<void> {
   const folder = dirname(portcullis.database);
-  const args = ['--conditions=source', script, 'connections', 'end', owner.email, grantOf(tokens)];
+  const args = ['--conditions=portcullis-source', script, 'connections', 'end', owner.email, grantOf(tokens)];
   const env = {
     ...process.env,
     PORTCULLIS_CONFIG: join(folder, 'config.json'),

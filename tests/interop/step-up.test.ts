@@ -1,5 +1,4 @@
 /** A server that grants little at first: what each client does when it is told that it needs more. */
-import '../support/foreign-packages.ts';
 import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, expect, it } from 'vitest';

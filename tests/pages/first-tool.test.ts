@@ -29,7 +29,7 @@ afterAll(async () => {
 
 /** What the command prints, beside the running server. */
 async function portcullis(...args: readonly string[]): Promise<string> {
-  const child = spawn(process.execPath, ['--conditions=source', main, ...args], {
+  const child = spawn(process.execPath, ['--conditions=portcullis-source', main, ...args], {
     env: {
       PATH: process.env['PATH'],
       PORTCULLIS_DATABASE: server.database,

@@ -24,9 +24,13 @@ const script = fileURLToPath(new URL('server-process.ts', import.meta.url));
 /** @param patience seconds that it waits for its store */
 export async function startProcess(location: string, atEnd: AtEnd, patience = 5): Promise<ServerProcess> {
   const start = performance.now();
-  const child = spawn(process.execPath, ['--conditions=source', script, location, '0', String(patience)], {
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
+  const child = spawn(
+    process.execPath,
+    ['--conditions=portcullis-source', script, location, '0', String(patience)],
+    {
+      stdio: ['pipe', 'pipe', 'pipe'],
+    },
+  );
   let errors = '';
   child.stderr.on('data', (chunk) => {
     errors += String(chunk);

@@ -34,10 +34,14 @@ async function freePort(): Promise<number> {
 
 /** The example in a process of its own, that knows nothing but an issuer and a secret. */
 async function runExample(environment: Readonly<Record<string, string>>): Promise<void> {
-  const child = spawn(process.execPath, ['--conditions=source', file('examples/repositories/server.ts')], {
-    env: { ...process.env, ...environment },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const child = spawn(
+    process.execPath,
+    ['--conditions=portcullis-source', file('examples/repositories/server.ts')],
+    {
+      env: { ...process.env, ...environment },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
   onTestFinished(() => void child.kill());
   await ready(child);
 }
@@ -139,10 +143,14 @@ interface Ended {
 
 async function command(portcullis: Portcullis, ...args: readonly string[]): Promise<Ended> {
   const environment = { PORTCULLIS_DATABASE: portcullis.database, PORTCULLIS_PUBLIC_URL: portcullis.url };
-  const child = spawn(process.execPath, ['--conditions=source', file('packages/cli/src/main.ts'), ...args], {
-    env: { PATH: process.env['PATH'], ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = spawn(
+    process.execPath,
+    ['--conditions=portcullis-source', file('packages/cli/src/main.ts'), ...args],
+    {
+      env: { PATH: process.env['PATH'], ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
   let [output, errors] = ['', ''];
   child.stdout.on('data', (chunk) => (output += chunk));
   child.stderr.on('data', (chunk) => (errors += chunk));

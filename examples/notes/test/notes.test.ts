@@ -1,5 +1,4 @@
 /** The notes, used by the official MCP client: of today's stateless wire and of the earlier one. */
-import '../../../tests/support/foreign-packages.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -4,7 +4,6 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { createGuard, jwtVerifier, type KeySet } from '@portcullis/resource-server';
 import { protect } from '@portcullis/resource-server/fetch';
-import '../../../tests/support/foreign-packages.ts';
 import { decodeJwt } from 'jose';
 import { afterEach, expect, it } from 'vitest';
 import { openStage, visit } from '../../client/test/support/oidc-provider.ts';
@@ -97,7 +96,7 @@ it('[X-DPOP-1] login, call and connect prove their key wherever the server deman
   await client.connect(
     new StdioClientTransport({
       command: process.execPath,
-      args: ['--conditions=source', main, 'connect', serverUrl],
+      args: ['--conditions=portcullis-source', main, 'connect', serverUrl],
       env: { ...computer.environment },
       cwd: computer.folder,
       stderr: 'pipe',

@@ -34,7 +34,9 @@ interface Screen {
 }
 
 function open(words: readonly string[], environment: Readonly<Record<string, string>> = {}): Screen {
-  const line = [process.execPath, '--conditions=source', main, ...words].map((word) => `'${word}'`).join(' ');
+  const line = [process.execPath, '--conditions=portcullis-source', main, ...words]
+    .map((word) => `'${word}'`)
+    .join(' ');
   const child = spawn(pseudoTerminal, ['-qec', line, '/dev/null'], {
     cwd: computer.folder,
     env: { ...computer.environment, TERM: 'xterm', ...environment },

@@ -371,7 +371,7 @@ describe('T146 secrets', () => {
 const pseudoTerminal = '/usr/bin/script';
 describe.skipIf(!existsSync(pseudoTerminal) || process.platform !== 'linux')('on a terminal', () => {
   function onTerminal(words: readonly string[], environment: Readonly<Record<string, string>> = {}): string {
-    const line = [process.execPath, '--conditions=source', main, ...words]
+    const line = [process.execPath, '--conditions=portcullis-source', main, ...words]
       .map((word) => `'${word}'`)
       .join(' ');
     const { stdout } = spawnSync(pseudoTerminal, ['-qec', line, '/dev/null'], {

@@ -1,5 +1,4 @@
 /** `portcullis connect` between official stdio clients and a protected server, real or scripted. */
-import '../../../tests/support/foreign-packages.ts';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import * as two from '@modelcontextprotocol/client';
@@ -27,7 +26,7 @@ afterEach(() => {
 function parameters(computer: Computer, ...args: readonly string[]) {
   return {
     command: process.execPath,
-    args: ['--conditions=source', main, 'connect', ...args],
+    args: ['--conditions=portcullis-source', main, 'connect', ...args],
     env: { ...computer.environment },
     cwd: computer.folder,
     stderr: 'pipe' as const,

@@ -33,7 +33,7 @@ async function freePort(): Promise<number> {
 
 /** Starts a program and answers what its line `ready` names. */
 function start(args: readonly string[], env: Readonly<Record<string, string>>) {
-  const child = spawn(process.execPath, ['--conditions=source', ...args], {
+  const child = spawn(process.execPath, ['--conditions=portcullis-source', ...args], {
     cwd: folder,
     env: { PATH: process.env['PATH'], ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

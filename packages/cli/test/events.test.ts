@@ -9,7 +9,7 @@ import { createMetrics } from '../src/metrics.ts';
 import { createMetricsDoor } from '../src/metrics-door.ts';
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
-const command = ['--conditions=source', main, 'events'];
+const command = ['--conditions=portcullis-source', main, 'events'];
 
 let portcullis: Portcullis;
 beforeAll(async () => {

@@ -288,7 +288,7 @@ afterEach(() => {
 });
 
 function up(flags: readonly string[], environment: Readonly<Record<string, string>> = {}): Spawned {
-  const child = spawn(process.execPath, ['--conditions=source', main, 'up', ...flags], {
+  const child = spawn(process.execPath, ['--conditions=portcullis-source', main, 'up', ...flags], {
     cwd: folder,
     env: { PATH: process.env['PATH'], PORTCULLIS_DATABASE: ':memory:', PORTCULLIS_PORT: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,5 +1,4 @@
 /** The official SDKs, 1.x and 2.x, that speak through the client's `fetch` to a real server; a person signs in once. */
-import '../../../tests/support/foreign-packages.ts';
 import * as modern from '@modelcontextprotocol/client';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';

@@ -143,7 +143,7 @@ describe('what is loaded', () => {
       } });
       await import(${JSON.stringify(new URL(`../src/${entry}.ts`, import.meta.url).href)});
       console.log(JSON.stringify([...urls]));`;
-    const flags = ['--conditions=source', '--input-type=module', '-e', script];
+    const flags = ['--conditions=portcullis-source', '--input-type=module', '-e', script];
     const urls: string[] = JSON.parse(execFileSync(process.execPath, flags, { encoding: 'utf8' }));
     const names = urls.map(
       (url) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? /^node:.*/.exec(url)?.[0],

@@ -183,7 +183,7 @@ describe.each([
 /** A protected server in a process of its own. */
 async function start(issuer: TestIssuer, location: string): Promise<number> {
   const file = fileURLToPath(new URL('support/server-with-proofs.ts', import.meta.url));
-  const child: ChildProcess = spawn(process.execPath, ['--conditions=source', file], {
+  const child: ChildProcess = spawn(process.execPath, ['--conditions=portcullis-source', file], {
     env: { ...process.env, KEYS: JSON.stringify({ keys: [issuer.publicJwk] }), LOCATION: location },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });

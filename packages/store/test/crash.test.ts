@@ -47,7 +47,7 @@ describe.each([
 /** Answers the grants and numbers of the refresh tokens that the process was told are stored. */
 async function workUntilKilled(location: string, milliseconds: number): Promise<readonly string[]> {
   const script = fileURLToPath(new URL('worker.ts', import.meta.url));
-  const child = spawn(process.execPath, ['--conditions=source', script, location], {
+  const child = spawn(process.execPath, ['--conditions=portcullis-source', script, location], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const told: string[] = [];

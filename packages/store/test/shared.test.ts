@@ -132,7 +132,7 @@ describe.each([
 async function runRacers(count: number, order: Order): Promise<readonly Report[]> {
   const script = fileURLToPath(new URL('racer.ts', import.meta.url));
   const racers = times(count, () => {
-    const child = spawn(process.execPath, ['--conditions=source', script, JSON.stringify(order)], {
+    const child = spawn(process.execPath, ['--conditions=portcullis-source', script, JSON.stringify(order)], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     return { child, lines: createInterface(child.stdout)[Symbol.asyncIterator]() };

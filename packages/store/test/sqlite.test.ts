@@ -213,7 +213,7 @@ describe.skipIf(process.platform === 'win32')('a full disk', () => {
         '-c',
         `trap '' XFSZ; ulimit -f 500; exec "$0" "$@"`,
         process.execPath,
-        '--conditions=source',
+        '--conditions=portcullis-source',
         filler,
         file,
       ],

@@ -70,7 +70,7 @@ export function createComputer(person?: Person): Computer {
     more: Readonly<Record<string, string>> = {},
     input: 'ignore' | 'pipe' = 'pipe',
   ): ChildProcess {
-    return spawn(process.execPath, ['--conditions=source', main, ...args], {
+    return spawn(process.execPath, ['--conditions=portcullis-source', main, ...args], {
       cwd: folder,
       env: { ...environment, ...more },
       stdio: [input, 'pipe', 'pipe'],

@@ -1,6 +1,6 @@
 /**
  * Processes that share one session through one file, round after round: each round the access token is dead, all ask at
- * once, and now and then the answer to a refresh is lost. `node --conditions=source packages/client/test/support/shared-session.ts [rounds] [processes]`
+ * once, and now and then the answer to a refresh is lost. `node --conditions=portcullis-source packages/client/test/support/shared-session.ts [rounds] [processes]`
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -85,7 +85,7 @@ export async function shareSession(rounds: number, processes: number): Promise<S
 
   const workers = Array.from({ length: processes }, () =>
     fork(new URL('store-worker.ts', import.meta.url), [JSON.stringify({ path, serverUrl })], {
-      execArgv: ['--conditions=source'],
+      execArgv: ['--conditions=portcullis-source'],
     }),
   );
   await Promise.all(workers.map((worker) => once(worker, 'message')));
