@@ -1,9 +1,10 @@
 /** `fetch` with an access token: sent to the server's own origin only, renewed when it is refused, widened when it is too narrow. */
-import type { Access, Renewal } from './access.ts';
+
 import type { Configuration } from './configuration.ts';
 import { readServerChallenge, type ServerChallenge } from './discovery/challenge.ts';
 import { ClientError } from './errors.ts';
 import { askServer, authorize, understandCall, understandServer } from './protected-request.ts';
+import type { Access, Renewal } from './session/access.ts';
 import type { Prover } from './tokens/prover.ts';
 import type { Tokens } from './tokens/tokens.ts';
 import { discard, type Fetch } from './transport.ts';

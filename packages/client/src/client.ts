@@ -1,6 +1,5 @@
 /** The client of one protected server: all its rooms put together. */
 import type { Scopes } from '@portcullis/protocol';
-import { createAccess } from './access.ts';
 import { createSignIn } from './authorization/sign-in.ts';
 import { createAuthorizedFetch, provoke } from './authorized-fetch.ts';
 import { type ClientOptions, defineConfiguration } from './configuration.ts';
@@ -9,9 +8,10 @@ import type { Discovery } from './discovery/conclude.ts';
 import { discover } from './discovery/discover.ts';
 import { ClientError } from './errors.ts';
 import { extensionsOf } from './grants/settings.ts';
-import { createObtainer } from './obtainer.ts';
 import { createRegistry } from './registration/registrar.ts';
 import { isDeadClient } from './registration/standing.ts';
+import { createAccess } from './session/access.ts';
+import { createObtainer } from './session/obtainer.ts';
 import type { CredentialRecord } from './store/credential-store.ts';
 import { createProver } from './tokens/prover.ts';
 import { createRefresher } from './tokens/refresh.ts';

@@ -56,13 +56,18 @@ export interface DeviceGrant {
 /** On whose behalf tokens are asked for, and how. */
 export type GrantSettings = PersonGrant | DeviceGrant | ApplicationGrant | WorkloadGrant | EnterpriseGrant;
 
+/** Whether tokens are got without anybody's consent: by the application, the workload or the enterprise itself. */
+export function actsAlone({ kind }: GrantSettings): boolean {
+  return kind !== 'person' && kind !== 'device';
+}
+
 /** What is wrong with the settings of a grant, as sentences without a full stop. */
 export function checkGrantSettings(
   grant: GrantSettings,
   registration: RegistrationSettings,
 ): readonly string[] {
   const configured = registration.preregistered ?? [];
-  if (grant.kind === 'person' || grant.kind === 'device' || configured.length > 0) return [];
+  if (!actsAlone(grant) || configured.length > 0) return [];
   return [`the grant ${grant.kind} needs a preregistered client`];
 }
 

@@ -1,18 +1,18 @@
 /** Getting tokens anew: find out how the server is authorized, plan what to ask for, and ask by the grant of the configuration. */
-import { planScopes, type ScopePlan } from './authorization/scope-plan.ts';
-import type { SignIn } from './authorization/sign-in.ts';
-import type { Configuration } from './configuration.ts';
-import type { ServerChallenge } from './discovery/challenge.ts';
-import type { Discovery } from './discovery/conclude.ts';
-import { createDpopKey, DPOP_ALGORITHM } from './dpop/proof.ts';
-import { obtainByDevice, requireDeviceEndpoint } from './grants/device.ts';
-import { obtainByMachine } from './grants/machine.ts';
-import type { Registry } from './registration/registrar.ts';
-import { isDeadClient } from './registration/standing.ts';
-import type { CredentialKey } from './store/credential-store.ts';
-import type { EllipticJwk } from './tokens/jwk.ts';
-import type { TokenHands } from './tokens/token-endpoint.ts';
-import type { Tokens } from './tokens/tokens.ts';
+import { planScopes, type ScopePlan } from '../authorization/scope-plan.ts';
+import type { SignIn } from '../authorization/sign-in.ts';
+import type { Configuration } from '../configuration.ts';
+import type { ServerChallenge } from '../discovery/challenge.ts';
+import type { Discovery } from '../discovery/conclude.ts';
+import { createDpopKey, DPOP_ALGORITHM } from '../dpop/proof.ts';
+import { obtainByDevice, requireDeviceEndpoint } from '../grants/device.ts';
+import { obtainByMachine } from '../grants/machine.ts';
+import type { Registry } from '../registration/registrar.ts';
+import { isDeadClient } from '../registration/standing.ts';
+import type { CredentialKey } from '../store/credential-store.ts';
+import type { EllipticJwk } from '../tokens/jwk.ts';
+import type { TokenHands } from '../tokens/token-endpoint.ts';
+import type { Tokens } from '../tokens/tokens.ts';
 
 /** What is asked for, once the server is known; `null`: nothing. */
 export type Planner = (discovery: Discovery) => ScopePlan | null | Promise<ScopePlan | null>;

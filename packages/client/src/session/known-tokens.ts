@@ -1,0 +1,92 @@
+/** What this process knows of the session with one server: read from a store that others may write as well, and kept there. */
+import type { Configuration } from '../configuration.ts';
+import { type CredentialKey, type CredentialRecord, keyText } from '../store/credential-store.ts';
+import type { Tokens } from '../tokens/tokens.ts';
+
+/** Tokens, and where they are kept. */
+export interface KeptTokens {
+  readonly key: CredentialKey;
+  readonly tokens: Tokens;
+}
+
+export interface KnownTokens {
+  /** As last read or kept, without waiting; `null`: there were none, or nothing was read yet. */
+  latest(): KeptTokens | null;
+  /** Reads the store. */
+  load(): Promise<KeptTokens | null>;
+  /** The newest record, with its issuer. */
+  record(): Promise<CredentialRecord | null>;
+  /** Keeps tokens that were got anew. Tells what they replace; `null`: nothing. */
+  keep(key: CredentialKey, tokens: Tokens): Promise<CredentialRecord | null>;
+  /** Goes on with tokens that a refresh has kept already. */
+  adopt(renewed: KeptTokens): void;
+  /** The session is over. */
+  end(): void;
+  /** Whether the session that stood is over, and no other has begun since. */
+  hasEnded(): boolean;
+  /** Forgets what it knows, so that the store is read again. */
+  forget(): void;
+}
+
+/** Makes the room; it knows nothing yet. */
+export function createKnownTokens({ store, server, account, tell }: Configuration): KnownTokens {
+  let known: KeptTokens | null = null;
+  let ended = false;
+
+  return {
+    latest: () => known,
+    load,
+    record: newestRecord,
+    keep,
+    adopt(renewed) {
+      known = renewed;
+    },
+    end() {
+      known = null;
+      ended = true;
+    },
+    hasEnded: () => ended,
+    forget() {
+      known = null;
+    },
+  };
+
+  async function load(): Promise<KeptTokens | null> {
+    const record = await newestRecord();
+    known = record === null || record.tokens === null ? null : { key: record.key, tokens: record.tokens };
+    return known;
+  }
+
+  async function newestRecord(): Promise<CredentialRecord | null> {
+    const records = (await store.list(server, account)).filter(({ tokens }) => tokens !== null);
+    const age = (record: CredentialRecord): number => record.tokens?.obtainedAt ?? 0;
+    return records.toSorted((left, right) => age(right) - age(left))[0] ?? null;
+  }
+
+  async function keep(key: CredentialKey, tokens: Tokens): Promise<CredentialRecord | null> {
+    const release = await store.lock(`refresh ${keyText(key)}`);
+    let replaced: CredentialRecord | null = null;
+    try {
+      replaced = await store.find(key);
+      await store.save({ key, registration: replaced?.registration ?? null, tokens });
+      await forgetOtherIssuers(key);
+      known = { key, tokens };
+      ended = false;
+    } finally {
+      await release();
+    }
+    tell({ type: 'tokens_obtained', issuer: key.issuer, scopes: tokens.scopes, scheme: tokens.scheme });
+    return replaced?.tokens == null ? null : replaced;
+  }
+
+  /** The server has moved to another authorization server: tokens of the old one are of no more use. */
+  async function forgetOtherIssuers(key: CredentialKey): Promise<void> {
+    for (const record of await store.list(server, account)) {
+      const { issuer } = record.key;
+      if (issuer === key.issuer || record.tokens === null) continue;
+      await store.save({ ...record, tokens: null });
+      const reason = 'the server has another authorization server now';
+      tell({ type: 'session_ended', issuer, reason });
+    }
+  }
+}
