@@ -1,9 +1,9 @@
 /** `fetch` with an access token: sent to the server's own origin only, renewed when it is refused, widened when it is too narrow. */
 
 import type { Configuration } from './configuration.ts';
-import { readServerChallenge, type ServerChallenge } from './discovery/challenge.ts';
+import { readServerChallenge } from './discovery/challenge.ts';
 import { ClientError } from './errors.ts';
-import { askServer, authorize, understandCall, understandServer } from './protected-request.ts';
+import { authorize, understandCall } from './protected-request.ts';
 import type { Access, Renewal } from './session/access.ts';
 import type { Prover } from './tokens/prover.ts';
 import type { Tokens } from './tokens/tokens.ts';
@@ -175,21 +175,4 @@ async function makeRepeatable(input: string | URL | Request, init: RequestInit =
   const body = request.body === null ? null : await request.arrayBuffer();
   const { method, headers, signal, redirect } = request;
   return { ...init, method, headers, signal, redirect, body };
-}
-
-/**
- * Asks the server without a token, so that it says what it wants.
- * @throws ClientError `unreachable`
- */
-export async function provoke({ fetch, server, limits }: Configuration): Promise<ServerChallenge> {
-  const signal = AbortSignal.timeout(limits.timeout);
-  const { url, headers } = askServer(server);
-  try {
-    const response = await fetch(url, { headers, redirect: 'manual', signal });
-    await discard(response);
-    return understandServer(response);
-  } catch (cause) {
-    if (cause instanceof ClientError) throw cause;
-    throw new ClientError('unreachable', `${new URL(server).origin} could not be reached.`, { cause });
-  }
 }

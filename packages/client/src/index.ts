@@ -3,7 +3,7 @@ export { createPasteReceiver, type PasteOptions } from './authorization/paste-re
 export type { Pending } from './authorization/pending.ts';
 export type { Arrival, Browser, Outcome, Receiver, Reception } from './authorization/receiver.ts';
 export { planScopes, type ScopePlan, type ScopeSettings } from './authorization/scope-plan.ts';
-export { type BeginOptions, type Client, createClient, type Session, type SignInOptions } from './client.ts';
+export { type Client, createClient, type SignInOptions } from './client.ts';
 export { type ClientOptions, defaultLimits, type Limits } from './configuration.ts';
 export type { ServerChallenge } from './discovery/challenge.ts';
 export type { Discovery } from './discovery/conclude.ts';
@@ -33,6 +33,8 @@ export type {
   RegistrationReply,
   RegistrationSettings,
 } from './registration/registration.ts';
+export type { Session } from './session/session.ts';
+export type { BeginOptions } from './session/two-halves.ts';
 export type { CredentialKey, CredentialRecord, CredentialStore, Release } from './store/credential-store.ts';
 export { keyText } from './store/credential-store.ts';
 export { createMemoryStore } from './store/memory-store.ts';

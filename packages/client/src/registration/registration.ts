@@ -69,3 +69,9 @@ export interface RegistrationSettings {
   /** Asks a person when no other way is left. `null`: the person declines. */
   readonly ask?: (question: RegistrationQuestion) => Promise<RegistrationReply | null>;
 }
+
+/** The key by which a configured client proves itself; `null` when it has none. */
+export function signingKeyOf(settings: RegistrationSettings, clientId: string): SigningKey | null {
+  if (clientId === settings.metadataDocumentUrl) return settings.metadataDocumentKey ?? null;
+  return settings.preregistered?.find((client) => client.clientId === clientId)?.signingKey ?? null;
+}

@@ -4,6 +4,7 @@ import type { SignIn } from '../authorization/sign-in.ts';
 import type { Configuration } from '../configuration.ts';
 import type { ServerChallenge } from '../discovery/challenge.ts';
 import type { Discovery } from '../discovery/conclude.ts';
+import type { Finder } from '../discovery/finder.ts';
 import { createDpopKey, DPOP_ALGORITHM } from '../dpop/proof.ts';
 import { obtainByDevice, requireDeviceEndpoint } from '../grants/device.ts';
 import { obtainByMachine } from '../grants/machine.ts';
@@ -35,7 +36,7 @@ export interface Obtainer {
 }
 
 export interface ObtainerHands {
-  readonly discover: (challenge: ServerChallenge) => Promise<Discovery>;
+  readonly finder: Finder;
   readonly registry: Registry;
   readonly signIn: SignIn;
   readonly tokens: TokenHands;
@@ -49,7 +50,7 @@ export function createObtainer(configuration: Configuration, hands: ObtainerHand
     planFirst: (discovery) => planScopes(discovery, configuration.scopes),
 
     async prepare(challenge, planner) {
-      const discovery = await hands.discover(challenge);
+      const discovery = await hands.finder.find(challenge);
       // Nobody is registered for what is not offered.
       if (grant.kind === 'device') requireDeviceEndpoint(discovery);
       const plan = await planner(discovery);

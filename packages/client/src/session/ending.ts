@@ -1,0 +1,78 @@
+/** Ending sessions at the authorization server: one that a person signs out of, and one that a newer sign-in has replaced. */
+import type { Configuration } from '../configuration.ts';
+import type { Discovery } from '../discovery/conclude.ts';
+import type { Finder } from '../discovery/finder.ts';
+import { ClientError } from '../errors.ts';
+import type { Registry } from '../registration/registrar.ts';
+import type { CredentialRecord } from '../store/credential-store.ts';
+import { revokeTokens } from '../tokens/revocation.ts';
+import type { TokenHands } from '../tokens/token-endpoint.ts';
+
+export interface Ending {
+  /** Revokes the tokens of a record that is gone from here already. Tells whether the server took it; never throws. */
+  revoke(record: CredentialRecord): Promise<boolean>;
+  /** Ends what newer tokens have replaced. Never throws. */
+  endReplaced(replaced: CredentialRecord, discovery: Discovery): Promise<void>;
+  /** The same after a sign-in in two halves, whose discovery was long ago. Never throws. */
+  endEarlier(replaced: CredentialRecord): Promise<void>;
+}
+
+/** What sessions are ended with. */
+interface EndingHands {
+  readonly finder: Finder;
+  readonly registry: Registry;
+  readonly tokens: TokenHands;
+}
+
+/** Makes the room. */
+export function createEnding({ tell }: Configuration, hands: EndingHands): Ending {
+  const { finder, registry, tokens: tokenHands } = hands;
+
+  return {
+    async revoke(record) {
+      try {
+        return await revokeAt(await finder.findNow(), record);
+      } catch {
+        // The credentials are gone from here all the same.
+        return false;
+      }
+    },
+    endReplaced,
+    async endEarlier(replaced) {
+      try {
+        await endReplaced(replaced, await finder.findNow());
+      } catch (error) {
+        tellItStands(replaced.key.issuer, error, 'it could not be asked');
+      }
+    },
+  };
+
+  async function revokeAt({ issuer, metadata }: Discovery, record: CredentialRecord): Promise<boolean> {
+    const registration = record.tokens === null ? null : registry.ofTokens(record, record.tokens);
+    const endpoint = metadata.revocation_endpoint;
+    if (record.tokens === null || registration === null) return false;
+    if (endpoint === undefined || issuer !== record.key.issuer) return false;
+    await revokeTokens(tokenHands, { endpoint, issuer, registration, tokens: record.tokens });
+    return true;
+  }
+
+  /**
+   * The revocation of a particular token may cause the revocation of related tokens and the underlying authorization
+   * grant: where all of a person's tokens are one grant, the new ones would end with the old. Only a server that says
+   * otherwise is asked.
+   * @see RFC 7009 §2.1
+   */
+  async function endReplaced(replaced: CredentialRecord, discovery: Discovery): Promise<void> {
+    if (discovery.metadata.revocation_leaves_other_grants !== true) return;
+    try {
+      await revokeAt(discovery, replaced);
+    } catch (error) {
+      tellItStands(discovery.issuer, error, 'it did not answer');
+    }
+  }
+
+  function tellItStands(issuer: string, error: unknown, otherwise: string): void {
+    const reason = error instanceof ClientError ? error.message : otherwise;
+    tell({ type: 'replaced_session_stands', issuer, reason });
+  }
+}
