@@ -1,20 +1,20 @@
 /** The client of one protected server: all its rooms put together. */
 import type { Scopes } from '@portcullis/protocol';
 import { createSignIn } from './authorization/sign-in.ts';
-import { createAuthorizedFetch } from './authorized-fetch.ts';
+import { createAuthorizedFetch } from './calls/authorized-fetch.ts';
 import { type ClientOptions, type Configuration, defineConfiguration } from './configuration.ts';
 import type { Discovery } from './discovery/conclude.ts';
 import { createFinder } from './discovery/finder.ts';
 import { extensionsOf } from './grants/settings.ts';
-import { createRegistry } from './registration/registrar.ts';
 import { signingKeyOf } from './registration/registration.ts';
+import { createRegistry } from './registry/registry.ts';
 import { createAccess } from './session/access.ts';
 import { createEnding } from './session/ending.ts';
 import { createObtainer } from './session/obtainer.ts';
+import { createRefresher } from './session/refresher.ts';
 import { describeSession, type Session } from './session/session.ts';
 import { type BeginOptions, beginSignIn, completeSignIn } from './session/two-halves.ts';
 import { createProver } from './tokens/prover.ts';
-import { createRefresher } from './tokens/refresh.ts';
 import type { TokenHands } from './tokens/token-endpoint.ts';
 import type { Fetch, Wire } from './transport.ts';
 

@@ -19,6 +19,7 @@ export type {
   PersonGrant,
   WorkloadGrant,
 } from './grants/settings.ts';
+export { readSigningKey, type SigningAlgorithm, type SigningKey } from './keys/signing-key.ts';
 export {
   buildMetadataDocument,
   checkHostedDocument,
@@ -39,6 +40,5 @@ export type { CredentialKey, CredentialRecord, CredentialStore, Release } from '
 export { keyText } from './store/credential-store.ts';
 export { createMemoryStore } from './store/memory-store.ts';
 export { createWebStore, type WebLocks, type WebStorage, type WebStoreOptions } from './store/web-store.ts';
-export { readSigningKey, type SigningAlgorithm, type SigningKey } from './tokens/signing-key.ts';
 export type { Tokens } from './tokens/tokens.ts';
 export type { Fetch } from './transport.ts';

@@ -10,7 +10,14 @@ export {
 } from './authorization/request.ts';
 export { codeRequest, understandAuthorization } from './authorization/response.ts';
 export { planScopes, planStepUp, type ScopePlan, type ScopeSettings } from './authorization/scope-plan.ts';
-export { NO_CHALLENGE, readServerChallenge, type ServerChallenge } from './discovery/challenge.ts';
+export { authorize, type CallAnswer, understandCall } from './calls/protected-request.ts';
+export {
+  askServer,
+  NO_CHALLENGE,
+  readServerChallenge,
+  type ServerChallenge,
+  understandServer,
+} from './discovery/challenge.ts';
 export {
   chooseWay,
   concludeDiscovery,
@@ -43,13 +50,7 @@ export {
   type GrantFacts,
   understandAssertion,
 } from './grants/machine.ts';
-export {
-  askServer,
-  authorize,
-  type CallAnswer,
-  understandCall,
-  understandServer,
-} from './protected-request.ts';
+export { readSigningKey, type SigningKey } from './keys/signing-key.ts';
 export {
   askRegistration,
   type RegistrationAsk,
@@ -67,7 +68,6 @@ export {
   revocationRequests,
   understandRevocation,
 } from './tokens/revocation.ts';
-export { readSigningKey, type SigningKey } from './tokens/signing-key.ts';
 export {
   askTokens,
   refreshRequest,

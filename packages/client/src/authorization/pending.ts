@@ -1,7 +1,7 @@
 /** A flow between its request and its answer: everything that the answer is judged by, in one record. */
 import type { Profile, Scopes } from '@portcullis/protocol';
+import type { EllipticJwk } from '../keys/jwk.ts';
 import type { Registration } from '../registration/registration.ts';
-import type { EllipticJwk } from '../tokens/jwk.ts';
 
 /** Kept in the credential store until its answer comes, and then handed out once. */
 export interface Pending {

@@ -9,9 +9,10 @@ import {
   type Scopes,
 } from '@portcullis/protocol';
 import type { Discovery } from '../discovery/conclude.ts';
+import { requireTokenEndpoint } from '../discovery/endpoints.ts';
 import { ClientError, displayText } from '../errors.ts';
+import type { EllipticJwk } from '../keys/jwk.ts';
 import type { Registration } from '../registration/registration.ts';
-import type { EllipticJwk } from '../tokens/jwk.ts';
 import type { Pending } from './pending.ts';
 
 /** Ten minutes for a person to sign in. */
@@ -120,10 +121,4 @@ function checkAuthorizationEndpoint({ metadata, issuer }: Discovery): string {
     );
   }
   return endpoint;
-}
-
-/** @throws ClientError `metadata_invalid` */
-export function requireTokenEndpoint({ metadata, issuer }: Discovery): string {
-  if (metadata.token_endpoint !== undefined) return metadata.token_endpoint;
-  throw new ClientError('metadata_invalid', `${displayText(issuer)} names no token endpoint.`);
 }

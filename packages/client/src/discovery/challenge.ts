@@ -1,5 +1,6 @@
-/** What a protected server says when it refuses: read from every `WWW-Authenticate` challenge that carries an access token. */
+/** What a protected server says when it refuses, and how it is made to: read from every `WWW-Authenticate` challenge that carries an access token. */
 import { type Challenge, parseChallenges, type Scopes, salvageScopes } from '@portcullis/protocol';
+import { type Answer, type Ask, askFor } from '../transport.ts';
 
 /** A server's refusal, understood. Absent parts are `null`. */
 export interface ServerChallenge {
@@ -20,6 +21,16 @@ export const NO_CHALLENGE: ServerChallenge = {
   error: null,
   dpop: false,
 };
+
+/** Writes the request without a token that makes a server say what it wants. */
+export function askServer(server: string): Ask {
+  return askFor(server, { accept: 'application/json, text/event-stream' });
+}
+
+/** Understands what it said; a server that refuses nobody says nothing. */
+export function understandServer({ status, headers }: Pick<Answer, 'status' | 'headers'>): ServerChallenge {
+  return status === 401 ? readServerChallenge(headers) : NO_CHALLENGE;
+}
 
 /**
  * Reads a refusal. Bearer and DPoP challenges count, in the order in which they stand, whatever else stands among them.

@@ -50,3 +50,15 @@ function homeOrigin(metadata: AuthorizationServerMetadata, issuer: string, profi
   if (profile.metadataIssuer === 'exact') return new URL(issuer).origin;
   return new URL(metadata.token_endpoint ?? metadata.authorization_endpoint ?? issuer).origin;
 }
+
+/** Where tokens are asked for. @throws ClientError `metadata_invalid` when the metadata names no such place */
+export function requireTokenEndpoint({
+  metadata,
+  issuer,
+}: {
+  readonly metadata: AuthorizationServerMetadata;
+  readonly issuer: string;
+}): string {
+  if (metadata.token_endpoint !== undefined) return metadata.token_endpoint;
+  throw new ClientError('metadata_invalid', `${displayText(issuer)} names no token endpoint.`);
+}

@@ -1,9 +1,9 @@
 /** Finding out how the server of a client is authorized: it is made to say what it wants, and everything follows from that. */
+
 import type { Configuration } from '../configuration.ts';
 import { ClientError } from '../errors.ts';
-import { askServer, understandServer } from '../protected-request.ts';
 import { discard, type Wire } from '../transport.ts';
-import type { ServerChallenge } from './challenge.ts';
+import { askServer, type ServerChallenge, understandServer } from './challenge.ts';
 import type { Discovery } from './conclude.ts';
 import { discover } from './discover.ts';
 

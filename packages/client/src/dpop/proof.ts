@@ -1,7 +1,7 @@
 /** Proof of possession: a fresh signed statement for each request that a key's owner makes. */
 import { base64url } from '@portcullis/protocol';
-import type { EllipticJwk } from '../tokens/jwk.ts';
-import { readSigningKey, type SigningKey, signJwt } from '../tokens/signing-key.ts';
+import type { EllipticJwk } from '../keys/jwk.ts';
+import { readSigningKey, type SigningKey, signJwt } from '../keys/signing-key.ts';
 
 /** The algorithm of every key made here. */
 export const DPOP_ALGORITHM = 'ES256';

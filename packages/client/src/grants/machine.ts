@@ -1,10 +1,10 @@
 /** Grants without a browser: the application itself, a workload, an enterprise's person. One entry each in a table. */
 import { clientCredentialsForm, formatScopes, type Scopes } from '@portcullis/protocol';
-import { requireTokenEndpoint } from '../authorization/request.ts';
 import type { Discovery } from '../discovery/conclude.ts';
+import { requireTokenEndpoint } from '../discovery/endpoints.ts';
 import { ClientError } from '../errors.ts';
+import type { EllipticJwk } from '../keys/jwk.ts';
 import type { Registration } from '../registration/registration.ts';
-import type { EllipticJwk } from '../tokens/jwk.ts';
 import type { Prover } from '../tokens/prover.ts';
 import {
   askEndpoint,

@@ -1,6 +1,6 @@
 /** What a client is to one authorization server: its identifier, how it proves itself, and where answers may be sent. */
 import type { ClientAuthenticationMethod, RegistrationWay } from '@portcullis/protocol';
-import type { SigningKey } from '../tokens/signing-key.ts';
+import type { SigningKey } from '../keys/signing-key.ts';
 
 /** A client identity at one issuer. It is never shown to another. */
 export interface Registration {

@@ -6,11 +6,11 @@ import { ClientError } from '../errors.ts';
 import type { SignInReason } from '../events.ts';
 import { actsAlone } from '../grants/settings.ts';
 import type { CredentialKey, CredentialRecord } from '../store/credential-store.ts';
-import type { Refresher } from '../tokens/refresh.ts';
 import { isExpired, isStale, type Tokens } from '../tokens/tokens.ts';
 import { createKnownTokens } from './known-tokens.ts';
 import { createObtainOnce, type ObtainHands, type Wish } from './obtain-once.ts';
 import { createRefreshOnce } from './refresh-once.ts';
+import type { Refresher } from './refresher.ts';
 import { createStepUpPlanner } from './step-up.ts';
 
 /** How tokens were renewed after a refusal. */

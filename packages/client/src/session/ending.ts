@@ -3,7 +3,7 @@ import type { Configuration } from '../configuration.ts';
 import type { Discovery } from '../discovery/conclude.ts';
 import type { Finder } from '../discovery/finder.ts';
 import { ClientError } from '../errors.ts';
-import type { Registry } from '../registration/registrar.ts';
+import type { Registry } from '../registry/registry.ts';
 import type { CredentialRecord } from '../store/credential-store.ts';
 import { revokeTokens } from '../tokens/revocation.ts';
 import type { TokenHands } from '../tokens/token-endpoint.ts';

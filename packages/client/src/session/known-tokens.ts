@@ -1,6 +1,7 @@
 /** What this process knows of the session with one server: read from a store that others may write as well, and kept there. */
 import type { Configuration } from '../configuration.ts';
-import { type CredentialKey, type CredentialRecord, keyText } from '../store/credential-store.ts';
+import { changeRecord } from '../store/change-record.ts';
+import type { CredentialKey, CredentialRecord } from '../store/credential-store.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 
 /** Tokens, and where they are kept. */
@@ -64,17 +65,13 @@ export function createKnownTokens({ store, server, account, tell }: Configuratio
   }
 
   async function keep(key: CredentialKey, tokens: Tokens): Promise<CredentialRecord | null> {
-    const release = await store.lock(`refresh ${keyText(key)}`);
-    let replaced: CredentialRecord | null = null;
-    try {
-      replaced = await store.find(key);
-      await store.save({ key, registration: replaced?.registration ?? null, tokens });
+    const replaced = await changeRecord(store, key, async (record) => {
+      await store.save({ key, registration: record?.registration ?? null, tokens });
       await forgetOtherIssuers(key);
       known = { key, tokens };
       ended = false;
-    } finally {
-      await release();
-    }
+      return record;
+    });
     tell({ type: 'tokens_obtained', issuer: key.issuer, scopes: tokens.scopes, scheme: tokens.scheme });
     return replaced?.tokens == null ? null : replaced;
   }

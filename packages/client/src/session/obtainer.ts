@@ -8,10 +8,10 @@ import type { Finder } from '../discovery/finder.ts';
 import { createDpopKey, DPOP_ALGORITHM } from '../dpop/proof.ts';
 import { obtainByDevice, requireDeviceEndpoint } from '../grants/device.ts';
 import { obtainByMachine } from '../grants/machine.ts';
-import type { Registry } from '../registration/registrar.ts';
+import type { EllipticJwk } from '../keys/jwk.ts';
 import { isDeadClient } from '../registration/standing.ts';
+import type { Registry } from '../registry/registry.ts';
 import type { CredentialKey } from '../store/credential-store.ts';
-import type { EllipticJwk } from '../tokens/jwk.ts';
 import type { TokenHands } from '../tokens/token-endpoint.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 

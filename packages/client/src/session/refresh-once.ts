@@ -1,8 +1,8 @@
 /** One refresh at a time: all who need newer tokens wait for the same, and go on with what it brought. */
 import type { Configuration } from '../configuration.ts';
-import type { Refresher } from '../tokens/refresh.ts';
 import { isExpired, type Tokens } from '../tokens/tokens.ts';
 import type { KeptTokens, KnownTokens } from './known-tokens.ts';
+import type { Refresher } from './refresher.ts';
 
 /**
  * Renews tokens, or joins the renewal that is under way; `null`: the session is over.

@@ -1,8 +1,8 @@
 /** A sign-in in two halves, for hosts with pages of their own: the browser is sent away in one request, and comes back in another. */
 import type { SignIn } from '../authorization/sign-in.ts';
 import type { Finder } from '../discovery/finder.ts';
-import type { Registry } from '../registration/registrar.ts';
 import { isDeadClient } from '../registration/standing.ts';
+import type { Registry } from '../registry/registry.ts';
 import type { Access } from './access.ts';
 import type { Ending } from './ending.ts';
 import type { Obtainer } from './obtainer.ts';

@@ -1,8 +1,8 @@
 /** How the client proves itself at the token endpoint: a table with one entry a method, and never two methods at once. */
 import type { ClientAuthenticationMethod } from '@portcullis/protocol';
 import { ClientError } from '../errors.ts';
+import { type SigningKey, signJwt } from '../keys/signing-key.ts';
 import type { Registration } from '../registration/registration.ts';
-import { type SigningKey, signJwt } from './signing-key.ts';
 
 /** What a proof is made for. */
 export interface ProofContext {

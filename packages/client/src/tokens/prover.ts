@@ -1,6 +1,6 @@
 /** What requests are proven with: a clock, names never used before, the newest nonces, and the client's own key. */
 import { createNonces, type Nonces } from '../dpop/nonces.ts';
-import type { SigningKey } from './signing-key.ts';
+import type { SigningKey } from '../keys/signing-key.ts';
 
 /** One serves a client for its life, so that it keeps the nonces. */
 export interface Prover {

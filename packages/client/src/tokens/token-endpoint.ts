@@ -2,6 +2,7 @@
 
 import { createProof } from '../dpop/proof.ts';
 import { ClientError, displayText, resourceAdvice } from '../errors.ts';
+import type { EllipticJwk } from '../keys/jwk.ts';
 import type { Registration } from '../registration/registration.ts';
 import {
   type Answer,
@@ -14,7 +15,6 @@ import {
   type Wire,
 } from '../transport.ts';
 import { proveClient } from './client-authentication.ts';
-import type { EllipticJwk } from './jwk.ts';
 import type { Prover } from './prover.ts';
 
 /** What every token request works with. */

@@ -1,7 +1,7 @@
 /** Tokens as the client keeps them, with everything that refreshing and explaining them needs. */
 import { readTokenResponse, type Scopes, salvageScopes } from '@portcullis/protocol';
 import { ClientError } from '../errors.ts';
-import type { EllipticJwk } from './jwk.ts';
+import type { EllipticJwk } from '../keys/jwk.ts';
 
 /** The tokens of one session. */
 export interface Tokens {

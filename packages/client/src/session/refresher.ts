@@ -3,10 +3,11 @@ import type { Configuration } from '../configuration.ts';
 import { ClientError } from '../errors.ts';
 import type { Registration } from '../registration/registration.ts';
 import { isDeadClient } from '../registration/standing.ts';
-import { type CredentialKey, type CredentialRecord, keyText } from '../store/credential-store.ts';
-import type { TokenHands } from './token-endpoint.ts';
-import { refreshRequest, requestTokens } from './token-request.ts';
-import type { Tokens } from './tokens.ts';
+import { changeRecord } from '../store/change-record.ts';
+import type { CredentialKey, CredentialRecord } from '../store/credential-store.ts';
+import type { TokenHands } from '../tokens/token-endpoint.ts';
+import { refreshRequest, requestTokens } from '../tokens/token-request.ts';
+import type { Tokens } from '../tokens/tokens.ts';
 
 /** How a refresh ended. */
 type RefreshResult =
@@ -34,19 +35,14 @@ export function createRefresher(
   const { store, limits, tell } = configuration;
 
   return {
-    async refresh(key, stale) {
-      const release = await store.lock(`refresh ${keyText(key)}`);
-      try {
-        const record = await store.find(key);
+    refresh: (key, stale) =>
+      changeRecord(store, key, async (record) => {
         const tokens = record?.tokens ?? null;
         if (record === null || tokens === null) return { kind: 'ended' };
         // Whoever was faster has done the work: its tokens are the newest.
         if (tokens.accessToken !== stale.accessToken) return { kind: 'renewed', tokens };
-        return await renew(record, tokens);
-      } finally {
-        await release();
-      }
-    },
+        return renew(record, tokens);
+      }),
   };
 
   async function renew(record: CredentialRecord, tokens: Tokens): Promise<RefreshResult> {

@@ -1,9 +1,9 @@
 /** One request to the protected server: what proves that it may be made, and what a refusal says. */
-import { NO_CHALLENGE, readServerChallenge, type ServerChallenge } from './discovery/challenge.ts';
-import { createProof } from './dpop/proof.ts';
-import type { Prover } from './tokens/prover.ts';
-import type { Tokens } from './tokens/tokens.ts';
-import { type Answer, type Ask, askFor } from './transport.ts';
+import { readServerChallenge, type ServerChallenge } from '../discovery/challenge.ts';
+import { createProof } from '../dpop/proof.ts';
+import type { Prover } from '../tokens/prover.ts';
+import type { Tokens } from '../tokens/tokens.ts';
+import type { Answer } from '../transport.ts';
 
 /**
  * What an answer of the protected server means for the tokens that it was asked with. `again`: the server wants its nonce
@@ -13,16 +13,6 @@ export type CallAnswer =
   | { readonly kind: 'answered' }
   | { readonly kind: 'again' }
   | { readonly kind: 'refused' | 'insufficient_scope'; readonly challenge: ServerChallenge };
-
-/** Writes the request without a token that makes a server say what it wants. */
-export function askServer(server: string): Ask {
-  return askFor(server, { accept: 'application/json, text/event-stream' });
-}
-
-/** Understands what it said; a server that refuses nobody says nothing. */
-export function understandServer({ status, headers }: Pick<Answer, 'status' | 'headers'>): ServerChallenge {
-  return status === 401 ? readServerChallenge(headers) : NO_CHALLENGE;
-}
 
 /**
  * The header fields that a request to the protected server needs: `authorization`, and for a bound token `dpop`. They

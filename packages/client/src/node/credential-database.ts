@@ -1,0 +1,49 @@
+/** The database of a credential file: its tables, and statements that are prepared once. */
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { preparePrivateFile, unusable } from './private-file.ts';
+
+export interface CredentialDatabase {
+  /** Prepared at its first use. */
+  statement(sql: string): StatementSync;
+  close(): void;
+}
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS records (
+    server TEXT NOT NULL, account TEXT NOT NULL, issuer TEXT NOT NULL, body TEXT NOT NULL,
+    PRIMARY KEY (server, account, issuer)
+  ) STRICT;
+  CREATE TABLE IF NOT EXISTS flows (state TEXT PRIMARY KEY, body TEXT NOT NULL, expires_at INTEGER NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS leases (name TEXT PRIMARY KEY, holder TEXT NOT NULL, expires_at INTEGER NOT NULL) STRICT;
+`;
+
+/**
+ * Opens the file, making it and its folder where there are none.
+ * @throws ClientError `store_unusable`
+ */
+export function openCredentialDatabase(path: string): CredentialDatabase {
+  preparePrivateFile(path);
+  const database = openDatabase(path);
+  const statements = new Map<string, StatementSync>();
+  return {
+    statement(sql) {
+      const known = statements.get(sql);
+      if (known !== undefined) return known;
+      const prepared = database.prepare(sql);
+      statements.set(sql, prepared);
+      return prepared;
+    },
+    close: () => database.close(),
+  };
+}
+
+function openDatabase(path: string): DatabaseSync {
+  try {
+    const database = new DatabaseSync(path, { timeout: 5_000 });
+    database.exec('PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;');
+    database.exec(SCHEMA);
+    return database;
+  } catch (cause) {
+    throw unusable(path, 'it cannot be read as a credential store', cause);
+  }
+}
