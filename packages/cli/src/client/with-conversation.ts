@@ -3,7 +3,8 @@ import type { Client } from '@portcullis/client';
 import type { Surroundings } from '../surroundings.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import { Refusal } from './answers.ts';
-import { type Conversation, converse, ServerError } from './conversation.ts';
+import { ServerError } from './asking.ts';
+import { type Conversation, converse } from './conversation.ts';
 import { adviceOn, CommandFailure, exitCodeOf, exitCodes } from './exit-codes.ts';
 
 /** @throws ClientError, or CommandFailure with what to do. */

@@ -3,7 +3,8 @@ import { type Client, type ClientEvent, type Discovery, type Fetch, planScopes }
 import type { NodeClientOptions } from '@portcullis/client/node';
 import { parseChallenges, profileD, serverMetadataUrls } from '@portcullis/protocol';
 import { Refusal } from '../client/answers.ts';
-import { converse, ServerError } from '../client/conversation.ts';
+import { ServerError } from '../client/asking.ts';
+import { converse } from '../client/conversation.ts';
 import { attempt, failureOf } from './attempt.ts';
 import {
   checkAuthorizationAnswer,
