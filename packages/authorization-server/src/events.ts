@@ -28,8 +28,14 @@ type About = {
 /** Something that happened. No event holds a secret, a code or a token. */
 export type AuthorizationEvent = About &
   (
-    | { readonly type: 'client.registered' | 'client.added' | 'client.changed' | 'client.removed' }
-    | { readonly type: 'client.disabled' | 'client.enabled' | 'client.invited' }
+    | {
+        readonly type: 'client.registered';
+        /** By which it came, when it was by one. */
+        readonly invitationId?: string;
+      }
+    | { readonly type: 'client.added' | 'client.changed' | 'client.removed' }
+    | { readonly type: 'client.disabled' | 'client.enabled' }
+    | { readonly type: 'client.invited' | 'client.uninvited'; readonly invitationId: string }
     | {
         readonly type: 'client.document-refused';
         readonly reason: string;

@@ -5,6 +5,7 @@ import { type AccountAdministration, createAccountAdministration } from './accou
 import { createInteraction } from './authorize/interaction.ts';
 import { type ClientAdministration, createClientAdministration } from './clients/administer.ts';
 import { createClients } from './clients/clients.ts';
+import { createInvitationAdministration, type InvitationAdministration } from './clients/invitations.ts';
 import type { AuthorizationServerOptions } from './configuration.ts';
 import { defineConfiguration } from './define-configuration.ts';
 import type { EventSink } from './events.ts';
@@ -54,7 +55,12 @@ export {
   type ListedClient,
 } from './clients/administer.ts';
 export type { DocumentOptions } from './clients/documents/document-options.ts';
-export { createInvitations, type Invitations } from './clients/invitations.ts';
+export {
+  createInvitationAdministration,
+  type InvitationAdministration,
+  type ListedInvitation,
+  type NewInvitation,
+} from './clients/invitations.ts';
 export type { RegistrationOptions } from './clients/registration-options.ts';
 export type { OutboundSettings } from './clients/remote/outbound-settings.ts';
 export type {
@@ -119,6 +125,8 @@ export interface AuthorizationServer {
   upstreamToken(claims: AccessTokenClaims, want?: UpstreamWant): Promise<UpstreamToken>;
   /** Clients that registered or that an administrator adds. */
   readonly clients: ClientAdministration;
+  /** Initial access tokens for one registration each. */
+  readonly invitations: InvitationAdministration;
   /** The accounts of people. */
   readonly accounts: AccountAdministration;
   /** A page that lists what tokens are issued for: for a host that has nothing better at its root. */
@@ -196,6 +204,7 @@ export async function createAuthorizationServer(
     isLive,
     upstreamToken: upstreamTokenFor,
     clients: createClientAdministration(configuration),
+    invitations: createInvitationAdministration(configuration),
     accounts: createAccountAdministration(configuration),
     frontPage: async (request, peer = {}) => harden(await interaction.frontPage(request, peer), isHttps),
     missingPage: async (request, peer = {}) => harden(await interaction.missingPage(request, peer), isHttps),

@@ -7,12 +7,14 @@ export function newSecret(): string {
 }
 
 /** A new identifier, with a prefix that says of what. */
-export function newIdentifier(prefix: 'user' | 'client' | 'grant' | 'key' | 'flow' | 'token'): string {
+export function newIdentifier(
+  prefix: 'user' | 'client' | 'invite' | 'grant' | 'key' | 'flow' | 'token',
+): string {
   return IN_ORDER.has(prefix) ? `${prefix}_${moment()}${takeRandom(12)}` : `${prefix}_${takeRandom(16)}`;
 }
 
 /** Of these many are stored: each begins with its moment, so that they arrive in the order of the index. The others tell nothing. */
-const IN_ORDER: ReadonlySet<string> = new Set(['client', 'grant', 'flow']);
+const IN_ORDER: ReadonlySet<string> = new Set(['client', 'invite', 'grant', 'flow']);
 
 /** Milliseconds, as text in the order of time. */
 function moment(): string {

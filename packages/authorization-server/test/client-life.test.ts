@@ -1,12 +1,11 @@
 /** The life of registrations: who may begin one, how many may wait, what keeps one alive, and how it ends. */
 import { describe, expect, it } from 'vitest';
-import { type AuthorizationServerOptions, createInvitations } from '../src/index.ts';
+import type { AuthorizationServerOptions } from '../src/index.ts';
 import {
   CALLBACK,
   claimsOf,
   redemption,
   refreshing,
-  SEALING_KEY,
   type ServerUnderTest,
   startServer,
 } from './server-under-test.ts';
@@ -206,66 +205,102 @@ describe('initial access tokens', () => {
   });
 
   describe('that an administrator makes', () => {
-    const OTHER_KEY = new Uint8Array(32).fill(8);
     const invited = { registration: { invitedOnly: true } };
-    const start = async (more: Partial<AuthorizationServerOptions> = invited) => {
-      const t = await startServer(more);
-      const invite = (key = SEALING_KEY, days = 7) =>
-        createInvitations({ sealingKey: key }).make(t.clock.now + days * 86_400);
-      return { t, invite };
-    };
+    const bearer = (token: string) => `Bearer ${token}`;
 
     it('[AS-DCR-67] are for one registration each, and a refusal burns none', async () => {
-      const { t, invite } = await start();
-      const [first, second] = [invite(), invite()];
+      const t = await startServer(invited);
+      const [first, second] = [await t.server.invitations.make(), await t.server.invitations.make()];
       const refused = await t.send('/register', {
         method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: `Bearer ${first}` },
+        headers: { 'content-type': 'application/json', authorization: bearer(first.token) },
         body: '{"redirect_uris":["javascript:alert(1)"]}',
       });
       expect(refused.status).toBe(400);
-      for (const token of [first, second]) {
-        expect((await registerWith(t, `Bearer ${token}`)).status).toBe(201);
-        const clients = await t.store.listClients('', 10);
-        const again = await registerWith(t, `Bearer ${token}`);
+      for (const { token } of [first, second]) {
+        expect((await registerWith(t, bearer(token))).status).toBe(201);
+        const before = t.snapshot();
+        const again = await registerWith(t, bearer(token));
         expect([again.status, again.body['error']]).toEqual([401, 'invalid_token']);
-        expect(await t.store.listClients('', 10)).toEqual(clients);
+        expect(t.snapshot()).toBe(before);
       }
     });
 
     it('T031 admit one of many that come at once', async () => {
-      const { t, invite } = await start();
-      const token = invite();
-      const outcomes = await Promise.all(
-        Array.from({ length: 20 }, () => registerWith(t, `Bearer ${token}`)),
-      );
+      const t = await startServer(invited);
+      const { token } = await t.server.invitations.make();
+      const outcomes = await Promise.all(Array.from({ length: 20 }, () => registerWith(t, bearer(token))));
       expect(outcomes.filter(({ status }) => status === 201)).toHaveLength(1);
       expect(outcomes.filter(({ status }) => status === 401)).toHaveLength(19);
       expect(await t.store.listClients('', 100)).toHaveLength(1);
     });
 
-    it.each<[string, (invite: (key?: Uint8Array, days?: number) => string) => string]>([
-      ['none at all', () => ''],
-      ['one of another server', (invite) => invite(OTHER_KEY)],
-      ['one whose time is over', (invite) => invite(SEALING_KEY, -1)],
-      ['one that was made to last longer', (invite) => invite().replace(/\.[0-9a-z]+\./, '.zzzzzzz.')],
-      ['one with another signature', (invite) => `${invite().slice(0, -43)}${'A'.repeat(43)}`],
-      ['one with more behind it', (invite) => `${invite()}A`],
+    it.each<[string, (t: ServerUnderTest) => Promise<string>]>([
+      ['none at all', async () => ''],
+      ['one that nobody made', async () => 'A'.repeat(43)],
+      [
+        'one of another server',
+        async () => (await (await startServer(invited)).server.invitations.make()).token,
+      ],
+      ['one whose time is over', async (t) => (await t.server.invitations.make('', 0)).token],
+      ['the identifier of one', async (t) => (await t.server.invitations.make()).id],
+      ['one with more behind it', async (t) => `${(await t.server.invitations.make()).token}A`],
     ])('[AS-DCR-67] T040 keep everybody else out: with %s', async (_what, make) => {
-      const { t, invite } = await start();
+      const t = await startServer(invited);
+      const token = await make(t);
       const before = t.snapshot();
-      const { status, body } = await registerWith(t, `Bearer ${make(invite)}`);
+      const { status, body } = await registerWith(t, bearer(token));
       expect([status, body['error']]).toEqual([401, 'invalid_token']);
       expect(t.snapshot()).toBe(before);
-      expect((await registerWith(t, `Bearer ${invite()}`)).status).toBe(201);
+      expect((await registerWith(t, bearer((await t.server.invitations.make()).token))).status).toBe(201);
     });
 
-    it('are taken beside those of the configuration, and after the sealing key was replaced', async () => {
-      const { t, invite } = await start({
-        registration: { initialAccessTokens },
-        previousSealingKeys: [OTHER_KEY],
-      });
-      expect((await registerWith(t, `Bearer ${invite(OTHER_KEY)}`)).status).toBe(201);
+    it('[AS-DCR-67] T095 are taken back one by one while they are not used', async () => {
+      const t = await startServer(invited);
+      const { invitations } = t.server;
+      const [wrong, right] = [await invitations.make('for the wrong one'), await invitations.make()];
+      expect(await invitations.takeBack(wrong.id)).toBe('taken-back');
+      const before = t.snapshot();
+      expect((await registerWith(t, bearer(wrong.token))).status).toBe(401);
+      expect(await invitations.takeBack(wrong.id)).toBe('unknown');
+      expect(t.snapshot()).toBe(before);
+      const { status, body } = await registerWith(t, bearer(right.token));
+      expect(status).toBe(201);
+      expect(await invitations.takeBack(right.id)).toBe('used');
+      expect(await isKnown(t, String(body['client_id']))).toBe(true);
+      expect(await invitations.list()).toMatchObject([{ id: right.id, clientId: body['client_id'] }]);
+    });
+
+    it('are listed without their tokens, and told as events that say which client came by which', async () => {
+      const t = await startServer(invited);
+      const { invitations } = t.server;
+      const made = [await invitations.make('for Bob\0'), await invitations.make('x'.repeat(300))];
+      const listed = await invitations.list();
+      expect(listed.map(({ note }) => note).toSorted()).toEqual(['for Bob', 'x'.repeat(200)]);
+      expect(await invitations.list(listed[0]?.id, 1)).toEqual([listed[1]]);
+      const { body } = await registerWith(t, bearer(made[0]?.token ?? ''));
+      await invitations.takeBack(made[1]?.id ?? '');
+      expect(t.events).toMatchObject([
+        { type: 'client.invited', invitationId: made[0]?.id },
+        { type: 'client.invited', invitationId: made[1]?.id },
+        { type: 'client.registered', clientId: body['client_id'], invitationId: made[0]?.id },
+        { type: 'client.uninvited', invitationId: made[1]?.id },
+      ]);
+      const kept = `${t.snapshot()}${JSON.stringify([await invitations.list(), t.events])}`;
+      for (const { token } of made) expect(kept).not.toContain(token);
+    });
+
+    it('need no turn of a network, for each is one', async () => {
+      const t = await startServer({ ...invited, limits: { registrations: { burst: 1, perMinute: 1 } } });
+      for (const _ of [1, 2, 3]) {
+        const { token } = await t.server.invitations.make();
+        expect((await registerWith(t, bearer(token))).status).toBe(201);
+      }
+    });
+
+    it('are taken beside those of the configuration', async () => {
+      const t = await startServer({ registration: { initialAccessTokens } });
+      expect((await registerWith(t, bearer((await t.server.invitations.make()).token))).status).toBe(201);
       expect((await registerWith(t, `Bearer ${initialAccessTokens[0]}`)).status).toBe(201);
       const faulty = startServer({ registration: { initialAccessTokens, invitedOnly: false } });
       await expect(faulty).rejects.toThrow('registration.invitedOnly');

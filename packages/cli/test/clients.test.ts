@@ -121,47 +121,99 @@ describe('add', () => {
   }); // biome-ignore format: a table
 });
 
-describe('invite', () => {
-  it('[AS-DCR-67] makes a token by which one client registers, once, where it is asked for', async () => {
+describe('invitations', () => {
+  it('[AS-DCR-67] are made, listed, used once where they are asked for, and taken back', async () => {
     const closed = await startPortcullis({ registration: { invitedOnly: true } });
-    const place = ['--database', closed.database, '--key-file', closed.database.replace('.db', '.key')];
+    const place = ['--database', closed.database];
+    const invite = async (...more: readonly string[]): Promise<{ id: string; token: string }> =>
+      JSON.parse((await clients('invite', '--json', ...more, ...place)).output);
     const { code, output, errors } = await clients('invite', '--days', '3', ...place);
     expect([code, errors]).toEqual([0, '']);
-    const token = output.trim().split('\n').at(-1) ?? '';
-    const register = (authorization: string) =>
-      fetch(`${closed.url}/register`, {
+    const first = output.trim().split('\n').at(-1) ?? '';
+    const id = /uninvite (invite_\S+)/.exec(output)?.[1] ?? '';
+    const second = await invite('--note', 'for Bob\u202e');
+    const register = async (token: string) => {
+      const response = await fetch(`${closed.url}/register`, {
         method: 'POST',
-        headers: { 'content-type': 'application/json', authorization },
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
         body: JSON.stringify({
           redirect_uris: ['https://app.example/cb'],
           token_endpoint_auth_method: 'none',
         }),
       });
-    const statuses: number[] = [];
-    for (const bearer of ['nothing', token, token])
-      statuses.push((await register(`Bearer ${bearer}`)).status);
-    expect(statuses).toEqual([401, 201, 401]);
-    expect((await run(['events', '--database', closed.database])).output).toContain('client.invited');
-    const wrong = await clients('invite', '--days', '0', ...place);
-    expect([wrong.code, wrong.output]).toEqual([1, '']);
+      return { status: response.status, id: JSON.parse(await response.text()).client_id };
+    };
+    expect((await register('nothing')).status).toBe(401);
+    const registered = await register(first);
+    expect([registered.status, (await register(first)).status]).toEqual([201, 401]);
+
+    const { output: listed } = await clients('invitations', ...place);
+    expect(listed.trimEnd().split('\n')).toHaveLength(2);
+    const day = String.raw`until \d{4}-\d\d-\d\d`;
+    expect(listed).toMatch(new RegExp(`^${id}  ${day}  used by ${registered.id}$`, 'm'));
+    expect(listed).toMatch(new RegExp(`^${second.id}  ${day}  not used +for Bob$`, 'm'));
+    const asJson = (await clients('invitations', '--json', ...place)).output;
+    const clientOf = new Map(
+      JSON.parse(asJson).map((one: Record<string, unknown>) => [one['id'], one['clientId']]),
+    );
+    expect(clientOf).toEqual(
+      new Map([
+        [id, registered.id],
+        [second.id, null],
+      ]),
+    );
+    for (const token of [first, second.token]) expect(listed + asJson).not.toContain(token);
+
+    expect((await clients('uninvite', second.id, ...place)).code).toBe(0);
+    expect((await register(second.token)).status).toBe(401);
+    const third = await invite();
+    expect((await register(third.token)).status).toBe(201);
+    for (const [which, says] of [
+      [second.id, /There is no invitation/],
+      [id, /has been used/],
+    ] as const) {
+      const refused = await clients('uninvite', which, ...place);
+      expect([refused.code, refused.output]).toEqual([1, '']);
+      expect(refused.errors).toMatch(says);
+    }
+    const told = (await run(['events', '--database', closed.database])).output;
+    for (const type of ['client.invited', 'client.uninvited']) expect(told).toContain(type);
+    for (const faulty of [
+      ['--days', '0'],
+      ['--note', 'x'.repeat(201)],
+    ]) {
+      const wrong = await clients('invite', ...faulty, ...place);
+      expect([wrong.code, wrong.output]).toEqual([1, '']);
+    }
     await closed.stop();
+  });
+
+  it('may be made before the first start, and are told when there are none', async () => {
+    const place = ['--database', join(folder, 'before.db')];
+    expect((await clients('invitations', ...place)).code).toBe(1);
+    expect((await clients('invite', ...place)).code).toBe(0);
+    const only = JSON.parse((await clients('invitations', '--json', ...place)).output);
+    expect((await clients('uninvite', only[0].id, ...place)).code).toBe(0);
+    expect((await clients('invitations', ...place)).output).toMatch(/^No invitation/);
   });
 });
 
 describe('the others', () => {
   it('list and show every client, wherever it is written down', async () => {
+    const added = await clients('add', '--id', 'listed', '--client-name', 'Listed', ...MACHINE, '--json');
+    await ask('listed', String(JSON.parse(added.output).client_secret));
     const { output } = await clients('list');
-    expect(output).toMatch(/^enabled +configured +never used +configured +Configured$/m);
-    expect(output).toMatch(/^enabled +administered +used \d{4}-\d\d-\d\d +robot +Robot$/m);
+    expect(output).toMatch(/^enabled +configured +(?:never used|used \S+) +configured +Configured$/m);
+    expect(output).toMatch(/^enabled +administered +used \d{4}-\d\d-\d\d +listed +Listed$/m);
     const all: { id: string }[] = JSON.parse((await clients('list', '--json')).output);
-    expect(all.map(({ id }) => id)).toEqual(expect.arrayContaining(['configured', 'robot', 'kept', 'app']));
+    expect(all.map(({ id }) => id)).toEqual(expect.arrayContaining(['configured', 'listed']));
     expect(JSON.stringify(all)).not.toContain(configured.client_secret);
-    expect(JSON.parse((await clients('show', 'robot', '--json')).output)).toMatchObject({
-      id: 'robot',
+    expect(JSON.parse((await clients('show', 'listed', '--json')).output)).toMatchObject({
+      id: 'listed',
       origin: 'administered',
       state: 'enabled',
       expiresAt: null,
-      metadata: { client_name: 'Robot', grant_types: ['client_credentials'] },
+      metadata: { client_name: 'Listed', grant_types: ['client_credentials'] },
     });
     expect((await clients('show', 'configured')).output).toMatch(/^origin +configured$/m);
   });

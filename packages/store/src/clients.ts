@@ -20,11 +20,11 @@ interface ClientRow {
 export function createClientStore(database: Database): ClientStore {
   return {
     async saveClient(client) {
-      return (await database.change(insert(client))).length > 0;
+      return (await database.change(insertClient(client))).length > 0;
     },
     async registerClient(client, turn) {
       if (turn === null) {
-        await database.change(insert(client));
+        await database.change(insertClient(client));
         return 0;
       }
       const isTaken = await database.fact({
@@ -76,7 +76,15 @@ export function createClientStore(database: Database): ClientStore {
   };
 }
 
-function insert({ id, origin, metadata, secretHash, managementHash, ...times }: ClientRecord): Query {
+/** Inserts a client; returns no row when there is one with its identifier. */
+export function insertClient({
+  id,
+  origin,
+  metadata,
+  secretHash,
+  managementHash,
+  ...times
+}: ClientRecord): Query {
   return sql`INSERT INTO clients (id, origin, metadata, secret_hash, management_hash, created_at, last_used_at, disabled_at,
       expires_at)
     VALUES (${id}, ${origin}, ${JSON.stringify(metadata)}, ${secretHash}, ${managementHash}, ${times.createdAt},
@@ -87,7 +95,7 @@ function insert({ id, origin, metadata, secretHash, managementHash, ...times }: 
 function* register(client: ClientRecord, turn: Turn): Steps<boolean> {
   const taken = yield takeTurn(turn);
   if (taken.length === 0) return false;
-  yield insert(client);
+  yield insertClient(client);
   return true;
 }
 

@@ -5,6 +5,7 @@ import { describeAccounts } from './contract/accounts.ts';
 import { describeAdministration } from './contract/administration.ts';
 import { describeAssertions } from './contract/assertions.ts';
 import { describeClientDocuments } from './contract/client-documents.ts';
+import { describeClientInvitations } from './contract/client-invitations.ts';
 import { describeClients } from './contract/clients.ts';
 import { describeCodes } from './contract/codes.ts';
 import { describeConnections } from './contract/connections.ts';
@@ -48,6 +49,7 @@ export function describeStoreContract(name: string, open: () => Promise<Authoriz
     describePasskeys(store);
     describeSecondFactors(store);
     describeClients(store);
+    describeClientInvitations(store);
     describeClientDocuments(store);
     describeAssertions(store);
     describeTransactions(store);

@@ -3,6 +3,7 @@ import type { AuthorizationStore } from '@portcullis/authorization-server/ports'
 import { createAccountStore } from './accounts.ts';
 import { createAssertionStore } from './assertions.ts';
 import { createClientDocumentStore } from './client-documents.ts';
+import { createClientInvitationStore } from './client-invitations.ts';
 import { createClientStore } from './clients.ts';
 import type { Database } from './database.ts';
 import { createEventStore } from './events.ts';
@@ -22,6 +23,7 @@ export function createStore(database: Database): AuthorizationStore {
     ...createAccountStore(database),
     ...createAssertionStore(database),
     ...createClientDocumentStore(database),
+    ...createClientInvitationStore(database),
     ...createClientStore(database),
     ...createEventStore(database),
     ...createGrantStore(database),

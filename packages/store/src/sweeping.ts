@@ -51,6 +51,8 @@ function steps(now: number, limit: number): readonly Query[] {
       RETURNING 1 AS one`,
     sql`DELETE FROM spent_assertions WHERE hash IN
       (SELECT hash FROM spent_assertions WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${limit}) RETURNING 1 AS one`,
+    sql`DELETE FROM client_invitations WHERE id IN
+      (SELECT id FROM client_invitations WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${limit}) RETURNING 1 AS one`,
     sql`DELETE FROM events WHERE id IN
       (SELECT id FROM events WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${limit}) RETURNING 1 AS one`,
     sql`DELETE FROM turns WHERE key IN

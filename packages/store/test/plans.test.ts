@@ -11,6 +11,7 @@ import {
   newAccountLink,
   newClient,
   newClientDocument,
+  newClientInvitation,
   newCode,
   newEvent,
   newKey,
@@ -126,6 +127,12 @@ async function doEverything(whole: AuthorizationStore): Promise<void> {
   await store.disableClient(client.id, NOW);
   await store.enableClient(client.id);
   await store.removeClient(client.id, NOW);
+  const invitation = newClientInvitation();
+  await store.saveClientInvitation(invitation);
+  await store.findClientInvitation(invitation.hash, NOW);
+  await store.listClientInvitations('', 10, NOW);
+  await store.registerInvitedClient(newClient(), invitation.hash);
+  await store.takeBackClientInvitation(invitation.id);
   const copy = newClientDocument();
   await store.saveClientDocument(copy);
   await store.findClientDocument(copy.url);

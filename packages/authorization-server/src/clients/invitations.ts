@@ -1,48 +1,64 @@
-/** Invitations: initial access tokens that an administrator makes, each for one registration. Nothing is stored until one is used. */
-import { createHmac, randomBytes } from 'node:crypto';
-import type { AuthorizationServerOptions } from '../configuration.ts';
-import { hashSecret, isSame } from '../secrets.ts';
+/** Invitations in the hands of an administrator: initial access tokens for one registration each, made, listed, taken back. */
+import type { Configuration } from '../configuration.ts';
+import type { ClientInvitationRecord } from '../ports/index.ts';
+import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
 
-/** An invitation that was presented, and is one of ours. */
-export interface Invitation {
-  /** What makes it unique: base64url SHA-256. */
-  readonly hash: string;
-  /** Epoch seconds. */
-  readonly expiresAt: number;
+/** What is told of an invitation: not its token, which nobody can read again. */
+export type ListedInvitation = Omit<ClientInvitationRecord, 'hash'>;
+
+/** An invitation as its maker gets it, once. */
+export interface NewInvitation extends ListedInvitation {
+  /** The initial access token: a bearer token, by which one client may register itself. @see RFC 7591 §3 */
+  readonly token: string;
 }
 
-/** Makes invitations, and knows them again. */
-export interface Invitations {
-  /** A bearer token. @param expiresAt epoch seconds */
-  make(expiresAt: number): string;
-  /** The invitation of a token; `null` when it is none of ours, or its time is over. */
-  read(token: string, now: number): Invitation | null;
+/** The invitations of a store, in the hands of an administrator. */
+export interface InvitationAdministration {
+  /**
+   * Makes one.
+   * @param seconds for which it waits; a week when left out
+   * @param note for whom or what it is, to tell it from others; at most 200 characters are kept
+   */
+  make(note?: string, seconds?: number): Promise<NewInvitation>;
+  /** Those whose time is not over, used or not, in the order in which they were made: behind `after`, at most `limit`. */
+  list(after?: string, limit?: number): Promise<readonly ListedInvitation[]>;
+  /** Takes one back that nobody has used; a client that came by a used one is to be removed itself. */
+  takeBack(id: string): Promise<'taken-back' | 'used' | 'unknown'>;
 }
 
-const FORM = /^(invitation\.([0-9a-z]{1,12})\.[\w-]{22})\.([\w-]{43})$/;
+const WEEK = 7 * 86_400;
+/** Characters: it stands in a line of a list. */
+const LONGEST_NOTE = 200;
 
-/** Whoever has the sealing key may invite: a key derived from it signs. */
-export function createInvitations({
-  sealingKey,
-  previousSealingKeys = [],
-}: Pick<AuthorizationServerOptions, 'sealingKey' | 'previousSealingKeys'>): Invitations {
-  const keys = [sealingKey, ...previousSealingKeys].map((key) =>
-    createHmac('sha256', key).update('portcullis invitations').digest(),
-  );
+/** Administers the invitations of a store, with or without a server beside it. */
+export function createInvitationAdministration({
+  store,
+  clock,
+  events,
+}: Pick<Configuration, 'store' | 'clock' | 'events'>): InvitationAdministration {
   return {
-    make(expiresAt) {
-      const text = `invitation.${expiresAt.toString(36)}.${randomBytes(16).toString('base64url')}`;
-      return `${text}.${sign(keys[0] ?? sealingKey, text)}`;
+    async make(note = '', seconds = WEEK) {
+      const token = newSecret();
+      const createdAt = clock();
+      const invitation: ListedInvitation = {
+        id: newIdentifier('invite'),
+        note: note.slice(0, LONGEST_NOTE).toWellFormed().replaceAll('\0', ''),
+        createdAt,
+        expiresAt: createdAt + seconds,
+        clientId: null,
+      };
+      await store.saveClientInvitation({ ...invitation, hash: hashSecret(token) });
+      events({ type: 'client.invited', invitationId: invitation.id });
+      return { ...invitation, token };
     },
-    read(token, now) {
-      const [, text = '', end = '', signature = ''] = FORM.exec(token) ?? [];
-      const expiresAt = Number.parseInt(end, 36);
-      if (!(now < expiresAt) || !keys.some((key) => isSame(sign(key, text), signature))) return null;
-      return { hash: hashSecret(token), expiresAt };
+    async list(after = '', limit = 100) {
+      const records = await store.listClientInvitations(after, limit, clock());
+      return records.map(({ hash: _hash, ...listed }) => listed);
+    },
+    async takeBack(id) {
+      const outcome = await store.takeBackClientInvitation(id);
+      if (outcome === 'taken-back') events({ type: 'client.uninvited', invitationId: id });
+      return outcome;
     },
   };
-}
-
-function sign(key: Uint8Array, text: string): string {
-  return createHmac('sha256', key).update(text).digest('base64url');
 }

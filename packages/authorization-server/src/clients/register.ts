@@ -3,7 +3,7 @@ import { readJson, respondToClient } from '@portcullis/http';
 import { tooMany } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { Limits } from '../limits/limits.ts';
-import type { ClientRecord } from '../ports/index.ts';
+import type { ClientInvitationRecord, ClientRecord } from '../ports/index.ts';
 import type { Peer, Route } from '../routes.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
 import { usesSecret } from './configured.ts';
@@ -45,24 +45,32 @@ export function createRegistration(
         disabledAt: null,
         expiresAt: now + lifetimes.unusedClient,
       };
-      await save(client, peer).catch((error: unknown) => {
-        admission.release();
+      const { invitation, release } = admission;
+      await save(client, peer, invitation).catch((error: unknown) => {
+        release();
         throw error;
       });
-      // Spent last, so that a refusal burns no invitation. Of two who come at once with the same one, one is not told anything.
-      if (!(await admission.confirm())) {
-        await store.removeClient(client.id, now);
-        admission.release();
-        throw refuseInitialAccess('used');
-      }
-      events({ type: 'client.registered', clientId: client.id });
+      events({
+        type: 'client.registered',
+        clientId: client.id,
+        ...(invitation !== null && { invitationId: invitation.id }),
+      });
       const answer = clientInformation(client, issuer, { secret, managementToken });
       return respondToClient(answer, { isHttps, status: 201 });
     },
   };
 
   /** Who is known already does not come this way, so a flood of registrations keeps nobody from working. */
-  async function save(client: ClientRecord, peer: Peer): Promise<void> {
+  async function save(
+    client: ClientRecord,
+    peer: Peer,
+    invitation: ClientInvitationRecord | null,
+  ): Promise<void> {
+    if (invitation !== null) {
+      // It is their turn as well.
+      if (await store.registerInvitedClient(client, invitation.hash)) return;
+      throw refuseInitialAccess('used');
+    }
     const wait = await store.registerClient(client, turnOf(peer));
     if (wait > 0) throw tooMany('too many registrations from one network', wait);
   }

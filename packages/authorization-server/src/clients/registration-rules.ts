@@ -2,15 +2,16 @@
 import type { Asked } from '@portcullis/http';
 import { OAuthError, readCredentials } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
+import type { AuthorizationStore, ClientInvitationRecord } from '../ports/index.ts';
 import type { Peer } from '../routes.ts';
-import { matchesSecret } from '../secrets.ts';
-import { createInvitations, type Invitation } from './invitations.ts';
+import { hashSecret, matchesSecret } from '../secrets.ts';
 import type { RegistrationRules } from './registration-options.ts';
 
-/** A stranger who may register. One of the two is to be called when the client was stored, or was not after all. */
+/** A stranger who may register. */
 interface Admission {
-  /** Spends the invitation, if there was one. @returns `false` when somebody else has used it: the client must not stay */
-  confirm(): Promise<boolean>;
+  /** The invitation that was presented and is not used yet; `null`: none was needed. */
+  readonly invitation: ClientInvitationRecord | null;
+  /** To be called when nothing was registered after all. */
   release(): void;
 }
 
@@ -23,12 +24,10 @@ const COUNTED_EVERY = 10;
 const TRY_AGAIN = 600;
 
 export function createAdmitRegistration(
-  configuration: Pick<Configuration, 'store' | 'clock' | 'sealingKey' | 'previousSealingKeys'>,
+  { store, clock }: Pick<Configuration, 'store' | 'clock'>,
   rules: RegistrationRules,
 ): AdmitRegistration {
-  const { store, clock } = configuration;
   const { mostUnused } = rules;
-  const invitations = createInvitations(configuration);
   let count: Count = { stored: Promise.resolve(0), admitted: 0, at: Number.NEGATIVE_INFINITY };
 
   const current = (): Count => {
@@ -44,7 +43,7 @@ export function createAdmitRegistration(
   };
 
   return async (request) => {
-    const invitation = checkInitialAccess(request, rules, (token) => invitations.read(token, clock()));
+    const invitation = await checkInitialAccess(request, rules, store, clock());
     const known = current();
     const unused = (await known.stored) + known.admitted;
     // Clients that are known already do not come this way.
@@ -57,8 +56,7 @@ export function createAdmitRegistration(
     }
     known.admitted += 1;
     return {
-      confirm: async () =>
-        invitation === null || (await store.spendAssertion(invitation.hash, invitation.expiresAt)),
+      invitation,
       release() {
         known.admitted -= 1;
       },
@@ -74,16 +72,19 @@ interface Count {
 }
 
 /** @returns the invitation that was presented; `null` when none was needed, or a token of the configuration. @see RFC 7591 §3 */
-function checkInitialAccess(
+async function checkInitialAccess(
   request: Asked,
   { invitedOnly, initialAccessHashes: hashes }: RegistrationRules,
-  read: (token: string) => Invitation | null,
-): Invitation | null {
+  store: Pick<AuthorizationStore, 'findClientInvitation'>,
+  now: number,
+): Promise<ClientInvitationRecord | null> {
   if (!invitedOnly) return null;
   const token = readBearer(request);
-  if (token !== null && hashes.some((known) => matchesSecret(token, known))) return null;
-  const invitation = token === null ? null : read(token);
-  if (invitation === null) throw refuseInitialAccess(token === null ? 'none' : 'unknown');
+  if (token === null) throw refuseInitialAccess('none');
+  if (hashes.some((known) => matchesSecret(token, known))) return null;
+  const invitation = await store.findClientInvitation(hashSecret(token), now);
+  if (invitation === null) throw refuseInitialAccess('unknown');
+  if (invitation.clientId !== null) throw refuseInitialAccess('used');
   return invitation;
 }
 

@@ -2,6 +2,7 @@
 import type { AccountStore } from './accounts.ts';
 import type { AssertionStore } from './assertions.ts';
 import type { ClientDocumentStore } from './client-documents.ts';
+import type { ClientInvitationStore } from './client-invitations.ts';
 import type { ClientStore } from './clients.ts';
 import type { EventStore } from './events.ts';
 import type { GrantStore } from './grants.ts';
@@ -16,6 +17,7 @@ import type { UpstreamStore } from './upstream.ts';
 export type * from './accounts.ts';
 export type * from './assertions.ts';
 export type * from './client-documents.ts';
+export type * from './client-invitations.ts';
 export type * from './clients.ts';
 export type * from './events.ts';
 export type * from './grants.ts';
@@ -36,6 +38,7 @@ export interface AuthorizationStore
   extends AccountStore,
     AssertionStore,
     ClientDocumentStore,
+    ClientInvitationStore,
     ClientStore,
     EventStore,
     GrantStore,

@@ -5,7 +5,7 @@ import { administer, issuerOf } from '../administering.ts';
 import { resolveSettings } from '../settings/resolve.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { addClient, addMetadataOptions } from './clients/add.ts';
-import { defineInvite } from './clients/invite.ts';
+import { defineInvitations } from './clients/invitations.ts';
 import { findConfigured, listClients, showClient, unknownClient } from './clients/list.ts';
 import type { Act, Flags } from './clients/task.ts';
 import { addVerb } from './verb.ts';
@@ -21,7 +21,7 @@ export function defineClients(program: Command, surroundings: Surroundings): voi
     );
   };
   addMetadataOptions(define('add', 'add a client that you vouch for; its secret is told once', addClient));
-  defineInvite(group, surroundings);
+  defineInvitations(group, surroundings);
   define(
     'list',
     'list the clients that registered, were added, or stand in the configuration',

@@ -5,6 +5,7 @@ import type {
   AccountRecord,
   AuthorizationStore,
   ClientDocumentRecord,
+  ClientInvitationRecord,
   ClientRecord,
   CodeRecord,
   EventRecord,
@@ -105,6 +106,18 @@ export function newClient(changes: Partial<ClientRecord> = {}): ClientRecord {
     lastUsedAt: null,
     disabledAt: null,
     expiresAt: NOW + 86_400,
+    ...changes,
+  };
+}
+
+export function newClientInvitation(changes: Partial<ClientInvitationRecord> = {}): ClientInvitationRecord {
+  return {
+    id: newId('invite'),
+    hash: newHash(),
+    note: 'for Bob’s "editor" 🗝',
+    createdAt: NOW,
+    expiresAt: NOW + 1000,
+    clientId: null,
     ...changes,
   };
 }

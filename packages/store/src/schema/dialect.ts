@@ -36,5 +36,5 @@ export const postgresDialect: Dialect = {
     WHERE schemaname = current_schema() AND tablename IN ('accounts', 'setup_links', 'sessions', 'clients', 'signing_keys',
       'transactions', 'codes', 'grants', 'refresh_tokens', 'former_refresh_tokens', 'revoked_access_tokens', 'client_documents', 'spent_assertions', 'turns', 'events',
       'account_links', 'passkeys', 'second_factors', 'recovery_codes', 'departures', 'persons', 'data_keys', 'bonds', 'status_places',
-      'lent_places')`,
+      'lent_places', 'client_invitations')`,
 };

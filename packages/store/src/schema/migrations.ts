@@ -1,4 +1,5 @@
 /** The schema, as the numbered migrations that made it. One that was ever released is never changed. */
+import { clientInvitations } from './client-invitations.ts';
 import type { Dialect } from './dialect.ts';
 import { statuses } from './statuses.ts';
 import { thirdParties } from './third-parties.ts';
@@ -85,6 +86,11 @@ export const migrations: readonly Migration[] = [
     number: 14,
     name: 'published statuses',
     statements: statuses,
+  },
+  {
+    number: 15,
+    name: 'invitations by which clients register',
+    statements: clientInvitations,
   },
 ];
 
