@@ -15,15 +15,16 @@ interface Behind {
   readonly servers: readonly ProtectedServer[];
   readonly metrics: Metrics;
   readonly metricsToken: string | null;
+  readonly issuer: string;
 }
 
 /** Answers whatever nobody else does. */
-export function createDoors({ storage, server, servers, metrics, metricsToken }: Behind): Door {
+export function createDoors({ storage, server, servers, metrics, metricsToken, issuer }: Behind): Door {
   const doors: Readonly<Record<string, Door>> = {
     '/': (asked, peer) => respondFrontPage(asked, peer, server, servers),
     '/healthz': async () => respondJson({ status: 'ok' }),
     '/readyz': () => ready(storage),
-    '/metrics': createMetricsDoor(metrics, metricsToken),
+    '/metrics': createMetricsDoor(metrics, metricsToken, issuer),
   };
   return async (asked, peer) => {
     const path = pathOf(asked);

@@ -1,14 +1,22 @@
 /** The door to the counts: for programs on this computer, or for whoever has the token. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type Asked, respond } from '@portcullis/http';
+import { isLoopbackHost } from '@portcullis/protocol';
 import { type Door, refuseMissing } from './door.ts';
 import type { Metrics } from './metrics.ts';
 
-/** @param token `null`: only who is on this computer, and speaks to it by its own name */
-export function createMetricsDoor(metrics: Metrics, token: string | null): Door {
+/**
+ * @param token `null`: only who is on this computer and speaks to it by its own name, and nobody when the server is reached from
+ * elsewhere: then a proxy or a tunnel may end on this computer, and all that comes out of it looks local
+ * @param issuer by which the server is reached
+ */
+export function createMetricsDoor(metrics: Metrics, token: string | null, issuer: string): Door {
+  const isForThisComputer = isLoopbackHost(new URL(issuer).hostname);
   return async (asked, { connection }) => {
     const isAdmitted =
-      token === null ? connection === 'local' && namesThisComputer(asked) : carries(asked, token);
+      token === null
+        ? isForThisComputer && connection === 'local' && namesThisComputer(asked)
+        : carries(asked, token);
     // A stranger is told what is told of any path at which there is nothing.
     if (!isAdmitted) return refuseMissing();
     const headers = {
@@ -19,10 +27,26 @@ export function createMetricsDoor(metrics: Metrics, token: string | null): Door 
   };
 }
 
-/** A tunnel that ends on this computer looks local too, but carries the public name. */
+/** What proxies and tunnels leave on what they pass on. */
+const TRACES = [
+  'forwarded',
+  'via',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-port',
+  'x-forwarded-proto',
+  'x-forwarded-server',
+  'x-real-ip',
+];
+
+/**
+ * A tunnel that ends on this computer looks local too, but carries the public name: in the `Host` field, by which it was found,
+ * although a whole URL as target can say anything and counts for more.
+ */
 function namesThisComputer({ headers, url }: Asked): boolean {
-  const hasForwarded = ['forwarded', 'x-forwarded-for', 'x-forwarded-host'].some((name) => headers.has(name));
-  return !hasForwarded && /^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(new URL(url).hostname);
+  const host = URL.parse(`http://${headers.get('host') ?? ''}`)?.hostname ?? '';
+  const isNamed = [host, new URL(url).hostname].every(isLoopbackHost);
+  return isNamed && !TRACES.some((name) => headers.has(name));
 }
 
 function carries({ headers }: Asked, token: string): boolean {

@@ -42,6 +42,7 @@ export function createMetrics(applicationPath: string | null): Metrics {
     if (applicationPath !== null && (path === applicationPath || path.startsWith(`${applicationPath}/`)))
       return applicationPath;
     if (path.startsWith('/.well-known/')) return '/.well-known/*';
+    if (path.startsWith('/status-lists')) return '/status-lists/*';
     return PATHS.includes(path) ? path : 'other';
   };
 

@@ -2,6 +2,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { request } from 'node:http';
 import { fileURLToPath } from 'node:url';
+import { respondJson } from '@portcullis/http';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
 import { refuseMissing } from '../src/door.ts';
@@ -38,13 +39,10 @@ function refuse(): Promise<Response> {
   });
 }
 
-/** Each look is a process of its own. */
-const PATIENT = { timeout: 20_000 };
-
 describe('portcullis events', () => {
   it('shows what happened, as text and as JSON', async () => {
     expect((await refuse()).status).toBe(401);
-    await expect.poll(() => run(), PATIENT).toMatch(/^\d\d:\d\d:\d\d request\.refused endpoint=\/token /m);
+    await expect.poll(() => run()).toMatch(/^\d\d:\d\d:\d\d request\.refused endpoint=\/token /m);
     const lines = (await run('--json', '--last', '1')).trimEnd().split('\n');
     expect(lines.map((line) => JSON.parse(line))).toEqual([
       expect.objectContaining({ type: 'request.refused', error: 'invalid_client', network: '127.0.0.1' }),
@@ -66,7 +64,7 @@ describe('portcullis events', () => {
           await refuse();
           return output;
         },
-        { timeout: 10_000, interval: 300 },
+        { interval: 300 },
       )
       .toContain('"type":"request.refused"');
     const ids = output.trimEnd().split('\n');
@@ -92,25 +90,58 @@ describe('/metrics', () => {
     }
   });
 
-  it('is not there for who comes through a tunnel', async () => {
-    const { port } = new URL(portcullis.url);
-    const status = await new Promise((resolve, reject) => {
-      request({ port, host: '127.0.0.1', path: '/metrics', headers: { host: 'as.example' } }, (response) => {
+  const askOverTheWire = (path: string, headers: Readonly<Record<string, string>>) =>
+    new Promise((resolve, reject) => {
+      const { port } = new URL(portcullis.url);
+      request({ port, host: '127.0.0.1', path, headers }, (response) => {
         response.resume();
         resolve(response.statusCode);
       })
         .on('error', reject)
         .end();
     });
-    expect(status).toBe(404);
+
+  it('is not there for who comes through a tunnel, whatever the target says', async () => {
+    const whole = 'http://localhost/metrics';
+    expect(await askOverTheWire('/metrics', { host: 'as.example' })).toBe(404);
+    expect(await askOverTheWire(whole, { host: 'as.example' })).toBe(404);
+    expect(await askOverTheWire('http://as.example/metrics', { host: 'localhost' })).toBe(404);
+    expect(await askOverTheWire('/metrics', { host: 'localhost', via: '1.1 proxy' })).toBe(404);
+    expect(await askOverTheWire(whole, { host: 'localhost' })).toBe(200);
   });
 
-  const ask = (url: string, connection: 'local' | 'plain' | 'secure', token: string | null, headers = {}) =>
-    createMetricsDoor(createMetrics('/mcp'), token)(new Request(url, { headers }), { connection });
+  const HERE = 'http://localhost:8484';
+  const ELSEWHERE = 'https://as.example';
+  const ask = (
+    url: string,
+    connection: 'local' | 'plain' | 'secure',
+    token: string | null,
+    headers: Readonly<Record<string, string>> = {},
+    issuer = url.startsWith('https:') ? ELSEWHERE : HERE,
+  ) =>
+    createMetricsDoor(
+      createMetrics('/mcp'),
+      token,
+      issuer,
+    )(new Request(url, { headers: { host: new URL(url).host, ...headers } }), { connection });
+  it('is nobody’s without a token where the server is reached from elsewhere', async () => {
+    const asked = [`${HERE}/metrics`, 'local'] as const;
+    expect((await ask(...asked, null, {}, HERE)).status).toBe(200);
+    expect((await ask(...asked, null, {}, ELSEWHERE)).status).toBe(404);
+    expect((await ask(...asked, 'token', { authorization: 'Bearer token' }, ELSEWHERE)).status).toBe(200);
+  });
+
   it.each([
     ['http://localhost:1/metrics', 'local', null, {}, 200],
     ['http://[::1]:1/metrics', 'local', null, {}, 200],
     ['http://localhost:1/metrics', 'local', null, { 'x-forwarded-for': '192.0.2.1' }, 404],
+    ['http://localhost:1/metrics', 'local', null, { forwarded: 'for=192.0.2.1' }, 404],
+    ['http://localhost:1/metrics', 'local', null, { 'x-forwarded-proto': 'http' }, 404],
+    ['http://localhost:1/metrics', 'local', null, { 'x-real-ip': '192.0.2.1' }, 404],
+    ['http://localhost:1/metrics', 'local', null, { via: '1.1 tunnel' }, 404],
+    ['http://localhost:1/metrics', 'local', null, { host: 'abc.tunnel.example' }, 404],
+    ['http://localhost:1/metrics', 'local', null, { host: '' }, 404],
+    ['http://localhost:1/metrics', 'plain', null, {}, 404],
     ['https://as.example/metrics', 'secure', null, {}, 404],
     ['https://as.example/metrics', 'secure', 'token', {}, 404],
     ['https://as.example/metrics', 'secure', 'token', { authorization: 'Bearer other' }, 404],
@@ -123,6 +154,21 @@ describe('/metrics', () => {
   it('tells a stranger what is told of a path at which there is nothing', async () => {
     const stranger = await ask('https://as.example/metrics', 'secure', 'token');
     expect(stranger).toEqual(refuseMissing());
+  });
+
+  it('tells paths apart by a few names, and puts the rest together', async () => {
+    const metrics = createMetrics('/mcp');
+    const answer = metrics.measure(async () => respondJson({}));
+    for (const path of ['/token', '/mcp/x', '/status-lists/3', '/.well-known/x', '/a', '/b'])
+      await answer(new Request(`${HERE}${path}`), { connection: 'local' });
+    const told = metrics.expose().match(/^portcullis_http_responses_total.+$/gm);
+    expect(told?.map((line) => /path="([^"]+)".* (\d+)$/.exec(line)?.slice(1))).toEqual([
+      ['/token', '1'],
+      ['/mcp', '1'],
+      ['/status-lists/*', '1'],
+      ['/.well-known/*', '1'],
+      ['other', '2'],
+    ]);
   });
 
   it('bounds what strangers can make it remember', () => {
