@@ -77,6 +77,7 @@ describe.each([
       .getByRole('link', { name: /^End access/ })
       .first()
       .click();
+    await page.locator('button.danger').waitFor();
     expect(await page.locator('main').textContent()).toContain('GitHub');
     await page.locator('button.danger').click();
     await page.waitForURL(/ended=/);
@@ -113,4 +114,26 @@ describe('a person who says no', () => {
     expect(party.given).toEqual([]);
     await program.close();
   });
+});
+
+it('[GW-CONS-48] takes an answer that another site posts, with cookies that no other site’s form carries', async () => {
+  const { portcullis, party } = await stageOidc({}, { responseMode: 'form_post' });
+  const person = await openBrowserFor(nobody, browser, { elsewhere: elsewhere(party, 'company') });
+  const visited: { readonly line: string; readonly cookie: string }[] = [];
+  person.context.on('request', async (request) => {
+    const { pathname } = new URL(request.url());
+    const line = `${request.method()} ${pathname}`;
+    if (pathname === '/callback/company')
+      visited.push({ line, cookie: (await request.allHeaders())['cookie'] ?? '' });
+  });
+  const program = programOf(portcullis, person);
+  const answer = await program.fetch(portcullis.resource, { method: 'POST', body: '{}' });
+  expect(answer.status).toBe(200);
+  await until(() => visited.length === 2);
+  expect(visited.map(({ line }) => line).toSorted()).toEqual([
+    'GET /callback/company',
+    'POST /callback/company',
+  ]);
+  for (const { line, cookie } of visited) expect(cookie.includes('departure')).toBe(line.startsWith('GET'));
+  await program.close();
 });

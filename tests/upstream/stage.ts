@@ -27,8 +27,11 @@ export async function stageGithub(settings: FileConfiguration = {}): Promise<Sta
 }
 
 /** An application that says what it could read of the files at oidc-provider. */
-export async function stageOidc(settings: FileConfiguration = {}): Promise<Stage<OidcThirdParty>> {
-  return stageFiles(await startOidc(), settings);
+export async function stageOidc(
+  settings: FileConfiguration = {},
+  said: Parameters<typeof likeOidc>[1] = {},
+): Promise<Stage<OidcThirdParty>> {
+  return stageFiles(await startOidc(), settings, said);
 }
 
 /** The same, with a third party that can be told to misbehave. */
@@ -41,11 +44,12 @@ export async function stageMisbehaving(
 async function stageFiles<Party extends ThirdParty>(
   party: Party,
   settings: FileConfiguration,
+  said: Parameters<typeof likeOidc>[1] = {},
 ): Promise<Stage<Party>> {
   onTestFinished(() => party.close());
   process.env['FILES_API'] = `${party.origin}/files`;
   const application = fileURLToPath(new URL('./files-app.ts', import.meta.url));
-  const portcullis = await start({ thirdParties: [likeOidc(party)], ...settings }, application);
+  const portcullis = await start({ thirdParties: [likeOidc(party, said)], ...settings }, application);
   party.admitRedirect(`${portcullis.url}/callback/company`);
   return { portcullis, party };
 }
@@ -74,7 +78,7 @@ export function personAt(
 }
 
 /** Waits until something holds. */
-export async function until(holds: () => boolean | Promise<boolean>, milliseconds = 15_000): Promise<void> {
+export async function until(holds: () => boolean | Promise<boolean>, milliseconds = 45_000): Promise<void> {
   const end = Date.now() + milliseconds;
   while (!(await holds())) {
     if (Date.now() > end) throw new Error('It did not come to pass.');

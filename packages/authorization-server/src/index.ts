@@ -82,6 +82,7 @@ export type { BrandOptions } from './pages/brand.ts';
 export type { Pages } from './pages/pages.ts';
 export type { Translation, Translations } from './pages/translations.ts';
 export type { Peer } from './routes.ts';
+export type { ClientKeyAlgorithm, ClientKeyOptions } from './upstream/client-key.ts';
 export type {
   OpenIdProvider,
   PeopleRule,

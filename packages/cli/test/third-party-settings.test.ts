@@ -1,4 +1,5 @@
 /** Third parties as settings: read from the file, their secrets from elsewhere, and every fault named. */
+import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -113,6 +114,26 @@ describe('third parties in the configuration file', () => {
     expect(serverOptions(prepared, 'http://localhost').thirdParties).toMatchObject([
       { ...client, ...expected },
     ]);
+  });
+
+  it('may know us by a key that stands in a file, under a name that they gave it', async () => {
+    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString().trim();
+    writeFileSync(join(folder, 'company.key'), key);
+    const { clientSecret: _none, ...said } = company;
+    const clientKey = { key: { file: 'company.key' }, id: 'k1' };
+    const entra = { preset: 'microsoft-entra', tenant: 'a-tenant', clientId: 'gate', clientKey };
+    const prepared = await prepareWith({ thirdParties: [{ ...said, clientKey }, entra] });
+    expect(serverOptions(prepared, 'http://localhost').thirdParties).toMatchObject([
+      { id: 'company', clientKey: { key, id: 'k1' } },
+      { clientKey: { key, id: 'k1', algorithm: 'PS256' } },
+    ]);
+    const faulty = prepareWith({ thirdParties: [{ ...said, clientKey: { key: 'canary' } }] });
+    const error: unknown = await faulty.catch((thrown: unknown) => thrown);
+    expect((error as SettingsError).faults.join()).toMatch(
+      /thirdParties\.0\.clientKey\.key must be a private key/,
+    );
+    expect((error as SettingsError).faults.join()).not.toContain('canary');
   });
 
   it.each([

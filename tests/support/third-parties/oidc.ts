@@ -63,7 +63,8 @@ type Settings = Readonly<Record<string, unknown>>;
 /** Scopes of its own interface, beside those of OpenID Connect. */
 const oidcScopes = ['files:read', 'files:write'] as const;
 
-export async function startOidc(): Promise<OidcThirdParty> {
+/** @param client what else is registered of ours, in the place of its secret: `{ token_endpoint_auth_method: 'private_key_jwt', jwks }` */
+export async function startOidc(client: Settings = {}): Promise<OidcThirdParty> {
   const knobs = { tokenLifetime: 3600, refreshable: true };
   const people = new Map<string, Claims>();
   const redirects = new Set<string>();
@@ -72,7 +73,7 @@ export async function startOidc(): Promise<OidcThirdParty> {
   let renewals = 0;
   const provider = Promise.withResolvers<Provider>();
   const listening = await listen(async (origin) => {
-    const made = await createProvider(origin, knobs, people);
+    const made = await createProvider(origin, knobs, people, client);
     made.Client.prototype.redirectUriAllowed = (uri) => redirects.has(uri);
     const noteGrant = (grant: Stored) => grants.add(grant.jti);
     const noteRenewal = (context: { oidc: { params?: { grant_type?: string } } }) => {
@@ -117,6 +118,7 @@ async function createProvider(
   origin: string,
   knobs: { readonly tokenLifetime: number; readonly refreshable: boolean },
   people: ReadonlyMap<string, Claims>,
+  client: Settings,
 ): Promise<Provider> {
   const { default: Provider }: { default: new (issuer: string, settings: Settings) => Provider } =
     await import('oidc-provider' as string);
@@ -128,7 +130,8 @@ async function createProvider(
       clients: [
         {
           client_id: portcullisThere.id,
-          client_secret: portcullisThere.secret,
+          ...('jwks' in client ? {} : { client_secret: portcullisThere.secret }),
+          ...client,
           // Which ones it really takes is decided by `admitRedirect`.
           redirect_uris: ['https://nowhere.example/callback'],
           grant_types: ['authorization_code', 'refresh_token'],
@@ -141,6 +144,8 @@ async function createProvider(
         accountId: id,
         claims: async () => ({ sub: id, ...describe(id), ...people.get(id) }),
       }),
+      // Tests turn our clock, and what we sign says what it shows.
+      clockTolerance: 3600,
       cookies: { keys: ['one key for the cookies of a test'] },
       interactions: { url: (_context: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
       issueRefreshToken: async () => knobs.refreshable,

@@ -29,7 +29,7 @@ export function likeGithub(party: GithubThirdParty): ThirdPartySetting {
 }
 
 /** How an OpenID Connect third party stands in a configuration file. */
-export function likeOidc(party: ThirdParty): ThirdPartySetting {
+export function likeOidc(party: ThirdParty, said: Partial<ThirdPartySetting> = {}): ThirdPartySetting {
   return {
     id: 'company',
     name: 'Company',
@@ -39,5 +39,6 @@ export function likeOidc(party: ThirdParty): ThirdPartySetting {
     scopes: ['openid', 'offline_access', 'email', 'files:read'],
     parameters: { prompt: 'consent' },
     noticedWithin: 1,
+    ...said,
   };
 }

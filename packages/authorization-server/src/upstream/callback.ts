@@ -1,5 +1,5 @@
 /** Coming back from a third party: the browser, the state and the answer are judged, and whoever it is goes on where they left. */
-import { type Answer, type Asked, queryOf, withCookies } from '@portcullis/http';
+import { type Answer, type Asked, queryOf, readForm, withCookies } from '@portcullis/http';
 import { OAuthError, type Parameters, readParameters, unavailable } from '@portcullis/protocol';
 import { advance, refuseFlow } from '../authorize/advance.ts';
 import type { Approval, FlowUnderWay } from '../authorize/flow.ts';
@@ -27,11 +27,33 @@ interface Return {
 
 /** Each third party answers at an address of its own. */
 export function createCallbacks(rooms: Rooms): readonly Route[] {
-  return [...rooms.configuration.thirdParties.values()].map((thirdParty) =>
-    rooms.edge.route('GET', `/callback/${thirdParty.id}`, (request, peer) =>
-      receive(rooms, request, peer, thirdParty),
-    ),
-  );
+  return [...rooms.configuration.thirdParties.values()].flatMap((thirdParty) => {
+    const path = `/callback/${thirdParty.id}`;
+    return [
+      rooms.edge.route('GET', path, (request, peer) => receive(rooms, request, peer, thirdParty)),
+      ...(thirdParty.responseMode === 'form_post'
+        ? [rooms.edge.route('POST', path, (request) => relay(request, path))]
+        : []),
+    ];
+  });
+}
+
+/** What an authorization response consists of; whatever else is posted goes nowhere. */
+const ANSWER = ['code', 'state', 'iss', 'error'];
+
+/**
+ * An answer as a form, which another site made this browser post: without our cookies, for they stay `SameSite=Lax`. Nothing is
+ * read of it. The browser is sent to the same address by GET, as if the answer had come by query, and judged there.
+ * @see OAuth 2.0 Form Post Response Mode §4, RFC 6265bis §5.6.7.1
+ */
+async function relay(request: Asked, path: string): Promise<Answer> {
+  const form = await readForm(request);
+  const query = new URLSearchParams();
+  for (const name of ANSWER) {
+    const value = form.one(name);
+    if (value !== undefined) query.set(name, value);
+  }
+  return respondRedirect(`${path}?${query}`);
 }
 
 async function receive(rooms: Rooms, request: Asked, peer: Peer, thirdParty: ThirdParty): Promise<Answer> {

@@ -3,6 +3,7 @@ import { createOutboundFetch, type OutboundFetch } from '@portcullis/http/outbou
 import { isLoopbackHost } from '@portcullis/protocol';
 import * as oauth from 'oauth4webapi';
 import type { Configuration } from '../configuration.ts';
+import { proofWays } from './client-proof.ts';
 import { type Dialect, dialects } from './dialects.ts';
 import { createDiscovery } from './discovery.ts';
 import { checkAway, readFault, ThirdPartyFault } from './fault.ts';
@@ -58,7 +59,7 @@ export function createLine(configuration: Configuration, thirdParty: ThirdParty)
       [oauth.clockSkew]: clock() - Math.floor(Date.now() / 1000),
       [oauth.clockTolerance]: SKEW,
     }),
-    authentication: authenticationOf(thirdParty),
+    authentication: proofWays[thirdParty.clientAuthentication].prove(thirdParty, clock),
     async talk(work) {
       if (underWay >= MOST_AT_ONCE) {
         throw new ThirdPartyFault('outage', 'too much is asked of it at once', { retryAfter: 1 });
@@ -73,13 +74,6 @@ export function createLine(configuration: Configuration, thirdParty: ThirdParty)
       }
     },
   };
-}
-
-function authenticationOf({ clientSecret, clientAuthentication }: ThirdParty): oauth.ClientAuth {
-  if (clientSecret === null) return oauth.None();
-  return clientAuthentication === 'client_secret_post'
-    ? oauth.ClientSecretPost(clientSecret)
-    : oauth.ClientSecretBasic(clientSecret);
 }
 
 /**

@@ -1,5 +1,6 @@
 /** What an operator says of a third party: plain data, as it stands in a configuration file. */
 import type { Scopes } from '@portcullis/protocol';
+import type { ClientKeyOptions } from './client-key.ts';
 
 /** An authorization server of somebody else, by whose accounts people sign in here, and whose tokens grants here rest on. */
 export interface ThirdPartyOptions {
@@ -9,10 +10,21 @@ export interface ThirdPartyOptions {
   readonly name: string;
   /** What this server is called there. */
   readonly clientId: string;
-  /** None: a public client there. */
+  /** Without one, and without a key: a public client there. */
   readonly clientSecret?: string;
-  /** How the secret is sent; `client_secret_basic` when left out. */
-  readonly clientAuthentication?: 'client_secret_basic' | 'client_secret_post';
+  /** In the place of a secret: a key that never leaves this server. */
+  readonly clientKey?: ClientKeyOptions;
+  /**
+   * How the secret is sent, or what is signed by the key: `client_secret_basic`, with a key `private_key_jwt`, when left out.
+   * `signed_secret`: the client secret is an assertion, as Apple wants it.
+   */
+  readonly clientAuthentication?:
+    | 'client_secret_basic'
+    | 'client_secret_post'
+    | 'private_key_jwt'
+    | 'signed_secret';
+  /** How it answers: by `form_post` where it does not answer by `query`, which is what is asked for when left out. */
+  readonly responseMode?: 'query' | 'form_post';
   /** What everybody is asked for there; `openid` has to be among them for a provider of OpenID Connect. */
   readonly scopes: Scopes;
   /**

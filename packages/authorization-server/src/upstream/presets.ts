@@ -55,7 +55,8 @@ export function google(options: PresetOptions): ThirdPartyOptions {
 /**
  * Microsoft Entra, one organization: whoever takes tokens of any organization cannot tell people by the issuer. Access
  * tokens are for the API whose scopes were asked for, and only Microsoft Graph's can be asked who their bearer is, so status
- * is learnt as they are renewed, about every hour. There is no endpoint at which a token is revoked.
+ * is learnt as they are renewed, about every hour. There is no endpoint at which a token is revoked. A `clientKey` is known there
+ * by its `certificate`.
  * @param tenant the identifier of the organization: 36 characters
  * @see https://learn.microsoft.com/en-us/entra/identity-platform/v2-protocols-oidc
  * @see https://learn.microsoft.com/en-us/entra/identity-platform/refresh-tokens
@@ -67,6 +68,14 @@ export function microsoftEntra(tenant: string, options: PresetOptions): ThirdPar
     scopes: ['openid', 'profile', 'offline_access'],
     status: 'expiry',
     ...options,
+    ...(options.clientKey !== undefined && {
+      // It wants the address of its token endpoint there, and PS256.
+      clientKey: {
+        audience: `https://login.microsoftonline.com/${tenant}/oauth2/v2.0/token`,
+        algorithm: 'PS256' as const,
+        ...options.clientKey,
+      },
+    }),
     kind: { issuer: `https://login.microsoftonline.com/${tenant}/v2.0` },
   };
 }

@@ -1,5 +1,7 @@
 /** A third party as judged: nothing in it is optional or wrong. */
 import { impliedScopes, isScope, isSecureUrl, readWebUrl, type Scopes } from '@portcullis/protocol';
+import { type ClientKey, judgeClientKey } from './client-key.ts';
+import { type ProofWay, proofWays } from './client-proof.ts';
 import type {
   OpenIdProvider,
   PeopleRule,
@@ -13,9 +15,11 @@ export interface ThirdParty {
   readonly id: string;
   readonly name: string;
   readonly clientId: string;
-  /** `null`: a public client there. */
   readonly clientSecret: string | null;
-  readonly clientAuthentication: 'client_secret_basic' | 'client_secret_post';
+  readonly clientKey: ClientKey | null;
+  /** `none`: a public client there. */
+  readonly clientAuthentication: ProofWay;
+  readonly responseMode: 'query' | 'form_post';
   /** Where it sends people back to. Each third party has an address of its own, so that none can answer for another. @see RFC 9700 §4.4.2.2 */
   readonly redirectUri: string;
   readonly scopes: Scopes;
@@ -169,7 +173,8 @@ function judge(
     name: options.name,
     clientId: options.clientId,
     clientSecret: options.clientSecret ?? null,
-    clientAuthentication: options.clientAuthentication ?? 'client_secret_basic',
+    ...judgeProof(options, at, faults),
+    responseMode: options.responseMode ?? 'query',
     redirectUri: `${URL.parse(issuer)?.origin ?? issuer}/callback/${options.id}`,
     scopes: options.scopes,
     neededFor,
@@ -180,6 +185,29 @@ function judge(
     noticedWithin,
     revocationEnds: options.revocationEnds ?? 'grant',
   });
+}
+
+/** A way needs what it proves by, and nothing else lies about. */
+function judgeProof(
+  { clientSecret, clientKey, clientAuthentication, kind }: ThirdPartyOptions,
+  at: string,
+  faults: string[],
+): Pick<ThirdParty, 'clientKey' | 'clientAuthentication'> {
+  const by = clientKey !== undefined ? 'key' : clientSecret !== undefined ? 'secret' : 'nothing';
+  const usual = { key: 'private_key_jwt', secret: 'client_secret_basic', nothing: 'none' } as const;
+  // Without a secret a way to send one says nothing.
+  const way =
+    by === 'nothing' && proofWays[clientAuthentication ?? 'none'].by !== 'key'
+      ? 'none'
+      : (clientAuthentication ?? usual[by]);
+  if (clientKey !== undefined && clientSecret !== undefined)
+    faults.push(`${at}: clientSecret and clientKey must not both be there`);
+  else if (proofWays[way].by !== by)
+    faults.push(`${at}.clientAuthentication: ${way} needs ${by === 'key' ? 'clientSecret' : 'clientKey'}`);
+  if (clientKey !== undefined && 'dialect' in kind && (kind.dialect ?? 'standard') !== 'standard')
+    faults.push(`${at}.clientKey: a third party of the dialect ${kind.dialect} knows secrets only`);
+  const key = clientKey === undefined ? null : judgeClientKey(clientKey, `${at}.clientKey`, faults);
+  return { clientKey: key, clientAuthentication: way };
 }
 
 function judgeOpenId({ issuer }: OpenIdProvider, scopes: Scopes, at: string, faults: string[]): Provider {

@@ -52,6 +52,7 @@ export function createWire(configuration: Configuration, thirdParty: ThirdParty)
           ...thirdParty.parameters,
           ...line.dialect.scopeParameters(scopesThere(thirdParty, ours)),
           response_type: 'code',
+          ...(thirdParty.responseMode !== 'query' && { response_mode: thirdParty.responseMode }),
           client_id: thirdParty.clientId,
           redirect_uri: thirdParty.redirectUri,
           state,
@@ -168,9 +169,9 @@ async function askPerson(
 /** The best way that a third party has to say whether a token is alive. */
 function bestWay(
   server: oauth.AuthorizationServer,
-  { clientSecret }: ThirdParty,
+  { clientAuthentication }: ThirdParty,
 ): 'introspection' | 'userinfo' | 'expiry' {
-  if (server.introspection_endpoint !== undefined && clientSecret !== null) return 'introspection';
+  if (server.introspection_endpoint !== undefined && clientAuthentication !== 'none') return 'introspection';
   return server.userinfo_endpoint === undefined ? 'expiry' : 'userinfo';
 }
 

@@ -1,6 +1,7 @@
 /** What an operator can decide: the words of settings. The table of them all stands beside this file. */
 import type {
   BrandOptions,
+  ClientKeyOptions,
   DocumentOptions,
   FindWorkspaces,
   HeadlessOptions,
@@ -79,7 +80,13 @@ interface WrittenOtherwise {
   /** Whole, or by the name of a preset. */
   readonly thirdParties?: readonly (ThirdPartySetting extends infer One
     ? One extends ThirdPartySetting
-      ? Omit<One, 'clientSecret'> & { readonly clientSecret?: string | SecretPlace }
+      ? Omit<One, 'clientSecret' | 'clientKey'> & {
+          readonly clientSecret?: string | SecretPlace;
+          readonly clientKey?: Omit<ClientKeyOptions, 'key' | 'certificate'> & {
+            readonly key: string | SecretPlace;
+            readonly certificate?: string | SecretPlace;
+          };
+        }
       : never
     : never)[];
   /** The logo as a file, or its bytes. */

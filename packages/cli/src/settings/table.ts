@@ -295,7 +295,7 @@ export const table: Table = {
     otherwiseText: '90 days',
   },
   metricsToken: {
-    what: 'bearer token for /metrics; without one, only programs on this computer may read it',
+    what: 'bearer token for /metrics; without one, programs on this computer alone may read it, and nobody when the public URL is one of elsewhere',
     placeholder: 'token',
     shape: secret(1),
     otherwise: null,

@@ -1,6 +1,7 @@
 /** Third parties as settings: known by name, or by all that there is to say of them. */
 import {
   auth0,
+  type ClientKeyOptions,
   github,
   gitlab,
   google,
@@ -85,12 +86,45 @@ const common: MembersOf<Omit<ThirdPartyOptions, 'kind'>> = {
   clientSecret: {
     what: 'its secret there',
     shape: { ...secret(1), words: 'a text, { "file": … } or { "variable": … }' },
-    otherwise: 'none: a public client',
+    otherwise: 'none: with no key either, a public client',
+  },
+  clientKey: {
+    what: 'in the place of a secret: a private key that never leaves this server',
+    shape: object<ClientKeyOptions>({
+      key: {
+        what: 'the key: PKCS #8 in PEM, or a JWK; EC P-256 or P-384, RSA, Ed25519',
+        shape: { ...secret(1), words: 'a text, { "file": … } or { "variable": … }' },
+        otherwise: MUST,
+      },
+      id: { what: 'what it is called there: `kid`', shape: text, otherwise: 'that of the JWK' },
+      certificate: {
+        what: 'its certificate in PEM, where it is known by that (`x5t#S256`)',
+        shape: { ...secret(1), words: 'a text, { "file": … } or { "variable": … }' },
+        otherwise: 'none',
+      },
+      algorithm: {
+        what: 'by which it signs',
+        shape: oneOf('ES256', 'ES384', 'EdDSA', 'RS256', 'PS256'),
+        otherwise: 'that of the key; of RSA `RS256`',
+      },
+      audience: { what: 'whom assertions are for', shape: text, otherwise: 'the issuer' },
+      signer: {
+        what: 'who signs, if not the client: the team, at Apple',
+        shape: text,
+        otherwise: 'the client',
+      },
+    }),
+    otherwise: 'none',
   },
   clientAuthentication: {
-    what: 'how the secret is sent',
-    shape: oneOf('client_secret_basic', 'client_secret_post'),
-    otherwise: '`client_secret_basic`',
+    what: 'how the secret is sent, or what the key signs',
+    shape: oneOf('client_secret_basic', 'client_secret_post', 'private_key_jwt', 'signed_secret'),
+    otherwise: '`client_secret_basic`, with a key `private_key_jwt`',
+  },
+  responseMode: {
+    what: 'how the browser brings its answers',
+    shape: oneOf('query', 'form_post'),
+    otherwise: '`query`',
   },
   scopes: { what: 'what everybody is asked for there', shape: scopes, otherwise: MUST },
   neededFor: {
