@@ -177,6 +177,24 @@ describe('the bound', () => {
     }
   });
 
+  it('T095 holds however slow the issuer is: a list that was asked for too long ago is asked for again', async () => {
+    const ask = guardWith({ freshness: 4 });
+    const [token, other] = [await tokenAt(3), await tokenAt(4)];
+    expect(await ask(token)).toBe(200);
+    // Asked for behind a request, made before the token ended, and on its way until the list at hand is too old.
+    const before = await list();
+    const arrival = Promise.withResolvers<Response>();
+    answer = () => arrival.promise;
+    now += 1;
+    expect(await ask(token)).toBe(200);
+    answer = async () => new Response(await list([0, 0, 0, 1, 0]));
+    now += 4;
+    const late = [ask(token), ask(other)];
+    arrival.resolve(new Response(before));
+    expect(await Promise.all(late)).toEqual([401, 200]);
+    expect(asked.length).toBe(3);
+  });
+
   it('asks behind the requests, one question at a time, and none when nobody needs the answer', async () => {
     const ask = guardWith();
     const token = await tokenAt(0);

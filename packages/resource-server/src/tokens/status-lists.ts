@@ -133,13 +133,17 @@ export function createStatusLists(options: StatusListOptions, surroundings: List
     const atOnce = findAtOnce(uri, now);
     if (atOnce !== null) return atOnce;
     const one = kept.get(uri) ?? keep(uri);
-    if (mayRenew(one, now)) {
-      await withDeadline(renew(uri, one, now), remote.timeout + 1000).catch((failure: unknown) => {
-        Object.assign(one, { failure, failedAt: now });
-      });
-    }
+    if (mayRenew(one, now)) await waitFor(uri, one, now);
+    // What was asked for too long ago, and only came now, knows nothing of what has ended since.
+    if (one.failure === null && now >= one.askedAt + believed) await waitFor(uri, one, now);
     if (one.list !== null && serves(one, now)) return one.list;
     throw unavailable('the status list of the issuer cannot be had', RETRY_AFTER, one.failure);
+  }
+
+  async function waitFor(uri: string, one: Kept, now: number): Promise<void> {
+    await withDeadline(renew(uri, one, now), remote.timeout + 1000).catch((failure: unknown) => {
+      Object.assign(one, { failure, failedAt: now });
+    });
   }
 
   function keep(uri: string): Kept {
