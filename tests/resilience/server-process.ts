@@ -4,7 +4,7 @@ import { listen } from '@portcullis/http/node';
 import { openStore } from '@portcullis/store';
 import { ACCOUNT, CLIENTS, ISSUER, RESOURCES, SEALING_KEY } from './world.ts';
 
-const [location = '', port = '0', patience = '5'] = process.argv.slice(2);
+const [location = '', port = '0', patience = '5', lists] = process.argv.slice(2);
 
 const store = await openStore(location, { patience: Number(patience) });
 const server = await createAuthorizationServer({
@@ -13,6 +13,7 @@ const server = await createAuthorizationServer({
   sealingKey: SEALING_KEY,
   resources: RESOURCES,
   clients: CLIENTS,
+  statusLists: lists === 'lists',
   // A busy machine must not be taken for a thief, nor for somebody slow.
   lifetimes: { code: 300, refreshGrace: 300 },
 });

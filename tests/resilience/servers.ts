@@ -11,8 +11,6 @@ export type AtEnd = (end: () => Promise<void>) => void;
 export interface ServerProcess {
   readonly port: number;
   readonly pid: number;
-  /** Milliseconds from its start to its readiness. */
-  readonly startedIn: number;
   /** At once, without a chance to tidy up. */
   kill(): Promise<void>;
   /** Answers the exit code. */
@@ -21,12 +19,19 @@ export interface ServerProcess {
 
 const script = fileURLToPath(new URL('server-process.ts', import.meta.url));
 
-/** @param patience seconds that it waits for its store */
-export async function startProcess(location: string, atEnd: AtEnd, patience = 5): Promise<ServerProcess> {
-  const start = performance.now();
+/**
+ * @param patience seconds that it waits for its store
+ * @param more `lists`: it publishes the status of its tokens
+ */
+export async function startProcess(
+  location: string,
+  atEnd: AtEnd,
+  patience = 5,
+  ...more: readonly 'lists'[]
+): Promise<ServerProcess> {
   const child = spawn(
     process.execPath,
-    ['--conditions=portcullis-source', script, location, '0', String(patience)],
+    ['--conditions=portcullis-source', script, location, '0', String(patience), ...more],
     {
       stdio: ['pipe', 'pipe', 'pipe'],
     },
@@ -43,7 +48,6 @@ export async function startProcess(location: string, atEnd: AtEnd, patience = 5)
   return {
     port: Number(String(line).replace('ready ', '')),
     pid: child.pid ?? 0,
-    startedIn: performance.now() - start,
     kill: () => end(child, 'SIGKILL').then(() => undefined),
     stop: () => end(child, 'SIGTERM'),
   };
