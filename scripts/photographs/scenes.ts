@@ -53,15 +53,18 @@ async function enterCodePage(page: Page, { issuer }: Gallery): Promise<void> {
   await page.goto(`${issuer}/login?to=account`);
   await fill(page, { email: 'grace@example.com', password: PASSWORD });
   await page.click('form[action="/login"] button');
+  // Asked for a code once she has switched them on.
+  await page.waitForSelector('nav, form[action="/login/code"]');
 }
 
 async function visitGrace(page: Page, gallery: Gallery): Promise<void> {
   await enterCodePage(page, gallery);
-  if (!page.url().includes('/login')) return;
+  if ((await page.locator('form[action="/login/code"]').count()) === 0) return;
   const [code] = grace.recovery.splice(0, 1);
   if (code === undefined) return;
   await fill(page, { code });
   await page.click('form[action="/login/code"] button');
+  await page.waitForSelector('nav');
 }
 
 async function switchCodesOn(page: Page, gallery: Gallery): Promise<void> {
@@ -165,6 +168,7 @@ export const scenes: readonly Scene[] = [
       await ask(page, gallery, { client_id: 'desk' });
       await page.goto(`${gallery.issuer}/connections`);
       await page.locator('.row a.button').first().click();
+      await page.waitForSelector('form[action="/connections/end"]');
     },
   },
   {
@@ -194,6 +198,11 @@ export const scenes: readonly Scene[] = [
       await ask(page, gallery, { client_id: 'desk' });
       await page.goto(`${gallery.issuer}/setup`);
     },
+  },
+  {
+    name: 'no-page',
+    fresh: true,
+    open: async (page, _context, { issuer }) => void (await page.goto(`${issuer}/nowhere`)),
   },
   {
     name: 'unknown-app',
@@ -228,6 +237,7 @@ export const scenes: readonly Scene[] = [
       await ask(page, gallery, { client_id: 'desk' });
       await page.goto(`${gallery.issuer}/setup`);
       await page.click('button');
+      await page.waitForURL('**/logout');
     },
   },
   {

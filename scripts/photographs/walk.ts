@@ -46,20 +46,22 @@ async function see(
     const page = await context.newPage();
     await page.setViewportSize({ width: 360, height: 640 });
     await open(page, context, gallery);
+    // Our script shows what stands hidden until then.
+    await page.waitForLoadState();
     await look(page, name);
   } finally {
     await context.close();
   }
 }
 
-/** Lets Ada connect two apps, so that there is something to see. */
+/** Lets Ada connect two apps, one of them twice, so that there is something to see and to tell apart. */
 async function connect(browser: Browser, gallery: Gallery): Promise<SignedIn> {
   const context = await browser.newContext();
   const page = await context.newPage();
   const app = createServer((_request, response) => response.end('The app'));
   await new Promise<void>((resolve) => app.listen(0, '127.0.0.1', resolve));
   const redirect_uri = `http://127.0.0.1:${(app.address() as AddressInfo).port}/callback`;
-  for (const clientId of ['desk', gallery.stranger]) {
+  for (const clientId of ['desk', gallery.stranger, 'desk']) {
     await page.goto(gallery.url({ client_id: clientId, redirect_uri, scope: 'read write' }));
     if (page.url().includes('/login')) {
       await page.fill('[name=email]', 'ada@example.com');

@@ -1,7 +1,7 @@
 /** The suite's scenarios for authorization servers, against ours as a newcomer starts it; a person signs in and consents. */
-import { createServer } from 'node:net';
 import { createPerson } from '../support/person.ts';
 import { owner, startPortcullis } from '../support/portcullis.ts';
+import { reservePort } from '../support/ports.ts';
 import { faultsOf, type Result, runSuite } from './suite.ts';
 
 /** The scenarios; the second one needs what the first one found. */
@@ -23,7 +23,7 @@ export async function runAuthorizationServer(
 async function runScenarios(
   outputFolder: string,
 ): Promise<readonly (Result & { readonly scenario: string })[]> {
-  const port = await freePort();
+  const port = await reservePort();
   const client = {
     client_id: CLIENT_ID,
     client_name: 'Conformance suite',
@@ -33,6 +33,7 @@ async function runScenarios(
   const portcullis = await startPortcullis({ clients: [client] });
   const person = createPerson(owner);
   let visiting: Promise<unknown> | null = null;
+  let said = '';
   try {
     const { output } = await runSuite(
       [
@@ -40,7 +41,8 @@ async function runScenarios(
         ...['--port', String(port), '-o', outputFolder],
       ],
       (text) => {
-        const url = /^https?:\/\/\S+\/authorize\?\S+$/m.exec(text)?.[0];
+        said += text;
+        const url = /^(https?:\/\/\S+\/authorize\?\S+)\n/m.exec(said)?.[1];
         if (url !== undefined) visiting ??= person.authorize(url).then((callback) => fetch(callback));
       },
     );
@@ -60,15 +62,4 @@ function judge(scenario: string, output: string): Result & { readonly scenario: 
     output.split('=== Running scenario: ').find((text) => text.startsWith(`${scenario} `)) ?? output;
   const checks = `${succeeded}/${Number(succeeded) + Number(failed)}`;
   return { scenario, passed, checks, faults: passed ? [] : faultsOf(part) };
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
 }

@@ -1,18 +1,19 @@
 /** What a newcomer sees of the command itself, and what it costs them, with real clients at work. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { createPerson } from '../support/person.ts';
-import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import { owner, startPortcullis } from '../support/portcullis.ts';
 import { createMemoryProvider } from './memory-provider.ts';
 import { sdks } from './sdks.ts';
 
 const MEBIBYTE = 1024 * 1024;
 
 it('starts soon and without a warning, and stays small while clients come and go', async () => {
-  const server = await startQuickly();
+  const server = await startPortcullis();
   try {
-    expect(server.startedIn).toBeLessThan(2000);
+    // The work of the processor, not the time on the clock: others work on this machine too.
+    expect(await server.processorTime()).toBeLessThan(2000);
     for (let round = 0; round < 5; round += 1) {
       for (const sdk of sdks) {
         const provider = createMemoryProvider({ redirectUrl: 'http://127.0.0.1:33418/callback' });
@@ -30,15 +31,6 @@ it('starts soon and without a warning, and stays small while clients come and go
   }
 });
 
-/** The machine may be busy with other tests: the best of three counts. */
-async function startQuickly(): Promise<Portcullis> {
-  for (let tries = 1; ; tries += 1) {
-    const server = await startPortcullis();
-    if (server.startedIn < 2000 || tries === 3) return server;
-    await server.stop();
-  }
-}
-
 it('ends with the `npm start` that began it, although the shell between them passes no signal on', async () => {
   const npm = spawn('npm', ['start'], {
     env: { ...process.env, PORTCULLIS_PORT: '0', PORTCULLIS_DATABASE: ':memory:' },
@@ -55,5 +47,5 @@ it('ends with the `npm start` that began it, although the shell between them pas
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
   npm.kill('SIGTERM');
   await once(npm, 'exit');
-  await vi.waitFor(() => expect(fetch(`${url}/healthz`)).rejects.toThrow('fetch failed'), 5000);
+  await expect.poll(() => fetch(`${url}/healthz`).catch(({ message }) => message)).toBe('fetch failed');
 });

@@ -8,6 +8,7 @@ import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as Transport1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { reservePort } from '../support/ports.ts';
 
 /** An issuer that somebody else runs: metadata, keys, and tokens without further ado. */
 let issuer: { url: string; server: Server; privateKey: CryptoKey };
@@ -40,20 +41,12 @@ function issue(resource: string, subject: string, scope: string): Promise<string
     .sign(issuer.privateKey);
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
 async function run(
   example: string,
   port: number | null = null,
 ): Promise<{ child: ChildProcess; resource: string }> {
   const file = fileURLToPath(new URL(`../../examples/${example}/server.ts`, import.meta.url));
-  const env = { ...process.env, PORT: String(port ?? (await freePort())), ISSUER: issuer.url };
+  const env = { ...process.env, PORT: String(port ?? (await reservePort())), ISSUER: issuer.url };
   const child = spawn(process.execPath, ['--conditions=portcullis-source', file], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],

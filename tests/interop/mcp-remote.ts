@@ -67,7 +67,7 @@ export async function connectByProxy(resource: string, options: LocalOptions = {
 
 /** It listens only a moment after it has shown the authorization URL, which no person is too fast for. */
 async function untilItListens(url: URL): Promise<void> {
-  for (let tries = 0; tries < 50; tries += 1) {
+  for (let tries = 0; tries < 500; tries += 1) {
     const response = await fetch(url).catch(() => undefined);
     if (response?.ok === true) return;
     await sleep(100);

@@ -1,7 +1,6 @@
 /** From an invitation to the first tool call, with a password and with a passkey; and from a page's reference to its event. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -142,10 +141,11 @@ describe('the reference on a page', () => {
     expect(await page.locator('h1').textContent()).toBe(heading);
     const reference = (await page.locator('.reference code').textContent()) ?? '';
     expect(reference).toMatch(/^[2-9A-Z]{4}-[2-9A-Z]{4}$/);
-    // Events are written a moment later.
-    await sleep(400);
     const typed = reference.toLowerCase().replace('-', ' ');
-    const lines = (await portcullis('events', '--json', '--reference', typed)).trim().split('\n');
+    const found = () => portcullis('events', '--json', '--reference', typed);
+    // Events are written a moment later.
+    await expect.poll(found).not.toBe('');
+    const lines = (await found()).trim().split('\n');
     expect(lines).toHaveLength(1);
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({
       type: 'request.refused',

@@ -17,6 +17,8 @@ interface Outage {
   readonly name: string;
   /** What the store still does: a full disk can be read. */
   readonly stillReads: boolean;
+  /** Seconds that the server waits for its store: short where it waits each time, and long where it has to find it again. */
+  readonly patience: number;
   prepare(atEnd: AtEnd): Promise<{
     readonly location: string;
     begin(server: ServerProcess): Promise<void>;
@@ -27,6 +29,7 @@ interface Outage {
 const stopped: Outage = {
   name: 'PostgreSQL is stopped',
   stillReads: false,
+  patience: 5,
   async prepare(atEnd) {
     const postgres = await startServer();
     atEnd(postgres.stop);
@@ -43,6 +46,7 @@ async function makeFile(atEnd: AtEnd): Promise<string> {
 const locked: Outage = {
   name: 'another process holds the lock of the SQLite file',
   stillReads: true,
+  patience: 0.3,
   async prepare(atEnd) {
     const location = await makeFile(atEnd);
     let holder: DatabaseSync | undefined;
@@ -66,6 +70,7 @@ const locked: Outage = {
 const full: Outage = {
   name: 'the disk of the SQLite file is full',
   stillReads: true,
+  patience: 5,
   async prepare(atEnd) {
     const limit = ({ pid }: ServerProcess, bytes: string) =>
       run('prlimit', ['--pid', String(pid), `--fsize=${bytes}:unlimited`]).then(() => undefined);
@@ -189,7 +194,7 @@ describe.concurrent.each([stopped, locked, ...(hasLimits ? [full] : [])])('while
     '[AS-REVOKE-64] T139: is answered with 503 and Retry-After, and everything works again afterwards',
     async ({ onTestFinished: atEnd }) => {
       const { location, begin, end } = await outage.prepare(atEnd);
-      const server = await startProcess(location, atEnd, 0.3);
+      const server = await startProcess(location, atEnd, outage.patience);
       const supplies = await supply(server);
       const questions = questionsOf(supplies);
 

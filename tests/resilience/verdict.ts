@@ -99,6 +99,6 @@ async function judgeStore({ ask }: Place): Promise<void> {
     );
     return (await Promise.all(found)).flat();
   };
-  for (let tries = 0; tries < 20 && (await findHalves()).length > 0; tries += 1) await sleep(50);
+  for (let tries = 0; tries < 400 && (await findHalves()).length > 0; tries += 1) await sleep(50);
   expect(await findHalves()).toEqual([]);
 }

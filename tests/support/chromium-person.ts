@@ -12,8 +12,8 @@ export interface BrowserHabits {
   readonly elsewhere?: Elsewhere;
 }
 
-/** Milliseconds for each page and each answer to it. */
-const PATIENCE = 10_000;
+/** Milliseconds for each page and each answer to it: less than a test's own limit, so that what is missing is named. */
+const PATIENCE = 50_000;
 
 /**
  * A person with a browser profile of their own. The client has to listen at its redirect URI: a browser really goes there.
@@ -26,13 +26,11 @@ export async function openBrowserFor(
 ): Promise<ChromiumPerson> {
   const { elsewhere, ...settings } = habits;
   const context = await browser.newContext(settings);
-  // The test's own limit counts; a page on a busy machine may take longer than thirty seconds to load its scripts.
-  context.setDefaultTimeout(55_000);
+  context.setDefaultTimeout(PATIENCE);
   return {
     context,
     async authorize(url, decision = 'allow') {
       const page = await context.newPage();
-      page.setDefaultTimeout(PATIENCE);
       try {
         await page.goto(String(url));
         if (elsewhere === undefined) await signIn(page, account);

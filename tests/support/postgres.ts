@@ -4,12 +4,12 @@ import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { access, chown, cp, mkdtemp, rm, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
+import { reservePort } from './ports.ts';
 
 const run = promisify(execFile);
 
@@ -105,7 +105,7 @@ async function startIn(
   const dialect = ['--username=postgres', '--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync'];
   await run(join(binaries, 'initdb'), ['--pgdata', data, ...dialect], options);
 
-  const port = await freePort();
+  const port = await reservePort();
   const all = {
     listen_addresses: '127.0.0.1',
     port: String(port),
@@ -158,7 +158,7 @@ async function runIn(folder: string, launch: () => ChildProcess, url: string): P
 }
 
 async function untilReady(server: ChildProcess, url: string): Promise<void> {
-  const deadline = Date.now() + 30_000;
+  const deadline = Date.now() + 60_000;
   for (;;) {
     try {
       return await query(url, 'select 1');
@@ -214,13 +214,4 @@ async function exists(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const address = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no free port');
-  return address.port;
 }

@@ -67,6 +67,7 @@ it('[GW-3P-4 GW-CONS-43 GW-CONS-44] offers all of them; whichever is chosen, our
     const page = await (await browser.newContext()).newPage();
     await page.goto(authorize);
     await page.getByRole('button', { name: new RegExp(name) }).click();
+    await page.locator('button[name=decision][value=allow]').waitFor();
     const consent = await page.locator('main').textContent();
     expect(consent).toContain('Reader');
     expect(consent).toContain(name);

@@ -2,8 +2,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,6 +12,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { callTool } from '../demo/stage.ts';
 import { createRecorder } from '../interop/exchanges.ts';
 import { type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import { reservePort } from '../support/ports.ts';
 import { startGithub } from '../support/third-parties/github.ts';
 import { likeGithub } from '../support/third-parties/settings.ts';
 import { present, registerProgram } from './program.ts';
@@ -23,14 +22,6 @@ import { personAt, stageGithub, until } from './stage.ts';
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
 const file = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** The example in a process of its own, that knows nothing but an issuer and a secret. */
 async function runExample(environment: Readonly<Record<string, string>>): Promise<void> {
@@ -64,7 +55,7 @@ const SECRET = 'between the server of repositories and the gate';
 it('[GW-UP-1 GW-UP-2] the example reads from the third party by a token that it exchanged, and passes on none of the client’s', async () => {
   const party = await startGithub();
   onTestFinished(() => party.close());
-  const port = String(await freePort());
+  const port = String(await reservePort());
   const resource = `http://localhost:${port}/mcp`;
   const portcullis = await startPortcullis({
     thirdParties: [likeGithub(party)],
@@ -133,7 +124,7 @@ it('starts with the configuration that the example shows, once its client ID is 
   const url = await ready(child);
   const metadata = await (await fetch(`${url}/.well-known/oauth-authorization-server`)).json();
   expect(metadata).toMatchObject({ grant_types_supported: expect.arrayContaining([TOKEN_EXCHANGE]) });
-}, 20_000);
+});
 
 interface Ended {
   readonly code: number | null;

@@ -39,32 +39,34 @@ describe('renewal', () => {
     await pause(2500);
     stage.party.tokenLifetime = 3600;
     stage.party.at('refresh', { kind: 'slow', milliseconds: 1500 });
+    const before = stage.party.renewals();
     const answer = present(stage.portcullis.resource, tokens);
-    await until(() => stage.party.renewals() > 0);
+    await until(() => stage.party.renewals() > before);
     await stage.portcullis.restart();
     expect((await answer).status).toBe(200);
     stage.party.at('refresh', null);
     expect(await (await present(stage.portcullis.resource, tokens)).json()).toMatchObject({ owner: 'ada' });
-    expect(stage.party.renewals()).toBe(1);
+    expect(stage.party.renewals()).toBe(before + 1);
   });
 
   it('[GW-3P-12] survives a process that is killed while it is under way', async () => {
     // How long an exchange may take decides how long the right to renew is kept for whoever may still be at it.
-    const stage = await stageMisbehaving({ outbound: { timeout: 500 } });
+    const stage = await stageMisbehaving({ outbound: { timeout: 2000 } });
     Object.assign(stage.party, { tokenLifetime: 2, rotates: false });
     const { tokens } = await connect(stage, 'company');
     await pause(2500);
     stage.party.tokenLifetime = 3600;
-    stage.party.at('refresh', { kind: 'slow', milliseconds: 1500 });
+    stage.party.at('refresh', { kind: 'slow', milliseconds: 10_000 });
+    const before = stage.party.renewals();
     const answer = present(stage.portcullis.resource, tokens).catch(() => null);
-    await until(() => stage.party.renewals() > 0);
+    await until(() => stage.party.renewals() > before);
     await stage.portcullis.restart(undefined, 'SIGKILL');
     stage.party.at('refresh', null);
     expect(await answer).toBeNull();
     // Whoever was killed still holds the right to renew, for a short while.
-    await until(async () => (await present(stage.portcullis.resource, tokens)).status === 200, 40_000);
-    expect(stage.party.renewals()).toBe(2);
-  }, 60_000);
+    await until(async () => (await present(stage.portcullis.resource, tokens)).status === 200);
+    expect(stage.party.renewals()).toBe(before + 2);
+  });
 
   it('[GW-3P-12] T084 an outage there is 503 with Retry-After here, ends nothing, and is over when it is over', async () => {
     const stage = await stageMisbehaving();
@@ -72,6 +74,7 @@ describe('renewal', () => {
     const { program, tokens } = await connect(stage, 'company');
     await pause(2500);
     stage.party.at('refresh', { kind: 'status', status: 429, retryAfter: 2 });
+    const before = stage.party.renewals();
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => present(stage.portcullis.resource, tokens)),
     );
@@ -84,7 +87,7 @@ describe('renewal', () => {
       503,
       expect.objectContaining({ error: 'temporarily_unavailable' }),
     ]);
-    expect(stage.party.renewals()).toBe(1);
+    expect(stage.party.renewals()).toBe(before + 1);
     stage.party.tokenLifetime = 3600;
     stage.party.at('refresh', null);
     await until(async () => (await present(stage.portcullis.resource, tokens)).status === 200);

@@ -87,6 +87,10 @@ async function visit(options: BrowserContextOptions = {}): Promise<Page> {
   return context.newPage();
 }
 
+/** Waits for a page: a click does not wait for what it leads to. */
+const on = (page: Page, heading: string) =>
+  page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor();
+
 async function ask(page: Page, parameters: Record<string, string>): Promise<void> {
   await page.goto(issuer + requestOf({ redirect_uri: undefined, ...parameters }));
   if (page.url().includes('/login')) {
@@ -115,6 +119,7 @@ async function violations(page: Page): Promise<unknown> {
 }
 
 async function expectAccessible(page: Page): Promise<void> {
+  await page.waitForLoadState();
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
     for (const width of [320, 360, 1280]) {
@@ -194,6 +199,7 @@ describe('consent', { timeout: 60_000 }, () => {
     const page = await visit();
     await ask(page, { client_id, resource: `${issuer}/board` });
     await page.click('[value=allow]');
+    await page.waitForSelector('[name=workspace]:user-invalid');
     expect(page.url()).toContain('/consent');
     await page.selectOption('[name=workspace]', 'w2');
     const { access_token } = await allow(page, client_id, callback);
@@ -207,7 +213,7 @@ describe('consent', { timeout: 60_000 }, () => {
     const page = await visit({ javaScriptEnabled: false });
     await ask(page, { client_id, scope: 'read' });
     await page.getByText('Deutsch').click();
-    expect(await page.locator('h1').textContent()).toBe('Notes CLI möchte Notes nutzen');
+    await on(page, 'Notes CLI möchte Notes nutzen');
     await page.getByText('Abbrechen').click();
     await page.waitForURL(`${callback}?error=access_denied**`);
   });
@@ -232,7 +238,8 @@ describe('consent', { timeout: 60_000 }, () => {
     await ask(page, { client_id, scope: 'read' });
     await page.context().clearCookies();
     await page.click('[value=allow]');
-    expect(await page.locator('h1').textContent()).toBe('Your browser did not send our cookie');
+    await on(page, 'Your browser did not send our cookie');
+    await page.locator('.fact code').waitFor();
     expect(await page.locator('.fact code').count()).toBe(1);
   });
 
@@ -252,6 +259,7 @@ describe('consent', { timeout: 60_000 }, () => {
     await ask(page, { client_id, scope: 'write share' });
     await expectAccessible(page);
     await page.getByText('Deutsch').click();
+    await page.locator('html[lang=de]').waitFor();
     await expectAccessible(page);
   });
 });

@@ -154,13 +154,13 @@ describe('connections', () => {
     await connect('Filer', 'https://files.example/mcp', ['files:read']);
     const { page, complaints } = await enter({ javaScriptEnabled });
     await signIn(page, '/connections');
-    expect(await page.locator('.row').count()).toBe(3);
+    await expect.poll(() => page.locator('.row').count()).toBe(3);
     await page.getByRole('link', { name: 'End access of Notes CLI' }).click();
-    expect(await page.locator('h1').textContent()).toBe('End access of Notes CLI?');
+    await page.getByRole('heading', { level: 1, name: 'End access of Notes CLI?' }).waitFor();
     await page.getByText('It ends at once.').waitFor();
     await page.getByRole('button', { name: 'End access' }).click();
     expect(await page.getByRole('status').textContent()).toBe('Access has ended.');
-    expect(await page.locator('.row').count()).toBe(2);
+    await expect.poll(() => page.locator('.row').count()).toBe(2);
     await page.getByRole('link', { name: 'End all access' }).click();
     await page.getByText('up to 10 minutes').waitFor();
     await page.getByRole('button', { name: 'End all' }).click();
@@ -184,7 +184,7 @@ describe('passkeys', () => {
 
     // The virtual device accepts what the browser offers in the field of the address.
     await context.clearCookies();
-    await page.goto(`${stage.issuer}/login?to=account`);
+    await page.goto(`${stage.issuer}/login?to=account`, { waitUntil: 'commit' });
     await page.waitForURL(`${stage.issuer}/account`);
 
     await onlyByButton(context);
@@ -225,7 +225,9 @@ describe('passkeys', () => {
     await addPasskey(person.page, 'Second');
     expect(await person.page.getByRole('button', { name: /^Remove / }).count()).toBe(2);
     for (const name of ['First', 'Second']) {
-      await person.page.getByRole('button', { name: `Remove ${name}` }).click();
+      const remove = person.page.getByRole('button', { name: `Remove ${name}` });
+      await remove.click();
+      await remove.waitFor({ state: 'detached' });
       await person.page.getByText('The passkey was removed.').waitFor();
     }
   });

@@ -93,7 +93,12 @@ async function signIn(page: Page, path?: string): Promise<void> {
   await page.click('form[action="/login"] button');
 }
 
-const heading = (page: Page) => page.locator('h1').textContent();
+/** The heading of a page, with the reason that stands in the event log by the reference on it. Waits for such a page. */
+async function refusalOn(page: Page): Promise<readonly unknown[]> {
+  await page.waitForSelector('.reference');
+  return [await page.locator('h1').textContent(), await reasonOf(page)];
+}
+
 const allow = '[name=decision][value=allow]';
 
 /** The reference on a page stands in the event log, with the reason. */
@@ -125,10 +130,7 @@ describe('two tabs', () => {
     await first.click('[value=deny]');
     await first.waitForURL(`${callback()}?error=access_denied*`);
     await second.click(allow);
-    expect([await heading(second), await reasonOf(second)]).toEqual([
-      'This request is no longer open',
-      'gone',
-    ]);
+    expect(await refusalOn(second)).toEqual(['This request is no longer open', 'gone']);
   });
 
   it('in which somebody else signed in meanwhile take no answer of the first person, and show who is there now', async () => {
@@ -138,10 +140,11 @@ describe('two tabs', () => {
     await first.waitForSelector(allow);
     await second.goto(`${issuer}/account`);
     await second.getByRole('button', { name: 'Sign out', exact: true }).click();
+    await second.getByText('You are signed out').waitFor();
     await signIn(second, `${issuer}/login`);
     await second.waitForSelector('nav');
     await first.click(allow);
-    expect([await heading(first), await reasonOf(first)]).toEqual(['Nothing was decided', 'stale-form']);
+    expect(await refusalOn(first)).toEqual(['Nothing was decided', 'stale-form']);
     await first.getByRole('link', { name: 'Look at the request again' }).click();
     await first.click(allow);
     await first.waitForURL(`${callback()}?code=*`);
@@ -171,8 +174,7 @@ describe('a page that was left open', () => {
       const before = arrived.length;
       clock.ahead = 601;
       await answer(page);
-      await page.waitForSelector('.reference');
-      expect([await heading(page), await reasonOf(page)]).toEqual(['This request is no longer open', 'gone']);
+      expect(await refusalOn(page)).toEqual(['This request is no longer open', 'gone']);
       expect(arrived.length).toBe(before);
     },
   );
@@ -195,8 +197,7 @@ describe('going back', () => {
     await page.click(allow);
     await page.waitForURL(`${callback()}?code=*`);
     await page.goBack();
-    await page.waitForSelector('.reference');
-    expect([await heading(page), await reasonOf(page)]).toEqual(['This request is no longer open', 'gone']);
+    expect(await refusalOn(page)).toEqual(['This request is no longer open', 'gone']);
   });
 
   it('after signing out shows nothing of the account', async () => {
@@ -250,11 +251,7 @@ describe('a browser that keeps no cookies', () => {
     });
     await page.goto(await address());
     if ((await page.locator('[name=email]').count()) > 0) await signIn(page);
-    await page.waitForSelector('.reference');
-    expect([await heading(page), await reasonOf(page)]).toEqual([
-      'Your browser did not send our cookie',
-      'no-cookie',
-    ]);
+    expect(await refusalOn(page)).toEqual(['Your browser did not send our cookie', 'no-cookie']);
     await page.getByText('Allow cookies for this site').waitFor();
   });
 });
@@ -305,6 +302,8 @@ describe('a first visit', () => {
       sizes.set(paths.get(requestId) ?? requestId, encodedDataLength);
     });
     await page.goto(await request(), { waitUntil: 'networkidle' });
+    // What the session hears comes beside what the page waits for.
+    await expect.poll(() => sizes.size).toBeGreaterThanOrEqual(3);
     const total = [...sizes.values()].reduce((sum, size) => sum + size, 0);
     expect([...sizes.keys()].map((path) => path.replace(/[\w-]{16}\./, ''))).toEqual(
       expect.arrayContaining(['/login', '/assets/css', '/assets/js']),

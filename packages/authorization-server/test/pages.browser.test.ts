@@ -97,6 +97,10 @@ async function signIn(page: Page): Promise<void> {
 
 const allow = '[name=decision][value=allow]';
 
+/** Waits for a page: a click does not wait for what it leads to. */
+const on = (page: Page, heading: string) =>
+  page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor();
+
 describe('from the setup link to the app', () => {
   it.each([
     ['without JavaScript', false],
@@ -110,9 +114,9 @@ describe('from the setup link to the app', () => {
       await page.fill('[name=password]', PASSWORD);
       await page.fill('[name=password_again]', PASSWORD);
       await page.click('button');
-      expect(await page.locator('h1').textContent()).toBe('Your account is ready');
+      await on(page, 'Your account is ready');
       await page.getByText('sign out').click();
-      expect(await page.locator('h1').textContent()).toBe('You are signed out');
+      await on(page, 'You are signed out');
     }
     const redirect = `http://127.0.0.1:${callback.port}/callback`;
     await page.goto(await requestBy(redirect));

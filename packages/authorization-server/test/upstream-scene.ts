@@ -159,7 +159,7 @@ export function redeemAt(t: Scene, { left }: Sight): ReturnType<Scene['post']> {
 }
 
 /** Waits until something holds, in real time. */
-export async function until(holds: () => boolean | Promise<boolean>, milliseconds = 8000): Promise<void> {
+export async function until(holds: () => boolean | Promise<boolean>, milliseconds = 45_000): Promise<void> {
   const end = Date.now() + milliseconds;
   while (!(await holds())) {
     if (Date.now() > end) throw new Error('It did not come to pass.');

@@ -2,9 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import { type AddressInfo, connect, createServer as createSocketServer } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { reservePort } from '../../../tests/support/ports.ts';
 import { createWorld } from '../../client/test/support/world.ts';
 import { type Computer, createComputer } from './support/command.ts';
 
@@ -34,18 +35,9 @@ async function listen(answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** A port on which nobody listens. */
-async function closedPort(): Promise<number> {
-  const server = createSocketServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
 describe('nobody there', () => {
   it.each([['login'], ['call', 'whoami']])('%s says so, with exit code 4', async (...words) => {
-    const url = `http://127.0.0.1:${await closedPort()}/mcp`;
+    const url = `http://127.0.0.1:${await reservePort()}/mcp`;
     const [command = '', ...rest] = words;
     const { code, output, errors } = await computer.run([command, url, ...rest]);
     expect(output + errors).toContain(`could not be reached: nobody listens there`);
@@ -53,7 +45,7 @@ describe('nobody there', () => {
   });
 
   it('connect answers each request with that, and goes on', async () => {
-    const url = `http://127.0.0.1:${await closedPort()}/mcp`;
+    const url = `http://127.0.0.1:${await reservePort()}/mcp`;
     const input = [1, 2].map((id) => `{"jsonrpc":"2.0","id":${id},"method":"tools/list"}\n`).join('');
     const { output } = await computer.run(['connect', url], { input });
     const answers = output
@@ -114,7 +106,7 @@ describe('a proxy between', () => {
     expect(new Set(proxy.carried)).toEqual(
       new Set([new URL(world.serverUrl).host, new URL(world.as.origin).host]),
     );
-    const elsewhere = { HTTP_PROXY: `http://127.0.0.1:${await closedPort()}` };
+    const elsewhere = { HTTP_PROXY: `http://127.0.0.1:${await reservePort()}` };
     const seen = world.server.log.length + world.as.log.length;
     const failed = await computer.run(['login', world.serverUrl], { environment: elsewhere });
     expect([failed.code, world.server.log.length + world.as.log.length]).toEqual([4, seen]);

@@ -140,7 +140,7 @@ describe.skipIf(!existsSync(pseudoTerminal) || process.platform !== 'linux')('on
     const screen = open(['login', world.serverUrl]);
     await screen.shows('open this address yourself:');
     await screen.shows('redirect_uri=');
-    await expect.poll(() => computer.opened().length, { timeout: 25_000 }).toBe(1);
+    await expect.poll(() => computer.opened().length).toBe(1);
     const ear = computer.opened()[0]?.searchParams.get('redirect_uri') ?? '';
     screen.type('\x03');
     expect(await screen.ended).toBe(130);

@@ -1,15 +1,13 @@
 /** `portcullis up` without an application: an authorization server for servers elsewhere, such as the examples. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createPerson } from '../../../tests/support/person.ts';
 import { owner } from '../../../tests/support/portcullis.ts';
+import { reservePort } from '../../../tests/support/ports.ts';
 import { prepare } from '../src/settings/prepare.ts';
 import { type Computer, createComputer, main } from './support/command.ts';
 
@@ -21,15 +19,6 @@ afterAll(() => {
   for (const child of children) child.kill('SIGKILL');
   rmSync(folder, { recursive: true });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, 'localhost');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 /** Starts a program and answers what its line `ready` names. */
 function start(args: readonly string[], env: Readonly<Record<string, string>>) {
@@ -60,7 +49,7 @@ describe('for two servers elsewhere', () => {
   let computer: Computer;
 
   beforeAll(async () => {
-    const [port, other] = [await freePort(), await freePort()];
+    const [port, other] = [await reservePort(), await reservePort()];
     greeter = `http://localhost:${port}/mcp`;
     files = `http://localhost:${other}/mcp`;
     const resources = [

@@ -86,13 +86,15 @@ async function callTool(
 
 describe('a running server', () => {
   let portcullis: Portcullis;
+  /** What it said before anybody asked it for anything. */
+  let output: string;
   beforeAll(async () => {
     portcullis = await startPortcullis();
+    output = portcullis.output();
   });
   afterAll(() => portcullis.stop());
 
   it('says where everything is, how to connect, and last that it is ready; and no warnings', () => {
-    const output = portcullis.output();
     for (const text of [
       `${portcullis.url}/mcp`,
       `${portcullis.url}/.well-known/oauth-authorization-server`,

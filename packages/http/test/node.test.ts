@@ -267,7 +267,7 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
   it('lets go of who takes nothing of an answer, and waits for who takes it slowly', async () => {
     const large = 'x'.repeat(32 * 2 ** 20);
     const handler = () => Promise.resolve(respond(200, {}, large));
-    const server = await serve(handler, { timeouts: { answerTimeout: 300 } });
+    const server = await serve(handler, { timeouts: { answerTimeout: 1000 } });
     const take = (pause: number) =>
       new Promise<number>((resolve) => {
         const socket = connect(server.port, '127.0.0.1', () => {
@@ -282,7 +282,7 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
         socket.on('error', () => {}).once('close', () => resolve(size));
       });
     expect(await take(50)).toBeGreaterThan(large.length);
-    expect(await take(2000)).toBeLessThan(large.length);
+    expect(await take(3000)).toBeLessThan(large.length);
   });
 
   it('lives on when a sender goes in the middle of a body', async () => {
@@ -420,9 +420,8 @@ describe('close', () => {
     const [response] = await once(send({ port: server.port, host: '127.0.0.1', agent }).end(), 'response');
     response.resume();
     await once(response, 'end');
-    const started = Date.now();
-    expect(await server.close(5_000)).toBe(0);
-    expect(Date.now() - started).toBeLessThan(1_000);
+    // Longer than a test may take.
+    expect(await server.close(600_000)).toBe(0);
     agent.destroy();
   });
 

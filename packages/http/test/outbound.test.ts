@@ -231,7 +231,7 @@ describe('the exchange', () => {
         const timer = setInterval(() => answer.write('x'), 20);
         answer.once('close', () => clearInterval(timer));
       },
-      { timeout: 150 },
+      { timeout: 1000 },
     );
     expect(await reasonOf(response.text())).toBe('timeout');
   });

@@ -1,4 +1,5 @@
 /** How the cost of a law grows with its input: a ratio, so that no test depends on how fast the machine is. */
+import { costHere } from '../../../tests/support/cost.ts';
 
 const LARGE = 2 ** 20;
 const FACTOR = 32;
@@ -6,14 +7,9 @@ const FACTOR = 32;
 /** Linear growth is 32, quadratic is 1024; what lies between is noise of a busy machine. */
 export const LINEAR = 160;
 
-/** Milliseconds of the fastest of several runs: the others waited for something else. */
+/** Milliseconds of the cheapest of several runs: the others were compiled meanwhile. */
 function cost(run: (input: string) => unknown, input: string): number {
-  const runs = Array.from({ length: 5 }, () => {
-    const start = performance.now();
-    run(input);
-    return performance.now() - start;
-  });
-  return Math.min(...runs);
+  return Math.min(...Array.from({ length: 5 }, () => costHere(() => run(input))));
 }
 
 /** How much dearer 1 MB is than a thirty-second of it. Costs too small to measure count as equal. */

@@ -1,6 +1,7 @@
 import { findChallenge, parseChallenges } from '@portcullis/protocol';
 import { base64url } from 'jose';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { costHere } from '../../../tests/support/cost.ts';
 import { protect } from '../src/fetch.ts';
 import { createGuard, createReplayMemory, type DpopOptions, type GuardEvent } from '../src/index.ts';
 import { createHolder, type Holder } from './support/holder.ts';
@@ -376,10 +377,11 @@ describe('a memory of proofs', () => {
   it('takes no long time to turn away when it is full', async () => {
     const memory = createReplayMemory(() => 0, { most: 200_000, mostEach: 200_000 });
     for (let index = 0; index < 200_000; index += 1) await memory.remember(String(index), 300, 'key');
-    const started = performance.now();
-    for (let index = 0; index < 1000; index += 1)
-      expect(() => memory.remember(`more-${index}`, 300, 'other')).toThrow();
-    expect(performance.now() - started).toBeLessThan(1000);
+    const turnAway = () => {
+      for (let index = 0; index < 1000; index += 1)
+        expect(() => memory.remember(`more-${index}`, 300, 'other')).toThrow();
+    };
+    expect(costHere(turnAway)).toBeLessThan(1000);
   });
 });
 

@@ -1,5 +1,6 @@
 import { base64url } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { costOf } from '../../../tests/support/cost.ts';
 import { createGuard, type Guard } from '../src/index.ts';
 import { createIssuer, NOW, RESOURCE, type TestIssuer } from './support/issuer.ts';
 
@@ -49,9 +50,10 @@ describe('T093 what is too large or too strange', () => {
   it.each(cases)(
     '[S-BEAR-67] is refused before any cryptography, and quickly: %s',
     async (_, authorization, status) => {
-      const started = performance.now();
-      for (let round = 0; round < 20; round += 1) expect(await statusOf(authorization)).toBe(status);
-      expect(performance.now() - started).toBeLessThan(2000);
+      const refuse = async () => {
+        for (let round = 0; round < 20; round += 1) expect(await statusOf(authorization)).toBe(status);
+      };
+      expect(await costOf(refuse)).toBeLessThan(2000);
       expect(keysAsked).toBe(0);
       expect(await statusOf(`Bearer ${await issuer.token()}`)).toBe(200);
       keysAsked = 0;
@@ -59,11 +61,12 @@ describe('T093 what is too large or too strange', () => {
   );
 
   it('a target of 1 MB is read in no time', async () => {
-    const started = performance.now();
-    for (const part of ['?a=b&', '%2e/', '//', '#']) {
-      expect(await statusOf('Basic x', `/mcp${part.repeat(200_000)}`)).toBe(401);
-    }
-    expect(performance.now() - started).toBeLessThan(3000);
+    const read = async () => {
+      for (const part of ['?a=b&', '%2e/', '//', '#']) {
+        expect(await statusOf('Basic x', `/mcp${part.repeat(200_000)}`)).toBe(401);
+      }
+    };
+    expect(await costOf(read)).toBeLessThan(3000);
   });
 
   it('a key identifier of any length or kind asks for no key', async () => {

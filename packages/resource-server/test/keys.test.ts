@@ -145,10 +145,9 @@ describe('keys of an issuer', () => {
     path = '/moved';
     now += LIMITS.maxAge;
     await found.verify(await good(), expected());
-    await settle();
+    await expect.poll(() => server.asked).toContain('/moved');
     now += LIMITS.maxAge + LIMITS.staleIfError - 1;
     expect((await found.verify(await good(), expected())).claims.sub).toBe('alice');
-    expect(server.asked).toContain('/moved');
   });
 
   it.each([
@@ -241,13 +240,13 @@ describe('keys of an issuer', () => {
   });
 
   it('that are due are renewed behind a request, so that a slow server delays nobody', async () => {
-    const ask = guardWith({ timeout: 5000 });
+    // Longer than a test may take.
+    const ask = guardWith({ timeout: 600_000 });
     await ask(await token(old));
-    server.behave((response) => setTimeout(() => answering({ keys: [old.publicJwk] })(response), 3000));
+    server.behave(silent);
     now += LIMITS.maxAge;
-    const started = performance.now();
     expect((await ask(await token(old))).status).toBe(200);
-    expect(performance.now() - started).toBeLessThan(1500);
+    await expect.poll(() => server.asked).toHaveLength(2);
   });
 
   it('that were withdrawn are believed no longer than their age and the memory allow', async () => {
@@ -257,7 +256,8 @@ describe('keys of an issuer', () => {
     server.behave(answering({ keys: [young.publicJwk] }));
     now += LIMITS.maxAge;
     expect((await ask(lasting)).status).toBe(200);
-    await settle();
+    // Once the new keys have come, one of them is known.
+    await expect.poll(async () => (await ask(await token(young))).status).toBe(200);
     now += 60;
     expect((await ask(lasting)).status).toBe(401);
   });
