@@ -111,7 +111,7 @@ export function createInteraction(
       ...createPasswordPage(rooms, changePassword),
       ...(passkeys === null ? [] : createPasskeyPages(rooms, passkeys)),
       ...createAccountLinks(rooms, passwords, passkeys),
-      ...createSetup(rooms, firstAccount),
+      ...createSetup(rooms, firstAccount, passkeys !== null),
     ];
   };
   const routesIn = (language: Language): readonly Route[] => {

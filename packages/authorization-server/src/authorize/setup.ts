@@ -4,6 +4,7 @@ import { type Parameters, readParameters } from '@portcullis/protocol';
 import { judgePassword } from '../accounts/chosen-password.ts';
 import { emailKey } from '../accounts/email.ts';
 import type { FirstAccount } from '../accounts/first-account.ts';
+import { signsInHere } from '../home/signed-in.ts';
 import { respondPage, respondRedirect } from '../pages/respond.ts';
 import { readyPage, type SetupFaults, setupPage } from '../pages/setup.ts';
 import type { Route } from '../routes.ts';
@@ -13,8 +14,15 @@ import type { Rooms } from './rooms.ts';
 
 const NO_FAULTS: SetupFaults = { email: null, password: null, passwordAgain: null };
 
-/** The token of the link proves who may use the form, so it needs no other. */
-export function createSetup(rooms: Rooms, firstAccount: FirstAccount): readonly Route[] {
+/**
+ * The token of the link proves who may use the form, so it needs no other.
+ * @param hasPasskeys whether people who sign in here can have passkeys
+ */
+export function createSetup(
+  rooms: Rooms,
+  firstAccount: FirstAccount,
+  hasPasskeys: boolean,
+): readonly Route[] {
   const { configuration, edge, formTokens, frame, sessions } = rooms;
 
   const show = (token: string, email: string, wrong: SetupFaults): Promise<Answer> => {
@@ -37,7 +45,9 @@ export function createSetup(rooms: Rooms, firstAccount: FirstAccount): readonly 
       const person = await sessions.find(request);
       if (token === undefined && person !== null) {
         const signOutToken = formTokens.mint('logout', person.sessionHash);
-        return respondPage(readyPage(frame, { email: person.account.email, token: signOutToken }));
+        const offersPasskey = hasPasskeys && (await signsInHere(rooms, person));
+        const { email } = person.account;
+        return respondPage(readyPage(frame, { email, offersPasskey, token: signOutToken }));
       }
       const isOpen = token !== undefined && (await firstAccount.isOpen(token));
       return isOpen ? show(token, '', NO_FAULTS) : refuse();

@@ -54,12 +54,24 @@ function renderConnections(frame: Frame, page: ConnectionsPage): Markup {
 <p class="fact">${frame.say('consent.signed-in', { email: html`<bdi>${page.email}</bdi>` })}</p>
 </div>
 ${happened(page.ended === null ? null : frame.text(`connections.ended.${page.ended}`))}
-${connections.length === 0 ? html`<p>${frame.text('connections.none')}</p>` : html`<ul class="rows cards">${connections.map((one) => row(frame, one, page.now))}</ul>`}
+${connections.length === 0 ? html`<p>${frame.text('connections.none')}</p>` : html`<ul class="rows cards">${connections.map((one) => row(frame, one, page.now, hasTwin(one, connections)))}</ul>`}
 ${connections.length > 1 && html`<p class="apart"><a class="button grave" href="/connections/end">${frame.text('connections.end-all')}</a></p>`}`,
   );
 }
 
-function row(frame: Frame, connection: Connection, now: number): Markup {
+/** Whether another one reads the same as far as names and minutes go: a person has to see which is which before ending one. */
+function hasTwin(one: Connection, all: readonly Connection[]): boolean {
+  const minuteOf = ({ since }: Connection) => Math.floor(since / 60);
+  return all.some(
+    (other) =>
+      other.id !== one.id &&
+      other.appName === one.appName &&
+      other.server.place === one.server.place &&
+      minuteOf(other) === minuteOf(one),
+  );
+}
+
+function row(frame: Frame, connection: Connection, now: number, isExact: boolean): Markup {
   const { id, appName, lastUsedFrom } = connection;
   const time = ago(frame, connection.lastUsedAt, now);
   return html`<li class="row">
@@ -73,7 +85,7 @@ ${connection.thirdParty !== null && html`<p class="fact">${bond(frame, connectio
     lastUsedFrom === null
       ? frame.say('connections.used', { time })
       : frame.say('connections.used-from', { time, address: html`<code>${lastUsedFrom}</code>` })
-  } · ${frame.say('connections.since', { moment: moment(frame, connection.since) })}</p>
+  } · ${frame.say('connections.since', { moment: moment(frame, connection.since, isExact) })}</p>
 <a class="button" href="/connections/end?connection=${encodeURIComponent(id)}" aria-label="${frame.text('connections.end-of', { app: appName })}">${frame.text('connections.end')}</a>
 </li>`;
 }
@@ -127,7 +139,8 @@ ${
     ? html`<ul class="plain">${connections.map((one) => html`<li><bdi>${one.appName}</bdi> <span class="fact">${frame.say('connections.on', { server: html`<bdi>${one.server.name}</bdi>` })}</span></li>`)}</ul>`
     : connections.map(
         (one) =>
-          html`<section><h2>${frame.say('end.powers', { place: html`<code>${one.server.place}</code>` })}</h2>${powersOf(one)}</section>`,
+          html`<p class="fact">${frame.say('end.since', { moment: moment(frame, one.since, true) })}</p>
+<section><h2>${frame.say('end.powers', { place: html`<code>${one.server.place}</code>` })}</h2>${powersOf(one)}</section>`,
       )
 }
 ${endings(frame, connections)}

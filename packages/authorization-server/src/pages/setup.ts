@@ -4,6 +4,7 @@ import { definePage, type Page } from './define-page.ts';
 import { type Frame, field, hidden, layout } from './layout.ts';
 import type { Markup } from './markup.ts';
 import { passwordFields } from './password-fields.ts';
+import { homePaths } from './tabs.ts';
 import type { TextName } from './texts/texts.ts';
 
 export interface SetupPage {
@@ -56,6 +57,8 @@ ${passwordFields(frame, {
 
 export interface ReadyPage {
   readonly email: string;
+  /** Whether this person can have passkeys here. */
+  readonly offersPasskey: boolean;
   /** For the form that signs out. */
   readonly token: string;
 }
@@ -68,7 +71,8 @@ function renderReady(frame: Frame, page: ReadyPage): Markup {
     frame.text('ready.title'),
     html`<div class="head">
 <h1>${frame.text('ready.heading')}</h1>
-<p>${frame.say('ready.next', { connections: html`<a href="/connections">${frame.text('tabs.connections')}</a>` })}</p>
+<p>${frame.say('ready.next', { connections: html`<a href="${homePaths.connections}">${frame.text('tabs.connections')}</a>` })}</p>
+${page.offersPasskey && html`<p>${frame.say('ready.passkey', { account: html`<a href="${homePaths.account}">${frame.text('tabs.account')}</a>` })}</p>`}
 </div>
 <form class="fact" method="post" action="/logout">
 ${hidden({ token: page.token })}

@@ -14,11 +14,14 @@ export function ago(frame: Frame, at: number, now: number): Markup {
   return html`<time datetime="${new Date(at * 1000).toISOString()}">${agoInWords(frame, at, now)}</time>`;
 }
 
-/** `21 November 2026 at 08:00 UTC`: tells apart what happened on one day. Epoch seconds. */
-export function moment({ language }: Frame, at: number): Markup {
+/**
+ * `21 November 2026 at 08:00 UTC`: tells apart what happened on one day. Epoch seconds.
+ * @param isExact with seconds, which tell apart what happened within a minute
+ */
+export function moment({ language }: Frame, at: number, isExact = false): Markup {
   const words = new Intl.DateTimeFormat(regional(language), {
     dateStyle: 'long',
-    timeStyle: 'short',
+    timeStyle: isExact ? 'medium' : 'short',
     timeZone: 'UTC',
   }).format(at * 1000);
   return html`<time datetime="${new Date(at * 1000).toISOString()}">${words} UTC</time>`;

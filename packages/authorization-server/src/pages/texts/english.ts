@@ -72,6 +72,7 @@ export const english = {
   'ready.heading': 'Your account is ready',
   'ready.next':
     'Now connect an app. It will bring you here and ask for your permission. Afterwards the page {connections} shows what has access.',
+  'ready.passkey': 'On the page {account} you can add a passkey, and sign in without your password.',
   'sign-out': 'sign out',
   'onward.heading': 'One moment',
   'onward.why': 'This page takes you on by itself.',
@@ -108,6 +109,7 @@ export const english = {
   'end.heading': 'End access of {app}?',
   'end.all-ask': 'These apps will have to ask you again.',
   'end.ask': 'The app will have to ask you again.',
+  'end.since': 'You allowed it on {moment}.',
   'end.powers': 'On {place} it will no longer be able to',
   'end.at-once': 'It ends at once.',
   'end.within': 'No new access is given from now on. What was given last can still work for up to {time}.',

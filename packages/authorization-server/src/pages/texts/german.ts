@@ -74,6 +74,8 @@ export const german: Texts = {
   'ready.heading': 'Ihr Konto ist bereit',
   'ready.next':
     'Verbinden Sie jetzt eine App. Sie führt Sie hierher und bittet um Ihre Erlaubnis. Später sehen Sie auf der Seite {connections}, was Zugriff hat.',
+  'ready.passkey':
+    'Auf der Seite {account} können Sie einen Passkey hinzufügen und sich ohne Passwort anmelden.',
   'sign-out': 'abmelden',
   'onward.heading': 'Einen Augenblick',
   'onward.why': 'Diese Seite führt Sie von selbst weiter.',
@@ -111,6 +113,7 @@ export const german: Texts = {
   'end.heading': 'Zugriff von {app} beenden?',
   'end.all-ask': 'Diese Apps müssen Sie dann neu fragen.',
   'end.ask': 'Die App muss Sie dann neu fragen.',
+  'end.since': 'Sie haben es am {moment} erlaubt.',
   'end.powers': 'Auf {place} wird sie nicht mehr können:',
   'end.at-once': 'Er endet sofort.',
   'end.within':
