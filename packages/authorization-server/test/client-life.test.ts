@@ -280,7 +280,7 @@ describe('initial access tokens', () => {
       expect(await invitations.list(listed[0]?.id, 1)).toEqual([listed[1]]);
       const { body } = await registerWith(t, bearer(made[0]?.token ?? ''));
       await invitations.takeBack(made[1]?.id ?? '');
-      expect(t.events).toMatchObject([
+      expect(t.events.filter(({ type }) => type.startsWith('client.'))).toMatchObject([
         { type: 'client.invited', invitationId: made[0]?.id },
         { type: 'client.invited', invitationId: made[1]?.id },
         { type: 'client.registered', clientId: body['client_id'], invitationId: made[0]?.id },
