@@ -18,7 +18,7 @@ export function defineConnect(program: Command, surroundings: Surroundings): voi
     .summary('lend a protected server to a program that speaks stdio')
     .description(
       'Speaks MCP on standard input and output, and passes every message on to a protected server.\n' +
-        'For the configuration of programs that start their servers themselves. Any number may run at once:\n' +
+        'For the configuration of programs that start their servers themselves. Any number may run at once: ' +
         `one signs in, the others wait for it. With --no-browser nobody is asked: sign in by ${surroundings.command} login before.`,
     )
     .argument('<server-url>', 'address of the protected server');

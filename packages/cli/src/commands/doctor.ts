@@ -22,7 +22,7 @@ export function defineDoctor(program: Command, surroundings: Surroundings): void
     .summary('examine how a server is authorized')
     .description(
       'Walks discovery, registration, authorization and a call, and checks every answer against the specification.\n' +
-        'Without --sign-in it ends where a person is needed. It registers a client where the server lets clients register,\n' +
+        'Without --sign-in it ends where a person is needed. It registers a client where the server lets clients register, ' +
         'keeps nothing, and uses no session that there is. Exit code 5: something is wrong with a server; 4: one could not be reached.',
     )
     .argument('<server-url>', 'address of the protected server')

@@ -17,8 +17,8 @@ export function defineUp(program: Command, surroundings: Surroundings): void {
     .command('up')
     .summary('serve an authorization server, and an MCP server behind it')
     .description(
-      'Serves an authorization server: with --app also an MCP server behind it, in one process; without, for servers\n' +
-        'elsewhere, which the configuration file lists as resources.',
+      'Serves an authorization server: with --app also an MCP server behind it, in one process; without, for ' +
+        'servers elsewhere, which the configuration file lists as resources.',
     );
   for (const name of settingNames.filter(hasFlag)) command.addOption(optionOf(name));
   command.addHelpText('after', `\n${structuredHelp()}`);
