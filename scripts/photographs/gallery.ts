@@ -90,8 +90,9 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
         : [],
   });
   answer = (asked) => {
-    const isFront = new URL(asked.url).pathname === '/';
-    return isFront ? server.frontPage(asked) : server.answer(asked, { address: '127.0.0.1' });
+    const { pathname } = new URL(asked.url);
+    if (pathname === '/') return server.frontPage(asked);
+    return server.owns(pathname) ? server.answer(asked, { address: '127.0.0.1' }) : server.missingPage(asked);
   };
   if (withAccount) {
     await server.bootstrap('ada@example.com', PASSWORD);
