@@ -1,7 +1,6 @@
 /** How this server proves itself at a third party: a table of ways, as `oauth4webapi` sends them. */
 import * as oauth from 'oauth4webapi';
 import { type ClientKey, signAssertion } from './client-key.ts';
-import type { ThirdParty } from './third-party.ts';
 
 /** The ways, by the names under which they are registered; `signed_secret` is Apple's. */
 export type ProofWay =
@@ -11,7 +10,15 @@ export type ProofWay =
   | 'private_key_jwt'
   | 'signed_secret';
 
-type Prove = (thirdParty: ThirdParty, clock: () => number) => oauth.ClientAuth;
+/** What is proven there: who this server is to a third party, and by what. */
+interface ClientThere {
+  readonly clientId: string;
+  readonly clientSecret: string | null;
+  readonly clientKey: ClientKey | null;
+  readonly provider: { readonly issuer: string };
+}
+
+type Prove = (thirdParty: ClientThere, clock: () => number) => oauth.ClientAuth;
 
 /** What proves: nothing, a secret, or a key. */
 type Means = 'nothing' | 'secret' | 'key';
@@ -44,7 +51,7 @@ export const proofWays: Readonly<Record<ProofWay, { readonly by: Means; readonly
 
 /** @param name the parameter that carries the assertion; other members are parameters beside it */
 function withAssertion(
-  { clientId, clientKey, provider }: ThirdParty,
+  { clientId, clientKey, provider }: ClientThere,
   clock: () => number,
   { name, ...parameters }: Readonly<Record<string, string>> & { readonly name: string },
 ): oauth.ClientAuth {
