@@ -60,8 +60,10 @@ function readText(incoming: IncomingMessage): Promise<string> {
       resolve(decoder.decode(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))),
     );
     incoming.on('error', reject);
-    // Last of all: it changes nothing for a body that has come to its end.
-    incoming.on('close', () => reject(gone()));
+    // Last of all, and of every request: an error takes 3 µs to make, so none is made for a body that has come to its end.
+    incoming.on('close', () => {
+      if (!incoming.readableEnded) reject(gone());
+    });
   });
 }
 
