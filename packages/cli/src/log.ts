@@ -30,15 +30,17 @@ export function eventSink(log: Log): (event: AuthorizationEvent) => void {
 }
 
 function formatJson(at: Date, event: LogEvent): string {
-  const whole = { at: at.toISOString(), ...event };
   // A replacer takes JSON four times as long.
   const text = Object.values(event).every(isPlain)
-    ? JSON.stringify(whole)
-    : JSON.stringify(whole, (_name, value: unknown) => withStack(value));
-  return text.replace(
-    UNPRINTABLE,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+    ? JSON.stringify(event)
+    : JSON.stringify(event, (_name, value: unknown) => withStack(value));
+  const members = UNPRINTABLE.test(text) ? text.replaceAll(EACH_UNPRINTABLE, spell) : text;
+  // An event has a type at least, so that a member follows.
+  return `{"at":"${at.toISOString()}",${members.slice(1)}`;
+}
+
+function spell(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
 function isPlain(value: unknown): boolean {
@@ -46,7 +48,8 @@ function isPlain(value: unknown): boolean {
 }
 
 /** What JSON leaves as it is and a terminal obeys, or shows as the end of a line or in another order. */
-const UNPRINTABLE = /[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+const UNPRINTABLE = /[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
+const EACH_UNPRINTABLE = new RegExp(UNPRINTABLE, 'g');
 
 /** `12:03:11 token.issued clientId=client_x scopes=notes:read,notes:write` */
 function formatText(at: Date, { type, ...members }: LogEvent): string {
@@ -68,5 +71,5 @@ function formatValue(value: unknown): string {
     : typeof value === 'string'
       ? value
       : JSON.stringify(value);
-  return /^[\w.:/,@+-]+$/.test(text) ? text : JSON.stringify(text).replace(UNPRINTABLE, '?');
+  return /^[\w.:/,@+-]+$/.test(text) ? text : JSON.stringify(text).replaceAll(EACH_UNPRINTABLE, '?');
 }
