@@ -3,9 +3,6 @@
 /** How deep objects and arrays may nest. */
 const DEEPEST = 16;
 
-/** Strings (so that what looks like structure inside them is skipped) and everything that makes structure. */
-const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{}:]/g;
-
 /**
  * Parses JSON.
  * @throws SyntaxError when it is malformed, nests more than 16 levels deep, or repeats a member of an object: readers
@@ -14,26 +11,45 @@ const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{}:]/g;
  */
 export function parseJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
-  checkStructure(text);
+  // Of members with one name, parsing keeps one.
+  if (countNames(text) !== countMembers(value)) throw new SyntaxError('JSON repeats a member of an object');
   return value;
 }
 
-/** Walks over the tokens of well-formed JSON, in linear time. */
-function checkStructure(text: string): void {
-  const open: Set<string>[] = [];
-  let last = '';
-  for (const token of text.match(TOKENS) ?? []) {
-    if (token === '{' || token === '[') {
-      if (open.push(new Set()) > DEEPEST)
-        throw new SyntaxError(`JSON nests more than ${DEEPEST} levels deep`);
-    } else if (token === '}' || token === ']') open.pop();
-    else if (token === ':') noteMember(open.at(-1), last);
-    last = token;
+/** The members that well-formed JSON names, in linear time: each has a colon. Throws when it nests too deep. */
+function countNames(text: string): number {
+  let names = 0;
+  let depth = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at];
+    if (character === '"') at = endOfString(text, at);
+    else if (character === ':') names += 1;
+    else if (character === '}' || character === ']') depth -= 1;
+    else if (character === '{' || character === '[') {
+      depth += 1;
+      if (depth > DEEPEST) throw new SyntaxError(`JSON nests more than ${DEEPEST} levels deep`);
+    }
   }
+  return names;
 }
 
-function noteMember(members: Set<string> | undefined, token: string): void {
-  const name = token.includes('\\') ? String(JSON.parse(token)) : token.slice(1, -1);
-  if (members?.has(name) === true) throw new SyntaxError('JSON repeats a member of an object');
-  members?.add(name);
+/** Where the quote is that ends the string which begins at `begin`. */
+function endOfString(text: string, begin: number): number {
+  let end = text.indexOf('"', begin + 1);
+  while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  return end;
+}
+
+/** Whether an odd number of backslashes stands before a character. */
+function isEscaped(text: string, at: number): boolean {
+  let before = at;
+  while (text[before - 1] === '\\') before -= 1;
+  return (at - before) % 2 === 1;
+}
+
+/** The members of all objects in a value. */
+function countMembers(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const within = Object.values(value).reduce<number>((sum, one) => sum + countMembers(one), 0);
+  return Array.isArray(value) ? within : within + Object.keys(value).length;
 }
