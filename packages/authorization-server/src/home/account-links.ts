@@ -1,7 +1,6 @@
 /** Invitations and resets: a one-time link, a choice how to sign in, and the owner is in. */
 import { type Answer, type Asked, queryOf, readForm } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
-import { browserName } from '../accounts/browser-name.ts';
 import { judgePassword, type PasswordFaults } from '../accounts/chosen-password.ts';
 import type { Passkeys } from '../accounts/passkeys.ts';
 import { type Passwords, unusableHash } from '../accounts/passwords.ts';
@@ -13,6 +12,7 @@ import type { AccountLinkRecord, AccountRecord, PasskeyRecord } from '../ports/i
 import type { Peer, Route } from '../routes.ts';
 import { hashSecret } from '../secrets.ts';
 import { newsPath } from './news.ts';
+import { suggestedName } from './passkeys.ts';
 
 /** A link that works, and whose it is. */
 interface OpenLink {
@@ -82,7 +82,7 @@ export function createAccountLinks(
   };
 
   const usePasskey = async (request: Asked, peer: Peer, link: OpenLink, answer: string) => {
-    const name = browserName(request.headers.get('user-agent')) ?? '';
+    const name = suggestedName(frame, request);
     const passkey = (await passkeys?.judgeNew(link.account, answer, name, boundTo(link))) ?? null;
     if (passkey === null) return show(link, null, frame.text('passkey.not-used'));
     return use(request, peer, link, { passwordHash: unusableHash(), passkey });

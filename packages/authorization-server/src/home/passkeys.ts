@@ -4,11 +4,19 @@ import { browserName } from '../accounts/browser-name.ts';
 import { MOST_PASSKEYS, type Passkeys } from '../accounts/passkeys.ts';
 import type { Person } from '../accounts/sessions.ts';
 import type { Rooms } from '../authorize/rooms.ts';
+import { browserInWords } from '../pages/account.ts';
+import type { Frame } from '../pages/layout.ts';
 import { addPasskeyPage } from '../pages/passkeys.ts';
 import { respondPage, respondRedirect } from '../pages/respond.ts';
 import type { Route } from '../routes.ts';
 import { newsPath } from './news.ts';
 import { createSignedIn } from './signed-in.ts';
+
+/** What a passkey is called unless its owner says otherwise: the browser that made it, in words of theirs. */
+export function suggestedName(frame: Frame, { headers }: Asked): string {
+  const browser = browserName(headers.get('user-agent'));
+  return browser === null ? 'Passkey' : browserInWords(frame, browser);
+}
 
 export function createPasskeyPages(rooms: Rooms, passkeys: Passkeys): readonly Route[] {
   const { configuration, frame } = rooms;
@@ -20,7 +28,7 @@ export function createPasskeyPages(rooms: Rooms, passkeys: Passkeys): readonly R
     const page = addPasskeyPage(frame, {
       options: passkeys.creationOptions(person.account, known, [person.sessionHash]),
       token: signedIn.token(person),
-      suggestion: browserName(request.headers.get('user-agent')) ?? 'Passkey',
+      suggestion: suggestedName(frame, request),
       wrong,
     });
     return respondPage(page, { script: true, status: wrong === null ? 200 : 400 });

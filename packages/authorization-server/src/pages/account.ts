@@ -107,7 +107,7 @@ ${codesSection(frame, recoveryCodes, page.token)}
 }
 
 function row(frame: Frame, browser: SignedInBrowser, page: AccountPage): Markup {
-  const name = nameOf(frame, browser);
+  const name = browserInWords(frame, browser.name);
   const time = ago(frame, browser.since, page.now);
   return html`<li class="beside">
 <div>
@@ -125,7 +125,7 @@ ${
 }
 
 /** `Firefox on Linux` in the language of the page: both are names, the word between them is ours. */
-function nameOf(frame: Frame, { name }: SignedInBrowser): string {
+export function browserInWords(frame: Frame, name: string | null): string {
   if (name === null) return frame.text('account.browser');
   const [browser = '', system] = name.split(' on ');
   return system === undefined ? name : frame.text('account.browser-on', { browser, system });

@@ -133,7 +133,7 @@ function renderRecoveryCodes(frame: Frame, { codes }: RecoveryCodesPage): Markup
 <p>${frame.text('code.keep-why')}</p>
 </div>
 <ul class="codes">${codes.map((code) => html`<li><code>${code}</code></li>`)}</ul>
-<div class="answers">
+<div class="answers long">
 <a class="button" href="${asFile(codes)}" download="recovery-codes.txt">${frame.text('code.download')}</a>
 <a class="button main" href="/account">${frame.text('code.kept')}</a>
 </div>`,

@@ -126,7 +126,7 @@ function account(frame: Frame, { account: by }: ConsentPage): Markup {
           frame.say('consent.will-sign-in', { provider: html`<bdi>${by.provider}</bdi>` }),
           by.hasOthers ? frame.text('consent.other-way') : null,
         ];
-  return html`${sentence}${other !== null && html` · <button class="link" form="${SWITCH_FORM}" name="decision" value="switch">${other}</button>`}`;
+  return html`${sentence}${other !== null && html`\u00a0· <button class="link" form="${SWITCH_FORM}" name="decision" value="switch">${other}</button>`}`;
 }
 
 function code(text: string): Markup {

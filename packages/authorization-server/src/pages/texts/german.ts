@@ -21,7 +21,7 @@ export const german: Texts = {
   'consent.signed-in': 'Angemeldet als {email}',
   'consent.not-you': 'nicht Sie?',
   'consent.will-sign-in': 'Als Nächstes melden Sie sich bei {provider} an',
-  'consent.other-way': 'anders?',
+  'consent.other-way': 'auf andere Weise?',
   'consent.powers': 'Auf {place} wird sie können:',
   'consent.in-your-name': 'In Ihrem Namen handeln',
   'consent.new': 'neu',
