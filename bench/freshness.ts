@@ -79,7 +79,8 @@ async function serve(grants: number, inUse: number): Promise<void> {
   } as const;
   const server = await createAuthorizationServer(options);
   handle = (request) => server.handle(request);
-  const { sign } = createAccessTokens(await loadKeyRing(defineConfiguration(options)));
+  const configuration = defineConfiguration(options);
+  const { sign } = createAccessTokens(await loadKeyRing(configuration), configuration);
   const tokens = await Promise.all(fill(file, grants, inUse).map((grant) => sign(claimsFor(issuer, grant))));
   process.on('message', (message: number | 'usage' | 'end') => {
     if (message === 'end') {

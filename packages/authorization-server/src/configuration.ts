@@ -32,6 +32,11 @@ export interface ResourceDefinition {
   /** Those that a person may not leave out. Any other may be switched off, as long as one remains. None when left out. */
   readonly requiredScopes?: Scopes;
   readonly hierarchy?: ScopeHierarchy;
+  /**
+   * What its access tokens are: JWTs that its guard verifies by itself (`jwt`, when left out), or texts that say nothing to
+   * whoever carries them (`opaque`), about which one of `introspectedBy` asks this server.
+   */
+  readonly accessTokens?: 'jwt' | 'opaque';
   /** Identifiers of the confidential clients that may introspect its access tokens: the resource itself, as a client. */
   readonly introspectedBy?: readonly string[];
   /** Identifiers of the confidential clients that get the third party's token for an access token of it: the resource itself. */

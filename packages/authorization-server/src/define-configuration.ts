@@ -179,6 +179,9 @@ function judgeResources(
     if (!Number.isSafeInteger(endsWithin) || endsWithin < 0) {
       faults.push(`${at}.endsWithin must be whole seconds, 0 or more`);
     }
+    if (definition.accessTokens === 'opaque' && (definition.introspectedBy ?? []).length === 0) {
+      faults.push(`${at}.accessTokens: nobody can read opaque ones but who is named in introspectedBy`);
+    }
     judgeTranslations(definition, at, faults);
     resources.set(definition.resource, definition);
   }

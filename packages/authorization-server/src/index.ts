@@ -160,7 +160,7 @@ export async function createAuthorizationServer(
   const keys = await loadKeyRing(configuration);
   const statuses = createStatuses(configuration, keys);
   upstream = await createUpstream(configuration, statuses);
-  const accessTokens = createAccessTokens(keys);
+  const accessTokens = createAccessTokens(keys, configuration);
   const limits = createLimits(configuration);
   const clients = createClients(configuration, limits);
   const { findClient, noteUse } = clients;

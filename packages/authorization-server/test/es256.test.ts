@@ -132,7 +132,10 @@ describe('a second implementation', () => {
     const record = await makeKey('ES256', sealer, 0, 0);
     const signing = openKey(record, sealer);
     const schedule = scheduleOf([signing], 0, 600);
-    const tokens = createAccessTokens({ now: () => schedule, refresh: async () => {} });
+    const tokens = createAccessTokens(
+      { now: () => schedule, refresh: async () => {} },
+      { sealingKey: new Uint8Array(32), previousSealingKeys: [] },
+    );
     const key = await importJWK(signing.publicJwk as JWK, 'ES256');
     for (let count = 0; count < 2000; count++) {
       const claims = accessTokenClaims({

@@ -376,6 +376,6 @@ async function forge(under: ServerUnderTest, good: string, claims: object): Prom
     resources: [{ resource: NOTES, name: 'Notes', scopes: {} }],
     clock: () => under.clock.now,
   });
-  const { sign } = createAccessTokens(await loadKeyRing(configuration));
+  const { sign } = createAccessTokens(await loadKeyRing(configuration), configuration);
   return sign({ ...claimsOf(good), ...claims } as never);
 }

@@ -85,7 +85,7 @@ describe('a key for a third party', () => {
     expect(payload.aud).toBe('https://sso.example');
   });
 
-  it('T031 signs no two assertions alike, and says by which name or certificate the key is known', async () => {
+  it('signs no two assertions alike, and says by which name or certificate the key is known', async () => {
     const key = fixture('localhost-key.pem');
     const said = { key, id: 'k2', certificate: fixture('localhost.pem') };
     const first = await assertionFor({ ...good, clientKey: said });
@@ -185,7 +185,7 @@ describe('a key for a third party', () => {
 });
 
 describe('a third party that knows us by a key', () => {
-  it('[GW-3P-6] T030 lets us in without a secret: codes, renewal, status and revocation are proven by assertions for it alone', async () => {
+  it('[GW-3P-6] lets us in without a secret: codes, renewal, status and revocation are proven by assertions for it alone', async () => {
     const jwk = { ...p256.publicKey.export({ format: 'jwk' }), kid: 'ours', alg: 'ES256', use: 'sig' };
     const files = await startOidc({
       token_endpoint_auth_method: 'private_key_jwt',

@@ -1,6 +1,8 @@
-/** Access tokens as signed JWTs: written on the hot path, and read back for revocation and introspection. */
+/** Access tokens: signed JWTs, or opaque ones for resources that want them; written on the hot path, read back for revocation and introspection. */
 import type { AccessTokenClaims } from '@portcullis/protocol';
+import type { Configuration } from '../configuration.ts';
 import type { KeyRing } from './key-ring.ts';
+import { createOpaqueTokens, looksOpaque } from './opaque-tokens.ts';
 import { together } from './together.ts';
 
 /** Longer than any token that this server issues. */
@@ -11,20 +13,28 @@ const MOST_REMEMBERED = 2000;
 export interface AccessTokens {
   /** Signs with the key whose time it is. */
   sign(claims: AccessTokenClaims): Promise<string>;
-  /** The claims of a token that one of the published keys signed, whatever they say; `null` for any other text. */
+  /** Makes a token that only this server can read. */
+  seal(claims: AccessTokenClaims): string;
+  /** The claims of a token that was sealed here or that one of the published keys signed, whatever they say; `null` for any other text. */
   read(token: string): AccessTokenClaims | null;
 }
 
-export function createAccessTokens(keys: KeyRing): AccessTokens {
+export function createAccessTokens(
+  keys: KeyRing,
+  configuration: Pick<Configuration, 'sealingKey' | 'previousSealingKeys'>,
+): AccessTokens {
   const signed = createSignedTokens();
+  const opaque = createOpaqueTokens(configuration);
   return {
     sign: together((claims: AccessTokenClaims) => {
       const { signing } = keys.now();
       const input = `${signing.header}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`;
       return `${input}.${signing.sign(input).toString('base64url')}`;
     }),
+    seal: opaque.seal,
     read(token) {
       if (token.length > LONGEST_TOKEN) return null;
+      if (looksOpaque(token)) return opaque.open(token);
       const [header = '', payload = '', signature = '', ...rest] = token.split('.');
       // Only headers that this server writes: no other algorithm, type or key can be talked into the check.
       const key = keys.now().published.find((published) => published.header === header);

@@ -1,6 +1,6 @@
 /** The shape of protected servers elsewhere, member by member: what each decides, and what is taken when it is left out. */
 import type { ResourceDefinition } from '@portcullis/authorization-server';
-import { type Shape, text, textIn } from '../shapes.ts';
+import { oneOf, type Shape, text, textIn } from '../shapes.ts';
 import { document, listOf, MUST, mapOf, object } from '../structured-shapes.ts';
 import { scopes, seconds } from '../words.ts';
 
@@ -34,6 +34,11 @@ export const resource: Shape<ResourceSetting> = object<ResourceSetting>({
     what: 'its name and those sentences in other languages: `{ "de": { "name": …, "scopes": { … } } }`',
     shape: document as Shape<NonNullable<ResourceDefinition['translations']>>,
     otherwise: 'none',
+  },
+  accessTokens: {
+    what: 'what its access tokens are: JWTs that its guard verifies by itself, or `opaque` ones, about which one of `introspectedBy` asks',
+    shape: oneOf('jwt', 'opaque'),
+    otherwise: '`jwt`',
   },
   introspectedBy: {
     what: 'identifiers of the confidential clients that may introspect its tokens',

@@ -1,0 +1,161 @@
+/** Opaque access tokens: nothing in them is readable, nothing of them is stored, and they end as JWTs do. */
+import type { AccessTokenClaims } from '@portcullis/protocol';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createOpaqueTokens } from '../src/keys/opaque-tokens.ts';
+import {
+  claimsOf,
+  FILES,
+  NOTES,
+  RESOURCES,
+  refreshing,
+  type ServerUnderTest,
+  startServer,
+} from './server-under-test.ts';
+
+const CLAIMS: AccessTokenClaims = {
+  iss: 'https://as.example',
+  sub: 'user_ada',
+  aud: NOTES,
+  client_id: 'web',
+  exp: 1_800_000_600,
+  iat: 1_800_000_000,
+  jti: 'token_x',
+  scope: 'notes:read',
+};
+const key = (fill: number) => new Uint8Array(32).fill(fill);
+const tokensUnder = (sealingKey: Uint8Array, previousSealingKeys: readonly Uint8Array[] = []) =>
+  createOpaqueTokens({ sealingKey, previousSealingKeys });
+
+describe('an opaque token', () => {
+  const { seal, open } = tokensUnder(key(1));
+
+  it('opens here, says nothing, and is never the same twice', () => {
+    const [one, other] = [seal(CLAIMS), seal(CLAIMS)];
+    expect(open(one)).toEqual(CLAIMS);
+    expect(open(other)).toEqual(CLAIMS);
+    expect(one).not.toBe(other);
+    expect(one).toMatch(/^opaque\.[\w-]+$/);
+    const bytes = Buffer.from(one.slice('opaque.'.length), 'base64url').toString('latin1');
+    for (const said of ['user_ada', 'notes:read', 'web', NOTES]) expect(bytes).not.toContain(said);
+    // Beside the name of the key, no part of two of them is alike.
+    expect(one.slice(20, 60)).not.toBe(other.slice(20, 60));
+  });
+
+  it('opens under no other key, and under one that was replaced', () => {
+    const token = seal(CLAIMS);
+    expect(tokensUnder(key(2)).open(token)).toBeNull();
+    expect(tokensUnder(key(2), [key(3), key(1)]).open(token)).toEqual(CLAIMS);
+  });
+
+  it('opens in no other way than it was written: any change is none of ours', () => {
+    const token = seal(CLAIMS);
+    fc.assert(
+      fc.property(fc.nat(token.length - 1), fc.constantFrom(...'ABab09-_.='), (at, character) => {
+        const changed = token.slice(0, at) + character + token.slice(at + 1);
+        expect(open(changed)).toEqual(changed === token ? CLAIMS : null);
+      }),
+      { numRuns: 500 },
+    );
+    for (const other of [
+      '',
+      'opaque.',
+      'opaque.AAAA',
+      `${token}A`,
+      `${token}=`,
+      token.slice(0, -1),
+      `${token}.x`,
+    ])
+      expect(open(other)).toBeNull();
+  });
+});
+
+const opaqueNotes = RESOURCES.map((one) =>
+  one.resource === NOTES ? { ...one, accessTokens: 'opaque' as const } : one,
+);
+
+async function introspect(t: ServerUnderTest, token: unknown, id = 'notes-server') {
+  const authorization = `Basic ${btoa(`${id}:${id}-secret`)}`;
+  const answer = await t.send('/introspect', {
+    method: 'POST',
+    headers: { authorization },
+    body: new URLSearchParams({ token: String(token) }),
+  });
+  return answer.body;
+}
+
+describe('a resource with opaque tokens', () => {
+  const start = () => startServer({ resources: opaqueNotes });
+  const INACTIVE = { active: false };
+
+  it('[AS-INTRO-61 AS-INTRO-64] gets them at every grant, and asks what they are worth; other resources keep JWTs', async () => {
+    const t = await start();
+    const { body } = await t.signIn();
+    const token = String(body['access_token']);
+    expect(token).toMatch(/^opaque\./);
+    expect(body).toMatchObject({ token_type: 'Bearer', expires_in: 600 });
+    expect(await introspect(t, token)).toMatchObject({
+      active: true,
+      token_type: 'Bearer',
+      iss: 'https://as.example',
+      aud: NOTES,
+      sub: 'user_ada',
+      scope: body['scope'],
+    });
+    const again = await t.post('/token', refreshing(body['refresh_token'], 'desktop'));
+    expect(again.body['access_token']).toMatch(/^opaque\./);
+    expect(again.body['access_token']).not.toBe(token);
+    const files = await t.signIn({ resources: [FILES], scopes: ['files:read'] });
+    expect(claimsOf(files.body['access_token'])).toMatchObject({ aud: FILES });
+  });
+
+  it('[S-STORE-1] stores nothing of them', async () => {
+    const t = await start();
+    const { body } = await t.signIn();
+    expect(t.snapshot()).not.toContain(String(body['access_token']).slice('opaque.'.length));
+  });
+
+  it('[AS-INTRO-63] T095 they end by revocation, with their grant, and by time, as others do', async () => {
+    const t = await start();
+    const [revoked, ofGrant, kept] = [await t.signIn(), await t.signIn(), await t.signIn()];
+    const own = { client_id: 'desktop' };
+    await t.post('/revoke', { ...own, token: String(revoked.body['access_token']) });
+    await t.post('/revoke', { ...own, token: String(ofGrant.body['refresh_token']) });
+    expect(await introspect(t, revoked.body['access_token'])).toEqual(INACTIVE);
+    expect(await introspect(t, ofGrant.body['access_token'])).toEqual(INACTIVE);
+    expect(await introspect(t, kept.body['access_token'])).toMatchObject({ active: true });
+    t.clock.now += 600;
+    expect(await introspect(t, kept.body['access_token'])).toEqual(INACTIVE);
+  });
+
+  it('[AS-INTRO-62 AS-INTRO-63] nobody else learns what they are worth, and nobody else revokes them', async () => {
+    const t = await start();
+    const { body } = await t.signIn();
+    const token = String(body['access_token']);
+    expect(await introspect(t, token, 'nightly')).toEqual(INACTIVE);
+    const before = t.snapshot();
+    await t.post('/revoke', { client_id: 'web', client_secret: 'web-secret', token });
+    expect(t.snapshot()).toBe(before);
+    expect(await introspect(t, token)).toMatchObject({ active: true });
+    const other = await startServer({ resources: opaqueNotes, sealingKey: key(9) });
+    expect(await introspect(other, token)).toEqual(INACTIVE);
+  });
+
+  it('carry no entry of a status list, where lists are published for others', async () => {
+    const t = await startServer({ resources: opaqueNotes, statusLists: true });
+    const { body } = await t.signIn();
+    expect(await introspect(t, body['access_token'])).not.toHaveProperty('status');
+    const files = await t.signIn({ resources: [FILES], scopes: ['files:read'] });
+    expect(claimsOf(files.body['access_token'])).toHaveProperty('status');
+  });
+
+  it('names who may ask, or it is refused at birth', async () => {
+    const alone = RESOURCES.map(({ introspectedBy: _nobody, ...one }) => ({
+      ...one,
+      accessTokens: 'opaque' as const,
+    }));
+    await expect(startServer({ resources: alone })).rejects.toThrow(
+      'resources.0.accessTokens: nobody can read opaque ones',
+    );
+  });
+});
