@@ -400,7 +400,7 @@ describe('what a host answers', () => {
     '[AS-CIMD-25 AS-CIMD-27 AS-CIMD-62 AS-CIMD-63 AS-CIMD-65] T051 T055: %s is refused, and never kept',
     async (_what, answer, words) => {
       const t = await setStage(createDocumentHost({ [APP]: answer }), {});
-      const u = await setStage(t.host, { outbound: { fetch: t.host.fetch, timeout: 150 } });
+      const u = await setStage(t.host, { outbound: { fetch: t.host.fetch, timeout: 500 } });
       await expectRefused(u, ask(), words);
       expect(u.events).toContainEqual(
         expect.objectContaining({ type: 'client.document-refused', clientId: APP, lastGoodCopy: false }),

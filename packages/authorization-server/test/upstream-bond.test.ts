@@ -436,7 +436,7 @@ describe('renewal', () => {
 
   it('says so when the answer to a renewal was lost and the third party does not forgive it', async () => {
     const liar = await startLiar();
-    const { t, claims } = await signIn(openId(liar), { outbound: { timeout: 300 } });
+    const { t, claims } = await signIn(openId(liar), { outbound: { timeout: 2000 } });
     liar.at('refresh', { kind: 'cut' });
     t.clock.now += 4000;
     await expect(t.server.isLive(claims)).rejects.toMatchObject({ status: 503 });

@@ -743,7 +743,7 @@ describe('T081 errors of the third party', () => {
   ] as const;
   it.each(outages)('[GW-3P-17] tells the client to come again after $description', async ({ at, fault }) => {
     const liar = await startLiar();
-    const t = await setUpstreamScene([openId(liar)], { outbound: { timeout: 400 } });
+    const t = await setUpstreamScene([openId(liar)], { outbound: { timeout: 2000 } });
     const { left } = await leaveFor(t.visitor);
     const back = await stayAt(t.visitor, left);
     liar.at(at, fault);
@@ -770,7 +770,7 @@ describe('T081 errors of the third party', () => {
 
   it('[GW-3P-17] shows a page, and loses nothing, while the third party cannot be found', async () => {
     const liar = await startLiar();
-    const t = await setUpstreamScene([openId(liar)], { outbound: { timeout: 400 } });
+    const t = await setUpstreamScene([openId(liar)]);
     const asked = await t.visitor.open(requestOf());
     liar.at('discovery', { kind: 'status', status: 503 });
     const busy = await t.visitor.submit(asked, { decision: 'allow' });

@@ -225,7 +225,7 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
   });
 
   it('cuts off who sends too slowly, headers or body', async () => {
-    const timeouts = { headersTimeout: 100, requestTimeout: 200, connectionsCheckingInterval: 20 };
+    const timeouts = { headersTimeout: 500, requestTimeout: 600, connectionsCheckingInterval: 20 };
     const server = await serve(
       telling((asked) => asked.text()),
       { timeouts },

@@ -247,7 +247,7 @@ describe('what a refusal becomes for the request that is served', () => {
     { what: 'a redirect', manner: failing(307, '', { location: 'http://127.0.0.1:1/' }), after: 5 },
     { what: 'an answer without end', manner: answering('x'.repeat(300_000)), after: 5 },
   ])('$what: 503 with Retry-After, no storm, and then it goes on', async ({ manner, after }) => {
-    const upstream = upstreamTokens({ timeout: 300 });
+    const upstream = upstreamTokens({ timeout: 1000 });
     const principal = await admit(await issuer.token());
     endpoint.behave(manner);
     const refusal = await upstream.tokenFor(principal).catch((thrown: unknown) => thrown);
