@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { unavailable } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
+import { secondFactorPlace } from '../keys/places.ts';
 import { createSealer, SealingError } from '../keys/sealing.ts';
 import type { AccountRecord } from '../ports/index.ts';
 import { hashSecret } from '../secrets.ts';
@@ -40,11 +41,6 @@ const SECRET_BYTES = 20;
 const RECOVERY_CODES = 10;
 /** 80 bits: nobody guesses one, so a plain hash keeps it. */
 const RECOVERY_BYTES = 10;
-
-/** Where the envelope of an account's secret belongs. */
-export function secondFactorPlace(accountId: string): string {
-  return `second factor ${accountId}`;
-}
 
 export function createSecondFactors(configuration: Configuration): SecondFactors {
   const { name, sealingKey, previousSealingKeys, store, clock } = configuration;

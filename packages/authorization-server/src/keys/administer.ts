@@ -1,15 +1,15 @@
 /** Signing keys in the hands of an operator: listed, rotated, sealed anew. Running servers notice within half a minute. */
 
 import { ConfigurationError } from '@portcullis/protocol';
-import { secondFactorPlace } from '../accounts/second-factors.ts';
 import type { AuthorizationServerOptions } from '../configuration.ts';
 import { judgeKeySettings } from '../define-configuration.ts';
-import type { DataKeyRecord, KeyRecord } from '../ports/index.ts';
-import { dataKeyPlace } from '../upstream/vault.ts';
-import { KEYS_NOTICED_WITHIN } from './key-options.ts';
+import type { KeyRecord } from '../ports/index.ts';
+import { cannotOpen, opensDataKey, opensKey } from './envelopes.ts';
+import type { KeyRules } from './key-options.ts';
+import { resealStore } from './reseal.ts';
 import { scheduleOf } from './schedule.ts';
-import { createSealer, type Sealer, SealingError } from './sealing.ts';
-import { makeKey, openKey, resealKey, timeBehind } from './signing-keys.ts';
+import { createSealer, type Sealer } from './sealing.ts';
+import { makeKey, timeBehind } from './signing-keys.ts';
 
 /** What is told of a key. Times in epoch seconds. */
 export interface ListedKey {
@@ -57,9 +57,7 @@ export interface KeyAdministration {
   discard(): Promise<LostKeys & { readonly endedGrants: number }>;
 }
 
-/** How often resealing begins again because a server has made a key meanwhile. */
-const TRIES = 5;
-
+/** The signing keys of a store, and all that is sealed under its sealing key: it needs no running server. */
 export function createKeyAdministration(
   options: Pick<
     AuthorizationServerOptions,
@@ -70,32 +68,13 @@ export function createKeyAdministration(
   const { rules, previousSealingKeys } = judgeKeySettings(options);
   const sealer = createSealer(options.sealingKey, previousSealingKeys);
 
-  const describe = (records: readonly KeyRecord[]): readonly ListedKey[] => {
-    if (records.length === 0) return [];
-    const now = clock();
-    const { signing, retired } = scheduleOf(records, now, rules.publishedAfter);
-    return records.map((record) => ({
-      id: record.id,
-      algorithm: record.algorithm,
-      createdAt: record.createdAt,
-      signsFrom: record.signsFrom,
-      state:
-        record === signing
-          ? 'signing'
-          : retired.includes(record)
-            ? 'retired'
-            : record.signsFrom > now
-              ? 'next'
-              : 'past',
-      opens: opens(record, sealer),
-    }));
-  };
+  const describe = (records: readonly KeyRecord[]) => describeKeys(records, sealer, clock(), rules);
 
   const listLost = async (): Promise<LostKeys> => {
     const [records, dataKeys] = await Promise.all([store.listKeys(), store.listDataKeys()]);
     return {
-      signing: records.filter((record) => !opens(record, sealer)).map(({ id }) => id),
-      data: dataKeys.filter((record) => !opensData(record, sealer)).map(({ id }) => id),
+      signing: records.filter((record) => !opensKey(record, sealer)).map(({ id }) => id),
+      data: dataKeys.filter((record) => !opensDataKey(record, sealer)).map(({ id }) => id),
     };
   };
 
@@ -104,7 +83,7 @@ export function createKeyAdministration(
     async rotate(replacement) {
       const records = await store.listKeys();
       const [newest] = records;
-      if (newest !== undefined && !opens(newest, sealer)) throw cannotOpen(newest);
+      if (newest !== undefined && !opensKey(newest, sealer)) throw cannotOpen(newest);
       const now = timeBehind(newest, clock());
       const signsFrom = now + (replacement === 'in-time' ? rules.publishedBefore : 0);
       const made = await makeKey(rules.algorithm, sealer, now, signsFrom);
@@ -129,88 +108,28 @@ export function createKeyAdministration(
     },
     async reseal(newSealingKey) {
       if (newSealingKey.length !== 32) throw new ConfigurationError(['the new sealing key must be 32 bytes']);
-      const to = createSealer(newSealingKey);
-      for (let tries = 1; tries <= TRIES; tries += 1) {
-        const [records, dataKeys] = await Promise.all([store.listKeys(), store.listDataKeys()]);
-        // All are opened before the first is changed.
-        const sealed = new Map(records.map((record) => [record.id, sealAnew(record, sealer, to)]));
-        const sealedData = new Map(
-          dataKeys.map((record) => [record.id, sealDataKeyAnew(record, sealer, to)]),
-        );
-        if ((await store.resealKeys(sealed)) && (await store.resealDataKeys(sealedData))) {
-          await resealSecondFactors(store, sealer, to);
-          const count = sealed.size + sealedData.size;
-          events({ type: 'keys.resealed', count });
-          return count;
-        }
-      }
-      throw new ConfigurationError([
-        `keys are being made by others: try again in ${KEYS_NOTICED_WITHIN} seconds`,
-      ]);
+      const count = await resealStore(store, sealer, createSealer(newSealingKey));
+      events({ type: 'keys.resealed', count });
+      return count;
     },
   };
 }
 
-/** Second factors of a page. */
-const PAGE = 100;
-
-/** Whoever signs in with codes from an app goes on. A secret that nobody can open any more stays as it is. */
-async function resealSecondFactors(
-  store: AuthorizationServerOptions['store'],
-  from: Sealer,
-  to: Sealer,
-): Promise<void> {
-  let page = await store.listSecondFactors('', PAGE);
-  while (page.length > 0) {
-    for (const { accountId, sealedSecret } of page) {
-      const envelope = Buffer.from(sealedSecret, 'base64url');
-      const place = secondFactorPlace(accountId);
-      if (to.isOwn(envelope) || !canOpen(() => from.unseal(envelope, place))) continue;
-      const anew = Buffer.from(to.seal(from.unseal(envelope, place), place)).toString('base64url');
-      await store.resealSecondFactor(accountId, sealedSecret, anew);
-    }
-    page = await store.listSecondFactors(page.at(-1)?.accountId ?? '', PAGE);
-  }
-}
-
-/** What is sealed under the new key already is sealed under it once more: a second run changes nothing of worth. */
-function sealAnew(record: KeyRecord, from: Sealer, to: Sealer): Uint8Array {
-  try {
-    return resealKey(record, to.isOwn(record.sealedPrivateKey) ? to : from, to);
-  } catch (error) {
-    if (error instanceof SealingError) throw cannotOpen(record);
-    throw error;
-  }
-}
-
-/** The data keys, under which everything of third parties rests: sealed anew, they open all of it as before. */
-function sealDataKeyAnew({ id, sealedKey }: DataKeyRecord, from: Sealer, to: Sealer): Uint8Array {
-  try {
-    return to.seal((to.isOwn(sealedKey) ? to : from).unseal(sealedKey, dataKeyPlace(id)), dataKeyPlace(id));
-  } catch (error) {
-    if (error instanceof SealingError) throw cannotOpen({ id });
-    throw error;
-  }
-}
-
-function opens(record: KeyRecord, sealer: Sealer): boolean {
-  return canOpen(() => openKey(record, sealer));
-}
-
-function opensData({ id, sealedKey }: DataKeyRecord, sealer: Sealer): boolean {
-  return canOpen(() => sealer.unseal(sealedKey, dataKeyPlace(id)));
-}
-
-function canOpen(open: () => unknown): boolean {
-  try {
-    open();
-    return true;
-  } catch (error) {
-    if (error instanceof SealingError) return false;
-    throw error;
-  }
-}
-
-function cannotOpen({ id }: Pick<KeyRecord, 'id'>): ConfigurationError {
-  return new ConfigurationError([`sealingKey does not open ${id}: give the key under which it was sealed`]);
+function describeKeys(
+  records: readonly KeyRecord[],
+  sealer: Sealer,
+  now: number,
+  { publishedAfter }: KeyRules,
+): readonly ListedKey[] {
+  if (records.length === 0) return [];
+  const { signing, retired } = scheduleOf(records, now, publishedAfter);
+  const stateOf = (record: KeyRecord): ListedKey['state'] => {
+    if (record === signing) return 'signing';
+    if (retired.includes(record)) return 'retired';
+    return record.signsFrom > now ? 'next' : 'past';
+  };
+  return records.map((record) => {
+    const { id, algorithm, createdAt, signsFrom } = record;
+    return { id, algorithm, createdAt, signsFrom, state: stateOf(record), opens: opensKey(record, sealer) };
+  });
 }

@@ -4,6 +4,7 @@ import { ACCESS_TOKEN_TYPE } from '@portcullis/protocol';
 import type { KeyRecord } from '../ports/index.ts';
 import { newIdentifier } from '../secrets.ts';
 import { findAlgorithm, type PublicJwk, publish, type SigningAlgorithm } from './algorithms.ts';
+import { signingKeyPlace } from './places.ts';
 import { type Sealer, SealingError } from './sealing.ts';
 
 /** A key of this server. */
@@ -38,7 +39,7 @@ export async function makeKey(
     id,
     algorithm,
     publicJwk: JSON.stringify(publish(privateKey, algorithm, id)),
-    sealedPrivateKey: sealer.seal(pkcs8, placeOf(id)),
+    sealedPrivateKey: sealer.seal(pkcs8, signingKeyPlace(id)),
     createdAt: now,
     signsFrom,
   };
@@ -51,7 +52,7 @@ export async function makeKey(
 export function openKey(record: KeyRecord, sealer: Sealer): SigningKey {
   const algorithm = record.algorithm as SigningAlgorithm;
   const { sign, verify } = algorithmOf(algorithm);
-  const privateKey = readPrivateKey(sealer.unseal(record.sealedPrivateKey, placeOf(record.id)));
+  const privateKey = readPrivateKey(sealer.unseal(record.sealedPrivateKey, signingKeyPlace(record.id)));
   const publicKey = createPublicKey(privateKey);
   return {
     id: record.id,
@@ -66,7 +67,7 @@ export function openKey(record: KeyRecord, sealer: Sealer): SigningKey {
 
 /** The same private key in an envelope of another sealer. @throws SealingError */
 export function resealKey(record: KeyRecord, from: Sealer, to: Sealer): Uint8Array {
-  const place = placeOf(record.id);
+  const place = signingKeyPlace(record.id);
   return to.seal(from.unseal(record.sealedPrivateKey, place), place);
 }
 
@@ -83,8 +84,4 @@ function algorithmOf(name: string): NonNullable<ReturnType<typeof findAlgorithm>
 /** MUST be of type `at+jwt`, and name an algorithm other than `none`. @see RFC 9068 §2.1 */
 function headerOf(alg: SigningAlgorithm, kid: string): string {
   return Buffer.from(JSON.stringify({ alg, typ: ACCESS_TOKEN_TYPE, kid })).toString('base64url');
-}
-
-function placeOf(keyId: string): string {
-  return `signing key ${keyId}`;
 }

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { ConfigurationError, unavailable } from '@portcullis/protocol';
 import { createFlights } from '../clients/remote/flights.ts';
 import type { Configuration } from '../configuration.ts';
+import { dataKeyPlace } from '../keys/places.ts';
 import { createSealer, type Sealer, SealingError } from '../keys/sealing.ts';
 import type { DataKeyRecord } from '../ports/index.ts';
 
@@ -117,11 +118,6 @@ export function createVault(configuration: Configuration): Vault {
       if (removed > 0) await load();
     },
   };
-}
-
-/** Where the envelope of a data key belongs. */
-export function dataKeyPlace(id: string): string {
-  return `data-key ${id}`;
 }
 
 /** What does not open is a matter for the operator, and no word of it for the client. */

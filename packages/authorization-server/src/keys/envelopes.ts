@@ -1,0 +1,32 @@
+/** Which stored keys a sealing key opens. */
+import { ConfigurationError } from '@portcullis/protocol';
+import type { DataKeyRecord, KeyRecord } from '../ports/index.ts';
+import { dataKeyPlace } from './places.ts';
+import { type Sealer, SealingError } from './sealing.ts';
+import { openKey } from './signing-keys.ts';
+
+/** Whether a key that signs opens. */
+export function opensKey(record: KeyRecord, sealer: Sealer): boolean {
+  return canOpen(() => openKey(record, sealer));
+}
+
+/** Whether a key opens that seals what third parties gave. */
+export function opensDataKey({ id, sealedKey }: DataKeyRecord, sealer: Sealer): boolean {
+  return canOpen(() => sealer.unseal(sealedKey, dataKeyPlace(id)));
+}
+
+/** Whether something opens; what goes wrong besides is thrown. */
+export function canOpen(open: () => unknown): boolean {
+  try {
+    open();
+    return true;
+  } catch (error) {
+    if (error instanceof SealingError) return false;
+    throw error;
+  }
+}
+
+/** What an operator is told of a key that does not open. */
+export function cannotOpen({ id }: Pick<KeyRecord, 'id'>): ConfigurationError {
+  return new ConfigurationError([`sealingKey does not open ${id}: give the key under which it was sealed`]);
+}
