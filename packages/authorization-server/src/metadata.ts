@@ -14,8 +14,8 @@ import {
 import { assertionAlgorithms } from './clients/assertions.ts';
 import { clientAuthenticationMethods } from './clients/presented.ts';
 import type { Configuration } from './configuration.ts';
+import { servedGrantTypes } from './grant-types.ts';
 import type { Route } from './routes.ts';
-import { servedGrantTypes } from './token/grants.ts';
 
 /** Seconds for which anybody may keep a document. */
 const MAX_AGE = 300;

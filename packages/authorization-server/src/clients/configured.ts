@@ -5,8 +5,8 @@ import {
   type RedirectPolicy,
   readClientMetadata,
 } from '@portcullis/protocol';
+import { grantTypes } from '../grant-types.ts';
 import { hashSecret } from '../secrets.ts';
-import { grantTypes } from '../token/grants.ts';
 import { assertionAlgorithms } from './assertions.ts';
 import type { ConfiguredClient } from './configured-client.ts';
 import { clientAuthenticationMethods } from './presented.ts';

@@ -1,0 +1,24 @@
+/** The grant types of this server by their names: for whoever allows or lists them, and grants nothing. */
+import { type GrantType, TOKEN_EXCHANGE } from '@portcullis/protocol';
+import type { Configuration } from './configuration.ts';
+
+/** What a grant type needs of the configuration. */
+type Needs = (configuration: Pick<Configuration, 'thirdParties'>) => boolean;
+
+const nothing: Needs = () => true;
+
+/** One entry each, as in the table of the token endpoint. Without third parties there is nothing to exchange a token for. */
+const needs: Readonly<Record<GrantType, Needs>> = {
+  authorization_code: nothing,
+  refresh_token: nothing,
+  client_credentials: nothing,
+  [TOKEN_EXCHANGE]: ({ thirdParties }) => thirdParties.size > 0,
+};
+
+/** All that there are: what an operator may allow a client. */
+export const grantTypes: readonly string[] = Object.keys(needs);
+
+/** Those that this server serves: what the metadata documents list. */
+export function servedGrantTypes(configuration: Pick<Configuration, 'thirdParties'>): readonly string[] {
+  return Object.entries(needs).flatMap(([type, isMet]) => (isMet(configuration) ? [type] : []));
+}
