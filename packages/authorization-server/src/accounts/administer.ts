@@ -1,8 +1,9 @@
 /** Accounts in the hands of an administrator: added, listed, disabled, enabled, removed, and given a new way in. */
 import type { Configuration } from '../configuration.ts';
 import type { AccountLinkRecord, AccountRecord } from '../ports/index.ts';
-import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
+import { hashSecret, newSecret } from '../secrets.ts';
 import { emailKey } from './email.ts';
+import { newAccount } from './new-account.ts';
 import { unusableHash } from './passwords.ts';
 
 /** Seconds that a link waits for its owner. */
@@ -60,14 +61,7 @@ export function createAccountAdministration({
     async add(email) {
       const key = emailKey(email);
       if (key === null) return { refused: 'no-address' };
-      const account: AccountRecord = {
-        id: newIdentifier('user'),
-        email: email.trim(),
-        emailKey: key,
-        passwordHash: unusableHash(),
-        createdAt: clock(),
-        disabledAt: null,
-      };
+      const account = newAccount(email, key, unusableHash(), clock());
       const { record, answer } = makeLink(account.id, 'invitation');
       if (!(await store.addAccount(account, record))) return { refused: 'exists' };
       events({ type: 'account.created', accountId: account.id });

@@ -2,8 +2,9 @@
 import { ConfigurationError } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { AccountRecord } from '../ports/index.ts';
-import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
+import { hashSecret, newSecret } from '../secrets.ts';
 import { emailKey } from './email.ts';
+import { newAccount } from './new-account.ts';
 import { LONGEST_PASSWORD, type PasswordFault, passwordFault, SHORTEST_PASSWORD } from './password-rules.ts';
 import type { Passwords } from './passwords.ts';
 
@@ -45,14 +46,7 @@ export function createFirstAccount(configuration: Configuration, passwords: Pass
   const { issuer, store, clock, events } = configuration;
 
   const save = async (key: string, email: string, password: string, setupHash: string | null) => {
-    const account: AccountRecord = {
-      id: newIdentifier('user'),
-      email: email.trim(),
-      emailKey: key,
-      passwordHash: await passwords.hash(password),
-      createdAt: clock(),
-      disabledAt: null,
-    };
+    const account = newAccount(email, key, await passwords.hash(password), clock());
     if ((await store.createFirstAccount(account, setupHash)) === 'refused') return null;
     events({ type: 'account.created', accountId: account.id });
     return account;

@@ -5,10 +5,9 @@ import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simp
 import type { Configuration } from '../configuration.ts';
 import { presentable } from '../pages/names.ts';
 import type { AccountRecord, PasskeyRecord } from '../ports/index.ts';
-import { type Challenges, createChallenges } from './challenges.ts';
-
-/** What a page gives to the browser as JSON. */
-type PasskeyOptions = Readonly<Record<string, unknown>>;
+import { createChallenges } from './challenges.ts';
+import { challengeOf, isOf, readAnswer } from './passkey-answer.ts';
+import { ALGORITHMS, creationOptions, type PasskeyOptions, requestOptions } from './passkey-options.ts';
 
 /** The proof that a passkey of an account was used. */
 interface PasskeySignIn {
@@ -39,10 +38,6 @@ export interface Passkeys {
 
 /** Passkeys that one account may have. */
 export const MOST_PASSKEYS = 20;
-/** Characters of an answer: the largest attestations are far smaller. */
-const LONGEST_ANSWER = 16_384;
-/** ES256, EdDSA, RS256. */
-const ALGORITHMS = [-7, -8, -257];
 
 /** `null` where browsers have no passkeys: their servers have names, not addresses. @see Web Authentication §5.1.3 */
 export function createPasskeys(configuration: Configuration): Passkeys | null {
@@ -58,30 +53,12 @@ export function createPasskeys(configuration: Configuration): Passkeys | null {
   });
 
   return {
-    requestOptions: (bound) => ({
-      challenge: challenges.mint('get', ...bound),
-      rpId: hostname,
-      allowCredentials: [],
-      userVerification: 'preferred',
-    }),
+    requestOptions: (bound) => requestOptions(hostname, challenges.mint('get', ...bound)),
 
-    creationOptions: (account, known, bound) => ({
-      challenge: challenges.mint('create', ...bound),
-      rp: { id: hostname, name: serverName },
-      user: {
-        id: Buffer.from(account.id).toString('base64url'),
-        name: account.email,
-        displayName: account.email,
-      },
-      pubKeyCredParams: ALGORITHMS.map((alg) => ({ type: 'public-key', alg })),
-      excludeCredentials: known.map(({ id, transports }) => ({ type: 'public-key', id, transports })),
-      authenticatorSelection: {
-        residentKey: 'required',
-        requireResidentKey: true,
-        userVerification: 'preferred',
-      },
-      attestation: 'none',
-    }),
+    creationOptions(account, known, bound) {
+      const challenge = challenges.mint('create', ...bound);
+      return creationOptions({ id: hostname, name: serverName }, account, known, challenge);
+    },
 
     async judgeNew(account, answer, name, bound) {
       const response = readAnswer<RegistrationResponseJSON>(answer);
@@ -90,9 +67,9 @@ export function createPasskeys(configuration: Configuration): Passkeys | null {
       const judged = await verifyRegistrationResponse({
         response,
         ...expected(['create', ...bound]),
-        supportedAlgorithmIDs: ALGORITHMS,
+        supportedAlgorithmIDs: [...ALGORITHMS],
       }).catch(refused);
-      if (judged?.verified !== true || !(await spend(challenges, response))) return null;
+      if (judged?.verified !== true || !(await challenges.spend(challengeOf(response)))) return null;
       const { credential } = judged.registrationInfo;
       return {
         id: credential.id,
@@ -122,7 +99,7 @@ export function createPasskeys(configuration: Configuration): Passkeys | null {
         // The store judges the counter, in the same fact that notes it.
         credential: { id: passkey.id, publicKey: bytesOf(passkey.publicKey), counter: 0 },
       }).catch(refused);
-      if (judged?.verified !== true || !(await spend(challenges, response))) return null;
+      if (judged?.verified !== true || !(await challenges.spend(challengeOf(response)))) return null;
       const { newCounter, userVerified } = judged.authenticationInfo;
       // Point of no return: the use is counted.
       if (!(await store.usePasskey(passkey.id, newCounter, clock()))) {
@@ -143,39 +120,6 @@ function library(): Promise<typeof import('@simplewebauthn/server')> {
 function refused(error: unknown): null {
   if (error instanceof Error) return null;
   throw error;
-}
-
-/** What a browser's `toJSON` wrote, as far as we ask it ourselves; `null` when it is none. */
-function readAnswer<T extends AuthenticationResponseJSON | RegistrationResponseJSON>(text: string): T | null {
-  if (text.length > LONGEST_ANSWER) return null;
-  try {
-    const answer: unknown = JSON.parse(text);
-    return isAnswer(answer) ? (answer as unknown as T) : null;
-  } catch {
-    return null;
-  }
-}
-
-function isAnswer(answer: unknown): boolean {
-  if (typeof answer !== 'object' || answer === null) return false;
-  const { id, response } = answer as Readonly<Record<string, unknown>>;
-  if (typeof id !== 'string' || !/^[\w-]{1,1400}$/.test(id)) return false;
-  return typeof response === 'object' && response !== null;
-}
-
-async function spend(
-  challenges: Challenges,
-  { response }: AuthenticationResponseJSON | RegistrationResponseJSON,
-): Promise<boolean> {
-  const seen = JSON.parse(Buffer.from(response.clientDataJSON, 'base64url').toString()) as {
-    challenge: string;
-  };
-  return challenges.spend(seen.challenge);
-}
-
-/** A passkey says whose it is; one that a browser found by itself MUST. @see Web Authentication §7.2, step 6 */
-function isOf(account: AccountRecord, userHandle: unknown): boolean {
-  return typeof userHandle === 'string' && Buffer.from(userHandle, 'base64url').toString() === account.id;
 }
 
 function bytesOf(text: string): Uint8Array<ArrayBuffer> {

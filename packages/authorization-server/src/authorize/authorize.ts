@@ -19,7 +19,7 @@ import { advance } from './advance.ts';
 import type { Approval } from './flow.ts';
 import { subjectOf } from './next-step.ts';
 import { recall } from './recall.ts';
-import { type Admitted, refuseRequest } from './refuse-request.ts';
+import { type AdmittedRequest, refuseRequest } from './refuse-request.ts';
 import type { Rooms } from './rooms.ts';
 
 export function createAuthorize(rooms: Rooms): readonly Route[] {
@@ -47,7 +47,7 @@ async function admit(
   { configuration, findClient }: Rooms,
   parameters: Parameters,
   { address }: Peer,
-): Promise<Admitted> {
+): Promise<AdmittedRequest> {
   const network = address === undefined ? null : networkOf(address);
   const client = await findClient(parameters.required('client_id'), 'begins', network);
   if (client === null)
@@ -63,7 +63,7 @@ function readState(parameters: Parameters): string | undefined {
   return states.length === 1 ? states[0] : undefined;
 }
 
-interface Beginning extends Admitted {
+interface Beginning extends AdmittedRequest {
   readonly parameters: Parameters;
   readonly person: Person | null;
 }
@@ -89,7 +89,7 @@ async function open(rooms: Rooms, request: Asked, beginning: Beginning): Promise
   const approval =
     person === null || !admits || thirdParty !== null || isFresh || asked.prompt.has('consent')
       ? null
-      : await recall(rooms, request, { client, target, person, resource, scopes });
+      : await recall(rooms, request, { accountId: person.account.id, client, target, resource, scopes });
   checkSilent(asked, person, approval);
 
   const cookie = browser.read(request) ?? newSecret();

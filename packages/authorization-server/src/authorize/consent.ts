@@ -1,9 +1,10 @@
 /** Consent as a step of a flow: the person sees exactly what will be granted, and only a posted answer decides. */
-import { type Answer, queryOf, readForm } from '@portcullis/http';
+import { type Answer, type Asked, queryOf, readForm } from '@portcullis/http';
 import { type Parameters, type RedirectTarget, readParameters } from '@portcullis/protocol';
 import type { Person } from '../accounts/sessions.ts';
 import { type ConsentPage, consentPage } from '../pages/consent.ts';
 import { respondPage, respondRedirect } from '../pages/respond.ts';
+import type { Situation } from '../pages/situations.ts';
 import type { Route } from '../routes.ts';
 import { scopesThere } from '../upstream/third-party.ts';
 import { advance, decline, pagePath } from './advance.ts';
@@ -26,23 +27,14 @@ interface Matter {
 }
 
 export function createConsent(rooms: Rooms): readonly Route[] {
-  const { configuration, edge, formTokens, frame, handOver, sessions } = rooms;
-
-  const find = async (flow: FlowUnderWay, parameters: Parameters): Promise<Matter> => {
-    const afresh = parameters.one('afresh') === 'yes';
-    const deliberation = await deliberate(configuration, flow, flow.subject, afresh);
-    return { flow, person: flow.subject === null ? null : flow.person, deliberation, afresh };
-  };
-  /** Whether there is somebody to ask: who is signed in, or whom a third party will name. */
-  const canAsk = ({ subject, thirdParty }: FlowUnderWay) => subject !== null || thirdParty !== null;
-
+  const { configuration, edge, formTokens, frame, handOver } = rooms;
   return [
     edge.route('GET', '/consent', async (request) => {
       const parameters = readParameters(queryOf(request));
       const flow = await findFlow(rooms, request, parameters);
       if ('missing' in flow) return edge.refuse('/consent', flow.missing);
       if (!canAsk(flow)) return advance(rooms, flow);
-      const matter = await find(flow, parameters);
+      const matter = await consider(rooms, flow, parameters);
       if (flow.thirdParty !== null || matter.person === null) return show(rooms, matter, null);
       const asked = { ...matter, accountId: matter.person.account.id };
       return handOver.toConsent(asked, frame.language) ?? show(rooms, matter, null);
@@ -52,35 +44,71 @@ export function createConsent(rooms: Rooms): readonly Route[] {
       const form = await readForm(request);
       const flow = await findFlow(rooms, request, form);
       if ('missing' in flow) return edge.refuse('/consent', flow.missing);
-      const { transaction, bound } = flow;
-      const action = {
-        label: frame.text('consent.look-again'),
-        href: pagePath('consent', transaction.id),
-      };
       // The token is bound to the session, so an answer of one person is never taken for another's.
-      const isOurs = formTokens.matches(form.one('token'), 'consent', ...bound);
+      const isOurs = formTokens.matches(form.one('token'), 'consent', ...flow.bound);
       if (!canAsk(flow) || !isOurs || isForeignForm(request, configuration.issuer)) {
-        return edge.refuse('/consent', 'stale-form', { action });
+        return refuse(rooms, flow, 'stale-form');
       }
-      if (FIXED.some((name) => form.all(name).length > 0))
-        return edge.refuse('/consent', 'bad-form', { action });
-      const decision = form.one('decision');
-      if (decision === 'deny') return decline(rooms, flow);
-      if (decision === 'switch') {
-        const path = `${pagePath('login', transaction.id)}&again=yes`;
-        if (flow.thirdParty !== null) await configuration.store.directTransaction(transaction.id, null);
-        return respondRedirect(path, [await sessions.end(request)]);
+      if (FIXED.some((name) => form.all(name).length > 0)) return refuse(rooms, flow, 'bad-form');
+      switch (form.one('decision')) {
+        case 'allow':
+          return allow(rooms, form, flow);
+        case 'deny':
+          return decline(rooms, flow);
+        case 'switch':
+          return signInAgain(rooms, request, flow);
+        default:
+          return refuse(rooms, flow, 'bad-form');
       }
-      const matter = await find(flow, form);
-      const read = decision === 'allow' ? readApproval(matter.deliberation, readChoice(form)) : 'foreign';
-      if (read === 'foreign') return edge.refuse('/consent', 'bad-form', { action });
-      if (typeof read === 'string') return show(rooms, matter, read);
-      if (!formTokens.matches(form.one('seen'), 'consent', ...bound, fingerprint(matter.deliberation))) {
-        return edge.refuse('/consent', 'stale-form', { action });
-      }
-      return advance(rooms, { ...flow, approval: read });
     }),
   ];
+}
+
+/** Whether there is somebody to ask: who is signed in, or whom a third party will name. */
+function canAsk({ subject, thirdParty }: FlowUnderWay): boolean {
+  return subject !== null || thirdParty !== null;
+}
+
+async function consider(
+  { configuration }: Rooms,
+  flow: FlowUnderWay,
+  parameters: Parameters,
+): Promise<Matter> {
+  const afresh = parameters.one('afresh') === 'yes';
+  const deliberation = await deliberate(configuration, flow, flow.subject, afresh);
+  return { flow, person: flow.subject === null ? null : flow.person, deliberation, afresh };
+}
+
+/** Grants what was chosen, if it was asked for and the page showed what is asked for now. */
+async function allow(rooms: Rooms, form: Parameters, flow: FlowUnderWay): Promise<Answer> {
+  const matter = await consider(rooms, flow, form);
+  const approval = readApproval(matter.deliberation, readChoice(form));
+  if (approval === 'foreign') return refuse(rooms, flow, 'bad-form');
+  if (typeof approval === 'string') return show(rooms, matter, approval);
+  const seen = fingerprint(matter.deliberation);
+  if (!rooms.formTokens.matches(form.one('seen'), 'consent', ...flow.bound, seen)) {
+    return refuse(rooms, flow, 'stale-form');
+  }
+  return advance(rooms, { ...flow, approval });
+}
+
+/** Somebody else is to answer. */
+async function signInAgain(
+  { configuration, sessions }: Rooms,
+  request: Asked,
+  { transaction, thirdParty }: FlowUnderWay,
+): Promise<Answer> {
+  if (thirdParty !== null) await configuration.store.directTransaction(transaction.id, null);
+  return respondRedirect(`${pagePath('login', transaction.id)}&again=yes`, [await sessions.end(request)]);
+}
+
+function refuse(
+  { edge, frame }: Rooms,
+  { transaction }: FlowUnderWay,
+  situation: Situation,
+): Promise<Answer> {
+  const action = { label: frame.text('consent.look-again'), href: pagePath('consent', transaction.id) };
+  return edge.refuse('/consent', situation, { action });
 }
 
 function show(rooms: Rooms, matter: Matter, wrong: ConsentPage['wrong']): Promise<Answer> {

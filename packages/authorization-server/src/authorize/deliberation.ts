@@ -1,9 +1,9 @@
 /** What is to be decided on a consent page: the question, and the workspace that it is about. */
 import type { Scopes } from '@portcullis/protocol';
 import type { Configuration, ResourceDefinition, Workspace } from '../configuration.ts';
+import { findAllowedBefore, heldIn } from './allowed-before.ts';
 import type { Flow } from './flow.ts';
 import { ask, type Question } from './question.ts';
-import { findStanding, heldIn } from './standing.ts';
 
 export interface Deliberation {
   /** The resource as the configuration has it. One that has left it offers nothing. */
@@ -27,15 +27,15 @@ export async function deliberate(
   const [uri = ''] = transaction.resources;
   const resource = configuration.resources.get(uri) ?? { resource: uri, name: new URL(uri).host, scopes: {} };
   // Of somebody whom nobody knows yet, nothing is held.
-  const standing =
+  const allowed =
     accountId === null
       ? { workspaces: [], grants: [] }
-      : await findStanding(configuration, accountId, client, uri);
-  const { workspaces, grants } = standing;
+      : await findAllowedBefore(configuration, accountId, client, uri);
+  const { workspaces, grants } = allowed;
   const bound = afresh ? undefined : workspaces.find(({ id }) => id === grants[0]?.workspace);
   const workspace = bound ?? (workspaces.length === 1 ? (workspaces[0] ?? null) : null);
   const mustChoose = workspace === null && workspaces.length > 0;
-  const held: Scopes = mustChoose ? [] : heldIn(workspace?.id ?? null, standing);
+  const held: Scopes = mustChoose ? [] : heldIn(workspace?.id ?? null, allowed);
   return {
     resource,
     question: ask(transaction.scopes, held, resource),

@@ -1,5 +1,5 @@
 /** Sign-in, for the flow of an app or for the pages of one's own account. */
-import { type Answer, type Asked, queryOf, readForm } from '@portcullis/http';
+import { type Answer, queryOf } from '@portcullis/http';
 import { readParameters } from '@portcullis/protocol';
 import type { Passkeys } from '../accounts/passkeys.ts';
 import type { SignInHand } from '../accounts/sign-in.ts';
@@ -7,24 +7,22 @@ import type { Frame } from '../pages/layout.ts';
 import { leadOnward } from '../pages/onward.ts';
 import { respondPage } from '../pages/respond.ts';
 import { signInPage } from '../pages/sign-in.ts';
-import { waitInWords } from '../pages/times.ts';
 import type { Route } from '../routes.ts';
+import { answerOptions, askToWait, type Complaint } from './complaint.ts';
 import type { Errand } from './errand.ts';
 import { findErrand } from './errands.ts';
-import { isForeignForm } from './form-tokens.ts';
 import { createPasskeyLogin } from './passkey-login.ts';
 import type { Rooms } from './rooms.ts';
+import { readSignInForm } from './sign-in-form.ts';
 import type { Welcome } from './welcome.ts';
 
 /** What is said of a sign-in that did not succeed. */
-interface Complaint {
+interface SignInComplaint extends Omit<Complaint, 'wrong'> {
   readonly email: string;
   /** With the password. */
   readonly wrong: string | null;
   /** With anything else. */
   readonly trouble?: string;
-  readonly status: number;
-  readonly retryAfter?: number;
 }
 
 /** What signing in works with. */
@@ -39,7 +37,7 @@ export function createLogin(rooms: Rooms, { signIn, passkeys, welcome }: LoginHa
   const { checkOpening, configuration, edge, frame, formTokens } = rooms;
   const providers = [...configuration.thirdParties.values()].map(({ id, name }) => ({ id, name }));
 
-  const show = (errand: Errand, complaint?: Complaint): Promise<Answer> => {
+  const show = (errand: Errand, complaint: SignInComplaint | null): Promise<Answer> => {
     const page = signInPage(frame, {
       appName: errand.appName,
       fields: errand.fields,
@@ -51,11 +49,8 @@ export function createLogin(rooms: Rooms, { signIn, passkeys, welcome }: LoginHa
       passkeyOptions: passkeys === null ? null : passkeys.requestOptions(errand.bound),
       providers,
     });
-    const { status = 200, retryAfter } = complaint ?? {};
-    const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) };
     return respondPage(page, {
-      status,
-      headers,
+      ...answerOptions(complaint),
       cookies: errand.cookies,
       script: configuration.localAccounts && passkeys !== null,
     });
@@ -64,26 +59,16 @@ export function createLogin(rooms: Rooms, { signIn, passkeys, welcome }: LoginHa
   const showTrouble = (errand: Errand, trouble: string) =>
     show(errand, { email: '', wrong: null, trouble, status: 400 });
 
-  const ours = async (request: Asked, path: string) => {
-    const form = await readForm(request);
-    const errand = await findErrand(rooms, request, form);
-    if ('missing' in errand) return { refusal: edge.refuse(path, errand.missing) };
-    const isOurs = formTokens.matches(form.one('token'), 'login', ...errand.bound);
-    if (isOurs && !isForeignForm(request, configuration.issuer)) return { form, errand };
-    const action = { label: frame.text('sign-in.again'), href: errand.path };
-    return { refusal: edge.refuse(path, 'stale-form', { action }) };
-  };
-
   return [
     edge.route('GET', '/login', async (request) => {
       const errand = await findErrand(rooms, request, readParameters(queryOf(request)));
       if ('missing' in errand) return edge.refuse('/login', errand.missing);
-      return errand.isSignedIn ? errand.proceed() : show(errand);
+      return errand.isSignedIn ? errand.proceed() : show(errand, null);
     }),
 
     ...[...configuration.thirdParties.values()].map((thirdParty) =>
       edge.route('POST', `/login/${thirdParty.id}`, async (request, peer) => {
-        const found = await ours(request, `/login/${thirdParty.id}`);
+        const found = await readSignInForm(rooms, request, `/login/${thirdParty.id}`);
         if ('refusal' in found) return found.refusal;
         // A stranger's departure is kept as a stranger's request is.
         if (!found.errand.isSignedIn) await checkOpening(peer);
@@ -93,7 +78,7 @@ export function createLogin(rooms: Rooms, { signIn, passkeys, welcome }: LoginHa
     ),
 
     edge.route('POST', '/login', async (request, peer) => {
-      const found = await ours(request, '/login');
+      const found = await readSignInForm(rooms, request, '/login');
       if ('refusal' in found) return found.refusal;
       const { form, errand } = found;
       // Nobody has a password here: who posts one has not seen our page.
@@ -120,10 +105,7 @@ function complain(
   frame: Frame,
   email: string,
   outcome: { kind: 'refused' } | { kind: 'wait'; seconds: number },
-): Complaint {
-  if (outcome.kind === 'refused') {
-    return { email, wrong: frame.text('sign-in.wrong.refused'), status: 400 };
-  }
-  const wrong = frame.text('sign-in.wrong.wait', { time: waitInWords(outcome.seconds, frame.language) });
-  return { email, wrong, status: 429, retryAfter: outcome.seconds };
+): SignInComplaint {
+  if (outcome.kind === 'wait') return { email, ...askToWait(frame, outcome.seconds) };
+  return { email, wrong: frame.text('sign-in.wrong.refused'), status: 400 };
 }

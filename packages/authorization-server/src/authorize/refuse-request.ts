@@ -9,7 +9,7 @@ import { appName } from './app-name.ts';
 import type { Rooms } from './rooms.ts';
 
 /** A request whose client is known and whose redirect URI that client registered. */
-export interface Admitted {
+export interface AdmittedRequest {
   readonly client: ResolvedClient;
   readonly target: RedirectTarget;
   readonly state: string | undefined;
@@ -23,7 +23,7 @@ export interface Admitted {
  */
 export async function refuseRequest(
   rooms: Rooms,
-  { client, target, state }: Admitted,
+  { client, target, state }: AdmittedRequest,
   person: Person | null,
   cause: unknown,
 ): Promise<Answer> {

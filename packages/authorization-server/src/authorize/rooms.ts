@@ -2,13 +2,13 @@
 import type { Sessions } from '../accounts/sessions.ts';
 import type { FindClient } from '../clients/find-client.ts';
 import type { Configuration } from '../configuration.ts';
-import type { HandOver } from '../headless/hand-over.ts';
 import type { CheckOpening } from '../limits/openings.ts';
 import type { Cookie } from '../pages/cookies.ts';
 import type { Frame } from '../pages/layout.ts';
 import type { Statuses } from '../status/statuses.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 import type { FormTokens } from './form-tokens.ts';
+import type { HandOver } from './hand-over.ts';
 import type { PageEdge } from './page-edge.ts';
 
 export interface Rooms {

@@ -1,18 +1,16 @@
 /** The second step of a sign-in: whoever has proven one factor is nobody yet, and has no session, until the code is right. */
-import { readForm } from '@portcullis/http';
 import type { Parameters } from '@portcullis/protocol';
 import type { SecondFactors } from '../accounts/second-factors.ts';
 import type { SharedAttempts } from '../accounts/shared-attempts.ts';
 import { codePage } from '../pages/codes.ts';
 import type { Frame } from '../pages/layout.ts';
 import { respondPage } from '../pages/respond.ts';
-import { waitInWords } from '../pages/times.ts';
 import type { AccountRecord } from '../ports/index.ts';
 import type { Route } from '../routes.ts';
+import { answerOptions, askToWait, type Complaint } from './complaint.ts';
 import type { Errand } from './errand.ts';
-import { findErrand } from './errands.ts';
-import { isForeignForm } from './form-tokens.ts';
 import type { Rooms } from './rooms.ts';
+import { readErrandForm, refuseStale } from './sign-in-form.ts';
 import type { Welcome } from './welcome.ts';
 
 /** Seconds between the first factor and the second. */
@@ -44,9 +42,7 @@ export function createSecondStep(rooms: Rooms, { factors, attempts, letIn }: Sec
     const token = formTokens.mint('second-step', ...bound(errand, account, until));
     const fields = { ...errand.fields, account: account.id, until, token };
     const page = codePage(frame, { fields, wrong: complaint?.wrong ?? null, again: errand.path });
-    const headers =
-      complaint?.retryAfter === undefined ? {} : { 'retry-after': String(complaint.retryAfter) };
-    return respondPage(page, { status: complaint?.status ?? 200, headers });
+    return respondPage(page, answerOptions(complaint));
   };
 
   const findHalf = async (errand: Errand, form: Parameters): Promise<Half | null> => {
@@ -65,17 +61,14 @@ export function createSecondStep(rooms: Rooms, { factors, attempts, letIn }: Sec
     },
 
     route: edge.route('POST', '/login/code', async (request, peer) => {
-      const form = await readForm(request);
-      const errand = await findErrand(rooms, request, form);
-      if ('missing' in errand) return edge.refuse('/login/code', errand.missing);
+      const found = await readErrandForm(rooms, request, '/login/code');
+      if ('refusal' in found) return found.refusal;
+      const { form, errand } = found;
       const half = await findHalf(errand, form);
-      if (half === null || isForeignForm(request, configuration.issuer)) {
-        const action = { label: frame.text('sign-in.again'), href: errand.path };
-        return edge.refuse('/login/code', 'stale-form', { action });
-      }
+      if (half === null) return refuseStale(rooms, '/login/code', errand);
       const { account, until } = half;
       const attempt = await attempts.begin(account.id, peer.address);
-      if (attempt.kind === 'wait') return ask(errand, account, until, waitFor(frame, attempt.seconds));
+      if (attempt.kind === 'wait') return ask(errand, account, until, askToWait(frame, attempt.seconds));
       if (!(await attempt.judge(factors.take(account, form.one('code') ?? '')))) {
         events({ type: 'account.sign-in-refused', accountId: account.id });
         await attempt.failed();
@@ -93,17 +86,6 @@ interface Half {
   readonly until: string;
 }
 
-interface Complaint {
-  readonly wrong: string;
-  readonly status: number;
-  readonly retryAfter?: number;
-}
-
 function wrong(frame: Frame): Complaint {
   return { wrong: frame.text('code.wrong'), status: 400 };
-}
-
-function waitFor(frame: Frame, seconds: number): Complaint {
-  const time = waitInWords(seconds, frame.language);
-  return { wrong: frame.text('sign-in.wrong.wait', { time }), status: 429, retryAfter: seconds };
 }

@@ -4,13 +4,13 @@ import { type Parameters, readParameters } from '@portcullis/protocol';
 import { judgePassword } from '../accounts/chosen-password.ts';
 import { emailKey } from '../accounts/email.ts';
 import type { FirstAccount } from '../accounts/first-account.ts';
-import { signsInHere } from '../home/signed-in.ts';
 import { respondPage, respondRedirect } from '../pages/respond.ts';
 import { readyPage, type SetupFaults, setupPage } from '../pages/setup.ts';
 import type { Route } from '../routes.ts';
 import { loginPath } from './errands.ts';
 import { isForeignForm } from './form-tokens.ts';
 import type { Rooms } from './rooms.ts';
+import { signsInHere } from './signs-in-here.ts';
 
 const NO_FAULTS: SetupFaults = { email: null, password: null, passwordAgain: null };
 

@@ -17,7 +17,8 @@ import type { Challenge, Decision, Tickets } from './tickets.ts';
 
 const PATH = '/headless/continue';
 
-interface Arrival {
+/** An answer of the application, and the browser that brought it. */
+interface BroughtAnswer {
   readonly request: Asked;
   readonly peer: Peer;
   readonly challenge: Challenge;
@@ -38,23 +39,23 @@ export function createContinue(rooms: Rooms, tickets: Tickets): Route {
     // What was fetched before anybody asked for it, or by a program that looks at links, decides nothing.
     const isEarly = request.method !== 'GET' || request.headers.has('sec-purpose');
     if (isEarly) return refuseStale(rooms, challenge);
-    const arrival = { request, peer, challenge, spend: () => tickets.spendAnswer(answer) };
+    const brought = { request, peer, challenge, spend: () => tickets.spendAnswer(answer) };
     return challenge.kind === 'consent'
-      ? continueConsent(rooms, arrival, decision)
-      : continueLogin(rooms, arrival, decision);
+      ? continueConsent(rooms, brought, decision)
+      : continueLogin(rooms, brought, decision);
   });
 }
 
-async function continueLogin(rooms: Rooms, arrival: Arrival, decision: Decision): Promise<Answer> {
+async function continueLogin(rooms: Rooms, brought: BroughtAnswer, decision: Decision): Promise<Answer> {
   const { edge, configuration, sessions } = rooms;
-  const { request, peer, challenge, spend } = arrival;
+  const { request, peer, challenge, spend } = brought;
   const errand = await findErrand(rooms, request, errandOf(challenge));
   if ('missing' in errand) return edge.refuse(PATH, errand.missing);
   // Login CSRF: nobody is signed in by an answer that was made for another browser.
   if (digestOf(errand.bound) !== challenge.bound) return refuseStale(rooms, challenge);
   // Point of no return: the answer is used.
   if (!(await spend())) return edge.refuse(PATH, 'gone');
-  if (decision.kind !== 'login') return refuseLogin(rooms, arrival);
+  if (decision.kind !== 'login') return refuseLogin(rooms, brought);
   const account = await configuration.store.findAccount(decision.accountId);
   if (account === null || account.disabledAt !== null) return edge.refuse(PATH, 'gone');
   configuration.events({ type: 'account.signed-in', accountId: account.id });
@@ -62,7 +63,7 @@ async function continueLogin(rooms: Rooms, arrival: Arrival, decision: Decision)
 }
 
 /** Nobody signed in: an app is told; who came on their own account reads it. */
-async function refuseLogin(rooms: Rooms, { request, challenge }: Arrival): Promise<Answer> {
+async function refuseLogin(rooms: Rooms, { request, challenge }: BroughtAnswer): Promise<Answer> {
   const { frame, edge } = rooms;
   if (challenge.errand['flow'] !== undefined) {
     const flow = await findFlow(rooms, request, errandOf(challenge));
@@ -76,9 +77,9 @@ async function refuseLogin(rooms: Rooms, { request, challenge }: Arrival): Promi
   return respondPage(page, { status: 403 });
 }
 
-async function continueConsent(rooms: Rooms, arrival: Arrival, decision: Decision): Promise<Answer> {
+async function continueConsent(rooms: Rooms, brought: BroughtAnswer, decision: Decision): Promise<Answer> {
   const { edge, configuration } = rooms;
-  const { request, challenge, spend } = arrival;
+  const { request, challenge, spend } = brought;
   const flow = await findFlow(rooms, request, errandOf(challenge));
   if ('missing' in flow) return edge.refuse(PATH, flow.missing);
   // Consent fixation: what was allowed is for this browser, this session, and the account that was asked.

@@ -12,7 +12,7 @@ import type { Members } from './signed-request.ts';
 import type { Challenge } from './tickets.ts';
 
 /** A consent that is asked for, as it stands now. */
-export interface Matter {
+export interface AskedConsent {
   readonly flow: Flow;
   readonly account: AccountRecord;
   readonly deliberation: Deliberation;
@@ -30,7 +30,7 @@ export async function loadFlow({ configuration, findClient }: Rooms, id: string)
 }
 
 /** `null` when nobody can answer it any more. */
-export async function loadMatter(rooms: Rooms, challenge: Challenge): Promise<Matter | null> {
+export async function loadAskedConsent(rooms: Rooms, challenge: Challenge): Promise<AskedConsent | null> {
   const { store } = rooms.configuration;
   const flow = await loadFlow(rooms, challenge.errand['flow'] ?? '');
   const account = challenge.accountId === null ? null : await store.findAccount(challenge.accountId);
@@ -52,10 +52,10 @@ export function describeLogin({ frame }: Rooms, challenge: Challenge, flow: Flow
   };
 }
 
-export function describeMatter(
+export function describeAskedConsent(
   { frame, configuration }: Rooms,
   { kind, until, language, errand }: Challenge,
-  { flow, account, deliberation }: Matter,
+  { flow, account, deliberation }: AskedConsent,
 ): Members {
   const page = describeConsent(frame, flow, deliberation);
   const base = `${new URL(configuration.issuer).origin}/`;
@@ -92,10 +92,10 @@ export function againPath({ kind, errand }: Challenge): string {
   return `/${kind}?flow=${encodeURIComponent(flow)}`;
 }
 
-type Asker = ReturnType<typeof describeAsker>;
+type DescribedAsker = ReturnType<typeof describeAsker>;
 
 /** The app, and where it is called back. */
-function tellAsker({ client }: Flow, { appName, vouchedBy, returnTo, isElsewhere }: Asker) {
+function tellAsker({ client }: Flow, { appName, vouchedBy, returnTo, isElsewhere }: DescribedAsker) {
   const isHost = typeof vouchedBy === 'object';
   return {
     app: {

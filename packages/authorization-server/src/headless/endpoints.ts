@@ -8,7 +8,13 @@ import type { Configuration } from '../configuration.ts';
 import type { Language } from '../pages/texts/languages.ts';
 import type { Route } from '../routes.ts';
 import { hashSecret } from '../secrets.ts';
-import { describeLogin, describeMatter, loadFlow, loadMatter, type Matter } from './describe-challenge.ts';
+import {
+  type AskedConsent,
+  describeAskedConsent,
+  describeLogin,
+  loadAskedConsent,
+  loadFlow,
+} from './describe-challenge.ts';
 import { findAccount, findOrMakeAccount } from './find-account.ts';
 import type { HeadlessRules } from './headless-options.ts';
 import { createSignedRequests, type Members } from './signed-request.ts';
@@ -48,7 +54,7 @@ export function createHeadlessEndpoints(
       const challenge = readChallenge(members);
       const rooms = roomsIn(challenge.language);
       if (challenge.kind === 'consent') {
-        return respondJson(describeMatter(rooms, challenge, await loadAsked(rooms, challenge)));
+        return respondJson(describeAskedConsent(rooms, challenge, await loadAsked(rooms, challenge)));
       }
       return respondJson(describeLogin(rooms, challenge, await loadOpenFlow(rooms, challenge)));
     }),
@@ -79,8 +85,8 @@ export function createHeadlessEndpoints(
 }
 
 /** The consent as it stands, if it is still what the challenge was made for. */
-async function loadAsked(rooms: Rooms, challenge: Challenge): Promise<Matter> {
-  const matter = await loadMatter(rooms, challenge);
+async function loadAsked(rooms: Rooms, challenge: Challenge): Promise<AskedConsent> {
+  const matter = await loadAskedConsent(rooms, challenge);
   if (matter === null || hashSecret(fingerprint(matter.deliberation)) !== challenge.question)
     throw noLongerOpen();
   return matter;
@@ -96,7 +102,7 @@ async function loadOpenFlow(rooms: Rooms, { errand }: Challenge): ReturnType<typ
 
 /** Consent fixation: what one person was asked is not for another to allow, whoever is signed in at the application. */
 function checkChoice(
-  { account, deliberation }: Matter,
+  { account, deliberation }: AskedConsent,
   accountId: string,
   choice: { readonly scopes: Scopes; readonly workspace: string },
 ): void {

@@ -1,29 +1,10 @@
 /** Handing a person over to the operator's application: a redirect with a challenge, bound to the browser that follows it. */
-import type { Answer } from '@portcullis/http';
-import type { Deliberation } from '../authorize/deliberation.ts';
 import { fingerprint } from '../authorize/deliberation.ts';
-import type { Errand } from '../authorize/errand.ts';
-import type { FlowUnderWay } from '../authorize/flow.ts';
+import type { HandOver } from '../authorize/hand-over.ts';
 import type { Configuration } from '../configuration.ts';
 import { respondRedirect } from '../pages/respond.ts';
-import type { Language } from '../pages/texts/languages.ts';
 import { hashSecret } from '../secrets.ts';
 import type { Tickets } from './tickets.ts';
-
-export interface HandOver {
-  /** The way to the application's sign-in; `null` when this server shows its own page. */
-  toLogin(errand: Errand, language: Language): Answer | null;
-  /** The way to the application's consent; `null` when this server shows its own page. */
-  toConsent(asked: AskedConsent, language: Language): Answer | null;
-}
-
-interface AskedConsent {
-  readonly flow: FlowUnderWay;
-  readonly accountId: string;
-  readonly deliberation: Deliberation;
-  /** Whether the person looks for another workspace. */
-  readonly afresh: boolean;
-}
 
 export function createHandOver({ headless }: Pick<Configuration, 'headless'>, tickets: Tickets): HandOver {
   const { loginUrl = null, consentUrl = null } = headless ?? {};

@@ -21,6 +21,11 @@ export interface HeadlessRules {
   readonly createAccounts: boolean;
 }
 
+/** Whether people sign in at the application, and not on pages of this server. */
+export function signsInElsewhere({ headless }: { readonly headless: HeadlessRules | null }): boolean {
+  return headless !== null && headless.loginUrl !== null;
+}
+
 /** Characters of a secret that nobody guesses. */
 const SHORTEST_SECRET = 32;
 

@@ -33,7 +33,8 @@ export type Decision =
   | { readonly kind: 'consent'; readonly scopes: Scopes; readonly workspace: string }
   | { readonly kind: 'refused' };
 
-interface Answer extends Ticket {
+/** What the application said, on its way through the browser. */
+interface SealedAnswer extends Ticket {
   readonly challenge: Challenge;
   readonly decision: Decision;
 }
@@ -49,8 +50,8 @@ export interface Tickets {
   spendChallenge(challenge: Challenge): Promise<boolean>;
   /** An answer, for the moment that a browser needs to follow a redirect. */
   sealAnswer(challenge: Challenge, decision: Decision): string;
-  openAnswer(text: string): Answer | null;
-  spendAnswer(answer: Answer): Promise<boolean>;
+  openAnswer(text: string): SealedAnswer | null;
+  spendAnswer(answer: SealedAnswer): Promise<boolean>;
 }
 
 /** Seconds that an answer waits for its browser. */
@@ -59,15 +60,15 @@ const PATIENCE = 120;
 const LONGEST = 16_384;
 
 /** What seals a ticket also says which kind it is: none is ever taken for the other. */
-type Place = 'headless challenge' | 'headless answer';
+type TicketPlace = 'headless challenge' | 'headless answer';
 
 export function createTickets(configuration: Configuration): Tickets {
   const { sealingKey, previousSealingKeys, store, clock, lifetimes } = configuration;
   const sealer = createSealer(sealingKey, previousSealingKeys);
 
-  const seal = (ticket: Ticket, place: Place) =>
+  const seal = (ticket: Ticket, place: TicketPlace) =>
     Buffer.from(sealer.seal(Buffer.from(JSON.stringify(ticket)), place)).toString('base64url');
-  const open = <T extends Ticket>(text: string, place: Place): T | null => {
+  const open = <T extends Ticket>(text: string, place: TicketPlace): T | null => {
     if (text.length > LONGEST) return null;
     try {
       // What opens was sealed here, so it has the form that it was sealed in.
@@ -79,7 +80,7 @@ export function createTickets(configuration: Configuration): Tickets {
   };
   const young = <T extends Ticket>(ticket: T | null) =>
     ticket !== null && ticket.until > clock() ? ticket : null;
-  const spend = ({ id, until }: Ticket, place: Place) =>
+  const spend = ({ id, until }: Ticket, place: TicketPlace) =>
     store.spendAssertion(hashSecret(`${place} ${id}`), until);
 
   return {
@@ -92,8 +93,11 @@ export function createTickets(configuration: Configuration): Tickets {
     openOldChallenge: (text) => open<Challenge>(text, 'headless challenge'),
     spendChallenge: (challenge) => spend(challenge, 'headless challenge'),
     sealAnswer: (challenge, decision) =>
-      seal({ challenge, decision, id: newSecret(), until: clock() + PATIENCE } as Answer, 'headless answer'),
-    openAnswer: (text) => young(open<Answer>(text, 'headless answer')),
+      seal(
+        { challenge, decision, id: newSecret(), until: clock() + PATIENCE } as SealedAnswer,
+        'headless answer',
+      ),
+    openAnswer: (text) => young(open<SealedAnswer>(text, 'headless answer')),
     spendAnswer: (answer) => spend(answer, 'headless answer'),
   };
 }

@@ -2,11 +2,12 @@
 import type { Passkeys } from '../accounts/passkeys.ts';
 import type { SecondFactors } from '../accounts/second-factors.ts';
 import type { Rooms } from '../authorize/rooms.ts';
+import { signsInHere } from '../authorize/signs-in-here.ts';
 import { accountPage, type SignInSettings } from '../pages/account.ts';
 import { respondPage, respondRedirect } from '../pages/respond.ts';
 import type { Route } from '../routes.ts';
 import { newsPath, readNews } from './news.ts';
-import { createSignedIn, signsInHere } from './signed-in.ts';
+import { createSignedIn } from './signed-in.ts';
 
 /** How one signs in here. */
 interface WaysIn {

@@ -3,11 +3,11 @@
 import type { SecondFactors } from '../accounts/second-factors.ts';
 import type { Person } from '../accounts/sessions.ts';
 import type { SharedAttempts } from '../accounts/shared-attempts.ts';
+import { answerOptions, askToWait, type Complaint } from '../authorize/complaint.ts';
 import type { Rooms } from '../authorize/rooms.ts';
 import { recoveryCodesPage, renewCodesPage, setUpCodesPage } from '../pages/codes.ts';
-import { type PageOptions, respondPage, respondRedirect } from '../pages/respond.ts';
+import { respondPage, respondRedirect } from '../pages/respond.ts';
 import { homePaths } from '../pages/tabs.ts';
-import { waitInWords } from '../pages/times.ts';
 import type { Route } from '../routes.ts';
 import { newsPath } from './news.ts';
 import { createSignedIn } from './signed-in.ts';
@@ -20,8 +20,10 @@ export function createCodes(
   const { configuration, frame } = rooms;
   const { events } = configuration;
   const signedIn = createSignedIn(rooms, 'account', 'delicate');
-  const askBeforeRenewing = (person: Person, wrong: string | null, answer: PageOptions = {}) =>
-    respondPage(renewCodesPage(frame, { token: signedIn.token(person), wrong }), answer);
+  const askBeforeRenewing = (person: Person, complaint: Complaint | null) => {
+    const page = renewCodesPage(frame, { token: signedIn.token(person), wrong: complaint?.wrong ?? null });
+    return respondPage(page, answerOptions(complaint));
+  };
 
   return [
     signedIn.page('/account/codes', async ({ person }) => {
@@ -53,17 +55,10 @@ export function createCodes(
     signedIn.form('/account/codes/recovery', async ({ person, parameters, peer }) => {
       const { account } = person;
       const attempt = await attempts.begin(account.id, peer.address);
-      if (attempt.kind === 'wait') {
-        const time = waitInWords(attempt.seconds, frame.language);
-        const headers = { 'retry-after': String(attempt.seconds) };
-        return askBeforeRenewing(person, frame.text('sign-in.wrong.wait', { time }), {
-          status: 429,
-          headers,
-        });
-      }
+      if (attempt.kind === 'wait') return askBeforeRenewing(person, askToWait(frame, attempt.seconds));
       if (!(await attempt.judge(factors.take(account, parameters.one('code') ?? '')))) {
         await attempt.failed();
-        return askBeforeRenewing(person, frame.text('code.wrong'), { status: 400 });
+        return askBeforeRenewing(person, { wrong: frame.text('code.wrong'), status: 400 });
       }
       attempt.succeeded();
       const codes = await factors.renew(account.id);

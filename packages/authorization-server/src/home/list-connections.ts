@@ -1,8 +1,8 @@
 /** What has access to an account, in words: its grants, with the names of their apps and servers. */
+import { isUsable } from '../authorize/allowed-before.ts';
 import { appName } from '../authorize/app-name.ts';
 import { describeResource } from '../authorize/describe-resource.ts';
 import type { Rooms } from '../authorize/rooms.ts';
-import { isUsable } from '../authorize/standing.ts';
 import type { ResolvedClient } from '../clients/resolved-client.ts';
 import type { Connection } from '../pages/connections.ts';
 import type { Frame } from '../pages/layout.ts';

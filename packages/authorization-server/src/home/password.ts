@@ -3,10 +3,10 @@ import type { Parameters } from '@portcullis/protocol';
 import type { ChangePassword } from '../accounts/change-password.ts';
 import { judgePassword } from '../accounts/chosen-password.ts';
 import type { Person } from '../accounts/sessions.ts';
+import { answerOptions, askToWait } from '../authorize/complaint.ts';
 import type { Rooms } from '../authorize/rooms.ts';
 import { type PasswordPage, passwordPage } from '../pages/password.ts';
-import { respondPage, respondRedirect } from '../pages/respond.ts';
-import { waitInWords } from '../pages/times.ts';
+import { type PageOptions, respondPage, respondRedirect } from '../pages/respond.ts';
 import type { Route } from '../routes.ts';
 import { newsPath } from './news.ts';
 import { createSignedIn } from './signed-in.ts';
@@ -20,7 +20,7 @@ export function createPasswordPage(rooms: Rooms, change: ChangePassword): readon
   const show = async (
     person: Person,
     faults: Partial<Pick<PasswordPage, 'wrong' | 'wrongCurrent' | 'endOthers'>>,
-    answer: { readonly status?: number; readonly headers?: Readonly<Record<string, string>> } = {},
+    answer: PageOptions = {},
   ) => {
     const { id, email } = person.account;
     const mayLackPassword = (await configuration.store.listPasskeys(id)).length > 0;
@@ -44,10 +44,8 @@ export function createPasswordPage(rooms: Rooms, change: ChangePassword): readon
     if (outcome.kind === 'refused') {
       return show(person, { wrongCurrent: frame.text('password.wrong.current'), endOthers }, { status: 400 });
     }
-    const time = waitInWords(outcome.seconds, frame.language);
-    const headers = { 'retry-after': String(outcome.seconds) };
-    const wrongCurrent = frame.text('sign-in.wrong.wait', { time });
-    return show(person, { wrongCurrent, endOthers }, { status: 429, headers });
+    const wait = askToWait(frame, outcome.seconds);
+    return show(person, { wrongCurrent: wait.wrong, endOthers }, answerOptions(wait));
   };
 
   return [

@@ -5,6 +5,8 @@ import type { Person } from '../accounts/sessions.ts';
 import { loginPath, RECENT } from '../authorize/errands.ts';
 import { isForeignForm } from '../authorize/form-tokens.ts';
 import type { Rooms } from '../authorize/rooms.ts';
+import { signsInHere } from '../authorize/signs-in-here.ts';
+import { signsInElsewhere } from '../headless/headless-options.ts';
 import { leadOnward } from '../pages/onward.ts';
 import { respondRedirect } from '../pages/respond.ts';
 import { type HomePage, homePaths } from '../pages/tabs.ts';
@@ -60,8 +62,7 @@ export function createSignedIn(
         const parameters = await readForm(request);
         const person = await sessions.find(request);
         if (mustSignIn(person)) {
-          const isElsewhere = configuration.headless !== null && configuration.headless.loginUrl !== null;
-          return isElsewhere ? leadOnward(rooms.frame, signIn()) : signIn();
+          return signsInElsewhere(configuration) ? leadOnward(rooms.frame, signIn()) : signIn();
         }
         const isOurs = formTokens.matches(parameters.one('token'), 'home', person.sessionHash);
         if (!isOurs || isForeignForm(request, configuration.issuer)) {
@@ -72,10 +73,4 @@ export function createSignedIn(
         return handle({ request, peer, person, parameters });
       }),
   };
-}
-
-/** Whether somebody signs in with an account of this server, and not by a third party, which alone decides how then. */
-export async function signsInHere({ upstream }: Rooms, person: Person): Promise<boolean> {
-  const { thirdParty, admits } = await upstream.wayOf(null, person);
-  return thirdParty === null && admits;
 }

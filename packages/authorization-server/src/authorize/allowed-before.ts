@@ -12,7 +12,7 @@ import type { Lifetimes } from '../lifetimes.ts';
 import type { GrantRecord, StandingConsent } from '../ports/index.ts';
 import { termsOf } from './terms.ts';
 
-export interface Standing {
+export interface AllowedBefore {
   /** The workspaces that the person may choose from; none where there are none. */
   readonly workspaces: readonly Workspace[];
   /** Grants in workspaces that are still there, or outside of any where there are none. The last used comes first. */
@@ -20,12 +20,12 @@ export interface Standing {
 }
 
 /** @throws OAuthError `temporarily_unavailable` when the store or the operator's workspaces cannot be asked */
-export async function findStanding(
+export async function findAllowedBefore(
   configuration: Configuration,
   accountId: string,
   client: ResolvedClient,
   resource: string,
-): Promise<Standing> {
+): Promise<AllowedBefore> {
   const { store, lifetimes, clock } = configuration;
   const now = clock();
   const [grants, workspaces] = await Promise.all([
@@ -59,14 +59,14 @@ export function isUsable(
 }
 
 /** The scopes that a client holds in a workspace. */
-export function heldIn(workspace: string | null, { grants }: Standing): Scopes {
+export function heldIn(workspace: string | null, { grants }: AllowedBefore): Scopes {
   return grants
     .filter((grant) => grant.workspace === workspace)
     .reduce<Scopes>((held, { scopes }) => unionScopes(held, scopes), []);
 }
 
 /** A request that a person may have answered before. */
-export interface Question {
+export interface RepeatedRequest {
   readonly accountId: string;
   readonly client: ResolvedClient;
   readonly target: RedirectTarget;
@@ -83,21 +83,25 @@ export interface Question {
  */
 export async function findAnswered(
   configuration: Configuration,
-  { accountId, client, target, resource, scopes }: Question,
+  { accountId, client, target, resource, scopes }: RepeatedRequest,
 ): Promise<StandingConsent | null> {
   if (client.origin === 'registered' || target.kind !== 'https') return null;
   const { store, lifetimes, clock } = configuration;
   const now = clock();
-  const [consents, workspaces] = await Promise.all([
-    store.listConsents(accountId, client.id, termsOf(client, target), now),
+  const terms = termsOf(client, target);
+  const [newest, workspaces] = await Promise.all([
+    store.findNewestConsent(accountId, client.id, terms, now),
     findWorkspaces(configuration, accountId, resource.resource),
   ]);
+  if (newest === null) return null;
   const answers = (consent: StandingConsent) =>
     consent.resources.includes(resource.resource) &&
     isUsable(consent, client, lifetimes, now) &&
     isThere(consent, workspaces) &&
     missingScopes(scopes, consent.scopes, resource.hierarchy).length === 0;
-  return consents.find(answers) ?? null;
+  // Where there are workspaces, the one that was used last is meant: only all consents together tell that.
+  if (workspaces.length === 0 && answers(newest)) return newest;
+  return (await store.listConsents(accountId, client.id, terms, now)).find(answers) ?? null;
 }
 
 /** Whether what was allowed lies in a workspace that is still there, or outside of any where there are none. */
