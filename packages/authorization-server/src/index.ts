@@ -2,17 +2,17 @@
 import { type Answer, type Asked, harden, toResponse } from '@portcullis/http';
 import type { AccessTokenClaims } from '@portcullis/protocol';
 import { type AccountAdministration, createAccountAdministration } from './accounts/administer.ts';
-import { createInteraction } from './authorize/interaction.ts';
 import { type ClientAdministration, createClientAdministration } from './clients/administer.ts';
 import { createClients } from './clients/clients.ts';
 import { createInvitationAdministration, type InvitationAdministration } from './clients/invitations.ts';
 import type { AuthorizationServerOptions } from './configuration.ts';
 import { defineConfiguration } from './define-configuration.ts';
 import type { EventSink } from './events.ts';
+import { createInteraction } from './interaction/interaction.ts';
 import { createIntrospection } from './introspection.ts';
-import { createFlows } from './journal/flows.ts';
 import { createJournal, type Journal } from './journal/journal.ts';
 import { inMomentOf, withMoment } from './journal/moment.ts';
+import { createTrail } from './journal/trail.ts';
 import { createAccessTokens } from './keys/access-tokens.ts';
 import type { PublicJwk } from './keys/algorithms.ts';
 import { loadKeyRing } from './keys/key-ring.ts';
@@ -29,8 +29,8 @@ import { createMint } from './token/mint.ts';
 import { createRefreshTokens } from './token/refresh-tokens.ts';
 import { createUpstreamTokenFor } from './token/upstream-token-for.ts';
 import { chainLiveness, chainMint } from './upstream/chain.ts';
-import { isEnding } from './upstream/farewell.ts';
-import { createUpstream, type Upstream } from './upstream/upstream.ts';
+import { createEndings } from './upstream/endings.ts';
+import { createUpstream } from './upstream/upstream.ts';
 import type { UpstreamToken, UpstreamWant } from './upstream/upstream-token.ts';
 
 export { ConfigurationError } from '@portcullis/protocol';
@@ -151,22 +151,21 @@ export async function createAuthorizationServer(
 ): Promise<AuthorizationServer> {
   const judged = defineConfiguration(options);
   const { store, keepEvents, clock } = judged;
-  let upstream: Upstream | null = null;
   const journal = keepEvents === false ? null : createJournal(store, keepEvents, clock);
-  const flows = createFlows(clock);
-  const sink = notice(createSink(journal, judged.events));
-  const configuration = { ...judged, events: withMoment(sink, flows) };
+  const trail = createTrail(clock);
+  const endings = createEndings();
+  const sink = endings.noticeIn(createSink(journal, judged.events));
+  const configuration = { ...judged, events: withMoment(sink, trail) };
   const { events } = configuration;
   const keys = await loadKeyRing(configuration);
   const statuses = createStatuses(configuration, keys);
-  upstream = await createUpstream(configuration, statuses);
+  const upstream = await createUpstream(configuration, statuses, endings);
   const accessTokens = createAccessTokens(keys, configuration);
   const limits = createLimits(configuration);
   const clients = createClients(configuration, limits);
-  const { findClient, noteUse } = clients;
-  const authenticate = limits.limitAuthentication(clients.authenticate);
+  const { authenticate, findClient, noteUse } = clients;
   const { bonds } = upstream;
-  const isLive = flows.watch(chainLiveness(createIsLive(configuration), bonds), events);
+  const isLive = trail.watch(chainLiveness(createIsLive(configuration), bonds), events);
   const mint = chainMint(createMint(configuration, accessTokens, statuses), bonds);
   const refreshTokens = createRefreshTokens(configuration);
   const upstreamTokenFor = createUpstreamTokenFor(configuration, isLive, bonds);
@@ -212,18 +211,10 @@ export async function createAuthorizationServer(
     setupLink: interaction.setupLink,
     bootstrap: interaction.bootstrap,
     async close() {
-      await upstream?.close();
+      await upstream.close();
       await journal?.close();
     },
   };
-
-  /** What ended here may have to end at a third party. */
-  function notice(sink: EventSink): EventSink {
-    return (event) => {
-      sink(event);
-      if (isEnding(event)) upstream?.nudge();
-    };
-  }
 }
 
 /** Events go to the journal and to whoever listens. */

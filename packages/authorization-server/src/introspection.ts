@@ -2,12 +2,12 @@
 import { readForm, respondToClient } from '@portcullis/http';
 import { type AccessTokenClaims, formatScopes, OAuthError } from '@portcullis/protocol';
 import type { AuthenticatedClient } from './clients/authenticate.ts';
+import type { LimitedAuthenticate } from './clients/limit-authentication.ts';
 import type { Configuration } from './configuration.ts';
 import type { AccessTokens } from './keys/access-tokens.ts';
-import type { LimitedAuthenticate } from './limits/limit-authentication.ts';
 import type { Route } from './routes.ts';
 import type { IsLive } from './token/is-live.ts';
-import type { Presented, RefreshTokens } from './token/refresh-tokens.ts';
+import type { PresentedToken, RefreshTokens } from './token/refresh-tokens.ts';
 
 /** All that is said of a token that is not active, or not the caller's to ask about. @see RFC 7662 §2.2 */
 const INACTIVE = { active: false } as const;
@@ -78,7 +78,7 @@ function checkConfidential(client: AuthenticatedClient): AuthenticatedClient {
   throw new OAuthError('invalid_client', 'Introspection is for confidential clients.');
 }
 
-function isActive({ number, family, grant }: Presented, now: number): boolean {
+function isActive({ number, family, grant }: PresentedToken, now: number): boolean {
   return (
     number === family.number && family.expiresAt > now && grant.revokedAt === null && grant.expiresAt > now
   );

@@ -1,8 +1,8 @@
 /** Revocation: a client gives back a token of its own. */
 import { readForm, respond } from '@portcullis/http';
+import type { LimitedAuthenticate } from './clients/limit-authentication.ts';
 import type { Configuration } from './configuration.ts';
 import type { AccessTokens } from './keys/access-tokens.ts';
-import type { LimitedAuthenticate } from './limits/limit-authentication.ts';
 import type { Route } from './routes.ts';
 import type { Statuses } from './status/statuses.ts';
 import type { RefreshTokens } from './token/refresh-tokens.ts';

@@ -3,11 +3,12 @@ import type { Configuration } from '../configuration.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { Route } from '../routes.ts';
 import { createCheckAssertion } from './assertions.ts';
-import { type Authenticate, createAuthenticate } from './authenticate.ts';
+import { createAuthenticate } from './authenticate.ts';
 import { createClientKeys } from './client-keys.ts';
 import { createFindDocumentClient } from './documents/find-document-client.ts';
 import { createFindClient, type FindClient } from './find-client.ts';
 import { createNoteUse, type NoteUse } from './life.ts';
+import { type LimitedAuthenticate, limitAuthentication } from './limit-authentication.ts';
 import { createManagement } from './manage.ts';
 import { createRegistration } from './register.ts';
 import { createBudget } from './remote/budget.ts';
@@ -15,7 +16,7 @@ import { createFetchJson } from './remote/remote-json.ts';
 
 export interface Clients {
   readonly findClient: FindClient;
-  readonly authenticate: Authenticate;
+  readonly authenticate: LimitedAuthenticate;
   readonly noteUse: NoteUse;
   readonly routes: readonly Route[];
 }
@@ -32,7 +33,7 @@ export function createClients(configuration: Configuration, limits: Limits): Cli
   const checkAssertion = createCheckAssertion(configuration, createClientKeys(fetchOnBudget(), clock));
   return {
     findClient,
-    authenticate: createAuthenticate(findClient, checkAssertion),
+    authenticate: limitAuthentication(configuration, createAuthenticate(findClient, checkAssertion)),
     noteUse: createNoteUse(configuration),
     routes:
       registration === null

@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { networkOf } from '@portcullis/protocol';
 import type { EventSink } from '../events.ts';
 import type { Peer } from '../routes.ts';
-import type { Flows } from './flows.ts';
+import type { Trail } from './trail.ts';
 
 const moments = new AsyncLocalStorage<Peer>();
 
@@ -13,10 +13,10 @@ export function inMomentOf<T>(peer: Peer, work: () => Promise<T>): Promise<T> {
 }
 
 /** Adds to events what is known of their request, the network that it came from, and what they belong to. */
-export function withMoment(sink: EventSink, flows: Flows): EventSink {
+export function withMoment(sink: EventSink, trail: Trail): EventSink {
   return (event) => {
     const address = moments.getStore()?.address;
     const network = address === undefined ? null : networkOf(address);
-    sink(flows.join(network === null ? event : { ...event, network }));
+    sink(trail.join(network === null ? event : { ...event, network }));
   };
 }

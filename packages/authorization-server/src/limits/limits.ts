@@ -1,12 +1,10 @@
 /** The limits of this server: each refuses with 429 and says when to come back. */
 import { networkOf, tooMany } from '@portcullis/protocol';
-import type { Authenticate } from '../clients/authenticate.ts';
 import type { Configuration } from '../configuration.ts';
 import type { Turn } from '../ports/index.ts';
 import type { Peer } from '../routes.ts';
 import { hashSecret } from '../secrets.ts';
 import type { Rate } from './buckets.ts';
-import { type LimitedAuthenticate, limitAuthentication, presentedBy } from './limit-authentication.ts';
 import type { LimitRules } from './limit-options.ts';
 import { createSharedRate, type SharedRate } from './shared-rate.ts';
 
@@ -17,7 +15,6 @@ export interface Limits {
   checkClientToken(clientId: string): Promise<void> | undefined;
   /** @throws OAuthError 429 */
   checkExchange(grantId: string): Promise<void> | undefined;
-  limitAuthentication(authenticate: Authenticate): LimitedAuthenticate;
   /** The turn that a registration takes, of its network; `null` when nobody counts it. */
   registrationTurn(peer: Peer): Turn | null;
 }
@@ -31,7 +28,6 @@ const unlimited: Limits = {
   checkRefresh: () => undefined,
   checkClientToken: () => undefined,
   checkExchange: () => undefined,
-  limitAuthentication: (authenticate) => (request, form) => authenticate(presentedBy(request, form), null),
   registrationTurn: () => null,
 };
 
@@ -43,7 +39,6 @@ function createLimitsOf(configuration: Configuration, rules: LimitRules): Limits
     checkRefresh: (grantId) => check(refreshes, grantId, 'refreshes of one grant'),
     checkClientToken: (clientId) => check(clientTokens, clientId, 'tokens of one client'),
     checkExchange: (grantId) => check(exchanges, grantId, 'token exchanges for one grant'),
-    limitAuthentication: (authenticate) => limitAuthentication(configuration, rules, authenticate),
     registrationTurn: createRegistrationTurn(configuration, rules.registrations),
   };
 }

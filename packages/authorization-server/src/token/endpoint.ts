@@ -2,7 +2,7 @@
 import { readForm, respondToClient } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
 import type { NoteUse } from '../clients/life.ts';
-import type { LimitedAuthenticate } from '../limits/limit-authentication.ts';
+import type { LimitedAuthenticate } from '../clients/limit-authentication.ts';
 import type { Route } from '../routes.ts';
 import type { Grant } from './grant.ts';
 

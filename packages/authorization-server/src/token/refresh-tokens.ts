@@ -7,7 +7,7 @@ import { hashSecret, isSame, matchesSecret, newSecret } from '../secrets.ts';
 import { noteRotation } from './family.ts';
 
 /** A token that was presented and is one of a family, by its number. Only `find` makes one. */
-export interface Presented {
+export interface PresentedToken {
   readonly text: string;
   readonly number: number;
   readonly grant: FoundGrant['grant'];
@@ -25,14 +25,14 @@ export interface RefreshTokens {
   /** The first token of a grant. It dies of idleness, and never outlives its grant. */
   first(grant: Pick<GrantRecord, 'id' | 'expiresAt'>, now: number): Issued;
   /** Finds the family of a token; `null` for any text that this server has not made. */
-  find(text: string): Promise<Presented | null>;
+  find(text: string): Promise<PresentedToken | null>;
   /** The token that takes the place of the live one. */
-  next(presented: Presented, now: number): Issued;
+  next(presented: PresentedToken, now: number): Issued;
   /**
    * The token that took the place of a presented one: always the same, so that a retry or a parallel call gets it again although
    * nothing readable is stored. Who knows the old one cannot tell the new one without this server's key.
    */
-  successorOf(presented: Presented): string;
+  successorOf(presented: PresentedToken): string;
 }
 
 /** `<grant>~<number>~<HMAC>`: no dot, so that it cannot be taken for an access token. */
@@ -89,7 +89,7 @@ export function createRefreshTokens({
 }
 
 /** The live token is known by its hash, whatever the sealing key is now; an older one has to be derived again. */
-function isGenuine({ text, number, grant, family }: Presented, keys: readonly KeyObject[]): boolean {
+function isGenuine({ text, number, grant, family }: PresentedToken, keys: readonly KeyObject[]): boolean {
   if (number === family.number) return matchesSecret(text, family.hash);
   if (number > family.number || family.seed === '') return false;
   return keys.some((key) => isSame(text, derive(grant.id, number, family.seed, key)));
@@ -98,7 +98,7 @@ function isGenuine({ text, number, grant, family }: Presented, keys: readonly Ke
 const FORMER = /^[\w-]{43}$/;
 
 /** A token from before tokens named their grant: the first of its family. */
-async function findFormer(store: Configuration['store'], text: string): Promise<Presented | null> {
+async function findFormer(store: Configuration['store'], text: string): Promise<PresentedToken | null> {
   const grantId = FORMER.test(text) ? await store.findFormerToken(hashSecret(text)) : null;
   const found = grantId === null ? null : await store.findGrant(grantId);
   return found?.token == null ? null : { text, number: 0, grant: found.grant, family: found.token };

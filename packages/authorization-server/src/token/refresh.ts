@@ -4,7 +4,7 @@ import type { AuthenticatedClient } from '../clients/authenticate.ts';
 import { type Standing, standingOf } from './family.ts';
 import type { Grant, GrantHands } from './grant.ts';
 import { narrow } from './narrow.ts';
-import type { Presented } from './refresh-tokens.ts';
+import type { PresentedToken } from './refresh-tokens.ts';
 
 /** What each use of a refresh token is called in the event log. */
 const EVENTS = {
@@ -46,7 +46,12 @@ export function createRefreshGrant({ configuration, limits, mint, refreshTokens 
    * Rotates the live token, or tells again what took the place of one that was. Who is overtaken by a parallel call or another
    * process looks again: a token that is not live any more never will be.
    */
-  async function use(presented: Presented, client: AuthenticatedClient, from: string | null, now: number) {
+  async function use(
+    presented: PresentedToken,
+    client: AuthenticatedClient,
+    from: string | null,
+    now: number,
+  ) {
     let latest = presented;
     for (let tries = 0; tries < 2; tries += 1) {
       const standing = standingNow(latest, now);
@@ -60,23 +65,27 @@ export function createRefreshGrant({ configuration, limits, mint, refreshTokens 
     throw unavailable('the store does not agree with itself on a refresh token');
   }
 
-  async function find(text: string, client: AuthenticatedClient, now: number): Promise<Presented> {
+  async function find(text: string, client: AuthenticatedClient, now: number): Promise<PresentedToken> {
     return checkStanding(await refreshTokens.find(text), client, now);
   }
 
-  function standingNow({ number, family }: Presented, now: number): Standing {
+  function standingNow({ number, family }: PresentedToken, now: number): Standing {
     return standingOf(number, family, now, lifetimes.refreshGrace);
   }
 
   /** Who comes with a token of long ago, or whose token somebody else came with, cannot be told: the family ends. */
-  async function endFamily({ grant }: Presented, now: number, about: object): Promise<never> {
+  async function endFamily({ grant }: PresentedToken, now: number, about: object): Promise<never> {
     if (await store.revokeGrant(grant.id, now)) events({ type: EVENTS.reused, ...about });
     throw invalid('reused');
   }
 }
 
 /** A refresh token MUST be of the client that presents it, and neither it nor its grant may have ended. */
-function checkStanding(found: Presented | null, client: AuthenticatedClient, now: number): Presented {
+function checkStanding(
+  found: PresentedToken | null,
+  client: AuthenticatedClient,
+  now: number,
+): PresentedToken {
   if (found === null) throw invalid('unknown');
   const { family, grant } = found;
   if (grant.clientId !== client.id) throw invalid(`issued to ${grant.clientId}`);

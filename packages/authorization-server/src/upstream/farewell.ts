@@ -1,7 +1,6 @@
 /** Farewells: what ended here is revoked at the third party too, by whichever process comes to it, until it is done or hopeless. */
 import { OAuthError } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
-import type { AuthorizationEvent } from '../events.ts';
 import type { BondRecord } from '../ports/index.ts';
 import { readFault } from './fault.ts';
 import { placeOf } from './renewal.ts';
@@ -29,17 +28,6 @@ const RETRY = { first: 30, most: 6 * 3600, tries: 14 };
 const SKEW = 300;
 /** Milliseconds between looks after the keys of the vault. */
 const TEND_EVERY = 3_600_000;
-
-/** Events after which grants may have ended. */
-const ENDINGS: readonly AuthorizationEvent['type'][] = [
-  'access.ended', 'account.disabled', 'account.removed', 'bond.ended', 'client.removed', 'code.replayed', 'third-party.discarded',
-  'token.reused', 'token.revoked',
-]; // biome-ignore format: one list
-
-/** Whether grants may have ended with an event. */
-export function isEnding({ type }: AuthorizationEvent): boolean {
-  return ENDINGS.includes(type);
-}
 
 export function createFarewells(
   configuration: Configuration,

@@ -4,6 +4,7 @@ import type { BondRecord } from '../ports/index.ts';
 import type { Statuses } from '../status/statuses.ts';
 import { type Bonds, createBonds, noThirdParty } from './bonds.ts';
 import { createDepartures, type Departures } from './departure.ts';
+import type { Endings } from './endings.ts';
 import { createFarewells } from './farewell.ts';
 import { createPeople, type People } from './people.ts';
 import type { ThirdPartyPerson } from './person.ts';
@@ -33,8 +34,6 @@ export interface Upstream {
   bind(transactionId: string, accountId: string, arrival: Arrival): Promise<string | null>;
   /** Gives back what nobody needs: its tokens are revoked at the third party. */
   discard(accountId: string | null, arrival: Arrival): Promise<void>;
-  /** Says that grants may have ended. */
-  nudge(): void;
   close(): Promise<void>;
 }
 
@@ -48,6 +47,7 @@ const NOBODY = 'nobody';
 export async function createUpstream(
   configuration: Configuration,
   { nameGrant }: Pick<Statuses, 'nameGrant'>,
+  endings: Endings,
 ): Promise<Upstream> {
   const { store, clock, events, lifetimes, thirdParties } = configuration;
   const vault = createVault(configuration);
@@ -60,6 +60,7 @@ export async function createUpstream(
   if (isUsed) await vault.open();
   const bonds = isUsed ? createBonds(configuration, vault, wireOf) : unbonded;
   const farewells = isUsed ? createFarewells(configuration, vault, wireOf) : null;
+  if (farewells !== null) endings.tell(farewells.nudge);
 
   async function makeBond(accountId: string, { thirdParty, person, given }: Arrival): Promise<BondRecord> {
     const grantId = await nameGrant();
@@ -121,7 +122,6 @@ export async function createUpstream(
       return bond.grantId;
     },
     discard,
-    nudge: () => farewells?.nudge(),
     async close() {
       await farewells?.close();
       await bonds.settled();

@@ -1,13 +1,13 @@
 /** Authentication of clients, limited in its failures: nobody guesses a secret, and nobody elsewhere locks a client out. */
 import type { Asked } from '@portcullis/http';
 import { networkOf, OAuthError, type Parameters, tooMany } from '@portcullis/protocol';
-import type { Authenticate, AuthenticatedClient } from '../clients/authenticate.ts';
-import { type Presented, readPresented } from '../clients/presented.ts';
 import type { Configuration } from '../configuration.ts';
+import type { LimitRules } from '../limits/limit-options.ts';
+import { createSharedFailures } from '../limits/shared-failures.ts';
 import type { Peer } from '../routes.ts';
 import { hashSecret } from '../secrets.ts';
-import type { LimitRules } from './limit-options.ts';
-import { createSharedFailures } from './shared-failures.ts';
+import type { Authenticate, AuthenticatedClient } from './authenticate.ts';
+import { type Presented, readPresented } from './presented.ts';
 
 /** Authenticates a client, unless that failed too often. Throws `OAuthError`. */
 export type LimitedAuthenticate = (
@@ -16,7 +16,17 @@ export type LimitedAuthenticate = (
   peer: Peer,
 ) => Promise<AuthenticatedClient>;
 
-export function presentedBy({ headers }: Asked, form: Parameters): Presented {
+/** Limits what authenticates, as the configuration says; `null` there: nothing is counted, and no network is known. */
+export function limitAuthentication(
+  configuration: Pick<Configuration, 'store' | 'clock' | 'limits'>,
+  authenticate: Authenticate,
+): LimitedAuthenticate {
+  const { limits } = configuration;
+  if (limits === null) return (request, form) => authenticate(presentedBy(request, form), null);
+  return holdToLimits(configuration, limits, authenticate);
+}
+
+function presentedBy({ headers }: Asked, form: Parameters): Presented {
   return readPresented(headers.get('authorization'), form);
 }
 
@@ -30,7 +40,7 @@ const LONGEST_NAME = 100;
  * authenticated from there before is held to the first only.
  * @see OAuth 2.1 draft 13 §2.4.1
  */
-export function limitAuthentication(
+function holdToLimits(
   configuration: Pick<Configuration, 'store' | 'clock'>,
   rules: LimitRules,
   authenticate: Authenticate,

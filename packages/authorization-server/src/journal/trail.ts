@@ -2,7 +2,7 @@
 import type { AuthorizationEvent, Discovery, EventSink } from '../events.ts';
 import type { IsLive } from '../token/is-live.ts';
 
-export interface Flows {
+export interface Trail {
   /** The event with what is known of its flow. */
   join(event: AuthorizationEvent): AuthorizationEvent;
   /** The same judgement; that a grant is called with for the first time becomes an event. */
@@ -22,7 +22,7 @@ type About = Pick<AuthorizationEvent, 'clientId' | 'accountId' | 'grantId' | 're
  * they are joined by network and time, and the event says so. From there the identifier of the request leads on.
  * @param clock epoch seconds
  */
-export function createFlows(clock: () => number): Flows {
+export function createTrail(clock: () => number): Trail {
   const readings = new Map<string, Omit<Discovery, 'before'> & { readonly at: number }>();
   const flows = new Map<string, string>();
   const uncalled = new Map<string, About>();

@@ -1,0 +1,51 @@
+/** The rooms of the interaction: what all of them share is made once, and what speaks to people in each language. */
+import { createSessions } from '../accounts/sessions.ts';
+import { createFormTokens } from '../authorize/form-tokens.ts';
+import { createPageEdge } from '../authorize/page-edge.ts';
+import type { Rooms } from '../authorize/rooms.ts';
+import type { Configuration } from '../configuration.ts';
+import { createHandOver } from '../headless/hand-over.ts';
+import type { Tickets } from '../headless/tickets.ts';
+import { createCheckOpening } from '../limits/openings.ts';
+import type { Assets } from '../pages/assets.ts';
+import { defineCookie } from '../pages/cookies.ts';
+import { createFrame } from '../pages/layout.ts';
+import { replacedPages } from '../pages/pages.ts';
+import type { Language } from '../pages/texts/languages.ts';
+
+/** What the interaction gets from the rest of the server. */
+export type InteractionHands = Pick<Rooms, 'findClient' | 'upstream' | 'statuses'>;
+
+/** The rooms that speak a language. */
+export type RoomsIn = (language: Language) => Rooms;
+
+/** Makes the function; the rooms of all languages keep the same sessions, and know the same forms. */
+export function createRoomsIn(
+  configuration: Configuration,
+  hands: InteractionHands,
+  tickets: Tickets,
+  { stylesheet, script, logo }: Assets,
+): RoomsIn {
+  const { brand, issuer, name: serverName, pages } = configuration;
+  const mounting = {
+    serverName,
+    stylesheet,
+    script,
+    logo,
+    links: brand.links,
+    replaced: replacedPages(pages),
+  };
+  const shared = {
+    ...hands,
+    configuration,
+    sessions: createSessions(configuration),
+    formTokens: createFormTokens(configuration),
+    browser: defineCookie(issuer, 'browser'),
+    checkOpening: createCheckOpening(configuration),
+    handOver: createHandOver(configuration, tickets),
+  };
+  return (language) => {
+    const frame = createFrame(mounting, language, brand.texts);
+    return { ...shared, frame, edge: createPageEdge(configuration, frame) };
+  };
+}

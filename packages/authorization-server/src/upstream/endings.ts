@@ -1,0 +1,28 @@
+/** Events after which grants may have ended: what ended here may have to end at a third party. */
+import type { AuthorizationEvent, EventSink } from '../events.ts';
+
+const ENDINGS: readonly AuthorizationEvent['type'][] = [
+  'access.ended', 'account.disabled', 'account.removed', 'bond.ended', 'client.removed', 'code.replayed', 'third-party.discarded',
+  'token.reused', 'token.revoked',
+]; // biome-ignore format: one list
+
+export interface Endings {
+  /** The same sink, in which endings are noticed. */
+  noticeIn(sink: EventSink): EventSink;
+  /** Says who hears of the endings from now on: one at a time. */
+  tell(hear: () => void): void;
+}
+
+/** Makes the room; nobody hears yet. */
+export function createEndings(): Endings {
+  let hear = (): void => undefined;
+  return {
+    noticeIn: (sink) => (event) => {
+      sink(event);
+      if (ENDINGS.includes(event.type)) hear();
+    },
+    tell(listener) {
+      hear = listener;
+    },
+  };
+}
