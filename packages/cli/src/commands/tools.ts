@@ -1,5 +1,6 @@
 /** `portcullis tools`: what a protected server can do. */
 import type { Command } from 'commander';
+import type { Ask } from '../client/asking.ts';
 import { addJsonOption, addSignInOptions, type SignInFlags } from '../client/flags.ts';
 import { withClient } from '../client/open-client.ts';
 import { withConversation } from '../client/with-conversation.ts';
@@ -25,8 +26,6 @@ export function defineTools(program: Command, surroundings: Surroundings): void 
     }),
   );
 }
-
-type Ask = (method: string, parameters?: Readonly<Record<string, unknown>>) => Promise<unknown>;
 
 /** All pages of the list. */
 async function listTools(ask: Ask): Promise<readonly unknown[]> {

@@ -24,7 +24,7 @@ export interface FoundDocument {
 }
 
 /** What one place gave. `passable`: the next place may be asked before the failure counts. */
-type Outcome =
+type PlaceOutcome =
   | { readonly kind: 'found'; readonly json: unknown }
   | { readonly kind: 'absent' }
   | { readonly kind: 'failed'; readonly error: ClientError; readonly passable: boolean };
@@ -53,14 +53,18 @@ export async function searchDocument(
   return null;
 }
 
-async function askForDocument({ wire, headers }: DocumentRequest, url: string): Promise<Outcome> {
+async function askForDocument({ wire, headers }: DocumentRequest, url: string): Promise<PlaceOutcome> {
   const outcome = await tryDocument(wire, headers, url);
   // In a browser a server that does not expect the header in its preflight looks like no server at all.
   const plain = outcome.kind === 'failed' && outcome.passable && outcome.error.code === 'unreachable';
   return plain ? tryDocument(wire, {}, url) : outcome;
 }
 
-async function tryDocument(wire: Wire, headers: DocumentRequest['headers'], url: string): Promise<Outcome> {
+async function tryDocument(
+  wire: Wire,
+  headers: DocumentRequest['headers'],
+  url: string,
+): Promise<PlaceOutcome> {
   try {
     const ask = askFor(url, headers);
     const json = understandDocument(ask, await exchange(wire, ask));

@@ -17,9 +17,9 @@ export interface RegistrationCase {
 }
 
 /** `null`: this way is not open here. */
-type Way = (situation: RegistrationCase) => Promise<Registration | null>;
+type RegisterBy = (situation: RegistrationCase) => Promise<Registration | null>;
 
-const WAYS: Readonly<Record<RegistrationWay, Way>> = {
+const WAYS: Readonly<Record<RegistrationWay, RegisterBy>> = {
   preregistered: async ({ settings, discovery }) => findPreregistered(settings, discovery),
   'metadata-document': async ({ settings, discovery }) => useMetadataDocument(settings, discovery),
   dynamic: registerIfOffered,

@@ -20,9 +20,9 @@ interface Proof {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-type Prover = (registration: Registration, context: ProofContext) => Promise<Proof>;
+type ProveBy = (registration: Registration, context: ProofContext) => Promise<Proof>;
 
-const PROVERS: Readonly<Record<ClientAuthenticationMethod, Prover>> = {
+const PROVERS: Readonly<Record<ClientAuthenticationMethod, ProveBy>> = {
   none: async ({ clientId }) => ({ parameters: { client_id: clientId }, headers: {} }),
   client_secret_post: async (registration) => ({
     parameters: { client_id: registration.clientId, client_secret: secretOf(registration) },
