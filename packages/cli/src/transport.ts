@@ -2,7 +2,6 @@
 import { unwatchFile, watchFile } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { createSecureContext } from 'node:tls';
 import { type Answer, harden, hardenResponse, pathOf, respondError } from '@portcullis/http';
 import type { Certificate, Listening, PeerHandler } from '@portcullis/http/node';
 import { OAuthError } from '@portcullis/protocol';
@@ -48,7 +47,7 @@ export async function readCertificate(
     key: await readPem('tlsKey', tlsKey, folder),
   };
   try {
-    createSecureContext(certificate);
+    process.getBuiltinModule('node:tls').createSecureContext(certificate);
     return certificate;
   } catch (cause) {
     throw new SettingsError(

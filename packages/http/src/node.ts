@@ -1,7 +1,6 @@
 /** Rooms and applications served on node:http: slow senders are cut off, and closing waits. */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
-import { createServer as createSecureServer } from 'node:https';
-import { TLSSocket } from 'node:tls';
+import type { Socket } from 'node:net';
 import { type Answer, respond, toResponse } from './answer.ts';
 import type { Asked } from './asked.ts';
 import { createFindOrigin, type FindOrigin } from './forwarded.ts';
@@ -11,6 +10,7 @@ import { createReadTarget } from './node/target.ts';
 import { writeAnswer } from './node/write.ts';
 import { plainHttp } from './plain-http.ts';
 import { createRoster, type Roster } from './roster.ts';
+import { secureHttp } from './secure-http.ts';
 
 /** Who is at the other end of the connection. */
 export interface Peer {
@@ -186,7 +186,10 @@ function createServerOf(
   // A field that is sent twice is seen twice: whoever guards it can refuse that.
   const options = { ...defaultTimeouts, ...timeouts, joinDuplicateHeaders: true };
   if (certificate !== undefined) {
-    const server = createSecureServer({ ...options, ...certificate, minVersion: OLDEST_TLS }, listener);
+    const server = secureHttp().createServer(
+      { ...options, ...certificate, minVersion: OLDEST_TLS },
+      listener,
+    );
     return {
       server,
       replaceCertificate: (next) => server.setSecureContext({ ...next, minVersion: OLDEST_TLS }),
@@ -233,8 +236,13 @@ function peerOf({ socket, headers }: IncomingMessage, findOrigin: FindOrigin): P
   const direct = socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/, '');
   const { address, isProxied, protocol } = findOrigin(direct, headers);
   // A proxy that says nothing has been declared to speak TLS to everybody; one that says http was spoken to in the clear.
-  const isSecure = (socket instanceof TLSSocket || isProxied) && protocol !== 'http';
+  const isSecure = (isEncrypted(socket) || isProxied) && protocol !== 'http';
   const isLocal = direct !== undefined && /^(?:127\.|::1$)/.test(direct) && protocol === null;
   const connection = isSecure ? 'secure' : isLocal ? 'local' : 'plain';
   return address === undefined ? { connection } : { address, connection };
+}
+
+/** Told by the member that only sockets of TLS have, so that their module is not loaded for the question. */
+function isEncrypted(socket: Socket): boolean {
+  return 'encrypted' in socket && socket.encrypted === true;
 }

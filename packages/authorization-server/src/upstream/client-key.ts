@@ -1,6 +1,5 @@
 /** A private key of this server, by which it proves itself at a third party in the place of a secret: as it is said, and as judged. */
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
-import { SignJWT } from 'jose';
 import { newSecret } from '../secrets.ts';
 
 /** A key, and what the third party has to be told of it. */
@@ -113,12 +112,14 @@ function readThumbprint(
  * @param now epoch seconds
  * @see RFC 7523 §3
  */
-export function signAssertion(
+export async function signAssertion(
   { key, header, ...own }: ClientKey,
   clientId: string,
   audience: string,
   now: number,
 ): Promise<string> {
+  // Loaded where there is such a key alone.
+  const { SignJWT } = await import('jose');
   return new SignJWT({ jti: newSecret() })
     .setProtectedHeader({ ...header, typ: 'JWT' })
     .setIssuer(own.signer ?? clientId)

@@ -1,8 +1,9 @@
 /** One request over a socket to an address that was judged: pinned, without redirects, bounded in time and bytes. */
 import type { ClientRequest, IncomingMessage } from 'node:http';
-import { type RequestOptions, request as requestSecure } from 'node:https';
+import type { RequestOptions } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { plainHttp } from '../plain-http.ts';
+import { secureHttp } from '../secure-http.ts';
 import { OutboundError } from './error.ts';
 
 /** What is sent, and where to. */
@@ -69,7 +70,7 @@ function send({
   };
   return new Promise((resolve, reject) => {
     const request: ClientRequest =
-      url.protocol === 'https:' ? requestSecure(options) : plainHttp.request(options);
+      url.protocol === 'https:' ? secureHttp().request(options) : plainHttp.request(options);
     request.once('response', resolve);
     request.once('error', reject);
     request.end(body ?? undefined);

@@ -1,5 +1,5 @@
 /** SHA-256 as base64url: at once where the runtime can, else later. */
-import { base64url } from 'jose';
+import { encodeBase64url } from './base64url.ts';
 import { nodeCrypto } from './node-crypto.ts';
 
 /** The digest of bytes, or of a text in UTF-8. */
@@ -9,5 +9,5 @@ export function digest(data: string | Uint8Array<ArrayBuffer>): string | Promise
 
 async function digestByWebCrypto(data: string | Uint8Array<ArrayBuffer>): Promise<string> {
   const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data;
-  return base64url.encode(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)));
+  return encodeBase64url(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)));
 }

@@ -1,5 +1,5 @@
 /** The public keys of an issuer, read from its key set: which of them may verify what. */
-import { type CryptoKey, compactVerify, importJWK, type JWK } from 'jose';
+import type { JWK } from 'jose';
 import { createEs256 } from './es256.ts';
 import { nodeCrypto } from './node-crypto.ts';
 import { together } from './together.ts';
@@ -104,17 +104,8 @@ function createPublicKey(jwk: JWK, algorithm: Algorithm): PublicKey | null {
     if (verify !== null)
       return { verify: (_token, signingInput, signature) => together(() => verify(signingInput, signature)) };
   }
-  const imported = importPublicKey(publicJwk, algorithm);
-  return {
-    async verify(token) {
-      const key = await imported;
-      if (key === null) return false;
-      return compactVerify(token, key, { algorithms: [algorithm] }).then(
-        () => true,
-        () => false,
-      );
-    },
-  };
+  const loaded = loadVerify(publicJwk, algorithm);
+  return { verify: async (token) => (await loaded)(token) };
 }
 
 /** Whether the numbers make a key. Where there is no `node:crypto`, that shows when it is used. */
@@ -133,11 +124,14 @@ function publicMembersOf({ kty, crv, x, y, n, e }: JWK): JWK {
   return Object.fromEntries(members) as JWK;
 }
 
-async function importPublicKey(jwk: JWK, algorithm: Algorithm): Promise<CryptoKey | null> {
-  try {
-    const key = await importJWK(jwk, algorithm);
-    return key instanceof Uint8Array ? null : key;
-  } catch {
-    return null;
-  }
+/** What verifies tokens by a key of any kind; by one that cannot be used, none. The library is loaded for such a key alone. */
+async function loadVerify(jwk: JWK, algorithm: Algorithm): Promise<(token: string) => Promise<boolean>> {
+  const { compactVerify, importJWK } = await import('jose');
+  const key = await importJWK(jwk, algorithm).catch(() => null);
+  if (key === null || key instanceof Uint8Array) return async () => false;
+  return (token) =>
+    compactVerify(token, key, { algorithms: [algorithm] }).then(
+      () => true,
+      () => false,
+    );
 }

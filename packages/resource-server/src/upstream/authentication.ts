@@ -1,5 +1,5 @@
 /** How a protected server proves itself to its authorization server: by a secret, or by a key. */
-import { type CryptoKey, importJWK, type JWK, SignJWT } from 'jose';
+import type { CryptoKey, JWK } from 'jose';
 
 /** One of both. */
 export type Credentials =
@@ -26,7 +26,7 @@ export function createProof(
     const authorization = `Basic ${btoa(`${encode(clientId)}:${encode(clientSecret)}`)}`;
     return async () => ({ parameters: {}, headers: { authorization } });
   }
-  const key = importJWK(clientKey) as Promise<CryptoKey>;
+  const key = importKey(clientKey);
   // Whoever asks hears of it.
   key.catch(() => {});
   return async () => ({
@@ -39,12 +39,19 @@ export function createProof(
   });
 }
 
+/** The library is loaded where there is a key alone. */
+async function importKey(jwk: JWK): Promise<CryptoKey> {
+  const { importJWK } = await import('jose');
+  return (await importJWK(jwk)) as CryptoKey;
+}
+
 /** The assertion is for one server and used once. @see RFC 7523 §3 */
-function sign(
+async function sign(
   key: CryptoKey,
   about: { readonly clientId: string; readonly issuer: string; readonly jwk: JWK; readonly now: number },
 ): Promise<string> {
   const { clientId, issuer, jwk, now } = about;
+  const { SignJWT } = await import('jose');
   return new SignJWT()
     .setProtectedHeader({ alg: jwk.alg ?? 'ES256', ...(jwk.kid !== undefined && { kid: jwk.kid }) })
     .setIssuer(clientId)
