@@ -101,7 +101,7 @@ export async function startPortcullis(instance: Instance = {}): Promise<Server> 
     config,
     JSON.stringify({ clients: [MACHINE, APP], limits: LIMITS, registration: REGISTRATION }),
   );
-  const [node, ...words] = nodeCommand(instance.main ?? 'packages/cli/src/bin.ts', 'up');
+  const [node, ...words] = nodeCommand(instance.main ?? 'packages/cli/from-sources.js', 'up');
   // What was built stands on what was built.
   const rest = words.filter((word) => instance.main === undefined || !word.startsWith('--conditions'));
   const [, , typed = ''] = nodeCommand('bench/servers/application.ts');

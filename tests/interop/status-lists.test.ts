@@ -22,7 +22,7 @@ const notes = {
   grant_types: ['authorization_code', 'refresh_token'],
   token_endpoint_auth_method: 'none',
 };
-const script = fileURLToPath(new URL('../../packages/cli/src/bin.ts', import.meta.url));
+const script = fileURLToPath(new URL('../../packages/cli/from-sources.js', import.meta.url));
 
 /** A protected server elsewhere. Nobody told it anything but its issuer. */
 interface Elsewhere {

@@ -17,7 +17,7 @@ const { scripts }: { scripts: { start: string } } = JSON.parse(
 );
 const [, ...command] = scripts.start
   .split(' ')
-  .map((word) => (word.endsWith('.ts') ? join(root, word) : word));
+  .map((word) => (/\.[jt]s$/.test(word) ? join(root, word) : word));
 
 /** The first account of a server started here. */
 export const owner: Account = { email: 'ada@example.com', password: 'correct horse battery staple' };

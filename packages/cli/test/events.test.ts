@@ -9,7 +9,7 @@ import { refuseMissing } from '../src/door.ts';
 import { createMetrics } from '../src/metrics.ts';
 import { createMetricsDoor } from '../src/metrics-door.ts';
 
-const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+const main = fileURLToPath(new URL('../from-sources.js', import.meta.url));
 const command = ['--conditions=portcullis-source', main, 'events'];
 
 let portcullis: Portcullis;

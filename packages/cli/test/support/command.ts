@@ -7,7 +7,7 @@ import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Person } from '../../../../tests/support/person.ts';
 
-export const main: string = fileURLToPath(new URL('../../src/bin.ts', import.meta.url));
+export const main: string = fileURLToPath(new URL('../../from-sources.js', import.meta.url));
 
 export interface Ended {
   readonly code: number | null;
