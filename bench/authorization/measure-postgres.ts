@@ -26,7 +26,7 @@ import {
 } from './portcullis.ts';
 
 export async function measurePostgres(effort: Effort): Promise<Part> {
-  const postgres = await startServer({ fsync: 'on' });
+  const postgres = await startServer({});
   const folder = newFolder();
   const samples: { processes: number; flow: string; it: Measurement }[] = [];
   try {

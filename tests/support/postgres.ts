@@ -25,6 +25,16 @@ export interface Postgres {
   stop(): Promise<void>;
 }
 
+/** What tests do with: it need not outlive a fall of this computer, nor be followed by another, nor plan by what it learns meanwhile. */
+const FORGETFUL: Readonly<Record<string, string>> = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+  autovacuum: 'off',
+};
+
 interface Server {
   readonly url: string;
   /** Ends the server; its data stays. */
@@ -38,7 +48,9 @@ interface Server {
  * Inside vitest every caller gets the one server that the first of them starts; elsewhere (a benchmark, the
  * demo) the caller gets a server of its own. `settings` are for a server of its own only.
  */
-export async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<Postgres> {
+export async function startPostgres(
+  settings: Readonly<Record<string, string>> = FORGETFUL,
+): Promise<Postgres> {
   const shared = process.env[SHARED_POSTGRES];
   if (shared !== undefined) return databases(await askShared(shared), async () => {});
   const server = await startServer(settings);
@@ -81,7 +93,7 @@ async function query(url: string, sql: string): Promise<void> {
 }
 
 /** Starts a server on a free loopback port, with a data folder of its own that `stop` removes. */
-export async function startServer(settings: Readonly<Record<string, string>> = {}): Promise<Server> {
+export async function startServer(settings: Readonly<Record<string, string>> = FORGETFUL): Promise<Server> {
   const folder = await mkdtemp(join(tmpdir(), 'portcullis-postgres-'));
   const remove = () => rm(folder, { recursive: true, force: true });
   try {
@@ -111,7 +123,6 @@ async function startIn(
     port: String(port),
     unix_socket_directories: '',
     max_connections: '200',
-    fsync: 'off',
     ...settings,
   };
   const flags = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
