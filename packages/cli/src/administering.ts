@@ -2,7 +2,7 @@
 import { createJournal, type EventSink } from '@portcullis/authorization-server';
 import type { AuthorizationStore } from '@portcullis/authorization-server/ports';
 import { SettingsError } from './faults.ts';
-import { flagOf, type Settings } from './settings/settings.ts';
+import type { Settings } from './settings/settings.ts';
 import { titleOf } from './settings/table.ts';
 import { openExistingStore, openStorage } from './storage.ts';
 
@@ -48,6 +48,6 @@ export function issuerOf({ publicUrl, port }: Settings): string {
   if (publicUrl !== null) return publicUrl;
   if (port !== 0) return `http://localhost:${port}`;
   throw new SettingsError([
-    `${titleOf('publicUrl')} must be set (${flagOf('publicUrl')}): with port 0 nobody can tell where links lead`,
+    `${titleOf('publicUrl')} must be set: with port 0 nobody can tell where links lead`,
   ]);
 }

@@ -9,6 +9,7 @@ import { makeFolder } from './folders.ts';
 import type { Settings } from './settings/settings.ts';
 import { titleOf } from './settings/table.ts';
 import { sealingKey } from './settings/words.ts';
+import type { Surroundings } from './surroundings.ts';
 
 const DEFAULT_FILE = 'data/portcullis.key';
 const READABLE_BY_OTHERS = 0o004;
@@ -30,7 +31,7 @@ export interface FoundKey {
  */
 export async function findSealingKey(
   settings: Settings,
-  folder: string,
+  { folder, command }: Pick<Surroundings, 'folder' | 'command'>,
   store: Pick<AuthorizationStore, 'listKeys'>,
 ): Promise<FoundKey> {
   if (settings.key !== null) return { bytes: settings.key, place: 'given', warning: null };
@@ -40,14 +41,15 @@ export async function findSealingKey(
   return readKeyFile(settings.keyFile ?? DEFAULT_FILE, folder, {
     title: titleOf('keyFile'),
     otherwise: async (path) => {
-      if ((await store.listKeys()).length > 0) throw new Fault(LOST);
+      if ((await store.listKeys()).length > 0) throw new Fault(lost(command));
       return make(path);
     },
   });
 }
 
-const LOST =
-  'is missing, though the keys in the database are sealed under it: put it back from your backup, or name the file that has it. If it is lost for good, portcullis keys discard gives up what was sealed under it';
+function lost(command: string): string {
+  return `is missing, though the keys in the database are sealed under it: put it back from your backup, or name the file that has it. If it is lost for good, ${command} keys discard gives up what was sealed under it`;
+}
 
 /**
  * The key of these settings, which must exist: for commands that work on what is there.

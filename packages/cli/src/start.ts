@@ -43,7 +43,7 @@ export async function start(prepared: Prepared, surroundings: Surroundings): Pro
   const storage = await openStorage(settings, surroundings.folder);
   opened.defer(() => storage.store.close());
   opened.defer(keepSwept(storage.store, log));
-  const key = await findSealingKey(settings, surroundings.folder, storage.store);
+  const key = await findSealingKey(settings, surroundings, storage.store);
   if (key.warning !== null) surroundings.complain(key.warning);
 
   const issuer = settings.publicUrl ?? `${certificate === null ? 'http' : 'https'}://localhost:${door.port}`;

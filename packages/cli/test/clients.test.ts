@@ -111,7 +111,7 @@ describe('add', () => {
     [['--id', 'configured', '--redirect-uri', 'https://a.example/'], /another client has it/],
     [['--metadata', 'nowhere.json'], /^portcullis: --metadata names nowhere\.json, which cannot be read: ENOENT/],
     [['--metadata', 'kept.secret'], /^portcullis: --metadata names kept\.secret, which is no JSON object$/],
-    [['--database', ':memory:'], /PORTCULLIS_DATABASE is :memory:/],
+    [['--database', ':memory:'], /PORTCULLIS_DATABASE \(--database\) is :memory:/],
   ])('refuses in one line, and adds nothing: %j', async (args, says) => {
     const before = (await clients('list')).output;
     const { code, output, errors } = await clients('add', ...args);

@@ -53,7 +53,9 @@ describe('beside a server', () => {
     expect((await list()).map(({ opens }: { opens: boolean }) => opens)).toEqual([false, false]);
     const refused = await run(folder, 'rotate', ...place);
     expect(refused).toMatchObject({ code: 1, output: '' });
-    expect(refused.errors).toMatch(/^portcullis: PORTCULLIS_KEY_FILE: sealingKey does not open key_/);
+    expect(refused.errors).toMatch(
+      /^portcullis: PORTCULLIS_KEY_FILE \(--key-file\): sealingKey does not open key_/,
+    );
     const newPlace = ['--database', portcullis.database, '--key-file', newKeyFile];
     expect(await run(folder, 'rotate', '--compromised', ...newPlace)).toMatchObject({ code: 0 });
     const after = JSON.parse((await run(folder, 'list', '--json', ...newPlace)).output);
@@ -72,7 +74,9 @@ describe('a sealing key that is lost', () => {
       output: expect.stringContaining('nothing is to be given up'),
     });
     rmSync(keyFile);
-    await expect(portcullis.restart()).rejects.toThrow(/KEY_FILE is \S+, which is missing.*keys discard/s);
+    await expect(portcullis.restart()).rejects.toThrow(
+      /KEY_FILE \(--key-file\) is \S+, which is missing.*keys discard/s,
+    );
     expect(existsSync(keyFile)).toBe(false);
 
     const asked = await run(folder, 'discard', ...place);
@@ -91,9 +95,9 @@ describe('a sealing key that is lost', () => {
 
 describe('where nothing is', () => {
   it.each([
-    [['list', '--key-file', 'nowhere.key'], /^portcullis: PORTCULLIS_KEY_FILE is nowhere\.key, which cannot be used/],
-    [['list', '--key', 'A'.repeat(43), '--database', 'nowhere.db'], /^portcullis: PORTCULLIS_DATABASE is nowhere\.db, where no database is/],
-    [['list', '--key', 'A'.repeat(43), '--database', ':memory:'], /^portcullis: PORTCULLIS_DATABASE is :memory:, which no other process can see/],
+    [['list', '--key-file', 'nowhere.key'], /^portcullis: PORTCULLIS_KEY_FILE \(--key-file\) is nowhere\.key, which cannot be used/],
+    [['list', '--key', 'A'.repeat(43), '--database', 'nowhere.db'], /^portcullis: PORTCULLIS_DATABASE \(--database\) is nowhere\.db, where no database is/],
+    [['list', '--key', 'A'.repeat(43), '--database', ':memory:'], /^portcullis: PORTCULLIS_DATABASE \(--database\) is :memory:, which no other process can see/],
     [['reseal', '--key', 'A'.repeat(43)], /^portcullis: required option '--new-key-file <file>' not specified/],
   ])('%j makes nothing and says so', async (args, says) => {
     const { code, output, errors } = await run(folder, ...args);

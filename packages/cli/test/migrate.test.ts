@@ -63,7 +63,7 @@ describe('refuses in one line, and changes nothing,', () => {
     for (const args of [['--check'], []]) {
       const { code, output, errors } = await migrate(place, ...args);
       expect([code, output]).toEqual([1, '']);
-      expect(errors).toMatch(/^portcullis: PORTCULLIS_DATABASE is [^\n]+\n$/);
+      expect(errors).toMatch(/^portcullis: PORTCULLIS_DATABASE \(--database\) is [^\n]+\n$/);
       expect(errors).toMatch(says);
     }
     expect(readdirSync(folder).toSorted()).toEqual(before);

@@ -8,6 +8,8 @@ import { type FoundKey, findSealingKey } from '../src/sealing-key.ts';
 import { resolveSettings } from '../src/settings/resolve.ts';
 import type { SettingName } from '../src/settings/settings.ts';
 
+const COMMAND = 'npm run portcullis --';
+
 /** A store without keys. */
 const NOTHING_SEALED = { listKeys: async () => [] };
 
@@ -18,7 +20,8 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 async function find(flags: Partial<Record<SettingName, string>>): Promise<FoundKey> {
-  return findSealingKey(await resolveSettings({ flags, environment: {}, folder }), folder, NOTHING_SEALED);
+  const settings = await resolveSettings({ flags, environment: {}, folder });
+  return findSealingKey(settings, { folder, command: COMMAND }, NOTHING_SEALED);
 }
 
 describe('a key file', () => {
@@ -50,19 +53,21 @@ describe('a key file', () => {
     const { bytes } = await find({ keyFile: 'my.key' });
     chmodSync(join(folder, 'my.key'), 0o620);
     await expect(find({ keyFile: 'my.key' })).rejects.toThrow(
-      'PORTCULLIS_KEY_FILE is my.key, which others can write: chmod 600 it',
+      'PORTCULLIS_KEY_FILE (--key-file) is my.key, which others can write: chmod 600 it',
     );
     chmodSync(join(folder, 'my.key'), 0o644);
     expect(await find({ keyFile: 'my.key' })).toMatchObject({
       bytes,
-      warning: expect.stringMatching(/^PORTCULLIS_KEY_FILE is my\.key, which every user .* chmod 600/),
+      warning: expect.stringMatching(
+        /^PORTCULLIS_KEY_FILE \(--key-file\) is my\.key, which every user .* chmod 600/,
+      ),
     });
   });
 
   it('is refused, unchanged and unshown, when there is no key in it', async () => {
     writeFileSync(join(folder, 'my.key'), 'not a key', { mode: 0o600 });
     await expect(find({ keyFile: 'my.key' })).rejects.toThrow(
-      /^PORTCULLIS_KEY_FILE is my\.key, which must be 32 random bytes/,
+      /^PORTCULLIS_KEY_FILE \(--key-file\) is my\.key, which must be 32 random bytes/,
     );
     expect(readFileSync(join(folder, 'my.key'), 'utf8')).toBe('not a key');
   });
@@ -70,7 +75,7 @@ describe('a key file', () => {
   it('is refused in one line when it cannot be made', async () => {
     writeFileSync(join(folder, 'file'), '');
     await expect(find({ keyFile: 'file/my.key' })).rejects.toThrow(
-      /^PORTCULLIS_KEY_FILE is file\/my\.key, which cannot be used: ENOTDIR/,
+      /^PORTCULLIS_KEY_FILE \(--key-file\) is file\/my\.key, which cannot be used: ENOTDIR/,
     );
   });
 });
@@ -79,12 +84,12 @@ describe('a key file that was lost', () => {
   it('is not made anew where something is sealed: the start is refused, and nothing is written', async () => {
     const settings = await resolveSettings({ flags: { keyFile: 'my.key' }, environment: {}, folder });
     const sealed = { listKeys: async () => [{} as KeyRecord] };
-    await expect(findSealingKey(settings, folder, sealed)).rejects.toThrow(
-      /^PORTCULLIS_KEY_FILE is my\.key, which is missing, though .* put it back from your backup.*keys discard/,
+    await expect(findSealingKey(settings, { folder, command: COMMAND }, sealed)).rejects.toThrow(
+      /^PORTCULLIS_KEY_FILE \(--key-file\) is my\.key, which is missing, though .* put it back from your backup.*, npm run portcullis -- keys discard /,
     );
     expect(readdirSync(folder)).toEqual([]);
     const { bytes } = await find({ keyFile: 'my.key' });
-    expect((await findSealingKey(settings, folder, sealed)).bytes).toEqual(bytes);
+    expect((await findSealingKey(settings, { folder, command: COMMAND }, sealed)).bytes).toEqual(bytes);
   });
 });
 

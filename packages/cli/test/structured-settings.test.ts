@@ -248,7 +248,7 @@ describe('the whole', () => {
     );
     for (const says of [
       /^PORTCULLIS_PORT \(in the file\) must be a whole number/,
-      /^PORTCULLIS_APP is nowhere\.ts, which cannot be loaded/,
+      /^PORTCULLIS_APP \(--app\) is nowhere\.ts, which cannot be loaded/,
       /^workspaces is \S+, which must export findWorkspaces$/,
       /^pages is \S+, which has no page "concent" to replace: did you mean consent\?$/,
       /^pages is \S+, which must have a function as the page consent$/,
@@ -270,14 +270,16 @@ describe('the whole', () => {
       'mjs',
     );
     expect(await faultsOf(start({ app, resources: [{ ...greeter, defaultScopes: ['x'] }] }))).toEqual([
-      'PORTCULLIS_APP: app.defaultScopes: b is not one of its scopes',
+      'PORTCULLIS_APP (--app): app.defaultScopes: b is not one of its scopes',
       'resources.0.defaultScopes: x is not one of its scopes',
     ]);
   });
 
   it('has to protect something', async () => {
     expect(await faultsOf(start({}))).toEqual([
-      expect.stringMatching(/^PORTCULLIS_APP must name the module .* or resources in the configuration file/),
+      expect.stringMatching(
+        /^PORTCULLIS_APP \(--app\) must name the module .* or resources in the configuration file/,
+      ),
     ]);
     expect((await start({ resources: [greeter] })).application).toBeNull();
   });

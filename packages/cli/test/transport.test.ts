@@ -113,9 +113,13 @@ describe('the certificate', () => {
   });
 
   it.each([
-    ['nowhere.pem', 'key.pem', /^PORTCULLIS_TLS_CERT is nowhere\.pem, which cannot be read/],
-    ['cert.pem', 'nowhere.pem', /^PORTCULLIS_TLS_KEY is nowhere\.pem, which cannot be read/],
-    ['broken.pem', 'key.pem', /^PORTCULLIS_TLS_CERT and PORTCULLIS_TLS_KEY do not make a certificate/],
+    ['nowhere.pem', 'key.pem', /^PORTCULLIS_TLS_CERT \(--tls-cert\) is nowhere\.pem, which cannot be read/],
+    ['cert.pem', 'nowhere.pem', /^PORTCULLIS_TLS_KEY \(--tls-key\) is nowhere\.pem, which cannot be read/],
+    [
+      'broken.pem',
+      'key.pem',
+      /^PORTCULLIS_TLS_CERT \(--tls-cert\) and PORTCULLIS_TLS_KEY \(--tls-key\) do not make a certificate/,
+    ],
     ['cert.pem', 'broken.pem', /do not make a certificate/],
   ])('is refused when it is none: %s and %s', async (cert, key, says) => {
     const error = await readCertificate(await settings(cert, key), folder).catch((thrown: unknown) => thrown);

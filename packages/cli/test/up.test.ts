@@ -225,7 +225,7 @@ describe('a running server', () => {
     expect(portcullis.output()).toContain('Its owner signs in');
     // Whoever changes these settings later has to hear that they do nothing any more.
     expect(portcullis.output()).toContain(
-      'PORTCULLIS_BOOTSTRAP_EMAIL and PORTCULLIS_BOOTSTRAP_PASSWORD change nothing',
+      'PORTCULLIS_BOOTSTRAP_EMAIL (--bootstrap-email) and PORTCULLIS_BOOTSTRAP_PASSWORD (--bootstrap-password) change nothing',
     );
   });
 });
@@ -262,7 +262,7 @@ describe('metadata: false', () => {
   });
 });
 
-const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+const main = fileURLToPath(new URL('../from-sources.js', import.meta.url));
 const app = fileURLToPath(new URL('../../../examples/notes/src/app.ts', import.meta.url));
 
 interface Spawned {

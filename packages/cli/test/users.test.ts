@@ -113,7 +113,7 @@ describe('portcullis users', () => {
       [['remove', 'eve@example.com'], 'There is no account for eve@example.com'],
       [['reset', 'eve@example.com'], 'There is no account for eve@example.com'],
       [['add'], "missing required argument 'email'"],
-      [['add', 'eve@example.com', '--database', ':memory:'], 'PORTCULLIS_DATABASE is :memory:'],
+      [['add', 'eve@example.com', '--database', ':memory:'], 'PORTCULLIS_DATABASE (--database) is :memory:'],
     ];
     const before = await users('list');
     for (const [args, words] of refusals) {
@@ -133,7 +133,10 @@ describe('portcullis users', () => {
       'http://localhost:8484/invitation?token=',
     );
     const { code, errors } = await run(['reset', 'ada@example.com', '--port', '0'], environment);
-    expect([code, errors]).toEqual([1, expect.stringContaining('PORTCULLIS_PUBLIC_URL must be set')]);
+    expect([code, errors]).toEqual([
+      1,
+      expect.stringContaining('PORTCULLIS_PUBLIC_URL (--public-url) must be set'),
+    ]);
     rmSync(folder, { recursive: true });
   });
 });

@@ -71,7 +71,7 @@ function restsOnUnread(fault: string, unread: FoundSettings['unread']): boolean 
   return (RESTS_ON[name] ?? []).some((other) => unread.has(other));
 }
 
-const NOTHING_PROTECTED = `${variableOf('app')} must name the module of the server to protect (portcullis up --app server.ts), or resources in the configuration file the servers elsewhere`;
+const NOTHING_PROTECTED = `${titleOf('app')} must name the module of the server to protect, such as server.ts, or resources in the configuration file the servers elsewhere`;
 
 /** The port is not known yet, and does not matter to what is judged. */
 function anyIssuer({ publicUrl }: Settings): string {

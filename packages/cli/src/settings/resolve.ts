@@ -3,7 +3,7 @@ import { type Fault, faultsOf, SettingsError } from '../faults.ts';
 import { readConfigFile } from './config-file.ts';
 import { advise } from './nearest.ts';
 import { flagOf, type SettingName, type Settings, variableOf } from './settings.ts';
-import { fileVariableOf, hasFlag, isInFile, settingNames, table, titleOf } from './table.ts';
+import { fileVariableOf, hasFlag, isInFile, settingNames, table } from './table.ts';
 
 /** What an operator said, before anybody looked at it. */
 export interface Sources {
@@ -110,7 +110,7 @@ function findSaid(
 
 /** A setting, or a member of it, with the way in which it was said, or could be. */
 function nameAs(name: SettingName, from: string | undefined, path: Fault['path'] = []): string {
-  const title = from === 'environment' ? variableOf(name) : titleOf(name);
+  const title = from === 'environment' || hasFlag(name) ? variableOf(name) : name;
   const way = from?.startsWith('--') === false ? from : hasFlag(name) ? flagOf(name) : 'environment';
   const source = way === 'environment' ? '' : way === 'file' ? ' (in the file)' : ` (${way})`;
   return `${[title, ...path].join('.')}${source}`;

@@ -1,7 +1,7 @@
 /** Every setting of the server: flags, variables, the file, the help texts, docs/configuration.md and the checks come from this table. */
 import type { FindWorkspaces, Pages } from '@portcullis/authorization-server';
 import { secret } from './secret-shape.ts';
-import { type SettingName, type Settings, variableOf } from './settings.ts';
+import { flagOf, type SettingName, type Settings, variableOf } from './settings.ts';
 import * as shape from './shapes.ts';
 import * as made from './structured-shapes.ts';
 import { client, metadataDocuments, outbound, registration } from './structures/clients.ts';
@@ -319,9 +319,9 @@ export const table: Table = {
 /** In the order of the help text. */
 export const settingNames: readonly SettingName[] = groups.flatMap(({ names }) => names);
 
-/** How messages call a setting: as most people say it. */
+/** How messages call a setting that may have been said in any way: `PORTCULLIS_DATABASE (--database)`. */
 export function titleOf(name: SettingName): string {
-  return hasFlag(name) ? variableOf(name) : name;
+  return hasFlag(name) ? `${variableOf(name)} (${flagOf(name)})` : name;
 }
 
 export function hasFlag(name: SettingName): boolean {
