@@ -57,7 +57,7 @@ export function judgeRedirectUri(
     return dangerous('must be a well-formed URI, its host written plainly and without user information');
   }
   if (uri.includes('#')) return dangerous('must have no fragment');
-  if (RESPONSE_PARAMETERS.some((name) => url.searchParams.has(name))) {
+  if (url.search !== '' && RESPONSE_PARAMETERS.some((name) => url.searchParams.has(name))) {
     return dangerous(`must have none of the parameters ${RESPONSE_PARAMETERS.join(', ')} in its query`);
   }
   return judgeScheme(uri, scheme, policy);

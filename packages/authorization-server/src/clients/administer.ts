@@ -4,7 +4,7 @@ import type { Configuration } from '../configuration.ts';
 import type { ClientRecord } from '../ports/index.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
 import { checkClientId, readOperatorsClient, usesSecret } from './configured.ts';
-import { clientInformation } from './registration.ts';
+import { createDescribeClient } from './registration.ts';
 
 /** What is told of a stored client. */
 export type ListedClient = Omit<ClientRecord, 'secretHash' | 'managementHash'>;
@@ -44,7 +44,8 @@ export type AdministeredClients = Pick<
 
 /** Administers the clients of a store, with or without a server beside it. */
 export function createClientAdministration(configuration: AdministeredClients): ClientAdministration {
-  const { store, clients, clock, events, issuer, redirects } = configuration;
+  const { store, clients, clock, events, redirects } = configuration;
+  const describeWhole = createDescribeClient(configuration);
   return {
     async add(document) {
       const { client_id: chosen } = document as { readonly client_id?: unknown };
@@ -64,7 +65,7 @@ export function createClientAdministration(configuration: AdministeredClients): 
       };
       if (!(await store.saveClient(client))) throw taken();
       events({ type: 'client.added', clientId: id });
-      return { ...clientInformation(client, issuer, { secret, managementToken: null }) };
+      return { ...describeWhole(client, { secret, managementToken: null }) };
     },
     async list(after = '', limit = 100) {
       const records = await store.listClients(after, limit);

@@ -6,7 +6,7 @@ import type { ClientRecord } from '../ports/index.ts';
 import type { Route } from '../routes.ts';
 import { hashSecret, matchesSecret, newSecret } from '../secrets.ts';
 import { usesSecret } from './configured.ts';
-import { clientInformation, createReadRegistration } from './registration.ts';
+import { createDescribeClient, createReadRegistration } from './registration.ts';
 import { readBearer } from './registration-rules.ts';
 
 const PLACE = '/register/';
@@ -27,13 +27,14 @@ interface Owner {
 
 /** @see RFC 7592 §2 */
 export function createManagement(configuration: Configuration): readonly Route[] {
-  const { store, clock, events, issuer } = configuration;
+  const { store, clock, events } = configuration;
+  const describe = createDescribeClient(configuration);
   const read = createReadRegistration(configuration);
 
   return [
     route('GET', async (request) => {
       const { client, managementToken } = await authorize(request);
-      return respondJson(clientInformation(client, issuer, { secret: null, managementToken }));
+      return respondJson(describe(client, { secret: null, managementToken }));
     }),
 
     route('PUT', async (request) => {
@@ -47,7 +48,7 @@ export function createManagement(configuration: Configuration): readonly Route[]
       if (!(await store.changeClient(client.id, { metadata, secretHash }))) throw refuse('gone meanwhile');
       events({ type: 'client.changed', clientId: client.id });
       const changed = { ...client, metadata, secretHash };
-      return respondJson(clientInformation(changed, issuer, { secret, managementToken }));
+      return respondJson(describe(changed, { secret, managementToken }));
     }),
 
     route('DELETE', async (request) => {

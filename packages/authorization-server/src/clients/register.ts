@@ -7,7 +7,7 @@ import type { ClientInvitationRecord, ClientRecord } from '../ports/index.ts';
 import type { Peer, Route } from '../routes.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
 import { usesSecret } from './configured.ts';
-import { clientInformation, createReadRegistration } from './registration.ts';
+import { createDescribeClient, createReadRegistration } from './registration.ts';
 import type { RegistrationRules } from './registration-options.ts';
 import { createAdmitRegistration, refuseInitialAccess } from './registration-rules.ts';
 
@@ -22,6 +22,7 @@ export function createRegistration(
 ): Route {
   const { store, clock, events, issuer, lifetimes } = configuration;
   const isHttps = issuer.startsWith('https:');
+  const describe = createDescribeClient(configuration);
   const admit = createAdmitRegistration(configuration, rules);
   const read = createReadRegistration(configuration);
   return {
@@ -55,8 +56,7 @@ export function createRegistration(
         clientId: client.id,
         ...(invitation !== null && { invitationId: invitation.id }),
       });
-      const answer = clientInformation(client, issuer, { secret, managementToken });
-      return respondToClient(answer, { isHttps, status: 201 });
+      return respondToClient(describe(client, { secret, managementToken }), { isHttps, status: 201 });
     },
   };
 

@@ -42,20 +42,24 @@ export interface Told {
   readonly managementToken: string | null;
 }
 
+/** What a client is told of its registration. */
+export type DescribeClient = (client: ClientRecord, told: Told) => object;
+
 /**
  * All metadata that is registered now, defaults and substitutions included. A secret MUST come with its expiry; 0: it has
  * none, for a client in use would be locked out by one.
  * @see RFC 7591 §3.2.1, RFC 7592 §3
  */
-export function clientInformation(client: ClientRecord, issuer: string, told: Told): object {
-  return {
+export function createDescribeClient({ issuer }: Pick<Configuration, 'issuer'>): DescribeClient {
+  const place = `${new URL(issuer).origin}/register/`;
+  return (client, { secret, managementToken }) => ({
+    ...client.metadata,
     client_id: client.id,
     client_id_issued_at: client.createdAt,
-    ...(told.secret !== null && { client_secret: told.secret, client_secret_expires_at: 0 }),
-    ...(told.managementToken !== null && {
-      registration_client_uri: `${new URL(issuer).origin}/register/${client.id}`,
-      registration_access_token: told.managementToken,
+    ...(secret !== null && { client_secret: secret, client_secret_expires_at: 0 }),
+    ...(managementToken !== null && {
+      registration_client_uri: place + client.id,
+      registration_access_token: managementToken,
     }),
-    ...client.metadata,
-  };
+  });
 }
