@@ -1,5 +1,6 @@
 /** Joins what belongs together, from the metadata that a client reads to its first call, as far as this process saw it. */
 import type { AuthorizationEvent, Discovery, EventSink } from '../events.ts';
+import { remember } from '../remember.ts';
 import type { IsLive } from '../token/is-live.ts';
 
 export interface Trail {
@@ -42,7 +43,12 @@ export function createTrail(clock: () => number): Trail {
     if (type === 'code.issued' && grantId !== undefined && flowId !== undefined) keep(flows, grantId, flowId);
     if (type === 'token.issued' && grantId !== undefined) {
       const { clientId, accountId, resource } = event;
-      keep(uncalled, grantId, definedOf({ clientId, accountId, grantId, resource }));
+      keep(uncalled, grantId, {
+        grantId,
+        ...(clientId !== undefined && { clientId }),
+        ...(accountId !== undefined && { accountId }),
+        ...(resource !== undefined && { resource }),
+      });
     }
   }
 
@@ -67,13 +73,8 @@ export function createTrail(clock: () => number): Trail {
   };
 }
 
+/** As the last that came. */
 function keep<T>(map: Map<string, T>, key: string, value: T): void {
-  const [first] = map.keys();
-  if (map.size >= MOST && first !== undefined && !map.has(key)) map.delete(first);
   map.delete(key);
-  map.set(key, value);
-}
-
-function definedOf(about: { readonly [name in keyof About]: string | undefined }): About {
-  return Object.fromEntries(Object.entries(about).filter(([, value]) => value !== undefined));
+  remember(map, key, value, MOST);
 }

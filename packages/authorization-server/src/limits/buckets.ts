@@ -1,4 +1,5 @@
 /** Rates in the memory of one process: so many at once, and so many a minute after. */
+import { remember } from '../remember.ts';
 
 export interface Rate {
   /** How many may come at once. */
@@ -31,15 +32,9 @@ export function createBuckets({ burst, perMinute }: Rate, clock: () => number): 
       const due = Math.max(dueOf.get(key) ?? 0, now);
       const seconds = wait(due, now);
       if (seconds > 0) return seconds;
-      if (dueOf.size >= MOST_KEYS && !dueOf.has(key)) forgetFirst(dueOf);
-      dueOf.set(key, due + interval);
+      remember(dueOf, key, due + interval, MOST_KEYS);
       return 0;
     },
     waitOf: (key) => wait(dueOf.get(key) ?? 0, clock()),
   };
-}
-
-function forgetFirst(map: Map<string, number>): void {
-  const [first] = map.keys();
-  if (first !== undefined) map.delete(first);
 }

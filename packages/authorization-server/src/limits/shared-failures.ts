@@ -1,5 +1,6 @@
 /** Failures that processes count together: who succeeds costs the store nothing, who fails is counted there. */
 import type { Configuration } from '../configuration.ts';
+import { remember } from '../remember.ts';
 import { hashSecret } from '../secrets.ts';
 import { createBuckets, type Rate } from './buckets.ts';
 
@@ -46,9 +47,7 @@ export function createSharedFailures(
 
   function enter(key: string): Trouble {
     const trouble = troubles.get(key) ?? { until: 0, paid: 0 };
-    const [first] = troubles.keys();
-    if (troubles.size >= MOST_KEYS && first !== undefined && !troubles.has(key)) troubles.delete(first);
-    troubles.set(key, trouble);
+    remember(troubles, key, trouble, MOST_KEYS);
     return trouble;
   }
 

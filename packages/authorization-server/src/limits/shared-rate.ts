@@ -1,6 +1,7 @@
 /** Rates that processes share without asking the store each time: what a process has let through is settled in parts. */
 import type { Configuration } from '../configuration.ts';
 import type { TurnLimit } from '../ports/index.ts';
+import { remember } from '../remember.ts';
 import { hashSecret } from '../secrets.ts';
 import { createBuckets, type Rate } from './buckets.ts';
 
@@ -35,8 +36,8 @@ export function createSharedRate(
     const wait = await turn.catch(() => 0);
     if (wait === 0) return 0;
     // What was let through stays to be settled: the next one tries again.
-    note(unsettled, key, size - 1);
-    note(until, key, clock() + wait);
+    remember(unsettled, key, size - 1, MOST_KEYS);
+    remember(until, key, clock() + wait, MOST_KEYS);
     return wait;
   }
 
@@ -48,7 +49,7 @@ export function createSharedRate(
       if (wait > 0) return wait;
       const count = (unsettled.get(key) ?? 0) + 1;
       if (count < size) {
-        note(unsettled, key, count);
+        remember(unsettled, key, count, MOST_KEYS);
         return 0;
       }
       unsettled.delete(key);
@@ -62,10 +63,4 @@ function partsOf({ burst, perMinute }: Rate): { readonly size: number; readonly 
   const size = Math.max(Math.ceil(burst / PARTS), Math.ceil(perMinute / 60));
   const interval = Math.max(1, Math.round((size * 60) / perMinute));
   return { size, limit: { burst: Math.max(1, Math.floor(burst / size)), interval } };
-}
-
-function note(map: Map<string, number>, key: string, value: number): void {
-  const [first] = map.keys();
-  if (map.size >= MOST_KEYS && first !== undefined && !map.has(key)) map.delete(first);
-  map.set(key, value);
 }

@@ -1,4 +1,5 @@
 /** What a process remembers for a while: so much and no more, and the oldest goes first. */
+import { remember } from '../remember.ts';
 
 export interface Memory<T> {
   get(name: string): T | undefined;
@@ -13,9 +14,7 @@ export function createMemory<T>(most: number = MOST): Memory<T> {
     get: (name) => values.get(name),
     set(name, value) {
       values.delete(name);
-      values.set(name, value);
-      const [oldest] = values.keys();
-      if (values.size > most && oldest !== undefined) values.delete(oldest);
+      remember(values, name, value, most);
     },
   };
 }
