@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { AuthorizationEvent, EventSink } from '../events.ts';
 import { createBuckets } from '../limits/buckets.ts';
 import type { EventRecord, EventStore } from '../ports/index.ts';
-import { newSuffix } from '../secrets.ts';
+import { newSuffix, textOfMoment } from '../secrets.ts';
 
 export interface Journal {
   /** Takes an event. It never throws and never waits. */
@@ -133,6 +133,5 @@ function describe(event: AuthorizationEvent, now: number, keptFor: number): Even
 /** Milliseconds first, then a count, then chance: in the order of time, and of one process in the order of its events. */
 function newId(at: number): string {
   counter = (counter + 1) >>> 0;
-  const time = at.toString(36).padStart(9, '0');
-  return `${time}-${counter.toString(36).padStart(7, '0')}-${newSuffix(3)}`;
+  return `${textOfMoment(at)}-${counter.toString(36).padStart(7, '0')}-${newSuffix(3)}`;
 }
