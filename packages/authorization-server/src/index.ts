@@ -186,11 +186,11 @@ export async function createAuthorizationServer(
     ...statuses.routes,
   ];
   const routes = [...served, ...createMetadata(configuration, served)];
-  const router = createRouter(routes, events);
-  const answer: AuthorizationServer['answer'] = async (asked, peer = {}) => {
+  const router = createRouter(routes, events, isHttps);
+  const answer: AuthorizationServer['answer'] = (asked, peer = {}) => {
     const looking = keys.refresh();
-    if (looking !== null) await looking;
-    return harden(await inMomentOf(peer, () => router.handle(asked, peer)), isHttps);
+    const work = () => router.handle(asked, peer);
+    return inMomentOf(peer, looking === null ? work : () => looking.then(work));
   };
   return {
     handle: async (request, peer) => toResponse(await answer(request, peer)),

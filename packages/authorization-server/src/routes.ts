@@ -2,6 +2,7 @@
 import {
   type Answer,
   type Asked,
+  harden,
   isPreflight,
   pathOf,
   respond,
@@ -33,7 +34,7 @@ export interface Route {
 
 /** All routes as one hand. */
 export interface Router {
-  /** Answers every request; 404 for a path that is not its own. Never rejects. */
+  /** Answers every request, hardened; 404 for a path that is not its own. Never rejects. */
   handle(request: Asked, peer: Peer): Promise<Answer>;
   owns(path: string): boolean;
 }
@@ -44,7 +45,8 @@ type Place = readonly Route[];
 /** Paths at which clients look for metadata: 404 when there is none, never somebody else's answer. */
 const WELL_KNOWN = /^\/\.well-known\/(?:oauth-authorization-server|openid-configuration)(?:\/|$)/;
 
-export function createRouter(routes: readonly Route[], events: EventSink): Router {
+/** @param isHttps whether the public address is https */
+export function createRouter(routes: readonly Route[], events: EventSink, isHttps: boolean): Router {
   const whole = new Map<string, Place>();
   for (const route of routes) whole.set(route.path, [...(whole.get(route.path) ?? []), route]);
   const below = [...whole].filter(([path]) => path.endsWith('/*'));
@@ -56,28 +58,27 @@ export function createRouter(routes: readonly Route[], events: EventSink): Route
     async handle(request, peer) {
       const path = pathOf(request);
       const place = find(path);
-      if (place === undefined) return refusePath(path);
-      const answer = await respondAt(place, request, peer, (error) => refuse(error, request, path, events));
-      return place.some((route) => route.crossOrigin) ? shareAcrossOrigins(answer) : answer;
+      if (place === undefined) return harden(refusePath(path), isHttps);
+      const route = place.find(({ method }) => method === methodOf(request));
+      if (route === undefined) return finish(respondMethods(place, request), place, isHttps);
+      try {
+        const answer = await route.handle(request, peer);
+        return finish(request.method === 'HEAD' ? { ...answer, body: null } : answer, place, isHttps);
+      } catch (error) {
+        return finish(refuse(error, request, path, events), place, isHttps);
+      }
     },
   };
 }
 
-async function respondAt(
-  place: Place,
-  request: Asked,
-  peer: Peer,
-  refuseWith: (error: unknown) => Answer,
-): Promise<Answer> {
-  const isHead = request.method === 'HEAD';
-  const route = place.find(({ method }) => method === (isHead ? 'GET' : request.method));
-  if (route === undefined) return respondMethods(place, request);
-  try {
-    const answer = await route.handle(request, peer);
-    return isHead ? { ...answer, body: null } : answer;
-  } catch (error) {
-    return refuseWith(error);
-  }
+/** HEAD follows GET. */
+function methodOf({ method }: Asked): string {
+  return method === 'HEAD' ? 'GET' : method;
+}
+
+/** What every answer of a place says besides. */
+function finish(answer: Answer, place: Place, isHttps: boolean): Answer {
+  return harden(place.some((route) => route.crossOrigin) ? shareAcrossOrigins(answer) : answer, isHttps);
 }
 
 /** OPTIONS, and the methods that a path does not have: 405 MUST carry `Allow`. @see RFC 9110 §15.5.6 */

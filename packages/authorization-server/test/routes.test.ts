@@ -51,6 +51,7 @@ describe('paths', () => {
     const router = createRouter(
       [{ method: 'GET', path: '/assets/*', handle: async () => respond(200, {}, 'asset') }],
       () => {},
+      true,
     );
     const statusOf = async (path: string) =>
       (await router.handle(new Request(`https://as.example${path}`), {})).status;
@@ -95,6 +96,7 @@ describe('cross-origin requests', () => {
     const router = createRouter(
       [{ method: 'GET', path: '/login', handle: async () => respond(200, {}, 'page') }],
       () => {},
+      true,
     );
     for (const init of [preflight, { headers: { origin: 'https://app.example' } }]) {
       const { headers } = await router.handle(new Request('https://as.example/login', init), {});

@@ -172,9 +172,9 @@ function publishedDocuments({ prepared: { settings, application }, issuer }: Par
 }
 
 function route(server: AuthorizationServer, own: OwnServer | null, doors: Door): PeerHandler {
-  return async (asked, peer) => {
+  return (asked, peer) => {
     const path = pathOf(asked);
-    if (own?.belongs(path) === true) return own;
+    if (own?.belongs(path) === true) return Promise.resolve(own);
     return server.owns(path) ? server.answer(asked, peer) : doors(asked, peer);
   };
 }

@@ -48,20 +48,23 @@ export function createMetrics(applicationPath: string | null): Metrics {
 
   return {
     count({ type, error, endpoint }) {
-      increase(events, `${type}\n${error}\n${endpoint}`, () =>
+      // Most have nothing but a type, which is a text that is there already.
+      const name = error === undefined && endpoint === undefined ? type : `${type}\n${error}\n${endpoint}`;
+      increase(events, name, () =>
         labelsOf({ type, ...pick('error', error), ...pick('endpoint', endpoint) }),
       );
     },
-    measure: (handler) => async (asked, peer) => {
+    measure: (handler) => (asked, peer) => {
       const start = performance.now();
       const path = nameOf(pathOf(asked));
       const noteAnswer = <A extends { readonly status: number }>(answer: A): A => {
         note(answers, path, answer.status, (performance.now() - start) / 1000);
         return answer;
       };
-      const answer = await handler(asked, peer);
-      if (!('application' in answer)) return noteAnswer(answer);
-      return { application: async (request) => noteAnswer(await answer.application(request)) };
+      return handler(asked, peer).then((answer) => {
+        if (!('application' in answer)) return noteAnswer(answer);
+        return { application: async (request) => noteAnswer(await answer.application(request)) };
+      });
     },
     expose: () =>
       [

@@ -3,7 +3,7 @@ import { unwatchFile, watchFile } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type Answer, harden, hardenResponse, pathOf, respondError } from '@portcullis/http';
-import type { Certificate, Listening, PeerHandler } from '@portcullis/http/node';
+import type { Certificate, Handover, Listening, PeerHandler } from '@portcullis/http/node';
 import { OAuthError } from '@portcullis/protocol';
 import { reasonOf, SettingsError } from './faults.ts';
 import type { Log } from './log.ts';
@@ -19,11 +19,13 @@ const PROBES = ['/healthz', '/readyz'];
  */
 export function secure(handler: PeerHandler, issuer: string): PeerHandler {
   const isHttps = issuer.startsWith('https:');
-  return async (asked, peer) => {
-    const isRefused = peer.connection === 'plain' && !PROBES.includes(pathOf(asked));
-    const answer = isRefused ? refusePlain() : await handler(asked, peer);
+  const hardenAll = (answer: Answer | Handover): Answer | Handover => {
     if (!('application' in answer)) return harden(answer, isHttps);
     return { application: async (request) => hardenResponse(await answer.application(request), isHttps) };
+  };
+  return (asked, peer) => {
+    const isRefused = peer.connection === 'plain' && !PROBES.includes(pathOf(asked));
+    return (isRefused ? Promise.resolve(refusePlain()) : handler(asked, peer)).then(hardenAll);
   };
 }
 

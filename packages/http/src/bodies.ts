@@ -11,8 +11,8 @@ export const LARGEST_BODY = 65_536;
  * @throws OAuthError `invalid_request`: 400, or 413 for more than 64 KiB.
  * @see OAuth 2.1 draft 13 §3.2
  */
-export async function readForm(asked: Asked): Promise<Parameters> {
-  return readParameters(await readText(asked, 'application/x-www-form-urlencoded', 'invalid_request'));
+export function readForm(asked: Asked): Promise<Parameters> {
+  return readBody(asked, 'application/x-www-form-urlencoded', 'invalid_request', readParameters);
 }
 
 /**
@@ -20,18 +20,21 @@ export async function readForm(asked: Asked): Promise<Parameters> {
  * @param code what the endpoint calls a body that it cannot use
  * @throws OAuthError with that code: 400, or 413 for more than 64 KiB.
  */
-export async function readJson(asked: Asked, code: OAuthErrorCode = 'invalid_request'): Promise<unknown> {
-  return (await readJsonText(asked, code)).document;
+export function readJson(asked: Asked, code: OAuthErrorCode = 'invalid_request'): Promise<unknown> {
+  return readBody(asked, 'application/json', code, (text) => parse(text, code));
 }
 
 /** The same, and the text that it was read from, which is in UTF-8 byte for byte what was sent. */
-export async function readJsonText(
+export function readJsonText(
   asked: Asked,
   code: OAuthErrorCode = 'invalid_request',
 ): Promise<{ readonly document: unknown; readonly text: string }> {
-  const text = await readText(asked, 'application/json', code);
+  return readBody(asked, 'application/json', code, (text) => ({ document: parse(text, code), text }));
+}
+
+function parse(text: string, code: OAuthErrorCode): unknown {
   try {
-    return { document: parseJson(text), text };
+    return parseJson(text);
   } catch (cause) {
     const description =
       'The body must be well-formed JSON, nested at most 16 levels deep, without repeated members.';
@@ -39,21 +42,28 @@ export async function readJsonText(
   }
 }
 
-async function readText(asked: Asked, type: string, code: OAuthErrorCode): Promise<string> {
+/** Reads a body of one type. @param read makes of its text what is wanted: here, since another promise would cost more */
+async function readBody<T>(
+  asked: Asked,
+  type: string,
+  code: OAuthErrorCode,
+  read: (text: string) => T,
+): Promise<T> {
   if (!isOfType(asked.headers.get('content-type') ?? '', type)) {
     throw new OAuthError(code, `Send the body as ${type}.`);
   }
   const announced = asked.headers.get('content-length');
   if (Number(announced) > LARGEST_BODY) throw tooLarge(code);
-  const reading = announced === null ? readCounted(asked.body, code) : asked.text();
-  const text = await reading.catch((cause: unknown) => {
+  try {
+    const text = await (announced === null ? readCounted(asked.body, code) : asked.text());
+    // The HTTP parser delivers no more than was announced; another host of this code may.
+    if (text.length > LARGEST_BODY) throw tooLarge(code);
+    // Decoding puts this character in the place of bytes that are no UTF-8.
+    if (text.includes('\ufffd')) throw new OAuthError(code, 'The body must be encoded in UTF-8.');
+    return read(text);
+  } catch (cause) {
     throw isBrokenOff(cause) ? new OAuthError(code, 'The body broke off. Send all of it.', { cause }) : cause;
-  });
-  // The HTTP parser delivers no more than was announced; another host of this code may.
-  if (text.length > LARGEST_BODY) throw tooLarge(code);
-  // Decoding puts this character in the place of bytes that are no UTF-8.
-  if (text.includes('\ufffd')) throw new OAuthError(code, 'The body must be encoded in UTF-8.');
-  return text;
+  }
 }
 
 /** Whether the sender hung up in the middle, which is nobody's failure here. */

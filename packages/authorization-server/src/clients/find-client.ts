@@ -24,10 +24,16 @@ export function createFindClient(
   { clients, store }: Pick<Configuration, 'clients' | 'store'>,
   findDocumentClient: FindDocumentClient | null,
 ): FindClient {
-  const configured = new Map([...clients.values()].map((client) => [client.id, resolveConfigured(client)]));
-  return async (id, moment = 'begins', network = null) => {
-    const known = configured.get(id);
-    if (known !== undefined) return known;
+  const configured = new Map(
+    [...clients.values()].map((client) => [client.id, Promise.resolve(resolveConfigured(client))]),
+  );
+  return (id, moment = 'begins', network = null) => configured.get(id) ?? findOther(id, moment, network);
+
+  async function findOther(
+    id: string,
+    moment: 'begins' | 'under-way',
+    network: string | null,
+  ): Promise<ResolvedClient | null> {
     if (id === '' || id.length > LONGEST_ID) return null;
     const record = await store.findClient(id);
     if (record !== null) {
@@ -38,7 +44,7 @@ export function createFindClient(
     return findDocumentClient === null || !looksLikeAddress(id)
       ? null
       : findDocumentClient(id, moment, network);
-  };
+  }
 }
 
 function resolveConfigured({ id, metadata, secretHash }: ConfiguredClient): ResolvedClient {

@@ -49,11 +49,14 @@ function holdToLimits(
   const ofNetwork = createSharedFailures(configuration, 'clients at network', rules.networkFailures);
   const known = new Set<string>();
 
-  return async (request, form, { address }) => {
+  return (request, form, { address }) => {
     const presented = presentedBy(request, form);
     const network = address === undefined ? null : networkOf(address);
     // A client without a secret has none that could be guessed.
-    if (presented.method === 'none') return authenticate(presented, network);
+    return presented.method === 'none' ? authenticate(presented, network) : prove(presented, network);
+  };
+
+  async function prove(presented: Presented, network: string | null): Promise<AuthenticatedClient> {
     const pair = nameOf(network, presented.readings[0]?.clientId ?? '');
     // Whoever does not know addresses counts clients alone, and more patiently: strangers could lock them out.
     const counts = [{ failures: network === null ? ofNetwork : ofPair, key: pair }];
@@ -78,7 +81,7 @@ function holdToLimits(
       }
       throw error;
     }
-  };
+  }
 }
 
 /** What is kept of a pair: the text itself, or its hash where a stranger made it long. */

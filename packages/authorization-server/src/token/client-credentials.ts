@@ -25,7 +25,8 @@ export function createClientCredentialsGrant({ configuration, limits, mint }: Gr
         'The grant client_credentials is for confidential clients.',
       );
     }
-    await limits.checkClientToken(client.id);
+    const counting = limits.checkClientToken(client.id);
+    if (counting !== undefined) await counting;
     const request = readClientCredentialsRequest(form);
     const [named = known[0]] = request.resources.map((resource) => findResource(known, resource));
     const definition = resources.get(named ?? '');
@@ -41,7 +42,13 @@ export function createClientCredentialsGrant({ configuration, limits, mint }: Gr
       until: Number.MAX_SAFE_INTEGER,
     };
     const answer = await mint(holder, narrowed, clock());
-    events({ type: 'token.issued', grantType: 'client_credentials', clientId: client.id, ...narrowed });
+    events({
+      type: 'token.issued',
+      grantType: 'client_credentials',
+      clientId: client.id,
+      resource: narrowed.resource,
+      scopes: narrowed.scopes,
+    });
     return answer;
   };
 }

@@ -30,7 +30,8 @@ export function createTokenEndpoint(
         throw new OAuthError('unauthorized_client', `This client has not registered the grant type ${type}.`);
       }
       const answer = await grant(client, form, peer);
-      await noteUse(client);
+      const noting = noteUse(client);
+      if (noting !== null) await noting;
       return respondToClient(answer, { isHttps });
     },
   };

@@ -3,7 +3,7 @@ import { OAuthError, readRefreshRequest, unavailable } from '@portcullis/protoco
 import type { AuthenticatedClient } from '../clients/authenticate.ts';
 import { type Standing, standingOf } from './family.ts';
 import type { Grant, GrantHands } from './grant.ts';
-import { narrow } from './narrow.ts';
+import { type Narrowed, narrow } from './narrow.ts';
 import type { PresentedToken } from './refresh-tokens.ts';
 
 /** What each use of a refresh token is called in the event log. */
@@ -22,12 +22,12 @@ export function createRefreshGrant({ configuration, limits, mint, refreshTokens 
   return async (client, form, peer) => {
     const now = clock();
     const request = readRefreshRequest(form);
-    const presented = await find(request.refreshToken, client, now);
+    const presented = checkStanding(await refreshTokens.find(request.refreshToken), client, now);
     const { grant } = presented;
-    await limits.checkRefresh(grant.id);
+    const counting = limits.checkRefresh(grant.id);
+    if (counting !== undefined) await counting;
     const narrowed = narrow(grant, request, resources);
-    const about = { clientId: client.id, accountId: grant.accountId, grantId: grant.id, ...narrowed };
-    if (standingNow(presented, now) === 'reused') await endFamily(presented, now, about);
+    if (standingNow(presented, now) === 'reused') await endFamily(presented, narrowed, now);
     const holder = {
       subject: grant.accountId,
       clientId: client.id,
@@ -37,8 +37,8 @@ export function createRefreshGrant({ configuration, limits, mint, refreshTokens 
     };
     const answer = await mint(holder, narrowed, now);
     const { standing, successor } = await use(presented, client, peer.address ?? null, now);
-    if (standing === 'reused') await endFamily(presented, now, about);
-    events({ type: EVENTS[standing], ...about });
+    if (standing === 'reused') await endFamily(presented, narrowed, now);
+    tell(standing, presented, narrowed);
     return { ...answer, refresh_token: successor };
   };
 
@@ -60,13 +60,9 @@ export function createRefreshGrant({ configuration, limits, mint, refreshTokens 
       // Point of no return: the successor takes the token's place.
       const outcome = await store.rotateRefreshToken(latest.grant.id, latest.family.hash, record, from);
       if (outcome === 'rotated') return { standing, successor: text };
-      latest = await find(latest.text, client, now);
+      latest = checkStanding(await refreshTokens.find(latest.text), client, now);
     }
     throw unavailable('the store does not agree with itself on a refresh token');
-  }
-
-  async function find(text: string, client: AuthenticatedClient, now: number): Promise<PresentedToken> {
-    return checkStanding(await refreshTokens.find(text), client, now);
   }
 
   function standingNow({ number, family }: PresentedToken, now: number): Standing {
@@ -74,9 +70,14 @@ export function createRefreshGrant({ configuration, limits, mint, refreshTokens 
   }
 
   /** Who comes with a token of long ago, or whose token somebody else came with, cannot be told: the family ends. */
-  async function endFamily({ grant }: PresentedToken, now: number, about: object): Promise<never> {
-    if (await store.revokeGrant(grant.id, now)) events({ type: EVENTS.reused, ...about });
+  async function endFamily(presented: PresentedToken, narrowed: Narrowed, now: number): Promise<never> {
+    if (await store.revokeGrant(presented.grant.id, now)) tell('reused', presented, narrowed);
     throw invalid('reused');
+  }
+
+  function tell(standing: Standing, { grant }: PresentedToken, { resource, scopes }: Narrowed): void {
+    const { id: grantId, clientId, accountId } = grant;
+    events({ type: EVENTS[standing], clientId, accountId, grantId, resource, scopes });
   }
 }
 
