@@ -7,6 +7,8 @@ export type Log = (event: LogEvent) => void;
 /** Members that hold no secret, by the nature of those who write events. */
 export interface LogEvent {
   readonly type: string;
+  /** The log itself says when. */
+  readonly at?: never;
   readonly [member: string]: unknown;
 }
 
