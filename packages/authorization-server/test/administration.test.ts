@@ -29,13 +29,34 @@ async function signIn(visitor: Visitor, email: string, password: string): Promis
   return visitor.submit(await visitor.open('/login'), { email, password });
 }
 
+function liveClaimsOf(body: Readonly<Record<string, unknown>>) {
+  return claimsOf(body['access_token']) as unknown as Parameters<Scene['server']['isLive']>[0];
+}
+
+/** What happens in another process when the person has answered, and before the code is there. */
+function beforeCode(t: Scene, act: () => Promise<unknown>): void {
+  const { issueCode, endTransaction } = t.store;
+  const first = async () => {
+    Object.assign(t.store, { issueCode, endTransaction });
+    await act();
+  };
+  t.store.issueCode = async (...given) => {
+    await first();
+    await issueCode(...given);
+  };
+  t.store.endTransaction = async (...given) => {
+    await first();
+    return endTransaction(...given);
+  };
+}
+
 /** Ada with everything that can be ended: a session with a consent page open, a grant with its tokens, a code. */
 async function setHoldings() {
   const t = await setScene();
   const { body } = await t.signIn();
   const { code, verifier } = await t.issueCode();
   const consent = await t.visitor.signIn(requestOf());
-  const claims = claimsOf(body['access_token']) as unknown as Parameters<Scene['server']['isLive']>[0];
+  const claims = liveClaimsOf(body);
   expect(await t.server.isLive(claims)).toBe(true);
   const expectAllEnded = async () => {
     expect(await t.server.isLive(claims)).toBe(false);
@@ -205,18 +226,31 @@ describe('a disabled account', () => {
     expect((await t.signIn()).status).toBe(200);
   });
 
-  it('gets nothing for a code that was redeemed at the moment when it was disabled', async () => {
+  it('gets nothing for a code that is issued at the moment when it is disabled, and later neither', async () => {
+    const t = await setScene();
+    beforeCode(t, () => t.store.disableAccount(ACCOUNT, t.clock.now));
+    const { code, verifier } = await t.issueCode();
+    const { status, body } = await t.post('/token', redemption(code, verifier));
+    expect([status, body['error']]).toEqual([400, 'invalid_grant']);
+    await t.server.accounts.enable(EMAIL);
+    expect((await t.post('/token', redemption(code, verifier))).status).toBe(400);
+    expect(await t.store.listGrants(ACCOUNT, t.clock.now)).toEqual([]);
+    expect((await t.signIn()).status).toBe(200);
+  });
+
+  it('has dead tokens when it is disabled at the moment when a code is redeemed', async () => {
     const t = await setScene();
     const { code, verifier } = await t.issueCode();
     const { redeemCode } = t.store;
-    // The account is disabled by another process between the reading of the code and the making of the grant.
+    // Another process disables it when the grant is there, and before the client has its tokens.
     t.store.redeemCode = async (...given) => {
       const outcome = await redeemCode(...given);
       await t.store.disableAccount(ACCOUNT, t.clock.now);
       return outcome;
     };
-    const { status, body } = await t.post('/token', redemption(code, verifier));
-    expect([status, body['error']]).toEqual([400, 'invalid_grant']);
+    const { body } = await t.post('/token', redemption(code, verifier));
+    expect(await t.server.isLive(liveClaimsOf(body))).toBe(false);
+    expect((await t.post('/token', refreshing(body['refresh_token']))).status).toBe(400);
     t.store.redeemCode = redeemCode;
     await t.server.accounts.enable(EMAIL);
     expect(await t.store.listGrants(ACCOUNT, t.clock.now)).toEqual([]);
@@ -251,16 +285,10 @@ describe('a removed account', () => {
     expect((await signIn(t.stranger(), EMAIL, NEW_PASSWORD)).path).toBe('/connections');
   });
 
-  it('gets nothing for a code that was redeemed at the moment when it was removed', async () => {
+  it('gets nothing for a code that is issued at the moment when it is removed', async () => {
     const t = await setScene();
+    beforeCode(t, () => t.store.removeAccount(ACCOUNT, t.clock.now));
     const { code, verifier } = await t.issueCode();
-    const { redeemCode } = t.store;
-    // Another process removes it between the reading of the code and the making of the grant.
-    t.store.redeemCode = async (...given) => {
-      const outcome = await redeemCode(...given);
-      await t.store.removeAccount(ACCOUNT, t.clock.now);
-      return outcome;
-    };
     const { status, body } = await t.post('/token', redemption(code, verifier));
     expect([status, body['error']]).toEqual([400, 'invalid_grant']);
     expect(await t.store.listGrants(ACCOUNT, t.clock.now)).toEqual([]);

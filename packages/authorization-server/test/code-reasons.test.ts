@@ -76,13 +76,16 @@ describe('a refused code', () => {
     ]);
   });
 
-  it('of an account that was disabled meanwhile leaves a grant that is ended', async () => {
+  it('of an account that was disabled meanwhile is spent, and leaves no grant', async () => {
     const t = await startServer();
     const { code, verifier } = await t.issueCode();
     t.execute(`UPDATE accounts SET disabled_at = ${t.clock.now}`);
     await redeem(t, redemption(code, verifier));
+    expect(t.snapshot()).toMatch(/"spent_at":\d+/);
+    t.execute('UPDATE accounts SET disabled_at = NULL');
+    const refused = await redeem(t, redemption(code, verifier));
+    expect([refused.status, refused.body]).toEqual([400, REFUSAL]);
     expect(await t.store.listGrants('user_ada', t.clock.now)).toEqual([]);
-    expect(t.snapshot()).toMatch(/"revoked_at":\d+/);
   });
 
   it('T020 that a wrong verifier has burnt is refused again, from the same network at once', async () => {

@@ -4,11 +4,12 @@ import type {
   FoundGrant,
   GrantRecord,
   GrantStore,
+  Redemption,
   RefreshTokenRecord,
   StandingConsent,
 } from '@portcullis/authorization-server/ports';
 import type { Database, Steps } from './database.ts';
-import { readJson } from './json.ts';
+import { readList } from './json.ts';
 import { type Query, sql } from './sql.ts';
 
 interface CodeRow {
@@ -72,7 +73,7 @@ export function createGrantStore(database: Database): GrantStore {
         steps: () => redeem(codeHash, grant, refreshToken, at),
         postgres: {
           query: () => redeemAtOnce(codeHash, grant, refreshToken, at),
-          read: (spent) => (spent.length > 0 ? 'redeemed' : 'spent'),
+          read: readRedemption,
         },
       }),
     async burnCode(hash, at) {
@@ -113,6 +114,15 @@ export function createGrantStore(database: Database): GrantStore {
           ORDER BY last_used_at DESC, id`,
       );
       return rows.map(readGrant);
+    },
+    async findNewestConsent(accountId, clientId, terms, now) {
+      const [row] = await database.read<ConsentRow>(
+        sql`SELECT scopes, resources, workspace, last_used_at AS used_at FROM grants
+          WHERE account_id = ${accountId} AND client_id = ${clientId} AND revoked_at IS NULL AND terms = ${terms}
+            AND expires_at > ${now}
+          ORDER BY created_at DESC LIMIT 1`,
+      );
+      return row === undefined ? null : readConsent(row);
     },
     async listConsents(accountId, clientId, terms, now) {
       const rows = await database.read<ConsentRow>(
@@ -161,38 +171,52 @@ function* redeem(
   grant: GrantRecord,
   token: RefreshTokenRecord | null,
   at: number,
-): Steps<'redeemed' | 'spent'> {
+): Steps<Redemption> {
   // Point of no return: of all who come, one finds the code unspent.
   const spent =
     yield sql`UPDATE codes SET spent_at = ${at} WHERE hash = ${codeHash} AND spent_at IS NULL RETURNING 1 AS one`;
   if (spent.length === 0) return 'spent';
-  yield sql`INSERT INTO grants (id, client_id, account_id, scopes, resources, workspace, terms, created_at, expires_at,
+  const granted =
+    yield sql`INSERT INTO grants (id, client_id, account_id, scopes, resources, workspace, terms, created_at, expires_at,
       last_used_at, last_used_from, token_hash, token_number, token_seed, token_issued_at, token_expires_at, token_rotations)
-    VALUES (${grant.id}, ${grant.clientId}, ${grant.accountId}, ${JSON.stringify(grant.scopes)},
+    SELECT ${grant.id}, ${grant.clientId}, ${grant.accountId}, ${JSON.stringify(grant.scopes)},
       ${JSON.stringify(grant.resources)}, ${grant.workspace}, ${grant.terms}, ${grant.createdAt}, ${grant.expiresAt},
       ${grant.lastUsedAt}, ${grant.lastUsedFrom}, ${token?.hash ?? null}, ${token?.number ?? null}, ${token?.seed ?? null},
-      ${token?.issuedAt ?? null}, ${token?.expiresAt ?? null}, ${token?.rotations ?? null})`;
-  return 'redeemed';
+      ${token?.issuedAt ?? null}, ${token?.expiresAt ?? null}, ${token?.rotations ?? null}
+    FROM accounts WHERE id = ${grant.accountId} AND disabled_at IS NULL RETURNING 1 AS one`;
+  return granted.length > 0 ? 'redeemed' : 'ownerless';
 }
 
+/**
+ * The account is held first (`FOR SHARE`), before the code is touched: whoever disables or removes it at this moment is waited
+ * for, or waits, and then finds the grant. They take account and code in the same order, so nobody blocks the other for good.
+ */
 function redeemAtOnce(
   codeHash: string,
   grant: GrantRecord,
   token: RefreshTokenRecord | null,
   at: number,
 ): Query {
-  return sql`WITH spent AS (
-      UPDATE codes SET spent_at = ${at} WHERE hash = ${codeHash} AND spent_at IS NULL RETURNING hash
+  return sql`WITH owner AS (
+      SELECT id FROM accounts WHERE id = ${grant.accountId} AND disabled_at IS NULL FOR SHARE
+    ), spent AS (
+      UPDATE codes SET spent_at = ${at} WHERE hash = ${codeHash} AND spent_at IS NULL AND (SELECT count(*) FROM owner) >= 0
+      RETURNING hash
     ), granted AS (
       INSERT INTO grants (id, client_id, account_id, scopes, resources, workspace, terms, created_at, expires_at,
         last_used_at, last_used_from, token_hash, token_number, token_seed, token_issued_at, token_expires_at, token_rotations)
-      SELECT ${grant.id}, ${grant.clientId}, ${grant.accountId}, ${JSON.stringify(grant.scopes)},
+      SELECT ${grant.id}, ${grant.clientId}, owner.id, ${JSON.stringify(grant.scopes)},
         ${JSON.stringify(grant.resources)}, ${grant.workspace}::text, ${grant.terms}, ${grant.createdAt}::bigint, ${grant.expiresAt}::bigint,
         ${grant.lastUsedAt}::bigint, ${grant.lastUsedFrom}::text, ${token?.hash ?? null}::text, ${token?.number ?? null}::bigint,
         ${token?.seed ?? null}::text, ${token?.issuedAt ?? null}::bigint, ${token?.expiresAt ?? null}::bigint,
         ${token?.rotations ?? null}::text
-      FROM spent
-    ) SELECT hash FROM spent`;
+      FROM spent, owner RETURNING id
+    ) SELECT CASE WHEN EXISTS (SELECT 1 FROM granted) THEN 'redeemed' ELSE 'ownerless' END AS outcome FROM spent`;
+}
+
+function readRedemption(rows: readonly unknown[]): Redemption {
+  const [row] = rows as readonly { readonly outcome: Redemption }[];
+  return row?.outcome ?? 'spent';
 }
 
 /**
@@ -215,8 +239,8 @@ function readCode([row]: readonly CodeRow[]): FoundCode | null {
     accountId: row.account_id,
     redirectUri: row.redirect_uri,
     codeChallenge: row.code_challenge,
-    scopes: readJson(row.scopes),
-    resources: readJson(row.resources),
+    scopes: readList(row.scopes),
+    resources: readList(row.resources),
     workspace: row.workspace,
     terms: row.terms,
     issuedAt: row.issued_at,
@@ -246,8 +270,8 @@ function readToken(row: FoundRow): RefreshTokenRecord | null {
 
 function readConsent(row: ConsentRow): StandingConsent {
   return {
-    scopes: readJson(row.scopes),
-    resources: readJson(row.resources),
+    scopes: readList(row.scopes),
+    resources: readList(row.resources),
     workspace: row.workspace,
     lastUsedAt: row.used_at,
   };
@@ -258,8 +282,8 @@ function readGrant(row: GrantRow): GrantRecord {
     id: row.grant_id,
     clientId: row.client_id,
     accountId: row.account_id,
-    scopes: readJson(row.scopes),
-    resources: readJson(row.resources),
+    scopes: readList(row.scopes),
+    resources: readList(row.resources),
     workspace: row.workspace,
     terms: row.terms,
     createdAt: row.created_at,

@@ -82,7 +82,7 @@ describe.each([
       expect(await store.isAccessTokenLive('jti_old', 'grant_old')).toBe(false);
       expect(await store.isAccessTokenLive('jti', 'grant_old')).toBe(true);
       expect((await store.listGrants('user_ada', NOW)).map(({ id }) => id)).toEqual(['grant_old']);
-      const code = newCode({ hash: 'code_old', grantId: 'grant_new' });
+      const code = newCode({ hash: 'code_old', grantId: 'grant_new', accountId: 'user_ada' });
       expect((await store.findCode('code_old'))?.spentAt).toBeNull();
       expect(await store.redeemCode('code_old', grantOf(code), null, NOW)).toBe('redeemed');
       await store.appendEvents([newEvent()]);

@@ -162,6 +162,7 @@ async function doEverything(whole: AuthorizationStore): Promise<void> {
   await store.rotateRefreshToken(grant.id, token.hash, newRefreshToken(), null);
   await store.findFormerToken(token.hash);
   await store.listGrants(grant.accountId, NOW);
+  await store.findNewestConsent(grant.accountId, grant.clientId, grant.terms, NOW);
   await store.listConsents(grant.accountId, grant.clientId, grant.terms, NOW);
   await store.endGrants(grant.accountId, grant.id, NOW);
   await store.endGrants(grant.accountId, null, NOW);

@@ -51,7 +51,7 @@ describe.each([
     expect(await after.findCode(code.hash)).toEqual({ ...code, spentAt: null });
     expect(await after.findGrant(grant.id)).toEqual({
       token,
-      grant: { ...grant, revokedAt: null, hasAccount: false },
+      grant: { ...grant, revokedAt: null, hasAccount: true },
     });
     expect(await after.isAccessTokenLive('jti', null)).toBe(false);
     await after.close();

@@ -205,13 +205,13 @@ describe('a SQLite file that another process has locked', () => {
 describe.skipIf(process.platform === 'win32')('a full disk', () => {
   it('is an outage: nothing half is left, and what was told is there', async () => {
     const file = await files();
-    // No file may grow beyond 500 blocks of 1024 bytes; bash ignores the signal that would end the process.
+    // No file may grow beyond 600 blocks of 1024 bytes; bash ignores the signal that would end the process.
     const filler = fileURLToPath(new URL('filler.ts', import.meta.url));
     const child = spawn(
       'bash',
       [
         '-c',
-        `trap '' XFSZ; ulimit -f 500; exec "$0" "$@"`,
+        `trap '' XFSZ; ulimit -f 600; exec "$0" "$@"`,
         process.execPath,
         '--conditions=portcullis-source',
         filler,

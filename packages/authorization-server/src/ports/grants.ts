@@ -80,18 +80,25 @@ export interface FoundGrant {
 export interface StandingConsent
   extends Pick<GrantRecord, 'scopes' | 'resources' | 'workspace' | 'lastUsedAt'> {}
 
+/**
+ * `spent`: the code was used, or burnt, or is none, and nothing has changed. `ownerless`: its account is disabled or gone; the
+ * code is spent, and makes nothing.
+ */
+export type Redemption = 'redeemed' | 'spent' | 'ownerless';
+
 export interface GrantStore {
   findCode(hash: string): Promise<FoundCode | null>;
   /**
    * Spends the code and makes its grant and first refresh token (`null`: the client gets none). One fact: of any number of
-   * racing calls exactly one answers `redeemed`; a crash leaves all of it or nothing.
+   * racing calls exactly one answers `redeemed`; a crash leaves all of it or nothing; and whoever disables or removes the account at
+   * that moment either did so before, and no grant is made, or ends the grant that was.
    */
   redeemCode(
     codeHash: string,
     grant: GrantRecord,
     refreshToken: RefreshTokenRecord | null,
     at: number,
-  ): Promise<'redeemed' | 'spent'>;
+  ): Promise<Redemption>;
   /** Spends a code that must not be used any more. */
   burnCode(hash: string, at: number): Promise<void>;
 
@@ -113,6 +120,13 @@ export interface GrantStore {
 
   /** The grants of an account that stand, the last used first. */
   listGrants(accountId: string, now: number): Promise<readonly GrantRecord[]>;
+  /** What the newest grant allows of those that an account gave a client on these terms, and that stand. */
+  findNewestConsent(
+    accountId: string,
+    clientId: string,
+    terms: string,
+    now: number,
+  ): Promise<StandingConsent | null>;
   /**
    * What an account allows a client on these terms, by grants that stand: one of each kind, however many grants there are, the
    * last used first.

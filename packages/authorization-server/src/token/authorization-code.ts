@@ -106,7 +106,7 @@ async function redeem(
   // Point of no return: the code is spent, the grant exists.
   const outcome = await store.redeemCode(found.hash, grant, refreshToken?.record ?? null, now);
   if (outcome === 'spent') throw invalid('used by a parallel request');
-  await checkAccount(store, grant, now);
+  if (outcome === 'ownerless') throw invalid('its account is gone');
   events({
     type: 'token.issued',
     grantType: 'authorization_code',
@@ -116,21 +116,6 @@ async function redeem(
     ...narrowed,
   });
   return refreshToken === null ? answer : { ...answer, refresh_token: refreshToken.text };
-}
-
-/**
- * An account that was disabled meanwhile gets nothing. Looked at when the grant is there: whoever disables the account after
- * this finds the grant and ends it, and whoever did before is seen here.
- */
-async function checkAccount(
-  store: AuthorizationStore,
-  { id, accountId }: GrantRecord,
-  now: number,
-): Promise<void> {
-  const account = await store.findAccount(accountId);
-  if (account !== null && account.disabledAt === null) return;
-  await store.revokeGrant(id, now);
-  throw invalid('its account is gone');
 }
 
 function invalid(reason: string): OAuthError {

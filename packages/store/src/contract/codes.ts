@@ -26,7 +26,7 @@ export function describeCodes(store: StoreOfTest): void {
       expect(await store().findCode(code.hash)).toEqual({ ...code, spentAt: NOW + 5 });
       expect(await store().findGrant(grant.id)).toEqual({
         token,
-        grant: { ...grant, revokedAt: null, hasAccount: false },
+        grant: { ...grant, revokedAt: null, hasAccount: true },
       });
       expect(await store().isAccessTokenLive('jti', grant.id)).toBe(true);
     });
@@ -42,7 +42,8 @@ export function describeCodes(store: StoreOfTest): void {
     });
 
     it('issues a code without a transaction', async () => {
-      const code = newCode();
+      const { grant } = await makeGrant(store());
+      const code = newCode({ accountId: grant.accountId });
       await store().issueCode(code);
       expect(await store().findCode(code.hash)).toEqual({ ...code, spentAt: null });
       expect(await store().redeemCode(code.hash, grantOf(code), null, NOW)).toBe('redeemed');
@@ -100,6 +101,23 @@ export function describeCodes(store: StoreOfTest): void {
       await store().burnCode(newHash(), NOW + 9);
       expect((await store().findCode(code.hash))?.spentAt).toBe(NOW);
       expect(await store().isAccessTokenLive('jti', code.grantId)).toBe(true);
+    });
+
+    it.each([
+      { description: 'disabled', end: (id: string) => store().disableAccount(id, NOW) },
+      { description: 'removed', end: (id: string) => store().removeAccount(id, NOW) },
+    ])('spends a code that came after its account was $description, and makes nothing', async ({ end }) => {
+      const { grant } = await makeGrant(store());
+      const code = newCode({ accountId: grant.accountId });
+      expect(await end(code.accountId)).toBe(true);
+      await store().issueCode(code);
+      expect(await store().redeemCode(code.hash, grantOf(code), newRefreshToken(), NOW + 1)).toBe(
+        'ownerless',
+      );
+      expect(await store().findCode(code.hash)).toEqual({ ...code, spentAt: NOW + 1 });
+      expect(await store().findGrant(code.grantId)).toBeNull();
+      expect(await store().isAccessTokenLive('jti', code.grantId)).toBe(false);
+      expect(await store().redeemCode(code.hash, grantOf(code), null, NOW + 2)).toBe('spent');
     });
 
     it('T139: spends no code when its grant cannot be stored', async () => {

@@ -59,6 +59,24 @@ export function describeConnections(store: StoreOfTest): void {
       expect(await store().listConsents('user_eve', 'app', 'these', NOW)).toEqual([]);
     });
 
+    it('tell what the newest of them allows a client, whichever was used last', async () => {
+      const allow = async (createdAt: number, changes: Partial<GrantRecord>) => {
+        const about = { accountId: 'user_ada', clientId: 'app', terms: 'these', createdAt, ...changes };
+        return (await makeGrant(store(), { grant: about })).grant;
+      };
+      const newest = () => store().findNewestConsent('user_ada', 'app', 'these', NOW + 10);
+      expect(await newest()).toBeNull();
+      const { scopes, resources } = await allow(NOW + 1, { workspace: 'old', lastUsedAt: NOW + 9 });
+      const late = await allow(NOW + 2, { workspace: 'late', lastUsedAt: NOW + 2 });
+      for (const other of [{ accountId: 'user_bob' }, { clientId: 'another' }, { terms: 'others' }]) {
+        await allow(NOW + 4, { workspace: 'foreign', ...other });
+      }
+      await allow(NOW + 3, { workspace: 'over', expiresAt: NOW + 10 });
+      expect(await newest()).toEqual({ scopes, resources, workspace: 'late', lastUsedAt: NOW + 2 });
+      await store().revokeGrant(late.id, NOW);
+      expect(await newest()).toEqual({ scopes, resources, workspace: 'old', lastUsedAt: NOW + 9 });
+    });
+
     it('note when and from where they were used', async () => {
       const [used, other] = [await make('user_ada'), await make('user_ada', NOW - 1)];
       const successor = newRefreshToken({ issuedAt: NOW + 5 });

@@ -28,7 +28,7 @@ export function describeRefreshTokens(store: StoreOfTest): void {
     it('are found with their grant', async () => {
       const { grant, token } = await makeGrant(store());
       expect(await store().findGrant(grant.id)).toEqual({
-        grant: { ...grant, revokedAt: null, hasAccount: false },
+        grant: { ...grant, revokedAt: null, hasAccount: true },
         token,
       });
       expect(await store().findGrant('grant_unknown')).toBeNull();
@@ -60,7 +60,7 @@ export function describeRefreshTokens(store: StoreOfTest): void {
         grant: {
           ...grant,
           revokedAt: null,
-          hasAccount: false,
+          hasAccount: true,
           lastUsedAt: NOW + 100,
           lastUsedFrom: '2001:db8::1',
         },
@@ -106,7 +106,7 @@ export function describeRefreshTokens(store: StoreOfTest): void {
       const grant = grantOf(code);
       await store().redeemCode(code.hash, grant, null, NOW);
       expect(await store().findGrant(grant.id)).toEqual({
-        grant: { ...grant, revokedAt: null, hasAccount: false },
+        grant: { ...grant, revokedAt: null, hasAccount: true },
         token: null,
       });
       expect(await rotate(grant.id, { hash: '' }, newRefreshToken())).toBe('overtaken');

@@ -243,11 +243,18 @@ export function newKey(changes: Partial<KeyRecord> = {}): KeyRecord {
   };
 }
 
-/** Brings an issued code into the store. */
+/** Brings an account of this identifier into the store, if it is not there: of somebody who signs in elsewhere. */
+async function welcome(store: AuthorizationStore, id: string): Promise<void> {
+  if ((await store.findAccount(id)) !== null) return;
+  await store.addPerson({ issuer: 'https://people.example', subject: id, accountId: id }, newAccount({ id }));
+}
+
+/** Brings an issued code into the store, and its account. */
 export async function issueCode(
   store: AuthorizationStore,
   code: CodeRecord = newCode(),
 ): Promise<CodeRecord> {
+  await welcome(store, code.accountId);
   const transaction = newTransaction();
   await store.openTransaction(transaction);
   expect(await store.endTransaction(transaction.id, code)).toBe(true);
@@ -259,7 +266,8 @@ export async function makeGrant(
   store: AuthorizationStore,
   changes: { readonly grant?: Partial<GrantRecord>; readonly token?: Partial<RefreshTokenRecord> } = {},
 ): Promise<{ readonly grant: GrantRecord; readonly token: RefreshTokenRecord }> {
-  const code = await issueCode(store);
+  const { accountId = newId('user') } = changes.grant ?? {};
+  const code = await issueCode(store, newCode({ accountId }));
   const grant = grantOf(code, changes.grant);
   const token = newRefreshToken(changes.token);
   expect(await store.redeemCode(code.hash, grant, token, NOW)).toBe('redeemed');

@@ -92,6 +92,11 @@ export const migrations: readonly Migration[] = [
     name: 'invitations by which clients register',
     statements: clientInvitations,
   },
+  {
+    number: 16,
+    name: 'what is asked most often is found in an index alone',
+    statements: oftenAsked,
+  },
 ];
 
 // Lists and documents are JSON in text. Times are epoch seconds. Hashes are base64url SHA-256. What may be deleted after
@@ -377,5 +382,14 @@ function refreshTokenFamilies({ text, integer }: Dialect): readonly string[] {
         token_expires_at = t.expires_at, token_rotations = ''
       FROM refresh_tokens t WHERE t.grant_id = grants.id`,
     'ALTER TABLE refresh_tokens RENAME TO former_refresh_tokens',
+  ];
+}
+
+/** Whether an account stands is asked at each refresh, and what it allowed a client at each authorization request. */
+function oftenAsked(): readonly string[] {
+  return [
+    'CREATE INDEX accounts_standing ON accounts (id, disabled_at)',
+    'CREATE INDEX grants_by_account_and_client ON grants (account_id, client_id, created_at) WHERE revoked_at IS NULL',
+    'DROP INDEX grants_by_account',
   ];
 }
