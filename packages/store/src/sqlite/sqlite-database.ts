@@ -44,16 +44,30 @@ function prepare(connection: DatabaseSync, { sqlite, counts }: Template): Run {
   if (counts) return (values) => rowsOf(Number(statement.run(...values).changes));
   // Node looks up the name of each column for each row anew, for as much as the rest of a row costs: here they are known.
   statement.setReturnArrays(true);
-  const names = statement.columns().map(({ name }) => name);
-  return (values) => statement.all(...values).map((row) => nameColumns(row as unknown as Columns, names));
+  const NamedRow = defineRow(statement.columns().map(({ name }) => name));
+  return (values) => statement.all(...values).map((columns) => new NamedRow(columns as unknown as Columns));
 }
 
 type Columns = readonly SQLOutputValue[];
 
-function nameColumns(columns: Columns, names: readonly string[]): unknown {
-  const row: Record<string, SQLOutputValue | undefined> = {};
-  for (const [index, name] of names.entries()) row[name] = columns[index];
-  return row;
+class Row {
+  readonly columns: Columns;
+  constructor(columns: Columns) {
+    this.columns = columns;
+  }
+}
+
+/** The rows of one statement: read by name, and nothing is copied, since each name knows its place. */
+function defineRow(names: readonly string[]): typeof Row {
+  const NamedRow = class extends Row {};
+  for (const [place, name] of names.entries()) {
+    Object.defineProperty(NamedRow.prototype, name, {
+      get(this: Row) {
+        return this.columns[place];
+      },
+    });
+  }
+  return NamedRow;
 }
 
 /** What `RETURNING 1 AS one` would have answered. */
