@@ -2,7 +2,7 @@
 import type { BondEnd, BondRecord, RenewedBond, UpstreamStore } from '@portcullis/authorization-server/ports';
 import type { Database, Steps } from './database.ts';
 import { readJson } from './json.ts';
-import { type Query, sql } from './sql.ts';
+import { defineQuery, type Query, sql } from './sql.ts';
 
 interface BondRow {
   readonly grant_id: string;
@@ -27,6 +27,18 @@ interface BondRow {
   readonly due_at: number | null;
   readonly farewells: number;
 }
+
+const COLUMNS = `grant_id, account_id, third_party, issuer, subject, name, sealed_tokens, data_key_id, scopes, expires_at,
+  is_renewable, renew_from, checked_at, version, lease_holder, lease_until, created_at, ended_at, end_reason, due_at, farewells`;
+
+const bondByGrant = defineQuery(`SELECT ${COLUMNS} FROM bonds WHERE grant_id = ?`);
+const bondsByAccount = defineQuery(
+  `SELECT ${COLUMNS} FROM bonds WHERE account_id = ? AND ended_at IS NULL ORDER BY created_at, grant_id`,
+);
+const claimDue = defineQuery(`UPDATE bonds SET due_at = ?, farewells = farewells + 1
+  WHERE due_at <= ? AND grant_id IN
+    (SELECT grant_id FROM bonds WHERE due_at <= ? AND ended_at IS NOT NULL ORDER BY due_at LIMIT ?)
+  RETURNING ${COLUMNS}`);
 
 export function createBondStore(database: Database): BondFacts & RenewalStore & FarewellStore {
   return {
@@ -60,20 +72,11 @@ function createBondFacts(database: Database): BondFacts {
       return rows.length > 0;
     },
     async findBond(grantId) {
-      const [row] = await database.read<BondRow>(
-        sql`SELECT grant_id, account_id, third_party, issuer, subject, name, sealed_tokens, data_key_id, scopes, expires_at,
-            is_renewable, renew_from, checked_at, version, lease_holder, lease_until, created_at, ended_at, end_reason, due_at, farewells
-          FROM bonds WHERE grant_id = ${grantId}`,
-      );
+      const [row] = await database.read<BondRow>(bondByGrant(grantId));
       return row === undefined ? null : readBond(row);
     },
     async listBonds(accountId) {
-      const rows = await database.read<BondRow>(
-        sql`SELECT grant_id, account_id, third_party, issuer, subject, name, sealed_tokens, data_key_id, scopes, expires_at,
-            is_renewable, renew_from, checked_at, version, lease_holder, lease_until, created_at, ended_at, end_reason, due_at, farewells
-          FROM bonds WHERE account_id = ${accountId} AND ended_at IS NULL ORDER BY created_at, grant_id`,
-      );
-      return rows.map(readBond);
+      return (await database.read<BondRow>(bondsByAccount(accountId))).map(readBond);
     },
     async noteBondAlive(grantId, at) {
       await database.change(
@@ -188,11 +191,7 @@ function* claim(now: number, until: number, limit: number): Steps<readonly BondR
     WHERE ended_at IS NULL AND due_at <= ${now}
       AND EXISTS (SELECT 1 FROM grants g WHERE g.id = bonds.grant_id AND g.revoked_at IS NULL AND g.expires_at > ${now})`;
   yield sql`UPDATE bonds SET ended_at = ${now}, end_reason = 'lapsed' WHERE ended_at IS NULL AND due_at <= ${now}`;
-  const claimed = yield sql`UPDATE bonds SET due_at = ${until}, farewells = farewells + 1
-    WHERE due_at <= ${now} AND grant_id IN
-      (SELECT grant_id FROM bonds WHERE due_at <= ${now} AND ended_at IS NOT NULL ORDER BY due_at LIMIT ${limit})
-    RETURNING grant_id, account_id, third_party, issuer, subject, name, sealed_tokens, data_key_id, scopes, expires_at,
-      is_renewable, renew_from, checked_at, version, lease_holder, lease_until, created_at, ended_at, end_reason, due_at, farewells`;
+  const claimed = yield claimDue(until, now, now, limit);
   return (claimed as readonly BondRow[]).map(readBond);
 }
 

@@ -42,6 +42,12 @@ function parse(strings: readonly string[]): Template {
   };
 }
 
+/** A query that is written with `?` for each value: for what several places say in the same words, put together once. */
+export function defineQuery(text: string): (...values: readonly Value[]) => Query {
+  const template = parse(text.split('?'));
+  return (...values) => ({ template, values });
+}
+
 /** A statement that ends with the values of so many rows: what begins it, the values of each, what ends it. */
 export function defineRows(before: string, columns: number, rows: number, after: string): Template {
   const row = `(${Array.from({ length: columns }, () => '?').join(', ')})`;

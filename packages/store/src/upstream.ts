@@ -5,6 +5,7 @@ import type {
   PersonRecord,
   UpstreamStore,
 } from '@portcullis/authorization-server/ports';
+import { insertAccount } from './account-rows.ts';
 import { createBondStore } from './bonds.ts';
 import type { Database, Steps } from './database.ts';
 import { readJson } from './json.ts';
@@ -104,9 +105,7 @@ function* addPerson({ issuer, subject }: PersonRecord, account: AccountRecord): 
   const [known] =
     (yield sql`SELECT account_id FROM persons WHERE issuer = ${issuer} AND subject = ${subject}`) as readonly PersonRow[];
   if (known !== undefined) return known.account_id;
-  yield sql`INSERT INTO accounts (id, email, email_key, password_hash, created_at, disabled_at)
-    VALUES (${account.id}, ${account.email}, ${account.emailKey}, ${account.passwordHash}, ${account.createdAt},
-      ${account.disabledAt})`;
+  yield insertAccount(account);
   yield sql`INSERT INTO persons (issuer, subject, account_id) VALUES (${issuer}, ${subject}, ${account.id})`;
   return account.id;
 }

@@ -1,6 +1,6 @@
 /** Templates become statements of both dialects. */
 import { describe, expect, it } from 'vitest';
-import { defineRows, literal, sql } from '../src/sql.ts';
+import { defineQuery, defineRows, literal, sql } from '../src/sql.ts';
 
 describe('a query', () => {
   it('numbers its values for PostgreSQL and marks them for SQLite', () => {
@@ -39,6 +39,18 @@ describe('a query', () => {
       postgres: 'INSERT INTO t (a, b) VALUES ($1, $2), ($3, $4) ON CONFLICT (a) DO NOTHING',
       counts: false,
     });
+  });
+
+  it('may be put together once, of what several places say in the same words', () => {
+    const find = defineQuery('SELECT a FROM t WHERE b = ? AND c = ?');
+    const query = find('one', 2);
+    expect(query.values).toEqual(['one', 2]);
+    expect(query.template).toEqual({
+      sqlite: 'SELECT a FROM t WHERE b = ? AND c = ?',
+      postgres: 'SELECT a FROM t WHERE b = $1 AND c = $2',
+      counts: false,
+    });
+    expect(find('two', 3).template).toBe(query.template);
   });
 
   it('may be a literal without values', () => {

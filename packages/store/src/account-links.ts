@@ -1,0 +1,75 @@
+/** Links by which owners of accounts choose how to sign in, as facts of a database. */
+import type { AccountLinkRecord, AccountStore } from '@portcullis/authorization-server/ports';
+import type { Database, Steps } from './database.ts';
+import { insertPasskey } from './passkeys.ts';
+import { forgetSecondFactor } from './second-factors.ts';
+import { type Query, sql } from './sql.ts';
+
+interface AccountLinkRow {
+  readonly hash: string;
+  readonly account_id: string;
+  readonly purpose: AccountLinkRecord['purpose'];
+  readonly created_at: number;
+  readonly expires_at: number;
+}
+
+export type AccountLinkFacts = Pick<AccountStore, 'saveAccountLink' | 'findAccountLink' | 'useAccountLink'>;
+
+export function createAccountLinkFacts(database: Database): AccountLinkFacts {
+  return {
+    saveAccountLink: (link) =>
+      database.fact({ steps: () => replaceLink(link), postgres: { lock: 'accounts' } }),
+    async findAccountLink(hash, now) {
+      const [row] = await database.read<AccountLinkRow>(
+        sql`SELECT l.hash, l.account_id, l.purpose, l.created_at, l.expires_at
+          FROM account_links l JOIN accounts a ON a.id = l.account_id
+          WHERE l.hash = ${hash} AND l.expires_at > ${now} AND a.disabled_at IS NULL`,
+      );
+      return row === undefined ? null : readLink(row);
+    },
+    useAccountLink: (hash, chosen, at) =>
+      database.fact({ steps: () => useLink(hash, chosen, at), postgres: { lock: 'accounts' } }),
+  };
+}
+
+function* replaceLink(link: AccountLinkRecord): Steps<void> {
+  yield sql`DELETE FROM account_links WHERE account_id = ${link.accountId}`;
+  yield insertLink(link);
+}
+
+function* useLink(
+  hash: string,
+  { passwordHash, passkey }: Parameters<AccountStore['useAccountLink']>[1],
+  at: number,
+): Steps<boolean> {
+  // Point of no return: of all who come, one finds the link.
+  const [used] =
+    (yield sql`DELETE FROM account_links WHERE hash = ${hash} AND expires_at > ${at} RETURNING account_id`) as readonly Pick<
+      AccountLinkRow,
+      'account_id'
+    >[];
+  if (used === undefined) return false;
+  const id = used.account_id;
+  yield sql`UPDATE accounts SET password_hash = ${passwordHash} WHERE id = ${id}`;
+  yield sql`DELETE FROM account_links WHERE account_id = ${id}`;
+  yield sql`DELETE FROM sessions WHERE account_id = ${id}`;
+  yield sql`DELETE FROM passkeys WHERE account_id = ${id}`;
+  yield* forgetSecondFactor(id);
+  if (passkey !== null) yield insertPasskey(passkey);
+  return true;
+}
+
+export function insertLink(link: AccountLinkRecord): Query {
+  return sql`INSERT INTO account_links (hash, account_id, purpose, created_at, expires_at)
+    VALUES (${link.hash}, ${link.accountId}, ${link.purpose}, ${link.createdAt}, ${link.expiresAt})`;
+}
+
+function readLink(row: AccountLinkRow): AccountLinkRecord {
+  return {
+    hash: row.hash,
+    accountId: row.account_id,
+    purpose: row.purpose,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+  };
+}
