@@ -13,7 +13,7 @@ export interface HandOver {
 }
 
 /** A consent that a person in this browser is asked for. */
-export interface ConsentToAsk {
+interface ConsentToAsk {
   readonly flow: FlowUnderWay;
   readonly accountId: string;
   readonly deliberation: Deliberation;

@@ -37,7 +37,7 @@ export function createReadRegistration({ redirects }: Pick<Configuration, 'redir
 const LARGEST = 16 * 1024;
 
 /** What is told once, or by whoever presented it: the store has only hashes. */
-export interface Told {
+interface Told {
   readonly secret: string | null;
   readonly managementToken: string | null;
 }
