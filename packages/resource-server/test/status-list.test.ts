@@ -106,6 +106,21 @@ describe('a token', () => {
     expect(asked.length).toBe(1);
   });
 
+  it('keeps its list among many while it is in use, and the one unneeded for longest makes room', async () => {
+    answer = async (url) => new Response(await list(undefined, { claims: { sub: url } }));
+    const ask = guardWith({ freshness: 500 });
+    const lists = Array.from({ length: 65 }, (_, place) => `${ISSUER}/status-lists/${place}`);
+    const tokens = await Promise.all(lists.map((uri) => tokenAt(0, uri)));
+    const [inUse = '', unneeded = ''] = tokens;
+    for (const token of tokens) {
+      now += 1;
+      expect([await ask(token), await ask(inUse)]).toEqual([200, 200]);
+    }
+    expect(asked).toEqual(lists);
+    expect([await ask(inUse), await ask(unneeded)]).toEqual([200, 200]);
+    expect(asked).toEqual([...lists, lists[1]]);
+  });
+
   // draft-ietf-oauth-status-list §4.1 and §4.2
   it.each([
     [1, 'eNrbuRgAAhcBXQ', [1, 0, 0, 1, 1, 1, 0, 1, 1, 1, 0, 0, 0, 1, 0, 1]],
@@ -368,8 +383,8 @@ describe('a long list', () => {
 
 describe('options', () => {
   it.each<[string, () => unknown]>([
-    ['freshness must be 4 or more', () => guardWith({ freshness: 3 })],
-    ['staleIfError must be 0 or more', () => guardWith({ staleIfError: -1 })],
+    ['freshness must be a number, 4 or more', () => guardWith({ freshness: 3 })],
+    ['staleIfError must be a number, 0 or more', () => guardWith({ staleIfError: -1 })],
     ['http://status.example is no https origin', () => guardWith({ origins: ['http://status.example'] })],
     ['https://status.example/lists is no', () => guardWith({ origins: ['https://status.example/lists'] })],
     [
