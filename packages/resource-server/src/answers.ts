@@ -4,7 +4,7 @@ import { type BearerChallenge, formatBearerChallenge, formatChallenge } from '@p
 import { formatScopes, isScope } from '@portcullis/protocol/scopes';
 
 /** An HTTP response in no framework's words. Header names are lowercase. */
-export interface Answer {
+export interface GuardAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
@@ -32,7 +32,7 @@ export function answerJson(
   status: number,
   document: Readonly<Record<string, unknown>>,
   headers: Readonly<Record<string, string>> = {},
-): Answer {
+): GuardAnswer {
   return {
     status,
     headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers },
@@ -45,7 +45,7 @@ export function answerJson(
  * If the request lacks any authentication information, the resource server SHOULD NOT include an error code.
  * @see RFC 6750 §3.1, RFC 9728 §5.1
  */
-export function challengeAnswer(facts: ChallengeFacts): Answer {
+export function challengeAnswer(facts: ChallengeFacts): GuardAnswer {
   const place = placeOf(facts, facts.scopes);
   const scheme = facts.bearer ? 'Bearer' : 'DPoP';
   // Many clients read the first challenge alone.
@@ -66,7 +66,7 @@ export function challengeAnswer(facts: ChallengeFacts): Answer {
  * The answer that an error becomes; 400, 401 and 403 that speak of the credentials carry a challenge.
  * @see RFC 6750 §3, RFC 9449 §7.1
  */
-export function refusalAnswer(error: OAuthError, facts: ChallengeFacts, scheme: Scheme): Answer {
+export function refusalAnswer(error: OAuthError, facts: ChallengeFacts, scheme: Scheme): GuardAnswer {
   const scopes = error.code === 'insufficient_scope' ? (error.scopes ?? []).filter(isScope) : facts.scopes;
   const isChallenged = CHALLENGED.has(error.code) && error.status < 404;
   const document = {

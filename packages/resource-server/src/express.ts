@@ -3,15 +3,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { OAuthError } from '@portcullis/protocol/errors';
 import { carriedPrincipal, carryPrincipal } from './carrier.ts';
 import type { Admission, Facts, Guard } from './guard.ts';
-import { addHeaders, type FactsBeyond, factsOfNode, receiveNode, sendAnswer } from './node-request.ts';
-import { endWithToken } from './node-stream.ts';
+import { addHeaders, factsOfNode, receiveNode, sendAnswer } from './node-request.ts';
+import { attendTo } from './node-stream.ts';
 import type { RouteOptions } from './route-options.ts';
 
 export { principalOf } from './carrier.ts';
 export type { RouteOptions } from './route-options.ts';
 
 /** A request of Express, as far as the guard needs it. */
-type ExpressRequest = IncomingMessage & { readonly originalUrl?: string };
+type ExpressRequest = IncomingMessage & {
+  /** A router cuts off `url` what it has matched. */
+  readonly originalUrl?: string;
+};
 
 type Next = (error?: unknown) => void;
 
@@ -23,20 +26,29 @@ export function protect(
   guard: Guard,
   options: RouteOptions = {},
 ): (request: ExpressRequest, response: ServerResponse, next: Next) => void {
+  const attend = attendTo(guard);
   return (request, response, next) => {
-    const admission = guard.admit(receiveNode(request, beyond(request, options)));
-    if (!(admission instanceof Promise)) pass(admission, request, response, next);
-    else admission.then((later) => pass(later, request, response, next)).catch(next);
+    const earlier = carriedPrincipal(request);
+    const { originalUrl: url } = request;
+    const admission = guard.admit(receiveNode(request, { url, scopes: options.scopes, principal: earlier }));
+    const isFirst = earlier === undefined;
+    if (!(admission instanceof Promise)) pass(admission, isFirst, request, response, next);
+    else admission.then((later) => pass(later, isFirst, request, response, next)).catch(next);
   };
 
-  function pass(admission: Admission, request: ExpressRequest, response: ServerResponse, next: Next): void {
+  function pass(
+    admission: Admission,
+    isFirst: boolean,
+    request: ExpressRequest,
+    response: ServerResponse,
+    next: Next,
+  ): void {
     if (!admission.admitted) {
       sendAnswer(response, admission.answer);
       return;
     }
     addHeaders(response, admission.headers);
-    if (carriedPrincipal(request) === undefined)
-      endWithToken(guard, admission.principal, request.method, response);
+    if (isFirst) attend?.(admission.principal, response);
     carryPrincipal(request, admission.principal);
     next();
   }
@@ -64,10 +76,5 @@ export function refusals(
 }
 
 function factsOf(request: ExpressRequest): Facts {
-  return factsOfNode(request, beyond(request));
-}
-
-/** A router cuts off `url` what it has matched. */
-function beyond(request: ExpressRequest, { scopes }: RouteOptions = {}): FactsBeyond {
-  return { url: request.originalUrl, scopes, principal: carriedPrincipal(request) };
+  return factsOfNode(request, { url: request.originalUrl, principal: carriedPrincipal(request) });
 }

@@ -1,11 +1,11 @@
 /** The guard as Fastify hooks. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { OAuthError } from '@portcullis/protocol/errors';
-import type { Answer } from './answers.ts';
+import type { GuardAnswer } from './answers.ts';
 import { carriedPrincipal, carryPrincipal } from './carrier.ts';
 import type { Admission, Facts, Guard } from './guard.ts';
 import { type FactsBeyond, factsOfNode, receiveNode } from './node-request.ts';
-import { endWithToken } from './node-stream.ts';
+import { attendTo } from './node-stream.ts';
 import type { RouteOptions } from './route-options.ts';
 import { NO_HEADERS } from './standing.ts';
 
@@ -38,19 +38,27 @@ export function protect(
   guard: Guard,
   options: RouteOptions = {},
 ): (request: FastifyRequest, reply: FastifyReply, done: Done) => void {
+  const attend = attendTo(guard);
   return (request, reply, done) => {
-    const admission = guard.admit(receiveNode(request.raw, beyond(request, options)));
-    if (!(admission instanceof Promise)) pass(admission, request, reply, done);
-    else admission.then((later) => pass(later, request, reply, done)).catch(done);
+    const facts = beyond(request, options);
+    const admission = guard.admit(receiveNode(request.raw, facts));
+    const isFirst = facts.principal === undefined;
+    if (!(admission instanceof Promise)) pass(admission, isFirst, request, reply, done);
+    else admission.then((later) => pass(later, isFirst, request, reply, done)).catch(done);
   };
 
-  function pass(admission: Admission, request: FastifyRequest, reply: FastifyReply, done: Done): void {
+  function pass(
+    admission: Admission,
+    isFirst: boolean,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    done: Done,
+  ): void {
     if (!admission.admitted) {
       sendAnswer(reply, admission.answer);
       return;
     }
-    if (carriedPrincipal(request) === undefined)
-      endWithToken(guard, admission.principal, request.raw.method, reply.raw);
+    if (isFirst) attend?.(admission.principal, reply.raw);
     carryPrincipal(request, admission.principal);
     if (admission.headers !== NO_HEADERS) reply.headers({ ...admission.headers });
     done();
@@ -85,7 +93,7 @@ function beyond(request: FastifyRequest, { scopes }: RouteOptions = {}): FactsBe
   return { url, scopes, principal: carriedPrincipal(request), parsed };
 }
 
-function sendAnswer(reply: FastifyReply, { status, headers, body }: Answer): void {
+function sendAnswer(reply: FastifyReply, { status, headers, body }: GuardAnswer): void {
   reply
     .code(status)
     .headers({ ...headers })

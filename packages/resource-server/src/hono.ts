@@ -5,12 +5,12 @@ import { carriedPrincipal, carryPrincipal } from './carrier.ts';
 import type { Admission, Facts, Guard } from './guard.ts';
 import type { ReadBody } from './needed-scopes.ts';
 import { receiveNode } from './node-request.ts';
-import { endWithToken as endOnNode } from './node-stream.ts';
+import { type Attend, attendTo } from './node-stream.ts';
 import type { Principal } from './principal.ts';
 import type { RouteOptions } from './route-options.ts';
 import { NO_HEADERS } from './standing.ts';
 import { readerOf, receive, responseOf, withMissingHeaders } from './web-request.ts';
-import { endWithToken as endInWeb } from './web-stream.ts';
+import { endWithToken } from './web-stream.ts';
 
 export { principalOf } from './carrier.ts';
 export type { RouteOptions } from './route-options.ts';
@@ -31,12 +31,13 @@ type HonoMiddleware = (context: HonoContext, next: () => Promise<void>) => Promi
  * Admits a request to what follows, or answers it. `principalOf(context)` tells what follows on whose behalf.
  */
 export function protect(guard: Guard, options: RouteOptions = {}): HonoMiddleware {
+  const watching = { guard, attend: attendTo(guard) };
   return (context, next) => {
     const facts = receiveContext(context, options);
     const go = (admission: Admission): Promise<Response | undefined> => {
       if (!admission.admitted) return Promise.resolve(responseOf(admission.answer, facts.method));
       const { headers, principal } = admission;
-      const finish = watchOver(guard, principal, context);
+      const finish = watchOver(watching, principal, context, facts);
       carryPrincipal(context, principal);
       return finish === null && headers === NO_HEADERS
         ? (next() as Promise<undefined>)
@@ -59,6 +60,7 @@ export function guarded<Context extends HonoContext>(
   handler: GuardedHandler<Context>,
   options: RouteOptions = {},
 ): (context: Context) => Response | Promise<Response> {
+  const watching = { guard, attend: attendTo(guard) };
   return (context) => {
     const facts = receiveContext(context, options);
     const admission = guard.admit(facts);
@@ -69,7 +71,7 @@ export function guarded<Context extends HonoContext>(
   function pass(admission: Admission, context: Context, facts: Facts): Response | Promise<Response> {
     if (!admission.admitted) return responseOf(admission.answer, facts.method);
     const { headers, principal } = admission;
-    const watched = watchOver(guard, principal, context) ?? unwatched;
+    const watched = watchOver(watching, principal, context, facts) ?? unwatched;
     carryPrincipal(context, principal);
     try {
       const made = handler(context, principal);
@@ -89,6 +91,12 @@ export function guarded<Context extends HonoContext>(
   }
 }
 
+/** Who watches over streams: on Node and elsewhere. */
+interface Watching {
+  readonly guard: Guard;
+  readonly attend: Attend | null;
+}
+
 /** Makes of a response one that ends with the token. */
 type Finish = (response: Response) => Response;
 
@@ -98,12 +106,16 @@ const unwatched: Finish = (response) => response;
  * Has an event stream end with the token. Below Hono on Node the answer is watched where it is written; elsewhere the
  * response has to be finished, once. `null`: nothing is left to do.
  */
-function watchOver(guard: Guard, principal: Principal, context: HonoContext): Finish | null {
-  if (guard.watch === null || carriedPrincipal(context) !== undefined) return null;
-  const { method } = context.req.raw;
+function watchOver(
+  { guard, attend }: Watching,
+  principal: Principal,
+  context: HonoContext,
+  { method, principal: earlier }: Facts,
+): Finish | null {
+  if (attend === null || earlier !== undefined) return null;
   const outgoing = outgoingOf(context);
-  if (outgoing === null) return (response) => endInWeb(guard, principal, method, response);
-  endOnNode(guard, principal, method, outgoing);
+  if (outgoing === null) return (response) => endWithToken(guard, principal, method, response);
+  attend(principal, outgoing);
   return null;
 }
 

@@ -1,5 +1,5 @@
 /** Guard for a protected MCP server: admits or refuses a request by its access token. */
-export type { Answer } from './answers.ts';
+export type { GuardAnswer } from './answers.ts';
 export type { CertificateOptions } from './certificates.ts';
 export type { GuardOptions, GuardSettings, ResourceOptions } from './configuration.ts';
 export { ConfigurationError } from './configuration-error.ts';

@@ -1,11 +1,11 @@
 /** The guard as Koa middleware. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { OAuthError } from '@portcullis/protocol/errors';
-import type { Answer } from './answers.ts';
+import type { GuardAnswer } from './answers.ts';
 import { carriedPrincipal, carryPrincipal } from './carrier.ts';
 import type { Guard } from './guard.ts';
 import { addHeaders, type FactsBeyond, factsOfNode, receiveNode } from './node-request.ts';
-import { endWithToken } from './node-stream.ts';
+import { attendTo } from './node-stream.ts';
 import type { RouteOptions } from './route-options.ts';
 
 export { principalOf } from './carrier.ts';
@@ -30,14 +30,14 @@ type KoaMiddleware = (context: KoaContext, next: () => Promise<unknown>) => Prom
  * An `OAuthError` that is thrown behind it becomes the guard's challenge; other errors go on.
  */
 export function protect(guard: Guard, options: RouteOptions = {}): KoaMiddleware {
+  const attend = attendTo(guard);
   return async (context, next) => {
     const facts = receiveNode(context.req, beyond(context, options));
     const admitting = guard.admit(facts);
     const admission = admitting instanceof Promise ? await admitting : admitting;
     if (!admission.admitted) return sendAnswer(context, admission.answer);
     addHeaders(context.res, admission.headers);
-    if (carriedPrincipal(context) === undefined)
-      endWithToken(guard, admission.principal, facts.method, context.res);
+    if (facts.principal === undefined) attend?.(admission.principal, context.res);
     carryPrincipal(context, admission.principal);
     try {
       await next();
@@ -68,7 +68,7 @@ function beyond(context: KoaContext, { scopes }: RouteOptions = {}): FactsBeyond
 }
 
 /** Koa takes a body of null for 204, so an empty one is written as empty text. */
-function sendAnswer(context: KoaContext, { status, headers, body }: Answer): void {
+function sendAnswer(context: KoaContext, { status, headers, body }: GuardAnswer): void {
   context.body = body ?? '';
   context.status = status;
   context.set({ ...headers });

@@ -1,7 +1,7 @@
 /** Protected resource metadata: which document stands at which path, and how it is served. */
 import { resourceMetadataUrls } from '@portcullis/protocol/issuer';
 import type { ProtectedResourceMetadata } from '@portcullis/protocol/resource-metadata';
-import { type Answer, answerJson } from './answers.ts';
+import { answerJson, type GuardAnswer } from './answers.ts';
 import { PUBLIC_DOCUMENT, REQUEST_HEADERS } from './origins.ts';
 
 /** Every path under it is answered by the guard itself, and never asks for a token. */
@@ -13,7 +13,7 @@ const METHODS = 'GET, HEAD, OPTIONS';
 const MAX_AGE = 300;
 
 /** Answers requests for metadata; `null` when a path is none of its. */
-export type MetadataRoom = (method: string, path: string) => Answer | null;
+export type MetadataRoom = (method: string, path: string) => GuardAnswer | null;
 
 /**
  * Serves each document at the path form of its resource, and at the root form too when it is the only one.
@@ -21,7 +21,7 @@ export type MetadataRoom = (method: string, path: string) => Answer | null;
  * @see RFC 9728 §3
  */
 export function createMetadataRoom(documents: readonly ProtectedResourceMetadata[]): MetadataRoom {
-  const served = new Map<string, Answer>();
+  const served = new Map<string, GuardAnswer>();
   for (const document of documents) {
     const paths = resourceMetadataUrls(document.resource).map(targetOf);
     const answer = documentAnswer(document);
@@ -44,7 +44,7 @@ const FOREIGN_ROOTS = ['/.well-known/oauth-authorization-server', '/.well-known/
  * 404 for metadata of an authorization server, where a request for it has come as far as the guard: nobody has it, and
  * a client that looks for it has no token yet.
  */
-export function foreignMetadataAnswer(path: string): Answer | null {
+export function foreignMetadataAnswer(path: string): GuardAnswer | null {
   return path.startsWith('/.well-known/o') && FOREIGN_ROOTS.some((root) => isUnder(root, path))
     ? NOT_FOUND
     : null;
@@ -64,7 +64,7 @@ function isUnder(root: string, path: string): boolean {
   return path === root || path.startsWith(`${root}/`);
 }
 
-function documentAnswer(document: ProtectedResourceMetadata): Answer {
+function documentAnswer(document: ProtectedResourceMetadata): GuardAnswer {
   return answerJson(
     200,
     { ...document },
@@ -75,19 +75,19 @@ function documentAnswer(document: ProtectedResourceMetadata): Answer {
   );
 }
 
-const NOT_FOUND: Answer = answerJson(
+const NOT_FOUND: GuardAnswer = answerJson(
   404,
   { error: 'not_found', error_description: 'There is no metadata document at this path.' },
   PUBLIC_DOCUMENT,
 );
 
-const WRONG_METHOD: Answer = answerJson(
+const WRONG_METHOD: GuardAnswer = answerJson(
   405,
   { error: 'method_not_allowed', error_description: 'A metadata document can only be read.' },
   { ...PUBLIC_DOCUMENT, allow: METHODS },
 );
 
-const PREFLIGHT: Answer = {
+const PREFLIGHT: GuardAnswer = {
   status: 204,
   headers: {
     ...PUBLIC_DOCUMENT,

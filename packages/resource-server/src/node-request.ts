@@ -1,54 +1,73 @@
 /** A request of node:http as every framework on it hands it on: its facts, its body, its token taken away. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { OAuthError } from '@portcullis/protocol/errors';
-import type { Answer } from './answers.ts';
+import type { GuardAnswer } from './answers.ts';
 import type { Facts } from './guard.ts';
 import { bodyTooLong, checkPlain, joinChunks, type ReadBody } from './needed-scopes.ts';
 
 /** The facts of a request, whose token stays where it is. */
 export function factsOfNode(request: IncomingMessage, beyond: FactsBeyond = NOTHING_BEYOND): Facts {
-  return factsWith(request, authorizationOf(request), beyond);
+  return new NodeFacts(request, { authorization: request.headers.authorization }, beyond);
 }
 
 /**
  * The facts of a request, and the token taken out of it: it was for the guard, and whatever the application asks
- * elsewhere, it asks with a token of its own. Fields are emptied and not cut out: the request counts on their number, and
- * its object of headers on its shape.
+ * elsewhere, it asks with a token of its own.
  */
 export function receiveNode(request: IncomingMessage, beyond: FactsBeyond = NOTHING_BEYOND): Facts {
-  const facts = factsWith(request, authorizationOf(request), beyond);
-  if (facts.authorization === undefined) return facts;
-  const { headers, rawHeaders } = request;
-  headers.authorization = '';
-  if (facts.dpop !== undefined) headers['dpop'] = '';
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at];
-    if (isNamed(name, 'authorization') || isNamed(name, 'dpop')) rawHeaders[at + 1] = '';
-  }
-  return facts;
+  return new NodeFacts(request, takeCredentials(request), beyond);
 }
 
-function factsWith(
-  request: IncomingMessage,
-  authorization: Facts['authorization'],
-  beyond: FactsBeyond,
-): Facts {
-  const { headers, method = 'GET', url = '/' } = request;
-  return {
-    method,
-    url: beyond.url ?? url,
-    authorization,
-    origin: headers.origin,
-    // HTTP/2 has a pseudo-header for it.
-    host: headers.host ?? headers[':authority']?.toString(),
-    requestedMethod: method === 'OPTIONS' ? headers['access-control-request-method'] : undefined,
-    dpop: authorization === undefined ? undefined : headers['dpop']?.toString(),
-    socket: request.socket,
-    clientCertificate: headers['client-cert']?.toString(),
-    body: beyond.body ?? readerOf(request, beyond.parsed),
-    scopes: beyond.scopes,
-    principal: beyond.principal,
-  };
+/** What a request presents. */
+type Credentials = Pick<Facts, 'authorization' | 'dpop'>;
+
+/** Of each request there are a few at hand; the rest is read from it when it is asked for, which is seldom. */
+class NodeFacts implements Facts {
+  readonly method: string;
+  readonly url: string;
+  readonly authorization: Facts['authorization'];
+  readonly dpop: Facts['dpop'];
+  readonly scopes: Facts['scopes'];
+  readonly principal: Facts['principal'];
+  readonly request: IncomingMessage;
+  readonly beyond: FactsBeyond;
+
+  constructor(request: IncomingMessage, { authorization, dpop }: Credentials, beyond: FactsBeyond) {
+    this.method = request.method ?? 'GET';
+    this.url = beyond.url ?? request.url ?? '/';
+    this.authorization = authorization;
+    this.dpop = dpop;
+    this.scopes = beyond.scopes;
+    this.principal = beyond.principal;
+    this.request = request;
+    this.beyond = beyond;
+  }
+
+  get origin(): string | undefined {
+    return this.request.headers.origin;
+  }
+
+  /** HTTP/2 has a pseudo-header for it. */
+  get host(): string | undefined {
+    const { headers } = this.request;
+    return headers.host ?? headers[':authority']?.toString();
+  }
+
+  get requestedMethod(): string | undefined {
+    return this.request.headers['access-control-request-method'];
+  }
+
+  get socket(): unknown {
+    return this.request.socket;
+  }
+
+  get clientCertificate(): string | undefined {
+    return this.request.headers['client-cert']?.toString();
+  }
+
+  get body(): ReadBody {
+    return this.beyond.body ?? readerOf(this.request, this.beyond.parsed);
+  }
 }
 
 const NOTHING_BEYOND: FactsBeyond = {};
@@ -61,7 +80,7 @@ export type FactsBeyond = Pick<Facts, 'scopes' | 'principal' | 'body'> & {
 };
 
 /** Sends an answer. What is left of the request's body is not waited for. */
-export function sendAnswer(response: ServerResponse, { status, headers, body }: Answer): void {
+export function sendAnswer(response: ServerResponse, { status, headers, body }: GuardAnswer): void {
   if (status === 413) response.shouldKeepAlive = false;
   response.writeHead(status, headers).end(body ?? undefined);
 }
@@ -71,13 +90,26 @@ export function addHeaders(response: ServerResponse, headers: Readonly<Record<st
   for (const name in headers) response.setHeader(name, headers[name] ?? '');
 }
 
-/** Node keeps the first of several fields, but more than one is an error. */
-function authorizationOf({ headers, rawHeaders }: IncomingMessage): Facts['authorization'] {
+const NO_CREDENTIALS: Credentials = { authorization: undefined };
+
+/**
+ * Node keeps the first of several fields, but more than one is an error. Fields are emptied and not cut out: the request
+ * counts on their number, and its object of headers on its shape.
+ */
+function takeCredentials({ headers, rawHeaders }: IncomingMessage): Credentials {
   const field = headers.authorization;
-  if (field === undefined) return undefined;
+  if (field === undefined) return NO_CREDENTIALS;
+  const dpop = headers['dpop']?.toString();
+  headers.authorization = '';
+  if (dpop !== undefined) headers['dpop'] = '';
   let count = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2) if (isNamed(rawHeaders[at], 'authorization')) count += 1;
-  return count > 1 ? Array<string>(count).fill(field) : field;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at];
+    const isAuthorization = isNamed(name, 'authorization');
+    if (isAuthorization) count += 1;
+    if (isAuthorization || isNamed(name, 'dpop')) rawHeaders[at + 1] = '';
+  }
+  return { authorization: count > 1 ? Array<string>(count).fill(field) : field, dpop };
 }
 
 function isNamed(field: string | undefined, name: string): boolean {

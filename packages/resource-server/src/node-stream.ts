@@ -2,49 +2,96 @@
 import type { ServerResponse } from 'node:http';
 import type { Guard } from './guard.ts';
 import type { Principal } from './principal.ts';
-import { isEventStream } from './streams.ts';
+import { isEventStream, type Watch } from './streams.ts';
 
-type WriteHead = ServerResponse['writeHead'];
+/** Has an answer watched over that goes to an admitted request, should it turn out to be an event stream. */
+export type Attend = (principal: Principal, response: ServerResponse) => void;
 
-/** Has an answer watched over from its first byte, should it turn out to be an event stream. */
-export function endWithToken(
-  { watch }: Guard,
-  principal: Principal,
-  method: string | undefined,
-  response: ServerResponse,
-): void {
-  if (watch === null) return;
-  const attend = (): void => {
-    const stop = watch(principal, method ?? 'GET', () => endStream(response));
-    response.once('close', stop);
-  };
-  // Over HTTP/2 an answer may begin without `writeHead`: what it is shows when its time is over.
-  if ('stream' in response) {
-    attend();
-    return;
+/** An admitted answer that was still open when it was last looked at. */
+interface OpenAnswer {
+  readonly principal: Principal;
+  readonly response: ServerResponse;
+}
+
+/** Milliseconds for which a stream may be open before it is noticed, at most. */
+const NOTICED_WITHIN = 1000;
+/** Answers that come before they are looked at, beside those that were found open. */
+const LOOKED_AT = 32;
+
+const attendances = new WeakMap<Guard, Attend>();
+
+/** What attends to the answers of a guard, of all its routes together. `null`: streams may outlive their token. */
+export function attendTo(guard: Guard): Attend | null {
+  if (guard.watch === null) return null;
+  const attend = attendances.get(guard) ?? createAttendance(guard.watch);
+  attendances.set(guard, attend);
+  return attend;
+}
+
+/**
+ * Most answers are over before anything else happens, so they are looked at some later: then nothing of them has to be
+ * touched or listened to. What is open by then is dropped as soon as it shows what it is.
+ */
+function createAttendance(watch: Watch): Attend {
+  const open: OpenAnswer[] = [];
+  let lookAt = LOOKED_AT;
+  let timer: ReturnType<typeof setTimeout> | null = null;
+  const pause = Math.min(NOTICED_WITHIN, watch.every * 1000);
+
+  /** Keeps those that have not begun. */
+  function look(): void {
+    let kept = 0;
+    for (const answer of open) {
+      if (isOver(answer.response)) continue;
+      if (answer.response.headersSent) watchOver(watch, answer);
+      else {
+        open[kept] = answer;
+        kept += 1;
+      }
+    }
+    open.length = kept;
+    // So that each answer is looked at twice on average, however many of them are open.
+    lookAt = 2 * kept + LOOKED_AT;
   }
-  const { writeHead } = response;
-  response.writeHead = ((...head: Parameters<WriteHead>) => {
-    if (isEventStream(typeIn(head.at(-1)) ?? response.getHeader('content-type'))) attend();
-    return writeHead.apply(response, head);
-  }) as WriteHead;
+
+  function lookLater(): void {
+    timer = setTimeout(() => {
+      timer = null;
+      look();
+      if (open.length > 0) lookLater();
+    }, pause);
+    timer.unref?.();
+  }
+
+  return (principal, response) => {
+    open.push({ principal, response });
+    if (open.length >= lookAt) look();
+    if (timer === null) lookLater();
+  };
 }
 
-/** The content type among fields as `writeHead` takes them: an object, a flat list, or a list of pairs. */
-function typeIn(fields: unknown): unknown {
-  if (typeof fields !== 'object' || fields === null) return undefined;
-  const pairs = Array.isArray(fields) ? pairsOf(fields) : Object.entries(fields);
-  return pairs.find(([name]) => String(name).toLowerCase() === 'content-type')?.[1];
+function watchOver(watch: Watch, { principal, response }: OpenAnswer): void {
+  if (!isEventStream(typeOf(response))) return;
+  const stop = watch(principal, response.req.method ?? 'GET', () => endStream(response));
+  response.once('close', stop);
 }
 
-function pairsOf(fields: readonly unknown[]): readonly (readonly unknown[])[] {
-  if (Array.isArray(fields[0])) return fields as readonly (readonly unknown[])[];
-  return fields.flatMap((name, at) => (at % 2 === 0 ? [[name, fields[at + 1]]] : []));
+/** Of HTTP/1 or HTTP/2. */
+type AnyResponse = ServerResponse & { readonly stream?: { readonly destroyed: boolean } | null };
+
+function isOver({ writableEnded, destroyed, stream }: AnyResponse): boolean {
+  return writableEnded || destroyed || stream?.destroyed === true;
+}
+
+/** Fields that `writeHead` was given itself stand nowhere else than in the head as it was sent. */
+function typeOf(response: ServerResponse & { readonly _header?: unknown }): unknown {
+  const { _header: head } = response;
+  const sent = typeof head === 'string' ? /\r\ncontent-type:([^\r]*)/i.exec(head)?.[1] : undefined;
+  return sent ?? response.getHeader('content-type');
 }
 
 /** As if the application had ended it; what it still writes goes nowhere, as when a client has gone. */
 function endStream(response: ServerResponse): void {
-  if ('stream' in response && !isEventStream(response.getHeader('content-type'))) return;
   response.on('error', () => {});
   response.end();
 }

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Admission, Facts, Guard } from './guard.ts';
 import { addHeaders, receiveNode, sendAnswer } from './node-request.ts';
-import { endWithToken } from './node-stream.ts';
+import { attendTo } from './node-stream.ts';
 import type { Principal } from './principal.ts';
 
 /** What is protected. The request that it gets holds no token; its body is still to be read. */
@@ -20,6 +20,7 @@ export function protectNode(
   guard: Guard,
   handler: ProtectedNodeHandler,
 ): (request: IncomingMessage, response: ServerResponse) => void {
+  const attend = attendTo(guard);
   return (request, response) => {
     const facts = receiveNode(request);
     const admission = guard.admit(facts);
@@ -38,7 +39,7 @@ export function protectNode(
       return;
     }
     addHeaders(response, admission.headers);
-    endWithToken(guard, admission.principal, facts.method, response);
+    attend?.(admission.principal, response);
     try {
       const done = handler(request, response, admission.principal);
       if (done instanceof Promise) done.catch((error) => fail(error, response, facts));

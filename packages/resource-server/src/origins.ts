@@ -1,6 +1,6 @@
 /** Which browser pages may speak to a protected server, and under which names it may be reached. */
 import { isLoopbackHost } from '@portcullis/protocol/web-url';
-import type { Answer } from './answers.ts';
+import type { GuardAnswer } from './answers.ts';
 
 /** Web origins that may call: any, or those listed, byte for byte. */
 export type Origins = 'any' | readonly string[];
@@ -90,7 +90,7 @@ export function createOriginPolicy(
 }
 
 /** Answers a preflight, which never carries a token; a page that may not call is told nothing. @see Fetch §3.3.6 */
-export function preflightAnswer(policy: OriginPolicy, origin: string): Answer {
+export function preflightAnswer(policy: OriginPolicy, origin: string): GuardAnswer {
   const headers = policy.admits(origin)
     ? {
         ...policy.headersFor(origin),
@@ -105,6 +105,12 @@ export function preflightAnswer(policy: OriginPolicy, origin: string): Answer {
 /** scheme://host[:port]: what a browser writes for a page that has an origin. `null` is for those that have none. */
 const WEB_ORIGIN = /^[a-z][a-z0-9+.-]{0,30}:\/\/[a-z0-9.:[\]_-]{1,260}$/;
 
+/** Whether a text is an origin as browsers write it: of the web without a port that goes without saying. */
+export function isOrigin(text: unknown): boolean {
+  if (typeof text !== 'string' || !WEB_ORIGIN.test(text)) return false;
+  return !/^https?:/.test(text) || URL.parse(text)?.origin === text;
+}
+
 function isLoopbackOrigin(origin: string): boolean {
   if (!/^https?:\/\//.test(origin)) return false;
   const url = URL.parse(origin);
@@ -112,6 +118,6 @@ function isLoopbackOrigin(origin: string): boolean {
 }
 
 /** The name in a `Host` field, without its port. */
-function hostnameOf(host: string): string {
+export function hostnameOf(host: string): string {
   return host.toLowerCase().replace(/:\d{0,5}$/, '');
 }

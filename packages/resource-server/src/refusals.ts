@@ -1,6 +1,6 @@
 /** How a guard says no: to the client in an answer that it can act on, to the operator in an event. */
 import { OAuthError } from '@portcullis/protocol/errors';
-import { type Answer, answerJson, challengeAnswer, refusalAnswer, type Scheme } from './answers.ts';
+import { answerJson, challengeAnswer, type GuardAnswer, refusalAnswer, type Scheme } from './answers.ts';
 import type { Configuration, ProtectedResource } from './configuration.ts';
 import type { Facts } from './facts.ts';
 import type { OriginPolicy } from './origins.ts';
@@ -9,18 +9,18 @@ import { findProtectedResource, pathOf } from './target.ts';
 
 export interface Refusals {
   /** For a request without a token. */
-  challenge(resource: ProtectedResource, facts: Facts): Answer;
+  challenge(resource: ProtectedResource, facts: Facts): GuardAnswer;
   /** For a page or a host name that may not reach this server; `null` for all others. */
-  refuseStranger(facts: Facts): Answer | null;
+  refuseStranger(facts: Facts): GuardAnswer | null;
   /** For an error, of the guard or of the application behind it. */
-  refuse(error: unknown, facts: Facts): Answer;
+  refuse(error: unknown, facts: Facts): GuardAnswer;
 }
 
 /** Creates what says no. */
 export function createRefusals({ resources, origins, events }: Configuration): Refusals {
   const challenges = new Map(resources.map((resource) => [resource, challengeAnswer(resource.challenge)]));
 
-  function refuse(error: unknown, facts: Facts): Answer {
+  function refuse(error: unknown, facts: Facts): GuardAnswer {
     const resource = nearestResource(resources, facts.url);
     if (!(error instanceof OAuthError)) {
       const reason = 'the application or its scopesFor failed';
@@ -86,13 +86,13 @@ export function pageHeaders(origins: OriginPolicy, { origin }: Facts): Readonly<
 }
 
 /** Lets the page that called read the answer. */
-function withPageHeaders(answer: Answer, origins: OriginPolicy, facts: Facts): Answer {
+function withPageHeaders(answer: GuardAnswer, origins: OriginPolicy, facts: Facts): GuardAnswer {
   return isPresent(facts.origin)
     ? { ...answer, headers: { ...answer.headers, ...pageHeaders(origins, facts) } }
     : answer;
 }
 
-const STRANGE_ORIGIN: readonly [string, Answer] = [
+const STRANGE_ORIGIN: readonly [string, GuardAnswer] = [
   'origin_not_allowed',
   answerJson(403, {
     error: 'origin_not_allowed',
@@ -100,7 +100,7 @@ const STRANGE_ORIGIN: readonly [string, Answer] = [
   }),
 ];
 
-const STRANGE_HOST: readonly [string, Answer] = [
+const STRANGE_HOST: readonly [string, GuardAnswer] = [
   'host_not_allowed',
   answerJson(403, {
     error: 'host_not_allowed',
@@ -108,7 +108,7 @@ const STRANGE_HOST: readonly [string, Answer] = [
   }),
 ];
 
-const FAILED: Answer = answerJson(500, {
+const FAILED: GuardAnswer = answerJson(500, {
   error: 'server_error',
   error_description: 'The request failed here. It is not your fault; tell the operator.',
 });

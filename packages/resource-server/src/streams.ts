@@ -8,7 +8,11 @@ import type { StreamOptions } from './stream-options.ts';
  * good no more. Returns what stops the watch.
  * @throws TypeError for a principal that no guard has made.
  */
-export type Watch = (principal: Principal, method: string, end: () => void) => () => void;
+export interface Watch {
+  (principal: Principal, method: string, end: () => void): () => void;
+  /** Seconds between two judgements of the token. */
+  readonly every: number;
+}
 
 /** Creates what watches. `null` for options: whatever was begun may go on for ever. */
 export function createWatch(
@@ -18,12 +22,15 @@ export function createWatch(
 ): Watch | null {
   if (options === null) return null;
   const { grace, every } = options;
-  return (principal, method, end) => {
+  return Object.assign(watch, { every });
+
+  function watch(principal: Principal, method: string, end: () => void): () => void {
     const standing = standingOf(principal);
-    if (standing === undefined) throw new TypeError('This principal is not from a guard.');
+    if (standing === undefined)
+      throw new TypeError('This principal is not from a guard: hand on the one that you were given.');
     const goodUntil = standing.claims.exp + skew;
     return watchOver(standing, { goodUntil, endsAt: goodUntil + (method === 'GET' ? 0 : grace) }, end);
-  };
+  }
 
   function watchOver(
     standing: Standing,

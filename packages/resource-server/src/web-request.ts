@@ -1,5 +1,5 @@
 /** A `Request` as web-standard handlers have it: its facts, its body, its token taken away; and what is answered to it. */
-import type { Answer } from './answers.ts';
+import type { GuardAnswer } from './answers.ts';
 import type { Facts } from './facts.ts';
 import { bodyTooLong, checkPlain, joinChunks, type ReadBody } from './needed-scopes.ts';
 import { NO_HEADERS } from './standing.ts';
@@ -35,7 +35,7 @@ function hostOf(url: string): string {
 }
 
 /** The response that an answer becomes. */
-export function responseOf({ status, headers, body }: Answer, method: string): Response {
+export function responseOf({ status, headers, body }: GuardAnswer, method: string): Response {
   return new Response(method === 'HEAD' ? null : body, { status, headers });
 }
 

@@ -66,6 +66,34 @@ describe('an event stream', () => {
     expect((await fetch(`http://127.0.0.1:${port}/mcp`, { headers })).status).toBe(401);
   });
 
+  it('ends that begins long after its request was admitted, among many that have not begun', async () => {
+    const waiting: ServerResponse[] = [];
+    const handler = protectNode(createGuardHere(), (_request, response) => void waiting.push(response));
+    const server = createServer(handler).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => server.closeAllConnections());
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const headers = { authorization: `Bearer ${token}` };
+    const asked = Array.from({ length: 100 }, () => fetch(`http://127.0.0.1:${port}/mcp`, { headers }));
+    await expect.poll(() => waiting.length).toBe(asked.length);
+    // Long enough to be looked at a few times.
+    await pause(50);
+    for (const [at, response] of waiting.entries()) {
+      response.writeHead(200, { 'content-type': at % 2 === 0 ? 'text/event-stream' : 'text/plain' });
+      response.write('data: 1\n\n');
+    }
+    const answers = await Promise.all(asked);
+    now = NOW + 105;
+    const isStream = ({ headers: fields }: Response): boolean =>
+      fields.get('content-type') === 'text/event-stream';
+    const [streams, others] = [answers.filter(isStream), answers.filter((answer) => !isStream(answer))];
+    expect(await Promise.all(streams.map((answer) => answer.text()))).toEqual(Array(50).fill('data: 1\n\n'));
+    const endOfOthers = Promise.race(others.map((answer) => answer.text()));
+    expect(await Promise.race([endOfOthers, pause(50)])).toBeUndefined();
+    endOfOthers.catch(() => {});
+  });
+
   it('ends over HTTP/2, and nothing else does', async () => {
     let type = 'text/event-stream';
     const handler = protectNode(createGuardHere(), (_request, response) => {

@@ -1,5 +1,5 @@
 /** Possession: that whoever presents a bound token holds its key, and the nonces that go with it. */
-import type { Answer } from '../answers.ts';
+import type { GuardAnswer } from '../answers.ts';
 import type { ProtectedResource } from '../configuration.ts';
 import { isWithin, pathOf } from '../target.ts';
 import { createNonces } from './nonces.ts';
@@ -25,7 +25,7 @@ export interface Possession {
   /** Adds the nonce for the next proof, where nonces are demanded. */
   addNonce(headers: Headers): Promise<Headers>;
   /** Adds it to a refusal that asks for one. */
-  withNonce(answer: Answer, error: unknown): Promise<Answer>;
+  withNonce(answer: GuardAnswer, error: unknown): Promise<GuardAnswer>;
 }
 
 const DEFAULT_LIFETIME = 150;
