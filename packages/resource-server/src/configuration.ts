@@ -1,14 +1,21 @@
 /** Configuration of a guard: judged once, at birth, every fault reported together, and frozen. */
 import type { Profile, ProtectedResourceMetadata, ScopeHierarchy, Scopes } from '@portcullis/protocol';
-import { issuerFault } from '@portcullis/protocol/issuer';
 import { profiles as allProfiles, foldProfiles } from '@portcullis/protocol/profiles';
 import { canonicalResource } from '@portcullis/protocol/resource';
 import { protectedResourceMetadata } from '@portcullis/protocol/resource-metadata';
-import { isScope, unionScopes } from '@portcullis/protocol/scopes';
+import { unionScopes } from '@portcullis/protocol/scopes';
 import { isSecureUrl } from '@portcullis/protocol/web-url';
 import type { ChallengeFacts } from './answers.ts';
 import type { CertificateOptions } from './certificates.ts';
 import { ConfigurationError } from './configuration-error.ts';
+import {
+  judgeDpop,
+  judgeIssuers,
+  judgeNames,
+  judgePaths,
+  judgeScopes,
+  judgeStreams,
+} from './configuration-faults.ts';
 import type { DpopOptions } from './dpop/options.ts';
 import { PROOF_ALGORITHMS } from './dpop/proof.ts';
 import { type GuardEventSink, reportFailures } from './events.ts';
@@ -16,7 +23,6 @@ import { metadataUrlOf } from './metadata.ts';
 import type { Operation } from './operations.ts';
 import { createOriginPolicy, type OriginPolicy, type Origins } from './origins.ts';
 import { defaultStreamOptions, type StreamOptions } from './stream-options.ts';
-import { ALGORITHMS } from './tokens/public-keys.ts';
 import type { TokenVerifier } from './verifier.ts';
 
 /** A server to protect. */
@@ -113,6 +119,7 @@ export function defineConfiguration(options: GuardOptions): Configuration {
     return judgeResource(definition, options, policy, (fault) => faults.push(`${at}${fault}`));
   });
   judgePaths(resources, faults);
+  judgeNames(options, faults);
   if (options.dpop !== undefined) judgeDpop(options.dpop, faults);
   if (!['tls', 'field', undefined].includes(options.certificates?.from))
     faults.push('certificates.from must be tls or field');
@@ -174,8 +181,9 @@ function judgeResource(
   const url = new URL(resource);
   if (!isSecureUrl(url)) fault('resource must use https (http is for loopback hosts only)');
   const scopes = options.scopes ?? [];
-  const defaultScopes = unionScopes(scopes, options.defaultScopes ?? []);
-  judgeScopes([...defaultScopes, ...Object.entries(options.hierarchy ?? {}).flat(2)], fault);
+  const { defaultScopes: firstScopes = [], hierarchy = {} } = options;
+  judgeScopes([scopes, firstScopes, Object.entries(hierarchy).flat(2)], fault);
+  const defaultScopes = unionScopes(scopes, firstScopes);
   const verifier = options.verifier ?? settings.verifier;
   if (verifier === undefined) {
     fault('verifier is missing: who judges its tokens?');
@@ -197,7 +205,7 @@ function judgeResource(
       origin: url.origin,
       path: withoutSlash(url.pathname.toLowerCase()),
       scopes,
-      hierarchy: options.hierarchy ?? {},
+      hierarchy,
       scopesFor: options.scopesFor ?? null,
       verifier,
       challenge: {
@@ -221,54 +229,6 @@ function bindingMembers({ dpop, certificates }: GuardSettings): Readonly<Record<
     }),
     ...(certificates !== undefined && { tls_client_certificate_bound_access_tokens: true }),
   };
-}
-
-/** Faults of what is said of bound tokens. */
-function judgeDpop({ algorithms, window, nonces }: DpopOptions, faults: string[]): void {
-  for (const algorithm of algorithms ?? []) {
-    if (!Object.hasOwn(ALGORITHMS, algorithm))
-      faults.push(`dpop.algorithms: ${String(algorithm)} cannot be allowed`);
-  }
-  if (algorithms?.length === 0) faults.push('dpop.algorithms must name at least one');
-  if (nonces !== undefined && nonces.secret.length < 32)
-    faults.push('dpop.nonces.secret must be 32 bytes or more');
-  for (const seconds of [window ?? 1, nonces?.lifetime ?? 1]) {
-    if (!(seconds >= 1)) faults.push('dpop.window and dpop.nonces.lifetime must be 1 second or more');
-  }
-}
-
-/** Faults of what is said of streams. */
-function judgeStreams({ grace, every }: Required<StreamOptions>, faults: string[]): void {
-  if (!(grace >= 0)) faults.push('streams.grace must be 0 seconds or more');
-  // Timers take 31 bits of milliseconds.
-  if (!(every > 0 && every <= 86_400))
-    faults.push('streams.every must be more than 0 seconds, and a day at most');
-}
-
-/** `offline_access` is asked of an authorization server, never of a resource. */
-function judgeScopes(scopes: Scopes, fault: (text: string) => void): void {
-  for (const scope of new Set(scopes)) {
-    if (!isScope(scope)) fault(`scopes: ${JSON.stringify(scope)} is no scope`);
-    if (scope === 'offline_access') fault('scopes: offline_access is no scope of a resource');
-  }
-}
-
-/** It MUST hold at least one authorization server. @see seed 2.1 */
-function judgeIssuers(issuers: readonly string[], fault: (text: string) => void): void {
-  if (issuers.length === 0) fault('authorizationServers must name at least one');
-  for (const issuer of issuers) {
-    const wrong = issuerFault(issuer);
-    if (wrong !== null) fault(`authorizationServers: ${JSON.stringify(issuer)} ${wrong}`);
-  }
-}
-
-/** A request finds its resource by its path, so no two may have the same. */
-function judgePaths(resources: readonly ProtectedResource[], faults: string[]): void {
-  const seen = new Set<string>();
-  for (const { path, resource } of resources) {
-    if (seen.has(path)) faults.push(`resources: ${resource} has the same path as another`);
-    seen.add(path);
-  }
 }
 
 function withoutSlash(path: string): string {

@@ -2,6 +2,7 @@
 import type { OAuthError } from '@portcullis/protocol';
 import { issuerFault } from '@portcullis/protocol/issuer';
 import { ConfigurationError } from './configuration-error.ts';
+import { numberFaults } from './numbers.ts';
 import type { Principal, VerifiedClaims } from './principal.ts';
 import { type Standing, standingOf } from './standing.ts';
 import { defaultRemoteLimits, type Fetch, isTrustworthy } from './tokens/remote.ts';
@@ -101,8 +102,8 @@ function isOAuthError(error: unknown): error is OAuthError {
 }
 
 function judge({ issuer, clientId, clientSecret, clientKey, ...options }: UpstreamOptions): void {
-  const { tokenEndpoint, freshness = 60 } = options;
-  const faults: string[] = [];
+  const { tokenEndpoint, freshness, timeout } = options;
+  const faults: string[] = [...numberFaults({ freshness, timeout })];
   const wrong = issuerFault(issuer);
   if (wrong !== null) faults.push(`issuer ${wrong}`);
   if (clientId === '') faults.push('clientId is empty');
@@ -116,6 +117,5 @@ function judge({ issuer, clientId, clientSecret, clientKey, ...options }: Upstre
   if (tokenEndpoint !== undefined && !isTrustworthy(tokenEndpoint)) {
     faults.push('tokenEndpoint must be an absolute https URL');
   }
-  if (!(freshness >= 0)) faults.push('freshness must be seconds, 0 or more');
   if (faults.length > 0) throw new ConfigurationError(faults);
 }

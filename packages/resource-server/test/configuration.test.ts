@@ -37,6 +37,15 @@ describe('the configuration of a guard', () => {
     ['a stream that ends before its token', { streams: { grace: -1 } }, /streams\.grace/],
     ['a stream that is looked at all the time', { streams: { every: 0 } }, /streams\.every/],
     ['a stream that no timer could end', { streams: { every: 100_000 } }, /streams\.every/],
+    // By `process.env`, say: text that would be joined to a time, and make a bound that never comes.
+    ['a grace that is text', { streams: { grace: '300' } } as object, /streams\.grace must be a number/],
+    ['a pause that is text', { streams: { every: '10' } } as object, /streams\.every/],
+    ['a window that is text', { dpop: { window: '300' } } as object, /dpop\.window must be a number/],
+    ['scopes that are no list', { scopes: 'notes:read' } as object, /scopes must be lists/],
+    ['origins that are no list', { origins: 'https://app.example' } as object, /origins must be 'any' or/],
+    ['an origin with a path', { origins: ['https://app.example/'] }, /is no origin/],
+    ['an origin with its usual port', { origins: ['https://app.example:443'] }, /is no origin/],
+    ['a host with a port', { hosts: ['tunnel.example:443'] }, /without a port/],
     ['no resource', { resources: [] }, /at least one protected resource/],
     [
       'two resources at one path',
@@ -47,6 +56,14 @@ describe('the configuration of a guard', () => {
     const whole = { resource: 'https://api.example/mcp', verifier, ...options } as GuardOptions;
     expect(() => createGuard(whole)).toThrow(ConfigurationError);
     expect(() => createGuard(whole)).toThrow(message);
+  });
+
+  it('takes origins of the web and of editors, and hosts by their names', () => {
+    const origins = ['https://app.example', 'http://app.example:8080', 'vscode-webview://app'];
+    const hosts = ['tunnel.example', '[2001:db8::1]'];
+    expect(() =>
+      createGuard({ resource: 'https://api.example/mcp', verifier, origins, hosts }),
+    ).not.toThrow();
   });
 
   it('is told every fault at once, with its place', () => {

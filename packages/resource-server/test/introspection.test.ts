@@ -192,4 +192,14 @@ describe('introspection', () => {
     expect(make).toThrow(ConfigurationError);
     expect(make).toThrow(/issuer .*endpoint .*clientId .*clientSecret/s);
   });
+
+  it('T095 takes no bound that is text, which would be joined to a time, and no secret that is not there', () => {
+    const endpoint = `${ISSUER}/introspect`;
+    const good = { issuer: ISSUER, endpoint, clientId: 'api', clientSecret: 'secret', freshness: 10 };
+    expect(() => introspectionVerifier(good)).not.toThrow();
+    const wrong = { ...good, clientSecret: undefined, freshness: '10', timeout: '5000' } as object;
+    expect(() => introspectionVerifier(wrong as typeof good)).toThrow(
+      /freshness must be a number.*timeout must be a number.*clientSecret is empty/s,
+    );
+  });
 });

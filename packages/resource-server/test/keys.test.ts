@@ -373,4 +373,13 @@ describe('keys and algorithms', () => {
     );
     expect(() => jwtVerifier({ issuer: ISSUER, algorithms: [] })).toThrow('at least one');
   });
+
+  it('T095 takes no bound that is text, which would be joined to a time', () => {
+    const good = { issuer: ISSUER, freshness: 60, timeout: 5000, keys: { maxAge: 600 } };
+    expect(() => jwtVerifier(good)).not.toThrow();
+    const wrong = { issuer: ISSUER, freshness: '60', timeout: '5000', keys: { maxAge: '600' } } as object;
+    expect(() => jwtVerifier(wrong as typeof good)).toThrow(
+      /freshness must be a number.*timeout must be a number.*keys\.maxAge must be a number/s,
+    );
+  });
 });

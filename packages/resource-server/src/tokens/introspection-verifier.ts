@@ -3,6 +3,7 @@ import { OAuthError } from '@portcullis/protocol/errors';
 import { issuerFault } from '@portcullis/protocol/issuer';
 import { ConfigurationError } from '../configuration-error.ts';
 import { createMemory } from '../memory.ts';
+import { numberFaults } from '../numbers.ts';
 import type { TokenExpectation, TokenVerifier, VerifiedToken } from '../verifier.ts';
 import { type ForeignTokens, judgeClaims } from './claims.ts';
 import { createQuestions } from './questions.ts';
@@ -64,13 +65,14 @@ export function introspectionVerifier(options: IntrospectionVerifierOptions): To
   return { issuers, opaque: true, verify };
 }
 
-function judge({ issuer, endpoint, clientId, clientSecret }: IntrospectionVerifierOptions): void {
-  const faults: string[] = [];
+function judge({ issuer, endpoint, clientId, clientSecret, ...options }: IntrospectionVerifierOptions): void {
+  const { freshness, timeout } = options;
+  const faults: string[] = [...numberFaults({ freshness, timeout })];
   const wrong = issuerFault(issuer);
   if (wrong !== null) faults.push(`issuer ${wrong}`);
   if (!isTrustworthy(endpoint)) faults.push('endpoint must be an absolute https URL');
-  if (clientId === '') faults.push('clientId is empty');
-  if (clientSecret === '') faults.push('clientSecret is empty');
+  if (!clientId) faults.push('clientId is empty');
+  if (!clientSecret) faults.push('clientSecret is empty');
   if (faults.length > 0) throw new ConfigurationError(faults);
 }
 

@@ -2,6 +2,7 @@
 import { OAuthError } from '@portcullis/protocol/errors';
 import { issuerFault } from '@portcullis/protocol/issuer';
 import { ConfigurationError } from '../configuration-error.ts';
+import { numberFaults } from '../numbers.ts';
 import type { VerifiedClaims } from '../principal.ts';
 import type { TokenExpectation, TokenVerifier, VerifiedToken } from '../verifier.ts';
 import { dangerouslyTakeTypes, type ForeignTokens, judgeClaims } from './claims.ts';
@@ -101,8 +102,9 @@ async function prove(
   });
 }
 
-function judge({ issuer, jwks, jwksUri, algorithms, isLive, statusList = false }: JwtVerifierOptions): void {
-  const faults: string[] = [];
+function judge({ issuer, jwks, jwksUri, algorithms, isLive, ...options }: JwtVerifierOptions): void {
+  const { statusList = false, freshness, timeout, keys } = options;
+  const faults: string[] = [...numberFaults({ freshness, timeout, ...named('keys', keys) })];
   const wrong = issuerFault(issuer);
   if (wrong !== null) faults.push(`issuer ${wrong}`);
   if (jwks !== undefined && jwksUri !== undefined) faults.push('jwks and jwksUri exclude each other');
@@ -117,6 +119,11 @@ function judge({ issuer, jwks, jwksUri, algorithms, isLive, statusList = false }
   if (faults.length > 0) throw new ConfigurationError(faults);
 }
 
+/** Members by the names that they have within another. */
+function named(outer: string, members: object = {}): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(members).map(([name, value]) => [`${outer}.${name}`, value]));
+}
+
 function sourceOf({
   issuer,
   jwks,
@@ -124,7 +131,11 @@ function sourceOf({
   algorithms = DEFAULT_ALGORITHMS,
   ...options
 }: JwtVerifierOptions): KeySource {
-  if (typeof jwks === 'object') return createFixedKeys(usableKeys(jwks, algorithms));
+  if (typeof jwks === 'object') {
+    const fixed = readKeySet(jwks, algorithms);
+    if (fixed === null) throw new ConfigurationError(['jwks holds no public key for the algorithms allowed']);
+    return createFixedKeys(fixed);
+  }
   const limits = { ...(jwks === undefined ? defaultKeyLimits : LOCAL_LIMITS), ...options.keys };
   const remote = remoteOf(options);
   const load = async (): Promise<KeySet> => {
