@@ -1,10 +1,14 @@
-/** The README: its programs are compiled, and what it says of defaults and entries is so. */
-import { execFile } from 'node:child_process';
+/** The README: its programs are compiled, those of the adapters run, and what it says of entries is so. */
+import { execFile, fork } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { beforeAll, expect, it } from 'vitest';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -57,3 +61,81 @@ it('names every entry of the package', async () => {
   for (const entry of Object.keys(exports).filter((name) => !['.', './package.json'].includes(name)))
     expect(readme).toContain(entry.slice(1));
 });
+
+/** What each program is started with, after its own lines. */
+const starts: Readonly<Record<string, string>> = {
+  node: '',
+  express: "const started = app.listen(0, '127.0.0.1', () => process.send(started.address().port));",
+  fastify: "await app.listen({ port: 0, host: '127.0.0.1' }); process.send(app.server.address().port);",
+  hono: `import { serve } from '@hono/node-server';
+    serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }, ({ port }) => process.send(port));`,
+  koa: "const started = app.listen(0, '127.0.0.1', () => process.send(started.address().port));",
+  fetch: `import { serve } from '@hono/node-server';
+    serve({ ...program, port: 0, hostname: '127.0.0.1' }, ({ port }) => process.send(port));`,
+};
+
+/** In the place of the issuer, which stands nowhere. */
+const ISSUER_ELSEWHERE = `globalThis.fetch = async (url) => Response.json({
+  'https://auth.example.com/.well-known/oauth-authorization-server':
+    { issuer: 'https://auth.example.com', jwks_uri: 'https://auth.example.com/jwks' },
+  'https://auth.example.com/jwks': JSON.parse(process.env.KEYS),
+}[url] ?? null);\n`;
+
+it.each(Object.keys(starts))(
+  '[S-401-1] has a program for %s that runs as it is printed',
+  { timeout: 60_000 },
+  async (adapter) => {
+    const { publicKey, privateKey } = await generateKeyPair('ES256');
+    const keys = JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), alg: 'ES256' }] });
+    const token = await new SignJWT({ client_id: 'test', scope: 'notes:read', jti: randomUUID() })
+      .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt' })
+      .setIssuer('https://auth.example.com')
+      .setSubject('alice')
+      .setAudience('https://mcp.example.com/mcp')
+      .setIssuedAt()
+      .setExpirationTime('5m')
+      .sign(privateKey);
+    const origin = await startProgram(adapter, keys);
+    const send = (headers: Record<string, string>): Promise<Response> =>
+      fetch(`${origin}/mcp`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: '{}',
+      });
+    const refused = await send({});
+    const metadata = 'https://mcp.example.com/.well-known/oauth-protected-resource/mcp';
+    expect(refused.status).toBe(401);
+    expect(refused.headers.get('www-authenticate')).toContain(`resource_metadata="${metadata}"`);
+    const admitted = await send({ authorization: `Bearer ${token}` });
+    expect([admitted.status, await admitted.text()]).toEqual([200, expect.stringContaining('alice')]);
+    const document = await fetch(origin + new URL(metadata).pathname);
+    expect(await document.json()).toMatchObject({ resource: 'https://mcp.example.com/mcp' });
+  },
+);
+
+/** Runs the first program of the README that is about an adapter; its origin. */
+async function startProgram(adapter: string, keys: string): Promise<string> {
+  const program = programsOf(readme).find((text) =>
+    text.includes(`'@portcullis/resource-server/${adapter}'`),
+  );
+  const text = stripTypeScriptTypes(program ?? '')
+    .replace('.listen(8080)', '.listen(0, function () { process.send(this.address().port); })')
+    .replace('export default', 'const program =');
+  await mkdir(join(root, 'node_modules/.cache'), { recursive: true });
+  const folder = await mkdtemp(join(root, 'node_modules/.cache/readme-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, 'program.mjs'), `${text}\n${starts[adapter]}`);
+  await writeFile(join(folder, 'issuer.mjs'), ISSUER_ELSEWHERE);
+  const child = fork(join(folder, 'program.mjs'), {
+    execArgv: ['--conditions=portcullis-source', '--import', pathToFileURL(join(folder, 'issuer.mjs')).href],
+    env: { ...process.env, KEYS: keys },
+  });
+  onTestFinished(() => void child.kill());
+  const [port] = await Promise.race([
+    once(child, 'message'),
+    once(child, 'exit').then(() => {
+      throw new Error('the program ended');
+    }),
+  ]);
+  return `http://127.0.0.1:${port}`;
+}
