@@ -1,15 +1,18 @@
 /**
  * What a guard costs: a protected endpoint of 60 bytes against the same endpoint without a guard, 64 connections, with one
- * token that repeats, 10,000 tokens, and tokens that were never seen. `node --conditions=portcullis-source bench/guard.ts [seconds]
- * [repetitions] [server]`. Server and load stand on a core each where `taskset` can put them there.
+ * token that repeats, 10,000 tokens, and tokens that were never seen. `node --conditions=portcullis-source bench/guard.ts
+ * [processes] [rounds] [seconds] [server]`. Server and load stand on a core each where `taskset` can put them there.
+ *
+ * Two processes of one program differ by more than a hundredth, for as long as they live: so each server runs several times
+ * over, all of them take turns, and the median of the processes stands beside the least and the most of them.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { inTurn, load, requestWith } from './guard/load.ts';
+import { type Connections, connectTo, inTurn, requestWith } from './guard/load.ts';
 import { makeTokens } from './guard/tokens.ts';
 
-const [seconds = 2, repetitions = 3] = process.argv.slice(2, 4).map(Number);
-const wanted = process.argv[4] ?? '';
+const [processes = 3, rounds = 4, seconds = 0.3] = process.argv.slice(2, 5).map(Number);
+const wanted = process.argv[5] ?? '';
 
 /** Each with the aim for its share of the speed without a guard. */
 const comparisons = [
@@ -32,12 +35,18 @@ const all = stock.tokens.map(requestWith);
 /** Of the new ones there are more than a guard remembers, so that each is forgotten before it comes again. */
 const lists = { one: all.slice(0, 1), '10,000': all.slice(0, 10_000), new: all };
 
+interface Figure {
+  readonly perSecond: number;
+  /** Microseconds of CPU time for a request. */
+  readonly cost: number;
+}
+
+/** A process, and what was measured of it. */
 interface Server {
-  readonly port: number;
-  /** Each server gets all requests of the list in turn, whatever the other one has got. */
-  readonly next: () => Buffer;
+  readonly connections: Connections;
   /** CPU time in microseconds, and resident memory in bytes. */
   usage(): Promise<{ cpu: number; memory: number }>;
+  readonly figures: Figure[];
   stop(): void;
 }
 
@@ -51,8 +60,9 @@ async function start(name: string, kind: keyof typeof lists): Promise<Server> {
   });
   const { port } = await answerOf<{ port: number }>(child);
   return {
-    port,
-    next: inTurn(lists[kind]),
+    // Each gets all requests of the list in turn, whatever the other ones have got.
+    connections: await connectTo(port, inTurn(lists[kind])),
+    figures: [],
     async usage() {
       const answer = answerOf<{ cpu: number; memory: number }>(child);
       child.send('usage');
@@ -73,56 +83,85 @@ function answerOf<Message>(child: ChildProcess): Promise<Message> {
   });
 }
 
-interface Figure {
-  readonly perSecond: number;
-  /** Microseconds of CPU time for a request. */
-  readonly cost: number;
-}
-
-/** For four seconds, in which V8 compiles what is used, and until a number of requests was sent. */
-async function warmUp(server: Server, least: number): Promise<void> {
+/** For two seconds, in which V8 compiles what is used, and until a number of requests was sent. */
+async function warmUp({ connections }: Server, least: number): Promise<void> {
   let sent = 0;
-  do sent += (await load(server.port, server.next, 4)).requests;
+  do sent += (await connections.load(2)).requests;
   while (sent < least);
 }
 
-async function measure(server: Server): Promise<Figure> {
-  const before = await server.usage();
-  const result = await load(server.port, server.next, seconds);
-  const after = await server.usage();
-  return { perSecond: result.requests / result.seconds, cost: (after.cpu - before.cpu) / result.requests };
+async function measure({ connections, usage, figures }: Server): Promise<void> {
+  const before = await usage();
+  const result = await connections.load(seconds);
+  const after = await usage();
+  figures.push({
+    perSecond: result.requests / result.seconds,
+    cost: (after.cpu - before.cpu) / result.requests,
+  });
 }
 
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 
+/** Of each process. */
+const ratesOf = (servers: readonly Server[]): number[] =>
+  servers.map(({ figures }) => median(figures.map(({ perSecond }) => perSecond)));
+const costsOf = (servers: readonly Server[]): number[] =>
+  servers.map(({ figures }) => median(figures.map(({ cost }) => cost)));
+
+/** The median, and the range of the processes. */
+const spread = (values: readonly number[], digits: number): string => {
+  const [middle, least, most] = [median(values), Math.min(...values), Math.max(...values)];
+  return `${middle.toFixed(digits)} (${least.toFixed(digits)}..${most.toFixed(digits)})`;
+};
+
+/** Of one framework and one kind of tokens: they share the processes of the server without a guard. */
+const groups = Map.groupBy(
+  comparisons.filter(({ server }) => server.startsWith(wanted)),
+  ({ against, tokens }) => `${against} ${tokens}`,
+);
+
 if (canPin) spawnSync('taskset', ['-cp', '1', String(process.pid)]);
 console.log('server | tokens | requests/s | of the bare one | CPU µs | CPU share | aim | memory');
-for (const { server: name, against, tokens, aim } of comparisons.filter(({ server }) =>
-  server.startsWith(wanted),
-)) {
-  const [bare, guarded] = await Promise.all([start(against, tokens), start(name, tokens)]);
+for (const [first, ...more] of groups.values()) {
+  if (first === undefined) continue;
+  const { against, tokens } = first;
+  const rows = [first, ...more];
+  const names = [against, ...rows.map(({ server }) => server)];
+  const each = Array.from({ length: processes }, () => names).flat();
+  const started: Server[] = [];
+  for (const name of each) started.push(await start(name, tokens));
   // Nothing is measured while it is learned.
-  for (const server of [bare, guarded]) await warmUp(server, tokens === '10,000' ? 10_000 : 0);
-  const pairs: { bare: Figure; guarded: Figure }[] = [];
-  for (let round = 0; round < repetitions; round += 1) {
-    pairs.push({ bare: await measure(bare), guarded: await measure(guarded) });
-  }
-  const { memory } = await guarded.usage();
-  const share = median(pairs.map((pair) => pair.guarded.perSecond / pair.bare.perSecond));
-  const cpuShare = median(pairs.map((pair) => pair.bare.cost / pair.guarded.cost));
-  console.log(
-    [
-      name,
-      tokens,
-      Math.round(median(pairs.map((pair) => pair.guarded.perSecond))),
-      share.toFixed(3),
-      median(pairs.map((pair) => pair.guarded.cost)).toFixed(1),
-      cpuShare.toFixed(3),
-      aim ?? '',
-      `${Math.round(memory / 1e6)} MB`,
-    ].join(' | '),
+  for (const server of started) await warmUp(server, tokens === '10,000' ? 10_000 : 0);
+  for (let round = 0; round < rounds; round += 1) for (const server of started) await measure(server);
+  const [bare = [], ...guarded] = names.map((_, at) =>
+    started.filter((_, place) => place % names.length === at),
   );
-  bare.stop();
-  guarded.stop();
+  const [bareRate, bareCost] = [median(ratesOf(bare)), median(costsOf(bare))];
+  for (const [at, { server, aim }] of rows.entries()) {
+    const own = guarded[at] ?? [];
+    const usages = await Promise.all(own.map(({ usage }) => usage()));
+    console.log(
+      [
+        server,
+        tokens,
+        Math.round(median(ratesOf(own))),
+        spread(
+          ratesOf(own).map((rate) => rate / bareRate),
+          3,
+        ),
+        spread(costsOf(own), 1),
+        spread(
+          costsOf(own).map((cost) => bareCost / cost),
+          3,
+        ),
+        aim ?? '',
+        `${Math.round(median(usages.map(({ memory }) => memory)) / 1e6)} MB`,
+      ].join(' | '),
+    );
+  }
+  for (const server of started) {
+    server.connections.close();
+    server.stop();
+  }
 }

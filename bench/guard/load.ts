@@ -15,42 +15,56 @@ export function inTurn(requests: readonly Buffer[]): () => Buffer {
   };
 }
 
-/** Sends requests, as they are given, until the time in seconds is over. Every answer must be a 200. */
-export async function load(
-  port: number,
-  next: () => Buffer,
-  seconds: number,
-  connections = 64,
-): Promise<LoadResult> {
+/** A number of connections that stay open between loads. */
+export interface Connections {
+  /** Sends requests until the time in seconds is over. Every answer must be a 200. */
+  load(seconds: number): Promise<LoadResult>;
+  close(): void;
+}
+
+/** Connects to a server. @param next what is sent next */
+export async function connectTo(port: number, next: () => Buffer, connections = 64): Promise<Connections> {
   const length = await lengthOfAnswer(port, next());
   const sockets = await Promise.all(Array.from({ length: connections }, () => open(port)));
-  let answered = 0;
-  const started = performance.now();
-  const end = started + seconds * 1000;
-  await Promise.all(sockets.map(keepAsking));
-  for (const socket of sockets) socket.destroy();
-  return { requests: answered, seconds: (performance.now() - started) / 1000 };
+  return {
+    async load(seconds) {
+      const started = performance.now();
+      const end = started + seconds * 1000;
+      const answered = await Promise.all(sockets.map((socket) => keepAsking(socket, { next, length, end })));
+      const requests = answered.reduce((sum, each) => sum + each, 0);
+      return { requests, seconds: (performance.now() - started) / 1000 };
+    },
+    close() {
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
 
-  function keepAsking(socket: Socket): Promise<void> {
-    return new Promise((resolve, reject) => {
-      let received = 0;
-      const ask = (): void => {
-        socket.write(next());
-      };
-      socket.on('error', reject);
-      socket.on('data', (chunk: Buffer) => {
-        // "200" stands at the tenth place of "HTTP/1.1 200 OK".
-        if (received === 0 && chunk[9] !== 0x32) reject(new Error(chunk.toString().slice(0, 300)));
-        received += chunk.length;
-        if (received < length) return;
-        received = 0;
-        answered += 1;
-        if (performance.now() < end) ask();
-        else resolve();
-      });
-      ask();
-    });
-  }
+/** One request after the other until an end, in milliseconds of the clock of the process; how many were answered. */
+function keepAsking(
+  socket: Socket,
+  { next, length, end }: { readonly next: () => Buffer; readonly length: number; readonly end: number },
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let received = 0;
+    let answered = 0;
+    const take = (chunk: Buffer): void => {
+      // "200" stands at the tenth place of "HTTP/1.1 200 OK".
+      if (received === 0 && chunk[9] !== 0x32) reject(new Error(chunk.toString().slice(0, 300)));
+      received += chunk.length;
+      if (received < length) return;
+      received = 0;
+      answered += 1;
+      if (performance.now() < end) socket.write(next());
+      else stop();
+    };
+    const stop = (): void => {
+      socket.off('data', take).off('error', reject);
+      resolve(answered);
+    };
+    socket.on('data', take).on('error', reject);
+    socket.write(next());
+  });
 }
 
 export function requestWith(token: string): Buffer {
