@@ -32,7 +32,7 @@ export async function measureMemory({ rounds }: Effort): Promise<Part> {
     title: 'Memory',
     notes: [
       'Resident memory of the whole process (no collection forced) while access tokens are issued by refreshing 100 chains; the log goes to a file. ' +
-        `Aim: under ${AIM} MB after 100,000, and flat. What is published is built; from sources, Node reads the types away in the same process, and keeps what that needs.`,
+        `Aim: under ${AIM} MB after 100,000, and flat. What is published is built; from sources, the types were read away by an earlier start.`,
     ],
     columns: [
       'tokens issued',
