@@ -2,6 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import { drawn } from './drawn.ts';
 import { type Gallery, openGallery, PASSWORD } from './gallery.ts';
 import { type Scene, scenes } from './scenes.ts';
 
@@ -48,6 +49,7 @@ async function see(
     await open(page, context, gallery);
     // Our script shows what stands hidden until then.
     await page.waitForLoadState();
+    await drawn(page);
     await look(page, name);
   } finally {
     await context.close();

@@ -1,6 +1,7 @@
 /** Everything that people do on the pages, done by the keyboard alone: no mouse, and no script of ours but for passkeys. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { drawn } from '../../scripts/photographs/drawn.ts';
 import { type Gallery, openGallery, PASSWORD } from '../../scripts/photographs/gallery.ts';
 import { launchChromium } from '../support/browser.ts';
 import { type Callback, openCallback } from '../support/callback.ts';
@@ -59,6 +60,7 @@ async function type(page: Page, field: string, text: string): Promise<void> {
 async function on(page: Page, heading: string): Promise<void> {
   await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor();
   if ((await page.locator('[autofocus]').count()) > 0) await page.locator('[autofocus]:focus').waitFor();
+  await drawn(page);
 }
 
 async function enter(javaScriptEnabled = false): Promise<Page> {

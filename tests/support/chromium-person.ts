@@ -1,5 +1,6 @@
 /** Somebody with an account in front of a real browser. */
 import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { drawn } from '../../scripts/photographs/drawn.ts';
 import type { Account, Decision, Elsewhere, Person } from './person.ts';
 
 export interface ChromiumPerson extends Person {
@@ -33,6 +34,7 @@ export async function openBrowserFor(
       const page = await context.newPage();
       try {
         await page.goto(String(url));
+        await drawn(page);
         if (elsewhere === undefined) await signIn(page, account);
         else await choose(page, elsewhere);
         return await decide(page, decision, elsewhere);

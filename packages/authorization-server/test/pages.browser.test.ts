@@ -1,7 +1,8 @@
 /** The pages in a real Chromium: from the setup link to the client's own address, with JavaScript and without. */
 import { createServer, type Server } from 'node:http';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { drawn } from '../../../scripts/photographs/drawn.ts';
 import { launchChromium } from '../../../tests/support/browser.ts';
 import { type ListeningServer, startListening } from './listening-server.ts';
 import { EMAIL, PASSWORD, requestOf } from './visitor.ts';
@@ -30,8 +31,8 @@ async function startCallback(): Promise<Callback> {
   return { server, port, arrived };
 }
 
-/** Nobody has an account: the setup link makes the first. */
-const startStage = () =>
+/** @param bootstrap whether Ada has her account; else nobody has one, and the setup link makes the first */
+const startStage = (bootstrap: boolean) =>
   startListening(
     (issuer) => ({
       name: 'notes.example',
@@ -44,7 +45,7 @@ const startStage = () =>
         },
       ],
     }),
-    { bootstrap: false },
+    { bootstrap },
   );
 
 let browser: Browser;
@@ -52,7 +53,7 @@ let stage: ListeningServer;
 let callback: Callback;
 
 beforeAll(async () => {
-  [browser, stage, callback] = await Promise.all([launchChromium(), startStage(), startCallback()]);
+  [browser, stage, callback] = await Promise.all([launchChromium(), startStage(true), startCallback()]);
 });
 
 afterAll(async () => {
@@ -62,20 +63,28 @@ afterAll(async () => {
   callback.server.closeAllConnections();
 });
 
-async function register(...redirect_uris: readonly string[]): Promise<string> {
-  const response = await fetch(`${stage.issuer}/register`, {
+async function register(issuer: string, redirect_uri: string): Promise<string> {
+  const response = await fetch(`${issuer}/register`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ client_name: 'Notes CLI', redirect_uris, token_endpoint_auth_method: 'none' }),
+    body: JSON.stringify({
+      client_name: 'Notes CLI',
+      redirect_uris: [redirect_uri],
+      token_endpoint_auth_method: 'none',
+    }),
   });
   const { client_id } = (await response.json()) as { client_id: string };
   return client_id;
 }
 
 /** The address that a client would open the browser at. */
-async function requestBy(redirect_uri: string, more: Record<string, string> = {}): Promise<string> {
-  const client_id = await register(redirect_uri);
-  return stage.issuer + requestOf({ client_id, redirect_uri, ...more });
+async function requestBy(
+  redirect_uri: string,
+  more: Record<string, string> = {},
+  { issuer } = stage,
+): Promise<string> {
+  const client_id = await register(issuer, redirect_uri);
+  return issuer + requestOf({ client_id, redirect_uri, ...more });
 }
 
 async function visit(
@@ -91,8 +100,10 @@ async function visit(
 async function signIn(page: Page): Promise<void> {
   await page.fill('[name=email]', EMAIL);
   await page.fill('[name=password]', PASSWORD);
-  await page.click('button');
+  await drawn(page);
+  await page.click('form[action="/login"] button');
   await page.waitForSelector('[name=decision]');
+  await drawn(page);
 }
 
 const allow = '[name=decision][value=allow]';
@@ -107,19 +118,18 @@ describe('from the setup link to the app', () => {
     ['with JavaScript', true],
   ])('%s', async (_how, javaScriptEnabled) => {
     const { page, context, complaints } = await visit({ javaScriptEnabled });
-    const link = await stage.server.setupLink();
-    if (link !== null) {
-      await page.goto(link);
-      await page.fill('[name=email]', EMAIL);
-      await page.fill('[name=password]', PASSWORD);
-      await page.fill('[name=password_again]', PASSWORD);
-      await page.click('button');
-      await on(page, 'Your account is ready');
-      await page.getByText('sign out').click();
-      await on(page, 'You are signed out');
-    }
+    const empty = await startStage(false);
+    onTestFinished(empty.close);
+    await page.goto((await empty.server.setupLink()) ?? '');
+    await page.fill('[name=email]', EMAIL);
+    await page.fill('[name=password]', PASSWORD);
+    await page.fill('[name=password_again]', PASSWORD);
+    await page.click('button');
+    await on(page, 'Your account is ready');
+    await page.getByText('sign out').click();
+    await on(page, 'You are signed out');
     const redirect = `http://127.0.0.1:${callback.port}/callback`;
-    await page.goto(await requestBy(redirect));
+    await page.goto(await requestBy(redirect, {}, empty));
     await signIn(page);
     await page.click(allow);
     await page.waitForURL(`${redirect}?code=*`);
