@@ -25,7 +25,7 @@ export const rooms: Readonly<Record<string, Room>> = {
       'authorization-server/src/token/refresh-tokens.ts',
       'authorization-server/src/token/family.ts',
     ],
-    tests: [`${TESTS}/{refresh,refresh-reasons,family}.test.ts`],
+    tests: [`${TESTS}/{refresh,refresh-reasons,family,shared-limits}.test.ts`],
   },
   clients: {
     mutate: [

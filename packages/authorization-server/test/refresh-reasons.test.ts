@@ -73,4 +73,119 @@ describe('a refused refresh', () => {
     expect([refused.status, refused.body]).toEqual([400, REFUSAL]);
     expect(t.events.map(({ type }) => type)).not.toContain('token.refreshed');
   });
+
+  it('[AS-REF-68] names the end of the grant, which no use puts off, before the idleness of its token', async () => {
+    const t = await startServer({ lifetimes: { grant: 1000, refreshIdle: 900 } });
+    const { refresh_token: token } = (await t.signIn()).body;
+    t.clock.now += 899;
+    const next = await t.post('/token', refreshing(token));
+    expect(next.status).toBe(200);
+    t.clock.now += 101;
+    expect((await t.post('/token', refreshing(next.body['refresh_token']))).body).toEqual(REFUSAL);
+    expect(reasonsOf(t)).toEqual(['refresh token: its grant has expired']);
+  });
+
+  it('is what becomes of one that is well made, for a grant that there is not or that has no refresh token', async () => {
+    const t = await startServer();
+    const { refresh_token: token } = (await t.signIn()).body;
+    const [grant, number, proof] = String(token).split('~');
+    t.execute(`UPDATE grants SET token_hash = NULL WHERE id = 'grant_${grant}'`);
+    for (const name of ['none', grant]) {
+      const refused = await t.post('/token', refreshing([name, number, proof].join('~')));
+      expect([refused.status, refused.body]).toEqual([400, REFUSAL]);
+    }
+    expect(reasonsOf(t)).toEqual(['refresh token: unknown', 'refresh token: unknown']);
+    expect(t.events.filter(({ type }) => type === 'request.failed')).toEqual([]);
+  });
+
+  it('T028 is a theft found out while nobody can read what has ended', async () => {
+    const t = await startServer({ statusLists: true });
+    const { refresh_token: token } = (await t.signIn()).body;
+    const next = await t.post('/token', refreshing(token));
+    t.clock.now += 31;
+    t.execute('ALTER TABLE bonds RENAME TO elsewhere');
+    const thief = await t.post('/token', refreshing(token));
+    expect([thief.status, thief.body]).toEqual([400, REFUSAL]);
+    t.execute('ALTER TABLE elsewhere RENAME TO bonds');
+    expect((await t.post('/token', refreshing(next.body['refresh_token']))).body).toEqual(REFUSAL);
+    expect(reasonsOf(t)).toEqual(['refresh token: reused', 'refresh token: its grant is revoked']);
+  });
+});
+
+const reasonsOf = ({ events }: ServerUnderTest): readonly unknown[] =>
+  events.flatMap((event) => (event.type === 'request.refused' ? [event.reason] : []));
+
+describe('who is overtaken while a refresh is under way', () => {
+  /** A server, and beside it one that shares all; what the other does comes before the first rotation of this one. */
+  async function startBoth(clock: () => number, meanwhile: (t: ServerUnderTest) => Promise<unknown>) {
+    const store = await openStore(':memory:');
+    const other = await startServer({ store, clock });
+    let isFirst = true;
+    const overtaken: typeof store = {
+      ...store,
+      close: async () => {},
+      async rotateRefreshToken(...rotation) {
+        if (isFirst) {
+          isFirst = false;
+          await meanwhile(other);
+        }
+        return store.rotateRefreshToken(...rotation);
+      },
+    };
+    return { t: await startServer({ store: overtaken }), other };
+  }
+
+  it('T138 is given what the other was given', async () => {
+    let token: unknown;
+    let given: unknown;
+    const { t, other } = await startBoth(
+      () => 1_800_000_000,
+      async (beside) => {
+        given = (await beside.post('/token', refreshing(token))).body['refresh_token'];
+      },
+    );
+    token = (await other.signIn()).body['refresh_token'];
+    const answer = await t.post('/token', refreshing(token));
+    expect([answer.status, answer.body['refresh_token']]).toEqual([200, given]);
+    expect(t.events.map(({ type }) => type)).toContain('token.replayed');
+  });
+
+  it('T028 ends the family when that was longer ago than the grace: by a clock that is slow', async () => {
+    let token: unknown;
+    let slow = 0;
+    const { t, other } = await startBoth(
+      () => 1_800_000_000 - slow,
+      async (beside) => {
+        slow = 60;
+        token = (await beside.post('/token', refreshing(token))).body['refresh_token'];
+      },
+    );
+    token = (await other.signIn()).body['refresh_token'];
+    const refused = await t.post('/token', refreshing(token));
+    expect([refused.status, refused.body]).toEqual([400, REFUSAL]);
+    const about = { clientId: 'desktop', accountId: 'user_ada', scopes: ['notes:read', 'notes:write'] };
+    expect(t.events.filter(({ type }) => type === 'token.reused')).toMatchObject([about]);
+    expect((await t.post('/token', refreshing(token))).body).toEqual(REFUSAL);
+    expect(reasonsOf(t)).toEqual(['refresh token: reused', 'refresh token: its grant is revoked']);
+  });
+
+  it('hears of an outage when the store says neither yes nor no, and tries no more than twice', async () => {
+    const store = await openStore(':memory:');
+    let tries = 0;
+    const undecided: typeof store = {
+      ...store,
+      async rotateRefreshToken() {
+        tries += 1;
+        return 'overtaken';
+      },
+    };
+    const t = await startServer({ store: undecided });
+    const { refresh_token: token } = (await t.signIn()).body;
+    const answer = await t.post('/token', refreshing(token));
+    expect([answer.status, answer.body['error'], tries]).toEqual([503, 'temporarily_unavailable', 2]);
+    expect(t.events.map(({ type }) => type)).not.toContain('token.refreshed');
+    expect(t.events.findLast(({ type }) => type.startsWith('request.'))).toMatchObject({
+      reason: 'the store does not agree with itself on a refresh token',
+    });
+  });
 });
