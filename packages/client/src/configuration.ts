@@ -5,7 +5,6 @@ import {
   type ProtocolVersionHeader,
   profileOf,
   profiles,
-  resourceOfServer,
   type Scopes,
 } from '@portcullis/protocol';
 import type { Browser, Receiver } from './authorization/receiver.ts';
@@ -15,6 +14,7 @@ import type { ClientEvent } from './events.ts';
 import { checkGrantSettings, type GrantSettings } from './grants/settings.ts';
 import { documentUrlFault } from './registration/metadata-document.ts';
 import type { RegistrationSettings } from './registration/registration.ts';
+import { readServerUrl } from './server-url.ts';
 import type { CredentialStore } from './store/credential-store.ts';
 import { createMemoryStore } from './store/memory-store.ts';
 import type { Fetch } from './transport.ts';
@@ -131,13 +131,7 @@ export interface Configuration {
  * @throws ClientError `server_url_invalid`, or `configuration_invalid` with every fault at once.
  */
 export function defineConfiguration(options: ClientOptions): Configuration {
-  const server = resourceOfServer(options.serverUrl);
-  if (server === null) {
-    throw new ClientError(
-      'server_url_invalid',
-      'The server URL must be an absolute https URL, http for this computer only.',
-    );
-  }
+  const server = readServerUrl(options.serverUrl);
   const faults = findFaults(options);
   if (faults.length > 0) throw new ClientError('configuration_invalid', `${faults.join('; ')}.`);
   const carry: Fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));

@@ -34,6 +34,7 @@ export type {
   RegistrationReply,
   RegistrationSettings,
 } from './registration/registration.ts';
+export { readServerUrl } from './server-url.ts';
 export type { Session } from './session/session.ts';
 export type { BeginOptions } from './session/two-halves.ts';
 export type { CredentialKey, CredentialRecord, CredentialStore, Release } from './store/credential-store.ts';

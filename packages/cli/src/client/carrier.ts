@@ -1,6 +1,6 @@
 /** What carries the requests of a command: the system's `fetch`, through a proxy where the environment names one, and why it failed in words. */
 import { setGlobalProxyFromEnv } from 'node:http';
-import { ClientError, type Fetch } from '@portcullis/client';
+import { ClientError, defaultLimits, type Fetch } from '@portcullis/client';
 import { createGuardedFetch, explainOutbound, type NodeClientOptions } from '@portcullis/client/node';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -28,7 +28,8 @@ export function carriersOf({
   environment,
 }: Carried): Required<Pick<NodeClientOptions, 'fetch' | 'oauthFetch' | 'explainFailure'>> {
   const fetch = explaining((input, init) => globalThis.fetch(input, init));
-  const bounds = { serverUrl, trustedOrigins, timeout: 15_000, bytes: 262_144 };
+  const { timeout, bytes } = defaultLimits;
+  const bounds = { serverUrl, trustedOrigins, timeout, bytes };
   const oauthFetch = createGuardedFetch({ ...bounds, ...(useProxy(environment) && { via: fetch }) });
   return { fetch, oauthFetch, explainFailure: explainOutbound };
 }

@@ -1,9 +1,8 @@
 /** `portcullis accounts`: which sessions are kept, without a secret in them. */
-import type { CredentialRecord } from '@portcullis/client';
+import { type CredentialRecord, readServerUrl } from '@portcullis/client';
 import type { Command } from 'commander';
 import { addJsonOption, credentialsOption } from '../client/flags.ts';
 import { withStore } from '../client/open-client.ts';
-import { readServerUrl } from '../client/server-url.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
 import { columns } from '../terminal/columns.ts';

@@ -1,12 +1,11 @@
 /** The examination: goes the way of a client step by step, writes everything down, and judges it. */
-import { type ClientEvent, createMemoryStore } from '@portcullis/client';
+import { type ClientEvent, createMemoryStore, readServerUrl } from '@portcullis/client';
 import {
   createGuardedFetch,
   createNodeClient,
   explainOutbound,
   type NodeClientOptions,
 } from '@portcullis/client/node';
-import { readServerUrl } from '../client/server-url.ts';
 import { createNotebook, Ended } from './notebook.ts';
 import { isServerMetadata, partyIn } from './reading.ts';
 import { createRecorder } from './recorder.ts';

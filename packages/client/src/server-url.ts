@@ -1,9 +1,9 @@
-/** The URL of a server as a person wrote it. */
-import { ClientError } from '@portcullis/client';
+/** The URL of a protected server, as a person wrote it. */
 import { resourceOfServer } from '@portcullis/protocol';
+import { ClientError } from './errors.ts';
 
 /**
- * Its canonical form.
+ * Its canonical form, by which everything about the server is kept.
  * @throws ClientError `server_url_invalid`
  */
 export function readServerUrl(serverUrl: string): string {
