@@ -1,8 +1,9 @@
 /** Forged forms: what proves that a form which arrives is the one that this server showed to this browser. */
 
-import { createHmac, createSecretKey, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 import type { Asked } from '@portcullis/http';
 import type { Configuration } from '../configuration.ts';
+import { deriveKey } from '../keys/sealing.ts';
 
 /** What a form is for: a token for one purpose is none for another. */
 type Purpose = 'login' | 'consent' | 'logout' | 'home' | 'second-step';
@@ -15,7 +16,7 @@ export interface FormTokens {
 
 /** Tokens are HMACs under a key of their own, so nothing has to be stored, and every process knows them. */
 export function createFormTokens({ sealingKey }: Configuration): FormTokens {
-  const key = createSecretKey(Buffer.from(hkdfSync('sha256', sealingKey, '', 'portcullis form tokens', 32)));
+  const key = createSecretKey(deriveKey(sealingKey, 'form tokens'));
   const mac = (purpose: Purpose, bound: readonly string[]) =>
     createHmac('sha256', key)
       .update(JSON.stringify([purpose, ...bound]))
