@@ -230,6 +230,15 @@ describe('remembered consent', () => {
     expect(silent.left?.searchParams.has('code')).toBe(true);
   });
 
+  it('answers by an older consent that allows more than the newest', async () => {
+    const t = await remember();
+    t.clock.now += 10;
+    await tokens(t, await t.visitor.open(requestOf({ scope: 'notes:read' })));
+    t.clock.now += 10;
+    const sight = await t.visitor.open(requestOf({ scope: 'notes:read notes:write' }));
+    expect((await tokens(t, sight))['scope']).toBe('notes:read notes:write');
+  });
+
   it.each([
     ['another site leads here', { 'sec-fetch-site': 'cross-site' }],
     ['the browser does not say who leads here', { 'sec-fetch-site': undefined }],
@@ -399,6 +408,22 @@ describe('workspaces', () => {
     const back = await t.visitor.submit(other, { decision: 'allow', workspace: 'w2', scope: 'notes:read' });
     const { scope, access_token } = await tokens(t, back);
     expect([scope, claimsOf(access_token)['workspace']]).toEqual(['notes:read', 'w2']);
+  });
+
+  it('are remembered by where the person was last, not by what was allowed last', async () => {
+    const t = await setScene({ workspaces });
+    t.visitor.headers = { ...OWN_NAVIGATION };
+    const first = await connect(t, { scope: 'notes:read' }, { workspace: 'w1' });
+    t.clock.now += 10;
+    const consent = await t.visitor.open(requestOf({ scope: 'notes:read', prompt: 'consent' }));
+    const afresh = /href="([^"]+afresh=yes)"/.exec(consent.html)?.[1]?.replaceAll('&amp;', '&') ?? '';
+    const fields = { decision: 'allow', workspace: 'w2', scope: 'notes:read' };
+    await tokens(t, await t.visitor.submit(await t.visitor.open(afresh), fields));
+    t.clock.now += 10;
+    const refresh = { ...refreshing(first['refresh_token'], 'web'), client_secret: 'web-secret' };
+    expect((await t.post('/token', refresh)).status).toBe(200);
+    const { access_token } = await tokens(t, await t.visitor.open(requestOf({ scope: 'notes:read' })));
+    expect(claimsOf(access_token)['workspace']).toBe('w1');
   });
 
   it('must be chosen, and only one of the person’s own', async () => {
