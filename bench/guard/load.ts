@@ -1,7 +1,7 @@
 /** Load on a server of this computer: a number of connections, each with one request under way. */
 import { connect, type Socket } from 'node:net';
 
-export interface LoadResult {
+interface LoadResult {
   readonly requests: number;
   readonly seconds: number;
 }
