@@ -2,10 +2,9 @@
 import type { Scopes } from '@portcullis/protocol';
 import { issuerFault } from '@portcullis/protocol/issuer';
 import { isScope } from '@portcullis/protocol/scopes';
-import type { GuardSettings, ProtectedResource } from './configuration.ts';
 import type { DpopOptions } from './dpop/options.ts';
 import { numberFaults } from './numbers.ts';
-import { hostnameOf, isOrigin } from './origins.ts';
+import { hostnameOf, isOrigin, type Origins } from './origins.ts';
 import type { StreamOptions } from './stream-options.ts';
 import { ALGORITHMS } from './tokens/public-keys.ts';
 
@@ -48,7 +47,10 @@ export function judgeIssuers(issuers: readonly string[], fault: (text: string) =
 }
 
 /** A request finds its resource by its path, so no two may have the same. */
-export function judgePaths(resources: readonly ProtectedResource[], faults: string[]): void {
+export function judgePaths(
+  resources: readonly { readonly path: string; readonly resource: string }[],
+  faults: string[],
+): void {
   const seen = new Set<string>();
   for (const { path, resource } of resources) {
     if (seen.has(path)) faults.push(`resources: ${resource} has the same path as another`);
@@ -57,7 +59,10 @@ export function judgePaths(resources: readonly ProtectedResource[], faults: stri
 }
 
 /** What is not written as browsers write it would never be met. @see RFC 6454 §6.2 */
-export function judgeNames({ origins, hosts }: GuardSettings, faults: string[]): void {
+export function judgeNames(
+  { origins, hosts }: { readonly origins?: Origins; readonly hosts?: readonly string[] },
+  faults: string[],
+): void {
   if (origins !== undefined && origins !== 'any') {
     if (!Array.isArray(origins)) faults.push("origins must be 'any' or a list");
     else
