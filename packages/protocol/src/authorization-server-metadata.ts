@@ -1,6 +1,6 @@
 /** Authorization server metadata: the document of RFC 8414 and of OpenID Connect Discovery, read by the client. */
+import * as z from 'zod';
 import { endpointUrl, type Reading, readDocument, strings } from './document.ts';
-import { flag, object, text } from './shape.ts';
 
 /** The members that this protocol uses; names are those of the wire. @see RFC 8414 §2 */
 export interface AuthorizationServerMetadata {
@@ -34,36 +34,34 @@ export interface AuthorizationServerMetadata {
   readonly id_token_signing_alg_values_supported?: readonly string[];
 }
 
-const shape = object<AuthorizationServerMetadata>({
-  required: { issuer: text() },
-  optional: {
-    authorization_endpoint: endpointUrl,
-    token_endpoint: endpointUrl,
-    registration_endpoint: endpointUrl,
-    revocation_endpoint: endpointUrl,
-    introspection_endpoint: endpointUrl,
-    device_authorization_endpoint: endpointUrl,
-    jwks_uri: endpointUrl,
-    scopes_supported: strings,
-    response_types_supported: strings,
-    response_modes_supported: strings,
-    grant_types_supported: strings,
-    token_endpoint_auth_methods_supported: strings,
-    token_endpoint_auth_signing_alg_values_supported: strings,
-    revocation_endpoint_auth_methods_supported: strings,
-    revocation_endpoint_auth_signing_alg_values_supported: strings,
-    revocation_leaves_other_grants: flag,
-    introspection_endpoint_auth_methods_supported: strings,
-    introspection_endpoint_auth_signing_alg_values_supported: strings,
-    code_challenge_methods_supported: strings,
-    authorization_response_iss_parameter_supported: flag,
-    client_id_metadata_document_supported: flag,
-    dpop_signing_alg_values_supported: strings,
-    status_list_aggregation_endpoint: endpointUrl,
-    service_documentation: text(),
-    subject_types_supported: strings,
-    id_token_signing_alg_values_supported: strings,
-  },
+const schema = z.object({
+  issuer: z.string(),
+  authorization_endpoint: z.exactOptional(endpointUrl),
+  token_endpoint: z.exactOptional(endpointUrl),
+  registration_endpoint: z.exactOptional(endpointUrl),
+  revocation_endpoint: z.exactOptional(endpointUrl),
+  introspection_endpoint: z.exactOptional(endpointUrl),
+  device_authorization_endpoint: z.exactOptional(endpointUrl),
+  jwks_uri: z.exactOptional(endpointUrl),
+  scopes_supported: z.exactOptional(strings),
+  response_types_supported: z.exactOptional(strings),
+  response_modes_supported: z.exactOptional(strings),
+  grant_types_supported: z.exactOptional(strings),
+  token_endpoint_auth_methods_supported: z.exactOptional(strings),
+  token_endpoint_auth_signing_alg_values_supported: z.exactOptional(strings),
+  revocation_endpoint_auth_methods_supported: z.exactOptional(strings),
+  revocation_endpoint_auth_signing_alg_values_supported: z.exactOptional(strings),
+  revocation_leaves_other_grants: z.exactOptional(z.boolean()),
+  introspection_endpoint_auth_methods_supported: z.exactOptional(strings),
+  introspection_endpoint_auth_signing_alg_values_supported: z.exactOptional(strings),
+  code_challenge_methods_supported: z.exactOptional(strings),
+  authorization_response_iss_parameter_supported: z.exactOptional(z.boolean()),
+  client_id_metadata_document_supported: z.exactOptional(z.boolean()),
+  dpop_signing_alg_values_supported: z.exactOptional(strings),
+  status_list_aggregation_endpoint: z.exactOptional(endpointUrl),
+  service_documentation: z.exactOptional(z.string()),
+  subject_types_supported: z.exactOptional(strings),
+  id_token_signing_alg_values_supported: z.exactOptional(strings),
 });
 
 /**
@@ -71,5 +69,5 @@ const shape = object<AuthorizationServerMetadata>({
  * @see RFC 8414 §3.2
  */
 export function readAuthorizationServerMetadata(json: unknown): Reading<AuthorizationServerMetadata> {
-  return readDocument(shape, json);
+  return readDocument<AuthorizationServerMetadata>(schema, json);
 }

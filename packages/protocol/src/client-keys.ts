@@ -1,7 +1,7 @@
 /** The public keys of a client: registered by value or by address, never private ones, never from inside a network. */
+import * as z from 'zod';
 import { isPublicHost } from './address.ts';
 import { OAuthError } from './errors.ts';
-import { anyObject, atMost, list, must, object, type Shape } from './shape.ts';
 
 /** Members that make a key private or symmetric. @see RFC 7518 §6 */
 const SECRET_MEMBERS: readonly string[] = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'];
@@ -11,15 +11,8 @@ export interface ClientKeySet {
   readonly keys: readonly Readonly<Record<string, unknown>>[];
 }
 
-export const clientKeySet: Shape<ClientKeySet> = object<ClientKeySet>({
-  required: {
-    keys: list(
-      anyObject,
-      must(({ length }) => length > 0, 'hold a key'),
-      atMost(20),
-    ),
-  },
-  optional: {},
+export const clientKeySet: z.ZodType<ClientKeySet> = z.object({
+  keys: z.array(z.record(z.string(), z.unknown())).min(1).max(20),
 });
 
 /**

@@ -1,10 +1,10 @@
 /** Client metadata: what a registration asks for, judged and completed; the same shape serves configured clients. */
+import * as z from 'zod';
 import { type ClientKeySet, checkClientKeys, clientKeySet } from './client-keys.ts';
 import { personText, readDocument, secureUrl, strings, webPage } from './document.ts';
 import { OAuthError } from './errors.ts';
 import { judgeRedirectUri, type RedirectPolicy, strictRedirectPolicy } from './redirect-uri.ts';
 import { formatScopes, readRequestedScopes } from './scopes.ts';
-import { atMost, holds, list, object, oneOf, text } from './shape.ts';
 import { TOKEN_EXCHANGE } from './token-exchange.ts';
 
 /** Client authentication methods by the names of the wire. */
@@ -59,54 +59,32 @@ export const openRegistrationPolicy: RegistrationPolicy = {
   redirects: strictRedirectPolicy,
 };
 
-const short = personText(500);
+const short = personText.max(500);
 
 /** Members that a person follows; each may come in several languages (`logo_uri#ja`). @see RFC 7591 §2.2 */
 const PAGES = ['client_uri', 'logo_uri', 'tos_uri', 'policy_uri'] as const;
 
-/** Client metadata as it is sent: nothing in it is required. */
-interface Requested {
-  readonly redirect_uris?: readonly string[];
-  readonly grant_types?: readonly string[];
-  readonly response_types?: readonly string[];
-  readonly token_endpoint_auth_method?: string;
-  readonly token_endpoint_auth_signing_alg?: string;
-  readonly application_type?: ApplicationType;
-  readonly client_name?: string;
-  readonly client_uri?: string;
-  readonly logo_uri?: string;
-  readonly tos_uri?: string;
-  readonly policy_uri?: string;
-  readonly contacts?: readonly string[];
-  readonly scope?: string;
-  readonly jwks?: ClientKeySet;
-  readonly jwks_uri?: string;
-  readonly software_id?: string;
-  readonly software_version?: string;
-}
-
-const shape = object<Requested>({
-  required: {},
-  optional: {
-    redirect_uris: list(text(), atMost(50)),
-    grant_types: strings,
-    response_types: strings,
-    token_endpoint_auth_method: text(),
-    token_endpoint_auth_signing_alg: text(atMost(100)),
-    application_type: oneOf('web', 'native'),
-    client_name: short,
-    client_uri: webPage,
-    logo_uri: webPage,
-    tos_uri: webPage,
-    policy_uri: webPage,
-    contacts: list(short, atMost(10)),
-    scope: text(atMost(4000)),
-    jwks: clientKeySet,
-    jwks_uri: secureUrl,
-    software_id: short,
-    software_version: short,
-  },
+const schema = z.object({
+  redirect_uris: z.exactOptional(z.array(z.string()).max(50, 'holds more than 50 URIs')),
+  grant_types: z.exactOptional(strings),
+  response_types: z.exactOptional(strings),
+  token_endpoint_auth_method: z.exactOptional(z.string()),
+  token_endpoint_auth_signing_alg: z.exactOptional(z.string().max(100)),
+  application_type: z.exactOptional(z.enum(['web', 'native'])),
+  client_name: z.exactOptional(short),
+  client_uri: z.exactOptional(webPage),
+  logo_uri: z.exactOptional(webPage),
+  tos_uri: z.exactOptional(webPage),
+  policy_uri: z.exactOptional(webPage),
+  contacts: z.exactOptional(z.array(short).max(10)),
+  scope: z.exactOptional(z.string().max(4000)),
+  jwks: z.exactOptional(clientKeySet),
+  jwks_uri: z.exactOptional(secureUrl),
+  software_id: z.exactOptional(short),
+  software_version: z.exactOptional(short),
 });
+
+type Requested = z.infer<typeof schema>;
 
 /**
  * Reads, judges and completes client metadata. Unknown members are dropped, empty ones count as absent.
@@ -138,7 +116,7 @@ export function readClientMetadata(json: unknown, policy: RegistrationPolicy): C
 }
 
 function readRequested(json: unknown): Requested {
-  const reading = readDocument(shape, withoutEmpty(json));
+  const reading = readDocument<Requested>(schema, withoutEmpty(json));
   const faults = 'faults' in reading ? reading.faults : translatedFaults(json);
   if (faults.length === 0 && 'document' in reading) return reading.document;
   const aboutRedirects = faults.every((fault) => fault.startsWith('redirect_uris'));
@@ -160,7 +138,7 @@ function translatedFaults(json: unknown): readonly string[] {
   return Object.entries(json ?? {}).flatMap(([name, value]) => {
     if (!name.includes('#')) return [];
     const page = PAGES.find((known) => name.startsWith(`${known}#`));
-    return page === undefined || holds(webPage, value) ? [] : [`${page}: must be a web address`];
+    return page === undefined || webPage.safeParse(value).success ? [] : [`${page}: must be a web address`];
   });
 }
 

@@ -1,28 +1,28 @@
 /** Protected resource metadata: the document of RFC 9728, read by the client. */
-import { endpointUrl, type Reading, readDocument, strings } from './document.ts';
+import * as z from 'zod';
+import { type Reading, readDocument, secureUrl, strings } from './document.ts';
 import { issuerFault } from './issuer.ts';
 import type { ProtectedResourceMetadata } from './resource-metadata.ts';
-import { flag, list, must, object, text } from './shape.ts';
 
 export { type ProtectedResourceMetadata, protectedResourceMetadata } from './resource-metadata.ts';
 
-const shape = object<ProtectedResourceMetadata>({
-  required: {
-    // MUST have no fragment. RFC 9728 §1.2
-    resource: endpointUrl,
-    // Each MUST be an issuer identifier. RFC 9728 §2
-    authorization_servers: list(
-      text(issuerFault),
-      must(({ length }) => length > 0, 'name at least one authorization server'),
-    ),
-  },
-  optional: {
-    scopes_supported: strings,
-    bearer_methods_supported: strings,
-    resource_name: text(),
-    resource_documentation: text(),
-    dpop_bound_access_tokens_required: flag,
-  },
+/** The resource identifier MUST have no fragment. @see RFC 9728 §1.2 */
+const resource = secureUrl.refine((text) => !text.includes('#'), 'must have no fragment');
+
+/** MUST be an issuer identifier. @see RFC 9728 §2 */
+const issuer = z.string().superRefine((text, context) => {
+  const fault = issuerFault(text);
+  if (fault !== null) context.addIssue({ code: 'custom', message: fault });
+});
+
+const schema = z.object({
+  resource,
+  authorization_servers: z.array(issuer).min(1, 'must name at least one authorization server'),
+  scopes_supported: z.exactOptional(strings),
+  bearer_methods_supported: z.exactOptional(strings),
+  resource_name: z.exactOptional(z.string()),
+  resource_documentation: z.exactOptional(z.string()),
+  dpop_bound_access_tokens_required: z.exactOptional(z.boolean()),
 });
 
 /**
@@ -31,5 +31,5 @@ const shape = object<ProtectedResourceMetadata>({
  * @see seed 2.1
  */
 export function readProtectedResourceMetadata(json: unknown): Reading<ProtectedResourceMetadata> {
-  return readDocument(shape, json);
+  return readDocument<ProtectedResourceMetadata>(schema, json);
 }

@@ -1,6 +1,6 @@
 /** The successful answer of the token endpoint: built by the server, read by the client. */
+import * as z from 'zod';
 import { type Reading, readDocument } from './document.ts';
-import { must, object, type Shape, text } from './shape.ts';
 
 /** Names are those of the wire; `expires_in` in seconds. @see OAuth 2.1 draft 13 §3.2.3 */
 export interface TokenResponse {
@@ -11,29 +11,30 @@ export interface TokenResponse {
   readonly scope?: string;
 }
 
-/** Some servers write the number as a string. */
-const seconds: Shape<number> = (value, faults) => {
-  if (typeof value === 'number' && value >= 0 && value < Number.POSITIVE_INFINITY) return value;
-  if (typeof value === 'string' && /^\d{1,10}$/.test(value)) return Number(value);
-  faults.push({ path: [], reason: 'must be a number of seconds' });
-  return 0;
-};
+const seconds = z.union([
+  z.number().nonnegative(),
+  // Some servers write the number as a string.
+  z
+    .string()
+    .regex(/^\d{1,10}$/)
+    .transform(Number),
+]);
 
-const shape = object<TokenResponse>({
-  required: {
-    // VSCHAR without space: a token that holds anything else could not stand in a header field. RFC 6749 appendix A.12
-    access_token: text(must((token) => /^[\x21-\x7e]+$/.test(token), 'be visible ASCII characters')),
-    token_type: text(must((type) => type !== '', 'not be empty')),
-  },
-  optional: {
-    expires_in: seconds,
-    // 1*VSCHAR. RFC 6749 appendix A.17
-    refresh_token: text(must((token) => /^[\x20-\x7e]+$/.test(token), 'be printable ASCII characters')),
-    scope: text(),
-  },
+/** VSCHAR without space: a token that holds anything else could not stand in a header field. @see RFC 6749 appendix A.12 */
+const accessToken = z.string().regex(/^[\x21-\x7e]+$/, 'must be visible ASCII characters');
+
+/** 1*VSCHAR. @see RFC 6749 appendix A.17 */
+const refreshToken = z.string().regex(/^[\x20-\x7e]+$/, 'must be printable ASCII characters');
+
+const schema = z.object({
+  access_token: accessToken,
+  token_type: z.string().min(1),
+  expires_in: z.exactOptional(seconds),
+  refresh_token: z.exactOptional(refreshToken),
+  scope: z.exactOptional(z.string()),
 });
 
 /** Reads a token response; unknown members are ignored. */
 export function readTokenResponse(json: unknown): Reading<TokenResponse> {
-  return readDocument(shape, json);
+  return readDocument<TokenResponse>(schema as z.ZodType<TokenResponse>, json);
 }
