@@ -84,11 +84,9 @@ export function createClient(options: ClientOptions): Client {
     },
     accessToken: async () => (await access.current())?.accessToken ?? null,
     async signOut() {
-      const record = await access.record();
-      access.forget();
-      if (record === null || record.tokens === null) return 'no_session';
-      await store.save({ ...record, tokens: null });
-      return (await ending.revoke(record)) ? 'revoked' : 'forgotten';
+      const ended = await access.end();
+      if (ended === null) return 'no_session';
+      return (await ending.revoke(ended)) ? 'revoked' : 'forgotten';
     },
   };
 

@@ -288,6 +288,26 @@ describe('signing out', () => {
     expect(await client.signOut()).toBe('no_session');
   });
 
+  it('waits for a refresh that is under way, by whoever shares the store, so that nothing comes after it', async () => {
+    const { world, client, store } = await signedIn();
+    const other = world.client({ store });
+    world.advance(3_600_000);
+    const [asked, may] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    world.as.on('POST /token', async () => {
+      asked.resolve();
+      await may.promise;
+      return grant(world, {}, '');
+    });
+    const calling = other.fetch(world.serverUrl);
+    await asked.promise;
+    const leaving = client.signOut();
+    may.resolve();
+    expect((await calling).status).toBe(200);
+    expect(await leaving).toBe('forgotten');
+    expect(await store.list(world.serverUrl, 'default')).toMatchObject([{ tokens: null }]);
+    expect([await client.session(), await client.accessToken()]).toEqual([null, null]);
+  });
+
   it('forgets them even where the server cannot be told', async () => {
     const { world, client } = await signedIn();
     await world.as.close();

@@ -1,16 +1,21 @@
 /** The authorization response: one waiting flow is taken for it, judged, and redeemed where the flow began. */
 import { authorizationCodeForm, readAuthorizationResponse } from '@portcullis/protocol';
 import { ClientError, displayText, resourceAdvice } from '../errors.ts';
-import type { CredentialStore } from '../store/credential-store.ts';
 import type { TokenRequest } from '../tokens/token-request.ts';
 import type { Pending } from './pending.ts';
+
+/** Where flows wait for their answers. */
+export interface WaitingFlows {
+  /** Hands a waiting flow to exactly one caller, and forgets it; `null` when there is none. */
+  takePending(state: string): Promise<Pending | null>;
+}
 
 /**
  * Takes the flow that a response answers. A response whose state is missing or differs MUST be discarded.
  * @throws ClientError `response_rejected` when there is none, it is too late, or it came by another session.
  */
 export async function takeFlow(
-  store: CredentialStore,
+  store: WaitingFlows,
   query: URLSearchParams,
   binding: string | null,
   now: number,

@@ -70,8 +70,16 @@ export interface RegistrationSettings {
   readonly ask?: (question: RegistrationQuestion) => Promise<RegistrationReply | null>;
 }
 
+/** The configured client with that identifier. */
+export function configuredClient(
+  { preregistered = [] }: RegistrationSettings,
+  clientId: string,
+): PreregisteredClient | null {
+  return preregistered.find((client) => client.clientId === clientId) ?? null;
+}
+
 /** The key by which a configured client proves itself; `null` when it has none. */
 export function signingKeyOf(settings: RegistrationSettings, clientId: string): SigningKey | null {
   if (clientId === settings.metadataDocumentUrl) return settings.metadataDocumentKey ?? null;
-  return settings.preregistered?.find((client) => client.clientId === clientId)?.signingKey ?? null;
+  return configuredClient(settings, clientId)?.signingKey ?? null;
 }

@@ -1,9 +1,9 @@
 /** Which registration of an earlier time serves a new request, and which one tokens were issued to: laws over what is kept. */
 import { matchesRedirectUri } from '@portcullis/protocol';
-import type {
-  PreregisteredClient,
-  Registration,
-  RegistrationSettings,
+import {
+  configuredClient,
+  type Registration,
+  type RegistrationSettings,
 } from '../registration/registration.ts';
 import type { CredentialRecord } from '../store/credential-store.ts';
 import type { Tokens } from '../tokens/tokens.ts';
@@ -40,14 +40,6 @@ export function registrationOfTokens(
   if (registration.way !== 'preregistered') return registration;
   const configured = configuredClient(settings, clientId);
   return configured === null ? null : { ...registration, clientSecret: configured.clientSecret ?? null };
-}
-
-/** The configured client with that identifier. */
-export function configuredClient(
-  { preregistered = [] }: RegistrationSettings,
-  clientId: string,
-): PreregisteredClient | null {
-  return preregistered.find((client) => client.clientId === clientId) ?? null;
 }
 
 /** As a registration is kept: what the configuration holds is not copied. */

@@ -2,7 +2,7 @@
 import type { Configuration } from '../configuration.ts';
 import type { Discovery } from '../discovery/conclude.ts';
 import { ClientError, displayText } from '../errors.ts';
-import { configuredClient } from './fitting.ts';
+import { configuredClient } from '../registration/registration.ts';
 
 /** @throws ClientError `registration_issuer_mismatch` when another issuer has been shown it before */
 export async function checkPin(

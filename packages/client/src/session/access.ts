@@ -38,8 +38,8 @@ export interface Access {
   keep(key: CredentialKey, tokens: Tokens): Promise<CredentialRecord | null>;
   /** The newest record, with its issuer. */
   record(): Promise<CredentialRecord | null>;
-  /** Forgets what it knows, so that the store is read again. */
-  forget(): void;
+  /** Removes the tokens, once a refresh that is under way has brought the last of them. Tells what ended; `null`: nothing. */
+  end(): Promise<CredentialRecord | null>;
 }
 
 export interface AccessHands extends Omit<ObtainHands, 'known'> {
@@ -78,7 +78,7 @@ export function createAccess(configuration: Configuration, hands: AccessHands): 
       return replaced;
     },
     record: known.record,
-    forget: known.forget,
+    end: known.remove,
   };
 
   async function current(): Promise<Tokens | null> {

@@ -25,8 +25,8 @@ export interface KnownTokens {
   end(): void;
   /** Whether the session that stood is over, and no other has begun since. */
   hasEnded(): boolean;
-  /** Forgets what it knows, so that the store is read again. */
-  forget(): void;
+  /** Removes the tokens from the store, once a refresh that is under way has brought the last of them. Tells what they were. */
+  remove(): Promise<CredentialRecord | null>;
 }
 
 /** Makes the room; it knows nothing yet. */
@@ -47,9 +47,7 @@ export function createKnownTokens({ store, server, account, tell }: Configuratio
       ended = true;
     },
     hasEnded: () => ended,
-    forget() {
-      known = null;
-    },
+    remove,
   };
 
   async function load(): Promise<KeptTokens | null> {
@@ -74,6 +72,20 @@ export function createKnownTokens({ store, server, account, tell }: Configuratio
     });
     tell({ type: 'tokens_obtained', issuer: key.issuer, scopes: tokens.scopes, scheme: tokens.scheme });
     return replaced?.tokens == null ? null : replaced;
+  }
+
+  async function remove(): Promise<CredentialRecord | null> {
+    const newest = await newestRecord();
+    const removed =
+      newest === null
+        ? null
+        : await changeRecord(store, newest.key, async (record) => {
+            if (record === null || record.tokens === null) return null;
+            await store.save({ ...record, tokens: null });
+            return record;
+          });
+    known = null;
+    return removed;
   }
 
   /** The server has moved to another authorization server: tokens of the old one are of no more use. */
