@@ -31,5 +31,5 @@ export async function openStore(
   return createStore(await openSqlite(location, patience));
 }
 
-export { inspectSchema, type SchemaState } from './schema/inspect.ts';
+export { inspectSchema, type SchemaState } from './inspect-schema.ts';
 export { StoreError } from './store-error.ts';

@@ -1,12 +1,12 @@
 /** Looks at the schema of a database without changing anything in it. */
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import type { Steps } from '../database.ts';
-import { createRunner, walk } from '../sqlite/sqlite-database.ts';
-import { StoreError } from '../store-error.ts';
-import { postgresDialect, sqliteDialect } from './dialect.ts';
-import { pendingMigrations } from './migrate.ts';
-import { type Migration, migrations } from './migrations.ts';
+import type { Steps } from './database.ts';
+import { postgresDialect, sqliteDialect } from './schema/dialect.ts';
+import { pendingMigrations } from './schema/migrate.ts';
+import { type Migration, migrations } from './schema/migrations.ts';
+import { createRunner, walk } from './sqlite/sqlite-database.ts';
+import { StoreError } from './store-error.ts';
 
 export interface SchemaState {
   /** The number to which this version brings a database. */
@@ -40,7 +40,7 @@ function inspectSqlite(location: string): readonly Migration[] {
 async function inspectPostgres(location: string): Promise<readonly Migration[]> {
   const [{ Client }, { walk: follow }] = await Promise.all([
     import('pg'),
-    import('../postgres/postgres-database.ts'),
+    import('./postgres/postgres-database.ts'),
   ]);
   const client = new Client({ connectionString: location, connectionTimeoutMillis: 5_000 });
   client.on('error', () => {});

@@ -1,7 +1,7 @@
 /** The chain: what this server gives never outlives or exceeds what it rests on at a third party, and is honoured only with it. */
-import type { IsLive } from '../token/is-live.ts';
-import type { Mint } from '../token/mint.ts';
-import type { Bonds } from './bonds.ts';
+import type { Bonds } from '../upstream/bonds.ts';
+import type { IsLive } from './is-live.ts';
+import type { Mint } from './mint.ts';
 
 /** Asks the store first, which knows at once what has ended here. */
 export function chainLiveness(isLive: IsLive, bonds: Bonds): IsLive {
