@@ -1,0 +1,80 @@
+/** Folders of a package import one way, so that a room is understood from those below it alone. */
+import { globSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { type Exception, findFolderCircles } from './folders.ts';
+
+const SERVER = 'packages/authorization-server/src';
+
+const EXCEPTIONS: readonly Exception[] = [
+  {
+    file: `${SERVER}/upstream/callback.ts`,
+    folder: 'authorize',
+    reason: 'an endpoint of the interaction that stands with its third parties',
+  },
+  {
+    file: `${SERVER}/pages/password-fields.ts`,
+    folder: 'accounts',
+    reason: 'the form says which passwords are taken, by the law that judges them',
+  },
+];
+
+describe('the folders of each package', () => {
+  const files = globSync('packages/*/src/**/*.ts').map((path) => ({
+    path,
+    text: readFileSync(path, 'utf8'),
+  }));
+
+  it('import one way, but for what is named here', () => {
+    expect(files.length).toBeGreaterThan(300);
+    expect(findFolderCircles(files, EXCEPTIONS)).toEqual([]);
+  });
+});
+
+describe('the check of folders', () => {
+  const at = (path: string) => `packages/client/src/${path}`;
+  const files = (texts: Readonly<Record<string, string>>) =>
+    Object.entries(texts).map(([path, text]) => ({ path: at(path), text }));
+
+  it('lets folders import those below them, files beside them, and what lies deeper within', () => {
+    const good = files({
+      'a/one.ts': `import '../b/two.ts'; import './deep/three.ts'; import '../root.ts'; import 'jose';`,
+      'a/deep/three.ts': `import '../four.ts';`,
+      'b/two.ts': `import '../root.ts';`,
+      'root.ts': `import './a/four.ts';`,
+    });
+    expect(findFolderCircles(good, [])).toEqual([]);
+  });
+
+  it.each([
+    ['by two files', { 'a/one.ts': `import '../b/two.ts';`, 'b/three.ts': `import '../a/four.ts';` }, 2],
+    [
+      'for a type',
+      { 'a/one.ts': `import '../b/two.ts';`, 'b/x.ts': `import type { A } from '../a/y.ts';` },
+      2,
+    ],
+    [
+      'by a third',
+      {
+        'a/1.ts': `import '../b/1.ts';`,
+        'b/2.ts': `import '../c/1.ts';`,
+        'c/2.ts': `export * from '../a/2.ts';`,
+      },
+      3,
+    ],
+    ['from deep within', { 'a/d/1.ts': `import '../../b/1.ts';`, 'b/2.ts': `import '../a/2.ts';` }, 2],
+  ])('finds folders that import each other %s', (_how, texts, count) => {
+    expect(findFolderCircles(files(texts), [])).toHaveLength(count);
+  });
+
+  it('takes an exception for what it says, and only where it is needed', () => {
+    const round = { 'a/one.ts': `import '../b/two.ts';`, 'b/three.ts': `import '../a/four.ts';` };
+    const exception = { file: at('b/three.ts'), folder: 'a', reason: 'so' };
+    expect(findFolderCircles(files(round), [exception])).toEqual([]);
+    expect(
+      findFolderCircles(files({ ...round, 'b/other.ts': `import '../a/four.ts';` }), [exception]),
+    ).toHaveLength(2);
+    expect(findFolderCircles(files({ 'b/three.ts': `import '../a/four.ts';` }), [exception])).toEqual([
+      `${exception.file} needs no exception for a`,
+    ]);
+  });
+});

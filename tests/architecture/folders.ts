@@ -1,0 +1,75 @@
+/** The law of the house about folders within a package: each imports in one direction, as a pure function over source files. */
+import { posix } from 'node:path';
+import { readImports } from './imports.ts';
+import type { SourceFile } from './layers.ts';
+
+/** A file that may import a folder which imports its own, and why. */
+export interface Exception {
+  /** From the root of the repository. */
+  readonly file: string;
+  /** Within the same package. */
+  readonly folder: string;
+  readonly reason: string;
+}
+
+/** One import from a folder of a package into another of it. */
+interface Link {
+  /** `packages/client/src/store`: of a package the folders right below its sources; what they hold in turn is theirs. */
+  readonly from: string;
+  readonly to: string;
+  readonly file: string;
+}
+
+/**
+ * Answers one line for each pair of folders that import each other, by whatever way round, and for each exception that nothing
+ * needs. Files right below the sources stand in no folder: they are words for all, or put all together, and circles between
+ * files are found elsewhere.
+ */
+export function findFolderCircles(
+  files: readonly SourceFile[],
+  exceptions: readonly Exception[],
+): readonly string[] {
+  const all = files.flatMap(readLinks);
+  const links = all.filter((link) => !exceptions.some((exception) => covers(exception, link)));
+  const reaches = createReaches(links);
+  const round = links.filter(({ from, to }) => reaches(to, from));
+  const unneeded = exceptions.filter(
+    (exception) => !all.some((link) => covers(exception, link) && reaches(link.to, link.from)),
+  );
+  return [
+    ...new Set(round.map(({ from, to, file }) => `${from} and ${nameOf(to)} import each other: ${file}`)),
+    ...unneeded.map(({ file, folder }) => `${file} needs no exception for ${folder}`),
+  ];
+}
+
+function covers({ file, folder }: Exception, link: Link): boolean {
+  return link.file === file && nameOf(link.to) === folder;
+}
+
+function nameOf(folder: string): string {
+  return folder.split('/')[3] ?? '';
+}
+
+function readLinks({ path, text }: SourceFile): readonly Link[] {
+  const from = folderOf(path);
+  if (from === null) return [];
+  return readImports(path, text).flatMap(({ specifier = '' }) => {
+    const to = specifier.startsWith('.') ? folderOf(posix.join(posix.dirname(path), specifier)) : null;
+    return to === null || to === from ? [] : [{ from, to, file: path }];
+  });
+}
+
+/** `packages/client/src/store` of whatever lies there; `null` of a file right below the sources. */
+function folderOf(path: string): string | null {
+  const parts = path.split('/');
+  return parts.length > 4 ? parts.slice(0, 4).join('/') : null;
+}
+
+/** Whether one folder imports another one, however far round. */
+function createReaches(links: readonly Link[]): (from: string, to: string) => boolean {
+  return (from, to) => {
+    const seen = new Set([from]);
+    for (const folder of seen) for (const link of links) if (link.from === folder) seen.add(link.to);
+    return seen.has(to);
+  };
+}
