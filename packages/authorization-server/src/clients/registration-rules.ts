@@ -9,7 +9,7 @@ import type { RegistrationRules } from './registration-options.ts';
 
 /** A stranger who may register. */
 interface Admission {
-  /** The invitation that was presented and is not used yet; `null`: none was needed. */
+  /** The invitation that was presented and is not used yet; `null`: none was needed, or a token of the configuration came. */
   readonly invitation: ClientInvitationRecord | null;
   /** To be called when nothing was registered after all. */
   release(): void;

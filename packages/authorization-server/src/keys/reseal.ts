@@ -1,4 +1,4 @@
-/** Sealing anew: what is sealed under one sealing key goes into envelopes of another, all keys of it or none. */
+/** Sealing anew: what is sealed under one sealing key goes into envelopes of another. Whoever was cut off does it again. */
 import { ConfigurationError } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { DataKeyRecord, KeyRecord } from '../ports/index.ts';

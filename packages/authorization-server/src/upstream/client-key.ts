@@ -95,9 +95,8 @@ function readThumbprint(
 ): string | null {
   if (certificate === undefined) return null;
   try {
-    const { raw, publicKey } = new X509Certificate(certificate);
-    const own = new X509Certificate(certificate).checkPrivateKey(key);
-    if (own && publicKey.type === 'public') return createHash('sha256').update(raw).digest('base64url');
+    const read = new X509Certificate(certificate);
+    if (read.checkPrivateKey(key)) return createHash('sha256').update(read.raw).digest('base64url');
     faults.push(`${at}.certificate is of another key`);
   } catch {
     faults.push(`${at}.certificate must be a certificate in PEM`);
