@@ -249,8 +249,12 @@ describe('an answer that comes as a form', () => {
   async function setFormScene() {
     const files = await startFiles();
     const t = await setUpstreamScene([openId(files, { responseMode: 'form_post' })]);
-    const { left } = await leaveFor(t.visitor);
+    const { left, headers, trail } = await leaveFor(t.visitor);
     expect(left?.searchParams.get('response_mode')).toBe('form_post');
+    const cookies = [...trail.map((one) => one.headers), headers].flatMap((one) => one.getSetCookie());
+    expect(cookies.filter((line) => line.includes('departure'))).toEqual([
+      expect.stringMatching(/^__Host-.*HttpOnly; SameSite=Lax; Secure$/),
+    ]);
     // What the third party would write into a form is read from its redirect here.
     const away = new URL(String(left));
     away.searchParams.delete('response_mode');
