@@ -154,6 +154,11 @@ describe('a key for a third party', () => {
       { clientKey: { key: pem(p256.privateKey) }, clientAuthentication: 'client_secret_post' },
       /clientAuthentication: client_secret_post needs clientSecret/,
     ],
+    [
+      'a way that nobody knows',
+      { clientSecret: 'canary', clientAuthentication: 'tls_client_auth' as never },
+      /clientAuthentication: tls_client_auth is no way that is known/,
+    ],
     ['no key for a way that needs one', { clientAuthentication: 'private_key_jwt' }, /needs clientKey/],
     [
       'a secret for a way that needs a key',
@@ -302,10 +307,10 @@ describe('an answer that comes as a form', () => {
   });
 
   it.each([
-    ['state=a&state=b', 400],
-    ['', 303],
-    [`state=${'x'.repeat(70_000)}`, 413],
-  ])('is a form, and a bounded one', async (body, status) => {
+    ['a member twice', 'state=a&state=b', 400],
+    ['nothing at all', '', 303],
+    ['more than a body may have', `state=${'x'.repeat(70_000)}`, 413],
+  ])('is a form, and a bounded one: %s', async (_what, body, status) => {
     const { t, post } = await setFormScene();
     const before = t.snapshot();
     expect((await post(body)).status).toBe(status);

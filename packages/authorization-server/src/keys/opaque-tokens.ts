@@ -26,6 +26,7 @@ export function looksOpaque(token: string): boolean {
   return token.startsWith(PREFIX);
 }
 
+/** Makes and opens them; whoever has the sealing key can do both. */
 export function createOpaqueTokens({
   sealingKey,
   previousSealingKeys,

@@ -193,6 +193,10 @@ function judgeProof(
   at: string,
   faults: string[],
 ): Pick<ThirdParty, 'clientKey' | 'clientAuthentication'> {
+  if (clientAuthentication !== undefined && !Object.hasOwn(proofWays, clientAuthentication)) {
+    faults.push(`${at}.clientAuthentication: ${String(clientAuthentication)} is no way that is known`);
+    return { clientKey: null, clientAuthentication: 'none' };
+  }
   const by = clientKey !== undefined ? 'key' : clientSecret !== undefined ? 'secret' : 'nothing';
   const usual = { key: 'private_key_jwt', secret: 'client_secret_basic', nothing: 'none' } as const;
   // Without a secret a way to send one says nothing.
