@@ -1,6 +1,7 @@
 /** Handles, such as session, task or state identifiers, bound to the principal that they were made for. */
 import { unavailable } from '@portcullis/protocol/errors';
 import type { Principal } from './principal.ts';
+import { encodeBase64url } from './tokens/base64url.ts';
 
 /**
  * What tells one principal from another: issuer, client and subject together. The same person by another client is
@@ -101,7 +102,7 @@ export function createHandleSeal(secret: Uint8Array): HandleSeal {
   return {
     async seal(principal, text) {
       const tag = new Uint8Array(await crypto.subtle.sign('HMAC', await key, signedBytes(principal, text)));
-      return `${encode(new TextEncoder().encode(text))}.${encode(tag)}`;
+      return `${encodeBase64url(new TextEncoder().encode(text))}.${encodeBase64url(tag)}`;
     },
     async unseal(principal, handle) {
       const [text, tag, ...more] = handle.split('.').map(decode);
@@ -111,13 +112,6 @@ export function createHandleSeal(secret: Uint8Array): HandleSeal {
       return isGood ? written : null;
     },
   };
-}
-
-function encode(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replaceAll('=', '');
 }
 
 function decode(text: string): Uint8Array<ArrayBuffer> | null {

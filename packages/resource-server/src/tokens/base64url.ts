@@ -1,4 +1,4 @@
-/** base64url read strictly: what a lax decoder would skip or repair is refused. */
+/** base64url, written without padding and read strictly: what a lax decoder would skip or repair is refused. */
 
 const ALPHABET = /^[A-Za-z0-9_-]+$/;
 
