@@ -1,4 +1,5 @@
 /** Strict JSON: text of bounded depth in which no object names a member twice. */
+import { endOfString, hasDisguisedName } from '@portcullis/protocol/disguised-names';
 
 /** How deep objects and arrays may nest. */
 const DEEPEST = 16;
@@ -6,11 +7,13 @@ const DEEPEST = 16;
 /**
  * Parses JSON.
  * @throws SyntaxError when it is malformed, nests more than 16 levels deep, or repeats a member of an object: readers
- *   disagree on which of two members counts, so neither does.
+ *   disagree on which of two members counts, so neither does. Or when it spells a name with escapes for plain letters.
  * @see RFC 8259 §4
  */
 export function parseJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
+  if (hasDisguisedName(text))
+    throw new SyntaxError('JSON names a member with an escape that it does not need');
   // Of members with one name, parsing keeps one.
   if (countNames(text) !== countMembers(value)) throw new SyntaxError('JSON repeats a member of an object');
   return value;
@@ -31,20 +34,6 @@ function countNames(text: string): number {
     }
   }
   return names;
-}
-
-/** Where the quote is that ends the string which begins at `begin`. */
-function endOfString(text: string, begin: number): number {
-  let end = text.indexOf('"', begin + 1);
-  while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
-  return end;
-}
-
-/** Whether an odd number of backslashes stands before a character. */
-function isEscaped(text: string, at: number): boolean {
-  let before = at;
-  while (text[before - 1] === '\\') before -= 1;
-  return (at - before) % 2 === 1;
 }
 
 /** The members of all objects in a value. */

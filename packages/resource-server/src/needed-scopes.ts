@@ -1,5 +1,6 @@
 /** The scopes that a request needs: those of the resource, of the route, and of every operation in its body. */
 import type { Scopes } from '@portcullis/protocol';
+import { hasDisguisedName } from '@portcullis/protocol/disguised-names';
 import { OAuthError } from '@portcullis/protocol/errors';
 import { isScope, unionScopes } from '@portcullis/protocol/scopes';
 import type { ProtectedResource } from './configuration.ts';
@@ -74,17 +75,20 @@ async function scopesOfBody(
   return [...needed];
 }
 
-/** Nothing is hidden in an empty body; anything else must be JSON, in UTF-8. */
+/** Nothing is hidden in an empty body; anything else must be JSON, in UTF-8, with names that all readers read alike. */
 function parse(body: unknown): unknown {
   if (typeof body !== 'string' && !(body instanceof Uint8Array)) return body;
   if (body.length === 0) return undefined;
   try {
-    return JSON.parse(
-      typeof body === 'string' ? body : new TextDecoder('utf-8', { fatal: true }).decode(body),
-    );
+    const text = typeof body === 'string' ? body : new TextDecoder('utf-8', { fatal: true }).decode(body);
+    const value: unknown = JSON.parse(text);
+    if (!hasDisguisedName(text)) return value;
   } catch {
     throw unreadable();
   }
+  throw new OAuthError('invalid_request', 'Write the names of members without escapes for plain letters.', {
+    reason: 'body names a member in disguise',
+  });
 }
 
 function unreadable(): OAuthError {

@@ -163,6 +163,20 @@ export function describeScopes(stage: Stage): void {
       expect((await send({ method: 'GET', ...token })).status).toBe(200);
     });
 
+    it('T096 refuses a name in disguise, which V8 takes for one that an earlier body made it expect', async () => {
+      const { send } = await serve(byTool);
+      const token = bearer(await stage.issuer.token({ scope: 'base' }));
+      const post = (body: string) => send({ method: 'POST', body, ...token });
+      // Behind `k`, of three members, this is the name that comes next: so V8 has learnt.
+      for (let round = 0; round < 20; round += 1) JSON.parse('{"k":0,"\\\\u006d":1,"z":2}');
+      const call = '"tools/call","params":{"name":"add_note"}';
+      expectRefusal(await post(`{"k":0,"\\u006dethod":${call}}`), 400, 'invalid_request');
+      expectRefusal(await post(`[{"k":0,"\\u006Dethod"\n:${call}}]`), 400, 'invalid_request');
+      expectRefusal(await post(`{"k":0,"method":${call}}`), 403, 'insufficient_scope');
+      const harmless = '{"k":0,"gr\\u00f6\\u00dfe":"\\u006dethod","\\"":1}';
+      expect((await post(harmless)).json['body']).toBe(harmless);
+    });
+
     it('[ALL-HTTP-61] refuses a body beyond the limit', async () => {
       const { send } = await serve({ ...byTool, bodyLimit: 100 });
       const token = bearer(await stage.issuer.token({ scope: 'base' }));
