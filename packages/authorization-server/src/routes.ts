@@ -65,7 +65,7 @@ export function createRouter(routes: readonly Route[], events: EventSink, isHttp
         const answer = await route.handle(request, peer);
         return finish(request.method === 'HEAD' ? { ...answer, body: null } : answer, place, isHttps);
       } catch (error) {
-        return finish(refuse(error, request, path, events), place, isHttps);
+        return finish(refuse(error, request, route.path, events), place, isHttps);
       }
     },
   };
@@ -99,7 +99,10 @@ function refusePath(path: string): Answer {
   return WELL_KNOWN.test(path) ? shareAcrossOrigins(answer) : answer;
 }
 
-/** The JSON edge: public words on the wire, the private reason in an event. */
+/**
+ * The JSON edge: public words on the wire, the private reason in an event.
+ * @param endpoint the path of the route: what strangers ask for below it would be words of theirs, without end, in every count
+ */
 function refuse(error: unknown, request: Asked, endpoint: string, events: EventSink): Answer {
   if (error instanceof OAuthError) {
     const reason = error.reason ?? error.description;

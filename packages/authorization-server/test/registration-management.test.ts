@@ -97,6 +97,22 @@ describe('reading', () => {
     expect((await manage(t, 'GET', client)).status).toBe(200);
   });
 
+  it('T045 tells the log of no path that strangers made up', async () => {
+    const t = await startServer();
+    const client = await register(t);
+    const before = t.snapshot();
+    for (const id of ['made-up', 'made-up/2', client.id])
+      await manage(t, 'GET', { path: `/register/${id}`, token: 'x' });
+    expect(t.snapshot()).toBe(before);
+    const refused = t.events.filter(({ type }) => type === 'request.refused');
+    expect(refused.map((event) => 'endpoint' in event && event.endpoint)).toEqual([
+      '/register/*',
+      '/register/*',
+      '/register/*',
+    ]);
+    expect((await manage(t, 'GET', client)).status).toBe(200);
+  });
+
   it('tells no error code to who sent no token', async () => {
     const t = await startServer();
     const { path } = await register(t);
