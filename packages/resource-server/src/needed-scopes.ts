@@ -1,7 +1,7 @@
 /** The scopes that a request needs: those of the resource, of the route, and of every operation in its body. */
 import type { Scopes } from '@portcullis/protocol';
-import { hasDisguisedName } from '@portcullis/protocol/disguised-names';
 import { OAuthError } from '@portcullis/protocol/errors';
+import { checkNames } from '@portcullis/protocol/json-names';
 import { isScope, unionScopes } from '@portcullis/protocol/scopes';
 import type { ProtectedResource } from './configuration.ts';
 import { readOperations } from './operations.ts';
@@ -75,6 +75,9 @@ async function scopesOfBody(
   return [...needed];
 }
 
+/** How deep objects and arrays of a body may nest. */
+const DEEPEST = 500;
+
 /** Nothing is hidden in an empty body; anything else must be JSON, in UTF-8, with names that all readers read alike. */
 function parse(body: unknown): unknown {
   if (typeof body !== 'string' && !(body instanceof Uint8Array)) return body;
@@ -82,17 +85,19 @@ function parse(body: unknown): unknown {
   try {
     const text = typeof body === 'string' ? body : new TextDecoder('utf-8', { fatal: true }).decode(body);
     const value: unknown = JSON.parse(text);
-    if (!hasDisguisedName(text)) return value;
+    checkNames(text, value, DEEPEST);
+    return value;
   } catch {
     throw unreadable();
   }
-  throw new OAuthError('invalid_request', 'Write the names of members without escapes for plain letters.', {
-    reason: 'body names a member in disguise',
-  });
 }
 
 function unreadable(): OAuthError {
-  return new OAuthError('invalid_request', 'The body must be JSON in UTF-8, not compressed.', {
-    reason: 'body could not be read as JSON',
-  });
+  return new OAuthError(
+    'invalid_request',
+    'The body must be JSON in UTF-8, not compressed, without repeated members.',
+    {
+      reason: 'body could not be read as JSON',
+    },
+  );
 }

@@ -177,6 +177,20 @@ export function describeScopes(stage: Stage): void {
       expect((await post(harmless)).json['body']).toBe(harmless);
     });
 
+    it('T096 refuses a member that is there twice, of which readers disagree which one counts', async () => {
+      const { send } = await serve(byTool);
+      const token = bearer(await stage.issuer.token({ scope: 'base' }));
+      const post = (body: string) => send({ method: 'POST', body, ...token });
+      for (const body of [
+        '{"method":"tools/call","params":{"name":"add_note"},"method":"tools/list"}',
+        '{"method":"tools/call","params":{"name":"add_note","name":"find_note"}}',
+        `{"a":${'['.repeat(500)}${']'.repeat(500)}}`,
+      ])
+        expectRefusal(await post(body), 400, 'invalid_request');
+      const once = `[{"method":"tools/list","params":{"a":{"method":1}}},{"method":"tools/list"},${'['.repeat(499)}${']'.repeat(499)}]`;
+      expect((await post(once)).json['body']).toBe(once);
+    });
+
     it('[ALL-HTTP-61] refuses a body beyond the limit', async () => {
       const { send } = await serve({ ...byTool, bodyLimit: 100 });
       const token = bearer(await stage.issuer.token({ scope: 'base' }));

@@ -1,0 +1,79 @@
+/** Names of members: what only somebody writes who wants readers to disagree is refused, and nothing else. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { checkNames } from '../src/json-names.ts';
+
+/** What is said of a document. */
+function faultOf(json: string, deepest = 100): string | null {
+  try {
+    checkNames(json, JSON.parse(json), deepest);
+    return null;
+  } catch (error) {
+    return String(error);
+  }
+}
+
+const DISGUISED = expect.stringContaining('with an escape');
+
+/** A text as JSON with every character as an escape. */
+const escaped = (text: string) =>
+  `"${Array.from({ length: text.length }, (_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, '0')}`).join('')}"`;
+
+describe('T096 T112 a name in disguise', () => {
+  it.each([
+    ['a letter', '{"\\u006dethod":1}'],
+    ['a letter in capitals', '{"\\u006Dethod":1}'],
+    ['its last letter', '{"metho\\u0064" : 1}'],
+    ['a digit', '{"a\\u0031":1}'],
+    ['an underscore', '{"redirect\\u005furis":1}'],
+    ['deep inside', '[1,{"a":[{"\\u0061"\n\t:1}]}]'],
+    ['behind strings full of quotes', '{"\\"":"\\\\\\"","\\u0061":1}'],
+  ])('is found: %s', (_, text) => {
+    expect(faultOf(text)).toEqual(DISGUISED);
+  });
+
+  it.each([
+    ['plain names', '{"method":"x"}'],
+    ['a value', '{"method":"\\u006dethod"}'],
+    ['an entry', '["\\u006d",":"]'],
+    ['letters beyond ASCII', '{"gr\\u00f6\\u00dfe":1}'],
+    ['what has to be escaped, or often is', '{"\\"\\\\\\n\\u0000\\u003c\\u0022\\/":1}'],
+    ['nothing', '{}'],
+  ])('is not: %s', (_, text) => {
+    expect(faultOf(text)).toBeNull();
+  });
+
+  it('is found in any document, and in none that an encoder writes', () => {
+    fc.assert(
+      fc.property(fc.json(), fc.stringMatching(/^\w+$/), (json, name) => {
+        // What V8 makes of escaped names depends on what it has read before.
+        fc.pre(!json.includes('\\'));
+        expect(faultOf(json)).toBeNull();
+        expect(faultOf(`{"before":${json},${escaped(name)}:1}`)).toEqual(DISGUISED);
+        expect(faultOf(`{"before":${json},"after":${escaped(name)}}`)).toBeNull();
+      }),
+    );
+  });
+});
+
+describe('T112 a name that is there twice', () => {
+  it('is found in any document, however deep', () => {
+    fc.assert(
+      fc.property(fc.json(), fc.json(), fc.string(), (one, other, name) => {
+        const quoted = JSON.stringify(name);
+        fc.pre(!`${one}${other}${quoted}`.includes('\\'));
+        const twice = `{${quoted}:${one},${quoted} :${other}}`;
+        expect(faultOf(`[${one},{"in":${twice}}]`)).toContain('repeats');
+        expect(faultOf(`[{${quoted}:${one}},{${quoted}:${other}}]`)).toBeNull();
+      }),
+    );
+  });
+
+  it('is looked for so deep and no deeper', () => {
+    const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+    expect([faultOf(nested(16), 16), faultOf(nested(17), 16)]).toEqual([
+      null,
+      expect.stringContaining('16 levels'),
+    ]);
+  });
+});
