@@ -38,7 +38,9 @@ export async function start(prepared: Prepared, surroundings: Surroundings): Pro
   const door = await bind(prepared, certificate, log, (asked, peer) => handler(asked, peer));
   opened.defer(async () => void (await door.close(0)));
 
-  if (certificate !== null) opened.defer(watchCertificate(settings, surroundings.folder, door, log));
+  if (certificate !== null) {
+    opened.defer(watchCertificate(settings, surroundings.folder, certificate, door, log));
+  }
 
   const storage = await openStorage(settings, surroundings.folder);
   opened.defer(() => storage.store.close());

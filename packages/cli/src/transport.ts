@@ -1,5 +1,4 @@
 /** How the program is spoken to: https by given files, plain http on this computer or behind a declared proxy only. */
-import { unwatchFile, watchFile } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type Answer, harden, hardenResponse, pathOf, respondError } from '@portcullis/http';
@@ -70,28 +69,53 @@ async function readPem(name: 'tlsCert' | 'tlsKey', file: string, folder: string)
 /** Milliseconds between two looks at the files. */
 const LOOK = 5_000;
 
-/** Serves a renewed certificate as soon as its files fit together. The answer ends that. */
+/**
+ * Serves a renewed certificate as soon as its files fit together, and tells each fault of them once. What they hold is looked at, not
+ * when they changed: a change that came before the first look is none to any watcher. The answer ends that.
+ * @param served what the door proves itself by at the beginning
+ */
 export function watchCertificate(
   settings: Settings,
   folder: string,
+  served: Certificate,
   door: Listening,
   log: Log,
   look: number = LOOK,
 ): () => void {
-  const files = [settings.tlsCert, settings.tlsKey].flatMap((file) =>
-    file === null ? [] : [resolve(folder, file)],
-  );
-  const renew = async () => {
+  /** What was found at the last look: a certificate, or what is wrong with the files. */
+  let found = textOf(served);
+  let timer = setTimeout(check, look).unref();
+  let isOver = false;
+
+  async function check(): Promise<void> {
+    await renew();
+    if (!isOver) timer = setTimeout(check, look).unref();
+  }
+
+  async function renew(): Promise<void> {
     try {
       const certificate = await readCertificate(settings, folder);
-      if (certificate !== null) door.replaceCertificate(certificate);
+      if (certificate === null || isKnown(textOf(certificate))) return;
+      door.replaceCertificate(certificate);
       log({ type: 'certificate.renewed' });
     } catch (error) {
-      log({ type: 'certificate.not-renewed', reason: reasonOf(error) });
+      const reason = reasonOf(error);
+      if (!isKnown(reason)) log({ type: 'certificate.not-renewed', reason });
     }
-  };
-  for (const file of files) watchFile(file, { interval: look, persistent: false }, () => void renew());
+  }
+
+  function isKnown(now: string): boolean {
+    const before = found;
+    found = now;
+    return isOver || before === now;
+  }
+
   return () => {
-    for (const file of files) unwatchFile(file);
+    isOver = true;
+    clearTimeout(timer);
   };
+}
+
+function textOf({ cert, key }: Certificate): string {
+  return cert + key;
 }

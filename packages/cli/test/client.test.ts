@@ -32,7 +32,8 @@ afterAll(async () => {
 
 const run: Computer['run'] = (args, more) => computer.run(args, more);
 
-describe('a session, from its beginning to its end', () => {
+// One story: each test goes on where the one before it ended.
+describe('a session, from its beginning to its end', { shuffle: false }, () => {
   it('login signs in by the browser, and says what was got', async () => {
     const { code, output, errors } = await run(['login', server.resource]);
     expect([code, output]).toEqual([0, expect.stringContaining('Signed in.')]);
@@ -82,7 +83,7 @@ describe('a session, from its beginning to its end', () => {
     expect([refused.code, refused.output]).toEqual([2, '']);
     expect(refused.errors).toContain('The server asks for more: notes:write.');
     expect(refused.errors).toContain(
-      `It needs notes:write: run this again with --step-up, or sign in for it by npm run portcullis -- login ${server.resource} --scope notes:read notes:write`,
+      `It needs notes:write: run this again with --step-up, or sign in for it by npm run portcullis -- login ${server.resource} --account work --scope notes:read notes:write`,
     );
     expect(computer.opened()).toHaveLength(before);
 

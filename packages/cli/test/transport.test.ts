@@ -134,6 +134,7 @@ describe('the certificate', () => {
     const stop = watchCertificate(
       await settings('live.pem', 'key.pem'),
       folder,
+      certificate,
       server,
       ({ type }) => events.push(type),
       20,
@@ -144,6 +145,8 @@ describe('the certificate', () => {
     copyFileSync(join(folder, 'cert.pem'), join(folder, 'live.pem'));
     await expect.poll(() => events).toContain('certificate.renewed');
     expect((await ask(`https://127.0.0.1:${server.port}/`)).status).toBe(200);
+    // Each was told once, however often the files were looked at.
+    expect(events).toEqual(['certificate.not-renewed', 'certificate.renewed']);
     stop();
   });
 });
