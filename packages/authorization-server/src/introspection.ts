@@ -5,6 +5,7 @@ import type { AuthenticatedClient } from './clients/authenticate.ts';
 import type { LimitedAuthenticate } from './clients/limit-authentication.ts';
 import type { Configuration } from './configuration.ts';
 import type { AccessTokens } from './keys/access-tokens.ts';
+import { looksOpaque } from './keys/opaque-tokens.ts';
 import type { Route } from './routes.ts';
 import type { IsLive } from './token/is-live.ts';
 import type { PresentedToken, RefreshTokens } from './token/refresh-tokens.ts';
@@ -44,9 +45,11 @@ export function createIntrospection(
   async function describeAccessToken(token: string, callerId: string): Promise<object> {
     const claims = read(token);
     if (claims === null || claims.iss !== issuer || claims.exp <= clock()) return INACTIVE;
-    if (claims.client_id !== callerId && !mayAskAbout(claims.aud, callerId)) return INACTIVE;
+    const isOfResource = mayAskAbout(claims.aud, callerId);
+    if (claims.client_id !== callerId && !isOfResource) return INACTIVE;
     if (!(await isLive(claims))) return INACTIVE;
-    return { active: true, token_type: 'Bearer', ...claims };
+    const told = isOfResource || !looksOpaque(token) ? claims : knownToClient(claims);
+    return { active: true, token_type: 'Bearer', ...told };
   }
 
   function mayAskAbout(audience: AccessTokenClaims['aud'], callerId: string): boolean {
@@ -70,6 +73,18 @@ export function createIntrospection(
       ...(grant.workspace !== null && { workspace: grant.workspace }),
     };
   }
+}
+
+/** What a client was told when it got the token: an opaque one says to its client neither whose it is nor of which grant. */
+function knownToClient({
+  iss,
+  aud,
+  client_id,
+  scope,
+  iat,
+  exp,
+}: AccessTokenClaims): Partial<AccessTokenClaims> {
+  return { iss, aud, client_id, ...(scope !== undefined && { scope }), iat, exp };
 }
 
 /** Who calls MUST be authorized to: saying a public client's name proves nothing. @see RFC 7662 §2.1 */

@@ -8,6 +8,7 @@ import {
   FILES,
   NOTES,
   RESOURCES,
+  redemption,
   refreshing,
   type ServerUnderTest,
   startServer,
@@ -142,6 +143,20 @@ describe('a resource with opaque tokens', () => {
     expect(await introspect(t, token)).toMatchObject({ active: true });
     const other = await startServer({ resources: opaqueNotes, sealingKey: key(9) });
     expect(await introspect(other, token)).toEqual(INACTIVE);
+  });
+
+  it('tells its client that it stands and for what, and the resource besides whose it is', async () => {
+    const t = await start();
+    const { code, verifier } = await t.issueCode({ clientId: 'web' });
+    const secret = { client_secret: 'web-secret' };
+    const { body } = await t.post('/token', { ...redemption(code, verifier, 'web'), ...secret });
+    const token = String(body['access_token']);
+    const toClient = (await t.post('/introspect', { client_id: 'web', ...secret, token })).body;
+    expect(Object.keys(toClient).sort()).toEqual(
+      ['active', 'aud', 'client_id', 'exp', 'iat', 'iss', 'scope', 'token_type'].sort(),
+    );
+    expect(toClient).toMatchObject({ active: true, aud: NOTES, client_id: 'web', scope: body['scope'] });
+    expect(await introspect(t, token)).toMatchObject({ active: true, sub: 'user_ada', client_id: 'web' });
   });
 
   it('carry no entry of a status list, where lists are published for others', async () => {
