@@ -59,9 +59,16 @@ function exitCodeOfStatus(status: number): ExitCode {
   return status === 401 ? exitCodes.signIn : status === 403 ? exitCodes.toolFailed : exitCodes.usage;
 }
 
+/** The command by which somebody signs in for a session that is kept under this name. */
+export function signInCommand(server: string, account: string, command: string): string {
+  return `${command} login ${server}${account === 'default' ? '' : ` --account ${account}`}`;
+}
+
 /** What an answer that was no message of the protocol is advised on by. */
 interface Situation {
   readonly server: string;
+  /** Under which name the session is kept. */
+  readonly account: string;
   /** How this program is called again. */
   readonly command: string;
   /** Of the session. */
@@ -71,16 +78,16 @@ interface Situation {
 /** What to do about an answer that was no message of the protocol. */
 export function adviceOn(
   { status, message, missing }: Refusal,
-  { server, command, scopes }: Situation,
+  { server, account, command, scopes }: Situation,
 ): string {
   const code = exitCodeOfStatus(status);
   const said = message.replace(/\.$/, '');
+  const signIn = signInCommand(server, account, command);
   if (code === exitCodes.temporary) return `${said}. Try again later`;
-  if (code === exitCodes.signIn)
-    return `${said}, though somebody is signed in. Sign in again: ${command} login ${server}`;
+  if (code === exitCodes.signIn) return `${said}, though somebody is signed in. Sign in again: ${signIn}`;
   if (code === exitCodes.toolFailed && missing.length > 0) {
     const all = unionScopes(scopes, missing).map(cleanLine).join(' ');
-    return `${said}. It needs ${missing.map(cleanLine).join(' ')}: run this again with --step-up, or sign in for it by ${command} login ${server} --scope ${all}`;
+    return `${said}. It needs ${missing.map(cleanLine).join(' ')}: run this again with --step-up, or sign in for it by ${signIn} --scope ${all}`;
   }
   if (code === exitCodes.toolFailed) return said;
   const path =

@@ -10,6 +10,7 @@ import type { Surroundings } from '../surroundings.ts';
 import { createTerminal, type Terminal } from '../terminal/terminal.ts';
 import { clientOptions, commonOptions } from './client-options.ts';
 import { credentialsPlace } from './credentials-place.ts';
+import { signInCommand } from './exit-codes.ts';
 import type { ClientFlags, SignInFlags } from './flags.ts';
 
 /** What a command of the client works with. */
@@ -71,9 +72,8 @@ export function signInNeeded(
   account: string,
   { command }: Pick<Surroundings, 'command'>,
 ): ClientError {
-  const flag = account === 'default' ? '' : ` --account ${account}`;
   return new ClientError(
     'sign_in_needed',
-    `There is no session. Sign in: ${command} login ${serverUrl}${flag}`,
+    `There is no session. Sign in: ${signInCommand(serverUrl, account, command)}`,
   );
 }

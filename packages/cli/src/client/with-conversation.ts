@@ -10,6 +10,7 @@ import { adviceOn, CommandFailure, exitCodeOf, exitCodes } from './exit-codes.ts
 /** @throws ClientError, or CommandFailure with what to do. */
 export async function withConversation<T>(
   { server: url, fetch, extensions, session }: Pick<Client, 'server' | 'fetch' | 'extensions' | 'session'>,
+  account: string,
   { version, command }: Pick<Surroundings, 'version' | 'command'>,
   act: (ask: Conversation['ask']) => Promise<T>,
 ): Promise<T> {
@@ -23,7 +24,7 @@ export async function withConversation<T>(
   } catch (error) {
     if (error instanceof Refusal) {
       const { scopes = [] } = (await session()) ?? {};
-      throw new CommandFailure(exitCodeOf(error), adviceOn(error, { server: url, command, scopes }));
+      throw new CommandFailure(exitCodeOf(error), adviceOn(error, { server: url, account, command, scopes }));
     }
     if (error instanceof ServerError)
       throw new CommandFailure(
