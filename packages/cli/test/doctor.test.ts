@@ -73,6 +73,21 @@ function look(world: World, signIn = false): Promise<Report> {
   return examine({ client: { serverUrl: world.serverUrl, browser, receiver }, signIn, version: '1' });
 }
 
+it('says of no step that it went well when the person did not allow it', async () => {
+  const world = await createWorld();
+  world.person.divert((arrived) => {
+    arrived.searchParams.delete('code');
+    arrived.searchParams.set('error', 'access_denied');
+    return arrived;
+  });
+  const { steps } = await look(world, true);
+  expect(steps.slice(4)).toEqual([
+    { name: 'authorization', state: 'faulty', summary: expect.stringContaining('no code came back') },
+    { name: 'token', state: 'skipped', summary: 'not reached' },
+    { name: 'call', state: 'skipped', summary: 'not reached' },
+  ]);
+});
+
 /** The faults, as requirement and owner. */
 function faults({ findings }: Report): readonly string[] {
   return findings

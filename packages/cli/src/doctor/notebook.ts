@@ -79,6 +79,7 @@ export function createNotebook(pinned: string | undefined, onBegin: (step: StepN
       const finding = findingOf(step, failure);
       if (!isSaid(finding, step)) stops.push(finding);
       if (summaries.get(step) === '') summaries.set(step, 'the client stops here');
+      for (const [name, said] of summaries) if (said === '') summaries.delete(name);
       throw new Ended();
     },
     isFaulty,

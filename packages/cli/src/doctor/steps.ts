@@ -125,11 +125,14 @@ export async function lookAtAuthorization(way: Way, discovery: Discovery): Promi
     const refusal = 'failure' in shown ? null : refusalOnPage(shown.value, NOBODY);
     notebook.note('authorization', checkAuthorizationAnswer(answer, discovery.issuer, refusal));
   }
+  const isRefused = notebook.isFaulty('authorization');
   notebook.summarize(
     'authorization',
-    'the authorization endpoint takes the request; from here on a person is needed',
+    isRefused
+      ? 'the client stops here'
+      : 'the authorization endpoint takes the request; from here on a person is needed',
   );
-  if (notebook.isFaulty('authorization')) throw new Ended();
+  if (isRefused) throw new Ended();
 }
 
 export async function lookAtTokens({ client, notebook, recorder }: Way, discovery: Discovery): Promise<void> {
@@ -140,8 +143,14 @@ export async function lookAtTokens({ client, notebook, recorder }: Way, discover
     .slice(since)
     .findLast(({ url }) => url === discovery.metadata.token_endpoint);
   if (answer !== undefined) notebook.note('token', checkTokenAnswer(answer));
-  if ('failure' in session)
-    return notebook.end(answer === undefined ? 'authorization' : 'token', session.failure);
+  if ('failure' in session) {
+    if (answer !== undefined) return notebook.end('token', session.failure);
+    notebook.summarize(
+      'authorization',
+      'the authorization endpoint takes the request, and no code came back',
+    );
+    return notebook.end('authorization', session.failure);
+  }
   const { scheme, scopes, refreshable } = session.value;
   notebook.summarize('authorization', 'the person has allowed it');
   notebook.summarize(
