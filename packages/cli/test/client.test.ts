@@ -272,6 +272,7 @@ describe('with a scripted server', () => {
   });
 
   it('a command ends quietly when nobody reads on', async () => {
+    await run(['login', server.resource]);
     const child = computer.start(['tools', server.resource, '--json']);
     child.stdout?.destroy();
     let errors = '';

@@ -20,6 +20,7 @@ let portcullis: Portcullis;
 beforeAll(async () => {
   portcullis = await startPortcullis({ clients: [configured] });
   writeFileSync(join(folder, 'config.json'), JSON.stringify({ clients: [configured] }));
+  await clients('add', '--id', 'taken', '--redirect-uri', 'https://taken.example/');
 });
 afterAll(() => portcullis.stop());
 
@@ -107,7 +108,7 @@ describe('add', () => {
     [['--redirect-uri', 'javascript:alert(1)'], /redirect_uris\.0: must not use the scheme javascript/],
     [['--grant', 'client_credentials'], /client_credentials needs a confidential client/],
     [['--id', 'user_1', '--redirect-uri', 'https://a.example/'], /must not start with user_/],
-    [['--id', 'robot', '--redirect-uri', 'https://a.example/'], /another client has it/],
+    [['--id', 'taken', '--redirect-uri', 'https://a.example/'], /another client has it/],
     [['--id', 'configured', '--redirect-uri', 'https://a.example/'], /another client has it/],
     [['--metadata', 'nowhere.json'], /^portcullis: --metadata names nowhere\.json, which cannot be read: ENOENT/],
     [['--metadata', 'kept.secret'], /^portcullis: --metadata names kept\.secret, which is no JSON object$/],
