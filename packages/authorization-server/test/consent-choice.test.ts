@@ -106,6 +106,9 @@ describe('choosing less', () => {
       t.visitor.submit(consent, { decision: 'allow', scope: undefined }),
     );
     expect(textOf(again)).toContain('Leave at least one switched on, or choose Cancel.');
+    // What was switched off stays so: pressing Allow once more grants nothing either.
+    expect(again.html).toContain('role="switch" name="scope" value="draw">');
+    expect(again.html).not.toContain(' checked');
     const back = await t.visitor.submit(again, { decision: 'allow', scope: 'draw' });
     expect((await tokens(t, back))['scope']).toBe('draw');
   });

@@ -35,9 +35,9 @@ export function createConsent(rooms: Rooms): readonly Route[] {
       if ('missing' in flow) return edge.refuse('/consent', flow.missing);
       if (!canAsk(flow)) return advance(rooms, flow);
       const matter = await consider(rooms, flow, parameters);
-      if (flow.thirdParty !== null || matter.person === null) return show(rooms, matter, null);
+      if (flow.thirdParty !== null || matter.person === null) return show(rooms, matter);
       const asked = { ...matter, accountId: matter.person.account.id };
-      return handOver.toConsent(asked, frame.language) ?? show(rooms, matter, null);
+      return handOver.toConsent(asked, frame.language) ?? show(rooms, matter);
     }),
 
     edge.route('POST', '/consent', async (request) => {
@@ -82,9 +82,10 @@ async function consider(
 /** Grants what was chosen, if it was asked for and the page showed what is asked for now. */
 async function allow(rooms: Rooms, form: Parameters, flow: FlowUnderWay): Promise<Answer> {
   const matter = await consider(rooms, flow, form);
-  const approval = readApproval(matter.deliberation, readChoice(form));
+  const choice = readChoice(form);
+  const approval = readApproval(matter.deliberation, choice);
   if (approval === 'foreign') return refuse(rooms, flow, 'bad-form');
-  if (typeof approval === 'string') return show(rooms, matter, approval);
+  if (typeof approval === 'string') return show(rooms, matter, { wrong: approval, chosen: choice.scopes });
   const seen = fingerprint(matter.deliberation);
   if (!rooms.formTokens.matches(form.one('seen'), 'consent', ...flow.bound, seen)) {
     return refuse(rooms, flow, 'stale-form');
@@ -111,7 +112,12 @@ function refuse(
   return edge.refuse('/consent', situation, { action });
 }
 
-function show(rooms: Rooms, matter: Matter, wrong: ConsentPage['wrong']): Promise<Answer> {
+/** @param before what was wrong with the answer before, and what it chose: nothing that was switched off comes back on by itself */
+function show(
+  rooms: Rooms,
+  matter: Matter,
+  before: Pick<ConsentPage, 'wrong' | 'chosen'> = { wrong: null, chosen: null },
+): Promise<Answer> {
   const { configuration, formTokens, frame } = rooms;
   const { flow, person, deliberation, afresh } = matter;
   const { transaction, target, bound, thirdParty } = flow;
@@ -130,7 +136,7 @@ function show(rooms: Rooms, matter: Matter, wrong: ConsentPage['wrong']): Promis
         ]),
       },
     }),
-    wrong,
+    ...before,
     othersPath: deliberation.hasOthers ? `${pagePath('consent', transaction.id)}&afresh=yes` : null,
     fields: {
       flow: transaction.id,
@@ -139,7 +145,7 @@ function show(rooms: Rooms, matter: Matter, wrong: ConsentPage['wrong']): Promis
       afresh: afresh ? 'yes' : null,
     },
   });
-  return respondPage(page, { status: wrong === null ? 200 : 400, formAction: onwardSources(target) });
+  return respondPage(page, { status: before.wrong === null ? 200 : 400, formAction: onwardSources(target) });
 }
 
 /** Whether the page to sign in offers more than one third party. */

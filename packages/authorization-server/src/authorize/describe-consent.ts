@@ -10,7 +10,7 @@ import type { Deliberation } from './deliberation.ts';
 import { describeResource, sentenceOf } from './describe-resource.ts';
 
 /** All that does not depend on how the question is put. */
-export type DescribedConsent = Omit<ConsentPage, 'account' | 'othersPath' | 'wrong' | 'fields'>;
+export type DescribedConsent = Omit<ConsentPage, 'account' | 'othersPath' | 'wrong' | 'chosen' | 'fields'>;
 
 export function describeConsent(
   frame: Frame,

@@ -28,6 +28,8 @@ export interface ConsentPage {
   readonly isElsewhere: boolean;
   /** What was missing in the answer before. */
   readonly wrong: 'nothing' | 'no-workspace' | null;
+  /** What was left switched on in the answer before; `null` when there was none: all is on. */
+  readonly chosen: readonly string[] | null;
   /** What the forms carry without showing it. */
   readonly fields: Readonly<Record<string, string | null>>;
 }
@@ -133,13 +135,13 @@ function code(text: string): Markup {
   return html`<code>${text}</code>`;
 }
 
-function powers(frame: Frame, { asked, kept, isKnown, server, wrong }: ConsentPage): Markup {
+function powers(frame: Frame, { asked, chosen, kept, isKnown, server, wrong }: ConsentPage): Markup {
   const canChoose = asked.some(({ isOptional }) => isOptional);
   return html`<section class="head">
 <h2 id="powers">${frame.say('consent.powers', { place: code(server.place) })}</h2>
 ${wrong === 'nothing' && html`<p class="wrong" role="alert">${frame.text('consent.wrong.nothing')}</p>`}
 <ul class="powers" aria-labelledby="powers">
-${asked.length === 0 ? html`<li>${key}<span>${frame.text('consent.in-your-name')}</span></li>` : asked.map((one) => power(frame, one))}
+${asked.length === 0 ? html`<li>${key}<span>${frame.text('consent.in-your-name')}</span></li>` : asked.map((one) => power(frame, one, chosen === null || chosen.includes(one.scope)))}
 </ul>
 ${canChoose && html`<p class="fact choose">${frame.text('consent.choose')}</p>`}
 ${isKnown && html`<p class="fact">${frame.text('consent.known')}</p>`}
@@ -147,14 +149,18 @@ ${kept.length > 0 && html`<p class="fact">${frame.text('consent.keeps', { senten
 </section>`;
 }
 
-function power(frame: Frame, { scope, sentence, isNew, isOptional, includes }: AskedPower): Markup {
+function power(
+  frame: Frame,
+  { scope, sentence, isNew, isOptional, includes }: AskedPower,
+  isOn: boolean,
+): Markup {
   const text = html`<span>${sentence}${isNew && html` <em class="new">${frame.text('consent.new')}</em>`}${
     isOptional &&
     includes.length > 0 &&
     html`<small class="fact">${frame.text('consent.includes', { sentences: includes.join(' · ') })}</small>`
   }</span>`;
   return isOptional
-    ? html`<li><label class="power">${key}${text}<input type="checkbox" role="switch" name="scope" value="${scope}" checked></label></li>`
+    ? html`<li><label class="power">${key}${text}<input type="checkbox" role="switch" name="scope" value="${scope}"${isOn && html` checked`}></label></li>`
     : html`<li>${key}${text}${hidden({ scope })}</li>`;
 }
 

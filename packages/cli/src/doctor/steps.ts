@@ -178,11 +178,13 @@ export async function lookAtCall(way: Way, discovery: Discovery): Promise<void> 
       notebook.note('call', [
         { rule: 'S-AUD-1', what: `The server refuses the token that ${discovery.issuer} issued for it.` },
       ]);
+      notebook.summarize('call', 'the client stops here');
       throw new Ended();
     }
     const isAnswer = error instanceof ServerError || error instanceof Refusal;
     if (!isAnswer) return notebook.end('call', failureOf(error));
     const what = `tools/list was not answered well: ${error.message}`;
+    notebook.summarize('call', 'the token was admitted, and tools/list not answered well');
     notebook.stop({
       ...{ step: 'call', requirement: null, gravity: 'advice', owner: 'server', what, revisions: [] },
       temporary: false,
