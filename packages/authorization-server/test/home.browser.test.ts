@@ -3,6 +3,7 @@ import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { drawn } from '../../../scripts/photographs/drawn.ts';
 import { launchChromium } from '../../../tests/support/browser.ts';
+import { hearComplaints } from '../../../tests/support/complaints.ts';
 import { hotp } from '../src/accounts/totp.ts';
 import { hashSecret, newIdentifier, newSecret } from '../src/secrets.ts';
 import { type ListeningServer, startListening } from './listening-server.ts';
@@ -45,8 +46,7 @@ async function enter(options: Parameters<Browser['newContext']>[0] = {}): Promis
   const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
   onTestFinished(() => context.close());
   const page = await context.newPage();
-  const complaints: string[] = [];
-  page.on('console', (message) => complaints.push(message.text()));
+  const complaints = hearComplaints(page);
   return { page, context, complaints };
 }
 

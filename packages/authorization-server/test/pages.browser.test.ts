@@ -4,6 +4,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { drawn } from '../../../scripts/photographs/drawn.ts';
 import { launchChromium } from '../../../tests/support/browser.ts';
+import { hearComplaints } from '../../../tests/support/complaints.ts';
 import { type ListeningServer, startListening } from './listening-server.ts';
 import { EMAIL, PASSWORD, requestOf } from './visitor.ts';
 
@@ -92,8 +93,7 @@ async function visit(
 ): Promise<{ page: Page; context: BrowserContext; complaints: string[] }> {
   const context = await browser.newContext(options);
   const page = await context.newPage();
-  const complaints: string[] = [];
-  page.on('console', (message) => complaints.push(message.text()));
+  const complaints = hearComplaints(page);
   return { page, context, complaints };
 }
 

@@ -4,7 +4,9 @@ import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
 import { grantOf, NOW, newClient, newCode, newEvent, successorOf } from '../src/contract/samples.ts';
 import { type Dialect, postgresDialect, sqliteDialect } from '../src/schema/dialect.ts';
+import { pendingMigrations } from '../src/schema/migrate.ts';
 import { migrations } from '../src/schema/migrations.ts';
+import { walk } from '../src/sqlite/sqlite-database.ts';
 import { ask, postgresDatabases, sqliteFiles } from './places.ts';
 
 /** What the schema of a database is, whatever way it came about. */
@@ -109,4 +111,24 @@ describe.each([
       await store.close();
     },
   );
+});
+
+describe('a database that another process brings up to date between two looks', () => {
+  const ROW = [{ one: 1 }];
+  const NEWEST = [{ number: migrations.at(-1)?.number }];
+  /** What the looks find, one after the other: is it ours, is it anybody's, is it ours now, its number. */
+  const look = (...found: readonly (readonly unknown[])[]) => {
+    const left = [...found];
+    return () => walk(pendingMigrations(postgresDialect), () => left.shift() ?? []);
+  };
+
+  it('is ours, and needs nothing', () => {
+    expect(look([], ROW, ROW, NEWEST)()).toEqual([]);
+    expect(look(ROW, NEWEST)()).toEqual([]);
+  });
+
+  it("is not one that was another program's all the time, nor an empty one", () => {
+    expect(look([], ROW, [])).toThrow('tables of another program');
+    expect(look([], [])()).toEqual(migrations);
+  });
 });

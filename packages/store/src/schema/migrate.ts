@@ -14,9 +14,12 @@ export function* pendingMigrations(dialect: Dialect): Steps<readonly Migration[]
   if (ours.length === 0) {
     const foreign = yield dialect.isForeign();
     if (foreign.length === 0) return migrations;
-    throw new StoreError(
-      'The database holds tables of another program: give Portcullis a database of its own.',
-    );
+    // Between the two looks another process may have brought it up to date, which happens all at once.
+    if ((yield dialect.isOurs()).length === 0) {
+      throw new StoreError(
+        'The database holds tables of another program: give Portcullis a database of its own.',
+      );
+    }
   }
   const [found] = (yield newestNumber()) as readonly { readonly number: number }[];
   const done = found?.number ?? 0;

@@ -1,0 +1,14 @@
+/** What a browser complains of while it shows a page: refused sources, failed requests, errors of scripts. */
+import type { Page } from 'playwright-core';
+
+/** Said of a page on which somebody was quicker than its autofocus: no fault of the page. */
+const REMARK = /^Autofocus processing was blocked/;
+
+/** The list fills while the page is used. */
+export function hearComplaints(page: Page): string[] {
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    if (!REMARK.test(message.text())) complaints.push(message.text());
+  });
+  return complaints;
+}
