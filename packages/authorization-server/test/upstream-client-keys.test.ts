@@ -317,6 +317,28 @@ describe('an answer that comes as a form', () => {
     expect(t.snapshot()).toBe(before);
   });
 
+  it('T077 is relayed as long as every server takes its address, and not an octet longer', async () => {
+    const { t, back, post } = await setFormScene();
+    const code = back.searchParams.get('code') ?? '';
+    const answer = (form: Readonly<Record<string, string>>) => String(new URLSearchParams(form));
+    // What is dropped does not count.
+    const sent = (length: number) =>
+      post(answer({ code: `${code}${'x'.repeat(length)}`, id_token: 'y'.repeat(9000) }));
+    const rest = `${ISSUER}/callback/files?code=${code}`.length;
+    const longest = await sent(8000 - rest);
+    expect([longest.status, new URL(longest.headers.get('location') ?? '', ISSUER).href.length]).toEqual([
+      303, 8000,
+    ]);
+    const before = t.snapshot();
+    const refused = await sent(8001 - rest);
+    expect([refused.status, refused.headers.get('location')]).toEqual([413, null]);
+    expect(refused.text).toContain('Files cannot sign you in now');
+    expect(t.snapshot()).toBe(before);
+    const whole = await post(String(back.searchParams));
+    const end = await comeBack(t.visitor, new URL(whole.headers.get('location') ?? '', ISSUER));
+    expect((await redeemAt(t, end)).status).toBe(200);
+  });
+
   it('is not taken where none was asked for', async () => {
     const t = await setUpstreamScene([openId(await startFiles())]);
     const { status } = await t.send('/callback/files', { method: 'POST', body: new URLSearchParams() });

@@ -13,6 +13,7 @@ import {
   openId,
   plain,
   redeemAt,
+  type Stay,
   setUpstreamScene,
   signInThere,
   signOutThere,
@@ -21,7 +22,16 @@ import {
   type UpstreamScene,
   until,
 } from './upstream-scene.ts';
-import { createVisitor, EMAIL, PASSWORD, requestOf, type Sight, textOf, type Visitor } from './visitor.ts';
+import {
+  createVisitor,
+  EMAIL,
+  PASSWORD,
+  referenceOf,
+  requestOf,
+  type Sight,
+  textOf,
+  type Visitor,
+} from './visitor.ts';
 
 const startHub = () => elsewhere(startGithub, 'hub');
 const startLiar = () => elsewhere(startMisbehaving, 'files');
@@ -768,18 +778,110 @@ describe('T081 errors of the third party', () => {
     expect(end.left?.searchParams.get('error')).toBe('server_error');
   });
 
-  it('[GW-3P-17] shows a page, and loses nothing, while the third party cannot be found', async () => {
+  const unfound = [
+    {
+      description: 'a while, when it does not say for how long',
+      fault: { kind: 'status', status: 503 },
+      page: [503, '30', 'Files does not answer', 'Try again in 30 seconds;'],
+    },
+    {
+      description: 'as long as it says',
+      fault: { kind: 'status', status: 429, retryAfter: 61 },
+      page: [503, '61', 'Files does not answer', 'Try again in 2 minutes;'],
+    },
+    {
+      description: 'nothing, when its document is none',
+      fault: { kind: 'text', body: 'not JSON', type: 'application/json' },
+      page: [502, null, 'Files cannot sign you in now', 'It gave an answer that this server cannot use.'],
+    },
+  ] as const;
+  const seen = (sight: Sight) => [sight.status, sight.headers.get('retry-after'), sight.left];
+  it.each(unfound)(
+    '[GW-3P-17] says who cannot be found, asks to wait for $description, and loses nothing',
+    async ({ fault, page: [status, retryAfter, ...sentences] }) => {
+      const liar = await startLiar();
+      const t = await setUpstreamScene([openId(liar)]);
+      const asked = await t.visitor.open(requestOf());
+      const before = t.snapshot();
+      liar.at('discovery', fault);
+      const refused = await t.visitor.submit(asked, { decision: 'allow' });
+      expect(seen(refused)).toEqual([status, retryAfter, null]);
+      for (const sentence of sentences) expect(textOf(refused)).toContain(sentence);
+      expect(textOf(refused)).not.toContain('This server is busy');
+      expect(departures(refused)).toEqual([]);
+      expect(t.snapshot()).toBe(before);
+      const reference = referenceOf(refused);
+      const told = t.events.find((event) => 'reference' in event && event.reference === reference);
+      expect(told).toMatchObject({ endpoint: '/consent', reason: expect.stringMatching(/^files: it/) });
+
+      liar.at('discovery', null);
+      const again = /<a class="button" href="([^"]+)">Try again</.exec(refused.html)?.[1] ?? '';
+      const { left } = await t.visitor.submit(await t.visitor.open(again), { decision: 'allow' });
+      expect(
+        (await comeBack(t.visitor, await stayAt(t.visitor, left))).left?.searchParams.get('code'),
+      ).toBeTruthy();
+    },
+  );
+
+  it('says so in the language of the page too, to who comes for pages of their own', async () => {
     const liar = await startLiar();
-    const t = await setUpstreamScene([openId(liar)]);
-    const asked = await t.visitor.open(requestOf());
-    liar.at('discovery', { kind: 'status', status: 503 });
-    const busy = await t.visitor.submit(asked, { decision: 'allow' });
-    expect([busy.status, busy.headers.get('retry-after'), busy.left]).toEqual([503, '30', null]);
+    const t = await setUpstreamScene([openId(liar, { name: '<b>Akten</b>' })], { localAccounts: true });
+    t.visitor.headers = { 'accept-language': 'de' };
+    const page = await t.visitor.open('/login?to=account');
+    liar.at('discovery', { kind: 'cut' });
+    const refused = await t.visitor.submit(page, {}, '/login/files');
+    expect(seen(refused)).toEqual([503, '30', null]);
+    expect(textOf(refused)).toContain('<b>Akten</b> antwortet nicht');
+    expect(textOf(refused)).toContain('Versuchen Sie es in 30 Sekunden wieder.');
+    expect(refused.html).toContain('<a class="button" href="/login?to=account">Noch einmal versuchen</a>');
     liar.at('discovery', null);
-    const { left } = await t.visitor.submit(asked, { decision: 'allow' });
-    expect(
-      (await comeBack(t.visitor, await stayAt(t.visitor, left))).left?.searchParams.get('code'),
-    ).toBeTruthy();
+    const onward = await t.visitor.submit(page, {}, '/login/files');
+    expect(onward.left?.origin).toBe(liar.origin);
+  });
+
+  const visits = [
+    {
+      description: 'it went away',
+      fault: { kind: 'status', status: 503 },
+      page: [503, 'Files does not answer'],
+    },
+    {
+      description: 'its answer is none',
+      fault: { kind: 'text', body: 'not JSON' },
+      page: [502, 'Files cannot sign you in now'],
+    },
+  ] as const;
+  it.each(visits)(
+    '[GW-3P-17] tells who came back for pages of their own that $description',
+    async ({ fault, page }) => {
+      const liar = await startLiar();
+      const t = await setUpstreamScene([openId(liar)]);
+      const comeFor = async (stay?: Stay) => {
+        const { left } = await t.visitor.submit(
+          await t.visitor.open('/login?to=account'),
+          {},
+          '/login/files',
+        );
+        return comeBack(t.visitor, await stayAt(t.visitor, left, stay));
+      };
+      liar.at('token', fault);
+      const refused = await comeFor();
+      expect([refused.status, textOf(refused)]).toEqual([page[0], expect.stringContaining(page[1])]);
+      expect(refused.html).toContain('<a class="button" href="/login?to=account">Try again</a>');
+      liar.at('token', null);
+      signOutThere(t.visitor);
+      expect((await comeFor()).path).toBe('/account');
+    },
+  );
+
+  it('[GW-3P-17] takes nobody who declined there for somebody who may not come in', async () => {
+    const { t } = await setFilesScene();
+    const page = await t.visitor.open('/login?to=account');
+    const { left } = await t.visitor.submit(page, {}, '/login/files');
+    const declined = await comeBack(t.visitor, await stayAt(t.visitor, left, { answer: 'deny' }));
+    expect(declined.status).toBe(403);
+    expect(textOf(declined)).toContain('Not signed in Files did not sign you in.');
+    expect(t.visitor.cookies.has('__Host-portcullis-session')).toBe(false);
   });
 
   it('[GW-3P-13] judges client and redirect URI again: one that is gone or changed meanwhile gets nothing', async () => {

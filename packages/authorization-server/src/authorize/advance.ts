@@ -5,6 +5,7 @@ import { respondRedirect } from '../pages/respond.ts';
 import type { CodeRecord } from '../ports/index.ts';
 import { keyOf, newTicket } from '../secrets.ts';
 import type { Approval, Flow } from './flow.ts';
+import { leaveFor } from './leave.ts';
 import { nextStep } from './next-step.ts';
 import { readError } from './refuse-request.ts';
 import type { Rooms } from './rooms.ts';
@@ -25,7 +26,7 @@ export async function advance(rooms: Rooms, flow: Flow, cookies: readonly string
 
 /** Sends the browser to the third party, and notes what has been allowed. */
 async function leave(
-  { upstream }: Rooms,
+  rooms: Rooms,
   { transaction, thirdParty, subject }: Flow,
   { scopes, workspace }: Approval,
   cookies: readonly string[],
@@ -40,7 +41,8 @@ async function leave(
     isFresh: transaction.freshLogin,
     until: transaction.expiresAt,
   };
-  return upstream.departures.leave(thirdParty, errand, cookies);
+  const again = pagePath('consent', transaction.id);
+  return leaveFor(rooms, thirdParty, errand, { endpoint: '/consent', again, cookies });
 }
 
 /** Where the page of a flow stands. */

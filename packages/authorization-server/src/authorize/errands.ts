@@ -9,6 +9,7 @@ import { advance, pagePath } from './advance.ts';
 import { appName } from './app-name.ts';
 import type { Errand } from './errand.ts';
 import { findFlow } from './flows.ts';
+import { leaveFor } from './leave.ts';
 import type { Rooms } from './rooms.ts';
 
 export type FoundErrand = Errand | { readonly missing: Situation };
@@ -58,6 +59,7 @@ async function findVisit(rooms: Rooms, request: Asked, parameters: Parameters): 
   const to = readPage(parameters.one('to'));
   const again = parameters.one('again') === undefined ? {} : { again: 'yes' };
   const fields = { to, ...again };
+  const path = loginPath(to, 'again' in again);
   const age = person === null ? Number.POSITIVE_INFINITY : configuration.clock() - person.signedInAt;
   return {
     appName: null,
@@ -65,12 +67,12 @@ async function findVisit(rooms: Rooms, request: Asked, parameters: Parameters): 
     bound: ['visit', hashSecret(cookie), person?.sessionHash ?? ''],
     isSignedIn: 'again' in again ? age < RECENT : person !== null,
     isFresh: 'again' in again,
-    path: loginPath(to, 'again' in again),
+    path,
     cookies: carried === null ? [browser.write(cookie, configuration.lifetimes.transaction)] : [],
     proceed: async () => respondRedirect(homePaths[to]),
     proceedAs: async (_accountId, sessionCookie) => respondRedirect(homePaths[to], [sessionCookie]),
-    goTo: (thirdParty) =>
-      rooms.upstream.departures.leave(thirdParty, {
+    goTo(thirdParty) {
+      const errand = {
         transactionId: null,
         page: to,
         accountId: person?.account.id ?? null,
@@ -78,7 +80,9 @@ async function findVisit(rooms: Rooms, request: Asked, parameters: Parameters): 
         workspace: null,
         isFresh: 'again' in again,
         until: Number.MAX_SAFE_INTEGER,
-      }),
+      };
+      return leaveFor(rooms, thirdParty, errand, { endpoint: `/login/${thirdParty.id}`, again: path });
+    },
   };
 }
 

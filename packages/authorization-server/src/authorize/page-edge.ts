@@ -11,7 +11,14 @@ import { type Situation, situations } from '../pages/situations.ts';
 import type { Peer, Route } from '../routes.ts';
 
 /** What goes onto the page besides the words of its situation. */
-type Details = Pick<Notice, 'action' | 'forDevelopers'> & { readonly retryAfter?: number };
+type Details = Pick<Notice, 'action' | 'forDevelopers'> & {
+  /** What stands in the places of its words. */
+  readonly values?: Readonly<Record<string, string>>;
+  /** Seconds. */
+  readonly retryAfter?: number;
+  /** For the event log only; the situation itself when left out. */
+  readonly reason?: string;
+};
 
 export interface PageEdge {
   /** A route whose errors become pages. */
@@ -25,12 +32,12 @@ export interface PageEdge {
 export function createPageEdge({ events }: Configuration, frame: Frame): PageEdge {
   const show = (situation: Situation, reference: string, status: number, details: Details = {}) => {
     const { heading, sentences } = situations[situation];
-    const { retryAfter, ...more } = details;
+    const { values, retryAfter, reason: _reason, ...more } = details;
     const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) };
     return respondPage(
       noticePage(frame, {
-        heading: frame.text(heading),
-        sentences: sentences.map((sentence) => frame.text(sentence)),
+        heading: frame.text(heading, values),
+        sentences: sentences.map((sentence) => frame.text(sentence, values)),
         reference,
         ...more,
       }),
@@ -40,7 +47,8 @@ export function createPageEdge({ events }: Configuration, frame: Frame): PageEdg
 
   const refuse: PageEdge['refuse'] = (endpoint, situation, details) => {
     const reference = newReference();
-    events({ type: 'request.refused', endpoint, error: situation, reason: situation, reference });
+    const reason = details?.reason ?? situation;
+    events({ type: 'request.refused', endpoint, error: situation, reason, reference });
     return show(situation, reference, situations[situation].status, details);
   };
 

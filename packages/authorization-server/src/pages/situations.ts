@@ -14,6 +14,10 @@ export type Situation =
   | 'set-up'
   | 'no-page'
   | 'no-entry'
+  | 'declined-there'
+  | 'third-party-away'
+  | 'third-party-astray'
+  | 'long-answer'
   | 'busy'
   | 'failed';
 
@@ -69,6 +73,22 @@ export const situations: Readonly<Record<Situation, Words>> = {
     status: 403,
     heading: 'situation.no-entry',
     sentences: ['situation.no-entry.1', 'situation.no-entry.2'],
+  },
+  'declined-there': { status: 403, heading: 'sign-in.failed-title', sentences: ['sign-in.provider-refused'] },
+  'third-party-away': {
+    status: 503,
+    heading: 'situation.third-party-away',
+    sentences: ['situation.third-party-away.1', 'situation.third-party-away.2'],
+  },
+  'third-party-astray': {
+    status: 502,
+    heading: 'situation.third-party-astray',
+    sentences: ['situation.third-party-astray.1', 'situation.third-party-astray.2'],
+  },
+  'long-answer': {
+    status: 413,
+    heading: 'situation.third-party-astray',
+    sentences: ['situation.third-party-astray.1', 'situation.third-party-astray.2'],
   },
   busy: { status: 503, heading: 'situation.busy', sentences: ['situation.busy.1'] },
   failed: { status: 500, heading: 'situation.failed', sentences: ['situation.failed.1'] },

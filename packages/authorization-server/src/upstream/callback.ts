@@ -2,14 +2,17 @@
 import { type Answer, type Asked, queryOf, readForm, withCookies } from '@portcullis/http';
 import { OAuthError, type Parameters, readParameters, unavailable } from '@portcullis/protocol';
 import { advance, refuseFlow } from '../authorize/advance.ts';
+import { loginPath } from '../authorize/errands.ts';
 import type { Approval, FlowUnderWay } from '../authorize/flow.ts';
 import { findFlow } from '../authorize/flows.ts';
+import { refuseFault } from '../authorize/leave.ts';
+import { readError } from '../authorize/refuse-request.ts';
 import type { Rooms } from '../authorize/rooms.ts';
 import { respondRedirect } from '../pages/respond.ts';
 import { type HomePage, homePaths } from '../pages/tabs.ts';
 import type { AccountRecord, DepartureRecord } from '../ports/index.ts';
 import type { Peer, Route } from '../routes.ts';
-import { readFault, type ThirdPartyFault } from './fault.ts';
+import { COME_AGAIN_AFTER, isAway, ThirdPartyFault } from './fault.ts';
 import { isAdmitted } from './person.ts';
 import { carriedScopes, type ThirdParty } from './third-party.ts';
 import type { Arrival } from './upstream.ts';
@@ -32,7 +35,7 @@ export function createCallbacks(rooms: Rooms): readonly Route[] {
     return [
       rooms.edge.route('GET', path, (request, peer) => receive(rooms, request, peer, thirdParty)),
       ...(thirdParty.responseMode === 'form_post'
-        ? [rooms.edge.route('POST', path, (request) => relay(request, path))]
+        ? [rooms.edge.route('POST', path, (request) => relay(rooms, request, thirdParty))]
         : []),
     ];
   });
@@ -42,18 +45,33 @@ export function createCallbacks(rooms: Rooms): readonly Route[] {
 const ANSWER = ['code', 'state', 'iss', 'error'];
 
 /**
+ * Octets of an address. All recipients SHOULD support as many, so whatever stands before this server lets it through.
+ * @see RFC 9110 §4.1
+ */
+const LONGEST_ADDRESS = 8_000;
+
+/**
  * An answer as a form, which another site made this browser post: without our cookies, for they stay `SameSite=Lax`. Nothing is
  * read of it. The browser is sent to the same address by GET, as if the answer had come by query, and judged there.
  * @see OAuth 2.0 Form Post Response Mode §4, RFC 6265bis §5.6.7.1
  */
-async function relay(request: Asked, path: string): Promise<Answer> {
+async function relay(
+  { configuration, edge }: Rooms,
+  request: Asked,
+  { id, name: provider }: ThirdParty,
+): Promise<Answer> {
+  const path = `/callback/${id}`;
   const form = await readForm(request);
   const query = new URLSearchParams();
   for (const name of ANSWER) {
     const value = form.one(name);
     if (value !== undefined) query.set(name, value);
   }
-  return respondRedirect(`${path}?${query}`);
+  const location = `${path}?${query}`;
+  const { length } = new URL(location, configuration.issuer).href;
+  return length > LONGEST_ADDRESS
+    ? edge.refuse(path, 'long-answer', { values: { provider } })
+    : respondRedirect(location);
 }
 
 async function receive(rooms: Rooms, request: Asked, peer: Peer, thirdParty: ThirdParty): Promise<Answer> {
@@ -202,11 +220,12 @@ function pageOf({ page }: DepartureRecord): HomePage {
 /** What went wrong goes to the client by redirect, in our words and never in theirs; who waits for no client reads a page. */
 async function refuse(
   rooms: Rooms,
-  { thirdParty }: Return,
+  back: Return,
   flow: FlowUnderWay | null,
   cause: unknown,
 ): Promise<Answer> {
-  const error = cause instanceof OAuthError ? cause : explain(readFault(cause));
+  const { thirdParty } = back;
+  const error = cause instanceof ThirdPartyFault ? explain(cause) : readError(cause);
   rooms.configuration.events({
     type: 'third-party.refused',
     thirdParty: thirdParty.id,
@@ -214,18 +233,31 @@ async function refuse(
     ...(flow !== null && { flowId: flow.transaction.id, clientId: flow.client.id }),
   });
   if (flow !== null && error.code !== 'invalid_request') return refuseFlow(rooms, flow, error);
-  if (error.status >= 500 || error.code === 'invalid_request') throw error;
+  if (cause instanceof ThirdPartyFault) return refuseVisit(rooms, back, cause);
+  if (error.status >= 500 || error.code === 'invalid_request') throw cause;
   return rooms.edge.refuse(`/callback/${thirdParty.id}`, 'no-entry');
 }
 
+/** Nobody was signed in there, and no client waits. */
+function refuseVisit(
+  rooms: Rooms,
+  { thirdParty, departure }: Return,
+  fault: ThirdPartyFault,
+): Promise<Answer> {
+  const endpoint = `/callback/${thirdParty.id}`;
+  const again = loginPath(pageOf(departure));
+  if (fault.code !== 'access_denied') return refuseFault(rooms, thirdParty, fault, { endpoint, again });
+  const action = { label: rooms.frame.text('notice.again'), href: again };
+  return rooms.edge.refuse(endpoint, 'declined-there', { values: { provider: thirdParty.name }, action });
+}
+
 /** @see OAuth 2.1 draft 13 §4.1.2.1 */
-function explain({ kind, code, message, retryAfter }: ThirdPartyFault): OAuthError {
+function explain(fault: ThirdPartyFault): OAuthError {
+  const { code, message, retryAfter } = fault;
   if (code === 'access_denied') {
     return new OAuthError('access_denied', 'The person declined at the third party.', { reason: message });
   }
-  if (kind === 'outage' || code === 'temporarily_unavailable' || code === 'server_error') {
-    return unavailable(message, retryAfter ?? 30);
-  }
+  if (isAway(fault)) return unavailable(message, retryAfter ?? COME_AGAIN_AFTER);
   return new OAuthError('server_error', 'Signing in at the third party did not succeed. Try again.', {
     reason: message,
   });

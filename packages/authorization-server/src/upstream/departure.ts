@@ -1,19 +1,19 @@
 /** Leaving for a third party: everything that must come back is noted before the browser goes, and bound to that browser. */
 import type { Answer, Asked } from '@portcullis/http';
-import { type Scopes, tooMany, unavailable } from '@portcullis/protocol';
+import { type Scopes, tooMany } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import { createSharedRate } from '../limits/shared-rate.ts';
 import { type Cookie, defineCookie } from '../pages/cookies.ts';
 import { respondRedirect } from '../pages/respond.ts';
 import type { DepartureRecord } from '../ports/index.ts';
 import { hashSecret, matchesSecret, newSecret } from '../secrets.ts';
-import { readFault } from './fault.ts';
+import { readFault, ThirdPartyFault } from './fault.ts';
 import type { ThirdParty } from './third-party.ts';
 import type { Vault } from './vault.ts';
 import type { DepartureSecrets, Wire } from './wire.ts';
 
 /** What somebody leaves for, and comes back to. */
-interface Leave {
+export interface Leave {
   /** A transaction, or else a page of their own account. */
   readonly transactionId: string | null;
   readonly page: string | null;
@@ -30,10 +30,15 @@ interface Leave {
 
 export interface Departures {
   /**
-   * Sends the browser to a third party, with state, PKCE and nonce of their own and a cookie that is set only now.
-   * @throws OAuthError `temporarily_unavailable` when the third party cannot be found, or somebody leaves too often
+   * Sends the browser to a third party, with state, PKCE and nonce of their own and a cookie that is set only now. When the third
+   * party cannot be found, nothing is kept, and the answer is what is wrong with it.
+   * @throws OAuthError `temporarily_unavailable` when somebody leaves too often
    */
-  leave(thirdParty: ThirdParty, errand: Leave, cookies?: readonly string[]): Promise<Answer>;
+  leave(
+    thirdParty: ThirdParty,
+    errand: Leave,
+    cookies?: readonly string[],
+  ): Promise<Answer | { readonly fault: ThirdPartyFault }>;
   /** The departure that a `state` stands for, and whether this browser made it. */
   find(request: Asked, thirdParty: ThirdParty, state: string): Promise<FoundDeparture>;
   /** Takes it, once. */
@@ -63,11 +68,11 @@ export function createDepartures(
       const secrets: DepartureSecrets = { verifier: newSecret(), nonce: newSecret() };
       const location = await wireOf(thirdParty)
         .authorizationUrl(errand.approved, isFresh, state, secrets)
-        .catch((error: unknown) => {
-          const { message, retryAfter } = readFault(error);
-          events({ type: 'third-party.failed', thirdParty: thirdParty.id, reason: message });
-          throw unavailable(`${thirdParty.id}: ${message}`, retryAfter ?? 30);
-        });
+        .catch(readFault);
+      if (location instanceof ThirdPartyFault) {
+        events({ type: 'third-party.failed', thirdParty: thirdParty.id, reason: location.message });
+        return { fault: location };
+      }
       const stateHash = hashSecret(state);
       const { envelope } = await vault.seal(secrets, placeOf(stateHash));
       const now = clock();

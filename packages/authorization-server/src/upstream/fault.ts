@@ -34,6 +34,14 @@ export class ThirdPartyFault extends Error {
   }
 }
 
+/** Whether it may be asked again after a while, and then answer as it should. */
+export function isAway({ kind, code }: ThirdPartyFault): boolean {
+  return kind === 'outage' || code === 'temporarily_unavailable' || code === 'server_error';
+}
+
+/** Seconds after which a person is told to come again to a third party that did not say for itself. */
+export const COME_AGAIN_AFTER = 30;
+
 /** The longest that a third party may make this server wait. Seconds. */
 const LONGEST_WAIT = 300;
 

@@ -79,6 +79,7 @@ export const english = {
   'onward.go': 'Continue',
   'notice.takes-to': 'This takes you to {place}',
   'notice.for-developers': 'For the developer of the app: {sentence}',
+  'notice.again': 'Try again',
   'notice.reference': 'Reference {reference}',
   'signed-out.heading': 'You are signed out',
   'signed-out.close': 'You can close this page.',
@@ -156,6 +157,15 @@ export const english = {
   'situation.no-entry': 'You cannot sign in here',
   'situation.no-entry.1': 'You signed in elsewhere, but that account is not one that may come in here.',
   'situation.no-entry.2': 'Use another account, or ask whoever runs this server.',
+  'situation.third-party-away': '{provider} does not answer',
+  'situation.third-party-away.1':
+    'You sign in there, but this server cannot reach it now. Nothing was changed.',
+  'situation.third-party-away.2':
+    'Try again in {time}; if it stays so, tell whoever runs this server the reference below.',
+  'situation.third-party-astray': '{provider} cannot sign you in now',
+  'situation.third-party-astray.1': 'It gave an answer that this server cannot use. Nothing was changed.',
+  'situation.third-party-astray.2':
+    'Try again; if it stays so, tell whoever runs this server the reference below.',
   'situation.busy': 'This server is busy',
   'situation.busy.1': 'It cannot answer just now. Nothing was changed. Try again in a few seconds.',
   'situation.failed': 'Something went wrong on our side',

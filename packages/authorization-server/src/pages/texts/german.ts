@@ -82,6 +82,7 @@ export const german: Texts = {
   'onward.go': 'Weiter',
   'notice.takes-to': 'Das führt Sie zu {place}',
   'notice.for-developers': 'Für die Entwickler der App: {sentence}',
+  'notice.again': 'Noch einmal versuchen',
   'notice.reference': 'Kennung {reference}',
   'signed-out.heading': 'Sie sind abgemeldet',
   'signed-out.close': 'Sie können diese Seite schließen.',
@@ -167,6 +168,16 @@ export const german: Texts = {
   'situation.no-entry': 'Sie können sich hier nicht anmelden',
   'situation.no-entry.1': 'Sie haben sich anderswo angemeldet, aber dieses Konto darf hier nicht herein.',
   'situation.no-entry.2': 'Nehmen Sie ein anderes Konto, oder fragen Sie, wer diesen Server betreibt.',
+  'situation.third-party-away': '{provider} antwortet nicht',
+  'situation.third-party-away.1':
+    'Dort melden Sie sich an, aber dieser Server kommt im Augenblick nicht hin. Es wurde nichts geändert.',
+  'situation.third-party-away.2':
+    'Versuchen Sie es in {time} wieder. Wenn es so bleibt, nennen Sie denen, die diesen Server betreiben, die Kennung unten.',
+  'situation.third-party-astray': '{provider} kann Sie gerade nicht anmelden',
+  'situation.third-party-astray.1':
+    'Von dort kam eine Antwort, mit der dieser Server nichts anfangen kann. Es wurde nichts geändert.',
+  'situation.third-party-astray.2':
+    'Versuchen Sie es noch einmal. Wenn es so bleibt, nennen Sie denen, die diesen Server betreiben, die Kennung unten.',
   'situation.busy': 'Dieser Server ist gerade überlastet',
   'situation.busy.1':
     'Er kann im Augenblick nicht antworten. Es wurde nichts geändert. Versuchen Sie es in ein paar Sekunden wieder.',

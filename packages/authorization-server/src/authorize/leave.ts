@@ -1,0 +1,49 @@
+/** Leaving for a third party from a page of ours; one that cannot sign anybody in now is named, and nothing is lost by it. */
+import { type Answer, withCookies } from '@portcullis/http';
+import { waitInWords } from '../pages/times.ts';
+import type { Leave } from '../upstream/departure.ts';
+import { COME_AGAIN_AFTER, isAway, type ThirdPartyFault } from '../upstream/fault.ts';
+import type { ThirdParty } from '../upstream/third-party.ts';
+import type { Rooms } from './rooms.ts';
+
+/** Where somebody leaves, or comes back. */
+interface Threshold {
+  readonly endpoint: string;
+  /** Where they begin again. */
+  readonly again: string;
+  /** Cookies that are set whatever becomes of it. */
+  readonly cookies?: readonly string[];
+}
+
+/** Sends the browser to a third party, or says why it cannot be sent there now. */
+export async function leaveFor(
+  rooms: Rooms,
+  thirdParty: ThirdParty,
+  errand: Leave,
+  { cookies = [], ...threshold }: Threshold,
+): Promise<Answer> {
+  const left = await rooms.upstream.departures.leave(thirdParty, errand, cookies);
+  if (!('fault' in left)) return left;
+  return withCookies(await refuseFault(rooms, thirdParty, left.fault, threshold), cookies);
+}
+
+/**
+ * A page for whoever would sign in at a third party that cannot now. One that is away is an outage of ours too: 503, and when to
+ * come again; an answer of it that is none is 502, and waiting may not help.
+ * @see RFC 9110 §15.6.3, §15.6.4
+ */
+export function refuseFault(
+  { edge, frame }: Pick<Rooms, 'edge' | 'frame'>,
+  { id, name: provider }: ThirdParty,
+  fault: ThirdPartyFault,
+  { endpoint, again }: Threshold,
+): Promise<Answer> {
+  const reason = `${id}: ${fault.message}`;
+  const action = { label: frame.text('notice.again'), href: again };
+  if (!isAway(fault)) {
+    return edge.refuse(endpoint, 'third-party-astray', { values: { provider }, action, reason });
+  }
+  const retryAfter = fault.retryAfter ?? COME_AGAIN_AFTER;
+  const values = { provider, time: waitInWords(retryAfter, frame.language) };
+  return edge.refuse(endpoint, 'third-party-away', { values, action, reason, retryAfter });
+}
