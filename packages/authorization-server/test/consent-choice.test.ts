@@ -439,6 +439,29 @@ describe('workspaces', () => {
     expect((await t.visitor.submit(consent, { decision: 'allow', workspace: 'w2' })).left).not.toBeNull();
   });
 
+  it('leaves off what was switched off, and chosen what was chosen, when the answer lacks the other', async () => {
+    const t = await setScene({ ...withBoard, workspaces: async () => teams });
+    const consent = await t.visitor.signIn(requestOf(board('see draw share')));
+    const option = (id: string, isChosen: boolean) => `<option value="${id}"${isChosen ? ' selected' : ''}>`;
+    const scope = ['see', 'share'];
+    const unplaced = await expectUnchanged(t, 400, () =>
+      t.visitor.submit(consent, { decision: 'allow', scope, workspace: '' }),
+    );
+    expect(textOf(unplaced)).toContain('Choose the workspace that the app may use.');
+    expect(unplaced.html).toContain('name="scope" value="draw">');
+    expect(unplaced.html).toContain('name="scope" value="share" checked>');
+    expect(unplaced.html).toContain(option('w2', false));
+
+    const two = await t.visitor.open(requestOf(board('draw share')));
+    const empty = await expectUnchanged(t, 400, () =>
+      t.visitor.submit(two, { decision: 'allow', scope: undefined, workspace: 'w2' }),
+    );
+    expect(empty.html).toContain(option('w2', true));
+    expect(empty.html).toContain(option('w1', false));
+    const back = await t.visitor.submit(unplaced, { decision: 'allow', workspace: 'w2' });
+    expect((await tokens(t, back))['scope']).toBe('see share');
+  });
+
   it('are not asked for where there are none, and not where there is only one', async () => {
     const t = await setScene({
       workspaces: async (_account, resource) => (resource === NOTES ? teams.slice(0, 1) : []),

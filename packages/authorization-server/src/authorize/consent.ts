@@ -85,7 +85,7 @@ async function allow(rooms: Rooms, form: Parameters, flow: FlowUnderWay): Promis
   const choice = readChoice(form);
   const approval = readApproval(matter.deliberation, choice);
   if (approval === 'foreign') return refuse(rooms, flow, 'bad-form');
-  if (typeof approval === 'string') return show(rooms, matter, { wrong: approval, chosen: choice.scopes });
+  if (typeof approval === 'string') return show(rooms, matter, { wrong: approval, chosen: choice });
   const seen = fingerprint(matter.deliberation);
   if (!rooms.formTokens.matches(form.one('seen'), 'consent', ...flow.bound, seen)) {
     return refuse(rooms, flow, 'stale-form');

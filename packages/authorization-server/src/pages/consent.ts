@@ -28,8 +28,8 @@ export interface ConsentPage {
   readonly isElsewhere: boolean;
   /** What was missing in the answer before. */
   readonly wrong: 'nothing' | 'no-workspace' | null;
-  /** What was left switched on in the answer before; `null` when there was none: all is on. */
-  readonly chosen: readonly string[] | null;
+  /** The answer before: what was left switched on, and the workspace or an empty text; `null` when there was none: all is on. */
+  readonly chosen: { readonly scopes: readonly string[]; readonly workspace: string } | null;
   /** What the forms carry without showing it. */
   readonly fields: Readonly<Record<string, string | null>>;
 }
@@ -141,7 +141,7 @@ function powers(frame: Frame, { asked, chosen, kept, isKnown, server, wrong }: C
 <h2 id="powers">${frame.say('consent.powers', { place: code(server.place) })}</h2>
 ${wrong === 'nothing' && html`<p class="wrong" role="alert">${frame.text('consent.wrong.nothing')}</p>`}
 <ul class="powers" aria-labelledby="powers">
-${asked.length === 0 ? html`<li>${key}<span>${frame.text('consent.in-your-name')}</span></li>` : asked.map((one) => power(frame, one, chosen === null || chosen.includes(one.scope)))}
+${asked.length === 0 ? html`<li>${key}<span>${frame.text('consent.in-your-name')}</span></li>` : asked.map((one) => power(frame, one, chosen === null || chosen.scopes.includes(one.scope)))}
 </ul>
 ${canChoose && html`<p class="fact choose">${frame.text('consent.choose')}</p>`}
 ${isKnown && html`<p class="fact">${frame.text('consent.known')}</p>`}
@@ -164,7 +164,7 @@ function power(
     : html`<li>${key}${text}${hidden({ scope })}</li>`;
 }
 
-function workspace(frame: Frame, { workspace: about, othersPath, wrong }: ConsentPage): Markup {
+function workspace(frame: Frame, { workspace: about, chosen, othersPath, wrong }: ConsentPage): Markup {
   if ('chosen' in about) {
     return html`<p class="fact">${frame.say('consent.in-workspace', { workspace: html`<strong><bdi>${about.chosen.name}</bdi></strong>` })}${
       othersPath !== null && html` · <a href="${othersPath}">${frame.text('consent.other-workspace')}</a>`
@@ -176,7 +176,7 @@ function workspace(frame: Frame, { workspace: about, othersPath, wrong }: Consen
 <label for="workspace">${frame.text('consent.workspace')}</label>
 <select id="workspace" name="workspace" required${isWrong && html` aria-invalid="true" aria-describedby="workspace-wrong"`}>
 <option value="">${frame.text('consent.choose-workspace')}</option>
-${about.choices.map(({ id, name }) => html`<option value="${id}">${name}</option>`)}
+${about.choices.map(({ id, name }) => html`<option value="${id}"${id === chosen?.workspace && html` selected`}>${name}</option>`)}
 </select>
 ${isWrong && html`<p class="wrong" id="workspace-wrong" role="alert">${frame.text('consent.wrong.no-workspace')}</p>`}
 </div>`;
