@@ -1,78 +1,135 @@
-/** The self-check, through proxies that break one thing each. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+/** The self-check, of a real server through proxies that break one thing each. */
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request,
+  type Server,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
 import { checkSelf } from '../src/self-check.ts';
 
 const OAUTH = '/.well-known/oauth-authorization-server';
+const OIDC = '/.well-known/openid-configuration';
 const RESOURCE = '/.well-known/oauth-protected-resource/mcp';
 
-type Break = (request: IncomingMessage, response: ServerResponse) => boolean;
-
-let proxy: Server | undefined;
-afterEach(() => {
-  proxy?.closeAllConnections();
-  proxy?.close();
-});
-
-/** What a public URL answers: all well, but for what is broken. */
-async function check(breaks: Break = () => false): Promise<readonly string[]> {
-  const server = createServer((request, response) => {
-    const origin = `http://localhost:${(server.address() as AddressInfo).port}`;
-    if (breaks(request, response)) return;
-    if (!response.hasHeader('x-stripped')) response.setHeader('access-control-allow-origin', '*');
-    if (request.url === '/mcp') {
-      response.statusCode = 401;
-      response.setHeader('www-authenticate', `Bearer resource_metadata="${origin}${RESOURCE}"`);
-      response.end();
-    } else if (request.url === OAUTH) response.end(JSON.stringify({ issuer: origin }));
-    else if (request.url === RESOURCE) response.end(JSON.stringify({ resource: `${origin}/mcp` }));
-    else if (request.url === '/jwks') response.end(JSON.stringify({ keys: [] }));
-    else response.writeHead(404).end();
-  });
-  proxy = server;
-  await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
-  const issuer = `http://localhost:${(server.address() as AddressInfo).port}`;
-  const faults = await checkSelf({
-    issuer,
-    resource: `${issuer}/mcp`,
-    documents: [`${issuer}${OAUTH}`, `${issuer}${RESOURCE}`],
-  });
-  return faults.map((fault) => fault.replaceAll(issuer, ''));
+/** What stands between the world and the server. */
+interface Proxy {
+  /** Answers itself instead of passing on. */
+  instead?(path: string, method: string): { status: number; location?: string; body?: string } | null;
+  /** Changes what is passed on. */
+  onTheWay?(headers: IncomingHttpHeaders): void;
+  onTheWayBack?(headers: IncomingHttpHeaders): void;
+  /** Changes a body on the way back. */
+  rewrite?(text: string): string;
 }
 
-const at =
-  (path: string, answer: (response: ServerResponse) => void): Break =>
-  ({ url }, response) => {
-    if (url !== path) return false;
-    answer(response);
-    return true;
-  };
+let proxy: Proxy = {};
+let front: Server;
+let server: Portcullis;
+let url: string;
+let behind: number;
+
+beforeAll(async () => {
+  front = createServer((incoming, outgoing) => {
+    const own = proxy.instead?.(incoming.url ?? '', incoming.method ?? '') ?? null;
+    if (own !== null) {
+      outgoing.writeHead(own.status, own.location === undefined ? {} : { location: own.location });
+      outgoing.end(own.body);
+      return;
+    }
+    const headers = { ...incoming.headers };
+    proxy.onTheWay?.(headers);
+    const onward = request(
+      { port: behind, host: '127.0.0.1', path: incoming.url, method: incoming.method, headers },
+      async (answer: IncomingMessage) => {
+        const answered = { ...answer.headers };
+        proxy.onTheWayBack?.(answered);
+        const text = (await answer.setEncoding('utf8').toArray()).join('');
+        const body = proxy.rewrite?.(text) ?? text;
+        delete answered['content-length'];
+        outgoing.writeHead(answer.statusCode ?? 502, answered).end(body);
+      },
+    );
+    onward.once('error', () => outgoing.destroy());
+    incoming.pipe(onward);
+  });
+  await new Promise<void>((resolve) => front.listen(0, 'localhost', resolve));
+  url = `http://localhost:${(front.address() as AddressInfo).port}`;
+  server = await startPortcullis({ publicUrl: url });
+  behind = Number(/, port (\d+)/.exec(server.output())?.[1]);
+});
+afterEach(() => {
+  proxy = {};
+});
+afterAll(async () => {
+  await server.stop();
+  front.closeAllConnections();
+  front.close();
+});
+
+async function check(broken: Proxy = {}): Promise<readonly string[]> {
+  proxy = broken;
+  const faults = await checkSelf({
+    issuer: url,
+    resource: `${url}/mcp`,
+    documents: [`${url}${OAUTH}`, `${url}${OIDC}`, `${url}${RESOURCE}`],
+  });
+  return faults.map((fault) => fault.replaceAll(url, ''));
+}
+
+/** A proxy that answers some paths itself. */
+const at = (paths: string | RegExp, status: number, more: { location?: string; body?: string } = {}): Proxy => ({
+  instead: (path) => (typeof paths === 'string' ? path === paths : paths.test(path)) ? { status, ...more } : null,
+}); // biome-ignore format: one condition
+
+const NO_AUTHORIZATION = /does not get to see the header Authorization/;
 
 describe('the self-check', () => {
   it('says nothing when all is well', async () => {
     expect(await check()).toEqual([]);
   });
 
-  it.each<[string, Break, RegExp]>([
-    ['a path that is not passed on', at(OAUTH, (r) => r.writeHead(404).end()), /oauth-authorization-server is answered with 404: the proxy must pass/],
-    ['a redirect', at(RESOURCE, (r) => r.writeHead(301, { location: '/' }).end()), /redirect, which clients do not follow/],
-    ['a page', at(OAUTH, (r) => r.end('<html>')), /is not answered with JSON/],
-    ['another server', at(OAUTH, (r) => r.end(JSON.stringify({ issuer: 'http://inner:1/' }))), /names "http:\/\/inner:1\/" instead of ""/],
-    ['headers that are stripped', (_request, r) => void r.setHeader('x-stripped', '') === null, /arrives without Access-Control-Allow-Origin/],
-    ['a challenge that is stripped', at('/mcp', (r) => r.writeHead(401).end()), /\/mcp arrives without WWW-Authenticate/],
-    ['a challenge that was cut', at('/mcp', (r) => r.writeHead(401, { 'www-authenticate': 'Bearer' }).end()), /lost resource_metadata/],
-    ['a login of its own', at('/mcp', (r) => r.writeHead(302, { location: '/sso' }).end()), /\/mcp is answered with 302 instead of 401/],
-    ['a door that is shut', (request) => request.destroy() !== undefined, /cannot be reached from here/],
-  ])('names %s', async (_what, breaks, says) => {
-    const faults = await check(breaks);
-    expect(faults.length).toBeGreaterThan(0);
+  // biome-ignore format: a table
+  it.each<[string, Proxy, readonly string[], RegExp]>([
+    ['a path that is not passed on', at(OAUTH, 404), [OAUTH], /answered with 404 instead of 200: the proxy must pass on this path/],
+    ['a redirect', at(RESOURCE, 301, { location: '/' }), [RESOURCE], /redirect, which clients do not follow/],
+    ['a page', at(OIDC, 200, { body: '<html>' }), [OIDC], /is not answered with JSON/],
+    ['another server', at(OAUTH, 200, { body: '{"issuer":"http://inner:1/"}' }), [OAUTH], /Access-Control-Allow-Origin/],
+    ['an issuer that was rewritten', { rewrite: (text) => text.replace(`"issuer":"${url}"`, '"issuer":"http://inner:1/"') }, [OAUTH, OIDC], /names "http:\/\/inner:1\/" instead of ""/],
+    ['a resource that was rewritten', { rewrite: (text) => text.replace(`"resource":"${url}/mcp"`, '"resource":"http://inner:1/mcp"') }, [RESOURCE], /names "http:\/\/inner:1\/mcp" instead of "\/mcp"/],
+    ['keys that are not passed on', at('/jwks', 403), ['/jwks'], /answered with 403 instead of 200/],
+    ['pages that are not passed on', at('/authorize', 404), ['/authorize'], /answered with 404 instead of 400/],
+    ['a sign-in of its own before the pages', at('/authorize', 302, { location: '/sso' }), ['/authorize'], /redirect/],
+    ['a token endpoint that is not passed on', at('/token', 502), ['/token'], /answered with 502 instead of 401/],
+    ['methods that are not passed on', { instead: (_path, method) => (method === 'POST' ? { status: 405 } : null) }, ['/mcp', '/introspect', '/register', '/revoke', '/token'], /answered with 405 instead of/],
+    ['CORS of its own', { onTheWayBack: (headers) => { headers['access-control-allow-origin'] = 'https://console.example'; } }, [OAUTH, OIDC, RESOURCE], /arrives without Access-Control-Allow-Origin/],
+    ['credentials that are stripped', { onTheWay: (headers) => { delete headers.authorization; } }, ['/introspect', '/mcp', '/revoke', '/token'], NO_AUTHORIZATION],
+    ['challenges that are stripped', { onTheWayBack: (headers) => { delete headers['www-authenticate']; } }, ['/introspect', '/mcp', '/revoke', '/token'], /WWW-Authenticate/],
+    ['a challenge that was cut', { onTheWayBack: (headers) => { if (headers['www-authenticate']?.includes('resource_metadata') === true) headers['www-authenticate'] = 'Bearer error="invalid_token"'; } }, ['/mcp'], /lost resource_metadata/],
+    ['a login of its own', at('/mcp', 302, { location: '/sso' }), ['/mcp'], /\/mcp is answered with 302 instead of 401/],
+  ])('names %s, and nothing else', async (_what, broken, places, says) => {
+    const faults = await check(broken);
+    expect(faults.map((fault) => fault.split(' ')[0]).toSorted()).toEqual(places.toSorted());
     for (const fault of faults) expect(fault).toMatch(says);
-  }); // biome-ignore format: a table
+    expect(await check()).toEqual([]);
+  });
+
+  it('runs at each start, and says what came of it', async () => {
+    await expect.poll(() => server.output()).toContain('self-check.passed');
+    expect(server.errors()).not.toContain('self-check');
+    proxy = at('/token', 404);
+    await server.restart();
+    await expect.poll(() => server.errors()).toContain(`self-check: ${url}/token is answered with 404`);
+    expect(server.output()).toContain('self-check.failed');
+  });
 
   it('waits for nobody who is not there', async () => {
     const issuer = 'http://localhost:9';
     const faults = await checkSelf({ issuer, resource: `${issuer}/mcp`, documents: [] });
     expect(faults).toHaveLength(2);
+    for (const fault of faults) expect(fault).toMatch(/cannot be reached from here/);
   });
 });
