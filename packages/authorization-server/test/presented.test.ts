@@ -1,6 +1,6 @@
 /** How a client may present itself, and what it is told when it cannot be read: nothing half-read counts. */
 import { describe, expect, it } from 'vitest';
-import { basic, startServer } from './server-under-test.ts';
+import { basic, CLIENTS, startServer } from './server-under-test.ts';
 
 const MACHINE = { grant_type: 'client_credentials' };
 const TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
@@ -44,6 +44,41 @@ describe('a client', () => {
     expect(refused.body['error_description']).toEqual(description);
     expect(t.snapshot()).toBe(before);
     expect((await t.post('/token', MACHINE, basic('nightly', 'nightly-secret'))).status).toBe(200);
+  });
+
+  it.each([
+    ['both escaped', 'tool%3Anightly', 'half%25+a+secret'],
+    ['the identifier escaped, the secret as it is', 'tool%3Anightly', 'half% a secret'],
+  ])('[AS-AUTH-60] is read with %s', async (_title, id, secret) => {
+    const machine = { client_id: 'tool:nightly', grant_types: ['client_credentials'] };
+    const t = await startServer({ clients: [...CLIENTS, { ...machine, client_secret: 'half% a secret' }] });
+    expect((await t.post('/token', MACHINE, header(encoded(`${id}:${secret}`)))).status).toBe(200);
+    const before = t.snapshot();
+    for (const wrong of [`${id}:half`, `tool:nightly:${secret}`, `tool%253Anightly:${secret}`]) {
+      expect((await t.post('/token', MACHINE, header(encoded(wrong)))).status).toBe(401);
+    }
+    expect(t.snapshot()).toBe(before);
+  });
+
+  it('[AS-AUTH-60] is read with its identifier escaped, and a secret that needs no escaping', async () => {
+    const clients = [
+      ...CLIENTS,
+      { client_id: 'tool:plain', client_secret: 'plain-secret', grant_types: ['client_credentials'] },
+    ];
+    const t = await startServer({ clients });
+    expect((await t.post('/token', MACHINE, header(encoded('tool%3Aplain:plain-secret')))).status).toBe(200);
+    const before = t.snapshot();
+    expect((await t.post('/token', MACHINE, header(encoded('tool:plain:plain-secret')))).status).toBe(401);
+    expect(t.snapshot()).toBe(before);
+  });
+
+  it('that sends a secret and no name is nobody', async () => {
+    const t = await startServer();
+    const before = t.snapshot();
+    const { status, body } = await t.post('/token', { ...MACHINE, client_secret: 'web-secret' });
+    expect([status, body['error']]).toEqual([401, 'invalid_client']);
+    expect(t.events.at(-1)).toMatchObject({ type: 'request.refused', reason: 'unknown client: ""' });
+    expect(t.snapshot()).toBe(before);
   });
 
   it('that nobody knows is told the same as one with a wrong secret; the operator is not', async () => {

@@ -25,6 +25,17 @@ describe('a redirect URI', () => {
     expect(admitRedirect(['https://c.example/cb'], 'https://c.example/cb').uri).toBe('https://c.example/cb');
   });
 
+  it('that is not registered, or left out among several, is refused with words that help', () => {
+    const registered = ['https://c.example/cb', 'https://c.example/other'];
+    expect(() => admitRedirect(registered, 'https://c.example/third')).toThrow(
+      new OAuthError('invalid_request', 'The redirect_uri is not registered for this client.'),
+    );
+    expect(() => admitRedirect(registered, undefined)).toThrow(
+      new OAuthError('invalid_request', 'Send the redirect_uri: this client has not registered exactly one.'),
+    );
+    expect(admitRedirect(registered, 'https://c.example/other').uri).toBe('https://c.example/other');
+  });
+
   it.each([
     'https://evil.example/?http://localhost:1/cb',
     'evil:http://localhost:1/cb',
