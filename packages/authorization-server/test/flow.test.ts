@@ -1,7 +1,7 @@
 /** One flow in the log, from the metadata that a client reads to the first call that its token makes. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { basic, claimsOf, ISSUER, redemption } from './server-under-test.ts';
+import { basic, claimsOf, ISSUER, redemption, refreshing } from './server-under-test.ts';
 import { requestOf, setScene, VERIFIER } from './visitor.ts';
 
 const HOME = { address: '192.0.2.1' };
@@ -20,7 +20,15 @@ async function flow(t: Scene, { from = HOME, later = 0 } = {}) {
     client_secret: 'web-secret',
     redirect_uri: 'https://app.example/callback',
   });
-  return String(body['access_token']);
+  return { access: String(body['access_token']), refresh: String(body['refresh_token']) };
+}
+
+/** Refreshes as the client of a flow. */
+async function refresh(t: Scene, token: string) {
+  const form = { ...refreshing(token, 'web'), client_secret: 'web-secret' };
+  const { status, body } = await t.post('/token', form);
+  expect(status).toBe(200);
+  return { access: String(body['access_token']), refresh: String(body['refresh_token']) };
 }
 
 function begunOf({ events }: Scene) {
@@ -30,7 +38,7 @@ function begunOf({ events }: Scene) {
 describe('a flow', () => {
   it('is joined from discovery to the first call by introspection', async () => {
     const t = await setScene();
-    const token = await flow(t);
+    const { access: token } = await flow(t);
     const begun = begunOf(t);
     expect(begun).toMatchObject({
       discovery: { path: '/.well-known/oauth-authorization-server', version: '2025-11-25', before: 0 },
@@ -60,14 +68,32 @@ describe('a flow', () => {
 
   it('ends with the first call that a guard in the same process asks about', async () => {
     const t = await setScene();
-    const claims = claimsOf(await flow(t)) as never;
+    const { access } = await flow(t);
+    const claims = claimsOf(access) as never;
     expect(await t.server.isLive(claims)).toBe(true);
     expect(t.events.at(-1)).toMatchObject({ type: 'token.first-used', flowId: begunOf(t)?.flowId });
   });
 
+  it('has one refresh at most: later ones are joined by their grant', async () => {
+    const t = await setScene();
+    const first = await flow(t);
+    const second = await refresh(t, first.refresh);
+    const third = await refresh(t, second.refresh);
+    await t.server.isLive(claimsOf(third.access) as never);
+    await t.server.close();
+    const { flowId, grantId } = t.events.find(({ type }) => type === 'code.issued') ?? {};
+    const log = await t.store.listEvents('', 100);
+    expect(log.slice(-4)).toMatchObject([
+      { type: 'token.issued', flowId, grantId },
+      { type: 'token.refreshed', flowId, grantId },
+      { type: 'token.refreshed', flowId: null, grantId },
+      { type: 'token.first-used', flowId, grantId },
+    ]);
+  });
+
   it('has no first call when the token does not stand', async () => {
     const t = await setScene();
-    const token = await flow(t);
+    const { access: token } = await flow(t);
     await t.post('/revoke', { token, client_id: 'web', client_secret: 'web-secret' });
     expect(await t.server.isLive(claimsOf(token) as never)).toBe(false);
     expect(t.events.filter(({ type }) => type === 'token.first-used')).toEqual([]);

@@ -52,9 +52,10 @@ const TOGETHER = 16;
 const insertMany = definedFor(TOGETHER);
 const insertOne = definedFor(1);
 
+/** `OR ROLLBACK` for the same reason as where grants are made: SQLite copies no pages to take back one statement. */
 function definedFor(rows: number): Template {
   return defineRows(
-    'INSERT INTO events (id, at, type, client_id, account_id, grant_id, resource, flow_id, details, expires_at) VALUES',
+    'INSERT OR ROLLBACK INTO events (id, at, type, client_id, account_id, grant_id, resource, flow_id, details, expires_at) VALUES',
     10,
     rows,
     'ON CONFLICT (id) DO NOTHING',

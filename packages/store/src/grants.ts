@@ -176,8 +176,9 @@ function* redeem(
   const spent =
     yield sql`UPDATE codes SET spent_at = ${at} WHERE hash = ${codeHash} AND spent_at IS NULL RETURNING 1 AS one`;
   if (spent.length === 0) return 'spent';
+  // `OR ROLLBACK`: a fault ends the transaction, so that SQLite copies no pages for taking back the statement alone.
   const granted =
-    yield sql`INSERT INTO grants (id, client_id, account_id, scopes, resources, workspace, terms, created_at, expires_at,
+    yield sql`INSERT OR ROLLBACK INTO grants (id, client_id, account_id, scopes, resources, workspace, terms, created_at, expires_at,
       last_used_at, last_used_from, token_hash, token_number, token_seed, token_issued_at, token_expires_at, token_rotations)
     SELECT ${grant.id}, ${grant.clientId}, ${grant.accountId}, ${JSON.stringify(grant.scopes)},
       ${JSON.stringify(grant.resources)}, ${grant.workspace}, ${grant.terms}, ${grant.createdAt}, ${grant.expiresAt},

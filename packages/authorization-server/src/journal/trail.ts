@@ -16,7 +16,7 @@ const MOST = 10_000;
 /** Seconds between the reading of metadata and the authorization request that it led to: a registration, and a browser's start. */
 const WINDOW = 120;
 
-type About = Pick<AuthorizationEvent, 'clientId' | 'accountId' | 'grantId' | 'resource'>;
+type About = Pick<AuthorizationEvent, 'clientId' | 'accountId' | 'grantId' | 'resource' | 'flowId'>;
 
 /**
  * A client says nothing by which its reading of metadata and its authorization request could be told to be of one flow, so
@@ -43,8 +43,10 @@ export function createTrail(clock: () => number): Trail {
     if (type === 'code.issued' && grantId !== undefined && flowId !== undefined) keep(flows, grantId, flowId);
     if (type === 'token.issued' && grantId !== undefined) {
       const { clientId, accountId, resource } = event;
+      const ofFlow = flowId ?? flows.get(grantId);
       keep(uncalled, grantId, {
         grantId,
+        ...(ofFlow !== undefined && { flowId: ofFlow }),
         ...(clientId !== undefined && { clientId }),
         ...(accountId !== undefined && { accountId }),
         ...(resource !== undefined && { resource }),
@@ -57,6 +59,8 @@ export function createTrail(clock: () => number): Trail {
       learn(event);
       const { grantId, flowId = grantId === undefined ? undefined : flows.get(grantId) } = event;
       const joined = flowId === undefined ? event : { ...event, flowId };
+      // The last of its flow: from here on, for months maybe, the grant is what joins.
+      if (event.type === 'token.refreshed' && grantId !== undefined) flows.delete(grantId);
       if (joined.type !== 'authorization.begun' || joined.network === undefined) return joined;
       const discovery = findDiscovery(joined.network);
       return discovery === null ? joined : { ...joined, discovery };
