@@ -9,6 +9,7 @@ import {
   newAccountLink,
   newCode,
   newHash,
+  newPasskey,
   newRefreshToken,
   newSession,
   RACERS,
@@ -98,8 +99,12 @@ export function describeAdministration(store: StoreOfTest): void {
   });
 
   describe('links of accounts', () => {
-    it('give the account its password once, and end its sessions and other links', async () => {
-      const { account } = await add();
+    it('give the account its password once, and end its sessions and other links, and nobody else’s', async () => {
+      const [{ account }, bystander] = [await add(), await add()];
+      const theirs = newSession(bystander.account.id);
+      const passkey = newPasskey(bystander.account.id);
+      await store().saveSession(theirs);
+      await store().addPasskey(passkey);
       const link = newAccountLink(account.id, { purpose: 'reset' });
       await store().saveAccountLink(link);
       const session = newSession(account.id);
@@ -114,6 +119,10 @@ export function describeAdministration(store: StoreOfTest): void {
         await store().useAccountLink(link.hash, { ...NEW, passwordHash: account.passwordHash }, NOW),
       ).toBe(false);
       expect(await store().findAccountLink(link.hash, NOW)).toBeNull();
+      expect(await store().findAccountLink(bystander.link.hash, NOW)).toEqual(bystander.link);
+      expect(await store().findAccount(bystander.account.id)).toEqual(bystander.account);
+      expect((await store().findSession(theirs.hash, NOW))?.session).toEqual(theirs);
+      expect(await store().listPasskeys(bystander.account.id)).toEqual([passkey]);
     });
 
     it('take the place of earlier ones', async () => {

@@ -106,6 +106,9 @@ export function describeBonds(store: StoreOfTest): void {
       expect(await store().leaseBond(grantId, 1, 'heir', NOW + 14, NOW + 29)).toBe(false);
       expect(await store().leaseBond(grantId, 1, 'heir', NOW + 15, NOW + 30)).toBe(true);
       expect(await store().renewBond(grantId, 'dead', newRenewal())).toBe(false);
+      expect(await store().leaseBond(grantId, 1, 'late heir', NOW + 99, NOW + 114)).toBe(true);
+      await store().releaseBond(grantId, 'late heir', null);
+      expect(await store().leaseBond(grantId, 1, 'heir', NOW + 99, NOW + 114)).toBe(true);
       await store().releaseBond(grantId, 'dead', null);
       expect((await store().findBond(grantId))?.leaseHolder).toBe('heir');
     });
@@ -122,7 +125,7 @@ export function describeBonds(store: StoreOfTest): void {
     });
 
     it('ends a bond together with its grant, once', async () => {
-      const { grantId } = await keepBondedGrant(store());
+      const [{ grantId }, bystander] = [await keepBondedGrant(store()), await keepBondedGrant(store())];
       expect(await store().isAccessTokenLive('jti', grantId)).toBe(true);
       const counts = await race(
         times(RACERS, () => () => store().endBond(grantId, 1, 'revoked-there', NOW + 5)),
@@ -134,6 +137,8 @@ export function describeBonds(store: StoreOfTest): void {
         endReason: 'revoked-there',
         dueAt: NOW + 5,
       });
+      expect(await store().findBond(bystander.grantId)).toEqual(bystander);
+      expect(await store().isAccessTokenLive('jti', bystander.grantId)).toBe(true);
       expect(await store().leaseBond(grantId, 1, 'us', NOW + 5, NOW + 15)).toBe(false);
     });
 
@@ -156,7 +161,8 @@ export function describeBonds(store: StoreOfTest): void {
       ];
       await store().revokeGrant(before.grantId, NOW + 1);
       await store().revokeGrant(revoked.grantId, NOW + 10);
-      expect(await store().endBondsOfRevokedGrants(NOW + 5, NOW + 11)).toBe(1);
+      expect(await store().endBondsOfRevokedGrants(NOW + 11, NOW + 11)).toBe(0);
+      expect(await store().endBondsOfRevokedGrants(NOW + 10, NOW + 11)).toBe(1);
       expect(await store().endBondsOfRevokedGrants(NOW + 5, NOW + 11)).toBe(0);
       expect(await store().findBond(revoked.grantId)).toMatchObject({
         endedAt: NOW + 11,
@@ -187,6 +193,36 @@ export function describeBonds(store: StoreOfTest): void {
       }
       expect(await store().claimFarewells(NOW, NOW + 60, 2)).toHaveLength(2);
       expect(await store().claimFarewells(NOW, NOW + 60, 2)).toHaveLength(1);
+    });
+
+    it('claims what is due although more than that has been told, or waits, and the oldest first', async () => {
+      for (const dueAt of [null, null, null, NOW + 999]) {
+        await store().saveEndedBond(newBond({ endedAt: NOW, endReason: 'lapsed', dueAt }));
+      }
+      const [late, early] = [NOW + 20, NOW + 10].map((dueAt) =>
+        newBond({ endedAt: NOW, endReason: 'lapsed', dueAt }),
+      );
+      for (const bond of [late, early]) if (bond !== undefined) await store().saveEndedBond(bond);
+      const claim = () => store().claimFarewells(NOW + 30, NOW + 60, 1);
+      expect(await claim()).toMatchObject([{ grantId: early?.grantId }]);
+      expect(await claim()).toMatchObject([{ grantId: late?.grantId }]);
+      expect(await claim()).toEqual([]);
+    });
+
+    it('looks in the last second of a grant as before, and is late for none', async () => {
+      const [last, over, lapsed] = [
+        await makeGrant(store(), { grant: { expiresAt: NOW + 31 } }),
+        await makeGrant(store(), { grant: { expiresAt: NOW + 30 } }),
+        await keepBond(store(), { dueAt: NOW + 5 }),
+      ];
+      for (const { grant } of [last, over]) {
+        await keepBond(store(), { grantId: grant.id, accountId: grant.accountId, dueAt: NOW + 5 });
+      }
+      const claimed = await store().claimFarewells(NOW + 30, NOW + 60, 5);
+      expect(claimed.map(({ grantId }) => grantId).toSorted()).toEqual(
+        [over.grant.id, lapsed.grantId].toSorted(),
+      );
+      expect(await store().findBond(last.grant.id)).toMatchObject({ endedAt: null, dueAt: NOW + 31 });
     });
 
     it('looks again at the end of its grant when that stands, and ends a bond whose code was never redeemed', async () => {

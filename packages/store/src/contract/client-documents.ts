@@ -26,6 +26,14 @@ export function describeClientDocuments(store: StoreOfTest): void {
       });
     });
 
+    it('give way to another of the same second: it came later', async () => {
+      const copy = newClientDocument();
+      await store().saveClientDocument(copy);
+      const other = { ...copy, digest: newHash() };
+      await store().saveClientDocument(other);
+      expect(await store().findClientDocument(copy.url)).toEqual(other);
+    });
+
     it('do not give way to older ones that come late', async () => {
       const copy = newClientDocument({ fetchedAt: NOW + 10 });
       await store().saveClientDocument(copy);

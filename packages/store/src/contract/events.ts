@@ -63,12 +63,14 @@ export function describeEvents(store: StoreOfTest): void {
       expect(await store().listEvents('', 10)).toContainEqual(event);
     });
 
-    it('are found by their flow', async () => {
-      const events = times(4, (index) => newEvent({ flowId: index % 2 === 0 ? 'flow_a' : 'flow_b' }));
-      await store().appendEvents(events);
-      expect((await store().listFlow('flow_a', 10)).map(({ id }) => id).toSorted()).toEqual(
-        [events[0], events[2]].map((event) => event?.id).toSorted(),
+    it('are found by their flow, in their order', async () => {
+      const events = times(6, (index) =>
+        newEvent({ id: `e${index}`, flowId: index % 2 === 0 ? 'flow_a' : 'flow_b' }),
       );
+      await store().appendEvents(events.toReversed());
+      const flow = async (most: number) => (await store().listFlow('flow_a', most)).map(({ id }) => id);
+      expect(await flow(10)).toEqual(['e0', 'e2', 'e4']);
+      expect(await flow(2)).toEqual(['e0', 'e2']);
     });
 
     it('are forgotten when their time is over', async () => {

@@ -1,6 +1,7 @@
 /** The contract of published statuses: places that nobody has twice, and all that has ended. */
 import { describe, expect, it } from 'vitest';
 import { makeGrant, NOW, newClient, newHash, RACERS, type StoreOfTest } from './samples.ts';
+import { newBond } from './upstream-samples.ts';
 
 export function describeStatuses(store: StoreOfTest): void {
   describe('published statuses', () => {
@@ -49,6 +50,48 @@ export function describeStatuses(store: StoreOfTest): void {
         tokens: [token],
         lent: [{ kind: 'grant', id: ended.grant.id, place: 3 }],
       });
+    });
+
+    it('tells of what ended later than it was asked for as well', async () => {
+      const { grant } = await makeGrant(store());
+      await store().lendPlace({ kind: 'grant', id: grant.id }, 3, NOW, NOW + 100, false);
+      await store().revokeGrant(grant.id, NOW + 7);
+      for (const since of [NOW, NOW + 7]) {
+        expect(await store().listEnded(since, NOW)).toMatchObject({
+          grants: [grant.id],
+          lent: [{ place: 3 }],
+        });
+      }
+      expect(await store().listEnded(NOW + 8, NOW)).toMatchObject({ grants: [], lent: [] });
+    });
+
+    it('tells of bonds that have ended, of the places of their grants, and of no other', async () => {
+      const { grant } = await makeGrant(store());
+      const { grant: bystander } = await makeGrant(store());
+      for (const [place, { id }] of [grant, bystander].entries()) {
+        await store().lendPlace({ kind: 'grant', id }, place, NOW, NOW + 100, false);
+      }
+      await store().lendPlace({ kind: 'client', id: grant.id }, 9, NOW, NOW, false);
+      const ended = newBond({ grantId: grant.id, endedAt: NOW + 7, endReason: 'lapsed' });
+      await store().saveEndedBond(ended);
+      for (const since of [NOW, NOW + 7]) {
+        expect(await store().listEnded(since, NOW)).toEqual({
+          places: 0,
+          grants: [grant.id],
+          tokens: [],
+          lent: [{ kind: 'grant', id: grant.id, place: 0 }],
+        });
+      }
+      expect(await store().listEnded(NOW + 8, NOW)).toMatchObject({ grants: [], lent: [] });
+    });
+
+    it('keeps what was lent as long as the last who asked needs it', async () => {
+      expect(await store().lendPlace(GRANT, 1, NOW, NOW + 50, false)).toBe(1);
+      expect(await store().lendPlace(GRANT, 2, NOW, NOW + 10, false)).toBe(1);
+      await store().sweep(NOW + 49, 10);
+      expect(await store().lendPlace(GRANT, 3, NOW, NOW + 60, false)).toBe(1);
+      await store().sweep(NOW + 59, 10);
+      expect(await store().lendPlace(GRANT, 4, NOW, NOW + 60, false)).toBe(1);
     });
 
     it('tells of clients that are gone or disabled, while what they were lent is needed', async () => {

@@ -1,4 +1,5 @@
 /** The contract of sweeping: what nobody can use any more leaves, in small steps, and nothing else does. */
+import type { AuthorizationStore } from '@portcullis/authorization-server/ports';
 import { describe, expect, it } from 'vitest';
 import {
   grantOf,
@@ -6,7 +7,12 @@ import {
   makeGrant,
   NOW,
   newAccount,
+  newAccountLink,
   newClient,
+  newClientDocument,
+  newClientInvitation,
+  newCode,
+  newEvent,
   newHash,
   newRefreshToken,
   newSession,
@@ -14,9 +20,110 @@ import {
   type StoreOfTest,
   times,
 } from './samples.ts';
+import { newBond, newDeparture } from './upstream-samples.ts';
 
 /** After so long nothing that these tests made is of use, but accounts, keys and clients without an end. */
 const END = NOW + 100_000_000;
+
+/** Everything that is swept by itself: how one is made whose time is over at a second, and for how long it is kept behind that. */
+const KINDS: readonly {
+  readonly kind: string;
+  readonly kept: number;
+  readonly make: (store: AuthorizationStore, over: number) => Promise<unknown>;
+}[] = [
+  {
+    kind: 'transactions',
+    kept: 0,
+    make: (store, expiresAt) => store.openTransaction(newTransaction({ expiresAt })),
+  },
+  {
+    kind: 'sessions',
+    kept: 0,
+    make: (store, expiresAt) => withAccount(store, (id) => store.saveSession(newSession(id, { expiresAt }))),
+  },
+  {
+    kind: 'links of accounts',
+    kept: 0,
+    make: (store, expiresAt) =>
+      withAccount(store, (id) => store.saveAccountLink(newAccountLink(id, { expiresAt }))),
+  },
+  { kind: 'codes', kept: 600, make: (store, expiresAt) => issueCode(store, newCode({ expiresAt })) },
+  {
+    kind: 'revocations of access tokens',
+    kept: 600,
+    make: (store, expiresAt) => store.revokeAccessToken(newHash(), expiresAt),
+  },
+  {
+    kind: 'grants that expired',
+    kept: 86_400,
+    make: (store, expiresAt) => makeGrant(store, { grant: { expiresAt } }),
+  },
+  {
+    kind: 'grants that were revoked',
+    kept: 86_400,
+    async make(store, at) {
+      const { grant } = await makeGrant(store, { grant: { expiresAt: END } });
+      await store.revokeGrant(grant.id, at);
+    },
+  },
+  {
+    kind: 'departures',
+    kept: 0,
+    make: (store, expiresAt) => store.saveDeparture(newDeparture({ expiresAt })),
+  },
+  {
+    kind: 'bonds that ended',
+    kept: 86_400,
+    make: (store, endedAt) =>
+      store.saveEndedBond(newBond({ endedAt, endReason: 'lapsed', dueAt: null, sealedTokens: null })),
+  },
+  ...(['grant', 'client'] as const).map((kind) => ({
+    kind: `places lent to a ${kind}`,
+    kept: 0,
+    make: async (store: AuthorizationStore, over: number) =>
+      store.lendPlace({ kind, id: newHash() }, await store.reservePlaces(1), NOW, over, false),
+  })),
+  {
+    kind: 'assertions that were spent',
+    kept: 0,
+    make: (store, expiresAt) => store.spendAssertion(newHash(), expiresAt),
+  },
+  {
+    kind: 'invitations of clients',
+    kept: 0,
+    make: (store, expiresAt) => store.saveClientInvitation(newClientInvitation({ expiresAt })),
+  },
+  { kind: 'events', kept: 0, make: (store, expiresAt) => store.appendEvents([newEvent({ expiresAt })]) },
+  {
+    kind: 'turns',
+    kept: 0,
+    make: (store, over) => store.takeTurn(newHash(), { burst: 1, interval: over - NOW }, NOW),
+  },
+  {
+    kind: 'clients that were never used',
+    kept: 0,
+    make: (store, expiresAt) => store.saveClient(newClient({ expiresAt })),
+  },
+  {
+    kind: 'clients that were used',
+    kept: 0,
+    make: (store, expiresAt) => store.saveClient(newClient({ expiresAt, lastUsedAt: NOW })),
+  },
+  {
+    kind: 'copies of documents',
+    kept: 0,
+    make: (store, expiresAt) => store.saveClientDocument(newClientDocument({ expiresAt })),
+  },
+];
+
+async function withAccount(store: AuthorizationStore, act: (id: string) => Promise<unknown>): Promise<void> {
+  const account = newAccount();
+  await store.addPerson(
+    { issuer: 'https://people.example', subject: account.id, accountId: account.id },
+    account,
+  );
+  await act(account.id);
+}
 
 export function describeSweeping(store: StoreOfTest): void {
   /** How many rows go when everything that can go does. */
@@ -75,6 +182,21 @@ export function describeSweeping(store: StoreOfTest): void {
       for (let step = 0; step < 4; step += 1) steps.push(await store().sweep(END, 10));
       expect(steps).toEqual([10, 10, 5, 0]);
     });
+
+    it.each(KINDS)(
+      'T143: sweeps $kind from the second in which their time is over, or later, in small steps',
+      async ({ make, kept }) => {
+        const over = NOW + 5_000_000;
+        for (const at of [over, over, over + 9]) await make(store(), at);
+        // What came with them and may go before.
+        while ((await store().sweep(over + kept - 1, 100)) > 0);
+        expect(await store().sweep(over + kept, 1)).toBe(1);
+        expect(await store().sweep(over + kept, 100)).toBe(1);
+        expect(await store().sweep(over + kept, 100)).toBe(0);
+        expect(await store().sweep(over + kept + 50, 100)).toBe(1);
+        expect(await store().sweep(END, 100)).toBe(0);
+      },
+    );
 
     it('sweeps transactions and sessions from the second in which they expire', async () => {
       const account = newAccount();
