@@ -95,6 +95,40 @@ describe('wrong secrets', () => {
     expect((await postFrom(t, '2001:db8:0:1::1', '/token', grant, right)).status).toBe(200);
   });
 
+  it('[AS-AUTH-64] of one client of a platform lock none of its others out, in any process, new or known', async () => {
+    const t = await startServer();
+    const restarted = await createAuthorizationServer({
+      issuer: ISSUER,
+      store: t.store,
+      sealingKey: SEALING_KEY,
+      resources: RESOURCES,
+      clients: CLIENTS,
+      clock: () => t.clock.now,
+    });
+    const platform = '192.0.2.1';
+    const { body } = await t.register({
+      redirect_uris: ['https://app.example/cb'],
+      token_endpoint_auth_method: 'client_secret_post',
+    });
+    const isWrong = { token: 'x', client_id: String(body['client_id']), client_secret: 'wrong' };
+    for (let count = 0; count < 300; count++) {
+      await postFrom(t, platform, '/token', grant, basic(`c${count}`, 'x'));
+    }
+    // A process learns of it with the first that fails there.
+    await postFrom({ server: restarted }, platform, '/token', grant, basic('stranger', 'x'));
+    for (const server of [t.server, restarted]) {
+      const before = t.snapshot();
+      expectTooMany(await postFrom({ server }, platform, '/token', grant, basic('stranger', 'x')), 1);
+      expectTooMany(await postFrom({ server }, platform, '/token', grant, basic('notes-server', 'x')), 1);
+      expectTooMany(await postFrom({ server }, platform, '/revoke', isWrong), 1);
+      expect(t.snapshot()).toBe(before);
+      expect((await postFrom({ server }, platform, '/token', grant, right)).status).toBe(200);
+      const isRight = { ...isWrong, client_secret: String(body['client_secret']) };
+      expect((await postFrom({ server }, platform, '/introspect', isRight)).body).toEqual({ active: false });
+    }
+    await restarted.close();
+  });
+
   it('do not count where a client has no secret', async () => {
     const t = await startServer();
     const bad = { grant_type: 'authorization_code', code: 'wrong', code_verifier: 'v'.repeat(43) };

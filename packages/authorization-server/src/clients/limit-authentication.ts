@@ -36,8 +36,8 @@ const LONGEST_NAME = 100;
 
 /**
  * The authorization server MUST protect a client that uses a secret against brute force. Failures are counted by client and
- * network, so that nobody elsewhere can lock a client out, and by network for those who try many clients; whoever has
- * authenticated from there before is held to the first only.
+ * network, so that nobody elsewhere can lock a client out, and by network for those who try many clients: there too many wrong
+ * ones turn away all that are wrong, but nobody who is right, since a platform with all its clients may be one network.
  * @see OAuth 2.1 draft 13 §2.4.1
  */
 function holdToLimits(
@@ -59,26 +59,25 @@ function holdToLimits(
   async function prove(presented: Presented, network: string | null): Promise<AuthenticatedClient> {
     const pair = nameOf(network, presented.readings[0]?.clientId ?? '');
     // Whoever does not know addresses counts clients alone, and more patiently: strangers could lock them out.
-    const counts = [{ failures: network === null ? ofNetwork : ofPair, key: pair }];
-    const all = network === null ? counts : [...counts, { failures: ofNetwork, key: network }];
+    const own = network === null ? ofNetwork : ofPair;
+    const wait = own.begin(pair);
+    check(typeof wait === 'number' ? wait : await wait);
     const isKnown = known.has(pair);
-    const held = isKnown ? counts : all;
-    for (const { failures, key } of held) {
-      const wait = failures.begin(key);
-      check(typeof wait === 'number' ? wait : await wait);
-    }
+    const begun = network === null || isKnown ? 0 : ofNetwork.begin(network);
+    const turnedAway = typeof begun === 'number' ? begun : await begun;
     try {
       const client = await authenticate(presented, network);
       // Of many guesses at once, those that come after the last one allowed may not succeed either.
-      if (!isKnown) for (const { failures, key } of held) check(failures.waitOf(key));
+      if (!isKnown) check(own.waitOf(pair));
       if (known.size >= MOST_KNOWN) known.clear();
       known.add(pair);
-      for (const { failures, key } of held) failures.succeeded(key);
+      own.succeeded(pair);
+      if (network !== null && !isKnown && turnedAway === 0) ofNetwork.succeeded(network);
       return client;
     } catch (error) {
-      if (error instanceof OAuthError && error.code === 'invalid_client') {
-        await Promise.all(all.map(({ failures, key }) => failures.failed(key)));
-      }
+      if (!(error instanceof OAuthError) || error.code !== 'invalid_client') throw error;
+      await Promise.all([own.failed(pair), network === null ? undefined : ofNetwork.failed(network)]);
+      check(turnedAway);
       throw error;
     }
   }

@@ -11,7 +11,7 @@ export interface LimitOptions {
   readonly exchanges?: Rate;
   /** Failed authentications of one client from one network, over all processes. */
   readonly clientFailures?: Rate;
-  /** Failed authentications from one network, over all processes. Clients that proved themselves from there are not held to it. */
+  /** Failed authentications from one network, over all processes. Whoever is right is not held to it. */
   readonly networkFailures?: Rate;
   /** Registrations from one network, over all processes. */
   readonly registrations?: Rate;
