@@ -1,6 +1,9 @@
 /** A new session ends the one that it replaces, where the authorization server is known to end no more than that. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createMemoryStore } from '../src/index.ts';
+import type { Registration } from '../src/registration/registration.ts';
+import { keyText } from '../src/store/credential-store.ts';
+import type { Tokens } from '../src/tokens/tokens.ts';
 import { createWorld, type World } from './support/world.ts';
 
 /** A world whose server revokes; `metadata` is what it says beside that. */
@@ -123,4 +126,54 @@ it('after a session that has ended, the next sign-in says so', async () => {
   expect((await client.fetch(world.serverUrl)).status).toBe(200);
   const told = world.events.flatMap((event) => (event.type === 'sign_in' ? [event.reason] : []));
   expect(told).toEqual(['no_tokens', 'session_ended']);
+});
+
+describe('a sign-in at another authorization server than before', () => {
+  const OLD = 'https://old.example';
+
+  /** What was got there; the token says when. */
+  function got(accessToken: string): Tokens {
+    return {
+      accessToken,
+      scheme: 'Bearer',
+      expiresAt: null,
+      obtainedAt: Date.now(),
+      refreshToken: `${accessToken} again`,
+      scopes: [],
+      requestedScopes: [],
+      resource: null,
+      tokenEndpoint: `${OLD}/token`,
+      clientId: 'before',
+      dpopKey: null,
+    };
+  }
+
+  it('forgets the tokens of that one once a refresh of them has ended, and nothing else of it', async () => {
+    const world = await createWorld();
+    const store = createMemoryStore();
+    const key = { server: world.serverUrl, issuer: OLD, account: 'default' };
+    await store.save({ key, registration: null, tokens: got('before') });
+    const client = world.client({ store });
+    // Somebody who shares the store refreshes them, and has registered anew.
+    const release = await store.lock(`refresh ${keyText(key)}`);
+    const signing = client.signIn();
+    const isKept = async () => (await store.find({ ...key, issuer: world.issuer }))?.tokens != null;
+    await vi.waitFor(async () => expect(await isKept()).toBe(true), { timeout: 60_000 });
+    const registration: Registration = {
+      way: 'dynamic',
+      clientId: 'before',
+      clientSecret: null,
+      authentication: 'none',
+      redirectUris: [],
+      secretExpiresAt: null,
+    };
+    await store.save({ key, registration, tokens: got('after') });
+    await release();
+    expect((await signing).issuer).toBe(world.issuer);
+    expect(await store.find(key)).toEqual({ key, registration, tokens: null });
+    expect(world.events).toContainEqual(expect.objectContaining({ type: 'session_ended', issuer: OLD }));
+    expect((await client.session())?.issuer).toBe(world.issuer);
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+    expect(world.person.opened).toHaveLength(1);
+  });
 });

@@ -65,11 +65,11 @@ export function createKnownTokens({ store, server, account, tell }: Configuratio
   async function keep(key: CredentialKey, tokens: Tokens): Promise<CredentialRecord | null> {
     const replaced = await changeRecord(store, key, async (record) => {
       await store.save({ key, registration: record?.registration ?? null, tokens });
-      await forgetOtherIssuers(key);
       known = { key, tokens };
       ended = false;
       return record;
     });
+    await forgetOtherIssuers(key);
     tell({ type: 'tokens_obtained', issuer: key.issuer, scopes: tokens.scopes, scheme: tokens.scheme });
     return replaced?.tokens == null ? null : replaced;
   }
@@ -88,14 +88,19 @@ export function createKnownTokens({ store, server, account, tell }: Configuratio
     return removed;
   }
 
-  /** The server has moved to another authorization server: tokens of the old one are of no more use. */
-  async function forgetOtherIssuers(key: CredentialKey): Promise<void> {
-    for (const record of await store.list(server, account)) {
-      const { issuer } = record.key;
-      if (issuer === key.issuer || record.tokens === null) continue;
-      await store.save({ ...record, tokens: null });
-      const reason = 'the server has another authorization server now';
-      tell({ type: 'session_ended', issuer, reason });
-    }
+  /**
+   * The server has moved to another authorization server: tokens of the old one are of no more use. A refresh of theirs that is
+   * under way has ended before they go, and what else is kept beside them stays. Nobody holds two locks.
+   */
+  async function forgetOtherIssuers({ issuer }: CredentialKey): Promise<void> {
+    const others = (await store.list(server, account)).filter(({ key }) => key.issuer !== issuer);
+    for (const { key } of others) await changeRecord(store, key, forgetTokens);
+  }
+
+  async function forgetTokens(record: CredentialRecord | null): Promise<void> {
+    if (record === null || record.tokens === null) return;
+    await store.save({ ...record, tokens: null });
+    const reason = 'the server has another authorization server now';
+    tell({ type: 'session_ended', issuer: record.key.issuer, reason });
   }
 }
