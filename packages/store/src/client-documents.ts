@@ -1,7 +1,7 @@
 /** Copies of Client ID Metadata Documents as facts of a database. */
 import type { ClientDocumentRecord, ClientDocumentStore } from '@portcullis/authorization-server/ports';
 import type { Database } from './database.ts';
-import { readJson } from './json.ts';
+import { readFrozenJson } from './json.ts';
 import { type Query, sql } from './sql.ts';
 
 interface ClientDocumentRow {
@@ -18,14 +18,13 @@ interface ClientDocumentRow {
 
 export function createClientDocumentStore(database: Database): ClientDocumentStore {
   return {
-    async findClientDocument(url) {
-      return readCopy(
-        await database.read<ClientDocumentRow>(
-          sql`SELECT url, metadata, digest, etag, last_modified, fetched_at, fresh_until, last_used_at, expires_at
-            FROM client_documents WHERE url = ${url}`,
-        ),
-      );
-    },
+    findClientDocument: (url) =>
+      database.recall(
+        'client_documents',
+        sql`SELECT url, metadata, digest, etag, last_modified, fetched_at, fresh_until, last_used_at, expires_at
+          FROM client_documents WHERE url = ${url}`,
+        readCopy,
+      ),
     async saveClientDocument(copy) {
       await database.change(keep(copy));
     },
@@ -51,9 +50,9 @@ function keep(copy: ClientDocumentRecord): Query {
 
 function readCopy([row]: readonly ClientDocumentRow[]): ClientDocumentRecord | null {
   if (row === undefined) return null;
-  return {
+  return Object.freeze<ClientDocumentRecord>({
     url: row.url,
-    metadata: readJson(row.metadata),
+    metadata: readFrozenJson(row.metadata),
     digest: row.digest,
     etag: row.etag,
     lastModified: row.last_modified,
@@ -61,5 +60,5 @@ function readCopy([row]: readonly ClientDocumentRow[]): ClientDocumentRecord | n
     freshUntil: row.fresh_until,
     lastUsedAt: row.last_used_at,
     expiresAt: row.expires_at,
-  };
+  });
 }

@@ -1,7 +1,7 @@
 /** Stored clients as facts of a database. */
 import type { ClientRecord, ClientStore, Turn } from '@portcullis/authorization-server/ports';
 import type { Database, Steps } from './database.ts';
-import { readJson } from './json.ts';
+import { readFrozenJson } from './json.ts';
 import { takeTurn, toleranceOf, waitForTurn } from './limits.ts';
 import { type Query, sql } from './sql.ts';
 
@@ -33,13 +33,13 @@ export function createClientStore(database: Database): ClientStore {
       });
       return isTaken ? 0 : waitForTurn(database, turn);
     },
-    async findClient(id) {
-      const [row] = await database.read<ClientRow>(
+    findClient: (id) =>
+      database.recall(
+        'clients',
         sql`SELECT id, origin, metadata, secret_hash, management_hash, created_at, last_used_at, disabled_at, expires_at
           FROM clients WHERE id = ${id}`,
-      );
-      return row === undefined ? null : readClient(row);
-    },
+        ([row]: readonly ClientRow[]) => (row === undefined ? null : Object.freeze(readClient(row))),
+      ),
     async listClients(after, limit) {
       const rows = await database.read<ClientRow>(
         sql`SELECT id, origin, metadata, secret_hash, management_hash, created_at, last_used_at, disabled_at, expires_at
@@ -149,7 +149,7 @@ function readClient(row: ClientRow): ClientRecord {
   return {
     id: row.id,
     origin: row.origin,
-    metadata: readJson(row.metadata),
+    metadata: readFrozenJson(row.metadata),
     secretHash: row.secret_hash,
     managementHash: row.management_hash,
     createdAt: row.created_at,

@@ -28,6 +28,15 @@ export interface InSteps {
 export interface Database {
   /** Runs a statement that only reads. */
   read<Row>(query: Query): Promise<readonly Row[]>;
+  /**
+   * Answers what `make` makes of a row that seldom changes, found in its table by the one value of the query; `null` when it is
+   * not there. What was made may be remembered until somebody writes to the table, so nobody may change it.
+   */
+  recall<Row, T>(
+    table: 'clients' | 'client_documents',
+    query: Query,
+    make: (rows: readonly Row[]) => T | null,
+  ): Promise<T | null>;
   /** Runs one statement that changes something; answers the rows that it returns. */
   change<Row>(query: Query): Promise<readonly Row[]>;
   /** Runs a fact of several statements, whole or not at all. */

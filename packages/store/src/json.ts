@@ -5,6 +5,11 @@ export function readJson<T>(text: string): T {
   return JSON.parse(text) as T;
 }
 
+/** The same, for what several may hold at once: nobody can change it. */
+export function readFrozenJson<T>(text: string): T {
+  return JSON.parse(text, (_name, value: unknown) => Object.freeze(value)) as T;
+}
+
 /** As many lists are remembered, of as many characters, at most. */
 const MOST = 1000;
 const LONGEST = 500;

@@ -228,6 +228,7 @@ function listen(database: Database, hear: (query: Query) => void): Database {
   }
   return {
     read: (query) => database.read(heard(query)),
+    recall: (table, query, make) => database.recall(table, heard(query), make),
     change: (query) => database.change(heard(query)),
     fact: <T>({ steps, postgres }: Fact<T>) => database.fact({ steps: () => overhear(steps()), postgres }),
     beforeCommit: (call, within) => database.beforeCommit(call, within),

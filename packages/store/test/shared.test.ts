@@ -12,6 +12,8 @@ import {
   NOW,
   newAccount,
   newClient,
+  newClientDocument,
+  newHash,
   newKey,
   newRefreshToken,
   newSession,
@@ -65,6 +67,47 @@ describe.each([
     await there.revokeGrant(grant.id, NOW);
     expect(await here.isAccessTokenLive('jti', grant.id)).toBe(false);
     expect(await here.rotateRefreshToken(grant.id, token.hash, newRefreshToken(), null)).toBe('overtaken');
+    await here.close();
+    await there.close();
+  });
+
+  it('shows what one store changed of a client to every other that has read it', async () => {
+    const location = await places();
+    const [here, there] = [await openStore(location), await openStore(location)];
+    const [client, other] = [newClient(), newClient()];
+    for (const one of [client, other]) await here.saveClient(one);
+    const sight = async () => [await here.findClient(client.id), await there.findClient(client.id)];
+    const change = { metadata: { ...client.metadata, client_name: 'New' }, secretHash: newHash() };
+    const steps: [() => Promise<unknown>, object | null][] = [
+      [async () => {}, client],
+      [() => there.changeClient(client.id, change), change],
+      [() => here.disableClient(client.id, NOW), { ...change, disabledAt: NOW }],
+      [() => there.enableClient(client.id), { disabledAt: null }],
+      [() => there.noteClientUse(client.id, NOW + 1, NOW + 2), { lastUsedAt: NOW + 1, expiresAt: NOW + 2 }],
+      [() => there.sweep(NOW + 2, 100), null],
+    ];
+    for (const [step, expected] of steps) {
+      await step();
+      // Twice, since it may be the second look that remembers.
+      for (const seen of [...(await sight()), ...(await sight())]) {
+        if (expected === null) expect(seen).toBeNull();
+        else expect(seen).toMatchObject(expected);
+      }
+    }
+    expect(await here.findClient(other.id)).toEqual(other);
+    await here.close();
+    await there.close();
+  });
+
+  it('shows the newest copy of a document to every store that has read an older one', async () => {
+    const location = await places();
+    const [here, there] = [await openStore(location), await openStore(location)];
+    const first = newClientDocument();
+    await here.saveClientDocument(first);
+    for (const store of [here, there]) expect(await store.findClientDocument(first.url)).toEqual(first);
+    const second = { ...first, digest: newHash(), fetchedAt: first.fetchedAt + 1 };
+    await there.saveClientDocument(second);
+    for (const store of [here, there]) expect(await store.findClientDocument(first.url)).toEqual(second);
     await here.close();
     await there.close();
   });

@@ -30,6 +30,8 @@ export function createPostgresDatabase(pool: Pool): Database {
 
   return {
     read: <Row>(query: Query) => admit(() => read(pool, run, query)) as Promise<readonly Row[]>,
+    recall: <Row, T>(_table: string, query: Query, make: (rows: readonly Row[]) => T | null) =>
+      admit(async () => make((await read(pool, run, query)) as readonly Row[])),
     change: <Row>(query: Query) => admit(() => persist(() => run(pool, query))) as Promise<readonly Row[]>,
     fact: <T>({ steps, postgres }: Fact<T>) =>
       admit(() =>

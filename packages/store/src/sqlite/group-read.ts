@@ -1,30 +1,27 @@
 /** Reads that arrive together share one transaction: outside of one, each takes and lets go a lock on the file. */
 import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Query } from '../sql.ts';
 import { isBusy, toldOutage } from './outage.ts';
 
 export interface Reader {
-  read(query: Query): Promise<readonly unknown[]>;
+  /** Runs a question, which may happen more than once; answers its outcome. */
+  read<T>(question: () => T): Promise<T>;
   /** Does at once what is waiting. */
   flush(): void;
 }
 
 interface Waiting {
-  readonly query: Query;
-  answer(rows: readonly unknown[] | Promise<readonly unknown[]>): void;
+  question(): unknown;
+  answer(outcome: unknown): void;
 }
 
 /**
  * A batch is what arrived while the event loop turned once. It sees one state of the database, with all
  * that was committed before any of its reads was asked for.
+ * @param begun is called when a moment begins that nothing has been read of
  * @param patience seconds that a read waits for a lock before it is refused
  */
-export function createReader(
-  connection: DatabaseSync,
-  run: (query: Query) => readonly unknown[],
-  patience: number,
-): Reader {
+export function createReader(connection: DatabaseSync, begun: () => void, patience: number): Reader {
   const begin = connection.prepare('BEGIN');
   const end = connection.prepare('COMMIT');
   let waiting: Waiting[] = [];
@@ -33,14 +30,17 @@ export function createReader(
     const batch = waiting;
     waiting = [];
     const outcomes = batch.length > 1 ? readTogether(batch) : null;
-    for (const [index, { query, answer }] of batch.entries()) answer(outcomes?.[index] ?? readAlone(query));
+    for (const [index, one] of batch.entries()) {
+      one.answer(outcomes === null ? readAlone(one) : outcomes[index]);
+    }
   }
 
   /** `null` when one of them failed: which, and why, shows when each is done alone. */
-  function readTogether(batch: readonly Waiting[]): readonly (readonly unknown[])[] | null {
+  function readTogether(batch: readonly Waiting[]): readonly unknown[] | null {
+    begun();
     try {
       begin.run();
-      const outcomes = batch.map(({ query }) => run(query));
+      const outcomes = batch.map((one) => one.question());
       end.run();
       return outcomes;
     } catch {
@@ -49,11 +49,12 @@ export function createReader(
     }
   }
 
-  async function readAlone(query: Query): Promise<readonly unknown[]> {
+  async function readAlone(one: Waiting): Promise<unknown> {
     const until = performance.now() + patience * 1000;
     for (;;) {
+      begun();
       try {
-        return run(query);
+        return one.question();
       } catch (error) {
         if (!isBusy(error) || performance.now() > until) throw toldOutage(error);
         await sleep(2);
@@ -63,10 +64,10 @@ export function createReader(
 
   return {
     flush,
-    read: (query) =>
-      new Promise((answer) => {
+    read: <T>(question: () => T) =>
+      new Promise<T>((answer) => {
         if (waiting.length === 0) setImmediate(flush);
-        waiting.push({ query, answer });
+        waiting.push({ question, answer: answer as Waiting['answer'] });
       }),
   };
 }

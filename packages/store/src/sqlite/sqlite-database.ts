@@ -4,16 +4,26 @@ import type { Database, Fact, Steps } from '../database.ts';
 import type { Query, Template, Value } from '../sql.ts';
 import { createCommitter } from './group-commit.ts';
 import { createReader } from './group-read.ts';
+import { createRecollection } from './recollection.ts';
 
 /** @param patience seconds to wait for a lock that another process holds */
 export function createSqliteDatabase(connection: DatabaseSync, patience: number): Database {
-  const run = createRunner(connection);
-  const reader = createReader(connection, run, patience);
+  const recollection = createRecollection(connection);
+  const read = createRunner(connection);
+  const change = (query: Query) => {
+    recollection.forgetChanged(query.template);
+    return read(query);
+  };
+  const reader = createReader(connection, recollection.doubt, patience);
   const committer = createCommitter(connection, patience);
   return {
-    read: <Row>(query: Query) => reader.read(query) as Promise<readonly Row[]>,
-    change: <Row>(query: Query) => committer.commit(() => run(query) as readonly Row[]),
-    fact: <T>({ steps }: Fact<T>) => committer.commit(() => walk(steps(), run)),
+    read: <Row>(query: Query) => reader.read(() => read(query) as readonly Row[]),
+    recall: <Row, T>(table: string, query: Query, make: (rows: readonly Row[]) => T | null) =>
+      reader.read(() =>
+        recollection.recall(table, query.values[0] ?? null, () => make(read(query) as readonly Row[])),
+      ),
+    change: <Row>(query: Query) => committer.commit(() => change(query) as readonly Row[]),
+    fact: <T>({ steps }: Fact<T>) => committer.commit(() => walk(steps(), change)),
     beforeCommit: committer.beforeCommit,
     async close() {
       // An empty fact: when it has ended, so have all before it.
