@@ -34,7 +34,9 @@ describe('the token endpoint', () => {
   it('T032 refuses an identity assertion of more than 64 KB unread', async () => {
     const t = await startServer();
     const form = { grant_type: JAG, assertion: 'a'.repeat(1_000_000) };
+    const before = t.snapshot();
     expect((await t.post('/token', form, basic('nightly', 'nightly-secret'))).status).toBe(413);
+    expect(t.snapshot()).toBe(before);
   });
 });
 

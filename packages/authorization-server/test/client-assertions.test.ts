@@ -146,6 +146,7 @@ describe('an assertion', () => {
     ['with an unknown extension', {}, { crit: ['x'], x: 1 }],
     ['that is an access token', {}, { typ: 'at+jwt' }],
     ['that is a logout token', {}, { typ: 'logout+jwt' }],
+    ['that calls itself nearly what it should', {}, { typ: 'jwtapplication/' }],
     ['by a key that nobody knows', {}, { kid: 'three' }],
   ] as readonly (readonly [string, Changes, Changes?])[]).map(([what, claims, header = {}]) => ({ what, claims, header }));
 
@@ -444,12 +445,35 @@ describe('keys at an address', () => {
       respond({ keys: [pair.jwk] }, { 'cache-control': 'max-age=100' }),
     );
     expect(host.asked).toEqual([]);
+    const later = async () => formOf(await assertionOf({ iat: t.clock.now, exp: t.clock.now + 60 }));
     await expectProven(t);
     await expectProven(t);
+    t.clock.now += 99;
+    await expectProven(t, await later());
     expect(host.asked).toEqual([KEYS]);
-    t.clock.now += 100;
-    await expectProven(t, formOf(await assertionOf({ iat: t.clock.now, exp: t.clock.now + 60 })));
+    t.clock.now += 1;
+    await expectProven(t, await later());
     expect(host.asked).toHaveLength(2);
+  });
+
+  it('T056: are not asked for again because of an assertion that no other key could make good', async () => {
+    const { t, host } = await startWithKeys(() =>
+      respond({ keys: [pair.jwk, other.jwk] }, { 'cache-control': 'max-age=1000' }),
+    );
+    await expectProven(t);
+    t.clock.now += 500;
+    const now = t.clock.now;
+    for (const claims of [{ exp: now - 60 }, { aud: 'https://other.example' }, { sub: 'web' }]) {
+      const wrong = { iat: now, exp: now + 60, ...claims };
+      await expectRefused(t, formOf(await assertionOf(wrong), { client_id: 'signer' }));
+      await expectRefused(t, formOf(await assertionOf(wrong, { kid: undefined }), { client_id: 'signer' }));
+    }
+    expect(host.asked).toHaveLength(1);
+    // One that another key might make good is another matter.
+    const forged = await assertionOf({ iat: now, exp: now + 60 }, {}, await makePair('ES256'));
+    await expectRefused(t, formOf(forged, { client_id: 'signer' }));
+    expect(host.asked).toHaveLength(2);
+    await expectProven(t, formOf(await assertionOf({ iat: now, exp: now + 60 })));
   });
 
   it('may be new: a key that is not among them is looked for, but not at each try', async () => {

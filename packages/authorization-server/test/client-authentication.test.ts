@@ -107,6 +107,50 @@ describe('one method, the registered one', () => {
     }
   });
 
+  it.each(['client_secret_basic', 'client_secret_post'] as const)(
+    '[AS-AUTH-63] T026 lets nobody in with an empty secret where a record of %s holds none',
+    async (method) => {
+      const t = await startServer();
+      const metadata = {
+        redirect_uris: [CALLBACK],
+        grant_types: ['authorization_code', 'refresh_token'],
+        response_types: ['code'],
+        application_type: 'web',
+      } as const;
+      const times = { createdAt: t.clock.now, lastUsedAt: null, disabledAt: null, expiresAt: null };
+      for (const [id, way] of [
+        ['client_bare', method],
+        ['client_open', 'none'],
+      ] as const) {
+        await t.store.saveClient({
+          id,
+          origin: 'registered',
+          metadata: { ...metadata, token_endpoint_auth_method: way },
+          secretHash: null,
+          managementHash: null,
+          ...times,
+        });
+      }
+      const redeem = async (clientId: string) => {
+        const { code, verifier } = await t.issueCode({ clientId, redirectUri: CALLBACK });
+        const { client_id: _name, ...form } = redemption(code, verifier, clientId);
+        return { form, named: { ...form, client_id: clientId } };
+      };
+      const { form, named } = await redeem('client_bare');
+      const before = t.snapshot();
+      const answers = [
+        await t.post('/token', form, basic('client_bare', '')),
+        await t.post('/token', { ...named, client_secret: '' }),
+        await t.post('/token', named),
+      ];
+      expect(answers.map(({ status, body }) => [status, body['error']])).toEqual(
+        answers.map(() => [401, 'invalid_client']),
+      );
+      expect(t.snapshot()).toBe(before);
+      expect((await t.post('/token', (await redeem('client_open')).named)).status).toBe(200);
+    },
+  );
+
   it('[AS-REF-61] T026 refuses a refresh of a confidential client that only says its name, and rotates nothing', async () => {
     const t = await startServer();
     const { code, verifier } = await t.issueCode({ clientId: 'web', redirectUri: CALLBACK });

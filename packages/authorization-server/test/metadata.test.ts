@@ -149,6 +149,34 @@ describe('the documents', () => {
     );
     expect(await first.text()).not.toContain('evil.example');
     expect((await send(OAUTH)).body).toMatchObject(described);
+    expect((await send(OIDC)).body).toMatchObject(described);
+  });
+
+  it('[ALL-HTTP-62] T059 nor does an address that is given out', async () => {
+    const { server } = await startServer();
+    const evil = { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http' };
+    const registered = await server.handle(
+      new Request('http://evil.example:81/register', {
+        method: 'POST',
+        headers: { ...evil, 'content-type': 'application/json' },
+        body: JSON.stringify({ redirect_uris: [CALLBACK], token_endpoint_auth_method: 'none' }),
+      }),
+    );
+    const { client_id: id, ...rest } = (await registered.json()) as Record<string, unknown>;
+    expect(rest['registration_client_uri']).toBe(`${ISSUER}/register/${id}`);
+    expect(JSON.stringify([rest, ...registered.headers])).not.toContain('evil.example');
+    const query = new URLSearchParams({
+      response_type: 'code',
+      client_id: String(id),
+      redirect_uri: CALLBACK,
+      code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+      code_challenge_method: 'S256',
+    });
+    const begun = await server.handle(
+      new Request(`http://evil.example:81/authorize?${query}`, { headers: evil }),
+    );
+    expect([begun.status, begun.headers.get('location')]).toEqual([303, expect.stringMatching(/^\/login\?/)]);
+    expect(JSON.stringify([...begun.headers])).not.toContain('evil.example');
   });
 });
 

@@ -185,7 +185,9 @@ describe('the second step', () => {
     const { secret } = await switchOn(t);
     const visitor = t.stranger();
     const sessions = await t.store.listSessions(ACCOUNT, t.clock.now);
-    const half = await firstStep(visitor, requestOf());
+    const login = await visitor.open(requestOf());
+    const before = t.snapshot();
+    const half = await visitor.submit(login, { email: EMAIL, password: PASSWORD });
     expect([half.status, textOf(half), half.headers.getSetCookie()]).toEqual([
       200,
       expect.stringContaining('Enter your code'),
@@ -195,9 +197,11 @@ describe('the second step', () => {
     const flow = /name="flow" value="([^"]+)"/.exec(half.html)?.[1];
     expect((await visitor.open(`/consent?flow=${flow}`)).path).toMatch(/^\/login/);
     expect((await visitor.open('/connections')).path).toMatch(/^\/login/);
+    expect((await visitor.submit(half, { flow, decision: 'allow' }, '/consent')).left).toBeNull();
 
     const wrong = await visitor.submit(half, { code: '000000' });
     expect([wrong.status, textOf(wrong)]).toEqual([400, expect.stringContaining('This code is not right')]);
+    expect(t.snapshot()).toBe(before);
     const right = await visitor.submit(wrong, {
       code: ` ${codeOf(secret, t.clock.now).replace(/^.../, '$& ')}`,
     });

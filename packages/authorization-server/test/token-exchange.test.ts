@@ -222,7 +222,7 @@ describe('a subject token that is none', () => {
     ['names several resources', async (under, good) => forge(under, good, { aud: [NOTES, FILES] })],
     ['has expired', async (under, good) => forge(under, good, { exp: under.clock.now })],
     ['names a grant of nobody', async (under, good) => forge(under, good, { grant_id: 'grant_none' })],
-  ])('[AS-EXCH-60] %s: refused, and nothing changes', async (_name, make) => {
+  ])('[AS-EXCH-60] T033 %s: refused, and nothing changes', async (_name, make) => {
     const under = await open();
     const { access_token: good } = await connect(under);
     const token = await make(under, good);
@@ -243,7 +243,7 @@ describe('a subject token that is none', () => {
     ['one without its type', { subject_token_type: '' }, 'invalid_request'],
     ['one of another type', { subject_token_type: ID_TOKEN }, 'invalid_request'],
     ['to act for somebody', { actor_token: 'x', actor_token_type: ACCESS_TOKEN }, 'invalid_request'],
-  ])('[AS-EXCH-60] nor is it good for %s', async (_name, more, error) => {
+  ])('[AS-EXCH-60] T033 nor is it good for %s', async (_name, more, error) => {
     const under = await open();
     const { access_token: token } = await connect(under);
     const before = under.snapshot();
