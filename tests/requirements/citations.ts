@@ -1,4 +1,4 @@
-/** Which requirements a test file names: ids in brackets inside its strings, `'[S-401-1 S-401-2] …'`. */
+/** Which requirements and attacks a test file names: ids in brackets inside its strings, `'[S-401-1 S-401-2] …'`, and numbers, `'T018 …'`. */
 import { type CallExpression, type Expression, parseSync, Visitor } from 'oxc-parser';
 
 export interface Citation {
@@ -10,15 +10,28 @@ const bracketed = /\[([A-Z][A-Z0-9]*(?:-[A-Z0-9]+)+(?:[ ,]+[A-Z][A-Z0-9]*(?:-[A-
 
 /** Titles and rows of title tables count alike. A test that never runs (`skip`, `todo`) proves nothing. */
 export function readCitations(file: string, text: string): readonly Citation[] {
+  return readNames(file, text, (value) =>
+    [...value.matchAll(bracketed)].flatMap(([, ids = '']) => ids.split(/[ ,]+/)),
+  );
+}
+
+/** Which attacks a test file names: `'T018 …'`. */
+export function readCases(file: string, text: string): readonly Citation[] {
+  return readNames(file, text, (value) => value.match(/\bT\d{3}\b/g) ?? []);
+}
+
+function readNames(
+  file: string,
+  text: string,
+  read: (value: string) => readonly string[],
+): readonly Citation[] {
   const { program, errors } = parseSync(file, text);
   if (errors[0] !== undefined) throw new Error(`${file}: ${errors[0].message}`);
 
   const found: Citation[] = [];
   let idle = 0;
   const cite = (value: string) => {
-    if (idle > 0) return;
-    for (const [, ids = ''] of value.matchAll(bracketed))
-      found.push(...ids.split(/[ ,]+/).map((id) => ({ id, file })));
+    if (idle === 0) found.push(...read(value).map((id) => ({ id, file })));
   };
   new Visitor({
     Literal: ({ value }) => {

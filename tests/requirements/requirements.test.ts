@@ -1,6 +1,6 @@
 /** The requirements gate: every promise of the list is named by a test, and every name in a test is on the list. */
 import { describe, expect, it } from 'vitest';
-import { readCitations } from './citations.ts';
+import { readCases, readCitations } from './citations.ts';
 import { compare, type Requirement } from './coverage.ts';
 import { readAllCitations, readRequirements } from './workspace.ts';
 
@@ -80,5 +80,17 @@ describe('reading the names in tests', () => {
     ['none inside a skipped suite', `describe.skip('x', () => { it('[S-1] a', () => {}) })`, []],
   ])('finds %s', (_name, text, expected) => {
     expect(ids(text)).toEqual(expected);
+  });
+});
+
+describe('reading the numbers of attacks', () => {
+  it.each([
+    ['in a title', `it('[S-401-1] T018 T019: twice', () => {})`, ['T018', 'T019']],
+    ['in a row of a table', `it.each([['T020 a', 1]])('%s', () => {})`, ['T020']],
+    ['none in a comment', `// T018\nit('once', () => {})`, []],
+    ['none in a longer word', `it('T0181 XT018', () => {})`, []],
+    ['none of a test that never runs', `it.skip('T018 twice', () => {})`, []],
+  ])('%s', (_name, text, expected) => {
+    expect(readCases('a.test.ts', text).map(({ id }) => id)).toEqual(expected);
   });
 });
