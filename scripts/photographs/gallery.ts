@@ -161,6 +161,15 @@ function codeOf(secret: string): string {
 const THIRD_PARTIES = [
   thirdParty('hub', 'Harbour Hub'),
   thirdParty('staff', 'the sign-in of Lakeside employees'),
+  {
+    id: 'mill',
+    name: 'Old Mill',
+    clientId: 'library',
+    clientSecret: 'only for pictures, and nobody asks',
+    scopes: ['openid'],
+    // Nobody listens there: it is the one that is away.
+    kind: { issuer: 'http://localhost:1' },
+  },
 ];
 
 function thirdParty(id: string, name: string) {

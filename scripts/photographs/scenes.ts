@@ -101,6 +101,21 @@ export const scenes: readonly Scene[] = [
     open: async (page, _context, { url }) => void (await page.goto(url({ client_id: 'desk' }))),
   },
   {
+    name: 'sign-in-for-account',
+    fresh: true,
+    open: async (page, _context, { issuer }) => void (await page.goto(`${issuer}/login?to=account`)),
+  },
+  {
+    name: 'third-party-away',
+    fresh: true,
+    gallery: 'elsewhere',
+    async open(page, _context, { issuer }) {
+      await page.goto(`${issuer}/login?to=account`);
+      await page.click('[formaction="/login/mill"]');
+      await page.waitForSelector('.reference');
+    },
+  },
+  {
     name: 'consent-before-leaving',
     fresh: true,
     gallery: 'both',
@@ -229,6 +244,13 @@ export const scenes: readonly Scene[] = [
   {
     name: 'spent-link',
     open: async (page, _context, { issuer }) => void (await page.goto(`${issuer}/setup?token=x`)),
+  },
+  {
+    name: 'sign-out',
+    async open(page, _context, gallery) {
+      await ask(page, gallery, { client_id: 'desk' });
+      await page.goto(`${gallery.issuer}/logout`);
+    },
   },
   {
     name: 'signed-out',

@@ -30,6 +30,8 @@ export interface Route {
   readonly crossOrigin?: true;
   /** Answers. An `OAuthError` that it throws becomes a JSON error response, anything else a 500. */
   handle(request: Asked, peer: Peer): Promise<Answer>;
+  /** Answers a method that its path does not have, for people; a JSON error when left out. */
+  refuseMethod?(request: Asked): Promise<Answer>;
 }
 
 /** All routes as one hand. */
@@ -60,7 +62,7 @@ export function createRouter(routes: readonly Route[], events: EventSink, isHttp
       const place = find(path);
       if (place === undefined) return harden(refusePath(path), isHttps);
       const route = place.find(({ method }) => method === methodOf(request));
-      if (route === undefined) return finish(respondMethods(place, request), place, isHttps);
+      if (route === undefined) return finish(await respondMethods(place, request), place, isHttps);
       try {
         const answer = await route.handle(request, peer);
         return finish(request.method === 'HEAD' ? { ...answer, body: null } : answer, place, isHttps);
@@ -82,14 +84,15 @@ function finish(answer: Answer, place: Place, isHttps: boolean): Answer {
 }
 
 /** OPTIONS, and the methods that a path does not have: 405 MUST carry `Allow`. @see RFC 9110 §15.5.6 */
-function respondMethods(place: Place, request: Asked): Answer {
+async function respondMethods(place: Place, request: Asked): Promise<Answer> {
   const methods = place.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
   if (isPreflight(request) && place.some((route) => route.crossOrigin))
     return respondPreflight(request, methods);
   const allow = [...methods, 'OPTIONS'].join(', ');
   if (request.method === 'OPTIONS') return respond(204, { allow });
   const error = new OAuthError('invalid_request', `Use ${methods.join(' or ')} here.`, { status: 405 });
-  return withHeaders(respondError(error), { allow });
+  const page = await place.find(({ refuseMethod }) => refuseMethod !== undefined)?.refuseMethod?.(request);
+  return withHeaders(page ?? respondError(error), { allow });
 }
 
 function refusePath(path: string): Answer {

@@ -85,6 +85,27 @@ describe('signing in on one\u2019s own account', () => {
     expect((await visitHome(t.stranger(), '/account')).path).toBe('/account');
   });
 
+  it('says what for: to look, to manage the account, or once more before what is grave', async () => {
+    const t = await setScene();
+    const account = await t.visitor.open('/account');
+    expect([account.path, textOf(account)]).toEqual([
+      '/login?to=account',
+      expect.stringContaining('Sign in to manage your account Email'),
+    ]);
+    expect(textOf(await t.visitor.open('/connections'))).toContain('to see what has access to your account');
+    await t.visitor.submit(account, { email: EMAIL, password: PASSWORD });
+    expect((await t.visitor.open('/account/remove')).path).toBe('/account/remove');
+    t.clock.now += 900;
+    const again = await t.visitor.open('/account/remove');
+    expect(textOf(again)).toContain('Sign in once more, before you change your account');
+    const stranger = await t.stranger().open('/account/remove');
+    expect(textOf(stranger)).toContain('Sign in to manage your account');
+    t.visitor.headers = { 'accept-language': 'de' };
+    expect(textOf(await t.visitor.open('/account/remove'))).toContain(
+      'noch einmal, bevor Sie Ihr Konto ändern',
+    );
+  });
+
   it('leads nowhere else, whatever the address says', async () => {
     const t = await setScene();
     for (const to of ['https://evil.example', '//evil.example', '/connections/end', 'constructor', '']) {
@@ -298,9 +319,26 @@ describe('sessions', () => {
     const t = await setScene();
     const [mine] = await three(t);
     const text = textOf(await mine.open('/account'));
-    expect(text).toContain('Firefox on Linux since just now from 198.51.100.7');
-    expect(text).toContain('A browser this browser, since just now from 192.0.2.1');
+    const since = 'since 15 January 2027 at 08:00 UTC from';
+    expect(text).toContain(`Firefox on Linux ${since} 198.51.100.7`);
+    expect(text).toContain(`A browser this browser ${since} 192.0.2.1`);
     expect(text.match(/since/g)).toHaveLength(3);
+  });
+
+  it('are told apart by the second where all else reads the same, and each button says which it ends', async () => {
+    const t = await setScene();
+    await visitHome(t.visitor, '/account');
+    for (const seconds of [5, 10, 3600]) {
+      t.clock.now += seconds;
+      const other = t.stranger();
+      other.headers = firefox;
+      await visitHome(other, '/account');
+    }
+    const { html } = await t.visitor.open('/account');
+    const said = [...html.matchAll(/<p class="fact" id="([^"]+)">since <time[^>]*>[^<]+ at (.+?) UTC</g)];
+    expect(said.map(([, , time]) => time)).toEqual(['08:00', '09:00', '08:00:15', '08:00:05']);
+    const buttons = [...html.matchAll(/aria-label="Sign out Firefox on Linux" aria-describedby="([^"]+)"/g)];
+    expect(buttons.map(([, id]) => id)).toEqual(said.slice(1).map(([, id]) => id));
   });
 
   it('end one by one, and all others at once; nobody ends another person\u2019s', async () => {
@@ -322,6 +360,21 @@ describe('sessions', () => {
     expect((await mine.open('/account')).path).toBe('/account');
     for (const visitor of [other, third])
       expect((await visitor.open('/account')).path).toBe('/login?to=account');
+  });
+
+  it('are ended by no address, which shows a button instead', async () => {
+    const t = await setScene();
+    const [mine] = await three(t);
+    const before = t.snapshot();
+    const page = await mine.open('/logout');
+    expect([page.status, textOf(page)]).toEqual([200, expect.stringContaining(`Signed in as ${EMAIL}`)]);
+    const forged = await mine.submit(page, { token: 'x' });
+    expect(forged.status).toBe(403);
+    expect(forged.html).toContain('<a class="button" href="/logout">');
+    expect(t.snapshot()).toBe(before);
+    expect(textOf(await mine.submit(page, {}))).toContain('You are signed out');
+    expect((await mine.open('/account')).path).toBe('/login?to=account');
+    expect(textOf(await mine.open('/logout'))).toContain('You are signed out');
   });
 
   it('end at sign-out', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { languages, languageTags, preferredLanguage } from '../src/pages/texts/languages.ts';
 import { placesOf, type TextName } from '../src/pages/texts/texts.ts';
 import { CALLBACK, ISSUER, RESOURCES, redemption } from './server-under-test.ts';
-import { EMAIL, PASSWORD, requestOf, setScene, textOf, VERIFIER } from './visitor.ts';
+import { EMAIL, PASSWORD, requestOf, type Sight, setScene, textOf, VERIFIER } from './visitor.ts';
 
 describe('the texts', () => {
   it.each(languageTags)('are whole in %s, each with the places of the English one', (language) => {
@@ -108,6 +108,46 @@ describe('pages in another language', () => {
     );
     const back = await t.visitor.open('/language?to=en', { headers: { referer: `${ISSUER}/setup` } });
     expect(back.html).toContain('<html lang="en">');
+  });
+
+  it('are switched without losing the way on a page that answered a form', async () => {
+    const t = await setScene();
+    const linkOn = ({ html }: Sight) =>
+      (/<a href="([^"]+)" lang="de"/.exec(html)?.[1] ?? '').replaceAll('&amp;', '&');
+    const switchOn = (sight: Sight) =>
+      t.visitor.open(linkOn(sight), { headers: { referer: `${ISSUER}${sight.path}` } });
+    const login = await t.visitor.open(requestOf({ scope: 'notes:read notes:write' }));
+    const wrong = await t.visitor.submit(login, { email: EMAIL, password: 'x' });
+    expect(wrong.path).toBe('/login');
+    const german = await switchOn(wrong);
+    expect([german.path, textOf(german)]).toEqual([
+      login.path,
+      expect.stringContaining('um mit web fortzufahren'),
+    ]);
+    const consent = await t.visitor.submit(german, { email: EMAIL, password: PASSWORD });
+    const stale = await t.visitor.submit(consent, { decision: 'allow', token: 'x' });
+    expect([stale.path, stale.status]).toEqual(['/consent', 403]);
+    expect((await switchOn({ ...stale, html: stale.html.replaceAll('lang="en"', 'lang="de"') })).path).toBe(
+      consent.path,
+    );
+    expect((await t.visitor.submit(consent, { decision: 'allow' })).left?.searchParams.has('code')).toBe(
+      true,
+    );
+  });
+
+  it.each([
+    'https://evil.example/login',
+    '//evil.example/',
+    '/\\evil.example/',
+    '/language?to=de',
+    'javascript:alert(1)',
+  ])('are never switched by a link that leads to %s', async (back) => {
+    const t = await setScene();
+    const headers = { referer: `${ISSUER}/login` };
+    const sight = await t.visitor.open(`/language?${new URLSearchParams({ to: 'de', back })}`, { headers });
+    expect([sight.status, sight.left, sight.trail]).toEqual([200, null, []]);
+    const own = await t.visitor.open('/language?to=de&back=/account', { headers });
+    expect(own.path).toBe('/login?to=account');
   });
 
   it.each([

@@ -198,6 +198,7 @@ async function prepareHome(desk: Desk): Promise<void> {
     '/account/remove',
     '/account/codes',
     '/connections',
+    '/logout',
   ]) {
     await hold(`GET ${path}`, 'reading', 200, () => ada.open(path));
   }

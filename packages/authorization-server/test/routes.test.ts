@@ -27,6 +27,22 @@ describe('methods', () => {
     expect(snapshot()).toBe(before);
     expect((await send(path, { method: 'OPTIONS' })).headers.get('allow')).toBe(allow);
   });
+
+  it('that a page does not have are refused by a page, in the language of the browser', async () => {
+    const { send, snapshot } = await startServer();
+    const before = snapshot();
+    for (const path of ['/login/code', '/account/sessions', '/account/codes/off']) {
+      const { status, headers, text } = await send(path, { headers: { 'accept-language': 'de' } });
+      expect([status, headers.get('allow')]).toEqual([405, 'POST, OPTIONS']);
+      expect(text).toContain('<h1>Hier gibt es nichts</h1>');
+    }
+    const { status, headers, text } = await send('/connections', { method: 'POST' });
+    expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
+    expect(text).toContain('<h1>There is nothing here</h1>');
+    expect(snapshot()).toBe(before);
+    expect((await send('/login/code', { method: 'OPTIONS' })).status).toBe(204);
+    expect((await send('/login')).status).toBe(200);
+  });
 });
 
 describe('paths', () => {

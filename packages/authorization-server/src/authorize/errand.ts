@@ -1,11 +1,12 @@
 /** What somebody signs in for, as the pages and hands of signing in know it. */
 import type { Answer } from '@portcullis/http';
+import type { SignInPurpose } from '../pages/sign-in.ts';
 import type { ThirdParty } from '../upstream/third-party.ts';
 
 /** An errand in the browser that sent the request. */
 export interface Errand {
-  /** The app that waits; `null` when somebody comes on their own account. */
-  readonly appName: string | null;
+  /** The app that waits, or the page of their own account that somebody comes for. */
+  readonly purpose: SignInPurpose;
   /** What a form carries so that the errand is found again. */
   readonly fields: Readonly<Record<string, string>>;
   /** What forms of this errand in this browser are bound to. */

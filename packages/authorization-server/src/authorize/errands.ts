@@ -27,7 +27,7 @@ async function findFlowErrand(rooms: Rooms, request: Asked, parameters: Paramete
   const { id, freshLogin } = flow.transaction;
   const again = parameters.one('again') !== undefined;
   return {
-    appName: appName(flow.client, rooms.frame),
+    purpose: { appName: appName(flow.client, rooms.frame) },
     fields: { flow: id },
     bound: flow.bound,
     // Who signs in by a third party is asked first, and named afterwards.
@@ -62,7 +62,7 @@ async function findVisit(rooms: Rooms, request: Asked, parameters: Parameters): 
   const path = loginPath(to, 'again' in again);
   const age = person === null ? Number.POSITIVE_INFINITY : configuration.clock() - person.signedInAt;
   return {
-    appName: null,
+    purpose: { to: person !== null && 'again' in again ? 'once-more' : to },
     fields,
     bound: ['visit', hashSecret(cookie), person?.sessionHash ?? ''],
     isSignedIn: 'again' in again ? age < RECENT : person !== null,

@@ -21,25 +21,33 @@ function languageOf({ headers }: Asked): Language {
 /** The same routes in every language: each request is answered by those of its own. */
 export function inTheirLanguage(routesIn: (language: Language) => readonly Route[]): readonly Route[] {
   const others = new Map(languageTags.map((language) => [language, routesIn(language)]));
-  return (others.get('en') ?? []).map((route, index) => ({
-    ...route,
-    handle(request, peer) {
-      const own = others.get(languageOf(request))?.[index] ?? route;
-      return own.handle(request, peer);
-    },
-  }));
+  return (others.get('en') ?? []).map((route, index) => {
+    const own = (request: Asked): Route => others.get(languageOf(request))?.[index] ?? route;
+    const { refuseMethod } = route;
+    return {
+      ...route,
+      handle: (request, peer) => own(request).handle(request, peer),
+      ...(refuseMethod !== undefined && {
+        refuseMethod: (request: Asked) => (own(request).refuseMethod ?? refuseMethod)(request),
+      }),
+    };
+  });
 }
 
 /** Where the switch leads to. */
 const LANGUAGE_PATH = '/language';
 
-/** A link that sets the cookie and leads back to the page where it stood: the one link of ours that says where it stood. */
+/** A link that sets the cookie and leads back to the page where it stood, which it names, or else the browser does. */
 export function createLanguage({ configuration, edge, frame }: Rooms): Route {
   const isSecure = configuration.issuer.startsWith('https:');
   return edge.route('GET', LANGUAGE_PATH, async (request) => {
-    const chosen = readLanguage(readParameters(queryOf(request)).one('to')) ?? 'en';
+    const parameters = readParameters(queryOf(request));
+    const chosen = readLanguage(parameters.one('to')) ?? 'en';
     const cookie = `${COOKIE}=${chosen}; Max-Age=${KEPT}; Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
-    const back = ownPath(request.headers.get('referer'), configuration.issuer);
+    const back = ownPath(
+      placeOf(parameters.one('back'), request, configuration.issuer),
+      configuration.issuer,
+    );
     if (back !== null) return respondRedirect(back, [cookie]);
     const page = noticePage(frame, {
       heading: frame.text('language.changed'),
@@ -49,9 +57,14 @@ export function createLanguage({ configuration, edge, frame }: Rooms): Route {
   });
 }
 
+/** Where the link stood: as it says, or else as the browser does. */
+function placeOf(back: string | undefined, { headers }: Asked, issuer: string): string | null {
+  return back === undefined ? headers.get('referer') : (URL.parse(back, issuer)?.href ?? null);
+}
+
 /** A path of this server; never one that a browser could take for another host's. */
-function ownPath(referer: string | null, issuer: string): string | null {
-  const url = referer === null ? null : URL.parse(referer);
+function ownPath(address: string | null, issuer: string): string | null {
+  const url = address === null ? null : URL.parse(address);
   if (url === null || url.origin !== new URL(issuer).origin) return null;
   return /^\/(?!\/)/.test(url.pathname) && url.pathname !== LANGUAGE_PATH ? url.pathname + url.search : null;
 }

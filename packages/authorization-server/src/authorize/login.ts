@@ -39,7 +39,7 @@ export function createLogin(rooms: Rooms, { signIn, passkeys, welcome }: LoginHa
 
   const show = (errand: Errand, complaint: SignInComplaint | null): Promise<Answer> => {
     const page = signInPage(frame, {
-      appName: errand.appName,
+      purpose: errand.purpose,
       fields: errand.fields,
       token: formTokens.mint('login', ...errand.bound),
       email: complaint?.email ?? '',

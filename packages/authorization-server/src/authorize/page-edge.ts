@@ -81,8 +81,19 @@ export function createPageEdge({ events }: Configuration, frame: Frame): PageEdg
         handle(request, peer).catch((error: unknown) =>
           error instanceof OAuthError ? refuseError(path, error) : fail(path, error),
         ),
+      refuseMethod: () => showMissing(frame, 405),
     }),
   };
+}
+
+/** A page where there is none. No event tells of it: strangers try paths all day. */
+export function showMissing(frame: Frame, status: 404 | 405): Promise<Answer> {
+  const { heading, sentences } = situations['no-page'];
+  const words = {
+    heading: frame.text(heading),
+    sentences: sentences.map((sentence) => frame.text(sentence)),
+  };
+  return respondPage(noticePage(frame, words), { status });
 }
 
 /** Letters and digits that nobody confuses when reading them out. */

@@ -1,10 +1,9 @@
 /** Pages for the host of the server: the servers that tokens are issued for, and that nothing stands at a path. */
 
+import { showMissing } from '../authorize/page-edge.ts';
 import type { Rooms } from '../authorize/rooms.ts';
 import { frontPage } from '../pages/front.ts';
-import { noticePage } from '../pages/notice.ts';
 import { respondPage } from '../pages/respond.ts';
-import { situations } from '../pages/situations.ts';
 import { inLanguage } from '../pages/translations.ts';
 import type { Route } from '../routes.ts';
 
@@ -21,12 +20,6 @@ export function createFront({
   return edge.route('GET', '/', async () => respondPage(frontPage(frame, { servers })));
 }
 
-/** No event tells of it: strangers try paths all day. */
 export function createMissing({ edge, frame }: Pick<Rooms, 'edge' | 'frame'>): Route {
-  const { heading, sentences, status } = situations['no-page'];
-  const words = {
-    heading: frame.text(heading),
-    sentences: sentences.map((sentence) => frame.text(sentence)),
-  };
-  return edge.route('GET', '/*', async () => respondPage(noticePage(frame, words), { status }));
+  return edge.route('GET', '/*', () => showMissing(frame, 404));
 }

@@ -61,7 +61,7 @@ export function createInteraction(configuration: Configuration, hands: Interacti
       ...createConnections(rooms),
       ...createAccount(rooms, isElsewhere ? null : signingIn),
       ...createAccountRemoval(rooms),
-      createLogout(rooms),
+      ...createLogout(rooms),
       ...(headless === null ? [] : [createContinue(rooms, tickets)]),
       createLanguage(rooms),
     ];

@@ -6,7 +6,7 @@ import { type Frame, hidden, layout } from './layout.ts';
 import type { Markup } from './markup.ts';
 import { type ListedPasskey, passkeyList } from './passkeys.ts';
 import { happened, tabs } from './tabs.ts';
-import { ago } from './times.ts';
+import { moment } from './times.ts';
 
 /** A browser in which somebody is signed in. */
 interface SignedInBrowser {
@@ -68,7 +68,7 @@ ${happened(page.news === null ? null : frame.text(`account.news.${page.news}`))}
 ${page.signIn !== null && signInSections(frame, page.signIn, page)}
 <section class="head">
 <h2>${frame.text('account.sessions')}</h2>
-<ul class="rows close">${page.browsers.map((browser) => row(frame, browser, page))}</ul>
+<ul class="rows close">${page.browsers.map((browser, index) => row(frame, browser, index, page))}</ul>
 ${
   others.length > 1 &&
   html`<form class="once" method="post" action="/account/sessions">
@@ -106,20 +106,29 @@ ${codesSection(frame, recoveryCodes, page.token)}
 </section>`;
 }
 
-function row(frame: Frame, browser: SignedInBrowser, page: AccountPage): Markup {
+/** Whether another one reads the same as far as names, addresses and minutes go: a person has to see which is which. */
+function hasTwin(one: SignedInBrowser, all: readonly SignedInBrowser[]): boolean {
+  const words = ({ name, address, since }: SignedInBrowser) =>
+    JSON.stringify([name, address, Math.floor(since / 60)]);
+  return all.some((other) => other.id !== one.id && words(other) === words(one));
+}
+
+function row(frame: Frame, browser: SignedInBrowser, index: number, page: AccountPage): Markup {
+  const { isThisOne, address } = browser;
   const name = browserInWords(frame, browser.name);
-  const time = ago(frame, browser.since, page.now);
+  const time = moment(frame, browser.since, hasTwin(browser, page.browsers));
+  const about = `browser-${index}`;
   return html`<li class="beside">
 <div>
-<p>${name}</p>
-<p class="fact">${browser.isThisOne && `${frame.text('account.this')}, `}${frame.say('account.since', { time })} ${
-    browser.address !== null && frame.say('account.from', { address: html`<code>${browser.address}</code>` })
+<p>${name}${isThisOne && html` <em class="new">${frame.text('account.this')}</em>`}</p>
+<p class="fact" id="${about}">${frame.say('account.since', { time })} ${
+    address !== null && frame.say('account.from', { address: html`<code>${address}</code>` })
   }</p>
 </div>
 ${
-  browser.isThisOne
+  isThisOne
     ? html`<form method="post" action="/logout">${hidden({ token: page.logoutToken })}<button class="button">${frame.text('account.sign-out')}</button></form>`
-    : html`<form class="once" method="post" action="/account/sessions">${hidden({ token: page.token, session: browser.id })}<button class="button" aria-label="${frame.text('account.sign-out-of', { browser: name })}">${frame.text('account.sign-out')}</button></form>`
+    : html`<form class="once" method="post" action="/account/sessions">${hidden({ token: page.token, session: browser.id })}<button class="button" aria-label="${frame.text('account.sign-out-of', { browser: name })}" aria-describedby="${about}">${frame.text('account.sign-out')}</button></form>`
 }
 </li>`;
 }

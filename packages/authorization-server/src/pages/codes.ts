@@ -45,6 +45,7 @@ ${codeField(frame.text('code.label'), page.wrong, frame.text('code.recovery'))}
 <button class="button main">${frame.text('sign-in.submit')}</button>
 </form>
 <p class="fact"><a href="${page.again}">${frame.text('code.other')}</a></p>`,
+    page.again,
   );
 }
 

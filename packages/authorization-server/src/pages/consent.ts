@@ -106,7 +106,12 @@ ${elsewhere(frame, page)}
 </div>
 </form>
 <form id="${SWITCH_FORM}" hidden method="post" action="/consent">${hidden(page.fields)}</form>`,
+    `/consent?${placeOf(page)}`,
   );
+}
+
+function placeOf({ fields: { flow, afresh } }: ConsentPage): URLSearchParams {
+  return new URLSearchParams({ ...(flow != null && { flow }), ...(afresh != null && { afresh }) });
 }
 
 /** What this server will be allowed elsewhere in the person's name. */

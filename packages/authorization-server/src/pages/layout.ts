@@ -44,8 +44,11 @@ export function createFrame(
   };
 }
 
-/** A whole document. `title` says which page this is, before the server's name. */
-export function layout(frame: Frame, title: string, content: Markup): Markup {
+/**
+ * A whole document. `title` says which page this is, before the server's name.
+ * @param here where the page is found again by its address alone, which the answer to a form is not; left out where it is
+ */
+export function layout(frame: Frame, title: string, content: Markup, here: string | null = null): Markup {
   return html`<!doctype html>
 <html lang="${frame.language}">
 <head>
@@ -62,17 +65,18 @@ export function layout(frame: Frame, title: string, content: Markup): Markup {
 ${content}
 </div>
 </main>
-${foot(frame)}
+${foot(frame, here)}
 </body>
 </html>
 `;
 }
 
-/** The link that switches the language is the one that says where it stood, so that it leads back there. */
-function foot({ links, others }: Frame): Markup {
+/** The link that switches the language says where it stood, so that it leads back there. */
+function foot({ links, others }: Frame, here: string | null): Markup {
+  const back = here === null ? '' : `&back=${encodeURIComponent(here)}`;
   return html`<footer class="fact">
 ${links.map(({ label, href }) => html`<a href="${href}">${label}</a>`)}
-${others.map(({ tag, name }) => html`<a href="/language?to=${tag}" lang="${tag}" hreflang="${tag}" rel="nofollow" referrerpolicy="same-origin">${name}</a>`)}
+${others.map(({ tag, name }) => html`<a href="/language?to=${tag}${back}" lang="${tag}" hreflang="${tag}" rel="nofollow" referrerpolicy="same-origin">${name}</a>`)}
 </footer>`;
 }
 

@@ -12,12 +12,14 @@ import type { PasswordPage } from './password.ts';
 import type { RemovalPage } from './remove-account.ts';
 import type { ReadyPage, SetupPage } from './setup.ts';
 import type { SignInPage } from './sign-in.ts';
+import type { SignOutPage } from './sign-out.ts';
 
 interface Contents {
   readonly front: FrontPage;
   readonly 'sign-in': SignInPage;
   readonly consent: ConsentPage;
   readonly notice: Notice;
+  readonly 'sign-out': SignOutPage;
   readonly setup: SetupPage;
   readonly ready: ReadyPage;
   readonly connections: ConnectionsPage;

@@ -4,6 +4,7 @@ import { definePage, type Page } from './define-page.ts';
 import { type Frame, field, hidden, layout } from './layout.ts';
 import type { Markup } from './markup.ts';
 import { passkeyForm, passkeyScript } from './passkeys.ts';
+import type { HomePage } from './tabs.ts';
 
 /** A third party by which one can sign in. */
 interface SignInProvider {
@@ -13,9 +14,12 @@ interface SignInProvider {
   readonly name: string;
 }
 
+/** `once-more`: they are signed in, but not since a moment ago, and want to change what needs that. */
+export type SignInPurpose = { readonly appName: string } | { readonly to: HomePage | 'once-more' };
+
 export interface SignInPage {
-  /** The app that the person comes from; `null` when they come on their own account. */
-  readonly appName: string | null;
+  /** What the person signs in for: the app that they come from, or a page of their own account. */
+  readonly purpose: SignInPurpose;
   /** What the form carries so that the errand is found again. */
   readonly fields: Readonly<Record<string, string>>;
   readonly token: string;
@@ -42,14 +46,22 @@ function renderSignIn(frame: Frame, page: SignInPage): Markup {
     frame.text(failed ? 'sign-in.failed-title' : 'sign-in.title'),
     html`<div class="head">
 <h1>${frame.text('sign-in.title')}</h1>
-<p>${page.appName === null ? frame.text('sign-in.for-account') : frame.say('sign-in.for-app', { app: html`<strong><bdi>${page.appName}</bdi></strong>` })}</p>
+<p>${purpose(frame, page.purpose)}</p>
 </div>
 ${page.trouble !== null && html`<p class="wrong" role="alert">${page.trouble}</p>`}
 ${page.isLocal && local(frame, page)}
 ${page.isLocal && page.providers.length > 0 && html`<p class="or fact">${frame.text('sign-in.or')}</p>`}
 ${page.providers.length > 0 && providers(frame, page)}
 ${page.isLocal && page.passkeyOptions !== null && passkeyScript(frame)}`,
+    `/login?${new URLSearchParams(page.fields)}`,
   );
+}
+
+function purpose(frame: Frame, about: SignInPurpose): Markup | string {
+  if ('appName' in about) {
+    return frame.say('sign-in.for-app', { app: html`<strong><bdi>${about.appName}</bdi></strong>` });
+  }
+  return frame.text(about.to === 'once-more' ? 'sign-in.once-more' : `sign-in.for-${about.to}`);
 }
 
 function local(frame: Frame, page: SignInPage): Markup {

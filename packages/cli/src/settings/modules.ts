@@ -43,6 +43,7 @@ export async function loadWorkspaces(
 const PAGES: Readonly<Record<keyof Pages, true>> = {
   front: true,
   'sign-in': true,
+  'sign-out': true,
   consent: true,
   notice: true,
   setup: true,
