@@ -1,22 +1,7 @@
 /** Folders of a package import one way, so that a room is understood from those below it alone. */
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { type Exception, findFolderCircles } from './folders.ts';
-
-const SERVER = 'packages/authorization-server/src';
-
-const EXCEPTIONS: readonly Exception[] = [
-  {
-    file: `${SERVER}/upstream/callback.ts`,
-    folder: 'authorize',
-    reason: 'an endpoint of the interaction that stands with its third parties',
-  },
-  {
-    file: `${SERVER}/pages/password-fields.ts`,
-    folder: 'accounts',
-    reason: 'the form says which passwords are taken, by the law that judges them',
-  },
-];
+import { findFolderCircles } from './folders.ts';
 
 describe('the folders of each package', () => {
   const files = globSync('packages/*/src/**/*.ts').map((path) => ({
@@ -24,9 +9,9 @@ describe('the folders of each package', () => {
     text: readFileSync(path, 'utf8'),
   }));
 
-  it('import one way, but for what is named here', () => {
+  it('import one way', () => {
     expect(files.length).toBeGreaterThan(300);
-    expect(findFolderCircles(files, EXCEPTIONS)).toEqual([]);
+    expect(findFolderCircles(files)).toEqual([]);
   });
 });
 
@@ -42,7 +27,7 @@ describe('the check of folders', () => {
       'b/two.ts': `import '../root.ts';`,
       'root.ts': `import './a/four.ts';`,
     });
-    expect(findFolderCircles(good, [])).toEqual([]);
+    expect(findFolderCircles(good)).toEqual([]);
   });
 
   it.each([
@@ -63,18 +48,6 @@ describe('the check of folders', () => {
     ],
     ['from deep within', { 'a/d/1.ts': `import '../../b/1.ts';`, 'b/2.ts': `import '../a/2.ts';` }, 2],
   ])('finds folders that import each other %s', (_how, texts, count) => {
-    expect(findFolderCircles(files(texts), [])).toHaveLength(count);
-  });
-
-  it('takes an exception for what it says, and only where it is needed', () => {
-    const round = { 'a/one.ts': `import '../b/two.ts';`, 'b/three.ts': `import '../a/four.ts';` };
-    const exception = { file: at('b/three.ts'), folder: 'a', reason: 'so' };
-    expect(findFolderCircles(files(round), [exception])).toEqual([]);
-    expect(
-      findFolderCircles(files({ ...round, 'b/other.ts': `import '../a/four.ts';` }), [exception]),
-    ).toHaveLength(2);
-    expect(findFolderCircles(files({ 'b/three.ts': `import '../a/four.ts';` }), [exception])).toEqual([
-      `${exception.file} needs no exception for a`,
-    ]);
+    expect(findFolderCircles(files(texts))).toHaveLength(count);
   });
 });

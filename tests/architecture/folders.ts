@@ -3,15 +3,6 @@ import { posix } from 'node:path';
 import { readImports } from './imports.ts';
 import type { SourceFile } from './layers.ts';
 
-/** A file that may import a folder which imports its own, and why. */
-export interface Exception {
-  /** From the root of the repository. */
-  readonly file: string;
-  /** Within the same package. */
-  readonly folder: string;
-  readonly reason: string;
-}
-
 /** One import from a folder of a package into another of it. */
 interface Link {
   /** `packages/client/src/store`: of a package the folders right below its sources; what they hold in turn is theirs. */
@@ -21,29 +12,16 @@ interface Link {
 }
 
 /**
- * Answers one line for each pair of folders that import each other, by whatever way round, and for each exception that nothing
- * needs. Files right below the sources stand in no folder: they are words for all, or put all together, and circles between
- * files are found elsewhere.
+ * Answers one line for each pair of folders that import each other, by whatever way round. Files right below the sources stand
+ * in no folder: they are words for all, or put all together, and circles between files are found elsewhere.
  */
-export function findFolderCircles(
-  files: readonly SourceFile[],
-  exceptions: readonly Exception[],
-): readonly string[] {
-  const all = files.flatMap(readLinks);
-  const links = all.filter((link) => !exceptions.some((exception) => covers(exception, link)));
+export function findFolderCircles(files: readonly SourceFile[]): readonly string[] {
+  const links = files.flatMap(readLinks);
   const reaches = createReaches(links);
   const round = links.filter(({ from, to }) => reaches(to, from));
-  const unneeded = exceptions.filter(
-    (exception) => !all.some((link) => covers(exception, link) && reaches(link.to, link.from)),
-  );
   return [
     ...new Set(round.map(({ from, to, file }) => `${from} and ${nameOf(to)} import each other: ${file}`)),
-    ...unneeded.map(({ file, folder }) => `${file} needs no exception for ${folder}`),
   ];
-}
-
-function covers({ file, folder }: Exception, link: Link): boolean {
-  return link.file === file && nameOf(link.to) === folder;
 }
 
 function nameOf(folder: string): string {

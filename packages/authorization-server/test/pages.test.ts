@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { costHere } from '../../../tests/support/cost.ts';
 import { nextStep, subjectOf } from '../src/authorize/next-step.ts';
-import { defineCookie } from '../src/pages/cookies.ts';
-import { presentable } from '../src/pages/names.ts';
+import { defineCookie } from '../src/cookies.ts';
+import { presentable } from '../src/presentable.ts';
 
 describe('nextStep', () => {
   it.each([

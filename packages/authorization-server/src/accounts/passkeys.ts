@@ -3,8 +3,8 @@
 import { isIP } from 'node:net';
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import type { Configuration } from '../configuration.ts';
-import { presentable } from '../pages/names.ts';
 import type { AccountRecord, PasskeyRecord } from '../ports/index.ts';
+import { presentable } from '../presentable.ts';
 import { createChallenges } from './challenges.ts';
 import { challengeOf, isOf, readAnswer } from './passkey-answer.ts';
 import { ALGORITHMS, creationOptions, type PasskeyOptions, requestOptions } from './passkey-options.ts';

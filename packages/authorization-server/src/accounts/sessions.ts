@@ -1,7 +1,7 @@
 /** Browser sessions: a random cookie, known to the store by its hash, new at every sign-in. */
 import type { Asked } from '@portcullis/http';
 import type { Configuration } from '../configuration.ts';
-import { defineCookie } from '../pages/cookies.ts';
+import { defineCookie } from '../cookies.ts';
 import type { AccountRecord } from '../ports/index.ts';
 import type { Peer } from '../routes.ts';
 import { hashSecret, newSecret } from '../secrets.ts';

@@ -1,7 +1,7 @@
 /** What an app is called on a page. */
 import { isVouchedFor, type ResolvedClient } from '../clients/resolved-client.ts';
 import type { Frame } from '../pages/layout.ts';
-import { presentable } from '../pages/names.ts';
+import { presentable } from '../presentable.ts';
 
 /** The name that the client gave itself; for one that the operator set up without a name, its identifier. */
 export function appName(client: ResolvedClient, frame: Frame): string {

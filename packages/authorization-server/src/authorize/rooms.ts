@@ -2,8 +2,8 @@
 import type { Sessions } from '../accounts/sessions.ts';
 import type { FindClient } from '../clients/find-client.ts';
 import type { Configuration } from '../configuration.ts';
+import type { Cookie } from '../cookies.ts';
 import type { CheckOpening } from '../limits/openings.ts';
-import type { Cookie } from '../pages/cookies.ts';
 import type { Frame } from '../pages/layout.ts';
 import type { Statuses } from '../status/statuses.ts';
 import type { Upstream } from '../upstream/upstream.ts';

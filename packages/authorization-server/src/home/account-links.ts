@@ -1,12 +1,12 @@
 /** Invitations and resets: a one-time link, a choice how to sign in, and the owner is in. */
 import { type Answer, type Asked, queryOf, readForm } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
-import { judgePassword, type PasswordFaults } from '../accounts/chosen-password.ts';
 import type { Passkeys } from '../accounts/passkeys.ts';
 import { type Passwords, unusableHash } from '../accounts/passwords.ts';
 import { isForeignForm } from '../authorize/form-tokens.ts';
 import type { Rooms } from '../authorize/rooms.ts';
 import { accountLinkPage } from '../pages/account-link.ts';
+import { judgePassword, type PasswordFaults } from '../pages/chosen-password.ts';
 import { respondPage, respondRedirect } from '../pages/respond.ts';
 import type { AccountLinkRecord, AccountRecord, PasskeyRecord } from '../ports/index.ts';
 import type { Peer, Route } from '../routes.ts';

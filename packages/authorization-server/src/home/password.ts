@@ -1,10 +1,10 @@
 /** Changing one's password, on the pages of one's own account. */
 import type { Parameters } from '@portcullis/protocol';
 import type { ChangePassword } from '../accounts/change-password.ts';
-import { judgePassword } from '../accounts/chosen-password.ts';
 import type { Person } from '../accounts/sessions.ts';
 import { answerOptions, askToWait } from '../authorize/complaint.ts';
 import type { Rooms } from '../authorize/rooms.ts';
+import { judgePassword } from '../pages/chosen-password.ts';
 import { type PasswordPage, passwordPage } from '../pages/password.ts';
 import { type PageOptions, respondPage, respondRedirect } from '../pages/respond.ts';
 import type { Route } from '../routes.ts';

@@ -1,5 +1,6 @@
 /** The part of the server that people meet, put together: authorization requests, sign-in, consent, their own account. */
 import { createAuthorize } from '../authorize/authorize.ts';
+import { createCallbacks } from '../authorize/callback.ts';
 import { createConsent } from '../authorize/consent.ts';
 import { createLanguage, inTheirLanguage } from '../authorize/language.ts';
 import { createLogout } from '../authorize/logout.ts';
@@ -16,7 +17,6 @@ import { createAccountRemoval } from '../home/remove-account.ts';
 import { createAssets } from '../pages/assets.ts';
 import type { Language } from '../pages/texts/languages.ts';
 import type { Route } from '../routes.ts';
-import { createCallbacks } from '../upstream/callback.ts';
 import { createRoomsIn, type InteractionHands } from './rooms-in.ts';
 import { createSigningInHere } from './signing-in-here.ts';
 

@@ -2,8 +2,8 @@
 import type { Answer, Asked } from '@portcullis/http';
 import { type Scopes, tooMany } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
+import { type Cookie, defineCookie } from '../cookies.ts';
 import { createSharedRate } from '../limits/shared-rate.ts';
-import { type Cookie, defineCookie } from '../pages/cookies.ts';
 import { respondRedirect } from '../pages/respond.ts';
 import type { DepartureRecord } from '../ports/index.ts';
 import { hashSecret, matchesSecret, newSecret } from '../secrets.ts';

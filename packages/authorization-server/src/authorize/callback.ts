@@ -1,32 +1,19 @@
 /** Coming back from a third party: the browser, the state and the answer are judged, and whoever it is goes on where they left. */
 import { type Answer, type Asked, queryOf, readForm, withCookies } from '@portcullis/http';
-import { OAuthError, type Parameters, readParameters, unavailable } from '@portcullis/protocol';
-import { advance, refuseFlow } from '../authorize/advance.ts';
-import { loginPath } from '../authorize/errands.ts';
-import type { Approval, FlowUnderWay } from '../authorize/flow.ts';
-import { findFlow } from '../authorize/flows.ts';
-import { refuseFault } from '../authorize/leave.ts';
-import { readError } from '../authorize/refuse-request.ts';
-import type { Rooms } from '../authorize/rooms.ts';
+import { OAuthError, readParameters, unavailable } from '@portcullis/protocol';
 import { respondRedirect } from '../pages/respond.ts';
-import { type HomePage, homePaths } from '../pages/tabs.ts';
-import type { AccountRecord, DepartureRecord } from '../ports/index.ts';
 import type { Peer, Route } from '../routes.ts';
-import { COME_AGAIN_AFTER, isAway, ThirdPartyFault } from './fault.ts';
-import { isAdmitted } from './person.ts';
-import { carriedScopes, type ThirdParty } from './third-party.ts';
-import type { Arrival } from './upstream.ts';
-import type { DepartureSecrets } from './wire.ts';
-
-/** An answer of the third party in the browser that left for it. */
-interface Return {
-  readonly request: Asked;
-  readonly peer: Peer;
-  readonly parameters: Parameters;
-  readonly state: string;
-  readonly thirdParty: ThirdParty;
-  readonly departure: DepartureRecord;
-}
+import { COME_AGAIN_AFTER, isAway, ThirdPartyFault } from '../upstream/fault.ts';
+import type { ThirdParty } from '../upstream/third-party.ts';
+import type { Arrival } from '../upstream/upstream.ts';
+import type { DepartureSecrets } from '../upstream/wire.ts';
+import { refuseFlow } from './advance.ts';
+import { arrive, findWaiting, pageOf, type Return } from './arrive.ts';
+import { loginPath } from './errands.ts';
+import type { FlowUnderWay } from './flow.ts';
+import { refuseFault } from './leave.ts';
+import { readError } from './refuse-request.ts';
+import type { Rooms } from './rooms.ts';
 
 /** Each third party answers at an address of its own. */
 export function createCallbacks(rooms: Rooms): readonly Route[] {
@@ -77,14 +64,13 @@ async function relay(
 async function receive(rooms: Rooms, request: Asked, peer: Peer, thirdParty: ThirdParty): Promise<Answer> {
   const { departures } = rooms.upstream;
   const endpoint = `/callback/${thirdParty.id}`;
-  const parameters = readParameters(queryOf(request));
-  const state = parameters.one('state');
+  const state = readParameters(queryOf(request)).one('state');
   if (state === undefined) return rooms.edge.refuse(endpoint, 'gone');
   const departure = await departures.find(request, thirdParty, state);
   if (departure === 'unknown') return rooms.edge.refuse(endpoint, 'gone');
   // Whoever did not leave here was led here by somebody else: nothing of it is used.
   if (typeof departure === 'string') return rooms.edge.refuse(endpoint, departure);
-  const answer = await goOn(rooms, { request, peer, parameters, state, thirdParty, departure });
+  const answer = await goOn(rooms, { request, peer, state, thirdParty, departure });
   return withCookies(answer, [departures.forget(departure)]);
 }
 
@@ -104,12 +90,6 @@ async function goOn(rooms: Rooms, back: Return): Promise<Answer> {
   }
 }
 
-async function findWaiting(rooms: Rooms, { request, departure }: Return) {
-  if (departure.transactionId === null) return null;
-  const named = new URLSearchParams({ flow: departure.transactionId });
-  return findFlow(rooms, request, readParameters(named));
-}
-
 async function redeem(
   rooms: Rooms,
   { request, thirdParty, departure, state }: Return,
@@ -118,103 +98,6 @@ async function redeem(
   const wire = rooms.upstream.wireOf(thirdParty);
   const answer = new URL(request.url).searchParams;
   return { thirdParty, ...(await wire.redeem(answer, departure.approved, state, secrets)) };
-}
-
-/** Somebody is there, proven by the third party. */
-async function arrive(rooms: Rooms, back: Return, arrival: Arrival): Promise<Answer> {
-  const { configuration, sessions, upstream } = rooms;
-  const { request, peer, departure, thirdParty } = back;
-  const account = await admit(rooms, arrival);
-  const flow = await orGiveBack(rooms, account.id, arrival, findWaiting(rooms, back));
-  if (flow !== null && 'missing' in flow) {
-    await upstream.discard(account.id, arrival);
-    return rooms.edge.refuse(`/callback/${thirdParty.id}`, flow.missing);
-  }
-  const cookie = await orGiveBack(rooms, account.id, arrival, sessions.open(request, peer, account.id));
-  configuration.events({ type: 'account.signed-in', accountId: account.id, thirdParty: thirdParty.id });
-  if (flow === null) {
-    // They only wanted to say who they are: what came with it is given back.
-    await upstream.discard(account.id, arrival);
-    return respondRedirect(homePaths[pageOf(departure)], [cookie]);
-  }
-  return finish(rooms, back, { flow, account, arrival, cookie });
-}
-
-/** What came is given back to the third party when the step fails that would have kept it. */
-async function orGiveBack<T>(
-  { upstream }: Rooms,
-  accountId: string | null,
-  arrival: Arrival,
-  step: Promise<T>,
-): Promise<T> {
-  try {
-    return await step;
-  } catch (error) {
-    await upstream.discard(accountId, arrival);
-    throw error;
-  }
-}
-
-/** @throws OAuthError `access_denied` for whoever may not come in */
-async function admit(rooms: Rooms, arrival: Arrival): Promise<AccountRecord> {
-  const { thirdParty, person } = arrival;
-  // Of whom nobody lets in, no account is made.
-  const account = isAdmitted(thirdParty.people, person)
-    ? await orGiveBack(rooms, null, arrival, rooms.upstream.people.resolve(person, thirdParty))
-    : null;
-  if (account !== null && account.disabledAt === null) return account;
-  await rooms.upstream.discard(account?.id ?? null, arrival);
-  throw new OAuthError('access_denied', 'This person may not sign in here.', {
-    reason: account === null ? 'not among the people who may sign in' : 'the account is disabled',
-  });
-}
-
-interface Arrived {
-  readonly flow: FlowUnderWay;
-  readonly account: AccountRecord;
-  readonly arrival: Arrival;
-  /** Of the session that was opened. */
-  readonly cookie: string;
-}
-
-async function finish(
-  rooms: Rooms,
-  { departure }: Return,
-  { flow, account, arrival, cookie }: Arrived,
-): Promise<Answer> {
-  const approving = approvalOf(rooms, flow, departure, account, arrival);
-  const approval = await orGiveBack(rooms, account.id, arrival, approving);
-  const bond = await rooms.upstream.bind(flow.transaction.id, account.id, arrival);
-  if (bond === null) return rooms.edge.refuse('/callback', 'gone');
-  const transaction = { ...flow.transaction, accountId: account.id, bond };
-  const { thirdParty } = arrival;
-  return advance(rooms, { ...flow, transaction, thirdParty, subject: account.id, approval }, [cookie]);
-}
-
-/**
- * What was allowed before leaving, as far as what came back carries it. An answer is of whoever gave it: when somebody else
- * came back, or there is a workspace to choose, the person is asked now that they are known.
- */
-async function approvalOf(
-  rooms: Rooms,
-  { transaction }: FlowUnderWay,
-  { accountId, approved, workspace }: DepartureRecord,
-  account: AccountRecord,
-  { thirdParty, given }: Arrival,
-): Promise<Approval | null> {
-  if (accountId !== null && accountId !== account.id) return null;
-  const [resource = ''] = transaction.resources;
-  if (accountId === null && (await rooms.configuration.workspaces(account.id, resource)).length > 0)
-    return null;
-  const scopes = carriedScopes(thirdParty, approved, given.scopes);
-  if (scopes.length === 0 && approved.length > 0) {
-    throw new OAuthError('access_denied', 'The third party was not allowed what the scopes asked for need.');
-  }
-  return { scopes, workspace, by: 'answer' };
-}
-
-function pageOf({ page }: DepartureRecord): HomePage {
-  return page !== null && Object.hasOwn(homePaths, page) ? (page as HomePage) : 'connections';
 }
 
 /** What went wrong goes to the client by redirect, in our words and never in theirs; who waits for no client reads a page. */

@@ -1,7 +1,7 @@
 /** A password that somebody chooses, typed twice. */
 import type { Parameters } from '@portcullis/protocol';
-import type { TextName } from '../pages/texts/texts.ts';
-import { passwordFault } from './password-rules.ts';
+import { passwordFault } from '../accounts/password-rules.ts';
+import type { TextName } from './texts/texts.ts';
 
 /** What is wrong with each field: the names of texts. */
 export interface PasswordFaults {
