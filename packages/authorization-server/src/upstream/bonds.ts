@@ -2,12 +2,12 @@
 import { intersectScopes, missingScopes, OAuthError, type Scopes } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import { lastsUntil } from './bond-law.ts';
-import { placeOf } from './renewal.ts';
+import { Over } from './settle.ts';
 import { carriedScopes, type ThirdParty } from './third-party.ts';
-import type { ThirdPartyTokens } from './tokens.ts';
+import { placeOf, type ThirdPartyTokens } from './tokens.ts';
 import type { UpstreamTokens } from './upstream-token.ts';
 import type { Vault } from './vault.ts';
-import { createWatch, Over } from './watch.ts';
+import { createWatch } from './watch.ts';
 import type { Wire } from './wire.ts';
 
 export interface Bonds extends UpstreamTokens {

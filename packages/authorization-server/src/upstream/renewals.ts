@@ -2,7 +2,8 @@
 import { createFlights } from '../clients/remote/flights.ts';
 import type { Configuration } from '../configuration.ts';
 import type { BondRecord } from '../ports/index.ts';
-import { createRenew, type Renewal } from './renewal.ts';
+import type { Renewal } from './renew-as.ts';
+import { createRenew } from './renewal.ts';
 import type { ThirdParty } from './third-party.ts';
 import type { Vault } from './vault.ts';
 import { createWaits } from './waits.ts';

@@ -9,6 +9,11 @@ export interface ThirdPartyTokens {
   readonly refreshToken: string | null;
 }
 
+/** Where the envelope belongs in which the tokens of a bond rest. */
+export function placeOf(grantId: string): string {
+  return `bond ${grantId}`;
+}
+
 export interface Given {
   readonly tokens: ThirdPartyTokens;
   readonly scopes: Scopes;

@@ -1,0 +1,112 @@
+/** One renewal, by the holder of its lease: the third party is asked, and what it gives is kept before anybody uses it. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { OAuthError, unavailable } from '@portcullis/protocol';
+import type { Configuration } from '../configuration.ts';
+import type { BondEnd, BondRecord, RenewedBond } from '../ports/index.ts';
+import { readFault, type ThirdPartyFault } from './fault.ts';
+import { type Given, placeOf, type ThirdPartyTokens, timesOf } from './tokens.ts';
+import type { Vault } from './vault.ts';
+import type { Wire } from './wire.ts';
+
+/** What became of a renewal. */
+export type Renewal =
+  | { readonly kind: 'renewed'; readonly bond: BondRecord }
+  /** The third party has ended what it gave. */
+  | { readonly kind: 'over'; readonly reason: BondEnd }
+  /** It cannot be renewed now. Seconds after which to try again. */
+  | { readonly kind: 'later'; readonly retryAfter: number; readonly reason: string };
+
+/** Renews a bond. @param holder of its lease, which is given back, or left to run out */
+export type RenewAs = (holder: string, bond: BondRecord, wire: Wire) => Promise<Renewal>;
+
+/** Seconds after which a third party that could not answer is asked again. */
+const COOL_DOWN = 10;
+/** How often what was renewed is tried to be kept: nobody else has it. */
+const KEEP_TRIES = 6;
+
+/** @param lease seconds that the holder has */
+export function createRenewAs(
+  { store, clock, events }: Pick<Configuration, 'store' | 'clock' | 'events'>,
+  vault: Vault,
+  lease: number,
+): RenewAs {
+  return renewAs;
+
+  async function renewAs(holder: string, bond: BondRecord, wire: Wire): Promise<Renewal> {
+    const { grantId, scopes, sealedTokens } = bond;
+    if (sealedTokens === null) return { kind: 'over', reason: 'lapsed' };
+    let given: Given;
+    try {
+      const tokens = await vault.unseal<ThirdPartyTokens>(sealedTokens, placeOf(grantId));
+      given = await wire.renew(tokens, scopes);
+    } catch (error) {
+      return refuse(holder, bond, error);
+    }
+    // Point of no return: the old refresh token may be worth nothing now, and only we have the new one.
+    return keep(holder, bond, given);
+  }
+
+  async function refuse(holder: string, bond: BondRecord, error: unknown): Promise<Renewal> {
+    if (error instanceof OAuthError) {
+      await store.releaseBond(bond.grantId, holder, null);
+      throw error;
+    }
+    const fault = readFault(error);
+    if (fault.kind === 'refused' && fault.code === 'invalid_grant') {
+      // Whoever held the lease before never gave it back: a renewal was sent, and its answer lost.
+      return { kind: 'over', reason: bond.leaseHolder === null ? 'revoked-there' : 'renewal-lost' };
+    }
+    note(bond, fault);
+    const retryAfter = fault.isLost ? lease : (fault.retryAfter ?? COOL_DOWN);
+    // A request whose answer was lost leaves its lease to run out, so that its successor knows of it.
+    if (!fault.isLost) await store.releaseBond(bond.grantId, holder, clock() + retryAfter);
+    return { kind: 'later', retryAfter, reason: fault.message };
+  }
+
+  async function keep(holder: string, bond: BondRecord, given: Given): Promise<Renewal> {
+    const now = clock();
+    const { envelope, dataKeyId } = await vault.seal(given.tokens, placeOf(bond.grantId));
+    const renewed: RenewedBond = {
+      sealedTokens: envelope,
+      dataKeyId,
+      scopes: given.scopes,
+      checkedAt: now,
+      ...timesOf(given, now),
+    };
+    if (!(await persist(() => store.renewBond(bond.grantId, holder, renewed)))) {
+      return { kind: 'later', retryAfter: 1, reason: 'another process took the renewal over' };
+    }
+    events({
+      type: 'bond.renewed',
+      thirdParty: bond.thirdParty,
+      grantId: bond.grantId,
+      accountId: bond.accountId,
+    });
+    return {
+      kind: 'renewed',
+      bond: { ...bond, ...renewed, version: bond.version + 1, leaseHolder: null, leaseUntil: null },
+    };
+  }
+
+  function note(bond: BondRecord, fault: ThirdPartyFault): void {
+    events({
+      type: 'third-party.failed',
+      thirdParty: bond.thirdParty,
+      grantId: bond.grantId,
+      accountId: bond.accountId,
+      reason: `renewal: ${fault.message}`,
+    });
+  }
+}
+
+/** The store may be away for a moment; what would be lost cannot be had again. */
+async function persist<T>(work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (tries === KEEP_TRIES) throw unavailable(`what was renewed could not be kept: ${String(error)}`);
+      await pause(50 * 2 ** tries);
+    }
+  }
+}

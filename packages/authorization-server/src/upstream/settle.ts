@@ -1,0 +1,107 @@
+/** What a bond needs now, done: it is honoured, asked for, renewed or ended. */
+import { unavailable } from '@portcullis/protocol';
+import type { Configuration } from '../configuration.ts';
+import type { BondEnd, BondRecord } from '../ports/index.ts';
+import { needOf } from './bond-law.ts';
+import { ASKED_AGAIN_AFTER, createInquire } from './inquiry.ts';
+import type { Renewal } from './renew-as.ts';
+import { createRenewals, type Renewals } from './renewals.ts';
+import type { ThirdParty } from './third-party.ts';
+import type { Vault } from './vault.ts';
+import type { Wire } from './wire.ts';
+
+/** What a grant rests on, known to be alive. */
+export interface Rest {
+  /** `null`: on nothing but this server. */
+  readonly bond: BondRecord | null;
+  /** Epoch seconds until which it need not be looked at again. */
+  readonly until: number;
+}
+
+/** A bond that is another than it was: it has to be judged anew. */
+interface Changed {
+  readonly bond: BondRecord | null;
+}
+
+/** A bond that has ended. */
+export class Over extends Error {
+  override readonly name: string = 'Over';
+}
+
+export interface Settlement {
+  /** Answers that a bond is alive, or what it is now. @throws Over, or OAuthError `temporarily_unavailable` when nobody can say */
+  settle(bond: BondRecord, thirdParty: ThirdParty): Promise<Rest | Changed>;
+  /** Resolves when no renewal is under way. */
+  readonly settled: Renewals['settled'];
+}
+
+export function createSettlement(
+  configuration: Configuration,
+  vault: Vault,
+  wireOf: (thirdParty: ThirdParty) => Wire,
+): Settlement {
+  const { store, clock, events } = configuration;
+  const inquire = createInquire(configuration, vault, wireOf);
+  const renewals = createRenewals(configuration, vault, wireOf);
+  return { settle, settled: renewals.settled };
+
+  async function settle(bond: BondRecord, thirdParty: ThirdParty): Promise<Rest | Changed> {
+    const need = needOf(bond, clock(), thirdParty.noticedWithin);
+    switch (need.do) {
+      case 'honour':
+        return { bond, until: need.until };
+      case 'end':
+        return end(bond, need.reason);
+      case 'renew':
+        return take(bond, await renewals.renew(bond, thirdParty));
+      case 'renew-ahead': {
+        const renewal = await renewals.renew(bond, thirdParty);
+        // Their token still works: what counts is whether it is alive.
+        return renewal.kind === 'later' ? honourOrAsk(bond, thirdParty) : take(bond, renewal);
+      }
+      case 'ask':
+        return ask(bond, thirdParty);
+    }
+  }
+
+  async function honourOrAsk(bond: BondRecord, thirdParty: ThirdParty): Promise<Rest | Changed> {
+    const need = needOf({ ...bond, renewFrom: null }, clock(), thirdParty.noticedWithin);
+    if (need.do === 'honour') return { bond, until: Math.min(need.until, clock() + ASKED_AGAIN_AFTER) };
+    return ask(bond, thirdParty);
+  }
+
+  async function take(bond: BondRecord, renewal: Renewal): Promise<Changed> {
+    if (renewal.kind === 'renewed') return { bond: renewal.bond };
+    if (renewal.kind === 'over') return end(bond, renewal.reason);
+    throw unavailable(`${bond.thirdParty}: ${renewal.reason}`, renewal.retryAfter);
+  }
+
+  async function ask(bond: BondRecord, thirdParty: ThirdParty): Promise<Rest | Changed> {
+    const at = clock();
+    const answer = await inquire(bond, thirdParty);
+    if (answer === 'changed') return end(bond, 'changed-there');
+    if (answer === 'dead') {
+      // A refresh token may outlive what it renews: the third party decides when it is presented.
+      return bond.isRenewable
+        ? take(bond, await renewals.renew(bond, thirdParty))
+        : end(bond, 'revoked-there');
+    }
+    if (answer === 'alive') await store.noteBondAlive(bond.grantId, at);
+    const alive = { ...bond, checkedAt: Math.max(at, bond.checkedAt) };
+    const need = needOf({ ...alive, renewFrom: null }, at, thirdParty.noticedWithin);
+    return need.do === 'honour' ? { bond: alive, until: need.until } : { bond: alive };
+  }
+
+  /** Ends a bond; answers it anew when another process has changed it meanwhile. */
+  async function end(bond: BondRecord, reason: BondEnd): Promise<Changed> {
+    const { grantId, accountId, version } = bond;
+    // Point of no return: the grant and its tokens are dead.
+    if (bond.endedAt === null && (await store.endBond(grantId, version, reason, clock()))) {
+      events({ type: 'bond.ended', thirdParty: bond.thirdParty, grantId, accountId, reason });
+      throw new Over(reason);
+    }
+    const now = await store.findBond(grantId);
+    if (now === null || now.endedAt !== null) throw new Over(reason);
+    return { bond: now };
+  }
+}
