@@ -1,4 +1,5 @@
 /** The life of registrations: who may begin one, how many may wait, what keeps one alive, and how it ends. */
+import { unavailable } from '@portcullis/protocol';
 import { describe, expect, it } from 'vitest';
 import type { AuthorizationServerOptions } from '../src/index.ts';
 import {
@@ -162,6 +163,23 @@ describe('a flood of registrations', () => {
     expect(await t.store.countUnusedClients()).toBeLessThanOrEqual(50);
   });
 
+  it('T043: counts nothing that could not be stored, and counts again when it could not count', async () => {
+    const t = await startServer({ registration: { mostUnused: 1 } });
+    const { countUnusedClients, registerClient } = t.store;
+    const away = () => Promise.reject(unavailable('the store is away'));
+    const before = t.snapshot();
+    t.store.countUnusedClients = away;
+    expect((await t.register(METADATA)).status).toBe(503);
+    t.store.countUnusedClients = countUnusedClients;
+    t.store.registerClient = away;
+    for (const _ of [1, 2]) expect((await t.register(METADATA)).status).toBe(503);
+    expect(t.snapshot()).toBe(before);
+    t.store.registerClient = registerClient;
+    expect((await t.register(METADATA)).status).toBe(201);
+    const { status, headers } = await t.register(METADATA);
+    expect([status, headers.get('retry-after')]).toEqual([503, '600']);
+  });
+
   it('does not count what is refused for another reason', async () => {
     const t = await startServer({ registration: { mostUnused: 1 } });
     for (let index = 0; index < 5; index += 1) await t.register({ redirect_uris: ['javascript:x'] });
@@ -194,6 +212,7 @@ describe('initial access tokens', () => {
     'Bearer',
     'Basic eDp5',
     initialAccessTokens[0],
+    `DPoP ${initialAccessTokens[0]}`,
     'Bearer a b',
   ])('[AS-DCR-67] keep everybody else out: %s', async (authorization) => {
     const t = await startServer({ registration: { initialAccessTokens } });
@@ -252,6 +271,8 @@ describe('initial access tokens', () => {
       const { status, body } = await registerWith(t, bearer(token));
       expect([status, body['error']]).toEqual([401, 'invalid_token']);
       expect(t.snapshot()).toBe(before);
+      const [refused] = t.events.filter(({ type }) => type === 'request.refused');
+      expect(refused).toMatchObject({ reason: `initial access token: ${token === '' ? 'none' : 'unknown'}` });
       expect((await registerWith(t, bearer((await t.server.invitations.make()).token))).status).toBe(201);
     });
 

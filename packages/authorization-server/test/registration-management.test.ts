@@ -113,6 +113,37 @@ describe('reading', () => {
     expect((await manage(t, 'GET', client)).status).toBe(200);
   });
 
+  it('[AS-DCRM-61] T045: is for no client that did not register, and for none by another scheme; the log says why', async () => {
+    const t = await startServer();
+    const client = await register(t);
+    await t.store.saveClient({
+      id: 'client_of_the_operator',
+      origin: 'administered',
+      metadata: {
+        redirect_uris: [CALLBACK],
+        grant_types: ['authorization_code'],
+        response_types: ['code'],
+        token_endpoint_auth_method: 'none',
+        application_type: 'web',
+      },
+      secretHash: null,
+      managementHash: null,
+      createdAt: t.clock.now,
+      lastUsedAt: null,
+      disabledAt: null,
+      expiresAt: null,
+    });
+    const bearer = { headers: { authorization: `Bearer ${client.token}` } };
+    await expectUnauthorized(t, '/register/client_of_the_operator', bearer);
+    await expectUnauthorized(t, client.path, { headers: { authorization: `DPoP ${client.token}` } });
+    await expectUnauthorized(t, client.path, { headers: { authorization: 'Bearer wrong' } });
+    const reasons = t.events.flatMap((event) => (event.type === 'request.refused' ? [event.reason] : []));
+    expect(reasons).toEqual(
+      ['unknown', 'unknown', 'wrong'].map((why) => `registration access token: ${why}`),
+    );
+    expect((await t.send(client.path, bearer)).status).toBe(200);
+  });
+
   it('tells no error code to who sent no token', async () => {
     const t = await startServer();
     const { path } = await register(t);
@@ -242,6 +273,10 @@ describe('replacing', () => {
     const again = await put({ token_endpoint_auth_method: 'client_secret_post', client_secret });
     expect([again.status, again.body['client_secret']]).toEqual([200, undefined]);
     expect(await redeem({ client_secret })).toBe(200);
+    expect(t.events.filter(({ type }) => type === 'client.changed')).toEqual([
+      { type: 'client.changed', clientId: client.id },
+      { type: 'client.changed', clientId: client.id },
+    ]);
     await put({});
     expect([await redeem({}), await redeem({ client_secret })]).toEqual([200, 401]);
   });
