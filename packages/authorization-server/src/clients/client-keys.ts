@@ -1,5 +1,6 @@
 /** The public keys of clients: those that they registered, or those that stand at an address, fetched when they are needed. */
 import { type ClientKeySet, type ClientMetadata, OAuthError, unavailable } from '@portcullis/protocol';
+import { createMemory } from '../memory.ts';
 import { createFlights } from './remote/flights.ts';
 import { type FreshnessLaw, freshFor } from './remote/freshness.ts';
 import { type FetchJson, RemoteError } from './remote/remote-json.ts';
@@ -17,8 +18,8 @@ const LAST_GOOD_FOR = 3600;
 /** A key that is not among them is not looked for again sooner. Seconds. */
 const PAUSE = 30;
 
-/** Addresses whose keys are remembered; the one not asked for longest goes first. */
-const MOST_ADDRESSES = 1000;
+/** Addresses whose keys are remembered: those fetched last. */
+const REMEMBERED = 1000;
 
 export interface ClientKeys {
   /**
@@ -40,7 +41,7 @@ const NONE: ClientKeySet = { keys: [] };
 
 /** Copies of this process: another one fetches for itself. */
 export function createClientKeys(fetchJson: FetchJson, clock: () => number): ClientKeys {
-  const copies = new Map<string, Copy>();
+  const copies = createMemory<Copy>(REMEMBERED);
   const flights = createFlights<Copy>();
 
   return {
@@ -74,10 +75,7 @@ export function createClientKeys(fetchJson: FetchJson, clock: () => number): Cli
   }
 
   function keep(url: string, copy: Copy): Copy {
-    copies.delete(url);
     copies.set(url, copy);
-    const [oldest] = copies.keys();
-    if (copies.size > MOST_ADDRESSES && oldest !== undefined) copies.delete(oldest);
     return copy;
   }
 }

@@ -1,6 +1,6 @@
 /** Joins what belongs together, from the metadata that a client reads to its first call, as far as this process saw it. */
 import type { AuthorizationEvent, Discovery, EventSink } from '../events.ts';
-import { remember } from '../remember.ts';
+import { createMemory } from '../memory.ts';
 import type { IsLive } from '../token/is-live.ts';
 
 export interface Trail {
@@ -9,9 +9,6 @@ export interface Trail {
   /** The same judgement; that a grant is called with for the first time becomes an event. */
   watch(isLive: IsLive, events: EventSink): IsLive;
 }
-
-/** Of each kind, the one that came first goes first. */
-const MOST = 10_000;
 
 /** Seconds between the reading of metadata and the authorization request that it led to: a registration, and a browser's start. */
 const WINDOW = 120;
@@ -24,9 +21,9 @@ type About = Pick<AuthorizationEvent, 'clientId' | 'accountId' | 'grantId' | 're
  * @param clock epoch seconds
  */
 export function createTrail(clock: () => number): Trail {
-  const readings = new Map<string, Omit<Discovery, 'before'> & { readonly at: number }>();
-  const flows = new Map<string, string>();
-  const uncalled = new Map<string, About>();
+  const readings = createMemory<Omit<Discovery, 'before'> & { readonly at: number }>();
+  const flows = createMemory<string>();
+  const uncalled = createMemory<About>();
 
   function findDiscovery(network: string): Discovery | null {
     const found = readings.get(network);
@@ -38,13 +35,13 @@ export function createTrail(clock: () => number): Trail {
   function learn(event: AuthorizationEvent): void {
     const { type, grantId, flowId, network } = event;
     if (type === 'metadata.read' && network !== undefined) {
-      keep(readings, network, { path: event.path, version: event.version, at: clock() });
+      readings.set(network, { path: event.path, version: event.version, at: clock() });
     }
-    if (type === 'code.issued' && grantId !== undefined && flowId !== undefined) keep(flows, grantId, flowId);
+    if (type === 'code.issued' && grantId !== undefined && flowId !== undefined) flows.set(grantId, flowId);
     if (type === 'token.issued' && grantId !== undefined) {
       const { clientId, accountId, resource } = event;
       const ofFlow = flowId ?? flows.get(grantId);
-      keep(uncalled, grantId, {
+      uncalled.set(grantId, {
         grantId,
         ...(ofFlow !== undefined && { flowId: ofFlow }),
         ...(clientId !== undefined && { clientId }),
@@ -75,10 +72,4 @@ export function createTrail(clock: () => number): Trail {
       return stands;
     },
   };
-}
-
-/** As the last that came. */
-function keep<T>(map: Map<string, T>, key: string, value: T): void {
-  map.delete(key);
-  remember(map, key, value, MOST);
 }

@@ -1,14 +1,15 @@
 /** Access tokens: signed JWTs, or opaque ones for resources that want them; written on the hot path, read back for revocation and introspection. */
 import type { AccessTokenClaims } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
+import { createMemory } from '../memory.ts';
 import type { KeyRing } from './key-ring.ts';
 import { createOpaqueTokens, looksOpaque } from './opaque-tokens.ts';
 import { together } from './together.ts';
 
 /** Longer than any token that this server issues. */
 const LONGEST_TOKEN = 16_384;
-/** Tokens whose signature is not verified again: guards ask about the same ones over and over. */
-const MOST_REMEMBERED = 2000;
+/** Tokens whose signature is not verified again, at least: guards ask about the same ones over and over. */
+const REMEMBERED = 2000;
 
 export interface AccessTokens {
   /** Signs with the key whose time it is. */
@@ -23,7 +24,7 @@ export function createAccessTokens(
   keys: KeyRing,
   configuration: Pick<Configuration, 'sealingKey' | 'previousSealingKeys'>,
 ): AccessTokens {
-  const signed = createSignedTokens();
+  const signed = createMemory<true>(REMEMBERED);
   const opaque = createOpaqueTokens(configuration);
   return {
     sign: together((claims: AccessTokenClaims) => {
@@ -40,25 +41,10 @@ export function createAccessTokens(
       const key = keys.now().published.find((published) => published.header === header);
       if (key === undefined || rest.length > 0) return null;
       const isSigned =
-        signed.has(token) || key.verify(`${header}.${payload}`, Buffer.from(signature, 'base64url'));
+        signed.get(token) === true || key.verify(`${header}.${payload}`, Buffer.from(signature, 'base64url'));
       if (!isSigned) return null;
-      signed.add(token);
+      signed.set(token, true);
       return JSON.parse(Buffer.from(payload, 'base64url').toString()) as AccessTokenClaims;
-    },
-  };
-}
-
-/** Remembers tokens whose signature was found to be right; the oldest is forgotten for a new one. */
-function createSignedTokens(): { has(token: string): boolean; add(token: string): void } {
-  const tokens = new Set<string>();
-  return {
-    has: (token) => tokens.has(token),
-    add(token) {
-      if (tokens.size >= MOST_REMEMBERED && !tokens.has(token)) {
-        const oldest = tokens.values().next().value ?? '';
-        tokens.delete(oldest);
-      }
-      tokens.add(token);
     },
   };
 }

@@ -1,5 +1,5 @@
 /** Rates in the memory of one process: so many at once, and so many a minute after. */
-import { remember } from '../remember.ts';
+import { createMemory } from '../memory.ts';
 
 export interface Rate {
   /** How many may come at once. */
@@ -14,8 +14,8 @@ export interface Buckets {
   waitOf(key: string): number;
 }
 
-/** Keys that are remembered; the one that came first goes first. */
-const MOST_KEYS = 50_000;
+/** Keys of which the last ones are remembered. */
+const REMEMBERED = 50_000;
 
 /**
  * Each key has one number: the instant at which everything taken is paid back. Nothing has to be filled up and no timer runs.
@@ -24,7 +24,7 @@ const MOST_KEYS = 50_000;
 export function createBuckets({ burst, perMinute }: Rate, clock: () => number): Buckets {
   const interval = 60 / perMinute;
   const tolerance = interval * (burst - 1);
-  const dueOf = new Map<string, number>();
+  const dueOf = createMemory<number>(REMEMBERED);
   const wait = (due: number, now: number) => Math.max(0, Math.ceil(due - now - tolerance));
   return {
     take(key) {
@@ -32,7 +32,7 @@ export function createBuckets({ burst, perMinute }: Rate, clock: () => number): 
       const due = Math.max(dueOf.get(key) ?? 0, now);
       const seconds = wait(due, now);
       if (seconds > 0) return seconds;
-      remember(dueOf, key, due + interval, MOST_KEYS);
+      dueOf.set(key, due + interval);
       return 0;
     },
     waitOf: (key) => wait(dueOf.get(key) ?? 0, clock()),

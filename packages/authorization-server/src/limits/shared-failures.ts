@@ -1,6 +1,6 @@
 /** Failures that processes count together: who succeeds costs the store nothing, who fails is counted there. */
 import type { Configuration } from '../configuration.ts';
-import { remember } from '../remember.ts';
+import { createMemory } from '../memory.ts';
 import { hashSecret } from '../secrets.ts';
 import { createBuckets, type Rate } from './buckets.ts';
 
@@ -21,8 +21,8 @@ interface Trouble {
   paid: number;
 }
 
-/** Keys in trouble; the one that came first goes first. */
-const MOST_KEYS = 20_000;
+/** Keys in trouble: the last ones are remembered. */
+const REMEMBERED = 20_000;
 
 /**
  * A key without trouble is tried at once, and counted when that fails. One in trouble takes its turn before it is tried, so
@@ -36,7 +36,7 @@ export function createSharedFailures(
   const own = createBuckets(rate, clock);
   const { burst, perMinute } = rate;
   const limit = { burst, interval: Math.max(1, Math.round(60 / perMinute)) };
-  const troubles = new Map<string, Trouble>();
+  const troubles = createMemory<Trouble>(REMEMBERED);
 
   async function takeTurn(key: string, trouble: Trouble): Promise<number> {
     const turn = store.takeTurn(hashSecret(`${purpose} ${key}`), limit, clock());
@@ -47,7 +47,7 @@ export function createSharedFailures(
 
   function enter(key: string): Trouble {
     const trouble = troubles.get(key) ?? { until: 0, paid: 0 };
-    remember(troubles, key, trouble, MOST_KEYS);
+    troubles.set(key, trouble);
     return trouble;
   }
 

@@ -1,7 +1,7 @@
 /** Rates that processes share without asking the store each time: what a process has let through is settled in parts. */
 import type { Configuration } from '../configuration.ts';
+import { createMemory } from '../memory.ts';
 import type { TurnLimit } from '../ports/index.ts';
-import { remember } from '../remember.ts';
 import { hashSecret } from '../secrets.ts';
 import { createBuckets, type Rate } from './buckets.ts';
 
@@ -13,8 +13,8 @@ export interface SharedRate {
 /** A process settles whenever it has let through a tenth of the burst: who stays below that costs the store nothing. */
 const PARTS = 10;
 
-/** Keys of which something is unsettled; the one that came first goes first. */
-const MOST_KEYS = 50_000;
+/** Keys of which something is unsettled: the last ones are remembered. */
+const REMEMBERED = 50_000;
 
 /**
  * A process alone allows exactly the rate; each further one that the same key meets may add what it has not settled, a tenth
@@ -28,16 +28,16 @@ export function createSharedRate(
 ): SharedRate {
   const own = createBuckets(rate, clock);
   const { size, limit } = partsOf(rate);
-  const unsettled = new Map<string, number>();
-  const until = new Map<string, number>();
+  const unsettled = createMemory<number>(REMEMBERED);
+  const until = createMemory<number>(REMEMBERED);
 
   async function settle(key: string): Promise<number> {
     const turn = store.takeTurn(hashSecret(`${purpose} ${key}`), limit, clock());
     const wait = await turn.catch(() => 0);
     if (wait === 0) return 0;
     // What was let through stays to be settled: the next one tries again.
-    remember(unsettled, key, size - 1, MOST_KEYS);
-    remember(until, key, clock() + wait, MOST_KEYS);
+    unsettled.set(key, size - 1);
+    until.set(key, clock() + wait);
     return wait;
   }
 
@@ -49,7 +49,7 @@ export function createSharedRate(
       if (wait > 0) return wait;
       const count = (unsettled.get(key) ?? 0) + 1;
       if (count < size) {
-        remember(unsettled, key, count, MOST_KEYS);
+        unsettled.set(key, count);
         return 0;
       }
       unsettled.delete(key);

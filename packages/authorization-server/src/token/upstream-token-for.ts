@@ -1,7 +1,7 @@
 /** From verified claims to the third party's token that their grant rests on: for protected servers, here and elsewhere. */
 import { type AccessTokenClaims, OAuthError } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
-import { createMemory } from '../upstream/memory.ts';
+import { createMemory } from '../memory.ts';
 import type { UpstreamToken, UpstreamTokens, UpstreamWant } from '../upstream/upstream-token.ts';
 import type { IsLive } from './is-live.ts';
 

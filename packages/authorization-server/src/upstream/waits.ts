@@ -1,5 +1,5 @@
 /** Third parties that could not answer, and for how long they are not troubled again. */
-import { createMemory } from './memory.ts';
+import { createMemory } from '../memory.ts';
 
 /** A wait that is left. */
 interface Wait {

@@ -2,7 +2,7 @@
 import { unavailable } from '@portcullis/protocol';
 import { createFlights } from '../clients/remote/flights.ts';
 import type { Configuration } from '../configuration.ts';
-import { createMemory } from './memory.ts';
+import { createMemory } from '../memory.ts';
 import { createSettlement, Over, type Rest } from './settle.ts';
 import type { ThirdParty } from './third-party.ts';
 import type { Vault } from './vault.ts';

@@ -1,4 +1,5 @@
 /** A budget for what is fetched on the word of strangers: so much a minute of one origin, so much for one network, so much of all. */
+import { createMemory, type Memory } from '../../memory.ts';
 
 export interface Budget {
   /**
@@ -18,8 +19,8 @@ interface BudgetLimits {
 /** Nobody needs more than a few clients of one host a minute; what all strangers together can make this server send is small. */
 const defaultBudget: BudgetLimits = { ofOrigin: 20, ofAll: 120 };
 
-/** Origins and networks that are remembered, of each; the one not taken from for longest goes first. */
-const MOST_KEYS = 10_000;
+/** Origins and networks that are remembered, of each: those taken from last. */
+const REMEMBERED = 10_000;
 
 /**
  * A network may have taken this part of what is left for everybody. So it is never the one that takes the last, and the more
@@ -37,20 +38,17 @@ interface Bucket {
 /** Budgets of this process. @param clock epoch seconds */
 export function createBudget(clock: () => number, limits: BudgetLimits = defaultBudget): Budget {
   const ofNetwork = limits.ofAll * SHARE;
-  const origins = new Map<string, Bucket>();
-  const networks = new Map<string, Bucket>();
+  const origins = createMemory<Bucket>(REMEMBERED);
+  const networks = createMemory<Bucket>(REMEMBERED);
   const all: Bucket = { left: limits.ofAll, at: clock() };
 
-  const find = (buckets: ReadonlyMap<string, Bucket>, key: string, most: number): Bucket =>
+  const find = (buckets: Memory<Bucket>, key: string, most: number): Bucket =>
     buckets.get(key) ?? { left: most, at: clock() };
 
   /** Only what was taken from is remembered, so that refusals, which cost nothing, push nothing out. */
-  const take = (buckets: Map<string, Bucket>, key: string, bucket: Bucket): void => {
+  const take = (buckets: Memory<Bucket>, key: string, bucket: Bucket): void => {
     bucket.left -= 1;
-    buckets.delete(key);
     buckets.set(key, bucket);
-    const [oldest] = buckets.keys();
-    if (buckets.size > MOST_KEYS && oldest !== undefined) buckets.delete(oldest);
   };
 
   /** Seconds until what a network has taken is its part of what is left. Both get better with time. */

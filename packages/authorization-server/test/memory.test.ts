@@ -1,0 +1,52 @@
+/** What a process remembers: the newest, within a bound, whatever comes and goes. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createMemory } from '../src/memory.ts';
+
+const LEAST = 4;
+
+describe('a memory', () => {
+  it('has what was set last, changed or taken away since', () => {
+    const memory = createMemory<number>(LEAST);
+    memory.set('a', 1);
+    memory.set('a', 2);
+    memory.set('b', 3);
+    memory.delete('b');
+    memory.delete('never there');
+    expect([memory.get('a'), memory.get('b'), memory.get('never there')]).toEqual([2, undefined, undefined]);
+  });
+
+  it('forgets what was not set for longest', () => {
+    const memory = createMemory<number>(LEAST);
+    for (let key = 0; key < 3 * LEAST; key += 1) {
+      memory.set('again and again', key);
+      memory.set(String(key), key);
+    }
+    expect(memory.get('again and again')).toBe(3 * LEAST - 1);
+    expect(memory.get('0')).toBeUndefined();
+  });
+
+  it('never has less than the newest, never anything else than was set last, and is bounded', () => {
+    const step = fc.tuple(fc.constantFrom('set', 'set', 'set', 'delete'), fc.integer({ min: 0, max: 20 }));
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+        const memory = createMemory<number>(LEAST);
+        // A map in the order of the last setting.
+        const model = new Map<string, number>();
+        for (const [index, [kind, number]] of steps.entries()) {
+          const key = String(number);
+          model.delete(key);
+          if (kind === 'set') model.set(key, index);
+          if (kind === 'set') memory.set(key, index);
+          else memory.delete(key);
+        }
+        const newest = [...model].slice(-LEAST);
+        for (const [key, value] of newest) expect(memory.get(key)).toBe(value);
+        const found = Array.from({ length: 21 }, (_, key) => memory.get(String(key)));
+        for (const [key, value] of found.entries())
+          if (value !== undefined) expect(value).toBe(model.get(String(key)));
+        expect(found.filter((value) => value !== undefined).length).toBeLessThanOrEqual(2 * LEAST);
+      }),
+    );
+  });
+});
