@@ -38,7 +38,16 @@ function formatJson(at: Date, event: LogEvent): string {
     : JSON.stringify(event, (_name, value: unknown) => withStack(value));
   const members = UNPRINTABLE.test(text) ? text.replaceAll(EACH_UNPRINTABLE, spell) : text;
   // An event has a type at least, so that a member follows.
-  return `{"at":"${at.toISOString()}",${members.slice(1)}`;
+  return `{"at":"${textOf(at)}",${members.slice(1)}`;
+}
+
+/** The moment that was written last: of one there are many events, and writing it takes as long as all else of a line. */
+let written = { at: Number.NaN, text: '' };
+
+function textOf(moment: Date): string {
+  const at = moment.getTime();
+  if (at !== written.at) written = { at, text: moment.toISOString() };
+  return written.text;
 }
 
 function spell(character: string): string {

@@ -1,5 +1,5 @@
 /** Minting access tokens, and the answer that carries one. */
-import { accessTokenClaims, formatScopes, type TokenResponse } from '@portcullis/protocol';
+import { accessTokenClaims, type TokenResponse } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { AccessTokens } from '../keys/access-tokens.ts';
 import { newIdentifier } from '../secrets.ts';
@@ -53,7 +53,7 @@ export function createMint(
       access_token: isOpaque ? seal(claims) : await sign(claims),
       token_type: 'Bearer',
       expires_in: lifetime,
-      ...(scopes.length > 0 && { scope: formatScopes(scopes) }),
+      ...(claims.scope !== undefined && { scope: claims.scope }),
     };
   };
 }

@@ -19,7 +19,8 @@ export function writeAnswer(
   if (length !== null) fields.push('content-length', String(length));
   outgoing.writeHead(status, fields);
   if (!incoming.complete) outgoing.once('finish', () => drain(incoming));
-  outgoing.end(incoming.method === 'HEAD' ? null : body);
+  if (incoming.method === 'HEAD') outgoing.end();
+  else outgoing.end(body, codingOf(body, length));
   // The system has taken nearly every answer by now. Node's own timeouts are for those who send, not for those who take.
   if (outgoing.socket === null || outgoing.socket.writableLength > 0) outgoing.setTimeout(patience);
 }
@@ -32,6 +33,11 @@ export function writeAnswer(
 function lengthOf(body: Answer['body'], status: number, method: string | undefined): number | null {
   if (body !== null) return typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
   return status === 204 || status === 304 || method === 'HEAD' ? null : 0;
+}
+
+/** Text that has as many bytes as characters is ASCII: Node writes it as it lies in memory when it is told so. */
+function codingOf(body: Answer['body'], length: number | null): BufferEncoding {
+  return typeof body === 'string' && body.length === length ? 'latin1' : 'utf8';
 }
 
 /** Milliseconds for what is left of a body that nobody reads, so that its sender comes to read the answer. */
