@@ -339,6 +339,28 @@ describe('what is asked for', () => {
     expect(await foundCode(t, left)).toMatchObject({ scopes: ['notes:write'] });
   });
 
+  it('T013: refuses a client that may have none of the scopes there are, asked for or not; where there are none it needs none', async () => {
+    const bare = 'https://mcp.example/bare';
+    const clients = [
+      { client_id: 'narrow', redirect_uris: ['https://app.example/callback'], scope: 'files:read' },
+      ...CLIENTS,
+    ];
+    const resources = [
+      { resource: NOTES, name: 'Notes', scopes: { 'notes:read': 'Read' }, introspectedBy: ['notes-server'] },
+      { resource: FILES, name: 'Files', scopes: { 'files:read': 'Read' } },
+      { resource: bare, name: 'Bare', scopes: {} },
+    ];
+    const t = await setScene({ clients, resources });
+    const narrow = { client_id: 'narrow', resource: NOTES };
+    for (const scope of [undefined, 'notes:read']) {
+      const url = await expectRedirect(t, requestOf({ ...narrow, scope }), 'invalid_scope');
+      expect(url.searchParams.get('error_description')).toContain('None of the scopes asked for');
+    }
+    await expectRedirect(t, requestOf({ resource: bare, scope: 'notes:read' }), 'invalid_scope');
+    await expectLogin(t, requestOf({ ...narrow, resource: FILES }));
+    await expectLogin(t, requestOf({ resource: bare }));
+  });
+
   it('T013: holds a client to the scope that the operator gave it, and none to the one it gave itself', async () => {
     const limited = {
       client_id: 'limited',
@@ -402,6 +424,38 @@ describe('an error for a client that anybody could have registered', () => {
         'xyz',
       ]);
       expect(url.searchParams.getAll('iss')).toEqual([ISSUER]);
+      expect(textOf(sight)).toContain('Your Bank');
+      expect(textOf(sight)).toContain('has not been verified');
+      expect(sight.headers.get('retry-after')).toBeNull();
+      expect(t.events).toContainEqual(
+        expect.objectContaining({
+          type: 'request.refused',
+          endpoint: '/authorize',
+          clientId: client_id,
+          error,
+          reference: referenceOf(sight),
+        }),
+      );
+    },
+  );
+
+  it.each([
+    ['nobody foresaw', new Error('no such column: secrets'), 'server_error', 500, null],
+    ['passes', unavailable('no such disk: secrets', 7), 'temporarily_unavailable', 503, '7'],
+  ] as const)(
+    'T010 T011: of a failure that %s is told in safe words: by redirect where that may be, else by a page',
+    async (_what, failure, error, status, retryAfter) => {
+      const store = await openStore(':memory:');
+      const t = await setScene({ store: { ...store, openTransaction: () => Promise.reject(failure) } });
+      const { left } = await t.visitor.open(requestOf());
+      expect(left?.searchParams.get('error')).toBe(error);
+      const client_id = await t.registerClient(phish);
+      const asked = requestOf({ client_id, redirect_uri: 'https://phish.example/cb' });
+      const page = await t.stranger().open(asked);
+      expect([page.status, page.left, page.headers.get('retry-after')]).toEqual([status, null, retryAfter]);
+      for (const told of [left?.href ?? '', page.html]) expect(told).not.toContain('secrets');
+      const reasons = t.events.flatMap((event) => (event.type === 'request.refused' ? [event.reason] : []));
+      expect(reasons).toEqual(Array(2).fill(expect.stringContaining('secrets')));
     },
   );
 

@@ -208,8 +208,45 @@ describe('addresses', () => {
   );
 
   it.each([
+    ['not an address', /must be a well-formed https URL/],
+    ['https://user@app.example/c', /without user information/],
+    ['http://app.example/c', /must use https/],
+    ['https://app.example/c#x', /must have no fragment/],
+    ['https://app.example/./c', /must have no dot segments in its path/],
+    ['https://app.example/x/..', /must have no dot segments in its path/],
+    ['https://app.example/x/%2e%2E/c', /must have no dot segments in its path/],
+    ['https://app.example/x/..?y', /must have no dot segments in its path/],
+    ['https://app.example/', /must have a path/],
+    ['https://app.example:443/c', /must be written in its normal form/],
+    ['https://10.0.0.1/c', /must be on a public host/],
+    ['https://elsewhere.example/c', /is on a host that this server does not accept/],
+  ])('[AS-CIMD-60] T047: of %s are refused with words that help', async (url, words) => {
+    const t = await setStage(undefined, {
+      metadataDocuments: { hosts: ['app.example', '*.app.example', '10.0.0.1'] },
+    });
+    if (/^https?:/.test(url)) await expectRefused(t, ask(url), words);
+    else expect((await t.stranger().open(ask(url))).status).toBe(400);
+    expect(t.host.asked).toEqual([]);
+    await expectAdmitted(t);
+  });
+
+  it('[AS-CIMD-60] T047: of other hosts need https where this computer may be asked without', async () => {
+    const t = await setStage(undefined, {
+      outbound: { fetch: createDocumentHost({}).fetch, allowLoopback: true },
+    });
+    await expectRefused(t, ask('http://app.example/client.json'), /must use https/);
+    const local = 'http://127.0.0.1:9/client.json';
+    const host = createDocumentHost({ [local]: documentOf(local) });
+    const open = await setStage(host, { outbound: { fetch: host.fetch, allowLoopback: true } });
+    await expectAdmitted(open, ask(local));
+    expect(host.asked).toEqual([local]);
+  });
+
+  it.each([
     'https://app.example:8443/client.json',
     'https://app.example/a/b?c=d',
+    'https://app.example/a?c=/../d',
+    'https://app.example/...',
     'https://app.example/~x/.well-known/y',
   ])('[AS-CIMD-60] may be %s', async (url) => {
     const t = await setStage(createDocumentHost({ [url]: documentOf(url) }));
@@ -223,6 +260,9 @@ describe('addresses', () => {
       'https://a.tools.example/c',
       'https://tools.example/c',
       'https://evil.example/c',
+      // These end as others do.
+      'https://xpp.example/c',
+      'https://mytools.example/c',
     ];
     const pages = Object.fromEntries(urls.map((url) => [url, documentOf(url)]));
     const admitted = async (metadataDocuments: AuthorizationServerOptions['metadataDocuments']) => {
@@ -239,6 +279,8 @@ describe('addresses', () => {
       'a.tools.example',
       'tools.example',
       'evil.example',
+      'xpp.example',
+      'mytools.example',
     ]);
     expect(await admitted({ hosts: ['app.example', '*.tools.example'] })).toEqual([
       'app.example',
@@ -247,6 +289,8 @@ describe('addresses', () => {
     expect(await admitted({ refusedHosts: ['evil.example', '*.tools.example'] })).toEqual([
       'app.example',
       'tools.example',
+      'xpp.example',
+      'mytools.example',
     ]);
   });
 
@@ -448,7 +492,8 @@ describe('what a document says', () => {
     ['client_secret_basic', { token_endpoint_auth_method: 'client_secret_basic' }, /token_endpoint_auth_method/],
     ['client_secret_post', { token_endpoint_auth_method: 'client_secret_post' }, /token_endpoint_auth_method/],
     ['client_secret_jwt', { token_endpoint_auth_method: 'client_secret_jwt' }, /token_endpoint_auth_method/],
-    ['only methods by secrets', { token_endpoint_auth_method: undefined, token_endpoint_auth_methods_supported: ['client_secret_basic'] }, /methods_supported/],
+    ['a secret as its method, beside others in a list', { token_endpoint_auth_method: 'client_secret_basic', token_endpoint_auth_methods_supported: ['none', 'client_secret_basic'] }, /token_endpoint_auth_method: must be none or private_key_jwt/],
+    ['only methods by secrets', { token_endpoint_auth_method: undefined, token_endpoint_auth_methods_supported: ['client_secret_basic'] }, /methods_supported: must hold none or private_key_jwt/],
     ['methods that are no list', { token_endpoint_auth_methods_supported: 'none' }, /methods_supported/],
     ['a key method without keys', { token_endpoint_auth_method: 'private_key_jwt' }, /jwks/],
     ['a private key', { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [{ ...rsa, d: 'x' }] } }, /jwks/],
