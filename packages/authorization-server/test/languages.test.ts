@@ -3,7 +3,22 @@ import { describe, expect, it } from 'vitest';
 import { languages, languageTags, preferredLanguage } from '../src/pages/texts/languages.ts';
 import { placesOf, type TextName } from '../src/pages/texts/texts.ts';
 import { CALLBACK, ISSUER, RESOURCES, redemption } from './server-under-test.ts';
-import { EMAIL, PASSWORD, requestOf, type Sight, setScene, textOf, VERIFIER } from './visitor.ts';
+import {
+  EMAIL,
+  PASSWORD,
+  requestOf,
+  type Sight,
+  setScene,
+  textOf,
+  VERIFIER,
+  type Visitor,
+} from './visitor.ts';
+
+/** Follows the link of a page to its other language, as a browser that says where it stood. */
+function switchOn(visitor: Visitor, { html, path }: Sight): Promise<Sight> {
+  const link = /<a href="([^"]+)" lang="\w+" hreflang/.exec(html)?.[1] ?? '';
+  return visitor.open(link.replaceAll('&amp;', '&'), { headers: { referer: `${ISSUER}${path}` } });
+}
 
 describe('the texts', () => {
   it.each(languageTags)('are whole in %s, each with the places of the English one', (language) => {
@@ -112,14 +127,10 @@ describe('pages in another language', () => {
 
   it('are switched without losing the way on a page that answered a form', async () => {
     const t = await setScene();
-    const linkOn = ({ html }: Sight) =>
-      (/<a href="([^"]+)" lang="de"/.exec(html)?.[1] ?? '').replaceAll('&amp;', '&');
-    const switchOn = (sight: Sight) =>
-      t.visitor.open(linkOn(sight), { headers: { referer: `${ISSUER}${sight.path}` } });
     const login = await t.visitor.open(requestOf({ scope: 'notes:read notes:write' }));
     const wrong = await t.visitor.submit(login, { email: EMAIL, password: 'x' });
     expect(wrong.path).toBe('/login');
-    const german = await switchOn(wrong);
+    const german = await switchOn(t.visitor, wrong);
     expect([german.path, textOf(german)]).toEqual([
       login.path,
       expect.stringContaining('um mit web fortzufahren'),
@@ -127,12 +138,23 @@ describe('pages in another language', () => {
     const consent = await t.visitor.submit(german, { email: EMAIL, password: PASSWORD });
     const stale = await t.visitor.submit(consent, { decision: 'allow', token: 'x' });
     expect([stale.path, stale.status]).toEqual(['/consent', 403]);
-    expect((await switchOn({ ...stale, html: stale.html.replaceAll('lang="en"', 'lang="de"') })).path).toBe(
-      consent.path,
-    );
+    expect((await switchOn(t.visitor, stale)).path).toBe(consent.path);
     expect((await t.visitor.submit(consent, { decision: 'allow' })).left?.searchParams.has('code')).toBe(
       true,
     );
+  });
+
+  it('are switched without losing a link for an account on the page about what was wrong', async () => {
+    const t = await setScene();
+    const added = await t.server.accounts.add('grace@example.org');
+    const { pathname, search } = new URL('link' in added ? added.link : '');
+    const link = await t.visitor.open(`${pathname}${search}`);
+    const wrong = await t.visitor.submit(link, { password: 'x', password_again: 'x' });
+    expect([wrong.path, wrong.status]).toEqual(['/invitation', 400]);
+    const german = await switchOn(t.visitor, wrong);
+    expect([german.path, german.status]).toEqual([link.path, 200]);
+    const chosen = { password: PASSWORD, password_again: PASSWORD };
+    expect((await t.visitor.submit(german, chosen)).path).toBe('/setup');
   });
 
   it.each([

@@ -77,6 +77,8 @@ async function switchOn(t: Scene): Promise<SetUp> {
   expect(page.html).toContain('<svg class="picture"');
   const codes = await t.visitor.submit(page, { code: codeOf(secret, t.clock.now) });
   const recovery = recoveryCodesOn(codes);
+  // They are shown once: what leads away and back is left out.
+  expect([page, codes].map(({ html }) => html.includes('hreflang='))).toEqual([true, false]);
   expect([codes.status, recovery.length, new Set(recovery).size]).toEqual([200, 10, 10]);
   const file = /href="data:text\/plain;charset=utf-8,([^"]+)" download="recovery-codes\.txt"/.exec(
     codes.html,

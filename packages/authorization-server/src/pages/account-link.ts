@@ -56,5 +56,6 @@ ${
 }
 </div>
 ${page.passkeyOptions !== null && passkeyScript(frame)}`,
+    `/${page.purpose}?${new URLSearchParams({ token: page.token })}`,
   );
 }

@@ -138,6 +138,8 @@ function renderRecoveryCodes(frame: Frame, { codes }: RecoveryCodesPage): Markup
 <a class="button" href="${asFile(codes)}" download="recovery-codes.txt">${frame.text('code.download')}</a>
 <a class="button main" href="/account">${frame.text('code.kept')}</a>
 </div>`,
+    // Nobody sees these codes again.
+    null,
   );
 }
 

@@ -46,9 +46,10 @@ export function createFrame(
 
 /**
  * A whole document. `title` says which page this is, before the server's name.
- * @param here where the page is found again by its address alone, which the answer to a form is not; left out where it is
+ * @param here where the page is found again, if not at its own address: it answered a form. `null`: nowhere, so that its language
+ * is not switched
  */
-export function layout(frame: Frame, title: string, content: Markup, here: string | null = null): Markup {
+export function layout(frame: Frame, title: string, content: Markup, here?: string | null): Markup {
   return html`<!doctype html>
 <html lang="${frame.language}">
 <head>
@@ -72,11 +73,11 @@ ${foot(frame, here)}
 }
 
 /** The link that switches the language says where it stood, so that it leads back there. */
-function foot({ links, others }: Frame, here: string | null): Markup {
-  const back = here === null ? '' : `&back=${encodeURIComponent(here)}`;
+function foot({ links, others }: Frame, here: string | null | undefined): Markup {
+  const back = here == null ? '' : `&back=${encodeURIComponent(here)}`;
   return html`<footer class="fact">
 ${links.map(({ label, href }) => html`<a href="${href}">${label}</a>`)}
-${others.map(({ tag, name }) => html`<a href="/language?to=${tag}${back}" lang="${tag}" hreflang="${tag}" rel="nofollow" referrerpolicy="same-origin">${name}</a>`)}
+${here !== null && others.map(({ tag, name }) => html`<a href="/language?to=${tag}${back}" lang="${tag}" hreflang="${tag}" rel="nofollow" referrerpolicy="same-origin">${name}</a>`)}
 </footer>`;
 }
 

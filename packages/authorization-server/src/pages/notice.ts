@@ -41,6 +41,6 @@ ${forDevelopers !== undefined && html`<p>${frame.say('notice.for-developers', { 
 ${reference !== undefined && html`<p class="reference">${frame.say('notice.reference', { reference: html`<code>${reference}</code>` })}</p>`}
 </div>`
 }`,
-    action?.href.startsWith('/') ? action.href : null,
+    action?.href.startsWith('/') ? action.href : undefined,
   );
 }

@@ -52,6 +52,7 @@ ${passwordFields(frame, {
 </div>
 <button class="button main">${frame.text('setup.submit')}</button>
 </form>`,
+    `/setup?${new URLSearchParams({ token: page.token })}`,
   );
 }
 
