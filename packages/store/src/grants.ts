@@ -1,32 +1,15 @@
-/** Authorization codes, grants and refresh tokens as facts of a database. */
+/** Grants and refresh tokens as facts of a database. */
 import type {
-  FoundCode,
   FoundGrant,
   GrantRecord,
   GrantStore,
-  Redemption,
   RefreshTokenRecord,
-  StandingConsent,
 } from '@portcullis/authorization-server/ports';
+import { createCodeFacts } from './codes.ts';
+import { createConsentFacts } from './consents.ts';
 import type { Database, Steps } from './database.ts';
 import { readList } from './json.ts';
-import { type Query, sql } from './sql.ts';
-
-interface CodeRow {
-  readonly hash: string;
-  readonly grant_id: string;
-  readonly client_id: string;
-  readonly account_id: string;
-  readonly redirect_uri: string | null;
-  readonly code_challenge: string;
-  readonly scopes: string;
-  readonly resources: string;
-  readonly workspace: string | null;
-  readonly terms: string;
-  readonly issued_at: number;
-  readonly expires_at: number;
-  readonly spent_at: number | null;
-}
+import { sql } from './sql.ts';
 
 interface GrantRow {
   readonly grant_id: string;
@@ -40,10 +23,6 @@ interface GrantRow {
   readonly ends_at: number;
   readonly last_used_at: number;
   readonly last_used_from: string | null;
-}
-
-interface ConsentRow extends Pick<GrantRow, 'scopes' | 'resources' | 'workspace'> {
-  readonly used_at: number;
 }
 
 /** A grant with its refresh token, if it has one. */
@@ -61,24 +40,8 @@ interface FoundRow extends GrantRow {
 
 export function createGrantStore(database: Database): GrantStore {
   return {
-    async findCode(hash) {
-      return readCode(
-        await database.read<CodeRow>(sql`SELECT hash, grant_id, client_id, account_id, redirect_uri, code_challenge, scopes, resources, workspace, terms,
-              issued_at, expires_at, spent_at
-            FROM codes WHERE hash = ${hash}`),
-      );
-    },
-    redeemCode: (codeHash, grant, refreshToken, at) =>
-      database.fact({
-        steps: () => redeem(codeHash, grant, refreshToken, at),
-        postgres: {
-          query: () => redeemAtOnce(codeHash, grant, refreshToken, at),
-          read: readRedemption,
-        },
-      }),
-    async burnCode(hash, at) {
-      await database.change(sql`UPDATE codes SET spent_at = ${at} WHERE hash = ${hash} AND spent_at IS NULL`);
-    },
+    ...createCodeFacts(database),
+    ...createConsentFacts(database),
     async findGrant(id) {
       return readFound(
         await database.read<FoundRow>(
@@ -115,24 +78,6 @@ export function createGrantStore(database: Database): GrantStore {
       );
       return rows.map(readGrant);
     },
-    async findNewestConsent(accountId, clientId, terms, now) {
-      const [row] = await database.read<ConsentRow>(
-        sql`SELECT scopes, resources, workspace, last_used_at AS used_at FROM grants
-          WHERE account_id = ${accountId} AND client_id = ${clientId} AND revoked_at IS NULL AND terms = ${terms}
-            AND expires_at > ${now}
-          ORDER BY created_at DESC LIMIT 1`,
-      );
-      return row === undefined ? null : readConsent(row);
-    },
-    async listConsents(accountId, clientId, terms, now) {
-      const rows = await database.read<ConsentRow>(
-        sql`SELECT scopes, resources, workspace, MAX(last_used_at) AS used_at FROM grants
-          WHERE account_id = ${accountId} AND revoked_at IS NULL AND client_id = ${clientId} AND terms = ${terms}
-            AND expires_at > ${now}
-          GROUP BY scopes, resources, workspace ORDER BY used_at DESC`,
-      );
-      return rows.map(readConsent);
-    },
     async endGrants(accountId, grantId, at) {
       if (grantId === null) {
         return database.fact({ steps: () => endAll(accountId, at), postgres: { lock: 'accounts' } });
@@ -166,60 +111,6 @@ export function createGrantStore(database: Database): GrantStore {
   };
 }
 
-function* redeem(
-  codeHash: string,
-  grant: GrantRecord,
-  token: RefreshTokenRecord | null,
-  at: number,
-): Steps<Redemption> {
-  // Point of no return: of all who come, one finds the code unspent.
-  const spent =
-    yield sql`UPDATE codes SET spent_at = ${at} WHERE hash = ${codeHash} AND spent_at IS NULL RETURNING 1 AS one`;
-  if (spent.length === 0) return 'spent';
-  // `OR ROLLBACK`: a fault ends the transaction, so that SQLite copies no pages for taking back the statement alone.
-  const granted =
-    yield sql`INSERT OR ROLLBACK INTO grants (id, client_id, account_id, scopes, resources, workspace, terms, created_at, expires_at,
-      last_used_at, last_used_from, token_hash, token_number, token_seed, token_issued_at, token_expires_at, token_rotations)
-    SELECT ${grant.id}, ${grant.clientId}, ${grant.accountId}, ${JSON.stringify(grant.scopes)},
-      ${JSON.stringify(grant.resources)}, ${grant.workspace}, ${grant.terms}, ${grant.createdAt}, ${grant.expiresAt},
-      ${grant.lastUsedAt}, ${grant.lastUsedFrom}, ${token?.hash ?? null}, ${token?.number ?? null}, ${token?.seed ?? null},
-      ${token?.issuedAt ?? null}, ${token?.expiresAt ?? null}, ${token?.rotations ?? null}
-    FROM accounts WHERE id = ${grant.accountId} AND disabled_at IS NULL RETURNING 1 AS one`;
-  return granted.length > 0 ? 'redeemed' : 'ownerless';
-}
-
-/**
- * The account is held first (`FOR SHARE`), before the code is touched: whoever disables or removes it at this moment is waited
- * for, or waits, and then finds the grant. They take account and code in the same order, so nobody blocks the other for good.
- */
-function redeemAtOnce(
-  codeHash: string,
-  grant: GrantRecord,
-  token: RefreshTokenRecord | null,
-  at: number,
-): Query {
-  return sql`WITH owner AS (
-      SELECT id FROM accounts WHERE id = ${grant.accountId} AND disabled_at IS NULL FOR SHARE
-    ), spent AS (
-      UPDATE codes SET spent_at = ${at} WHERE hash = ${codeHash} AND spent_at IS NULL AND (SELECT count(*) FROM owner) >= 0
-      RETURNING hash
-    ), granted AS (
-      INSERT INTO grants (id, client_id, account_id, scopes, resources, workspace, terms, created_at, expires_at,
-        last_used_at, last_used_from, token_hash, token_number, token_seed, token_issued_at, token_expires_at, token_rotations)
-      SELECT ${grant.id}, ${grant.clientId}, owner.id, ${JSON.stringify(grant.scopes)},
-        ${JSON.stringify(grant.resources)}, ${grant.workspace}::text, ${grant.terms}, ${grant.createdAt}::bigint, ${grant.expiresAt}::bigint,
-        ${grant.lastUsedAt}::bigint, ${grant.lastUsedFrom}::text, ${token?.hash ?? null}::text, ${token?.number ?? null}::bigint,
-        ${token?.seed ?? null}::text, ${token?.issuedAt ?? null}::bigint, ${token?.expiresAt ?? null}::bigint,
-        ${token?.rotations ?? null}::text
-      FROM spent, owner RETURNING id
-    ) SELECT CASE WHEN EXISTS (SELECT 1 FROM granted) THEN 'redeemed' ELSE 'ownerless' END AS outcome FROM spent`;
-}
-
-function readRedemption(rows: readonly unknown[]): Redemption {
-  const [row] = rows as readonly { readonly outcome: Redemption }[];
-  return row?.outcome ?? 'spent';
-}
-
 /**
  * Codes come first: whoever is redeeming one holds its row, so on PostgreSQL this waits, and then finds the grant that was
  * made. A code of today has not expired, which is how the few are found.
@@ -229,25 +120,6 @@ export function* endAll(accountId: string, at: number): Steps<number> {
   const ended =
     yield sql`UPDATE grants SET revoked_at = ${at} WHERE account_id = ${accountId} AND revoked_at IS NULL RETURNING 1 AS one`;
   return ended.length;
-}
-
-function readCode([row]: readonly CodeRow[]): FoundCode | null {
-  if (row === undefined) return null;
-  return {
-    hash: row.hash,
-    grantId: row.grant_id,
-    clientId: row.client_id,
-    accountId: row.account_id,
-    redirectUri: row.redirect_uri,
-    codeChallenge: row.code_challenge,
-    scopes: readList(row.scopes),
-    resources: readList(row.resources),
-    workspace: row.workspace,
-    terms: row.terms,
-    issuedAt: row.issued_at,
-    expiresAt: row.expires_at,
-    spentAt: row.spent_at,
-  };
 }
 
 function readFound([row]: readonly FoundRow[]): FoundGrant | null {
@@ -266,15 +138,6 @@ function readToken(row: FoundRow): RefreshTokenRecord | null {
     issuedAt: row.token_issued_at ?? 0,
     expiresAt: row.token_expires_at ?? 0,
     rotations: row.token_rotations ?? '',
-  };
-}
-
-function readConsent(row: ConsentRow): StandingConsent {
-  return {
-    scopes: readList(row.scopes),
-    resources: readList(row.resources),
-    workspace: row.workspace,
-    lastUsedAt: row.used_at,
   };
 }
 

@@ -1,0 +1,125 @@
+/** Authorization codes as facts of a database. */
+import type {
+  FoundCode,
+  GrantRecord,
+  GrantStore,
+  Redemption,
+  RefreshTokenRecord,
+} from '@portcullis/authorization-server/ports';
+import type { Database, Steps } from './database.ts';
+import { readList } from './json.ts';
+import { type Query, sql } from './sql.ts';
+
+interface CodeRow {
+  readonly hash: string;
+  readonly grant_id: string;
+  readonly client_id: string;
+  readonly account_id: string;
+  readonly redirect_uri: string | null;
+  readonly code_challenge: string;
+  readonly scopes: string;
+  readonly resources: string;
+  readonly workspace: string | null;
+  readonly terms: string;
+  readonly issued_at: number;
+  readonly expires_at: number;
+  readonly spent_at: number | null;
+}
+
+export type CodeFacts = Pick<GrantStore, 'findCode' | 'redeemCode' | 'burnCode'>;
+
+export function createCodeFacts(database: Database): CodeFacts {
+  return {
+    async findCode(hash) {
+      return readCode(
+        await database.read<CodeRow>(sql`SELECT hash, grant_id, client_id, account_id, redirect_uri, code_challenge, scopes, resources, workspace, terms,
+              issued_at, expires_at, spent_at
+            FROM codes WHERE hash = ${hash}`),
+      );
+    },
+    redeemCode: (codeHash, grant, refreshToken, at) =>
+      database.fact({
+        steps: () => redeem(codeHash, grant, refreshToken, at),
+        postgres: {
+          query: () => redeemAtOnce(codeHash, grant, refreshToken, at),
+          read: readRedemption,
+        },
+      }),
+    async burnCode(hash, at) {
+      await database.change(sql`UPDATE codes SET spent_at = ${at} WHERE hash = ${hash} AND spent_at IS NULL`);
+    },
+  };
+}
+
+function* redeem(
+  codeHash: string,
+  grant: GrantRecord,
+  token: RefreshTokenRecord | null,
+  at: number,
+): Steps<Redemption> {
+  // Point of no return: of all who come, one finds the code unspent.
+  const spent =
+    yield sql`UPDATE codes SET spent_at = ${at} WHERE hash = ${codeHash} AND spent_at IS NULL RETURNING 1 AS one`;
+  if (spent.length === 0) return 'spent';
+  // `OR ROLLBACK`: a fault ends the transaction, so that SQLite copies no pages for taking back the statement alone.
+  const granted =
+    yield sql`INSERT OR ROLLBACK INTO grants (id, client_id, account_id, scopes, resources, workspace, terms, created_at, expires_at,
+      last_used_at, last_used_from, token_hash, token_number, token_seed, token_issued_at, token_expires_at, token_rotations)
+    SELECT ${grant.id}, ${grant.clientId}, ${grant.accountId}, ${JSON.stringify(grant.scopes)},
+      ${JSON.stringify(grant.resources)}, ${grant.workspace}, ${grant.terms}, ${grant.createdAt}, ${grant.expiresAt},
+      ${grant.lastUsedAt}, ${grant.lastUsedFrom}, ${token?.hash ?? null}, ${token?.number ?? null}, ${token?.seed ?? null},
+      ${token?.issuedAt ?? null}, ${token?.expiresAt ?? null}, ${token?.rotations ?? null}
+    FROM accounts WHERE id = ${grant.accountId} AND disabled_at IS NULL RETURNING 1 AS one`;
+  return granted.length > 0 ? 'redeemed' : 'ownerless';
+}
+
+/**
+ * The account is held first (`FOR SHARE`), before the code is touched: whoever disables or removes it at this moment is waited
+ * for, or waits, and then finds the grant. They take account and code in the same order, so nobody blocks the other for good.
+ */
+function redeemAtOnce(
+  codeHash: string,
+  grant: GrantRecord,
+  token: RefreshTokenRecord | null,
+  at: number,
+): Query {
+  return sql`WITH owner AS (
+      SELECT id FROM accounts WHERE id = ${grant.accountId} AND disabled_at IS NULL FOR SHARE
+    ), spent AS (
+      UPDATE codes SET spent_at = ${at} WHERE hash = ${codeHash} AND spent_at IS NULL AND (SELECT count(*) FROM owner) >= 0
+      RETURNING hash
+    ), granted AS (
+      INSERT INTO grants (id, client_id, account_id, scopes, resources, workspace, terms, created_at, expires_at,
+        last_used_at, last_used_from, token_hash, token_number, token_seed, token_issued_at, token_expires_at, token_rotations)
+      SELECT ${grant.id}, ${grant.clientId}, owner.id, ${JSON.stringify(grant.scopes)},
+        ${JSON.stringify(grant.resources)}, ${grant.workspace}::text, ${grant.terms}, ${grant.createdAt}::bigint, ${grant.expiresAt}::bigint,
+        ${grant.lastUsedAt}::bigint, ${grant.lastUsedFrom}::text, ${token?.hash ?? null}::text, ${token?.number ?? null}::bigint,
+        ${token?.seed ?? null}::text, ${token?.issuedAt ?? null}::bigint, ${token?.expiresAt ?? null}::bigint,
+        ${token?.rotations ?? null}::text
+      FROM spent, owner RETURNING id
+    ) SELECT CASE WHEN EXISTS (SELECT 1 FROM granted) THEN 'redeemed' ELSE 'ownerless' END AS outcome FROM spent`;
+}
+
+function readRedemption(rows: readonly unknown[]): Redemption {
+  const [row] = rows as readonly { readonly outcome: Redemption }[];
+  return row?.outcome ?? 'spent';
+}
+
+function readCode([row]: readonly CodeRow[]): FoundCode | null {
+  if (row === undefined) return null;
+  return {
+    hash: row.hash,
+    grantId: row.grant_id,
+    clientId: row.client_id,
+    accountId: row.account_id,
+    redirectUri: row.redirect_uri,
+    codeChallenge: row.code_challenge,
+    scopes: readList(row.scopes),
+    resources: readList(row.resources),
+    workspace: row.workspace,
+    terms: row.terms,
+    issuedAt: row.issued_at,
+    expiresAt: row.expires_at,
+    spentAt: row.spent_at,
+  };
+}
