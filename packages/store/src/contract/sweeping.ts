@@ -116,6 +116,33 @@ const KINDS: readonly {
   },
 ];
 
+/** Clients of every kind that is swept: how one is made that expires at a second, and when it expires now; `null`: it is gone. */
+const CLIENTS: readonly {
+  readonly kind: string;
+  readonly make: (store: AuthorizationStore, expiresAt: number) => Promise<string>;
+  readonly expiryOf: (store: AuthorizationStore, id: string) => Promise<number | null>;
+}[] = [
+  ...[null, NOW].map((lastUsedAt) => ({
+    kind: lastUsedAt === null ? 'client that was never used' : 'client that was used',
+    async make(store: AuthorizationStore, expiresAt: number) {
+      const client = newClient({ expiresAt, lastUsedAt });
+      await store.saveClient(client);
+      return client.id;
+    },
+    expiryOf: async (store: AuthorizationStore, id: string) =>
+      (await store.findClient(id))?.expiresAt ?? null,
+  })),
+  {
+    kind: 'copy of a document',
+    async make(store, expiresAt) {
+      const copy = newClientDocument({ expiresAt });
+      await store.saveClientDocument(copy);
+      return copy.url;
+    },
+    expiryOf: async (store, url) => (await store.findClientDocument(url))?.expiresAt ?? null,
+  },
+];
+
 async function withAccount(store: AuthorizationStore, act: (id: string) => Promise<unknown>): Promise<void> {
   const account = newAccount();
   await store.addPerson(
@@ -195,6 +222,37 @@ export function describeSweeping(store: StoreOfTest): void {
         expect(await store().sweep(over + kept, 100)).toBe(0);
         expect(await store().sweep(over + kept + 50, 100)).toBe(1);
         expect(await store().sweep(END, 100)).toBe(0);
+      },
+    );
+
+    it.each(CLIENTS)(
+      'T143: sweeps no $kind that holds a live grant, however many there are, and none of them stands before the others',
+      async ({ make, expiryOf }) => {
+        const over = NOW + 5_000_000;
+        const now = over + 1;
+        const makeHolder = async (expiresAt: number, grantEnds: number) => {
+          const clientId = await make(store(), expiresAt);
+          const { grant } = await makeGrant(store(), { grant: { clientId, expiresAt: grantEnds } });
+          return { clientId, grant };
+        };
+        const live = await Promise.all(times(3, () => makeHolder(over, END)));
+        const [last, lapsed, revoked, later] = [
+          await makeHolder(over, now + 1),
+          await makeHolder(over, now),
+          await makeHolder(over, END),
+          await makeHolder(now + 1000, END),
+        ];
+        await store().revokeGrant(revoked.grant.id, now - 1);
+        const idle = await make(store(), now);
+
+        for (const _ of times(12, () => null)) await store().sweep(now, 1);
+        for (const { clientId } of [...live, last]) {
+          expect(await expiryOf(store(), clientId)).toBeGreaterThan(now);
+        }
+        expect(await expiryOf(store(), later.clientId)).toBe(now + 1000);
+        for (const gone of [lapsed.clientId, revoked.clientId, idle]) {
+          expect(await expiryOf(store(), gone)).toBeNull();
+        }
       },
     );
 
