@@ -194,6 +194,18 @@ export const scenes: readonly Scene[] = [
     },
   },
   {
+    name: 'account-in-several-browsers',
+    fresh: true,
+    async open(page, context, gallery) {
+      for (let others = 0; others < 2; others += 1) {
+        await ask(page, gallery, { client_id: 'desk' });
+        await context.clearCookies();
+      }
+      await ask(page, gallery, { client_id: 'desk' });
+      await page.goto(`${gallery.issuer}/account`);
+    },
+  },
+  {
     name: 'account-remove',
     async open(page, _context, gallery) {
       await ask(page, gallery, { client_id: 'desk' });

@@ -261,7 +261,11 @@ describe('the way to a third party and back', () => {
     };
     const { saveSession } = t.store;
     t.store.saveSession = () => Promise.reject(new Error('The disk is full.'));
-    expect((await comeBack(t.visitor, await leave())).status).toBe(500);
+    const failed = await comeBack(t.visitor, await leave());
+    expect([failed.status, textOf(failed)]).toEqual([
+      500,
+      expect.stringContaining('Something went wrong on our side'),
+    ]);
     await until(async () => (await Promise.all(files.given.map(files.stands))).every((stands) => !stands));
     t.store.saveSession = saveSession;
     expect((await comeBack(t.visitor, await leave())).path).toBe('/connections');
