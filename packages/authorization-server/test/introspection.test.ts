@@ -8,6 +8,7 @@ import {
   FILES,
   ISSUER,
   NOTES,
+  redemption,
   refreshing,
   type ServerUnderTest,
   startServer,
@@ -113,6 +114,39 @@ describe('an inactive answer says nothing else', () => {
       expect((await ask(t, body['access_token'])).text).toBe(INACTIVE);
     },
   );
+
+  it.each<[string, (t: ServerUnderTest, token: string) => unknown, object?]>([
+    [
+      'that was revoked',
+      (t, token) => t.post('/revoke', { token, client_id: 'web', client_secret: 'web-secret' }),
+    ],
+    ['that was not used for too long', (t) => (t.clock.now += 1000), { refreshIdle: 1000 }],
+    ['whose grant has ended', (t) => (t.clock.now += 500), { refreshIdle: 1000, grant: 500 }],
+    ['whose person is no longer let in', (t) => t.store.disableAccount(ACCOUNT, t.clock.now)],
+    ['that somebody ended on the page of connections', (t) => t.store.endGrants(ACCOUNT, null, t.clock.now)],
+  ])('[AS-INTRO-63] for a refresh token %s', async (_what, end, lifetimes = {}) => {
+    const t = await startServer({ lifetimes });
+    const own = { client_id: 'web', client_secret: 'web-secret' };
+    const { code, verifier } = await t.issueCode({ clientId: 'web', redirectUri: CALLBACK });
+    const { body } = await t.post('/token', { ...redemption(code, verifier, 'web'), ...own });
+    const token = String(body['refresh_token']);
+    const asked = () => t.post('/introspect', { token, ...own });
+    expect((await asked()).body['active']).toBe(true);
+    await end(t, token);
+    expect((await asked()).text).toBe(INACTIVE);
+  });
+
+  it('[AS-INTRO-63] for a refresh token, from the second in which it ends', async () => {
+    const t = await startServer({ lifetimes: { refreshIdle: 1000 } });
+    const own = { client_id: 'web', client_secret: 'web-secret' };
+    const { code, verifier } = await t.issueCode({ clientId: 'web', redirectUri: CALLBACK });
+    const { body } = await t.post('/token', { ...redemption(code, verifier, 'web'), ...own });
+    const asked = () => t.post('/introspect', { token: String(body['refresh_token']), ...own });
+    t.clock.now += 999;
+    expect((await asked()).body['active']).toBe(true);
+    t.clock.now += 1;
+    expect((await asked()).text).toBe(INACTIVE);
+  });
 
   it('[AS-INTRO-63] for a token of a reused family', async () => {
     const t = await startServer();

@@ -58,6 +58,10 @@ describe('revoking', () => {
     expect(await isLive(t, body['access_token'])).toBe(true);
     await t.post('/revoke', { token: String(body['access_token']) }, nightly);
     expect(await isLive(t, body['access_token'])).toBe(false);
+    // It rests on no grant.
+    expect(t.events.filter(({ type }) => type === 'token.revoked')).toEqual([
+      { type: 'token.revoked', clientId: 'nightly' },
+    ]);
   });
 
   it('[AS-REVOKE-61] twice is as good as once', async () => {
@@ -67,7 +71,10 @@ describe('revoking', () => {
       const { status, text } = await t.post('/revoke', { token: String(body[name]), client_id: 'desktop' });
       expect([status, text]).toEqual([200, '']);
     }
-    expect(t.events.filter(({ type }) => type === 'token.revoked')).toHaveLength(3);
+    const revoked = t.events.filter(({ type }) => type === 'token.revoked');
+    expect(revoked).toHaveLength(3);
+    const { grant_id: grantId } = claimsOf(body['access_token']);
+    for (const event of revoked) expect(event).toMatchObject({ clientId: 'desktop', grantId });
   });
 });
 
