@@ -25,7 +25,8 @@ function createServer(): McpServer {
 
 const app = fastify();
 app.addHook('onRequest', publish(guard));
-app.post('/mcp', { onRequest: protect(guard) }, async (request, reply) => {
+app.all('/mcp', { onRequest: protect(guard) }, async (request, reply) => {
+  if (request.method !== 'POST') return reply.code(405).header('allow', 'POST').send();
   const transport = new StreamableHTTPServerTransport({});
   await createServer().connect(transport as Parameters<McpServer['connect']>[0]);
   reply.hijack();

@@ -120,6 +120,18 @@ describe.each(['express', 'fastify', 'hono'])('examples/%s', (example) => {
     },
   );
 
+  it('[S-401-1] asks for a token whatever the method, and answers methods that it does not know with 405', async () => {
+    expect((await fetch(resource)).status).toBe(401);
+    for (const method of ['PUT', ...(example === 'express' ? [] : ['GET'])]) {
+      const response = await fetch(resource, {
+        ...carrying(await issue(resource, 'alice', 'greet')),
+        method,
+      });
+      expect([method, response.status]).toEqual([method, 405]);
+      expect(response.headers.get('allow')).toContain('POST');
+    }
+  });
+
   it('does not say that it is ready where its port is taken, and ends with an error', async () => {
     const taken = Number(new URL(resource).port);
     await expect(run(example, taken)).rejects.toThrow(/ended with 1: (?!.*ready http).*EADDRINUSE/s);
