@@ -92,6 +92,33 @@ describe('the application itself', () => {
     expectNobodyAsked(world);
   });
 
+  describe('that may not have all that the server names', () => {
+    const narrow = async () => {
+      const world = await createWorld({ challengeScopes: 'jobs admin' });
+      world.as.on('POST /token', ({ form }) =>
+        form.has('scope')
+          ? { status: 400, body: { error: 'invalid_scope' } }
+          : { body: { access_token: 'at', token_type: 'Bearer', expires_in: 600, scope: 'jobs' } },
+      );
+      return world;
+    };
+    const askedScopes = ({ as }: World) => as.asked('/token').map(({ form }) => form.get('scope'));
+
+    it('gets what it was registered for, by naming none', async () => {
+      const world = await narrow();
+      expect((await world.client(application).signIn()).scopes).toEqual(['jobs']);
+      expect(askedScopes(world)).toEqual(['jobs admin', null]);
+    });
+
+    it('hears so when it has chosen the scopes itself', async () => {
+      const world = await narrow();
+      const client = world.client({ ...application, scopes: { only: ['admin'] } });
+      await expect(client.signIn()).rejects.toMatchObject({ oauthError: 'invalid_scope' });
+      expect(askedScopes(world)).toEqual(['admin']);
+      expect(await client.session()).toBeNull();
+    });
+  });
+
   it('T125 makes no assertion for an issuer that its document merely names', async () => {
     const world = await createWorld({ resourceMetadata: false, oneOrigin: true });
     world.as.on('GET /.well-known/oauth-authorization-server', {

@@ -30,6 +30,8 @@ export interface GrantFacts {
 /** What a grant works with. */
 export interface GrantCase extends GrantFacts {
   readonly hands: TokenHands;
+  /** Whether the program itself has chosen the scopes: then it gets these, or hears that it may not have them. */
+  readonly isChosen: boolean;
 }
 
 /** Which identity provider is asked, and what it is shown. */
@@ -49,7 +51,7 @@ export async function obtainByMachine(grant: MachineGrant, situation: GrantCase)
   const { hands } = situation;
   switch (grant.kind) {
     case 'application':
-      return requestTokens(hands, applicationRequest(situation));
+      return obtainForItself(situation);
     case 'workload': {
       const assertion = await grant.assertion(situation.discovery.issuer);
       return requestTokens(hands, assertionRequest(situation, assertion));
@@ -57,6 +59,21 @@ export async function obtainByMachine(grant: MachineGrant, situation: GrantCase)
     case 'enterprise':
       return obtainForPerson(grant, situation);
   }
+}
+
+/** A server names the scopes of everybody; an application that was registered for fewer gets those that it has. @see RFC 6749 §3.3 */
+async function obtainForItself(situation: GrantCase): Promise<Tokens> {
+  const { hands, scopes, isChosen } = situation;
+  try {
+    return await requestTokens(hands, applicationRequest(situation));
+  } catch (error) {
+    if (!isScopeRefused(error) || scopes.length === 0 || isChosen) throw error;
+    return requestTokens(hands, applicationRequest({ ...situation, scopes: [] }));
+  }
+}
+
+function isScopeRefused(error: unknown): boolean {
+  return error instanceof ClientError && error.oauthError === 'invalid_scope';
 }
 
 /** Where the enterprise or the authorization server does not know the scopes, it is left to them what they give. */
@@ -73,8 +90,7 @@ async function obtainForPerson(grant: EnterpriseGrant, situation: GrantCase): Pr
     const assertion = readAssertion(await requestJson(hands, request));
     return await requestTokens(hands, assertionRequest(situation, assertion));
   } catch (error) {
-    const unknown = error instanceof ClientError && error.oauthError === 'invalid_scope';
-    if (!unknown || scopes.length === 0) throw error;
+    if (!isScopeRefused(error) || scopes.length === 0) throw error;
     return obtainForPerson(grant, { ...situation, scopes: [] });
   }
 }

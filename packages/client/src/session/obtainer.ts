@@ -72,7 +72,10 @@ export function createObtainer(configuration: Configuration, hands: ObtainerHand
     if (grant.kind === 'person') return hands.signIn.run({ ...prepared, prompt });
     const { discovery, plan, dpopKey } = prepared;
     const registration = await hands.registry.register(discovery, []);
-    const situation = { hands: hands.tokens, discovery, registration, scopes: plan.scopes, dpopKey };
+    const situation = {
+      ...{ hands: hands.tokens, discovery, registration, scopes: plan.scopes, dpopKey },
+      isChosen: configuration.scopes.only !== undefined,
+    };
     return grant.kind === 'device' ? obtainByDevice(grant, situation) : obtainByMachine(grant, situation);
   }
 
