@@ -55,8 +55,9 @@ describe('with our own server', () => {
     expect(report.steps.map(({ state }) => state)).toEqual(Array(7).fill('well'));
     expect(report.decisions.map(({ about }) => about)).toEqual([
       ...['revisions', 'profile', 'authorization server', 'resource', 'scopes', 'registration', 'wire'],
+      'registered client',
     ]);
-    expect(report.decisions.at(-1)?.choice).toBe('2026-07-28');
+    expect(report.decisions.find(({ about }) => about === 'wire')?.choice).toBe('2026-07-28');
     expect(report.claims.by).toBe('server');
     expect(report.claims.revisions).toContain('2026-07-28');
     const page = readFileSync(join(computer.folder, 'report.html'), 'utf8');
@@ -65,6 +66,69 @@ describe('with our own server', () => {
       expect(text).toContain('code_verifier=(hidden)');
     }
     expect((await computer.run(['accounts'])).output).toBe('Nobody is signed in anywhere.\n');
+  });
+});
+
+describe('a client that was registered for the examination', () => {
+  it.each([[], ['--sign-in']])('is removed again at our own server %s', async (...words) => {
+    const server = await startPortcullis();
+    const computer = createComputer(createPerson(owner));
+    const list = ['clients', 'list', '--database', server.database, '--json'];
+    const before = (await computer.run(list)).output;
+    const { output } = await computer.run(['doctor', server.resource, ...words]);
+    expect(output).toContain('registered client: removed again');
+    expect((await computer.run(list)).output).toBe(before);
+    // The list would tell: a client that registered and was not removed stands in it.
+    await computer.run(['login', server.resource]);
+    expect((await computer.run(list)).output).not.toBe(before);
+    computer.leave();
+    await server.stop();
+  });
+
+  const told = ({ decisions }: Report) => decisions.filter(({ about }) => about === 'registered client');
+
+  it('is removed with the token that the server gave, and what remains is told with the reason', async () => {
+    const managed = async (status: number) => {
+      const world = await createWorld();
+      const answer = {
+        client_id: 'c1',
+        token_endpoint_auth_method: 'none',
+        registration_access_token: 'its-own',
+      };
+      const body = { ...answer, registration_client_uri: `${world.issuer}/register/c1` };
+      world.as.on('POST /register', { status: 201, body });
+      world.as.on('DELETE /register/c1', { status });
+      return { world, report: await look(world) };
+    };
+    const gone = await managed(204);
+    expect(told(gone.report)).toMatchObject([{ choice: 'removed again' }]);
+    const [request] = gone.world.as.asked('/register/c1');
+    expect([request?.method, request?.headers.get('authorization')]).toEqual(['DELETE', 'Bearer its-own']);
+    expect(JSON.stringify(gone.report)).not.toContain('its-own');
+    expect(told((await managed(500)).report)).toMatchObject([
+      {
+        choice: 'c1 remains',
+        reason: expect.stringContaining('answered its removal with status 500. It holds no'),
+      },
+    ]);
+  });
+
+  it('remains where the server offers no way to remove one, and is said to do no harm', async () => {
+    const world = await createWorld();
+    expect(told(await look(world))).toMatchObject([
+      {
+        choice: expect.stringMatching(/ remains$/),
+        reason: expect.stringMatching(/^the server offers no way .* It holds no tokens/),
+      },
+    ]);
+  });
+
+  it('was none where one is named', async () => {
+    const world = await createWorld();
+    const registration = { preregistered: [{ clientId: 'mine' }] };
+    const client = { serverUrl: world.serverUrl, registration };
+    expect(told(await examine({ client, signIn: false, version: '1' }))).toEqual([]);
+    expect(world.as.asked('/register')).toEqual([]);
   });
 });
 

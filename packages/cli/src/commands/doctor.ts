@@ -23,7 +23,7 @@ export function defineDoctor(program: Command, surroundings: Surroundings): void
     .description(
       'Walks discovery, registration, authorization and a call, and checks every answer against the specification.\n' +
         'Without --sign-in it ends where a person is needed. It registers a client where the server lets clients register, ' +
-        'keeps nothing, and uses no session that there is. Exit code 5: something is wrong with a server; 4: one could not be reached.',
+        'removes it again where it lets clients be removed (RFC 7592), keeps nothing, and uses no session that there is. Exit code 5: something is wrong with a server; 4: one could not be reached.',
     )
     .argument('<server-url>', 'address of the protected server')
     .option('--sign-in', 'sign in, look at the tokens, make a call, and sign out')

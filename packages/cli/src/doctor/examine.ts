@@ -1,11 +1,12 @@
 /** The examination: goes the way of a client step by step, writes everything down, and judges it. */
-import { type ClientEvent, createMemoryStore, readServerUrl } from '@portcullis/client';
+import { type ClientEvent, type CredentialStore, createMemoryStore, readServerUrl } from '@portcullis/client';
 import {
   createGuardedFetch,
   createNodeClient,
   explainOutbound,
   type NodeClientOptions,
 } from '@portcullis/client/node';
+import { noteRegistrations, removeRegistered } from './leaving.ts';
 import { createNotebook, Ended } from './notebook.ts';
 import { isServerMetadata, partyIn } from './reading.ts';
 import { createRecorder } from './recorder.ts';
@@ -34,13 +35,15 @@ const LIMITS = { timeout: 15_000, bytes: 262_144 };
 
 /** @throws ClientError for options that make no client. */
 export async function examine(options: ExaminationOptions): Promise<Report> {
-  const way = prepare(options);
+  const registered = noteRegistrations(createMemoryStore());
+  const way = prepare(options, registered.store);
   try {
     await go(way, options.signIn);
   } catch (error) {
     if (!(error instanceof Ended)) throw error;
   } finally {
     if (options.signIn) await way.client.signOut();
+    way.notebook.decide(...(await removeRegistered(registered, way.oauthFetch)));
   }
   return {
     ...{ server: way.server, at: new Date().toISOString() },
@@ -49,7 +52,7 @@ export async function examine(options: ExaminationOptions): Promise<Report> {
   };
 }
 
-function prepare({ client: options, version, begin }: ExaminationOptions): Way {
+function prepare({ client: options, version, begin }: ExaminationOptions, store: CredentialStore): Way {
   const server = readServerUrl(options.serverUrl);
   const notebook = createNotebook(options.revision, (step) => begin?.(step));
   const recorder = createRecorder(partyIn(server), ({ href }) =>
@@ -65,7 +68,7 @@ function prepare({ client: options, version, begin }: ExaminationOptions): Way {
   const events: ClientEvent[] = [];
   const client = createNodeClient({
     ...options,
-    ...{ store: createMemoryStore(), fetch, oauthFetch, explainFailure: explainOutbound },
+    ...{ store, fetch, oauthFetch, explainFailure: explainOutbound },
     onEvent(event) {
       events.push(event);
       options.onEvent?.(event);

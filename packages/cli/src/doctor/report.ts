@@ -41,7 +41,8 @@ export interface Decision {
     | 'registration'
     | 'scopes'
     | 'resource'
-    | 'wire';
+    | 'wire'
+    | 'registered client';
   readonly choice: string;
   readonly reason: string;
 }
