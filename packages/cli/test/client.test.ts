@@ -1,8 +1,8 @@
 /** The commands of the client, the real ones in processes of their own, against a real server and a person who signs in. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createPerson } from '../../../tests/support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
 import { createWorld } from '../../client/test/support/world.ts';
@@ -32,8 +32,17 @@ afterAll(async () => {
 
 const run: Computer['run'] = (args, more) => computer.run(args, more);
 
-// One story: each test goes on where the one before it ended.
-describe('a session, from its beginning to its end', { shuffle: false }, () => {
+describe('a session', () => {
+  let computer: Computer;
+  beforeEach(() => {
+    computer = createComputer(createPerson(owner));
+  });
+  afterEach(() => computer.leave());
+
+  const run: Computer['run'] = (args, more) => computer.run(args, more);
+  const signIn = async (...words: readonly string[]) =>
+    expect(await run(['login', server.resource, ...words])).toMatchObject({ code: 0 });
+
   it('login signs in by the browser, and says what was got', async () => {
     const { code, output, errors } = await run(['login', server.resource]);
     expect([code, output]).toEqual([0, expect.stringContaining('Signed in.')]);
@@ -46,8 +55,8 @@ describe('a session, from its beginning to its end', { shuffle: false }, () => {
   });
 
   it('T148 accounts are kept apart by name, and listed without a secret', async () => {
-    const { code } = await run(['login', server.resource, '--account', 'work', '--scope', 'notes:read']);
-    expect(code).toBe(0);
+    await signIn();
+    await signIn('--account', 'work', '--scope', 'notes:read');
     const { output } = await run(['accounts', server.resource, '--json']);
     const { accounts } = JSON.parse(output) as { accounts: readonly Record<string, unknown>[] };
     expect(accounts.map(({ account }) => account)).toEqual(['default', 'work']);
@@ -65,6 +74,7 @@ describe('a session, from its beginning to its end', { shuffle: false }, () => {
   });
 
   it('tools and call use the session; nobody is asked again', async () => {
+    await signIn();
     const before = computer.opened().length;
     const tools = await run(['tools', server.resource]);
     expect([tools.code, tools.errors]).toEqual([0, '']);
@@ -77,6 +87,7 @@ describe('a session, from its beginning to its end', { shuffle: false }, () => {
   });
 
   it('a call that needs more scopes says which, and asks for them only where that is allowed', async () => {
+    await signIn('--account', 'work', '--scope', 'notes:read');
     const words = ['call', server.resource, 'add_note', 'text=milk', '--account', 'work'];
     const before = computer.opened().length;
     const refused = await run(words);
@@ -91,11 +102,12 @@ describe('a session, from its beginning to its end', { shuffle: false }, () => {
     expect([allowed.code, allowed.output]).toEqual([0, expect.stringContaining('Added note')]);
     expect(computer.opened()).toHaveLength(before + 1);
     const { output } = await run(['accounts', '--json']);
-    expect(JSON.parse(output).accounts[1].scopes).toEqual(['notes:read', 'notes:write']);
+    expect(JSON.parse(output).accounts[0].scopes).toEqual(['notes:read', 'notes:write']);
   });
 
   it('arguments are text, JSON, or a document on standard input', async () => {
-    const added = await run(['call', server.resource, 'add_note', '--input', '-', '--json', '--step-up'], {
+    await signIn();
+    const added = await run(['call', server.resource, 'add_note', '--input', '-', '--json'], {
       input: '{"text":"eggs"}',
     });
     const { id } = JSON.parse(added.output).structuredContent;
@@ -114,6 +126,7 @@ describe('a session, from its beginning to its end', { shuffle: false }, () => {
   });
 
   it('token hands a token that works to another program', async () => {
+    await signIn();
     const { code, output, errors } = await run(['token', server.resource]);
     expect([code, errors]).toEqual([0, '']);
     const answer = await fetch(server.resource, {
@@ -145,6 +158,8 @@ describe('a session, from its beginning to its end', { shuffle: false }, () => {
   });
 
   it('logout revokes, forgets that account alone, and says when there was none', async () => {
+    await signIn();
+    await signIn('--account', 'work');
     const token = (await run(['token', server.resource, '--account', 'work'])).output.trim();
     expect((await run(['logout', server.resource, '--account', 'work', '--json'])).output).toBe(
       '{\n  "outcome": "revoked"\n}\n',
@@ -179,6 +194,27 @@ it('--no-browser prints the address, and takes the one at which the browser ende
     /a page that cannot be reached, at http:\/\/127\.0\.0\.1:\d+\/callback: that is right\.\n/,
   );
   expect(errors).toContain('Copy the whole address of that page');
+});
+
+it('without anything that opens a browser, login prints the address, says to open it, and goes on', async () => {
+  // Nothing else is there: no opener of any system.
+  const nowhere = join(computer.folder, 'empty');
+  mkdirSync(nowhere, { recursive: true });
+  const child = computer.start(['login', server.resource, '--account', 'unopened'], { PATH: nowhere });
+  let [output, errors] = ['', ''];
+  child.stdout?.on('data', (chunk) => (output += chunk));
+  const person = createPerson(owner);
+  child.stderr?.on('data', (chunk) => {
+    const before = errors;
+    errors += chunk;
+    const said = /open this address yourself:\n(http\S+)\n[\s\S]*No browser could be started here/;
+    const url = said.exec(errors)?.[1];
+    if (url !== undefined && !said.test(before)) void person.authorize(url).then(fetch);
+  });
+  const code = await new Promise((resolve) => child.once('close', resolve));
+  expect([code, output]).toEqual([0, expect.stringContaining('Signed in.')]);
+  expect(errors).toContain('No browser could be started here: open the address above in one.');
+  expect(errors).not.toMatch(/^\s+at |ENOENT|xdg-open/m);
 });
 
 it('--no-browser ends with 3 when nobody pastes anything', async () => {
@@ -249,6 +285,16 @@ describe('with a scripted server', () => {
       expect.stringContaining('Name scopes that this client may have with --scope'),
     ]);
     expect((await ask('notes:read')).code).toBe(0);
+  });
+
+  it('an application gets the scopes that it was registered for, without naming them', async () => {
+    const environment = { PORTCULLIS_CLIENT_SECRET: 'kept-in-a-file-and-nowhere-else-0123456789' };
+    const words = ['--application', '--client-id', 'report', '--account', 'unnamed'];
+    const { code, output } = await run(['call', server.resource, 'whoami', ...words], { environment });
+    expect([code, output]).toEqual([0, expect.stringContaining('by report with: notes:read')]);
+    const refused = await run(['call', server.resource, 'add_note', 'text=x', ...words], { environment });
+    expect([refused.code, refused.output]).toEqual([2, '']);
+    expect(refused.errors).toContain('notes:write');
   });
 
   it('a second command says that it waits for the sign-in of the first', async () => {
@@ -393,8 +439,9 @@ describe.skipIf(!existsSync(pseudoTerminal) || process.platform !== 'linux')('on
     expect(onTerminal([...words, '--show'])).toMatch(/^eyJ/);
   });
 
-  it('there are colours, where they are welcome', () => {
-    const words = ['tools', server.resource, '--account', 'screen'];
+  it('there are colours, where they are welcome', async () => {
+    await run(['login', server.resource, '--account', 'colours']);
+    const words = ['tools', server.resource, '--account', 'colours'];
     expect(onTerminal(words)).toContain('\x1b[1mwhoami\x1b[22m');
     expect(onTerminal(words, { NO_COLOR: '1' })).not.toContain('\x1b[1m');
   });

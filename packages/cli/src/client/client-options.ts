@@ -104,7 +104,9 @@ function browserOptions(
             `Sign in in the browser. If none opens, open this address yourself:\n${url}${hint()}`,
           );
           if (!(await openedByItself(url))) {
-            terminal.tell('No browser could be started here. On another computer, use --no-browser.');
+            terminal.tell(
+              'No browser could be started here: open the address above in one. If that is on another computer, use --no-browser.',
+            );
           }
           terminal.during('Waiting for the sign-in in the browser');
         },
