@@ -112,7 +112,7 @@ const reseal: Task = async (keys, { newKeyFile = '' }, { folder, write }) => {
     [
       `Done: ${count === 1 ? 'one key is' : `${count} keys are`} sealed under the new sealing key, in ${place}.`,
       '',
-      'Servers that run go on as they are. For the next start:',
+      'Servers that run go on, but answer codes from apps with 503 until their next start, for which they need:',
       `  ${variableOf('keyFile')}=${place}`,
       `  ${variableOf('previousKeyFile')}=<the old file>   for some minutes: retries of refreshes from before need it`,
       '',
