@@ -20,6 +20,7 @@ import { judgeHeadless } from './headless/headless-options.ts';
 import { judgeKeys, type KeyRules } from './keys/key-options.ts';
 import { defaultLifetimes, type Lifetimes } from './lifetimes.ts';
 import { judgeLimits } from './limits/limit-options.ts';
+import { faultsOfNames } from './option-names.ts';
 import { judgeBrand } from './pages/brand.ts';
 import { judgeTranslations } from './pages/translations.ts';
 import type { AuthorizationStore } from './ports/index.ts';
@@ -30,7 +31,7 @@ import { judgeThirdParties } from './upstream/third-party.ts';
  * @throws ConfigurationError with every fault.
  */
 export function defineConfiguration(options: AuthorizationServerOptions): Configuration {
-  const faults: string[] = [];
+  const faults: string[] = [...faultsOfNames(options)];
   const issuer = issuerFault(options.issuer);
   if (issuer !== null) faults.push(`issuer ${issuer}`);
   const { lifetimes, keys, previousSealingKeys } = judgeSealingAndKeys(options, faults);
@@ -167,13 +168,16 @@ function judgeResources(
       faults.push(`${at}.scopes: ${JSON.stringify(scope)} is no scope`);
     }
     for (const scope of definition.defaultScopes ?? []) {
-      if (!scopes.includes(scope)) faults.push(`${at}.defaultScopes: ${scope} is not one of its scopes`);
+      if (!scopes.includes(scope))
+        faults.push(`${at}.defaultScopes: ${scope} is not one of its scopes: ${scopes.join(', ')}`);
     }
     for (const scope of definition.requiredScopes ?? []) {
-      if (!scopes.includes(scope)) faults.push(`${at}.requiredScopes: ${scope} is not one of its scopes`);
+      if (!scopes.includes(scope))
+        faults.push(`${at}.requiredScopes: ${scope} is not one of its scopes: ${scopes.join(', ')}`);
     }
     for (const scope of Object.entries(definition.hierarchy ?? {}).flat(2)) {
-      if (!scopes.includes(scope)) faults.push(`${at}.hierarchy: ${scope} is not one of its scopes`);
+      if (!scopes.includes(scope))
+        faults.push(`${at}.hierarchy: ${scope} is not one of its scopes: ${scopes.join(', ')}`);
     }
     const { endsWithin = 0 } = definition;
     if (!Number.isSafeInteger(endsWithin) || endsWithin < 0) {
@@ -226,18 +230,45 @@ function judgeClients(
   const known = new Set([...resources.values()].flatMap(({ scopes }) => Object.keys(scopes)));
   const clients = new Map<string, ConfiguredClient>();
   for (const [index, document] of documents.entries()) {
-    try {
-      const client = readConfiguredClient(document, redirects);
-      if (clients.has(client.id)) faults.push(`clients.${index}: ${client.id} stands there twice`);
-      for (const scope of readScopes(client.metadata.scope ?? '')) {
-        if (!known.has(scope))
-          faults.push(`clients.${index}: scope: no resource has ${JSON.stringify(scope)}`);
-      }
-      clients.set(client.id, client);
-    } catch (error) {
-      if (!(error instanceof OAuthError)) throw error;
-      faults.push(`clients.${index}: ${error.description}`);
+    const at = `clients.${index}`;
+    const client = readFaultyClient(document, redirects, (fault) => faults.push(`${at}: ${fault}`));
+    if (client === null) continue;
+    if (clients.has(client.id)) faults.push(`${at}: client_id: ${client.id} stands there twice`);
+    for (const scope of readScopes(client.metadata.scope ?? '')) {
+      if (!known.has(scope)) faults.push(`${at}: scope: no resource has ${JSON.stringify(scope)}`);
     }
+    clients.set(client.id, client);
   }
   return clients;
+}
+
+/** A client without the members that are at fault, so that all of them are told; `null`: nothing can be made of the rest. */
+function readFaultyClient(
+  document: unknown,
+  redirects: RedirectPolicy,
+  fault: (text: string) => void,
+): ConfiguredClient | null {
+  let rest = document;
+  for (;;) {
+    try {
+      return readConfiguredClient(rest, redirects);
+    } catch (error) {
+      if (!(error instanceof OAuthError)) throw error;
+      const remaining = without(rest, error.description);
+      // Of members that are not there it is told the first time only: later it may follow from what was left out.
+      if (rest === document || remaining !== null) fault(error.description);
+      if (remaining === null) return null;
+      rest = remaining;
+    }
+  }
+}
+
+/** The document without the members that a description begins its sentences with; `null` when it has none of them. */
+function without(document: unknown, description: string): object | null {
+  const named = description.split('; ').map((sentence) => /^[a-z_]+/.exec(sentence)?.[0] ?? '');
+  // What types of responses there are follows from the types of grants.
+  const at = named.includes('grant_types') ? [...named, 'response_types'] : named;
+  const members = Object.entries(Object(document));
+  const kept = members.filter(([name]) => !at.includes(name));
+  return kept.length === members.length ? null : Object.fromEntries(kept);
 }

@@ -102,6 +102,7 @@ export {
   type PresetOptions,
   slack,
 } from './upstream/presets.ts';
+export { redirectUriOf } from './upstream/third-party.ts';
 export type { UpstreamToken, UpstreamWant } from './upstream/upstream-token.ts';
 
 /** An authorization server, to be mounted at the root of its issuer's origin. */

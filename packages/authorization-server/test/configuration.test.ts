@@ -79,7 +79,7 @@ describe('a configuration', () => {
     ['[AS-JWT-64] a client that looks like an account', { clients: [{ ...client, client_id: 'user_1' }] }, /^clients\.0: client_id must not start with user_/],
     ['a client with a control character', { clients: [{ ...client, client_id: 'a\nb' }] }, /^clients\.0: client_id must be printable/],
     ['a client with a scope that no resource has', { clients: [{ ...client, scope: 'notes:read notes:raed' }] }, /^clients\.0: scope: no resource has "notes:raed"$/],
-    ['a client twice', { clients: [client, client] }, /^clients\.1: c stands there twice/],
+    ['a client twice', { clients: [client, client] }, /^clients\.1: client_id: c stands there twice/],
     ['a secret that no method sends', { clients: [{ ...client, client_secret: 's', token_endpoint_auth_method: 'none' }] }, /^clients\.0: client_secret goes with/],
     ['a method without its secret', { clients: [{ ...client, token_endpoint_auth_method: 'client_secret_basic' }] }, /^clients\.0: client_secret goes with/],
     ['[AS-GRANT-3] a public client with client credentials', { clients: [{ client_id: 'c', grant_types: ['client_credentials'] }] }, /^clients\.0: .*client_credentials needs/],
@@ -88,6 +88,38 @@ describe('a configuration', () => {
     const resources = options.clients === undefined ? {} : { resources: [notes] };
     expect(await faultsOf({ ...resources, ...options })).toEqual([expect.stringMatching(fault)]);
   }); // biome-ignore format: a table
+
+  it.each<[Record<string, unknown>, readonly string[]]>([
+    [{ lifetime: { code: 60 } }, ['lifetime is no option: did you mean lifetimes?']],
+    [{ lifetimes: { accesToken: 60 }, keys: { rotateEvry: 1 } }, ['keys.rotateEvry is no option: did you mean rotateEvery?', 'lifetimes.accesToken is no option: did you mean accessToken?']],
+    [{ resources: [{ ...notes, requireScopes: [] }] }, ['resources.0.requireScopes is no option: did you mean requiredScopes?']],
+    [{ thirdParties: [{ ...THIRD_PARTY, peple: {}, people: { subject: ['1'] } }] }, ['thirdParties.0.peple is no option: did you mean people?', 'thirdParties.0.people.subject is no option: did you mean subjects?']],
+    [{ registration: { inviteOnly: true }, metadataDocuments: { host: ['a.example'] } }, ['registration.inviteOnly is no option: did you mean invitedOnly?', 'metadataDocuments.host is no option: did you mean hosts?']],
+    [{ outbound: { allowLopback: true }, headless: { loginUrl: 'https://a.example/', secrets: [SECRET], login: '' } }, ['outbound.allowLopback is no option: did you mean allowLoopback?', expect.stringMatching(/^headless\.login is no option: /) as never]],
+    [{ brand: { accents: {}, accent: { night: '#000000' }, links: [{ label: 'x', href: 'https://a.example', title: 'y' }] } }, ['brand.accents is no option: did you mean accent?', 'brand.accent.night is no option: did you mean light?', 'brand.links.0.title is no option: use label, href']],
+    [{ limits: { signins: { burst: 1, perMinute: 1 }, refreshes: { burst: 1, perMinute: 1, perHour: 1 } } }, ['limits.signins is no option: did you mean signIns?', 'limits.refreshes.perHour is no option: use burst, perMinute']],
+  ])('has no other options than there are: %j', async (options, faults) => {
+    const found = await faultsOf({ resources: [notes], clients: [], ...options } as never);
+    expect(found).toEqual(expect.arrayContaining([...faults]));
+    expect(found.filter((fault) => fault.includes(' is no option: '))).toHaveLength(faults.length);
+    // What they were meant as is good.
+    expect(await faultsOf({ resources: [notes], clients: [], thirdParties: [THIRD_PARTY], lifetimes: { accessToken: 60 } })).toEqual([]);
+  }); // biome-ignore format: a table
+
+  it('tells all faults of a client, and none that follows from another', async () => {
+    const faulty = {
+      ...client,
+      grant_types: ['x'],
+      client_uri: 'y',
+      redirect_uris: ['ftp://z'],
+      response_types: [],
+    };
+    expect(await faultsOf({ clients: [faulty], resources: [notes] })).toEqual([
+      expect.stringMatching(/^clients\.0: client_uri: must be an absolute http/),
+      expect.stringMatching(/^clients\.0: grant_types: none of them/),
+      expect.stringMatching(/^clients\.0: redirect_uris\.0: must not use the scheme ftp$/),
+    ]);
+  });
 
   it('tells all its faults at once', async () => {
     const faults = await faultsOf({

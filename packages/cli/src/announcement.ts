@@ -13,6 +13,13 @@ export type FirstAccount =
   /** There was one before, so that these settings change nothing. */
   | { readonly state: 'there already'; readonly unused: string };
 
+/** Where a third party sends people back to: its operator registers it there. */
+export interface Callback {
+  /** What people call the third party. */
+  readonly name: string;
+  readonly redirectUri: string;
+}
+
 export interface Announced {
   readonly version: string;
   /** How a person calls this program. */
@@ -25,6 +32,7 @@ export interface Announced {
   readonly servers: readonly ProtectedServer[];
   /** URLs of the metadata documents that are published. */
   readonly documents: readonly string[];
+  readonly callbacks: readonly Callback[];
   readonly database: string;
   readonly key: string;
   readonly firstAccount: FirstAccount;
@@ -47,6 +55,12 @@ export function announce(started: Announced, styled: boolean): string {
         .map(({ name, url: place }, index): Row => [index === 0 ? 'tokens for' : '', `${place}  (${name})`]),
       ['issuer', url],
       ...started.documents.map((document, index): Row => [index === 0 ? 'metadata' : '', document]),
+      ...started.callbacks.map(
+        ({ name, redirectUri }, index): Row => [
+          index === 0 ? 'redirect URI' : '',
+          `${redirectUri}  (to register at ${name})`,
+        ],
+      ),
       ['listening', started.address],
       ['database', started.database],
       ['key', started.key],

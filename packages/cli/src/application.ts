@@ -6,7 +6,6 @@ import type { UpstreamTokens } from '@portcullis/resource-server/upstream';
 import { SettingsError } from './faults.ts';
 import type { Log } from './log.ts';
 import { loadExport } from './settings/modules.ts';
-import { titleOf } from './settings/table.ts';
 
 /** What the module named by `--app` exports as `app`. */
 export interface ProtectedApplication {
@@ -49,14 +48,18 @@ export interface RunningApplication {
 
 /**
  * Loads the application of a module.
+ * @param title of the setting that names it
  * @param folder what a relative path starts from
  * @throws SettingsError naming the setting
  */
-export async function loadApplication(file: string, folder: string): Promise<ProtectedApplication> {
-  const app = await loadExport('app', file, folder, 'app');
+export async function loadApplication(
+  file: string,
+  folder: string,
+  title: string,
+): Promise<ProtectedApplication> {
+  const app = await loadExport(title, file, folder, 'app');
   const faults = judge(app);
-  if (faults.length > 0)
-    throw new SettingsError(faults.map((what) => `${titleOf('app')} is ${file}, which ${what}`));
+  if (faults.length > 0) throw new SettingsError(faults.map((what) => `${title} is ${file}, which ${what}`));
   return app as ProtectedApplication;
 }
 

@@ -23,9 +23,9 @@ import { reasonOf, SettingsError } from './faults.ts';
 import { eventSink, type Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { type ProtectedServer, protectedServers, resourceOf } from './protected-servers.ts';
-import { nameSetting, type Prepared, serverOptions } from './settings/prepare.ts';
+import { type Prepared, serverOptions } from './settings/prepare.ts';
 import type { Settings } from './settings/settings.ts';
-import { titleOf } from './settings/table.ts';
+import { nameFault } from './settings/verdict.ts';
 import type { Storage } from './storage.ts';
 
 export interface Parts {
@@ -90,8 +90,9 @@ async function createServer(parts: Parts): Promise<AuthorizationServer> {
     });
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
+    const origins = { hasApplication: prepared.application !== null, nameOf: prepared.nameOf };
     throw new SettingsError(
-      error.faults.map((fault) => nameSetting(fault, prepared)),
+      error.faults.map((fault) => nameFault(fault, origins)),
       { cause: error },
     );
   }
@@ -122,7 +123,7 @@ async function createOwn(
 
 async function create(
   application: ProtectedApplication,
-  { prepared: { settings }, storage, log }: Parts,
+  { prepared: { settings, nameOf }, storage, log }: Parts,
   server: AuthorizationServer,
 ): Promise<RunningApplication> {
   try {
@@ -130,7 +131,7 @@ async function create(
     return await application.create({ dataFolder: storage.dataFolder, log, upstream });
   } catch (cause) {
     throw new SettingsError(
-      [`${titleOf('app')} is ${settings.app}, which did not start: ${reasonOf(cause)}`],
+      [`${nameOf('app')} is ${settings.app}, which did not start: ${reasonOf(cause)}`],
       { cause },
     );
   }

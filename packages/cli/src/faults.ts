@@ -5,10 +5,13 @@ export class Fault extends Error {
   override readonly name: string = 'Fault';
   /** Where in a structured value: `['0', 'name']`. */
   readonly path: readonly string[];
+  /** The member that was meant, where another name was written. */
+  readonly meant: string | null;
 
-  constructor(sentence: string, path: readonly string[] = []) {
+  constructor(sentence: string, path: readonly string[] = [], meant: string | null = null) {
     super(sentence);
     this.path = path;
+    this.meant = meant;
   }
 }
 
@@ -16,18 +19,29 @@ export class Fault extends Error {
 export class Faults extends Error {
   override readonly name: string = 'Faults';
   readonly all: readonly Fault[];
+  /** The value without them, of the same shape, for whoever judges the rest; `undefined`: there is none. */
+  readonly rest: unknown;
 
-  constructor(all: readonly Fault[]) {
+  constructor(all: readonly Fault[], rest?: unknown) {
     super(all.map(({ message }) => message).join('; '));
     this.all = all;
+    this.rest = rest;
   }
 }
 
-/** All that is wrong, when a reader threw; anything else is thrown on. */
-export function faultsOf(error: unknown): readonly Fault[] {
-  if (error instanceof Fault) return [error];
-  if (error instanceof Faults) return error.all;
-  throw error;
+/**
+ * What a reader read. When it threw, its faults are kept for later, and this is what remains without them.
+ * @param place where in a structured value it read
+ */
+export function readOn<T>(faults: Fault[], read: () => T, place: readonly string[] = []): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof Fault || error instanceof Faults)) throw error;
+    const found = error instanceof Fault ? [error] : error.all;
+    faults.push(...found.map(({ message, path, meant }) => new Fault(message, [...place, ...path], meant)));
+    return error instanceof Faults ? (error.rest as T | undefined) : undefined;
+  }
 }
 
 /** Why the program cannot start. Each line names the setting to change. */

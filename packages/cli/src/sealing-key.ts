@@ -7,7 +7,7 @@ import type { AuthorizationStore } from '@portcullis/authorization-server/ports'
 import { Fault, reasonOf, SettingsError } from './faults.ts';
 import { makeFolder } from './folders.ts';
 import type { Settings } from './settings/settings.ts';
-import { titleOf } from './settings/table.ts';
+import { type NameOf, titleOf } from './settings/table.ts';
 import { sealingKey } from './settings/words.ts';
 import type { Surroundings } from './surroundings.ts';
 
@@ -33,13 +33,14 @@ export async function findSealingKey(
   settings: Settings,
   { folder, command }: Pick<Surroundings, 'folder' | 'command'>,
   store: Pick<AuthorizationStore, 'listKeys'>,
+  nameOf: NameOf = titleOf,
 ): Promise<FoundKey> {
   if (settings.key !== null) return { bytes: settings.key, place: 'given', warning: null };
   if (settings.keyFile === null && settings.database === ':memory:') {
     return { bytes: randomBytes(32), place: 'in memory', warning: null };
   }
   return readKeyFile(settings.keyFile ?? DEFAULT_FILE, folder, {
-    title: titleOf('keyFile'),
+    title: nameOf('keyFile'),
     otherwise: async (path) => {
       if ((await store.listKeys()).length > 0) throw new Fault(lost(command));
       return make(path);
@@ -61,16 +62,18 @@ export async function findExistingKey(
   settings: Settings,
   folder: string,
   otherwise: 'or none',
+  nameOf?: NameOf,
 ): Promise<Uint8Array | null>;
 export async function findExistingKey(
   settings: Settings,
   folder: string,
   otherwise?: 'or none',
+  nameOf: NameOf = titleOf,
 ): Promise<Uint8Array | null> {
   if (settings.key !== null) return settings.key;
   const file = settings.keyFile ?? DEFAULT_FILE;
   if (otherwise === 'or none' && !existsSync(resolve(folder, file))) return null;
-  return (await readKeyFile(file, folder, { title: titleOf('keyFile') })).bytes;
+  return (await readKeyFile(file, folder, { title: nameOf('keyFile') })).bytes;
 }
 
 /**
@@ -80,10 +83,11 @@ export async function findExistingKey(
 export async function findPreviousKeys(
   { previousKey, previousKeyFile }: Settings,
   folder: string,
+  nameOf: NameOf = titleOf,
 ): Promise<readonly Uint8Array[]> {
   if (previousKey !== null) return [previousKey];
   if (previousKeyFile === null) return [];
-  return [(await readKeyFile(previousKeyFile, folder, { title: titleOf('previousKeyFile') })).bytes];
+  return [(await readKeyFile(previousKeyFile, folder, { title: nameOf('previousKeyFile') })).bytes];
 }
 
 /**
@@ -112,7 +116,7 @@ async function readKeyFile(file: string, folder: string, { title, otherwise }: R
     return {
       bytes: sealingKey.read(text, { environment: {}, folder }),
       place: file,
-      warning: await judgeMode(path, file),
+      warning: await judgeMode(path, file, title),
     };
   } catch (error) {
     const reason = error instanceof Fault ? error.message : `cannot be used: ${reasonOf(error)}`;
@@ -142,12 +146,12 @@ async function make(path: string): Promise<string> {
 }
 
 /** Reading by others is only warned of, since container platforms mount secrets so. Windows has no such modes. */
-async function judgeMode(path: string, place: string): Promise<string | null> {
+async function judgeMode(path: string, place: string, title: string): Promise<string | null> {
   if (process.platform === 'win32') return null;
   const { mode } = await stat(path);
   if ((mode & WRITABLE_BY_OTHERS) !== 0) throw new Fault('others can write: chmod 600 it');
   if ((mode & READABLE_BY_OTHERS) === 0) return null;
-  return `${titleOf('keyFile')} is ${place}, which every user of this computer can read: chmod 600 it`;
+  return `${title} is ${place}, which every user of this computer can read: chmod 600 it`;
 }
 
 function isCode(error: unknown, code: string): boolean {

@@ -1,6 +1,7 @@
 /** Starting: the address first, then the store, then everything behind it, and the same way back when it ends. */
+import { redirectUriOf } from '@portcullis/authorization-server';
 import { type Certificate, type Listening, listen, type PeerHandler } from '@portcullis/http/node';
-import { announce, type FirstAccount } from './announcement.ts';
+import { announce, type Callback, type FirstAccount } from './announcement.ts';
 import { type Composition, compose } from './compose.ts';
 import { reasonOf, SettingsError } from './faults.ts';
 import { gatherLines } from './gathering.ts';
@@ -9,7 +10,6 @@ import { findPreviousKeys, findSealingKey } from './sealing-key.ts';
 import { checkSelf } from './self-check.ts';
 import type { Prepared } from './settings/prepare.ts';
 import { flagOf, type Settings } from './settings/settings.ts';
-import { titleOf } from './settings/table.ts';
 import { openStorage } from './storage.ts';
 import type { Surroundings } from './surroundings.ts';
 import { keepSwept } from './sweeping.ts';
@@ -25,7 +25,7 @@ export interface Running {
  * @throws SettingsError naming the setting; nothing is left open then
  */
 export async function start(prepared: Prepared, surroundings: Surroundings): Promise<Running> {
-  const { settings } = prepared;
+  const { settings, nameOf } = prepared;
   const lines = gatherLines(surroundings.write);
   const log = createLog(settings.log, lines.add);
   await using opened = new AsyncDisposableStack();
@@ -33,7 +33,7 @@ export async function start(prepared: Prepared, surroundings: Surroundings): Pro
 
   // The port comes before the store: its number may be part of the issuer, and a port that is taken must leave no trace.
   const composed = Promise.withResolvers<PeerHandler>();
-  const certificate = await readCertificate(settings, surroundings.folder);
+  const certificate = await readCertificate(settings, surroundings.folder, nameOf);
   let handler: PeerHandler = async (asked, peer) => (await composed.promise)(asked, peer);
   const door = await bind(prepared, certificate, log, (asked, peer) => handler(asked, peer));
   opened.defer(async () => void (await door.close(0)));
@@ -42,14 +42,14 @@ export async function start(prepared: Prepared, surroundings: Surroundings): Pro
     opened.defer(watchCertificate(settings, surroundings.folder, certificate, door, log));
   }
 
-  const storage = await openStorage(settings, surroundings.folder);
+  const storage = await openStorage(settings, surroundings.folder, nameOf);
   opened.defer(() => storage.store.close());
   opened.defer(keepSwept(storage.store, log));
-  const key = await findSealingKey(settings, surroundings, storage.store);
+  const key = await findSealingKey(settings, surroundings, storage.store, nameOf);
   if (key.warning !== null) surroundings.complain(key.warning);
 
   const issuer = settings.publicUrl ?? `${certificate === null ? 'http' : 'https'}://localhost:${door.port}`;
-  const previousSealingKeys = await findPreviousKeys(settings, surroundings.folder);
+  const previousSealingKeys = await findPreviousKeys(settings, surroundings.folder, nameOf);
   const parts = {
     prepared,
     issuer,
@@ -60,10 +60,11 @@ export async function start(prepared: Prepared, surroundings: Surroundings): Pro
   };
   const composition = await compose(parts);
   opened.defer(() => composition.close());
-  const firstAccount = await makeFirstAccount(settings, composition);
+  const firstAccount = await makeFirstAccount(prepared, composition);
   handler = secure(composition.handle, issuer);
   composed.resolve(handler);
 
+  const callbacks = callbacksOf(settings, issuer);
   const text = announce(
     {
       version: surroundings.version,
@@ -72,12 +73,17 @@ export async function start(prepared: Prepared, surroundings: Surroundings): Pro
       address: `${settings.host}, port ${door.port}`,
       servers: composition.servers,
       documents: composition.documents,
+      callbacks,
       database: storage.place,
       key: key.place,
       firstAccount,
     },
     surroundings.styled,
   );
+  // Who reads the log as JSON need not read the text.
+  if (settings.log === 'json') {
+    for (const { name, redirectUri } of callbacks) log({ type: 'third-party.awaited', name, redirectUri });
+  }
   lines.flush();
   surroundings.write(text);
 
@@ -91,6 +97,10 @@ export async function start(prepared: Prepared, surroundings: Surroundings): Pro
       await everything.disposeAsync();
     },
   };
+}
+
+function callbacksOf({ thirdParties }: Settings, issuer: string): readonly Callback[] {
+  return thirdParties.map(({ id, name }) => ({ name, redirectUri: redirectUriOf(issuer, id) }));
 }
 
 async function reportSelf(
@@ -107,7 +117,10 @@ async function reportSelf(
 
 /** The account of the settings, or a link by which a person makes it. */
 async function makeFirstAccount(
-  { bootstrapEmail: email, bootstrapPassword: password, headless, ...settings }: Settings,
+  {
+    settings: { bootstrapEmail: email, bootstrapPassword: password, headless, ...settings },
+    nameOf,
+  }: Prepared,
   { authorizationServer }: Composition,
 ): Promise<FirstAccount> {
   if (headless?.loginUrl !== undefined) return { state: 'elsewhere', names: [headless.loginUrl] };
@@ -119,7 +132,7 @@ async function makeFirstAccount(
     return link === null ? { state: 'there' } : { state: 'awaited', link };
   }
   if ((await authorizationServer.bootstrap(email, password)) === 'created') return { state: 'made' };
-  const unused = `${titleOf('bootstrapEmail')} and ${titleOf('bootstrapPassword')}`;
+  const unused = `${nameOf('bootstrapEmail')} and ${nameOf('bootstrapPassword')}`;
   return { state: 'there already', unused };
 }
 

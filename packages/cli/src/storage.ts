@@ -6,7 +6,7 @@ import { openStore } from '@portcullis/store';
 import { reasonOf, SettingsError } from './faults.ts';
 import { makeFolder } from './folders.ts';
 import type { Settings } from './settings/settings.ts';
-import { titleOf } from './settings/table.ts';
+import { type NameOf, titleOf } from './settings/table.ts';
 
 /** The application's folder where the store is no file. */
 const DEFAULT_FOLDER = 'data';
@@ -23,19 +23,20 @@ export interface Storage {
  * Opens the store, in folders that are made when they are missing.
  * @throws SettingsError naming the setting
  */
-export async function openStorage({ database }: Settings, folder: string): Promise<Storage> {
+export async function openStorage(
+  { database }: Settings,
+  folder: string,
+  nameOf: NameOf = titleOf,
+): Promise<Storage> {
   const { path, place, isServer, isFile } = locate({ database }, folder);
   const dataFolder = isFile ? dirname(path) : isServer ? resolve(folder, DEFAULT_FOLDER) : null;
   try {
     if (dataFolder !== null) await makeFolder(dataFolder);
     return { store: await openStore(path), dataFolder, place };
   } catch (cause) {
-    throw new SettingsError(
-      [`${titleOf('database')} is ${place}, which cannot be used: ${reasonOf(cause)}`],
-      {
-        cause,
-      },
-    );
+    throw new SettingsError([`${nameOf('database')} is ${place}, which cannot be used: ${reasonOf(cause)}`], {
+      cause,
+    });
   }
 }
 

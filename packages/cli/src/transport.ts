@@ -4,10 +4,10 @@ import { resolve } from 'node:path';
 import { type Answer, harden, hardenResponse, pathOf, respondError } from '@portcullis/http';
 import type { Certificate, Handover, Listening, PeerHandler } from '@portcullis/http/node';
 import { OAuthError } from '@portcullis/protocol';
-import { reasonOf, SettingsError } from './faults.ts';
+import { collecting, reasonOf, SettingsError } from './faults.ts';
 import type { Log } from './log.ts';
 import type { Settings } from './settings/settings.ts';
-import { titleOf } from './settings/table.ts';
+import { type NameOf, titleOf } from './settings/table.ts';
 
 /** Probes of the platform come in the clear, and learn nothing. */
 const PROBES = ['/healthz', '/readyz'];
@@ -41,26 +41,30 @@ function refusePlain(): Answer {
 export async function readCertificate(
   { tlsCert, tlsKey }: Settings,
   folder: string,
+  nameOf: NameOf = titleOf,
 ): Promise<Certificate | null> {
   if (tlsCert === null || tlsKey === null) return null;
-  const certificate = {
-    cert: await readPem('tlsCert', tlsCert, folder),
-    key: await readPem('tlsKey', tlsKey, folder),
-  };
+  const faults: string[] = [];
+  const [cert, key] = await Promise.all([
+    collecting(faults, () => readPem(nameOf('tlsCert'), tlsCert, folder)),
+    collecting(faults, () => readPem(nameOf('tlsKey'), tlsKey, folder)),
+  ]);
+  if (cert === null || key === null) throw new SettingsError(faults);
+  const certificate = { cert, key };
   try {
     process.getBuiltinModule('node:tls').createSecureContext(certificate);
     return certificate;
   } catch (cause) {
     throw new SettingsError(
-      [`${titleOf('tlsCert')} and ${titleOf('tlsKey')} do not make a certificate: ${reasonOf(cause)}`],
+      [`${nameOf('tlsCert')} and ${nameOf('tlsKey')} do not make a certificate: ${reasonOf(cause)}`],
       { cause },
     );
   }
 }
 
-async function readPem(name: 'tlsCert' | 'tlsKey', file: string, folder: string): Promise<string> {
+async function readPem(title: string, file: string, folder: string): Promise<string> {
   return readFile(resolve(folder, file), 'utf8').catch((cause: unknown) => {
-    throw new SettingsError([`${titleOf(name)} is ${file}, which cannot be read: ${reasonOf(cause)}`], {
+    throw new SettingsError([`${title} is ${file}, which cannot be read: ${reasonOf(cause)}`], {
       cause,
     });
   });

@@ -74,9 +74,7 @@ describe('a sealing key that is lost', () => {
       output: expect.stringContaining('nothing is to be given up'),
     });
     rmSync(keyFile);
-    await expect(portcullis.restart()).rejects.toThrow(
-      /KEY_FILE \(--key-file\) is \S+, which is missing.*keys discard/s,
-    );
+    await expect(portcullis.restart()).rejects.toThrow(/KEY_FILE is \S+, which is missing.*keys discard/s);
     expect(existsSync(keyFile)).toBe(false);
 
     const asked = await run(folder, 'discard', ...place);

@@ -112,7 +112,7 @@ describe('a variable', () => {
   it.each<[Environment, RegExp]>([
     [{ PORTCULLIS_METADATA: 'no' }, /^PORTCULLIS_METADATA must be true or false$/],
     [{ PORTCULLIS_LIFETIMES: 'a secret' }, /^PORTCULLIS_LIFETIMES is not well-formed JSON$/],
-    [{ PORTCULLIS_LIFETIMES: '{"code":0}' }, /^PORTCULLIS_LIFETIMES\.code must be a whole number from 1/],
+    [{ PORTCULLIS_LIFETIMES: '{"code":0}' }, /^PORTCULLIS_LIFETIMES\.code must be a whole number of seconds from 1/],
     [{ PORTCULLIS_TRUSTED_PROXY: '::1' }, /^PORTCULLIS_TRUSTED_PROXY is no setting: did you mean PORTCULLIS_TRUSTED_PROXIES\?$/],
     [{ PORTCULLIS_DATABSE: 'x' }, /did you mean PORTCULLIS_DATABASE\?$/],
     [{ PORTCULLIS_COLOUR_OF_SKY: 'x' }, /is no setting: use those that portcullis up --help lists$/],
@@ -164,21 +164,19 @@ describe('a secret in the file', () => {
     });
     const wrong = { PORTCULLIS_METRICS_TOKEN_FILE: 'nowhere.txt' };
     expect(await faultsOf(resolveSettings({ flags: {}, environment: wrong, folder }))).toEqual([
-      expect.stringMatching(
-        /^PORTCULLIS_METRICS_TOKEN \(PORTCULLIS_METRICS_TOKEN_FILE\) names nowhere\.txt, which cannot be read/,
-      ),
+      expect.stringMatching(/^PORTCULLIS_METRICS_TOKEN_FILE names nowhere\.txt, which cannot be read/),
     ]);
   });
 
   it.each<[unknown, RegExp]>([
-    ['short', /^clients\.0\.client_secret \(in the file\) must have at least 22 characters: openssl rand/],
+    ['short', /^clients\.0\.client_secret \(in \S+\) must have at least 22 characters: openssl rand/],
     [{ variable: 'NOT_SET' }, /names the variable NOT_SET, which is not set$/],
     [{ file: 'nowhere.txt' }, /names nowhere\.txt, which cannot be read: ENOENT/],
     [{}, /must be a text, \{ "file": … \} or \{ "variable": … \}$/],
     [{ variable: 'SHORT', file: 'x' }, /must be a text, \{ "file": … \} or/],
     [{ variable: 'SHORT' }, /must have at least 22 characters/],
-    [{ env: 'SHORT' }, /client_secret \(in the file\) has no member "env": use file, variable$/],
-    [7, /must be an object/],
+    [{ env: 'SHORT' }, /client_secret\.env \(in \S+\) is no setting: use file, variable$/],
+    [7, /must be an object with file, variable$/],
   ])('is refused, and never shown: %j', async (client_secret, says) => {
     const faults = await faultsOf(inFile({ clients: [{ ...client, client_secret }] }, { SHORT: 'hunter2' }));
     expect(faults).toEqual([expect.stringMatching(says)]);
@@ -200,21 +198,24 @@ describe('members', () => {
         metadataDocument: true,
       }),
     );
+    const where = `(in file-${files}.json)`;
+    const seconds =
+      'must be a whole number of seconds from 1 to 315360000 (3650 days), such as 600 for 10 minutes';
     expect(faults).toEqual([
-      'resources.0 (in the file) has no member "scope": did you mean scopes?',
-      'resources.0 (in the file) has no member "hierachy": did you mean hierarchy?',
-      'resources.1.name (in the file) must be said',
-      'resources.1.scopes (in the file) must be said',
-      'clients.0 (in the file) has no member "redirect_uri": did you mean redirect_uris?',
-      'clients.1.client_id (in the file) must be said',
-      'registration (in the file) has no member "managment": did you mean management?',
-      'metadataDocuments (in the file) has no member "host": did you mean hosts?',
-      'lifetimes.code (in the file) must be a whole number from 1 to 315360000',
-      'lifetimes (in the file) has no member "acessToken": did you mean accessToken?',
-      'brand.accent (in the file) has no member "night": did you mean light?',
-      'brand.links.0.href (in the file) must be said',
-      'limits (in the file) has no member "signins": did you mean signIns?',
-      'PORTCULLIS_CONFIG has no setting "metadataDocument": did you mean metadataDocuments?',
+      `resources.0.scope ${where} is no setting: did you mean scopes?`,
+      `resources.0.hierachy ${where} is no setting: did you mean hierarchy?`,
+      `resources.1.name ${where} is missing: what people call it (a text)`,
+      `resources.1.scopes ${where} is missing: each scope with the sentence that people read before they allow it (an object, a sentence for each scope)`,
+      `clients.0.redirect_uri ${where} is no setting: did you mean redirect_uris?`,
+      `clients.1.client_id ${where} is missing: its identifier (a text)`,
+      `registration.managment ${where} is no setting: did you mean management?`,
+      `metadataDocuments.host ${where} is no setting: did you mean hosts?`,
+      `lifetimes.code ${where} ${seconds}`,
+      `lifetimes.acessToken ${where} is no setting: did you mean accessToken?`,
+      `brand.accent.night ${where} is no setting: did you mean light?`,
+      `brand.links.0.href ${where} is missing: where it leads (an https address)`,
+      `limits.signins ${where} is no setting: did you mean signIns?`,
+      `"metadataDocument" ${where} is no setting: did you mean metadataDocuments?`,
     ]);
   });
 });
@@ -232,14 +233,6 @@ describe('the whole', () => {
           workspaces: file('export const other = 1;', 'mjs'),
           pages: file('export const pages = { concent: () => "" , consent: 1 };', 'mjs'),
           resources: [{ ...greeter, url: 'http://LOCALHOST:3000/mcp', requiredScopes: ['great'] }],
-          clients: [
-            {
-              client_id: 'a',
-              client_secret: 's'.repeat(22),
-              grant_types: ['client_credentials'],
-              scope: 'great',
-            },
-          ],
           metadataDocuments: { hosts: ['https://x'] },
           brand: { accent: { light: '#ffffff' } },
         },
@@ -247,21 +240,20 @@ describe('the whole', () => {
       ),
     );
     for (const says of [
-      /^PORTCULLIS_PORT \(in the file\) must be a whole number/,
-      /^PORTCULLIS_APP \(--app\) is nowhere\.ts, which cannot be loaded/,
-      /^workspaces is \S+, which must export findWorkspaces$/,
-      /^pages is \S+, which has no page "concent" to replace: did you mean consent\?$/,
-      /^pages is \S+, which must have a function as the page consent$/,
+      /^port \(in \S+\) must be a whole number/,
+      /^app \(in \S+\) is nowhere\.ts, which cannot be loaded/,
+      /^workspaces \(in \S+\) is \S+, which must export findWorkspaces$/,
+      /^pages \(in \S+\) is \S+, which has no page "concent" to replace: did you mean consent\?$/,
+      /^pages \(in \S+\) is \S+, which must have a function as the page consent$/,
       /^PORTCULLIS_BOOTSTRAP_PASSWORD must have at least 10 characters$/,
-      /^resources\.0\.url must be a canonical URI, written as "http:\/\/localhost:3000\/mcp"$/,
-      /^resources\.0\.requiredScopes: great is not one of its scopes$/,
-      /^clients\.0: scope: no resource has "great"$/,
-      /^metadataDocuments\.hosts: "https:\/\/x" is no host/,
-      /^brand\.accent\.light has a contrast of/,
+      /^resources\.0\.url \(in \S+\) must be a canonical URI, written as "http:\/\/localhost:3000\/mcp"$/,
+      /^resources\.0\.requiredScopes \(in \S+\): great is not one of its scopes: greet$/,
+      /^metadataDocuments\.hosts \(in \S+\): "https:\/\/x" is no host/,
+      /^brand\.accent\.light \(in \S+\) has a contrast of/,
     ]) {
       expect(faults).toContainEqual(expect.stringMatching(says));
     }
-    expect(faults).toHaveLength(11);
+    expect(faults).toHaveLength(10);
   });
 
   it('tells the application from servers elsewhere', async () => {
@@ -270,8 +262,8 @@ describe('the whole', () => {
       'mjs',
     );
     expect(await faultsOf(start({ app, resources: [{ ...greeter, defaultScopes: ['x'] }] }))).toEqual([
-      'PORTCULLIS_APP (--app): app.defaultScopes: b is not one of its scopes',
-      'resources.0.defaultScopes: x is not one of its scopes',
+      expect.stringMatching(/^app \(in \S+\): app\.defaultScopes: b is not one of its scopes: a$/),
+      expect.stringMatching(/^resources\.0\.defaultScopes \(in \S+\): x is not one of its scopes: greet$/),
     ]);
   });
 
@@ -293,14 +285,14 @@ describe('the whole', () => {
     const secret = { NOT_SET: 'set now' };
     const empty = { ...github, clientId: '' };
     expect(await faultsOf(start({ resources, thirdParties: [empty], localAccounts: false }, secret))).toEqual(
-      ['thirdParties.0.clientId (in the file) must not be empty'],
+      [expect.stringMatching(/^thirdParties\.0\.clientId \(in \S+\) must not be empty$/)],
     );
     expect(await faultsOf(start({ resources: [{ ...greeter, colour: 'red' }] }))).toEqual([
       expect.stringMatching(/^resources\.0.*colour/),
     ]);
     // What follows from nothing is told.
     expect(await faultsOf(start({ resources, localAccounts: false }))).toEqual([
-      'localAccounts: without them there must be a third party, or nobody could sign in',
+      expect.stringMatching(/^localAccounts \(in \S+\): without them there must be a third party, or nobody/),
     ]);
   });
 

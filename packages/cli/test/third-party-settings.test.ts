@@ -57,24 +57,36 @@ describe('third parties in the configuration file', () => {
   });
 
   it.each([
-    ['no name', { ...company, name: undefined }, /^thirdParties\.0\.name \(in the file\) must be said/],
-    ['a member that does not exist', { ...company, secret: 'x' }, /no member "secret"/],
+    ['no name', { ...company, name: undefined }, /^thirdParties\.0\.name \(in file-\d+\.json\) is missing: /],
+    [
+      'a member that does not exist',
+      { ...company, secret: 'x' },
+      /^thirdParties\.0\.secret \(in \S+\) is no setting: use /,
+    ],
     [
       'a variable that is not set',
       { ...company, clientSecret: { variable: 'NOWHERE' } },
-      /clientSecret \(in the file\) names the variable NOWHERE/,
+      /clientSecret \(in file-\d+\.json\) names the variable NOWHERE/,
     ],
     ['no issuer and no endpoints', { ...company, kind: {} }, /^thirdParties\.0\.kind\.issuer/],
     [
       'endpoints without a person',
       { ...forge, kind: { endpoints: forge.kind.endpoints } },
-      /^thirdParties\.0\.kind\.person \(in the file\) must be said/,
+      /^thirdParties\.0\.kind\.person \(in file-\d+\.json\) is missing: /,
     ],
     ['a dialect of nobody', { ...forge, kind: { ...forge.kind, dialect: 'klingon' } }, /dialect .* one of/],
     // These the server judges.
-    ['an identifier with a slash', { ...company, id: 'a/b' }, /^thirdParties\.0\.id must be/],
-    ['a scope of nobody', { ...company, neededFor: { dance: ['files'] } }, /neededFor: "dance" is no scope/],
-    ['plain http', { ...company, kind: { issuer: 'http://login.company.example' } }, /kind\.issuer must be/],
+    ['an identifier with a slash', { ...company, id: 'a/b' }, /^thirdParties\.0\.id \(in \S+\) must be/],
+    [
+      'a scope of nobody',
+      { ...company, neededFor: { dance: ['files'] } },
+      /neededFor \(in \S+\): "dance" is no scope/,
+    ],
+    [
+      'plain http',
+      { ...company, kind: { issuer: 'http://login.company.example' } },
+      /kind\.issuer \(in \S+\) must be/,
+    ],
   ])('%s is refused', async (_name, party, expected) => {
     const error: unknown = await prepareWith({ thirdParties: [party] }).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(SettingsError);
@@ -131,17 +143,17 @@ describe('third parties in the configuration file', () => {
     const faulty = prepareWith({ thirdParties: [{ ...said, clientKey: { key: 'canary' } }] });
     const error: unknown = await faulty.catch((thrown: unknown) => thrown);
     expect((error as SettingsError).faults.join()).toMatch(
-      /thirdParties\.0\.clientKey\.key must be a private key/,
+      /thirdParties\.0\.clientKey\.key \(in \S+\) must be a private key/,
     );
     expect((error as SettingsError).faults.join()).not.toContain('canary');
   });
 
   it.each([
-    [{ preset: 'githib' }, /^thirdParties\.0\.preset \(in the file\) is none that is known: did you mean github\?$/],
-    [{ preset: 'okta' }, /^thirdParties\.0\.domain \(in the file\) must be said$/],
-    [{ preset: 'github', realm: 'x' }, /^thirdParties\.0\.realm \(in the file\) says nothing of github: leave it out$/],
-    [{ preset: 'github', kind: {} }, /has no member "kind"/],
-    [{ preset: 'github', clientId: undefined }, /^thirdParties\.0\.clientId \(in the file\) must be said$/],
+    [{ preset: 'githib' }, /^thirdParties\.0\.preset \(in file-\d+\.json\) is none that is known: did you mean github\?$/],
+    [{ preset: 'okta' }, /^thirdParties\.0\.domain \(in file-\d+\.json\) is missing: /],
+    [{ preset: 'github', realm: 'x' }, /^thirdParties\.0\.realm \(in file-\d+\.json\) says nothing of github: leave it out$/],
+    [{ preset: 'github', kind: {} }, /\.kind \(in \S+\) is no setting: use /],
+    [{ preset: 'github', clientId: undefined }, /^thirdParties\.0\.clientId \(in file-\d+\.json\) is missing: /],
   ])('by name: %j is refused', async (said, expected) => {
     const error: unknown = await prepareWith({ thirdParties: [{ ...client, ...said }] }).catch(
       (thrown: unknown) => thrown,

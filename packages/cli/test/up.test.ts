@@ -225,7 +225,7 @@ describe('a running server', () => {
     expect(portcullis.output()).toContain('Its owner signs in');
     // Whoever changes these settings later has to hear that they do nothing any more.
     expect(portcullis.output()).toContain(
-      'PORTCULLIS_BOOTSTRAP_EMAIL (--bootstrap-email) and PORTCULLIS_BOOTSTRAP_PASSWORD (--bootstrap-password) change nothing',
+      'PORTCULLIS_BOOTSTRAP_EMAIL and PORTCULLIS_BOOTSTRAP_PASSWORD change nothing',
     );
   });
 });
@@ -364,7 +364,7 @@ describe('what keeps it from starting', () => {
     await once(other, 'listening');
     const port = String((other.address() as AddressInfo).port);
     for (const [name, said] of [
-      ['PORTCULLIS_PORT (--port)', up(['--app', app, '--port', port], { PORTCULLIS_DATABASE: 'taken/x.db' })],
+      ['--port', up(['--app', app, '--port', port], { PORTCULLIS_DATABASE: 'taken/x.db' })],
       ['PORTCULLIS_PORT', up(['--app', app], { PORTCULLIS_DATABASE: 'taken/x.db', PORTCULLIS_PORT: port })],
     ] as const) {
       expect(await said.ended).toBe(1);
@@ -382,8 +382,49 @@ describe('what keeps it from starting', () => {
     );
     const { ended, errors } = up(['--app', app, '--config', 'clients.json']);
     expect(await ended).toBe(1);
-    expect(errors()).toMatch(/^portcullis: clients\.0: .*\n$/);
+    expect(errors()).toMatch(
+      /^portcullis: clients\.0\.token_endpoint_auth_method \(in clients\.json\): .*\n$/,
+    );
   });
+});
+
+it('prints the redirect URIs to register at third parties, for programs too, and leaves there with these', async () => {
+  const endpoint = (name: string) => `http://127.0.0.1:9/${name}`;
+  const endpoints = {
+    authorization: endpoint('authorize'),
+    token: endpoint('token'),
+    userinfo: endpoint('me'),
+  };
+  const forge = {
+    ...{ id: 'forge', name: 'Forge', kind: { endpoints, person: { subject: 'id' } }, clientId: 'gate' },
+    scopes: ['read'],
+  };
+  const github = { preset: 'github', clientId: 'x', clientSecret: 'y' };
+  writeFileSync(join(folder, 'both.json'), JSON.stringify({ thirdParties: [github, forge] }));
+  const server = up(['--app', app, '--config', 'both.json', '--log', 'json']);
+  const url = await server.ready;
+  expect(server.output()).toMatch(
+    /\n {2}redirect URI {2}http:\/\/localhost:\d+\/callback\/github {2}\(to register at GitHub\)\n {16}http:\/\/localhost:\d+\/callback\/forge {2}\(to register at Forge\)\n/,
+  );
+  const lines = server
+    .output()
+    .split('\n')
+    .filter((line) => line.startsWith('{'));
+  expect(
+    lines.map((line) => JSON.parse(line)).filter(({ type }) => type === 'third-party.awaited'),
+  ).toMatchObject([
+    { name: 'GitHub', redirectUri: `${url}/callback/github` },
+    { name: 'Forge', redirectUri: `${url}/callback/forge` },
+  ]);
+  server.child.kill('SIGTERM');
+  expect(await server.ended).toBe(0);
+
+  // Who has none to register anywhere reads nothing of it.
+  const alone = up(['--app', app]);
+  await alone.ready;
+  expect(alone.output()).not.toContain('redirect URI');
+  alone.child.kill('SIGTERM');
+  expect(await alone.ended).toBe(0);
 });
 
 it('has no first account where people have theirs elsewhere, and says where', async () => {
@@ -410,7 +451,7 @@ it('has no first account where people have theirs elsewhere, and says where', as
   });
   expect(await both.ended).toBe(1);
   expect(both.errors()).toBe(
-    'portcullis: PORTCULLIS_BOOTSTRAP_EMAIL must be left out when localAccounts is false\n',
+    'portcullis: PORTCULLIS_BOOTSTRAP_EMAIL must be left out when localAccounts (in elsewhere.json) is false\n',
   );
 });
 

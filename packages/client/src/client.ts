@@ -2,10 +2,11 @@
 import type { Scopes } from '@portcullis/protocol';
 import { createSignIn } from './authorization/sign-in.ts';
 import { createAuthorizedFetch } from './calls/authorized-fetch.ts';
-import { type ClientOptions, type Configuration, defineConfiguration } from './configuration.ts';
+import { type Configuration, defineConfiguration } from './configuration.ts';
 import type { Discovery } from './discovery/conclude.ts';
 import { createFinder } from './discovery/finder.ts';
 import { extensionsOf } from './grants/settings.ts';
+import type { ClientOptions } from './options.ts';
 import { signingKeyOf } from './registration/registration.ts';
 import { createRegistry } from './registry/registry.ts';
 import { createAccess } from './session/access.ts';

@@ -4,7 +4,6 @@ export type { Pending } from './authorization/pending.ts';
 export type { Arrival, Browser, Outcome, Receiver, Reception } from './authorization/receiver.ts';
 export { planScopes, type ScopePlan, type ScopeSettings } from './authorization/scope-plan.ts';
 export { type Client, createClient, type SignInOptions } from './client.ts';
-export { type ClientOptions, defaultLimits, type Limits } from './configuration.ts';
 export type { ServerChallenge } from './discovery/challenge.ts';
 export type { Discovery } from './discovery/conclude.ts';
 export { ClientError, type ClientErrorCode, type ClientErrorOptions, displayText } from './errors.ts';
@@ -20,6 +19,7 @@ export type {
   WorkloadGrant,
 } from './grants/settings.ts';
 export { readSigningKey, type SigningAlgorithm, type SigningKey } from './keys/signing-key.ts';
+export { type ClientOptions, defaultLimits, type Limits } from './options.ts';
 export {
   buildMetadataDocument,
   checkHostedDocument,

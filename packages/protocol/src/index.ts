@@ -12,6 +12,7 @@ export * from './credentials.ts';
 export type { Reading } from './document.ts';
 export * from './errors.ts';
 export * from './issuer.ts';
+export * from './known-names.ts';
 export * from './parameters.ts';
 export * from './pkce.ts';
 export * from './profiles.ts';

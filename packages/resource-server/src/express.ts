@@ -5,7 +5,7 @@ import { carriedPrincipal, carryPrincipal } from './carrier.ts';
 import type { Admission, Facts, Guard } from './guard.ts';
 import { addHeaders, factsOfNode, receiveNode, sendAnswer } from './node-request.ts';
 import { attendTo } from './node-stream.ts';
-import type { RouteOptions } from './route-options.ts';
+import { checkRouteOptions, type RouteOptions } from './route-options.ts';
 
 export { principalOf } from './carrier.ts';
 export type { RouteOptions } from './route-options.ts';
@@ -26,6 +26,7 @@ export function protect(
   guard: Guard,
   options: RouteOptions = {},
 ): (request: ExpressRequest, response: ServerResponse, next: Next) => void {
+  checkRouteOptions(options);
   const attend = attendTo(guard);
   return (request, response, next) => {
     const earlier = carriedPrincipal(request);

@@ -6,7 +6,7 @@ import { carriedPrincipal, carryPrincipal } from './carrier.ts';
 import type { Admission, Facts, Guard } from './guard.ts';
 import { type FactsBeyond, factsOfNode, receiveNode } from './node-request.ts';
 import { attendTo } from './node-stream.ts';
-import type { RouteOptions } from './route-options.ts';
+import { checkRouteOptions, type RouteOptions } from './route-options.ts';
 import { NO_HEADERS } from './standing.ts';
 
 export { principalOf } from './carrier.ts';
@@ -38,6 +38,7 @@ export function protect(
   guard: Guard,
   options: RouteOptions = {},
 ): (request: FastifyRequest, reply: FastifyReply, done: Done) => void {
+  checkRouteOptions(options);
   const attend = attendTo(guard);
   return (request, reply, done) => {
     const facts = beyond(request, options);

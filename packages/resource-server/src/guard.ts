@@ -1,9 +1,10 @@
 /** The guard: admits a request to a protected server, or answers it itself. */
 import { type Admission, admit } from './admission.ts';
 import type { GuardAnswer } from './answers.ts';
-import { defineConfiguration, type GuardOptions } from './configuration.ts';
+import { defineConfiguration } from './configuration.ts';
 import { createPossession } from './dpop/possession.ts';
 import type { Facts } from './facts.ts';
+import type { GuardOptions } from './options.ts';
 import { createPublicAnswers } from './public-answers.ts';
 import { createRefusals } from './refusals.ts';
 import { createStandings } from './standing.ts';

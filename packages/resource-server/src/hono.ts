@@ -7,7 +7,7 @@ import type { ReadBody } from './needed-scopes.ts';
 import { receiveNode } from './node-request.ts';
 import { type Attend, attendTo } from './node-stream.ts';
 import type { Principal } from './principal.ts';
-import type { RouteOptions } from './route-options.ts';
+import { checkRouteOptions, type RouteOptions } from './route-options.ts';
 import { NO_HEADERS } from './standing.ts';
 import { readerOf, receive, responseOf, withMissingHeaders } from './web-request.ts';
 import { endWithToken } from './web-stream.ts';
@@ -31,6 +31,7 @@ type HonoMiddleware = (context: HonoContext, next: () => Promise<void>) => Promi
  * Admits a request to what follows, or answers it. `principalOf(context)` tells what follows on whose behalf.
  */
 export function protect(guard: Guard, options: RouteOptions = {}): HonoMiddleware {
+  checkRouteOptions(options);
   const watching = { guard, attend: attendTo(guard) };
   return (context, next) => {
     const facts = receiveContext(context, options);
@@ -60,6 +61,7 @@ export function guarded<Context extends HonoContext>(
   handler: GuardedHandler<Context>,
   options: RouteOptions = {},
 ): (context: Context) => Response | Promise<Response> {
+  checkRouteOptions(options);
   const watching = { guard, attend: attendTo(guard) };
   return (context) => {
     const facts = receiveContext(context, options);

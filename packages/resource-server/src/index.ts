@@ -1,7 +1,6 @@
 /** Guard for a protected MCP server: admits or refuses a request by its access token. */
 export type { GuardAnswer } from './answers.ts';
 export type { CertificateOptions } from './certificates.ts';
-export type { GuardOptions, GuardSettings, ResourceOptions } from './configuration.ts';
 export { ConfigurationError } from './configuration-error.ts';
 export type { DpopOptions } from './dpop/options.ts';
 export { createReplayMemory, type ReplayMemoryLimits, type ReplayStore } from './dpop/replays.ts';
@@ -17,6 +16,7 @@ export {
 } from './handles.ts';
 export type { ReadBody } from './needed-scopes.ts';
 export { type Operation, readOperations } from './operations.ts';
+export type { GuardOptions, GuardSettings, ResourceOptions } from './options.ts';
 export type { Origins } from './origins.ts';
 export type { Principal, VerifiedClaims } from './principal.ts';
 export type { StreamOptions } from './stream-options.ts';

@@ -6,7 +6,7 @@ import { carriedPrincipal, carryPrincipal } from './carrier.ts';
 import type { Guard } from './guard.ts';
 import { addHeaders, type FactsBeyond, factsOfNode, receiveNode } from './node-request.ts';
 import { attendTo } from './node-stream.ts';
-import type { RouteOptions } from './route-options.ts';
+import { checkRouteOptions, type RouteOptions } from './route-options.ts';
 
 export { principalOf } from './carrier.ts';
 export type { RouteOptions } from './route-options.ts';
@@ -30,6 +30,7 @@ type KoaMiddleware = (context: KoaContext, next: () => Promise<unknown>) => Prom
  * An `OAuthError` that is thrown behind it becomes the guard's challenge; other errors go on.
  */
 export function protect(guard: Guard, options: RouteOptions = {}): KoaMiddleware {
+  checkRouteOptions(options);
   const attend = attendTo(guard);
   return async (context, next) => {
     const facts = receiveNode(context.req, beyond(context, options));

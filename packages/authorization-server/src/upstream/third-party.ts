@@ -175,7 +175,7 @@ function judge(
     clientSecret: options.clientSecret ?? null,
     ...judgeProof(options, at, faults),
     responseMode: options.responseMode ?? 'query',
-    redirectUri: `${URL.parse(issuer)?.origin ?? issuer}/callback/${options.id}`,
+    redirectUri: redirectUriOf(issuer, options.id),
     scopes: options.scopes,
     neededFor,
     provider,
@@ -185,6 +185,11 @@ function judge(
     noticedWithin,
     revocationEnds: options.revocationEnds ?? 'grant',
   });
+}
+
+/** The redirect URI of this server at a third party, by its identifier here: its operator registers it there. */
+export function redirectUriOf(issuer: string, id: string): string {
+  return `${URL.parse(issuer)?.origin ?? issuer}/callback/${id}`;
 }
 
 /** A way needs what it proves by, and nothing else lies about. */

@@ -1,19 +1,21 @@
 /** Modules that settings name: loaded, and what they export taken out. */
+
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { FindWorkspaces, Pages } from '@portcullis/authorization-server';
+import { advise } from '@portcullis/protocol/known-names';
 import { reasonOf, SettingsError } from '../faults.ts';
-import { advise } from './nearest.ts';
-import type { SettingName, Settings } from './settings.ts';
-import { titleOf } from './table.ts';
+import type { Settings } from './settings.ts';
+import type { NameOf } from './table.ts';
 
 /**
  * What a module exports under a name; `undefined` when it does not.
+ * @param title of the setting that names the module
  * @param folder what a relative path starts from
  * @throws SettingsError naming the setting
  */
 export async function loadExport(
-  setting: SettingName,
+  title: string,
   file: string,
   folder: string,
   name: string,
@@ -21,7 +23,7 @@ export async function loadExport(
   const module: Readonly<Record<string, unknown>> = await import(
     pathToFileURL(resolve(folder, file)).href
   ).catch((cause) => {
-    throw new SettingsError([`${titleOf(setting)} is ${file}, which cannot be loaded: ${reasonOf(cause)}`], {
+    throw new SettingsError([`${title} is ${file}, which cannot be loaded: ${reasonOf(cause)}`], {
       cause,
     });
   });
@@ -32,11 +34,12 @@ export async function loadExport(
 export async function loadWorkspaces(
   { workspaces }: Settings,
   folder: string,
+  nameOf: NameOf,
 ): Promise<FindWorkspaces | null> {
   if (typeof workspaces !== 'string') return workspaces;
-  const found = await loadExport('workspaces', workspaces, folder, 'findWorkspaces');
+  const found = await loadExport(nameOf('workspaces'), workspaces, folder, 'findWorkspaces');
   if (typeof found === 'function') return found as FindWorkspaces;
-  throw new SettingsError([`${titleOf('workspaces')} is ${workspaces}, which must export findWorkspaces`]);
+  throw new SettingsError([`${nameOf('workspaces')} is ${workspaces}, which must export findWorkspaces`]);
 }
 
 /** Every page that there is: the compiler minds that none is missing. */
@@ -62,19 +65,19 @@ const PAGES: Readonly<Record<keyof Pages, true>> = {
 };
 
 /** @throws SettingsError naming the setting */
-export async function loadPages({ pages }: Settings, folder: string): Promise<Pages | null> {
+export async function loadPages({ pages }: Settings, folder: string, nameOf: NameOf): Promise<Pages | null> {
+  const title = nameOf('pages');
   if (pages === null) return null;
-  const found = typeof pages === 'string' ? await loadExport('pages', pages, folder, 'pages') : pages;
+  const found = typeof pages === 'string' ? await loadExport(title, pages, folder, 'pages') : pages;
   const from = typeof pages === 'string' ? ` is ${pages}, which` : '';
   if (typeof found !== 'object' || found === null) {
-    throw new SettingsError([`${titleOf('pages')}${from} must export pages: an object of functions`]);
+    throw new SettingsError([`${title}${from} must export pages: an object of functions`]);
   }
   const faults = Object.entries(found).flatMap(([name, page]) => {
     if (!Object.hasOwn(PAGES, name))
       return [`has no page ${JSON.stringify(name)} to replace: ${advise(name, Object.keys(PAGES))}`];
     return typeof page === 'function' ? [] : [`must have a function as the page ${name}`];
   });
-  if (faults.length > 0)
-    throw new SettingsError(faults.map((fault) => `${titleOf('pages')}${from} ${fault}`));
+  if (faults.length > 0) throw new SettingsError(faults.map((fault) => `${title}${from} ${fault}`));
   return found as Pages;
 }

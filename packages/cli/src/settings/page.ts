@@ -16,7 +16,7 @@ Everything that \`portcullis up\` and the commands beside it can be told. This p
 * The file is JSON, or a module that exports \`config\`; \`PORTCULLIS_CONFIG\` or \`--config\` names it. It holds settings by their names in camelCase. For a module, \`FileConfiguration\` of \`@portcullis/cli\` is its type.
 * Names of files are relative to the folder in which the program starts.
 * A variable that is empty counts as not set. Lists are written with commas in between, structured settings as JSON.
-* Faults are reported together, before anything is opened; some are seen only when others are mended. A setting, a member or a variable \`PORTCULLIS_…\` that does not exist is a fault, with the nearest that does.
+* Faults are reported together, before anything is opened, each under the name by which it was said: the flag, the variable, or the key and its file. A setting, a member or a variable \`PORTCULLIS_…\` that does not exist is a fault, with the nearest that does. What opening alone can show (a port that is taken, a database that does not answer) is told when it comes to that.
 * Secrets belong into variables or files, for other users of a computer can read its command lines. Within the file a secret may stand elsewhere: \`{ "file": "secrets/report" }\` or \`{ "variable": "REPORT_SECRET" }\`. A variable that ends with \`_FILE\` names a file with the secret.`;
 
 function group(title: string, names: readonly SettingName[]): string {

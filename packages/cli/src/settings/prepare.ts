@@ -3,16 +3,18 @@ import {
   type AuthorizationServerOptions,
   type FindWorkspaces,
   faultsOfFirstAccount,
-  faultsOfOptions,
   type Pages,
   type ResourceDefinition,
 } from '@portcullis/authorization-server';
 import { loadApplication, type ProtectedApplication } from '../application.ts';
 import { collecting, SettingsError } from '../faults.ts';
+import { findExistingKey, findPreviousKeys } from '../sealing-key.ts';
+import { readCertificate } from '../transport.ts';
 import { loadPages, loadWorkspaces } from './modules.ts';
 import { type FoundSettings, findSettings, type Sources } from './resolve.ts';
-import { type SettingName, type Settings, variableOf } from './settings.ts';
-import { settingNames, titleOf } from './table.ts';
+import type { Settings } from './settings.ts';
+import { titleOf } from './table.ts';
+import { faultsOfServer } from './verdict.ts';
 
 export interface Prepared {
   readonly settings: Settings;
@@ -20,55 +22,58 @@ export interface Prepared {
   readonly application: ProtectedApplication | null;
   readonly pages: Pages | null;
   readonly findWorkspaces: FindWorkspaces | null;
-  /** A setting as the operator said it: by its variable, with its flag, or in the file. */
+  /** A setting as the operator said it: the flag, the variable, or the key in the file. */
   readonly nameOf: FoundSettings['nameOf'];
 }
 
 /** @throws SettingsError with every fault */
 export async function prepare(sources: Sources): Promise<Prepared> {
   const found = await findSettings(sources);
-  const { settings } = found;
+  const { settings, nameOf } = found;
   const { folder } = sources;
   const faults = [...found.faults];
   const [application, pages, findWorkspaces] = await Promise.all([
-    settings.app === null ? null : collecting(faults, () => loadApplication(settings.app ?? '', folder)),
-    collecting(faults, () => loadPages(settings, folder)),
-    collecting(faults, () => loadWorkspaces(settings, folder)),
+    settings.app === null
+      ? null
+      : collecting(faults, () => loadApplication(settings.app ?? '', folder, nameOf('app'))),
+    collecting(faults, () => loadPages(settings, folder, nameOf)),
+    collecting(faults, () => loadWorkspaces(settings, folder, nameOf)),
   ]);
-  const prepared = { settings, application, pages, findWorkspaces, nameOf: found.nameOf };
-  faults.push(...judge(prepared, found.unread));
+  await judgeFiles(settings, folder, nameOf, faults);
+  const prepared = { settings, application, pages, findWorkspaces, nameOf };
+  const isLost = settings.app !== null && application === null;
+  faults.push(...judge(prepared, isLost ? [...found.unread, 'app'] : found.unread));
   if (faults.length > 0) throw new SettingsError([...new Set(faults)]);
   return prepared;
 }
 
-function judge(prepared: Prepared, unread: FoundSettings['unread']): readonly string[] {
-  const { settings, application } = prepared;
-  const { bootstrapEmail: email, bootstrapPassword: password, app } = settings;
-  const faults = faultsOfAccount(email, password, prepared.nameOf);
-  if (application === null && settings.resources.length === 0) {
-    const isKnown = app === null && !unread.has('app') && !unread.has('resources');
-    return isKnown ? [...faults, NOTHING_PROTECTED] : faults;
-  }
-  return [
-    ...faults,
-    ...faultsOfOptions(serverOptions(prepared, anyIssuer(settings)))
-      .filter((fault) => !restsOnUnread(fault, unread))
-      .map((fault) => nameSetting(fault, prepared)),
-  ];
+/** Files that are there are read already: they are opened for good when the program starts. */
+async function judgeFiles(
+  settings: Settings,
+  folder: string,
+  nameOf: Prepared['nameOf'],
+  faults: string[],
+): Promise<void> {
+  await collecting(faults, () => readCertificate(settings, folder, nameOf));
+  await collecting(faults, () => findExistingKey(settings, folder, 'or none', nameOf));
+  await collecting(faults, () => findPreviousKeys(settings, folder, nameOf));
 }
 
-/** What is judged by what else is said. */
-const RESTS_ON: Readonly<Record<string, readonly SettingName[]>> = {
-  localAccounts: ['thirdParties'],
-  thirdParties: ['resources', 'app'],
-  clients: ['resources', 'app'],
-  resources: ['clients'],
-};
-
-/** Whether a fault may be none: it rests on a setting that is at fault itself. */
-function restsOnUnread(fault: string, unread: FoundSettings['unread']): boolean {
-  const [, name = ''] = /^(\w+)/.exec(fault) ?? [];
-  return (RESTS_ON[name] ?? []).some((other) => unread.has(other));
+function judge(prepared: Prepared, unread: readonly string[]): readonly string[] {
+  const { settings, application, nameOf } = prepared;
+  const { bootstrapEmail: email, bootstrapPassword: password } = settings;
+  const isOpen = unread.includes('app') || unread.includes('resources');
+  const isEmpty = application === null && settings.resources.length === 0;
+  return [
+    ...faultsOfAccount(email, password, nameOf),
+    ...(isEmpty && !isOpen ? [NOTHING_PROTECTED] : []),
+    ...faultsOfServer(serverOptions(prepared, anyIssuer(settings)), {
+      hasApplication: application !== null,
+      // What has been said already is not said again by what follows from it.
+      unread: isEmpty ? [...unread, 'resources'] : unread,
+      nameOf,
+    }),
+  ];
 }
 
 const NOTHING_PROTECTED = `${titleOf('app')} must name the module of the server to protect, such as server.ts, or resources in the configuration file the servers elsewhere`;
@@ -145,23 +150,4 @@ function ownResource(
     ...(hierarchy && { hierarchy }),
     endsWithin: 0,
   };
-}
-
-/** The authorization server names its own options: tells by which setting each is decided. */
-export function nameSetting(fault: string, { application }: Pick<Prepared, 'application'>): string {
-  if (fault.startsWith('issuer')) return fault.replace('issuer', titleOf('publicUrl'));
-  if (fault.startsWith('sealingKey')) {
-    return `${titleOf('key')} or ${titleOf('keyFile')}: ${fault.replace('sealingKey', 'the sealing key')}`;
-  }
-  if (fault.startsWith('resources.')) return nameResource(fault, application);
-  const named = settingNames.some((name: SettingName) => new RegExp(`^${name}\\b`).test(fault));
-  return named ? fault : `${variableOf('config')}: ${fault}`;
-}
-
-/** The application stands before the others, and is no part of the setting. */
-function nameResource(fault: string, application: ProtectedApplication | null): string {
-  const [, index = '', rest = ''] = /^resources\.(\d+)(.*)$/s.exec(fault) ?? [];
-  const place = Number(index) - (application === null ? 0 : 1);
-  const said = rest.replace(/^\.resource\b/, '.url');
-  return place < 0 ? `${titleOf('app')}: app${said}` : `resources.${place}${said}`;
 }

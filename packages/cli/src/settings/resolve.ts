@@ -1,9 +1,9 @@
 /** Settings found: flags before environment before file before default, and every fault reported together. */
-import { type Fault, faultsOf, SettingsError } from '../faults.ts';
+import { advise, nearest } from '@portcullis/protocol/known-names';
+import { type Fault, readOn, SettingsError } from '../faults.ts';
 import { readConfigFile } from './config-file.ts';
-import { advise } from './nearest.ts';
 import { flagOf, type SettingName, type Settings, variableOf } from './settings.ts';
-import { fileVariableOf, hasFlag, isInFile, settingNames, table } from './table.ts';
+import { fileVariableOf, hasFlag, isInFile, settingNames, table, titleOf } from './table.ts';
 
 /** What an operator said, before anybody looked at it. */
 export interface Sources {
@@ -23,37 +23,62 @@ export async function resolveSettings(sources: Sources): Promise<Settings> {
 
 /** For whoever judges further. */
 export interface FoundSettings {
-  /** With the default in the place of whatever is at fault. */
+  /** Without whatever is at fault. */
   readonly settings: Settings;
   readonly faults: readonly string[];
-  /** Those that are at fault: what is judged of their defaults would not be true. */
-  readonly unread: ReadonlySet<SettingName>;
-  /** A setting as the operator said it: by its variable, with its flag, or in the file. */
-  nameOf(name: SettingName): string;
+  /** Places of what is at fault (`resources.0.scopes`): what is judged of anything that rests on it may not be true. */
+  readonly unread: readonly string[];
+  /** A setting, or a place in it, as the operator said it: the flag, the variable, or the key in the file. */
+  nameOf(name: SettingName, path?: readonly string[]): string;
+}
+
+/** Whether a setting, or anything in it, is at fault. */
+export function isUnread(unread: readonly string[], name: SettingName): boolean {
+  return unread.some((place) => place === name || place.startsWith(`${name}.`));
 }
 
 /** Settings, and every fault. */
 export async function findSettings(sources: Sources): Promise<FoundSettings> {
   const faults: string[] = [];
-  const unread = new Set<SettingName>();
-  const config = choose('config', sources, {}, faults) as Settings['config'];
-  const file = config === null ? {} : await readConfigFile(config, sources.folder).catch(collect(faults));
+  const unread: string[] = [];
+  const config = await findFile(sources, faults);
   // Nobody knows what a file says that cannot be read.
-  if (faults.length > 0) for (const name of settingNames) unread.add(name);
-  const settings = Object.fromEntries(
+  if (faults.length > 0) unread.push(...settingNames);
+  const found = Object.fromEntries(
     settingNames.map((name) => {
-      const own: string[] = [];
-      const value = choose(name, sources, file, own);
-      if (name !== 'config') faults.push(...own);
-      if (own.length > 0) unread.add(name);
+      const { value, faults: own } = choose(name, sources, config);
+      for (const { message, path, meant } of own) {
+        const said = findSaid(name, sources, config);
+        if (name !== 'config') faults.push(`${nameAs(name, said, path)} ${message}`);
+        unread.push([name, ...path].join('.'));
+        if (meant !== null) unread.push([name, ...path.slice(0, -1), meant].join('.'));
+      }
       return [name, value];
     }),
   ) as unknown as Settings;
-  checkFileKeys(file, faults);
-  checkVariables(sources.environment, faults);
-  const nameOf = (name: SettingName, other = name) => nameAs(name, findSaid(other, sources, file)?.from);
-  checkTogether({ settings, unread, nameOf }, faults);
-  return { settings: Object.freeze(settings), faults, unread, nameOf: (name) => nameOf(name) };
+  faults.push(...checkKeys(config, unread), ...checkVariables(sources.environment, unread));
+  const nameOf: FoundSettings['nameOf'] = (name, path) => nameAs(name, findSaid(name, sources, config), path);
+  const besides = (name: SettingName, other: SettingName) => nameAs(name, findSaid(other, sources, config));
+  checkTogether({ settings: found, unread, nameOf, besides }, faults);
+  return { settings: Object.freeze(found), faults, unread, nameOf };
+}
+
+/** The configuration file, empty when there is none. */
+interface ConfigFile {
+  /** As the operator names it. */
+  readonly name: string;
+  readonly content: Readonly<Record<string, unknown>>;
+}
+
+const NO_FILE: ConfigFile = { name: '', content: {} };
+
+async function findFile(sources: Sources, faults: string[]): Promise<ConfigFile> {
+  const { value, faults: own } = choose('config', sources, NO_FILE);
+  const title = nameAs('config', findSaid('config', sources, NO_FILE));
+  faults.push(...own.map(({ message }) => `${title} ${message}`));
+  if (typeof value !== 'string') return NO_FILE;
+  const content = await readConfigFile(value, sources.folder, title).catch(collect(faults));
+  return { name: value, content };
 }
 
 function collect(faults: string[]): (error: unknown) => Record<string, never> {
@@ -64,29 +89,30 @@ function collect(faults: string[]): (error: unknown) => Record<string, never> {
   };
 }
 
-/** The value said with the most authority, or the default when it is at fault or nobody said anything. */
+/** The value said with the most authority without what is at fault in it, or the default when nothing remains. */
 function choose<K extends SettingName>(
   name: K,
   sources: Sources,
-  file: Readonly<Record<string, unknown>>,
-  faults: string[],
-): Settings[K] {
+  file: ConfigFile,
+): { readonly value: Settings[K]; readonly faults: readonly Fault[] } {
   const { shape, otherwise } = table[name];
   const said = findSaid(name, sources, file);
-  if (said === undefined) return otherwise;
-  try {
-    const isText = said.from !== 'file' && typeof said.value === 'string';
+  if (said === undefined) return { value: otherwise, faults: [] };
+  const faults: Fault[] = [];
+  const read = readOn(faults, () => {
+    const isText = said.file === null && typeof said.value === 'string';
     const value = isText && shape.fromText !== undefined ? shape.fromText(String(said.value)) : said.value;
     return shape.read(value, sources) as Settings[K];
-  } catch (error) {
-    faults.push(...faultsOf(error).map(({ path, message }) => `${nameAs(name, said.from, path)} ${message}`));
-    return otherwise;
-  }
+  });
+  return { value: read === undefined ? otherwise : read, faults };
 }
 
-/** What was said of a setting, and how: by a flag, in the environment, by a variable that names a file, or in the file. */
+/** What was said of a setting, and how. */
 interface Said {
-  readonly from: string;
+  /** The flag or the variable. */
+  readonly by: string;
+  /** The configuration file, when it stands there. */
+  readonly file: string | null;
   readonly value: unknown;
 }
 
@@ -94,38 +120,42 @@ interface Said {
 function findSaid(
   name: SettingName,
   { flags, environment }: Sources,
-  file: Readonly<Record<string, unknown>>,
+  { name: file, content }: ConfigFile,
 ): Said | undefined {
   const variable = environment[variableOf(name)];
   const fileVariable = fileVariableOf(name);
   const named = fileVariable === null ? '' : (environment[fileVariable] ?? '');
   return [
-    { from: flagOf(name), value: hasFlag(name) ? flags[name] : undefined },
+    { by: flagOf(name), file: null, value: hasFlag(name) ? flags[name] : undefined },
     // An empty variable counts as unset: that is how the files of container tools leave one out.
-    { from: 'environment', value: variable === '' ? undefined : variable },
-    { from: fileVariable ?? '', value: named === '' ? undefined : { file: named } },
-    { from: 'file', value: isInFile(name) && Object.hasOwn(file, name) ? file[name] : undefined },
+    { by: variableOf(name), file: null, value: variable === '' ? undefined : variable },
+    { by: fileVariable ?? '', file: null, value: named === '' ? undefined : { file: named } },
+    { by: name, file, value: isInFile(name) && Object.hasOwn(content, name) ? content[name] : undefined },
   ].find(({ value }) => value !== undefined);
 }
 
-/** A setting, or a member of it, with the way in which it was said, or could be. */
-function nameAs(name: SettingName, from: string | undefined, path: Fault['path'] = []): string {
-  const title = from === 'environment' || hasFlag(name) ? variableOf(name) : name;
-  const way = from?.startsWith('--') === false ? from : hasFlag(name) ? flagOf(name) : 'environment';
-  const source = way === 'environment' ? '' : way === 'file' ? ' (in the file)' : ` (${way})`;
-  return `${[title, ...path].join('.')}${source}`;
+/** A setting, or a place in it, in the way in which another was said, or it was itself; in all ways that there are when nobody said it. */
+function nameAs(name: SettingName, said: Said | undefined, path: Fault['path'] = []): string {
+  if (said === undefined) return [titleOf(name), ...path].join('.');
+  if (said.file !== null) return `${[name, ...path].join('.')} (in ${said.file})`;
+  const isFlag = said.by.startsWith('--');
+  if (isFlag) return [hasFlag(name) ? flagOf(name) : variableOf(name), ...path].join('.');
+  const ofFile = said.by.endsWith('_FILE') ? fileVariableOf(name) : null;
+  return [ofFile !== null && said.by !== variableOf(name) ? ofFile : variableOf(name), ...path].join('.');
 }
 
 /** They are too many for a message. */
 const LISTED = 'those that portcullis up --help lists';
 
-function checkFileKeys(file: Readonly<Record<string, unknown>>, faults: string[]): void {
+/** Faults of keys that no setting has. What was meant is not known then. */
+function checkKeys({ name: file, content }: ConfigFile, unread: string[]): readonly string[] {
   const known: readonly string[] = settingNames.filter(isInFile);
-  for (const key of Object.keys(file).filter((name) => !known.includes(name))) {
-    faults.push(
-      `${variableOf('config')} has no setting ${JSON.stringify(key)}: ${advise(key, known, LISTED)}`,
-    );
-  }
+  return Object.keys(content)
+    .filter((key) => !known.includes(key))
+    .map((key) => {
+      unread.push(nearest(key, known) ?? key);
+      return `${JSON.stringify(key)} (in ${file}) is no setting: ${advise(key, known, LISTED)}`;
+    });
 }
 
 /** Variables of the commands that use a server. */
@@ -134,14 +164,17 @@ const OF_OTHERS = ['PORTCULLIS_CREDENTIALS', 'PORTCULLIS_CLIENT_SECRET'];
 /** What Kubernetes sets for services whose names begin with portcullis. */
 const OF_KUBERNETES = /_SERVICE_(?:HOST|PORT)(?:_\w+)?$|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$/;
 
-function checkVariables(environment: Sources['environment'], faults: string[]): void {
+/** The same of variables. */
+function checkVariables(environment: Sources['environment'], unread: string[]): readonly string[] {
   const ofFiles = settingNames.map(fileVariableOf).filter((name) => name !== null);
   const known = [...settingNames.map(variableOf), ...ofFiles, ...OF_OTHERS];
-  for (const [name, value] of Object.entries(environment)) {
-    if (!name.startsWith('PORTCULLIS_') || value === '' || known.includes(name)) continue;
-    if (OF_KUBERNETES.test(name) || /^(?:tcp|udp|sctp):\/\//.test(value ?? '')) continue;
-    faults.push(`${name} is no setting: ${advise(name, known, LISTED)}`);
-  }
+  return Object.entries(environment).flatMap(([name, value]) => {
+    if (!name.startsWith('PORTCULLIS_') || value === '' || known.includes(name)) return [];
+    if (OF_KUBERNETES.test(name) || /^(?:tcp|udp|sctp):\/\//.test(value ?? '')) return [];
+    const meant = nearest(name, known);
+    unread.push(...settingNames.filter((one) => [variableOf(one), fileVariableOf(one)].includes(meant)));
+    return [`${name} is no setting: ${advise(name, known, LISTED)}`];
+  });
 }
 
 /** Names and addresses of this computer that nobody else reaches. */
@@ -160,31 +193,32 @@ const ALTERNATIVES: readonly (readonly [SettingName, SettingName])[] = [
 ];
 
 /** What is known of the settings, each by itself. */
-interface Together extends Pick<FoundSettings, 'settings' | 'unread'> {
-  /** As it was said, or as `other` was. */
-  nameOf(name: SettingName, other?: SettingName): string;
+interface Together extends Omit<FoundSettings, 'faults'> {
+  /** A setting that nobody said, as another was said. */
+  besides(name: SettingName, other: SettingName): string;
 }
 
 /** Says nothing of settings that are at fault by themselves: what they were meant to be is not known. */
-function checkTogether({ settings, unread, nameOf }: Together, faults: string[]): void {
+function checkTogether({ settings, unread, nameOf, besides }: Together, faults: string[]): void {
+  const isOpen = (name: SettingName) => isUnread(unread, name);
   for (const [one, other] of PAIRS) {
     if ((settings[one] === null) === (settings[other] === null)) continue;
-    if (unread.has(one) || unread.has(other)) continue;
+    if (isOpen(one) || isOpen(other)) continue;
     const [there, missing] = settings[one] === null ? [other, one] : [one, other];
-    faults.push(`${nameOf(missing, there)} must be set together with ${nameOf(there)}`);
+    faults.push(`${besides(missing, there)} must be set together with ${nameOf(there)}`);
   }
   for (const [one, other] of ALTERNATIVES) {
     if (settings[one] === null || settings[other] === null) continue;
     faults.push(`${nameOf(other)} must be left out when ${nameOf(one)} is set`);
   }
   if (settings.bootstrapEmail !== null && !settings.localAccounts) {
-    faults.push(`${nameOf('bootstrapEmail')} must be left out when localAccounts is false`);
+    faults.push(`${nameOf('bootstrapEmail')} must be left out when ${nameOf('localAccounts')} is false`);
   }
-  const mayBeGuarded = unread.has('tlsCert') || unread.has('trustedProxies');
+  const mayBeGuarded = isOpen('tlsCert') || isOpen('trustedProxies');
   const isGuarded = mayBeGuarded || settings.tlsCert !== null || settings.trustedProxies.length > 0;
   if (!isGuarded && !LOOPBACK.test(settings.host)) {
     faults.push(
-      `${nameOf('host')} must be 127.0.0.1, ::1 or localhost, unless ${variableOf('tlsCert')} or ${variableOf('trustedProxies')} says how connections are protected: passwords and tokens would travel in the clear`,
+      `${nameOf('host')} must be 127.0.0.1, ::1 or localhost, unless ${besides('tlsCert', 'host')} or ${besides('trustedProxies', 'host')} says how connections are protected: passwords and tokens would travel in the clear`,
     );
   }
   if (settings.tlsCert !== null && settings.publicUrl?.startsWith('http:') === true) {

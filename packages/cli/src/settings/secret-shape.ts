@@ -15,6 +15,7 @@ export function secret(least: number): Shape<string> {
     variable: { what: 'an environment variable with it', shape: text, otherwise: 'none' },
   });
   return {
+    blank: '',
     words: `a text${least > 1 ? ` of at least ${least} characters` : ''}, { "file": … } or { "variable": … }`,
     read(value, origin) {
       const found = typeof value === 'string' ? value : findSecret(place.read(value, origin), origin);

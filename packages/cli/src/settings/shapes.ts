@@ -1,5 +1,6 @@
 /** Shapes of settings: how a value as somebody wrote it becomes the one that the program works with, and what may be written. */
-import { Fault } from '../faults.ts';
+import { Fault, Faults, readOn } from '../faults.ts';
+import { inWords } from './times.ts';
 
 /** Where values may lead that name something else. */
 export interface Origin {
@@ -11,6 +12,8 @@ export interface Origin {
 export interface Shape<T> {
   /** What may be written, for the documentation: `a whole number from 0 to 65535`. */
   readonly words: string;
+  /** Stands for a value that is at fault while what is beside it is judged. Nothing ever works with it. */
+  readonly blank: T;
   /** Of an object: what the documentation says of each member. */
   readonly members?: readonly DescribedMember[];
   /** What a flag or a variable means, which are texts, where that differs from the text. @throws Fault */
@@ -27,29 +30,47 @@ export interface DescribedMember {
   readonly members: readonly DescribedMember[];
 }
 
-export const text: Shape<string> = {
-  words: 'a text',
-  read(value) {
-    if (typeof value !== 'string' || value.trim() === '')
-      throw new Fault(value === '' ? 'must not be empty' : 'must be a text');
-    return value;
-  },
-};
+export const text: Shape<string> = textIn('a text');
 
 export function textIn(words: string): Shape<string> {
-  return { ...text, words };
+  const said = words === 'a text' ? '' : `: ${plain(words)}`;
+  return {
+    words,
+    blank: '',
+    read(value) {
+      if (typeof value !== 'string') throw new Fault(`must be a text${said}`);
+      if (value.trim() === '') throw new Fault(`must not be empty${said}`);
+      return value;
+    },
+  };
+}
+
+/** Words of the documentation in a message. */
+export function plain(words: string): string {
+  return words.replaceAll('`', '');
 }
 
 /** The name of a file, relative to the folder that the program was started in. */
 export const file: Shape<string> = textIn('a file');
 
-export function wholeNumber(least: number, most: number, words?: string): Shape<number> {
+/** How a message names whole numbers of a unit. */
+const RANGES = {
+  seconds: (least: number, most: number) =>
+    `a whole number of seconds from ${least} to ${inWords(most)}, such as 600 for 10 minutes`,
+  milliseconds: (least: number, most: number) =>
+    `a whole number of milliseconds from ${least} to ${most}, such as 5000 for 5 seconds`,
+  none: (least: number, most: number) => `a whole number from ${least} to ${most}`,
+};
+
+export function wholeNumber(least: number, most: number, unit: keyof typeof RANGES = 'none'): Shape<number> {
+  const range = RANGES[unit](least, most);
   return {
-    words: words ?? `a whole number from ${least} to ${most}`,
+    words: unit === 'none' ? range : unit,
+    blank: least,
     read(value) {
       const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
       if (typeof number !== 'number' || !Number.isInteger(number) || number < least || number > most) {
-        throw new Fault(`must be a whole number from ${least} to ${most}`);
+        throw new Fault(`must be ${range}`);
       }
       return number;
     },
@@ -58,6 +79,7 @@ export function wholeNumber(least: number, most: number, words?: string): Shape<
 
 export const yesOrNo: Shape<boolean> = {
   words: 'true or false',
+  blank: false,
   fromText: (written) => (written === 'true' ? true : written === 'false' ? false : written),
   read(value) {
     if (typeof value !== 'boolean') throw new Fault('must be true or false');
@@ -65,8 +87,9 @@ export const yesOrNo: Shape<boolean> = {
   },
 };
 
-export function oneOf<const T extends string>(...choices: readonly T[]): Shape<T> {
+export function oneOf<const T extends string>(...choices: readonly [T, ...T[]]): Shape<T> {
   return {
+    blank: choices[0],
     words: choices.map((choice) => `\`${choice}\``).join(', '),
     read(value) {
       const found = choices.find((choice) => choice === value);
@@ -78,10 +101,11 @@ export function oneOf<const T extends string>(...choices: readonly T[]): Shape<T
 
 /** A text that is judged by `fault`, which answers what is wrong with it. */
 export function judgedText(words: string, fault: (value: string) => string | null): Shape<string> {
+  const written = textIn(words);
   return {
-    words,
+    ...written,
     read(value, origin) {
-      const read = text.read(value, origin);
+      const read = written.read(value, origin);
       const wrong = fault(read);
       if (wrong !== null) throw new Fault(wrong);
       return read;
@@ -94,6 +118,15 @@ export function orNull<T>(shape: Shape<T>): Shape<T | null> {
   return {
     ...shape,
     words: `${shape.words}, or null`,
-    read: (value, origin) => (value === null ? null : shape.read(value, origin)),
+    read(value, origin) {
+      if (value === null) return null;
+      const faults: Fault[] = [];
+      const read = readOn(faults, () => shape.read(value, origin));
+      if (faults.length === 0) return read as T;
+      throw new Faults(
+        faults.map(({ message, path, meant }) => new Fault(`${message}, or null`, path, meant)),
+        read,
+      );
+    },
   };
 }

@@ -1,7 +1,7 @@
 /** Shapes that are made of others: lists, objects, and those of which a mere yes or no is another spelling. */
-import { Fault, Faults, faultsOf } from '../faults.ts';
-import { advise } from './nearest.ts';
-import type { Shape } from './shapes.ts';
+import { advise, nearest } from '@portcullis/protocol/known-names';
+import { Fault, Faults, readOn } from '../faults.ts';
+import { plain, type Shape } from './shapes.ts';
 
 /** `true` or `false`, or more exactly. */
 export function yesNoOr<T>(shape: Shape<T>): Shape<boolean | T> {
@@ -52,15 +52,20 @@ export function listOfObjects<T>(shape: Shape<T>): Shape<readonly T[]> {
 }
 
 function list<T>(shape: Shape<T>, least: number): Shape<readonly T[]> {
+  const words = `an array, each ${shape.words}`;
   return {
-    words: `an array, each ${shape.words}`,
+    words,
+    blank: [],
     ...(shape.members && { members: shape.members }),
     read(value, origin) {
-      if (!Array.isArray(value)) throw new Fault('must be an array');
-      if (value.length < least) throw new Fault('must not be empty');
-      return together(value.map((element, index) => [String(index), () => shape.read(element, origin)])).map(
-        ([, element]) => element,
-      );
+      if (!Array.isArray(value)) throw new Fault(`must be ${plain(words)}`);
+      if (value.length < least) throw new Fault(`must not be empty: ${plain(words)}`);
+      const parts = value.map((element, index) => ({
+        name: String(index),
+        read: () => shape.read(element, origin),
+        blank: shape.blank,
+      }));
+      return together(parts, (read) => read.map(([, element]) => element));
     },
   };
 }
@@ -72,13 +77,15 @@ export function mapOf<T>(
 ): Shape<Readonly<Record<string, T>>> {
   return {
     words,
+    blank: {},
     ...fromJson,
-    read: (value, origin) =>
-      Object.fromEntries(
-        together(
-          Object.entries(asObject(value)).map(([name, member]) => [name, () => shape.read(member, origin)]),
-        ),
-      ),
+    read(value, origin) {
+      const parts = Object.entries(asObject(value, words)).map(([name, member]) => ({
+        name,
+        read: () => shape.read(member, origin),
+      }));
+      return together(parts, Object.fromEntries<T>);
+    },
   };
 }
 
@@ -102,8 +109,10 @@ export type MembersOf<T extends object> = {
 export function object<T extends object>(members: MembersOf<T>, words = 'an object'): Shape<T> {
   const known: readonly (readonly [string, MemberOf<unknown>])[] = Object.entries(members);
   const names = known.map(([name]) => name);
+  const required = known.filter(([, { otherwise }]) => otherwise === MUST);
   return {
     words,
+    blank: Object.fromEntries(required.map(([name, { shape }]) => [name, shape.blank])) as T,
     ...fromJson,
     members: known.map(([name, { what, shape, otherwise }]) => ({
       name,
@@ -113,17 +122,22 @@ export function object<T extends object>(members: MembersOf<T>, words = 'an obje
       members: shape.members ?? [],
     })),
     read(value, origin) {
-      const given = asObject(value);
-      const read = together<unknown>([
-        ...known.flatMap(([name, { shape, otherwise }]): readonly Part<unknown>[] => {
-          if (Object.hasOwn(given, name)) return [[name, () => shape.read(given[name], origin)]];
-          return otherwise === MUST ? [[name, () => refuse('must be said')]] : [];
+      const given = asObject(value, `an object with ${names.join(', ')}`);
+      const unknown = Object.keys(given).filter((name) => !names.includes(name));
+      const misspelt = unknown.map((name) => nearest(name, names));
+      const parts = [
+        ...known.flatMap(([name, { what, shape, otherwise }]): readonly Part<unknown>[] => {
+          const blank = otherwise === MUST ? shape.blank : undefined;
+          if (Object.hasOwn(given, name)) {
+            return [{ name, read: () => shape.read(given[name], origin), blank }];
+          }
+          if (otherwise !== MUST) return [];
+          if (misspelt.includes(name)) return [{ name, read: () => shape.blank }];
+          return [{ name, read: () => refuse(`is missing: ${plain(what)} (${plain(shape.words)})`), blank }];
         }),
-        ...Object.keys(given)
-          .filter((name) => !names.includes(name))
-          .map((name): Part<never> => [null, () => refuseMember(name, names)]),
-      ]);
-      return Object.fromEntries(read) as T;
+        ...unknown.map((name) => ({ name, read: () => refuseMember(name, names) })),
+      ];
+      return together<unknown, T>(parts, (read) => Object.fromEntries(read) as T);
     },
   };
 }
@@ -131,13 +145,14 @@ export function object<T extends object>(members: MembersOf<T>, words = 'an obje
 /** A JSON object, judged elsewhere. */
 export const document: Shape<Readonly<Record<string, unknown>>> = {
   words: 'an object',
+  blank: {},
   ...fromJson,
-  read: asObject,
+  read: (value) => asObject(value, 'an object'),
 };
 
-function asObject(value: unknown): Readonly<Record<string, unknown>> {
+function asObject(value: unknown, words: string): Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new Fault('must be an object');
+    throw new Fault(`must be ${plain(words)}`);
   }
   return value as Readonly<Record<string, unknown>>;
 }
@@ -147,24 +162,34 @@ function refuse(sentence: string): never {
 }
 
 function refuseMember(name: string, known: readonly string[]): never {
-  throw new Fault(`has no member ${JSON.stringify(name)}: ${advise(name, known)}`);
+  throw new Fault(`is no setting: ${advise(name, known)}`, [], nearest(name, known));
 }
 
-/** Its place, `null` when it is about the whole, and how it is read. */
-type Part<T> = readonly [name: string | null, read: () => T];
+/** One part of a value. */
+interface Part<T> {
+  readonly name: string;
+  /** @throws Fault or Faults */
+  read(): T;
+  /** Stands for it while it is at fault; left out: nothing does. */
+  readonly blank?: T | undefined;
+}
 
-/** Reads all parts before it says what is wrong with any. */
-function together<T>(parts: readonly Part<T>[]): readonly (readonly [string, T])[] {
+/**
+ * Reads all parts before it says what is wrong with any.
+ * @throws Faults with what was made of the rest
+ */
+function together<T, Whole>(
+  parts: readonly Part<T>[],
+  make: (read: readonly (readonly [string, T])[]) => Whole,
+): Whole {
   const faults: Fault[] = [];
-  const read = parts.flatMap(([name, reader]) => {
-    try {
-      return [[name ?? '', reader()] as const];
-    } catch (error) {
-      const place = name === null ? [] : [name];
-      faults.push(...faultsOf(error).map(({ message, path }) => new Fault(message, [...place, ...path])));
-      return [];
-    }
+  const read = parts.flatMap(({ name, read: reader, blank }) => {
+    const before = faults.length;
+    const found = readOn(faults, reader, [name]);
+    const taken = faults.length > before && found === undefined ? blank : found;
+    return taken === undefined ? [] : [[name, taken] as const];
   });
-  if (faults.length > 0) throw new Faults(faults);
-  return read;
+  const whole = make(read);
+  if (faults.length > 0) throw new Faults(faults, whole);
+  return whole;
 }

@@ -187,7 +187,7 @@ export const table: Table = {
     shape: made.listOfObjects(thirdParty),
     otherwise: [],
     otherwiseText: 'none',
-    more: 'Register `<origin of the public URL>/callback/<id>` as the redirect URI there.',
+    more: 'Register `<origin of the public URL>/callback/<id>` as the redirect URI there; `portcullis up` prints it.',
   },
   clients: {
     what: 'clients that you set up: RFC 7591 metadata with client_id and, for confidential ones, client_secret',
@@ -323,6 +323,9 @@ export const settingNames: readonly SettingName[] = groups.flatMap(({ names }) =
 export function titleOf(name: SettingName): string {
   return hasFlag(name) ? `${variableOf(name)} (${flagOf(name)})` : name;
 }
+
+/** How messages call a setting, where somebody knows how it was said. */
+export type NameOf = (name: SettingName) => string;
 
 export function hasFlag(name: SettingName): boolean {
   return table[name].placeholder !== null;

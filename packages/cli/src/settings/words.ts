@@ -1,5 +1,12 @@
 /** The small shapes that settings of this program have: times, addresses, scopes, keys, revisions, hosts. */
-import { issuerFault, type Profile, profileOf, profiles, readAddressBlock } from '@portcullis/protocol';
+import {
+  issuerFault,
+  type Profile,
+  profileA,
+  profileOf,
+  profiles,
+  readAddressBlock,
+} from '@portcullis/protocol';
 import { Fault } from '../faults.ts';
 import { judgedText, type Shape, text, textIn, wholeNumber } from './shapes.ts';
 import { listOf } from './structured-shapes.ts';
@@ -9,19 +16,6 @@ const LONGEST = 10 * 365 * 86_400;
 
 export function seconds(least: number, most: number = LONGEST): Shape<number> {
   return wholeNumber(least, most, 'seconds');
-}
-
-/** `600 (10 minutes)` */
-export function inWords(value: number): string {
-  const units = [
-    ['day', 86_400],
-    ['hour', 3600],
-    ['minute', 60],
-  ] as const;
-  const [unit, size] = units.find(([, seconds]) => value >= seconds && value % seconds === 0) ?? ['', 0];
-  if (size === 0) return String(value);
-  const count = value / size;
-  return `${value} (${count} ${unit}${count === 1 ? '' : 's'})`;
 }
 
 export const address: Shape<string> = textIn('an address');
@@ -65,6 +59,7 @@ export const database: Shape<string> = judgedText(
 /** 32 bytes as base64url (43 characters), base64 (44) or hexadecimal (64). */
 export const sealingKey: Shape<Uint8Array> = {
   words: '32 random bytes in base64url, base64 or hexadecimal',
+  blank: new Uint8Array(32),
   read(value, origin) {
     const written = text.read(value, origin).trim();
     const bytes = /^[0-9a-f]{64}$/i.test(written)
@@ -87,6 +82,7 @@ export const addressBlock: Shape<string> = judgedText(
 /** A revision of the mechanism by its date, or (in a module) the profile itself. */
 export const profile: Shape<Profile> = {
   words: profiles.map(({ revision }) => `\`${revision}\``).join(', '),
+  blank: profileA,
   read(value) {
     const found =
       typeof value === 'string' ? profileOf(value) : profiles.find((candidate) => candidate === value);
@@ -104,11 +100,9 @@ export const scheme: Shape<string> = judgedText('a URI scheme such as `cursor`',
 
 /** A module, by its file; in a configuration file that is a module itself, the thing. */
 export function moduleOr<T>(exported: string, isOne: (value: unknown) => boolean): Shape<string | T> {
+  const named = textIn(`a module that exports \`${exported}\``);
   return {
-    words: `a module that exports \`${exported}\``,
-    read(value, origin) {
-      if (isOne(value)) return value as T;
-      return text.read(value, origin);
-    },
+    ...named,
+    read: (value, origin) => (isOne(value) ? (value as T) : named.read(value, origin)),
   };
 }

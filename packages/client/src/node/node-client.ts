@@ -1,6 +1,8 @@
 /** A client for programs on a person's computer, with everything that Node can lend it. */
+import { type Names, unknownNames } from '@portcullis/protocol';
 import { type Client, createClient } from '../client.ts';
-import { type ClientOptions, defaultLimits } from '../configuration.ts';
+import { ClientError } from '../errors.ts';
+import { type ClientOptions, defaultLimits } from '../options.ts';
 import { createSystemBrowser } from './browser.ts';
 import { createGuardedFetch, explainOutbound } from './guarded-transport.ts';
 import { createLoopbackReceiver, type LoopbackOptions } from './loopback-receiver.ts';
@@ -11,6 +13,8 @@ export interface NodeClientOptions extends ClientOptions {
   readonly loopback?: LoopbackOptions;
 }
 
+const LOOPBACK: Names<LoopbackOptions> = { path: true, port: true, patience: true };
+
 /**
  * Makes a client with the system's browser, a loopback receiver, and a guarded way to OAuth parties, where the options
  * name no others. A `fetch` of one's own carries every leg.
@@ -18,6 +22,8 @@ export interface NodeClientOptions extends ClientOptions {
  */
 export function createNodeClient(options: NodeClientOptions): Client {
   const { loopback, ...rest } = options;
+  const faults = unknownNames(loopback, LOOPBACK, 'loopback.');
+  if (faults.length > 0) throw new ClientError('configuration_invalid', `${faults.join('; ')}.`);
   const { timeout, bytes } = { ...defaultLimits, ...options.limits };
   const { serverUrl, trustedOrigins = [] } = options;
   return createClient({

@@ -1,6 +1,7 @@
 /** Verifies access tokens, opaque ones above all, by asking their issuer whether they are active. */
 import { OAuthError } from '@portcullis/protocol/errors';
 import { issuerFault } from '@portcullis/protocol/issuer';
+import { type Names, unknownNames } from '@portcullis/protocol/known-names';
 import { ConfigurationError } from '../configuration-error.ts';
 import { createMemory } from '../memory.ts';
 import { numberFaults } from '../numbers.ts';
@@ -23,6 +24,11 @@ export interface IntrospectionVerifierOptions extends ForeignTokens {
   /** Milliseconds that the issuer may take to answer; 5,000 when left out. */
   readonly timeout?: number;
 }
+
+const OPTIONS: Names<IntrospectionVerifierOptions> = {
+  ...{ issuer: true, endpoint: true, clientId: true, clientSecret: true, freshness: true },
+  ...{ fetch: true, timeout: true, severalAudiences: true, translate: true },
+};
 
 /** Tokens that were found inactive. */
 const REMEMBERED_REFUSALS = { entries: 1000, characters: 1_000_000 };
@@ -65,9 +71,10 @@ export function introspectionVerifier(options: IntrospectionVerifierOptions): To
   return { issuers, opaque: true, verify };
 }
 
-function judge({ issuer, endpoint, clientId, clientSecret, ...options }: IntrospectionVerifierOptions): void {
+function judge(given: IntrospectionVerifierOptions): void {
+  const { issuer, endpoint, clientId, clientSecret, ...options } = given;
   const { freshness, timeout } = options;
-  const faults: string[] = [...numberFaults({ freshness, timeout })];
+  const faults: string[] = [...unknownNames(given, OPTIONS), ...numberFaults({ freshness, timeout })];
   const wrong = issuerFault(issuer);
   if (wrong !== null) faults.push(`issuer ${wrong}`);
   if (!isTrustworthy(endpoint)) faults.push('endpoint must be an absolute https URL');

@@ -1,6 +1,7 @@
 /** Verifies JWT access tokens against the keys of their issuer, on the spot. */
 import { OAuthError } from '@portcullis/protocol/errors';
 import { issuerFault } from '@portcullis/protocol/issuer';
+import { type Names, unknownNames } from '@portcullis/protocol/known-names';
 import { ConfigurationError } from '../configuration-error.ts';
 import { numberFaults } from '../numbers.ts';
 import type { VerifiedClaims } from '../principal.ts';
@@ -56,6 +57,31 @@ export interface JwtVerifierOptions extends ForeignTokens {
   readonly timeout?: number;
 }
 
+const OPTIONS: Names<JwtVerifierOptions> = {
+  ...{
+    issuer: true,
+    jwks: true,
+    jwksUri: true,
+    isLive: true,
+    statusList: true,
+    algorithms: true,
+    keys: true,
+  },
+  ...{ freshness: true, fetch: true, timeout: true, severalAudiences: true, translate: true },
+};
+const KEYS: Names<KeyLimits> = { maxAge: true, staleIfError: true, cooldown: true, retryAfter: true };
+const STATUS_LIST: Names<StatusListOptions> = {
+  ...{ freshness: true, staleIfError: true, withoutStatus: true, origins: true, clock: true },
+};
+
+function faultsOfNames(options: JwtVerifierOptions): readonly string[] {
+  return [
+    ...unknownNames(options, OPTIONS),
+    ...unknownNames(options.keys, KEYS, 'keys.'),
+    ...unknownNames(options.statusList, STATUS_LIST, 'statusList.'),
+  ];
+}
+
 const DEFAULT_ALGORITHMS: readonly Algorithm[] = ['ES256', 'EdDSA', 'Ed25519', 'RS256', 'PS256'];
 
 /** A function in this process is asked sooner than a server elsewhere. */
@@ -102,9 +128,13 @@ async function prove(
   });
 }
 
-function judge({ issuer, jwks, jwksUri, algorithms, isLive, ...options }: JwtVerifierOptions): void {
+function judge(given: JwtVerifierOptions): void {
+  const { issuer, jwks, jwksUri, algorithms, isLive, ...options } = given;
   const { statusList = false, freshness, timeout, keys } = options;
-  const faults: string[] = [...numberFaults({ freshness, timeout, ...named('keys', keys) })];
+  const faults: string[] = [
+    ...faultsOfNames(given),
+    ...numberFaults({ freshness, timeout, ...named('keys', keys) }),
+  ];
   const wrong = issuerFault(issuer);
   if (wrong !== null) faults.push(`issuer ${wrong}`);
   if (jwks !== undefined && jwksUri !== undefined) faults.push('jwks and jwksUri exclude each other');

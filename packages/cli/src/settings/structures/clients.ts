@@ -97,7 +97,7 @@ export const registration: Shape<RegistrationOptions> = object<RegistrationOptio
   },
   mostUnused: {
     what: 'how many registrations may wait for their first token',
-    shape: wholeNumber(1, 100_000_000, 'a number'),
+    shape: wholeNumber(1, 100_000_000),
     otherwise: '20000',
   },
   management: {

@@ -13,9 +13,11 @@ const colour = textIn('a colour such as `#1c4fc4`');
 
 const logo: Shape<Uint8Array> = {
   words: 'a PNG, JPEG, WebP or SVG file of at most 64 KiB',
+  blank: new Uint8Array(),
   read(value, origin) {
     if (value instanceof Uint8Array) return value;
-    if (typeof value !== 'string') throw new Fault('must name a file');
+    if (typeof value !== 'string')
+      throw new Fault('must name a file: a PNG, JPEG, WebP or SVG of at most 64 KiB');
     return readBytes(value, origin);
   },
 };

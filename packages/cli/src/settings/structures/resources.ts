@@ -1,11 +1,22 @@
 /** The shape of protected servers elsewhere, member by member: what each decides, and what is taken when it is left out. */
 import type { ResourceDefinition } from '@portcullis/authorization-server';
 import { oneOf, type Shape, text, textIn } from '../shapes.ts';
-import { document, listOf, MUST, mapOf, object } from '../structured-shapes.ts';
+import { listOf, MUST, mapOf, object } from '../structured-shapes.ts';
 import { scopes, seconds } from '../words.ts';
 
 /** A protected server elsewhere. */
 export type ResourceSetting = { readonly url: string } & Omit<ResourceDefinition, 'resource'>;
+
+type Translation = NonNullable<NonNullable<ResourceDefinition['translations']>['de']>;
+
+const translation: Shape<Translation> = object<Translation>({
+  name: { what: 'what people call it', shape: text, otherwise: 'the name' },
+  scopes: {
+    what: 'scopes with their sentences',
+    shape: mapOf(text, 'an object, a sentence for each scope'),
+    otherwise: 'the sentences',
+  },
+});
 
 export const resource: Shape<ResourceSetting> = object<ResourceSetting>({
   url: {
@@ -32,7 +43,7 @@ export const resource: Shape<ResourceSetting> = object<ResourceSetting>({
   },
   translations: {
     what: 'its name and those sentences in other languages: `{ "de": { "name": …, "scopes": { … } } }`',
-    shape: document as Shape<NonNullable<ResourceDefinition['translations']>>,
+    shape: mapOf(translation),
     otherwise: 'none',
   },
   accessTokens: {

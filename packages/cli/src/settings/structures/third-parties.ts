@@ -16,12 +16,13 @@ import {
   slack,
   type ThirdPartyOptions,
 } from '@portcullis/authorization-server';
-import { Fault } from '../../faults.ts';
-import { advise } from '../nearest.ts';
+import { advise } from '@portcullis/protocol/known-names';
+import { Fault, Faults, readOn } from '../../faults.ts';
 import { secret } from '../secret-shape.ts';
 import { oneOf, type Shape, text, textIn } from '../shapes.ts';
 import { document, listOf, type MembersOf, MUST, mapOf, object } from '../structured-shapes.ts';
-import { address, inWords, scopes, seconds } from '../words.ts';
+import { inWords } from '../times.ts';
+import { address, scopes, seconds } from '../words.ts';
 
 type Endpoints = PlainProvider['endpoints'];
 
@@ -67,6 +68,7 @@ const plainProvider: Shape<PlainProvider> = object<PlainProvider>({
 
 const kind: Shape<ThirdPartyOptions['kind']> = {
   words: 'an object: `issuer` alone for OpenID Connect, else `endpoints` and `person`',
+  blank: openIdProvider.blank,
   members: plainProvider.members ?? [],
   read(value, origin) {
     const isPlain = typeof value === 'object' && value !== null && 'endpoints' in value;
@@ -238,25 +240,35 @@ const byName: Shape<Known> = object<Known>({
 });
 
 function readByName(value: unknown, origin: Parameters<Shape<unknown>['read']>[1]): ThirdPartyOptions {
-  const { preset: name, tenant, domain, server, url, realm, ...options } = byName.read(value, origin);
+  const faults: Fault[] = [];
+  const read = readOn(faults, () => byName.read(value, origin)) ?? byName.blank;
+  const { preset: name, tenant, domain, server, url, realm, ...options } = read;
   const preset = Object.hasOwn(presets, name) ? presets[name] : undefined;
-  if (preset === undefined)
-    throw new Fault(`is none that is known: ${advise(name, presetNames)}`, ['preset']);
+  if (preset === undefined) {
+    const unknown = new Fault(`is none that is known: ${advise(name, presetNames)}`, ['preset']);
+    throw new Faults(name === '' ? faults : [...faults, unknown]);
+  }
   const places = { tenant, domain, server, url, realm };
+  const known = new Set(faults.flatMap(({ path: [member], meant }) => [member, meant]));
   for (const [member, said] of Object.entries(places) as [Place, string | undefined][]) {
-    if (said === undefined && preset.needs.includes(member)) throw new Fault('must be said', [member]);
+    if (known.has(member)) continue;
+    if (said === undefined && preset.needs.includes(member)) {
+      faults.push(new Fault(`is missing: ${presetMembers[member].what.replaceAll('`', '')}`, [member]));
+    }
     if (said !== undefined && ![...preset.needs, ...(preset.takes ?? [])].includes(member)) {
-      throw new Fault(`says nothing of ${name}: leave it out`, [member]);
+      faults.push(new Fault(`says nothing of ${name}: leave it out`, [member]));
     }
   }
   const said = (text: string | undefined) => text ?? '';
-  return preset.make(options, {
+  const made = preset.make(options, {
     tenant: said(tenant),
     domain: said(domain),
     server: said(server),
     url: said(url),
     realm: said(realm),
   });
+  if (faults.length > 0) throw new Faults(faults, made);
+  return made;
 }
 
 export const thirdParty: Shape<ThirdPartyOptions> = {

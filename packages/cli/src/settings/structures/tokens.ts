@@ -2,7 +2,8 @@
 import { defaultLifetimes, type KeyOptions, type Lifetimes } from '@portcullis/authorization-server';
 import { oneOf, orNull, type Shape } from '../shapes.ts';
 import { object } from '../structured-shapes.ts';
-import { inWords, seconds } from '../words.ts';
+import { inWords } from '../times.ts';
+import { seconds } from '../words.ts';
 
 const lifetime = (
   name: keyof Lifetimes,

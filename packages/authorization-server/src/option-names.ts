@@ -1,0 +1,107 @@
+/** The names of all options of an authorization server: any other is refused, for a rule that is spelled wrong would protect nothing. */
+import { type Names, unknownNames } from '@portcullis/protocol/known-names';
+import type { DocumentOptions } from './clients/documents/document-options.ts';
+import type { RegistrationOptions } from './clients/registration-options.ts';
+import type { OutboundSettings } from './clients/remote/outbound-settings.ts';
+import type { AuthorizationServerOptions, ResourceDefinition } from './configuration.ts';
+import type { HeadlessOptions } from './headless/headless-options.ts';
+import type { KeyOptions } from './keys/key-options.ts';
+import { defaultLifetimes } from './lifetimes.ts';
+import { defaultLimits, type LimitOptions } from './limits/limit-options.ts';
+import type { BrandOptions, Link } from './pages/brand.ts';
+import type { ClientKeyOptions } from './upstream/client-key.ts';
+import type { PeopleRule, ThirdPartyOptions } from './upstream/options.ts';
+
+const OPTIONS: Names<AuthorizationServerOptions> = {
+  ...{ issuer: true, name: true, store: true, sealingKey: true, previousSealingKeys: true, keys: true },
+  ...{
+    statusLists: true,
+    resources: true,
+    clients: true,
+    profiles: true,
+    metadata: true,
+    registration: true,
+  },
+  ...{ metadataDocuments: true, outbound: true, brand: true, pages: true, headless: true, workspaces: true },
+  ...{ thirdParties: true, localAccounts: true, lifetimes: true, privateUseSchemes: true, limits: true },
+  ...{ keepEvents: true, events: true, clock: true },
+};
+
+const RESOURCE: Names<ResourceDefinition> = {
+  ...{
+    resource: true,
+    name: true,
+    scopes: true,
+    translations: true,
+    defaultScopes: true,
+    requiredScopes: true,
+  },
+  ...{ hierarchy: true, accessTokens: true, introspectedBy: true, exchangedBy: true, endsWithin: true },
+};
+
+const THIRD_PARTY: Names<ThirdPartyOptions> = {
+  ...{
+    id: true,
+    name: true,
+    clientId: true,
+    clientSecret: true,
+    clientKey: true,
+    clientAuthentication: true,
+  },
+  ...{ responseMode: true, scopes: true, neededFor: true, kind: true, parameters: true, people: true },
+  ...{ status: true, noticedWithin: true, revocationEnds: true },
+};
+const CLIENT_KEY: Names<ClientKeyOptions> = {
+  ...{ key: true, id: true, certificate: true, algorithm: true, audience: true, signer: true },
+};
+const PEOPLE: Names<PeopleRule> = { subjects: true, emailDomains: true, claims: true };
+
+const KEYS: Names<KeyOptions> = { algorithm: true, rotateEvery: true, publishedBefore: true };
+const REGISTRATION: Names<RegistrationOptions> = {
+  ...{ initialAccessTokens: true, invitedOnly: true, scope: true, mostUnused: true, management: true },
+};
+const DOCUMENTS: Names<DocumentOptions> = { hosts: true, refusedHosts: true };
+const OUTBOUND: Names<OutboundSettings> = { fetch: true, allowLoopback: true, timeout: true };
+const HEADLESS: Names<HeadlessOptions> = {
+  ...{ loginUrl: true, consentUrl: true, secrets: true, createAccounts: true },
+};
+const BRAND: Names<BrandOptions> = { logo: true, accent: true, texts: true, links: true };
+const ACCENT: Names<NonNullable<BrandOptions['accent']>> = { light: true, dark: true };
+const LINK: Names<Link> = { label: true, href: true };
+const RATE: Names<NonNullable<LimitOptions['refreshes']>> = { burst: true, perMinute: true };
+
+/** Faults of names, in the options and in what they hold. What clients are is judged as metadata of clients is. */
+export function faultsOfNames(options: Partial<AuthorizationServerOptions>): readonly string[] {
+  const { resources = [], thirdParties = [], limits = {}, brand = {} } = options;
+  return [
+    ...unknownNames(options, OPTIONS),
+    ...resources.flatMap((resource, index) => unknownNames(resource, RESOURCE, `resources.${index}.`)),
+    ...thirdParties.flatMap((thirdParty, index) => faultsOfThirdParty(thirdParty, `thirdParties.${index}.`)),
+    ...unknownNames(options.keys, KEYS, 'keys.'),
+    ...unknownNames(options.lifetimes, namesOf(defaultLifetimes), 'lifetimes.'),
+    ...unknownNames(limits, namesOf(defaultLimits), 'limits.'),
+    ...Object.entries(limits).flatMap(([name, rate]) => unknownNames(rate, RATE, `limits.${name}.`)),
+    ...unknownNames(options.registration, REGISTRATION, 'registration.'),
+    ...unknownNames(options.metadataDocuments, DOCUMENTS, 'metadataDocuments.'),
+    ...unknownNames(options.outbound, OUTBOUND, 'outbound.'),
+    ...unknownNames(options.headless, HEADLESS, 'headless.'),
+    ...unknownNames(brand, BRAND, 'brand.'),
+    ...unknownNames(brand.accent, ACCENT, 'brand.accent.'),
+    ...(brand.links ?? []).flatMap((link, index) => unknownNames(link, LINK, `brand.links.${index}.`)),
+  ];
+}
+
+function faultsOfThirdParty(
+  { clientKey, people, ...rest }: ThirdPartyOptions,
+  at: string,
+): readonly string[] {
+  return [
+    ...unknownNames(rest, THIRD_PARTY, at),
+    ...unknownNames(clientKey, CLIENT_KEY, `${at}clientKey.`),
+    ...unknownNames(people, PEOPLE, `${at}people.`),
+  ];
+}
+
+function namesOf(whole: object): Readonly<Record<string, true>> {
+  return Object.fromEntries(Object.keys(whole).map((name) => [name, true]));
+}

@@ -1,0 +1,108 @@
+/** What the authorization server says is wrong with its options, told of the settings that decide them. */
+import { type AuthorizationServerOptions, faultsOfOptions } from '@portcullis/authorization-server';
+import type { FoundSettings } from './resolve.ts';
+import type { SettingName } from './settings.ts';
+import { settingNames } from './table.ts';
+
+/** How options came to be. */
+export interface Origins {
+  /** The application of this process stands before the servers elsewhere, and is no part of that setting. */
+  readonly hasApplication: boolean;
+  /** Places of what could not be read. */
+  readonly unread: readonly string[];
+  readonly nameOf: FoundSettings['nameOf'];
+}
+
+/** All that is wrong, but for what may be right once everything can be read. */
+export function faultsOfServer(
+  options: Omit<AuthorizationServerOptions, 'store' | 'sealingKey'>,
+  { hasApplication, unread, nameOf }: Origins,
+): readonly string[] {
+  return faultsOfOptions(options)
+    .map((fault) => place(fault, hasApplication))
+    .filter((fault) => !unread.some((gap) => restsOn(fault, gap)))
+    .map((fault) => say(fault, nameOf));
+}
+
+/** A fault that is told when the server is made. */
+export function nameFault(fault: string, { hasApplication, nameOf }: Omit<Origins, 'unread'>): string {
+  if (fault.startsWith('sealingKey')) {
+    return `${nameOf('key')} or ${nameOf('keyFile')}: ${fault.replace('sealingKey', 'the sealing key')}`;
+  }
+  return say(place(fault, hasApplication), nameOf);
+}
+
+/** A fault, and the place in the settings that it is about: `['resources', '0', 'url']`. */
+interface Placed {
+  readonly path: readonly string[];
+  /** Goes on after the place. */
+  readonly text: string;
+}
+
+/** The server begins each of its faults with the place in its own options. */
+function place(fault: string, hasApplication: boolean): Placed {
+  const [, start = ''] = /^([\w-]+(?:\.[\w-]+)*)/.exec(fault) ?? [];
+  const [first = '', ...path] = start.split('.');
+  const text = fault.slice(start.length);
+  if (first === 'issuer') return { path: ['publicUrl', ...path], text };
+  if (first === 'resources' && path.length > 0) return placeResource(path, text, hasApplication);
+  return memberFirst({ path: [first, ...path], text });
+}
+
+function placeResource(
+  [index = '', ...path]: readonly string[],
+  text: string,
+  hasApplication: boolean,
+): Placed {
+  const position = Number(index) - (hasApplication ? 1 : 0);
+  if (position < 0) return { path: ['app'], text: `: app${path.map((name) => `.${name}`).join('')}${text}` };
+  const members = path[0] === 'resource' ? ['url', ...path.slice(1)] : path;
+  return { path: ['resources', String(position), ...members], text };
+}
+
+/** Of a client it is told `clients.0: redirect_uris.1: …`, as on the wire, where there is one client only. */
+function memberFirst({ path, text }: Placed): Placed {
+  const [before = '', member = ''] = /^: ([a-z_]+(?:\.\d+)?)(?=:)/.exec(text) ?? [];
+  if (path[0] !== 'clients' || member === '') return { path, text };
+  return { path: [...path, ...member.split('.')], text: text.slice(before.length) };
+}
+
+function say({ path: [first = '', ...path], text }: Placed, nameOf: Origins['nameOf']): string {
+  const setting = settingNames.find((name: SettingName) => name === first);
+  return setting === undefined ? `${[first, ...path].join('.')}${text}` : `${nameOf(setting, path)}${text}`;
+}
+
+/** Where a setting is judged by another one. */
+const ACROSS: readonly { readonly fault: RegExp; readonly gap: RegExp }[] = [
+  { fault: /^resources$/, gap: /^(?:app|resources)$/ },
+  { fault: /^resources\.\d+\.(?:introspectedBy|exchangedBy)$/, gap: /^clients\b/ },
+  {
+    fault: /^(?:clients\.\d+\.scope|thirdParties\.\d+\.neededFor)$/,
+    gap: /^(?:app|resources(?:\.\d+(?:\.scopes\b.*)?)?)$/,
+  },
+  { fault: /^localAccounts$/, gap: /^thirdParties$/ },
+];
+
+/** Members by which others of the same object are judged that do not speak of them. */
+const BESIDE: readonly { readonly fault: RegExp; readonly gap: RegExp }[] = [
+  { fault: /^thirdParties\b/, gap: /\.preset$/ },
+  { fault: /^thirdParties\.\d+\.kind\b/, gap: /\.(?:tenant|domain|server|url|realm)$/ },
+  { fault: /^thirdParties\.\d+\.(?:scopes|status|clientKey)$/, gap: /\.kind\b/ },
+];
+
+/**
+ * Whether a fault may be none once a place can be read: it is about that place or a part of it, it is about a setting that is
+ * judged by another one, or it speaks of that member beside the one that it is about.
+ */
+function restsOn({ path, text }: Placed, gap: string): boolean {
+  const about = path.join('.');
+  const isWithin = (place: string) => about === place || about.startsWith(`${place}.`);
+  if (isWithin(gap) || ACROSS.some((law) => law.fault.test(about) && law.gap.test(gap))) return true;
+  const [whole = gap] = /^\w+(?:\.\d+)?/.exec(gap) ?? [];
+  if (!isWithin(whole)) return false;
+  const members = gap.slice(whole.length + 1).split('.');
+  return (
+    members.some((name) => /^\D/.test(name) && new RegExp(`\\b${RegExp.escape(name)}\\b`).test(text)) ||
+    BESIDE.some((law) => law.fault.test(about) && law.gap.test(gap))
+  );
+}

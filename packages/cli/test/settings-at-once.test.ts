@@ -1,0 +1,126 @@
+/** A wrong configuration: every fault in one go, under the name that its writer used, and nothing that only follows from another. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { SettingsError } from '../src/faults.ts';
+import { prepare } from '../src/settings/prepare.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'portcullis-at-once-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+type Said = Readonly<Record<string, unknown>>;
+
+/** What is said of a file, of variables and of flags; none: it is good. */
+async function faultsOf(content: Said, environment: Record<string, string> = {}, flags: object = {}) {
+  writeFileSync(join(folder, 'gate.json'), JSON.stringify(content));
+  const said = prepare({ flags: { ...flags, config: 'gate.json' }, environment, folder });
+  const error: unknown = await said.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  if (error === null) return [];
+  if (!(error instanceof SettingsError)) throw error;
+  return error.faults;
+}
+
+const notes = { url: 'https://mcp.example/notes', name: 'Notes', scopes: { read: 'Read', write: 'Write' } };
+const robot = { client_id: 'robot', client_secret: 's'.repeat(22), grant_types: ['client_credentials'] };
+const sso = {
+  id: 'sso',
+  name: 'SSO',
+  clientId: 'x',
+  kind: { issuer: 'https://sso.example' },
+  scopes: ['openid'],
+};
+const good = { resources: [notes], clients: [robot], thirdParties: [sso] };
+
+const SECONDS =
+  'must be a whole number of seconds from 1 to 315360000 (3650 days), such as 600 for 10 minutes';
+
+describe('every fault at once', () => {
+  it('of what can be read, and of what the server says of the rest', async () => {
+    const faults = await faultsOf({
+      port: 'eighty',
+      resources: [
+        { ...notes, url: 'https://mcp.example/notes#top', name: '', colour: 'red', requiredScopes: ['all'] },
+      ],
+      clients: [{ ...robot, grant_types: ['magic'], jwks_uri: 7, redirect_uris: ['ftp://x'] }],
+      lifetimes: { accessToken: '10m', code: 0.5 },
+      keys: { rotateEvery: '90d', publishedBefore: 3 },
+      brand: { accent: { light: '#ffffff' }, logo: 7 },
+      keyFile: 'gate.json',
+      tlsCert: 'no.crt',
+      tlsKey: 'no.key',
+    });
+    expect(faults).toEqual([
+      'resources.0.name (in gate.json) must not be empty',
+      'resources.0.colour (in gate.json) is no setting: use url, name, scopes, defaultScopes, requiredScopes, hierarchy, translations, accessTokens, introspectedBy, exchangedBy, endsWithin',
+      'port (in gate.json) must be a whole number from 0 to 65535',
+      'clients.0.jwks_uri (in gate.json) must be a text: an address',
+      `lifetimes.accessToken (in gate.json) ${SECONDS}`,
+      `lifetimes.code (in gate.json) ${SECONDS}`,
+      'keys.rotateEvery (in gate.json) must be a whole number of seconds from 1 to 3153600000 (36500 days), such as 600 for 10 minutes, or null',
+      'brand.logo (in gate.json) must name a file: a PNG, JPEG, WebP or SVG of at most 64 KiB',
+      expect.stringMatching(/^tlsCert \(in gate\.json\) is no\.crt, which cannot be read: ENOENT/),
+      expect.stringMatching(/^tlsKey \(in gate\.json\) is no\.key, which cannot be read: ENOENT/),
+      'keyFile (in gate.json) is gate.json, which must be 32 random bytes in base64url: openssl rand -base64 32',
+      'keys.publishedBefore (in gate.json) must be whole seconds, at least 330: verifiers keep the old set for so long',
+      'resources.0.url (in gate.json) must be a canonical URI, not "https://mcp.example/notes#top"',
+      'resources.0.requiredScopes (in gate.json): all is not one of its scopes: read, write',
+      expect.stringMatching(
+        /^clients\.0\.grant_types \(in gate\.json\): none of them .* use authorization_code, /,
+      ),
+      'clients.0.redirect_uris.0 (in gate.json): must not use the scheme ftp',
+      expect.stringMatching(/^brand\.accent\.light \(in gate\.json\) has a contrast of 1 .* need 4\.5/),
+    ]);
+    expect(await faultsOf(good)).toEqual([]);
+  });
+
+  it('under the flag, the variable or the file by which it was said', async () => {
+    const environment = {
+      PORTCULLIS_KEEP_EVENTS: '90d',
+      PORTCULLIS_LIFETIMES: '{"code":"soon"}',
+      PORTCULLIS_METRICS_TOKEN_FILE: 'no.txt',
+    };
+    expect(await faultsOf({ ...good, statusLists: 'yes' }, environment, { log: 'loud' })).toEqual([
+      `PORTCULLIS_LIFETIMES.code ${SECONDS}`,
+      'statusLists (in gate.json) must be true or false',
+      '--log must be one of text, json, none',
+      'PORTCULLIS_KEEP_EVENTS must be a whole number of seconds from 0 to 3153600000 (36500 days), such as 600 for 10 minutes',
+      expect.stringMatching(/^PORTCULLIS_METRICS_TOKEN_FILE names no\.txt, which cannot be read/),
+    ]);
+    const spoken = { PORTCULLIS_LIFETIMES: '{"accessToken":43201}', PORTCULLIS_STATUS_LISTS: 'true' };
+    expect(await faultsOf(good, spoken)).toEqual([
+      'PORTCULLIS_STATUS_LISTS is for access tokens of at most 43200 seconds: lifetimes.accessToken',
+    ]);
+  });
+});
+
+/** Each with the fault of another setting that is told as soon as the first can be read, and not before. */
+describe('nothing that may only follow from another fault', () => {
+  const opaque = { ...notes, accessTokens: 'opaque', introspectedBy: ['robot'] };
+  it.each<[string, Said, Said, RegExp]>([
+    ['scopes of a client', { ...good, clients: [{ ...robot, scope: 'dance' }] }, { resources: [{ ...notes, scopes: 7 }] }, /^clients\.0\.scope .* no resource has "dance"/],
+    ['scopes of a client, and an application', { ...good, clients: [{ ...robot, scope: 'dance' }] }, { app: 'no.ts' }, /^clients\.0\.scope .* no resource has "dance"/],
+    ['what rests on third parties', { ...good, thirdParties: [{ ...sso, neededFor: { dance: ['x'] } }] }, { resources: [{ ...notes, scops: {}, scopes: undefined }] }, /^thirdParties\.0\.neededFor .* "dance" is no scope of a resource/],
+    ['who introspects', { ...good, resources: [opaque], clients: [] }, { clients: ['robot'] }, /^resources\.0\.introspectedBy .* "robot" is no configured client/],
+    ['opaque tokens', { ...good, resources: [{ ...opaque, introspectedBy: [] }] }, { resources: [{ ...opaque, introspectedBy: 'robot' }] }, /^resources\.0\.accessTokens .* nobody can read opaque ones/],
+    ['nobody to sign in with', { ...good, localAccounts: false, thirdParties: [] }, { thirdParties: {} }, /^localAccounts .* must be a third party/],
+    ['an OpenID scope', { ...good, thirdParties: [{ ...sso, scopes: ['files'] }] }, { thirdParties: [{ ...sso, scopes: ['files'], kind: 'okta' }] }, /^thirdParties\.0\.scopes .* must hold openid/],
+    ['pages of a headless application', { ...good, headless: { secrets: ['s'.repeat(32)] } }, { headless: { secrets: ['s'.repeat(32)], loginUrl: 7 } }, /^headless .* must name a loginUrl/],
+  ])('%s', async (_what, told, hidden, fault) => {
+    expect(await faultsOf(told)).toEqual([expect.stringMatching(fault)]);
+    const faults = await faultsOf({ ...told, ...hidden });
+    expect(faults).not.toEqual([]);
+    for (const one of faults) expect(one).not.toMatch(fault);
+  }); // biome-ignore format: a table
+
+  it('nor of a third party whose preset is not known', async () => {
+    const thirdParties = [{ preset: 'githib', clientId: 'x', clientSecret: { variable: 'NOWHERE' } }];
+    expect(await faultsOf({ ...good, thirdParties })).toEqual([
+      'thirdParties.0.clientSecret (in gate.json) names the variable NOWHERE, which is not set',
+      'thirdParties.0.preset (in gate.json) is none that is known: did you mean github?',
+    ]);
+  });
+});

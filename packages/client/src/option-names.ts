@@ -1,0 +1,44 @@
+/** The names of all options of a client: any other is refused, for a wish that is spelled wrong would not be granted. */
+import { type Names, unknownNames } from '@portcullis/protocol';
+import type { ScopeSettings } from './authorization/scope-plan.ts';
+import type { ClientOptions, Limits } from './options.ts';
+import type { PreregisteredClient, RegistrationSettings } from './registration/registration.ts';
+
+const OPTIONS: Names<ClientOptions> = {
+  ...{ serverUrl: true, grant: true, registration: true, browser: true, receiver: true, store: true },
+  ...{ account: true, fetch: true, oauthFetch: true, explainFailure: true, revision: true },
+  ...{ versionHeader: true, scopes: true, trustedOrigins: true, issuerAliases: true, dpop: true },
+  ...{ resourceIndicators: true, orderAuthorizationServers: true, confirmStepUp: true, stepUpAgain: true },
+  ...{ onEvent: true, clock: true, random: true, sleep: true, limits: true },
+};
+
+const SCOPES: Names<ScopeSettings> = { add: true, only: true };
+const LIMITS: Names<Limits> = {
+  timeout: true,
+  bytes: true,
+  retryDelays: true,
+  coolDown: true,
+  stepUps: true,
+};
+const REGISTRATION: Names<RegistrationSettings> = {
+  ...{ preregistered: true, metadataDocumentUrl: true, metadataDocumentKey: true, clientName: true },
+  ...{ clientUri: true, softwareId: true, softwareVersion: true, ask: true },
+};
+const PREREGISTERED: Names<PreregisteredClient> = {
+  ...{ issuer: true, clientId: true, clientSecret: true, signingKey: true },
+  ...{ authentication: true, redirectUris: true },
+};
+
+/** Faults of names, in the options and in what they hold. */
+export function faultsOfNames(options: ClientOptions): readonly string[] {
+  const { preregistered = [] } = options.registration ?? {};
+  return [
+    ...unknownNames(options, OPTIONS),
+    ...unknownNames(options.scopes, SCOPES, 'scopes.'),
+    ...unknownNames(options.limits, LIMITS, 'limits.'),
+    ...unknownNames(options.registration, REGISTRATION, 'registration.'),
+    ...preregistered.flatMap((client, index) =>
+      unknownNames(client, PREREGISTERED, `registration.preregistered.${index}.`),
+    ),
+  ];
+}

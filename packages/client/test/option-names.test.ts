@@ -1,0 +1,37 @@
+/** Names that no option of a client has, as programs without a compiler write them: refused, whatever they hold. */
+import { describe, expect, it } from 'vitest';
+import { ClientError, createClient } from '../src/index.ts';
+import { createNodeClient } from '../src/node.ts';
+
+const good = {
+  serverUrl: 'https://mcp.example/mcp',
+  ...{ scopes: { add: ['read'] }, limits: { stepUps: 1 }, loopback: { patience: 1000 } },
+  registration: { clientName: 'Test', preregistered: [{ clientId: 'mine', redirectUris: [] }] },
+};
+
+function faultOf(make: () => unknown): string | null {
+  try {
+    make();
+    return null;
+  } catch (error) {
+    if (!(error instanceof ClientError) || error.code !== 'configuration_invalid') throw error;
+    return error.message;
+  }
+}
+
+describe('names that no option has', () => {
+  it.each<[string, object, string]>([
+    ['an option', { trustedOrigin: [] }, 'trustedOrigin is no option: did you mean trustedOrigins?.'],
+    ['scopes', { scopes: { ony: ['read'] } }, 'scopes.ony is no option: did you mean only?.'],
+    ['limits', { limits: { stepups: 0 } }, 'limits.stepups is no option: did you mean stepUps?.'],
+    ['registration', { registration: { metadataDocument: 'https://a.example/client' } }, 'registration.metadataDocument is no option: did you mean metadataDocumentUrl?.'],
+    ['a client that is known', { registration: { preregistered: [{ clientID: 'mine' }] } }, 'registration.preregistered.0.clientID is no option: did you mean clientId?.'],
+    ['where the browser comes back', { loopback: { prot: 1 } }, 'loopback.prot is no option: did you mean port?.'],
+    ['several', { acount: 'a', revison: 'b' }, 'acount is no option: did you mean account?; revison is no option: did you mean revision?.'],
+  ])('%s', (_what, wrong, message) => {
+    expect(faultOf(() => createNodeClient(good))).toBeNull();
+    expect(faultOf(() => createNodeClient({ ...good, ...wrong } as never))).toBe(message);
+    const { loopback, ...rest } = { ...good, ...wrong };
+    if (loopback === good.loopback) expect(faultOf(() => createClient(rest as never))).toBe(message);
+  }); // biome-ignore format: a table
+});

@@ -1,0 +1,38 @@
+/** Names that nobody knows, and the one that was meant. */
+import { describe, expect, it } from 'vitest';
+import { advise, nearest, unknownNames } from '../src/known-names.ts';
+
+describe('the name that was meant', () => {
+  const known = ['scopes', 'hierarchy', 'clientId', 'skew'];
+  it.each<[string, string | null]>([
+    ['scope', 'scopes'],
+    ['hierachy', 'hierarchy'],
+    ['heirarchy', 'hierarchy'],
+    ['clientID', 'clientId'],
+    ['sekw', 'skew'],
+    ['skewed', null],
+    ['colour', null],
+    ['', null],
+  ])('%j: %j', (word, meant) => {
+    expect(nearest(word, known)).toBe(meant);
+    const advice = meant === null ? 'use scopes, hierarchy, clientId, skew' : `did you mean ${meant}?`;
+    expect(advise(word, known)).toBe(advice);
+  });
+});
+
+describe('unknown names', () => {
+  const known = { window: true, required: true } as const;
+  it.each<[string, unknown, readonly string[]]>([
+    ['good ones', { window: 1, required: true }, []],
+    ['none', {}, []],
+    ['one that was spelled wrong', { windw: 1 }, ['dpop.windw is no option: did you mean window?']],
+    ['one at no value', { windw: undefined }, ['dpop.windw is no option: did you mean window?']],
+    ['all of them', { a: 1, required: true, bbb: 2 }, ['dpop.a is no option: use window, required', 'dpop.bbb is no option: use window, required']],
+    ['those that every object has by birth', { toString: 1 }, ['dpop.toString is no option: use window, required']],
+    ['nothing', undefined, []],
+    ['false', false, []],
+    ['a list', ['x'], []],
+  ])('%s', (_what, given, faults) => {
+    expect(unknownNames(given, known, 'dpop.')).toEqual(faults);
+  }); // biome-ignore format: a table
+});

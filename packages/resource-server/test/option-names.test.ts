@@ -1,0 +1,61 @@
+/** Names that no option of a guard has, as programs without a compiler write them: refused, whatever they hold. */
+import { describe, expect, it } from 'vitest';
+import * as express from '../src/express.ts';
+import * as fastify from '../src/fastify.ts';
+import * as hono from '../src/hono.ts';
+import { ConfigurationError, createGuard, introspectionVerifier, jwtVerifier } from '../src/index.ts';
+import * as koa from '../src/koa.ts';
+
+type Options = Readonly<Record<string, unknown>>;
+
+function faultsOf(make: () => unknown): readonly string[] {
+  try {
+    make();
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    return error.faults;
+  }
+}
+
+const jwt = { issuer: 'https://issuer.example', keys: { maxAge: 60 }, statusList: { freshness: 10 } };
+const asking = {
+  ...{ issuer: 'https://issuer.example', endpoint: 'https://issuer.example/introspect' },
+  ...{ clientId: 'guard', clientSecret: 'secret' },
+};
+const verifier = jwtVerifier(jwt);
+const one = { resource: 'https://mcp.example/notes', scopes: ['read'], verifier };
+const whole = {
+  ...one,
+  ...{ dpop: { window: 60, nonces: { secret: new Uint8Array(32) } }, certificates: { from: 'tls' } },
+  ...{ streams: { grace: 1 }, skew: 1 },
+};
+const several = { resources: [one, { ...one, resource: 'https://mcp.example/files' }], skew: 1 };
+const guard = createGuard(one);
+
+/** Good options, what is written besides, and the faults of it. */
+const rows: readonly (readonly [string, (options: Options) => unknown, Options, Options, readonly string[]])[] = [
+  ['a guard', createGuard as never, whole, { scope: ['write'], hierachy: {} }, ['scope is no option: did you mean scopes?', 'hierachy is no option: did you mean hierarchy?']],
+  ['bound tokens', createGuard as never, whole, { dpop: { require: true } }, ['dpop.require is no option: did you mean required?']],
+  ['nonces', createGuard as never, whole, { dpop: { nonces: { secret: new Uint8Array(32), lifetme: 1 } } }, ['dpop.nonces.lifetme is no option: did you mean lifetime?']],
+  ['certificates', createGuard as never, whole, { certificates: { from: 'tls', form: 'field' } }, ['certificates.form is no option: did you mean from?']],
+  ['streams', createGuard as never, whole, { streams: { evry: 1 } }, ['streams.evry is no option: did you mean every?']],
+  ['one of several', createGuard as never, several, { resources: [one, { ...one, resource: 'https://mcp.example/files', scop: [] }] }, ['resources.1.scop is no option: did you mean scopes?']],
+  ['several, and scopes of none of them', createGuard as never, several, { scopes: ['admin'] }, [expect.stringMatching(/^scopes is no option: /)] as never],
+  ['JWTs', jwtVerifier as never, jwt, { isLve: () => true }, ['isLve is no option: did you mean isLive?']],
+  ['keys of JWTs', jwtVerifier as never, jwt, { keys: { maxage: 1, coolDown: 2, age: 3 } }, ['keys.maxage is no option: did you mean maxAge?', 'keys.coolDown is no option: did you mean cooldown?', 'keys.age is no option: use maxAge, staleIfError, cooldown, retryAfter']],
+  ['a status list', jwtVerifier as never, jwt, { statusList: { withoutStatuses: 'admit' } }, ['statusList.withoutStatuses is no option: did you mean withoutStatus?']],
+  ['introspection', introspectionVerifier as never, asking, { fresh: 1, freshnes: 2 }, [expect.stringMatching(/^fresh is no option: /), 'freshnes is no option: did you mean freshness?'] as never],
+  ['a route of Express', ((options: object) => express.protect(guard, options)) as never, { scopes: ['write'] }, { scope: ['write'] }, ['scope is no option: did you mean scopes?']],
+  ['a route of Fastify', ((options: object) => fastify.protect(guard, options)) as never, { scopes: ['write'] }, { scope: ['write'] }, ['scope is no option: did you mean scopes?']],
+  ['a route of Koa', ((options: object) => koa.protect(guard, options)) as never, { scopes: ['write'] }, { scope: ['write'] }, ['scope is no option: did you mean scopes?']],
+  ['a route of Hono', ((options: object) => hono.protect(guard, options)) as never, { scopes: ['write'] }, { scope: ['write'] }, ['scope is no option: did you mean scopes?']],
+  ['a handler of Hono', ((options: object) => hono.guarded(guard, () => new Response(), options)) as never, { scopes: ['write'] }, { scope: ['write'] }, ['scope is no option: did you mean scopes?']],
+]; // biome-ignore format: a table
+
+describe('names that no option has', () => {
+  it.each(rows)('%s', (_what, make, good, wrong, faults) => {
+    expect(faultsOf(() => make(good))).toEqual([]);
+    expect(faultsOf(() => make({ ...good, ...wrong }))).toEqual(faults);
+  });
+});
