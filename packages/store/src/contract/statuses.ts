@@ -95,7 +95,7 @@ export function describeStatuses(store: StoreOfTest): void {
     });
 
     it('tells of clients that are gone or disabled, while what they were lent is needed', async () => {
-      const [standing, disabled, removed] = [newClient(), newClient(), newClient()];
+      const [standing, disabled, removed] = [newClient({ createdAt: NOW - 5 }), newClient(), newClient()];
       for (const [place, client] of [standing, disabled, removed].entries()) {
         expect(await store().saveClient(client)).toBe(true);
         await store().lendPlace({ kind: 'client', id: client.id }, place, NOW, NOW + 100, false);
@@ -111,6 +111,7 @@ export function describeStatuses(store: StoreOfTest): void {
 
     it('lends a later client of the same name a place of its own', async () => {
       const client = newClient({ createdAt: NOW });
+      for (const _ of Array.from({ length: 5 })) await store().saveClient(newClient({ createdAt: NOW + 50 }));
       const holder = { kind: 'client', id: client.id } as const;
       await store().saveClient(client);
       expect(await store().lendPlace(holder, 1, NOW, NOW + 100, false)).toBe(1);
