@@ -1,6 +1,7 @@
 /** Tokens of third parties for a protected server: asked of its authorization server, kept for a while, given to nobody else. */
 import type { OAuthError } from '@portcullis/protocol';
 import { issuerFault } from '@portcullis/protocol/issuer';
+import { type Names, unknownNames } from '@portcullis/protocol/known-names';
 import { ConfigurationError } from './configuration-error.ts';
 import { numberFaults } from './numbers.ts';
 import type { Principal, VerifiedClaims } from './principal.ts';
@@ -42,6 +43,11 @@ export type UpstreamOptions = Credentials & {
   readonly timeout?: number;
   /** Epoch seconds. */
   readonly clock?: () => number;
+};
+
+const OPTIONS: Names<UpstreamOptions> = {
+  ...{ issuer: true, clientId: true, clientSecret: true, clientKey: true, tokenEndpoint: true },
+  ...{ freshness: true, fetch: true, timeout: true, clock: true },
 };
 
 /**
@@ -101,9 +107,10 @@ function isOAuthError(error: unknown): error is OAuthError {
   return error instanceof Error && error.name === 'OAuthError';
 }
 
-function judge({ issuer, clientId, clientSecret, clientKey, ...options }: UpstreamOptions): void {
+function judge(given: UpstreamOptions): void {
+  const { issuer, clientId, clientSecret, clientKey, ...options } = given;
   const { tokenEndpoint, freshness, timeout } = options;
-  const faults: string[] = [...numberFaults({ freshness, timeout })];
+  const faults: string[] = [...unknownNames(given, OPTIONS), ...numberFaults({ freshness, timeout })];
   const wrong = issuerFault(issuer);
   if (wrong !== null) faults.push(`issuer ${wrong}`);
   if (clientId === '') faults.push('clientId is empty');

@@ -5,6 +5,7 @@ import * as fastify from '../src/fastify.ts';
 import * as hono from '../src/hono.ts';
 import { ConfigurationError, createGuard, introspectionVerifier, jwtVerifier } from '../src/index.ts';
 import * as koa from '../src/koa.ts';
+import { createUpstreamTokens } from '../src/upstream.ts';
 
 type Options = Readonly<Record<string, unknown>>;
 
@@ -46,6 +47,7 @@ const rows: readonly (readonly [string, (options: Options) => unknown, Options, 
   ['keys of JWTs', jwtVerifier as never, jwt, { keys: { maxage: 1, coolDown: 2, age: 3 } }, ['keys.maxage is no option: did you mean maxAge?', 'keys.coolDown is no option: did you mean cooldown?', 'keys.age is no option: use maxAge, staleIfError, cooldown, retryAfter']],
   ['a status list', jwtVerifier as never, jwt, { statusList: { withoutStatuses: 'admit' } }, ['statusList.withoutStatuses is no option: did you mean withoutStatus?']],
   ['introspection', introspectionVerifier as never, asking, { fresh: 1, freshnes: 2 }, [expect.stringMatching(/^fresh is no option: /), 'freshnes is no option: did you mean freshness?'] as never],
+  ['tokens of third parties', createUpstreamTokens as never, { issuer: 'https://issuer.example', clientId: 'guard', clientSecret: 'secret' }, { freshnes: 1 }, ['freshnes is no option: did you mean freshness?']],
   ['a route of Express', ((options: object) => express.protect(guard, options)) as never, { scopes: ['write'] }, { scope: ['write'] }, ['scope is no option: did you mean scopes?']],
   ['a route of Fastify', ((options: object) => fastify.protect(guard, options)) as never, { scopes: ['write'] }, { scope: ['write'] }, ['scope is no option: did you mean scopes?']],
   ['a route of Koa', ((options: object) => koa.protect(guard, options)) as never, { scopes: ['write'] }, { scope: ['write'] }, ['scope is no option: did you mean scopes?']],

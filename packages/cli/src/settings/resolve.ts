@@ -33,7 +33,7 @@ export interface FoundSettings {
 }
 
 /** Whether a setting, or anything in it, is at fault. */
-export function isUnread(unread: readonly string[], name: SettingName): boolean {
+function isUnread(unread: readonly string[], name: SettingName): boolean {
   return unread.some((place) => place === name || place.startsWith(`${name}.`));
 }
 
