@@ -507,6 +507,23 @@ describe('the endpoint itself', () => {
     expect([sight.status, sight.left]).toEqual([400, null]);
   });
 
+  it('[AS-AUTHZ-60] sends a posted request on as long as every server takes its address, and not an octet longer', async () => {
+    const t = await setScene();
+    const post = (length: number) => {
+      const body = new URLSearchParams(requestOf({ state: 's'.repeat(length) }).split('?')[1]);
+      return t.server.handle(new Request(`${ISSUER}/authorize`, { method: 'POST', body }));
+    };
+    const rest = `${ISSUER}${(await post(1)).headers.get('location')}`.length - 1;
+    const longest = await post(8000 - rest);
+    expect(longest.status).toBe(303);
+    expect(`${ISSUER}${longest.headers.get('location')}`).toHaveLength(8000);
+    const before = t.snapshot();
+    const refused = await post(8001 - rest);
+    expect([refused.status, refused.headers.get('location')]).toEqual([413, null]);
+    expect(await refused.text()).toContain('8000 octets');
+    expect(t.snapshot()).toBe(before);
+  });
+
   it('[AS-AUTHZ-80 AS-CORS-64] says nothing to scripts of other origins', async () => {
     const t = await setScene();
     const headers = { origin: 'https://evil.example', 'access-control-request-method': 'POST' };

@@ -15,6 +15,7 @@ import type { TransactionRecord } from '../ports/index.ts';
 import type { Peer, Route } from '../routes.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
 import { resolveAccess, scopeCeiling } from './access.ts';
+import { isTooLong, LONGEST_ADDRESS } from './address.ts';
 import { advance } from './advance.ts';
 import type { Approval } from './flow.ts';
 import { subjectOf } from './next-step.ts';
@@ -36,10 +37,20 @@ export function createAuthorize(rooms: Rooms): readonly Route[] {
         return refuseRequest(rooms, admitted, person, error);
       }
     }),
-    edge.route('POST', '/authorize', async (request) =>
-      respondRedirect(`/authorize?${repeat(await readForm(request))}`),
-    ),
+    edge.route('POST', '/authorize', async (request) => {
+      const location = `/authorize?${repeat(await readForm(request))}`;
+      if (isTooLong(location, rooms.configuration.issuer)) throw tooLong();
+      return respondRedirect(location);
+    }),
   ];
+}
+
+function tooLong(): OAuthError {
+  return new OAuthError(
+    'invalid_request',
+    `Ask with less: as a query, the request may not make an address of more than ${LONGEST_ADDRESS} octets.`,
+    { status: 413 },
+  );
 }
 
 /** Before this judgement every error is a page: there is nowhere to redirect to yet. @see OAuth 2.1 draft 13 §4.1.2.1 */

@@ -7,6 +7,7 @@ import { COME_AGAIN_AFTER, isAway, ThirdPartyFault } from '../upstream/fault.ts'
 import type { ThirdParty } from '../upstream/third-party.ts';
 import type { Arrival } from '../upstream/upstream.ts';
 import type { DepartureSecrets } from '../upstream/wire.ts';
+import { isTooLong } from './address.ts';
 import { refuseFlow } from './advance.ts';
 import { arrive, findWaiting, pageOf, type Return } from './arrive.ts';
 import { loginPath } from './errands.ts';
@@ -32,12 +33,6 @@ export function createCallbacks(rooms: Rooms): readonly Route[] {
 const ANSWER = ['code', 'state', 'iss', 'error'];
 
 /**
- * Octets of an address. All recipients SHOULD support as many, so whatever stands before this server lets it through.
- * @see RFC 9110 §4.1
- */
-const LONGEST_ADDRESS = 8_000;
-
-/**
  * An answer as a form, which another site made this browser post: without our cookies, for they stay `SameSite=Lax`. Nothing is
  * read of it. The browser is sent to the same address by GET, as if the answer had come by query, and judged there.
  * @see OAuth 2.0 Form Post Response Mode §4, RFC 6265bis §5.6.7.1
@@ -55,8 +50,7 @@ async function relay(
     if (value !== undefined) query.set(name, value);
   }
   const location = `${path}?${query}`;
-  const { length } = new URL(location, configuration.issuer).href;
-  return length > LONGEST_ADDRESS
+  return isTooLong(location, configuration.issuer)
     ? edge.refuse(path, 'long-answer', { values: { provider } })
     : respondRedirect(location);
 }
