@@ -108,6 +108,8 @@ describe('nothing that may only follow from another fault', () => {
     ['opaque tokens', { ...good, resources: [{ ...opaque, introspectedBy: [] }] }, { resources: [{ ...opaque, introspectedBy: 'robot' }] }, /^resources\.0\.accessTokens .* nobody can read opaque ones/],
     ['nobody to sign in with', { ...good, localAccounts: false, thirdParties: [] }, { thirdParties: {} }, /^localAccounts .* must be a third party/],
     ['an OpenID scope', { ...good, thirdParties: [{ ...sso, scopes: ['files'] }] }, { thirdParties: [{ ...sso, scopes: ['files'], kind: 'okta' }] }, /^thirdParties\.0\.scopes .* must hold openid/],
+    ['all secrets of a headless application', { ...good, thirdParties: [], headless: { loginUrl: 'https://app.example', secrets: [] } }, { headless: { loginUrl: 'https://app.example', secrets: ['short'] } }, /^headless\.secrets (?!.*openssl).* must /],
+    ['hosts of documents', { ...good, metadataDocuments: { hosts: ['https://x'] } }, { metadataDocuments: { hosts: [7] } }, /^metadataDocuments\.hosts .* is no host/],
     ['pages of a headless application', { ...good, headless: { secrets: ['s'.repeat(32)] } }, { headless: { secrets: ['s'.repeat(32)], loginUrl: 7 } }, /^headless .* must name a loginUrl/],
   ])('%s', async (_what, told, hidden, fault) => {
     expect(await faultsOf(told)).toEqual([expect.stringMatching(fault)]);

@@ -91,8 +91,8 @@ const BESIDE: readonly { readonly fault: RegExp; readonly gap: RegExp }[] = [
 ];
 
 /**
- * Whether a fault may be none once a place can be read: it is about that place or a part of it, it is about a setting that is
- * judged by another one, or it speaks of that member beside the one that it is about.
+ * Whether a fault may be none once a place can be read: it is about that place, a part of it or what it is a part of, it is about
+ * a setting that is judged by another one, or it speaks of that member beside the one that it is about.
  */
 function restsOn({ path, text }: Placed, gap: string): boolean {
   const about = path.join('.');
@@ -100,6 +100,8 @@ function restsOn({ path, text }: Placed, gap: string): boolean {
   if (isWithin(gap) || ACROSS.some((law) => law.fault.test(about) && law.gap.test(gap))) return true;
   const [whole = gap] = /^\w+(?:\.\d+)?/.exec(gap) ?? [];
   if (!isWithin(whole)) return false;
+  // Of a list that is short of something, or holds a blank.
+  if (about !== whole && gap.startsWith(`${about}.`)) return true;
   const members = gap.slice(whole.length + 1).split('.');
   return (
     members.some((name) => /^\D/.test(name) && new RegExp(`\\b${RegExp.escape(name)}\\b`).test(text)) ||

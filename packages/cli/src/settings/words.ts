@@ -8,7 +8,7 @@ import {
   readAddressBlock,
 } from '@portcullis/protocol';
 import { Fault } from '../faults.ts';
-import { judgedText, type Shape, text, textIn, wholeNumber } from './shapes.ts';
+import { judgedText, type Shape, textIn, wholeNumber } from './shapes.ts';
 import { listOf } from './structured-shapes.ts';
 
 /** Ten years. */
@@ -56,12 +56,14 @@ export const database: Shape<string> = judgedText(
   },
 );
 
+const keyText = textIn('32 random bytes in base64url (openssl rand -base64 32)');
+
 /** 32 bytes as base64url (43 characters), base64 (44) or hexadecimal (64). */
 export const sealingKey: Shape<Uint8Array> = {
   words: '32 random bytes in base64url, base64 or hexadecimal',
   blank: new Uint8Array(32),
   read(value, origin) {
-    const written = text.read(value, origin).trim();
+    const written = keyText.read(value, origin).trim();
     const bytes = /^[0-9a-f]{64}$/i.test(written)
       ? Buffer.from(written, 'hex')
       : /^[\w+/-]{43}=?$/.test(written)
