@@ -69,6 +69,8 @@ describe('an active token', () => {
       exp: t.clock.now + 30 * 86_400,
     });
     expect((await ask(t, body['refresh_token'])).text).toBe(INACTIVE);
+    t.execute(`UPDATE grants SET workspace = 'w1'`);
+    expect((await ask(t, body['refresh_token'], secret)).body).toMatchObject({ workspace: 'w1' });
     await t.post(
       '/token',
       { grant_type: 'refresh_token', refresh_token: String(body['refresh_token']) },
