@@ -34,4 +34,40 @@ export const rooms: Readonly<Record<string, Room>> = {
     ],
     tests: [`${TESTS}/{client-authentication,client-assertions,presented}.test.ts`],
   },
+  assertions: {
+    mutate: ['authorization-server/src/clients/verify-assertion.ts'],
+    tests: [`${TESTS}/client-assertions.test.ts`],
+  },
+  /** Clients that register, and that manage what they registered. */
+  registrations: {
+    mutate: [
+      'authorization-server/src/clients/registration-rules.ts',
+      'authorization-server/src/clients/manage.ts',
+    ],
+    tests: [
+      `${TESTS}/{registration,registration-management,client-life,client-assertions,administered-clients}.test.ts`,
+    ],
+  },
+  /** Clients that are named by the address of a document. */
+  documents: {
+    mutate: [
+      'authorization-server/src/clients/documents/document-url.ts',
+      'authorization-server/src/clients/documents/document-law.ts',
+      'authorization-server/src/clients/remote/freshness.ts',
+    ],
+    tests: [`${TESTS}/{client-documents,hostile-input}.test.ts`],
+  },
+  /** Where the refusal of an authorization request goes. */
+  requests: {
+    mutate: [
+      'authorization-server/src/authorize/refuse-request.ts',
+      'authorization-server/src/authorize/access.ts',
+    ],
+    tests: [`${TESTS}/{authorize,consent,client-documents,client-life}.test.ts`],
+  },
+  /** How tokens end, and who may ask about them. */
+  ends: {
+    mutate: ['authorization-server/src/revocation.ts', 'authorization-server/src/introspection.ts'],
+    tests: [`${TESTS}/{revocation,introspection,opaque-tokens}.test.ts`],
+  },
 };
