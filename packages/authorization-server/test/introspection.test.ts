@@ -8,6 +8,7 @@ import {
   FILES,
   ISSUER,
   NOTES,
+  RESOURCES,
   redemption,
   refreshing,
   type ServerUnderTest,
@@ -167,6 +168,18 @@ describe('an inactive answer says nothing else', () => {
     expect((await ask(t, notes['access_token'], NIGHTLY)).text).toBe(INACTIVE);
     expect((await ask(t, notes['refresh_token'], NIGHTLY)).text).toBe(INACTIVE);
     expect((await ask(t, notes['access_token'])).body['active']).toBe(true);
+  });
+
+  it('[AS-INTRO-63] for a token of a resource that is no longer here', async () => {
+    const t = await startServer();
+    const { body: files } = await t.signIn({ resources: [FILES], scopes: ['files:read'] });
+    const { body: notes } = await t.signIn();
+    const smaller = await startServer({
+      store: { ...t.store, close: async () => {} },
+      resources: RESOURCES.filter(({ resource }) => resource === NOTES),
+    });
+    expect((await ask(smaller, files['access_token'])).text).toBe(INACTIVE);
+    expect((await ask(smaller, notes['access_token'])).body['active']).toBe(true);
   });
 
   it('[AS-META-60 AS-INTRO-63] for a token that the same keys signed for another issuer', async () => {
