@@ -41,7 +41,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   /** Clients that register, and that manage what they registered. */
   registrations: {
     mutate: [
-      'authorization-server/src/clients/registration-rules.ts',
+      'authorization-server/src/clients/admit-registration.ts',
       'authorization-server/src/clients/manage.ts',
     ],
     tests: [

@@ -1,13 +1,13 @@
 /** Management of a registration by its client: read, replace, delete. */
-import { type Answer, type Asked, readJson, respond, respondJson } from '@portcullis/http';
+import { type Answer, type Asked, pathOf, readJson, respond, respondJson } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { ClientRecord } from '../ports/index.ts';
 import type { Route } from '../routes.ts';
 import { hashSecret, matchesSecret, newSecret } from '../secrets.ts';
+import { readBearer } from './admit-registration.ts';
 import { usesSecret } from './configured.ts';
 import { createDescribeClient, createReadRegistration } from './registration.ts';
-import { readBearer } from './registration-rules.ts';
 
 const PLACE = '/register/';
 
@@ -66,7 +66,7 @@ export function createManagement(configuration: Configuration): readonly Route[]
 
   /** A wrong token, another client's, and one of a client that is gone look alike. @see RFC 7592 §2.1 */
   async function authorize(request: Asked): Promise<Owner> {
-    const id = new URL(request.url).pathname.slice(PLACE.length);
+    const id = pathOf(request).slice(PLACE.length);
     const managementToken = readBearer(request);
     const client = await store.findClient(id);
     const hash = client?.managementHash ?? null;

@@ -6,10 +6,10 @@ import type { Limits } from '../limits/limits.ts';
 import type { ClientInvitationRecord, ClientRecord } from '../ports/index.ts';
 import type { Peer, Route } from '../routes.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
+import { createAdmitRegistration, refuseInitialAccess } from './admit-registration.ts';
 import { usesSecret } from './configured.ts';
 import { createDescribeClient, createReadRegistration } from './registration.ts';
 import type { RegistrationRules } from './registration-options.ts';
-import { createAdmitRegistration, refuseInitialAccess } from './registration-rules.ts';
 
 /**
  * The registration endpoint.
@@ -31,7 +31,7 @@ export function createRegistration(
     crossOrigin: true,
     async handle(request, peer) {
       const metadata = read(await readJson(request, 'invalid_client_metadata'));
-      const admission = await admit(request, peer);
+      const admission = await admit(request);
       const secret = usesSecret(metadata) ? newSecret() : null;
       const managementToken = rules.management ? newSecret() : null;
       const now = clock();

@@ -13,7 +13,8 @@ export interface Trail {
 /** Seconds between the reading of metadata and the authorization request that it led to: a registration, and a browser's start. */
 const WINDOW = 120;
 
-type About = Pick<AuthorizationEvent, 'clientId' | 'accountId' | 'grantId' | 'resource' | 'flowId'>;
+/** A grant that nobody has called with yet, and what is known of it. */
+type Uncalled = Pick<AuthorizationEvent, 'clientId' | 'accountId' | 'grantId' | 'resource' | 'flowId'>;
 
 /**
  * A client says nothing by which its reading of metadata and its authorization request could be told to be of one flow, so
@@ -23,7 +24,7 @@ type About = Pick<AuthorizationEvent, 'clientId' | 'accountId' | 'grantId' | 're
 export function createTrail(clock: () => number): Trail {
   const readings = createMemory<Omit<Discovery, 'before'> & { readonly at: number }>();
   const flows = createMemory<string>();
-  const uncalled = createMemory<About>();
+  const uncalled = createMemory<Uncalled>();
 
   function findDiscovery(network: string): Discovery | null {
     const found = readings.get(network);

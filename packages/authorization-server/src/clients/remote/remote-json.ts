@@ -49,14 +49,14 @@ export class RemoteError extends Error {
 /** @throws RemoteError */
 export type FetchJson = (request: RemoteRequest) => Promise<RemoteAnswer>;
 
-interface Hands {
+interface FetchHands {
   readonly fetch: OutboundFetch;
   /** Milliseconds for a whole exchange. */
   readonly timeout: number;
   readonly budget: Budget;
 }
 
-export function createFetchJson({ fetch, timeout, budget }: Hands): FetchJson {
+export function createFetchJson({ fetch, timeout, budget }: FetchHands): FetchJson {
   return async ({ url, limit, network, validators }) => {
     const retryAfter = budget.take(new URL(url).origin, network);
     if (retryAfter > 0) {

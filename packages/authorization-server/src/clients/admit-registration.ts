@@ -1,9 +1,8 @@
-/** The rules of registration: who may, what a registration can ever get, and how many may lie about unused. */
+/** Admission to registration: who may register, and how many registrations may wait for their first use. */
 import type { Asked } from '@portcullis/http';
 import { OAuthError, readCredentials } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { AuthorizationStore, ClientInvitationRecord } from '../ports/index.ts';
-import type { Peer } from '../routes.ts';
 import { hashSecret, matchesSecret } from '../secrets.ts';
 import type { RegistrationRules } from './registration-options.ts';
 
@@ -15,8 +14,8 @@ interface Admission {
   release(): void;
 }
 
-/** Lets a stranger register, or throws `OAuthError`: the place for whatever else limits registrations. */
-export type AdmitRegistration = (request: Asked, peer: Peer) => Promise<Admission>;
+/** Lets a stranger register. Throws `OAuthError`. */
+export type AdmitRegistration = (request: Asked) => Promise<Admission>;
 
 /** Seconds between two counts: so much may a few processes together overshoot. */
 const COUNTED_EVERY = 10;
@@ -28,9 +27,9 @@ export function createAdmitRegistration(
   rules: RegistrationRules,
 ): AdmitRegistration {
   const { mostUnused } = rules;
-  let count: Count = { stored: Promise.resolve(0), admitted: 0, at: Number.NEGATIVE_INFINITY };
+  let count: UnusedCount = { stored: Promise.resolve(0), admitted: 0, at: Number.NEGATIVE_INFINITY };
 
-  const current = (): Count => {
+  const current = (): UnusedCount => {
     const at = clock();
     if (Math.abs(at - count.at) >= COUNTED_EVERY) {
       count = { stored: store.countUnusedClients(), admitted: 0, at };
@@ -65,7 +64,7 @@ export function createAdmitRegistration(
 }
 
 /** How many clients were unused, and how many were admitted since. */
-interface Count {
+interface UnusedCount {
   readonly stored: Promise<number>;
   admitted: number;
   readonly at: number;
