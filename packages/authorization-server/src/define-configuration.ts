@@ -17,8 +17,7 @@ import { judgeRegistration } from './clients/registration-options.ts';
 import { judgeOutbound } from './clients/remote/outbound-settings.ts';
 import type { AuthorizationServerOptions, Configuration, ResourceDefinition } from './configuration.ts';
 import { judgeHeadless } from './headless/headless-options.ts';
-import { judgeKeys, type KeyRules } from './keys/key-options.ts';
-import { defaultLifetimes, type Lifetimes } from './lifetimes.ts';
+import { judgeKeySettings } from './keys/key-settings.ts';
 import { judgeLimits } from './limits/limit-options.ts';
 import { faultsOfNames } from './option-names.ts';
 import { judgeBrand } from './pages/brand.ts';
@@ -34,7 +33,7 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
   const faults: string[] = [...faultsOfNames(options)];
   const issuer = issuerFault(options.issuer);
   if (issuer !== null) faults.push(`issuer ${issuer}`);
-  const { lifetimes, keys, previousSealingKeys } = judgeSealingAndKeys(options, faults);
+  const { lifetimes, keys, previousSealingKeys } = judgeKeySettings(options, faults);
   if (options.statusLists === true && lifetimes.accessToken > LONGEST_PUBLISHED) {
     faults.push(
       `statusLists is for access tokens of at most ${LONGEST_PUBLISHED} seconds: lifetimes.accessToken`,
@@ -107,49 +106,6 @@ export function faultsOfOptions(
 
 /** Judging asks nothing of it. */
 const NO_STORE = {} as AuthorizationStore;
-
-/** What concerns keys. */
-type KeySettings = Pick<
-  AuthorizationServerOptions,
-  'sealingKey' | 'previousSealingKeys' | 'keys' | 'lifetimes'
->;
-
-/**
- * Judges what concerns keys alone.
- * @throws ConfigurationError with every fault
- */
-export function judgeKeySettings(options: KeySettings): {
-  readonly rules: KeyRules;
-  readonly previousSealingKeys: readonly Uint8Array[];
-} {
-  const faults: string[] = [];
-  const { keys, previousSealingKeys } = judgeSealingAndKeys(options, faults);
-  if (faults.length > 0) throw new ConfigurationError(faults);
-  return { rules: keys, previousSealingKeys };
-}
-
-function judgeSealingAndKeys(
-  { sealingKey, previousSealingKeys = [], ...options }: KeySettings,
-  faults: string[],
-): Pick<Configuration, 'lifetimes' | 'keys' | 'previousSealingKeys'> {
-  if (sealingKey.length !== 32) faults.push('sealingKey must be 32 bytes long');
-  if (previousSealingKeys.some(({ length }) => length !== 32)) {
-    faults.push('previousSealingKeys must each be 32 bytes long');
-  }
-  const lifetimes = judgeLifetimes(options.lifetimes ?? {}, faults);
-  return { lifetimes, keys: judgeKeys(options.keys ?? {}, lifetimes, faults), previousSealingKeys };
-}
-
-function judgeLifetimes(chosen: Partial<Lifetimes>, faults: string[]): Lifetimes {
-  const lifetimes = { ...defaultLifetimes, ...chosen };
-  for (const [name, seconds] of Object.entries(lifetimes)) {
-    const least = name === 'refreshGrace' ? 0 : 1;
-    if (!Number.isSafeInteger(seconds) || seconds < least) {
-      faults.push(`lifetimes.${name} must be whole seconds, at least ${least}`);
-    }
-  }
-  return Object.freeze(lifetimes);
-}
 
 function judgeResources(
   definitions: readonly ResourceDefinition[],

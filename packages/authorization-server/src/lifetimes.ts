@@ -1,4 +1,4 @@
-/** How long what is given lasts. */
+/** How long what is given lasts, as an operator says it. */
 
 /** Seconds. */
 export interface Lifetimes {
@@ -30,3 +30,14 @@ export const defaultLifetimes: Lifetimes = {
   unusedClient: 86_400,
   usedClient: 90 * 86_400,
 };
+
+export function judgeLifetimes(chosen: Partial<Lifetimes>, faults: string[]): Lifetimes {
+  const lifetimes = { ...defaultLifetimes, ...chosen };
+  for (const [name, seconds] of Object.entries(lifetimes)) {
+    const least = name === 'refreshGrace' ? 0 : 1;
+    if (!Number.isSafeInteger(seconds) || seconds < least) {
+      faults.push(`lifetimes.${name} must be whole seconds, at least ${least}`);
+    }
+  }
+  return Object.freeze(lifetimes);
+}

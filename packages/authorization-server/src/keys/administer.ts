@@ -2,10 +2,10 @@
 
 import { ConfigurationError } from '@portcullis/protocol';
 import type { AuthorizationServerOptions } from '../configuration.ts';
-import { judgeKeySettings } from '../define-configuration.ts';
 import type { KeyRecord } from '../ports/index.ts';
 import { cannotOpen, opensDataKey, opensKey } from './envelopes.ts';
 import type { KeyRules } from './key-options.ts';
+import { defineKeySettings } from './key-settings.ts';
 import { resealStore } from './reseal.ts';
 import { scheduleOf } from './schedule.ts';
 import { createSealer, type Sealer } from './sealing.ts';
@@ -65,7 +65,7 @@ export function createKeyAdministration(
   >,
 ): KeyAdministration {
   const { store, events = () => {}, clock = () => Math.floor(Date.now() / 1000) } = options;
-  const { rules, previousSealingKeys } = judgeKeySettings(options);
+  const { rules, previousSealingKeys } = defineKeySettings(options);
   const sealer = createSealer(options.sealingKey, previousSealingKeys);
 
   const describe = (records: readonly KeyRecord[]) => describeKeys(records, sealer, clock(), rules);
