@@ -1,4 +1,4 @@
-/** The limits of this server: each refuses with 429 and says when to come back. */
+/** How often clients may do what: refresh, get tokens of their own, exchange, register. */
 import { networkOf, tooMany } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { Turn } from '../ports/index.ts';
@@ -7,6 +7,7 @@ import { hashSecret } from '../secrets.ts';
 import type { Rate } from './buckets.ts';
 import type { LimitRules } from './limit-options.ts';
 import { createSharedRate, type SharedRate } from './shared-rate.ts';
+import { turnLimitOf } from './turn-limit.ts';
 
 export interface Limits {
   /** @throws OAuthError 429 */
@@ -54,11 +55,8 @@ function check(rate: SharedRate, key: string, of: string): Promise<void> | undef
 }
 
 /** Counted by network: what a registration keeps in the store, it keeps there for whoever sent it. */
-function createRegistrationTurn(
-  { clock }: Configuration,
-  { burst, perMinute }: Rate,
-): Limits['registrationTurn'] {
-  const limit = { burst, interval: Math.max(1, Math.round(60 / perMinute)) };
+function createRegistrationTurn({ clock }: Configuration, rate: Rate): Limits['registrationTurn'] {
+  const limit = turnLimitOf(rate);
   return ({ address }) => {
     const network = address === undefined ? null : networkOf(address);
     return network === null ? null : { key: hashSecret(`registration ${network}`), limit, now: clock() };

@@ -3,6 +3,7 @@ import type { Configuration } from '../configuration.ts';
 import { createMemory } from '../memory.ts';
 import { hashSecret } from '../secrets.ts';
 import { createBuckets, type Rate } from './buckets.ts';
+import { turnLimitOf } from './turn-limit.ts';
 
 export interface SharedFailures {
   /** 0, or the seconds to wait, as far as this process knows. */
@@ -34,8 +35,7 @@ export function createSharedFailures(
   rate: Rate,
 ): SharedFailures {
   const own = createBuckets(rate, clock);
-  const { burst, perMinute } = rate;
-  const limit = { burst, interval: Math.max(1, Math.round(60 / perMinute)) };
+  const limit = turnLimitOf(rate);
   const troubles = createMemory<Trouble>(REMEMBERED);
 
   async function takeTurn(key: string, trouble: Trouble): Promise<number> {

@@ -2,6 +2,7 @@
 import { networkOf } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import { hashSecret } from '../secrets.ts';
+import { turnLimitOf } from './turn-limit.ts';
 
 export interface SharedTurns {
   /**
@@ -17,8 +18,7 @@ export function createSharedTurns(
   purpose: string,
 ): SharedTurns {
   if (limits === null) return { take: async () => 0 };
-  const { burst, perMinute } = limits.signIns;
-  const limit = { burst, interval: Math.max(1, Math.round(60 / perMinute)) };
+  const limit = turnLimitOf(limits.signIns);
   return {
     take: (account, address) => {
       const network = address === undefined ? '' : (networkOf(address) ?? '');
