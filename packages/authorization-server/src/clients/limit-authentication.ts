@@ -4,6 +4,7 @@ import { networkOf, OAuthError, type Parameters, tooMany } from '@portcullis/pro
 import type { Configuration } from '../configuration.ts';
 import type { LimitRules } from '../limits/limit-options.ts';
 import { createSharedFailures } from '../limits/shared-failures.ts';
+import { createMemory } from '../memory.ts';
 import type { Peer } from '../routes.ts';
 import { hashSecret } from '../secrets.ts';
 import type { Authenticate, AuthenticatedClient } from './authenticate.ts';
@@ -30,8 +31,8 @@ function presentedBy({ headers }: Asked, form: Parameters): Presented {
   return readPresented(headers.get('authorization'), form);
 }
 
-/** Pairs of client and network that have authenticated, of which so many are remembered. */
-const MOST_KNOWN = 50_000;
+/** Pairs of client and network that have authenticated: the last ones are remembered. */
+const REMEMBERED = 50_000;
 const LONGEST_NAME = 100;
 
 /**
@@ -47,7 +48,7 @@ function holdToLimits(
 ): LimitedAuthenticate {
   const ofPair = createSharedFailures(configuration, 'client at network', rules.clientFailures);
   const ofNetwork = createSharedFailures(configuration, 'clients at network', rules.networkFailures);
-  const known = new Set<string>();
+  const known = createMemory<true>(REMEMBERED);
 
   return (request, form, { address }) => {
     const presented = presentedBy(request, form);
@@ -62,15 +63,14 @@ function holdToLimits(
     const own = network === null ? ofNetwork : ofPair;
     const wait = own.begin(pair);
     check(typeof wait === 'number' ? wait : await wait);
-    const isKnown = known.has(pair);
+    const isKnown = known.get(pair) === true;
     const begun = network === null || isKnown ? 0 : ofNetwork.begin(network);
     const turnedAway = typeof begun === 'number' ? begun : await begun;
     try {
       const client = await authenticate(presented, network);
       // Of many guesses at once, those that come after the last one allowed may not succeed either.
       if (!isKnown) check(own.waitOf(pair));
-      if (known.size >= MOST_KNOWN) known.clear();
-      known.add(pair);
+      known.set(pair, true);
       own.succeeded(pair);
       if (network !== null && !isKnown && turnedAway === 0) ofNetwork.succeeded(network);
       return client;

@@ -1,4 +1,4 @@
-/** Names that carry a place: whoever holds a grant or a token knows from its identifier alone where its status stands. */
+/** Where a status stands: lists, entries and places by their numbers, and identifiers of grants and tokens that carry one. */
 import { newIdentifier } from '../secrets.ts';
 
 /** Tokens of one holder that can be told apart: a byte of bits. Of more that live at once, some are revoked together. */

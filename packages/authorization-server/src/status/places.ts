@@ -2,6 +2,7 @@
 import { randomInt } from 'node:crypto';
 import type { StatusReference } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
+import { createMemory } from '../memory.ts';
 import type { PlaceHolder } from '../ports/index.ts';
 import type { StatusLists } from './lists.ts';
 import {
@@ -17,8 +18,8 @@ import {
 const BLOCK = 256;
 /** Seconds after which the store is asked again what a holder was lent. */
 const LENT_FOR = 60;
-/** Holders whose place is remembered. */
-const MOST_REMEMBERED = 10_000;
+/** Holders whose place is remembered: those that were lent one last. */
+const REMEMBERED = 10_000;
 
 /** What a token is called, and where its status stands. */
 interface NamedToken {
@@ -48,7 +49,7 @@ export function createPlaces(
   { isSpent, keepUp }: Pick<StatusLists, 'isSpent' | 'keepUp'>,
 ): Places {
   const uriOf = createUris(issuer);
-  const lent = new Map<string, Lent>();
+  const lent = createMemory<Lent>(REMEMBERED);
   const lending = new Map<string, Promise<Lent>>();
   let free: number[] = [];
   let reserving: Promise<void> | null = null;
@@ -81,7 +82,6 @@ export function createPlaces(
       const asked = lending.get(key) ?? lend(holder, now, isKnown).finally(() => lending.delete(key));
       lending.set(key, asked);
       const { place, until } = await asked;
-      if (lent.size >= MOST_REMEMBERED) lent.clear();
       lent.set(key, { place, until });
     }
   }
