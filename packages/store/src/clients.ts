@@ -3,7 +3,7 @@ import type { ClientRecord, ClientStore, Turn } from '@portcullis/authorization-
 import type { Database, Steps } from './database.ts';
 import { readFrozenJson } from './json.ts';
 import { takeTurn, toleranceOf, waitForTurn } from './limits.ts';
-import { type Query, sql } from './sql.ts';
+import { defineQuery, type Query, sql } from './sql.ts';
 
 interface ClientRow {
   readonly id: string;
@@ -16,6 +16,12 @@ interface ClientRow {
   readonly disabled_at: number | null;
   readonly expires_at: number | null;
 }
+
+const COLUMNS =
+  'id, origin, metadata, secret_hash, management_hash, created_at, last_used_at, disabled_at, expires_at';
+
+const clientById = defineQuery(`SELECT ${COLUMNS} FROM clients WHERE id = ?`);
+const clientsAfter = defineQuery(`SELECT ${COLUMNS} FROM clients WHERE id > ? ORDER BY id LIMIT ?`);
 
 export function createClientStore(database: Database): ClientStore {
   return {
@@ -34,18 +40,11 @@ export function createClientStore(database: Database): ClientStore {
       return isTaken ? 0 : waitForTurn(database, turn);
     },
     findClient: (id) =>
-      database.recall(
-        'clients',
-        sql`SELECT id, origin, metadata, secret_hash, management_hash, created_at, last_used_at, disabled_at, expires_at
-          FROM clients WHERE id = ${id}`,
-        ([row]: readonly ClientRow[]) => (row === undefined ? null : Object.freeze(readClient(row))),
+      database.recall('clients', clientById(id), ([row]: readonly ClientRow[]) =>
+        row === undefined ? null : Object.freeze(readClient(row)),
       ),
     async listClients(after, limit) {
-      const rows = await database.read<ClientRow>(
-        sql`SELECT id, origin, metadata, secret_hash, management_hash, created_at, last_used_at, disabled_at, expires_at
-          FROM clients WHERE id > ${after} ORDER BY id LIMIT ${limit}`,
-      );
-      return rows.map(readClient);
+      return (await database.read<ClientRow>(clientsAfter(after, limit))).map(readClient);
     },
     async countUnusedClients() {
       const [row] = await database.read<{ readonly unused: number }>(

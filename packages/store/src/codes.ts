@@ -1,5 +1,6 @@
 /** Authorization codes as facts of a database. */
 import type {
+  CodeRecord,
   FoundCode,
   GrantRecord,
   GrantStore,
@@ -49,6 +50,14 @@ export function createCodeFacts(database: Database): CodeFacts {
       await database.change(sql`UPDATE codes SET spent_at = ${at} WHERE hash = ${hash} AND spent_at IS NULL`);
     },
   };
+}
+
+export function insertCode(code: CodeRecord): Query {
+  return sql`INSERT INTO codes (hash, grant_id, client_id, account_id, redirect_uri, code_challenge, scopes, resources,
+        workspace, terms, issued_at, expires_at)
+      VALUES (${code.hash}, ${code.grantId}, ${code.clientId}, ${code.accountId}, ${code.redirectUri}, ${code.codeChallenge},
+        ${JSON.stringify(code.scopes)}, ${JSON.stringify(code.resources)}, ${code.workspace}, ${code.terms},
+        ${code.issuedAt}, ${code.expiresAt})`;
 }
 
 function* redeem(

@@ -2,7 +2,7 @@
 import type { EventRecord, EventStore } from '@portcullis/authorization-server/ports';
 import type { Database, Steps } from './database.ts';
 import { readJson } from './json.ts';
-import { defineRows, type Query, sql, type Template, type Value } from './sql.ts';
+import { defineQuery, defineRows, type Query, sql, type Template, type Value } from './sql.ts';
 
 interface EventRow {
   readonly id: string;
@@ -17,6 +17,12 @@ interface EventRow {
   readonly expires_at: number;
 }
 
+const COLUMNS = 'id, at, type, client_id, account_id, grant_id, resource, flow_id, details, expires_at';
+
+const eventsAfter = defineQuery(`SELECT ${COLUMNS} FROM events WHERE id > ? ORDER BY id LIMIT ?`);
+const lastEvents = defineQuery(`SELECT ${COLUMNS} FROM events WHERE id > '' ORDER BY id DESC LIMIT ?`);
+const eventsOfFlow = defineQuery(`SELECT ${COLUMNS} FROM events WHERE flow_id = ? ORDER BY id LIMIT ?`);
+
 export function createEventStore(database: Database): EventStore {
   const read = async (query: Query) => (await database.read<EventRow>(query)).map(readEvent);
   return {
@@ -26,23 +32,11 @@ export function createEventStore(database: Database): EventStore {
         postgres: { query: () => appendAtOnce(events), read: () => undefined },
       }),
     beforeCommit: (call, within) => database.beforeCommit(call, within),
-    listEvents: (after, limit) =>
-      read(
-        sql`SELECT id, at, type, client_id, account_id, grant_id, resource, flow_id, details, expires_at FROM events
-          WHERE id > ${after} ORDER BY id LIMIT ${limit}`,
-      ),
+    listEvents: (after, limit) => read(eventsAfter(after, limit)),
     async lastEvents(limit) {
-      const events = await read(
-        sql`SELECT id, at, type, client_id, account_id, grant_id, resource, flow_id, details, expires_at FROM events
-          WHERE id > '' ORDER BY id DESC LIMIT ${limit}`,
-      );
-      return events.toReversed();
+      return (await read(lastEvents(limit))).toReversed();
     },
-    listFlow: (flowId, limit) =>
-      read(
-        sql`SELECT id, at, type, client_id, account_id, grant_id, resource, flow_id, details, expires_at FROM events
-          WHERE flow_id = ${flowId} ORDER BY id LIMIT ${limit}`,
-      ),
+    listFlow: (flowId, limit) => read(eventsOfFlow(flowId, limit)),
   };
 }
 

@@ -1,11 +1,9 @@
 /** Looks at the schema of a database without changing anything in it. */
 import { existsSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
 import type { Steps } from './database.ts';
 import { postgresDialect, sqliteDialect } from './schema/dialect.ts';
 import { pendingMigrations } from './schema/migrate.ts';
 import { type Migration, migrations } from './schema/migrations.ts';
-import { createRunner, walk } from './sqlite/sqlite-database.ts';
 import { StoreError } from './store-error.ts';
 
 export interface SchemaState {
@@ -20,7 +18,7 @@ export async function inspectSchema(location: string): Promise<SchemaState> {
   const pending = /^postgres(?:ql)?:\/\//i.test(location)
     ? await inspectPostgres(location)
     : existsSync(location)
-      ? inspectSqlite(location)
+      ? await inspectSqlite(location)
       : migrations;
   return {
     newest: migrations.at(-1)?.number ?? 0,
@@ -28,7 +26,11 @@ export async function inspectSchema(location: string): Promise<SchemaState> {
   };
 }
 
-function inspectSqlite(location: string): readonly Migration[] {
+async function inspectSqlite(location: string): Promise<readonly Migration[]> {
+  const [{ DatabaseSync }, { createRunner, walk }] = await Promise.all([
+    import('node:sqlite'),
+    import('./sqlite/sqlite-database.ts'),
+  ]);
   const connection = new DatabaseSync(location, { readOnly: true });
   try {
     return walk(pendingMigrations(sqliteDialect), createRunner(connection));
@@ -38,16 +40,13 @@ function inspectSqlite(location: string): readonly Migration[] {
 }
 
 async function inspectPostgres(location: string): Promise<readonly Migration[]> {
-  const [{ Client }, { walk: follow }] = await Promise.all([
-    import('pg'),
-    import('./postgres/postgres-database.ts'),
-  ]);
+  const [{ Client }, { walk }] = await Promise.all([import('pg'), import('./postgres/postgres-database.ts')]);
   const client = new Client({ connectionString: location, connectionTimeoutMillis: 5_000 });
   client.on('error', () => {});
   try {
     await client.connect();
     const steps: Steps<readonly Migration[]> = pendingMigrations(postgresDialect);
-    return await follow(
+    return await walk(
       steps,
       async ({ template, values }) => (await client.query(template.postgres, [...values])).rows,
     );

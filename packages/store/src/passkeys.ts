@@ -2,7 +2,7 @@
 import type { PasskeyRecord, PasskeyStore } from '@portcullis/authorization-server/ports';
 import type { Database } from './database.ts';
 import { readJson } from './json.ts';
-import { type Query, sql } from './sql.ts';
+import { defineQuery, type Query, sql } from './sql.ts';
 
 interface PasskeyRow {
   readonly id: string;
@@ -15,22 +15,22 @@ interface PasskeyRow {
   readonly last_used_at: number | null;
 }
 
+const COLUMNS = 'id, account_id, public_key, counter, transports, name, created_at, last_used_at';
+
+const passkeyById = defineQuery(`SELECT ${COLUMNS} FROM passkeys WHERE id = ?`);
+const passkeysByAccount = defineQuery(
+  `SELECT ${COLUMNS} FROM passkeys WHERE account_id = ? ORDER BY created_at, id`,
+);
+
 export function createPasskeyStore(database: Database): PasskeyStore {
   return {
     addPasskey: async (passkey) => (await database.change(insertPasskey(passkey))).length > 0,
     async findPasskey(id) {
-      const [row] = await database.read<PasskeyRow>(
-        sql`SELECT id, account_id, public_key, counter, transports, name, created_at, last_used_at
-          FROM passkeys WHERE id = ${id}`,
-      );
+      const [row] = await database.read<PasskeyRow>(passkeyById(id));
       return row === undefined ? null : readPasskey(row);
     },
     async listPasskeys(accountId) {
-      const rows = await database.read<PasskeyRow>(
-        sql`SELECT id, account_id, public_key, counter, transports, name, created_at, last_used_at
-          FROM passkeys WHERE account_id = ${accountId} ORDER BY created_at, id`,
-      );
-      return rows.map(readPasskey);
+      return (await database.read<PasskeyRow>(passkeysByAccount(accountId))).map(readPasskey);
     },
     async usePasskey(id, counter, at) {
       const used = await database.change(

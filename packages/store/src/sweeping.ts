@@ -15,11 +15,11 @@ const CLIENT_RESPITE = 30 * 86_400;
 export async function sweep(database: Database, now: number, limit: number): Promise<number> {
   let swept = 0;
   for (const query of respites(now, limit)) await database.change(query);
-  for (const query of steps(now, limit)) swept += (await database.change(query)).length;
+  for (const query of deletions(now, limit)) swept += (await database.change(query)).length;
   return swept;
 }
 
-function steps(now: number, limit: number): readonly Query[] {
+function deletions(now: number, limit: number): readonly Query[] {
   return [
     sql`DELETE FROM transactions WHERE id IN
       (SELECT id FROM transactions WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${limit}) RETURNING 1 AS one`,

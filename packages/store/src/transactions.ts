@@ -1,5 +1,6 @@
 /** Authorization transactions as facts of a database. */
 import type { CodeRecord, TransactionRecord, TransactionStore } from '@portcullis/authorization-server/ports';
+import { insertCode } from './codes.ts';
 import type { Database, Steps } from './database.ts';
 import { readJson } from './json.ts';
 import { type Query, sql } from './sql.ts';
@@ -56,14 +57,6 @@ function* end(id: string, code: CodeRecord | null): Steps<boolean> {
   if (ended.length === 0) return false;
   if (code !== null) yield insertCode(code);
   return true;
-}
-
-function insertCode(code: CodeRecord): Query {
-  return sql`INSERT INTO codes (hash, grant_id, client_id, account_id, redirect_uri, code_challenge, scopes, resources,
-        workspace, terms, issued_at, expires_at)
-      VALUES (${code.hash}, ${code.grantId}, ${code.clientId}, ${code.accountId}, ${code.redirectUri}, ${code.codeChallenge},
-        ${JSON.stringify(code.scopes)}, ${JSON.stringify(code.resources)}, ${code.workspace}, ${code.terms},
-        ${code.issuedAt}, ${code.expiresAt})`;
 }
 
 /** Of two that delete one row, PostgreSQL lets one wait for the other and find nothing. */

@@ -10,7 +10,8 @@ export interface Reader {
   flush(): void;
 }
 
-interface Waiting {
+/** A question that waits for its batch. */
+interface OpenQuestion {
   question(): unknown;
   answer(outcome: unknown): void;
 }
@@ -18,13 +19,13 @@ interface Waiting {
 /**
  * A batch is what arrived while the event loop turned once. It sees one state of the database, with all
  * that was committed before any of its reads was asked for.
- * @param begun is called when a moment begins that nothing has been read of
+ * @param begun is called before each batch, and before each read that is done alone: others may have written since the last one
  * @param patience seconds that a read waits for a lock before it is refused
  */
 export function createReader(connection: DatabaseSync, begun: () => void, patience: number): Reader {
   const begin = connection.prepare('BEGIN');
   const end = connection.prepare('COMMIT');
-  let waiting: Waiting[] = [];
+  let waiting: OpenQuestion[] = [];
 
   function flush(): void {
     const batch = waiting;
@@ -36,7 +37,7 @@ export function createReader(connection: DatabaseSync, begun: () => void, patien
   }
 
   /** `null` when one of them failed: which, and why, shows when each is done alone. */
-  function readTogether(batch: readonly Waiting[]): readonly unknown[] | null {
+  function readTogether(batch: readonly OpenQuestion[]): readonly unknown[] | null {
     begun();
     try {
       begin.run();
@@ -49,7 +50,7 @@ export function createReader(connection: DatabaseSync, begun: () => void, patien
     }
   }
 
-  async function readAlone(one: Waiting): Promise<unknown> {
+  async function readAlone(one: OpenQuestion): Promise<unknown> {
     const until = performance.now() + patience * 1000;
     for (;;) {
       begun();
@@ -67,7 +68,7 @@ export function createReader(connection: DatabaseSync, begun: () => void, patien
     read: <T>(question: () => T) =>
       new Promise<T>((answer) => {
         if (waiting.length === 0) setImmediate(flush);
-        waiting.push({ question, answer: answer as Waiting['answer'] });
+        waiting.push({ question, answer: answer as OpenQuestion['answer'] });
       }),
   };
 }

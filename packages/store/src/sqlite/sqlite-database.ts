@@ -34,11 +34,12 @@ export function createSqliteDatabase(connection: DatabaseSync, patience: number)
   };
 }
 
-type Run = (values: readonly Value[]) => readonly unknown[];
+/** A statement that is prepared: runs it with its values. */
+type Prepared = (values: readonly Value[]) => readonly unknown[];
 
 /** Runs queries; each place in the source that writes one has one prepared statement. */
 export function createRunner(connection: DatabaseSync): (query: Query) => readonly unknown[] {
-  const statements = new Map<Template, Run>();
+  const statements = new Map<Template, Prepared>();
   return ({ template, values }) => {
     let run = statements.get(template);
     if (run === undefined) {
@@ -49,7 +50,7 @@ export function createRunner(connection: DatabaseSync): (query: Query) => readon
   };
 }
 
-function prepare(connection: DatabaseSync, { sqlite, counts }: Template): Run {
+function prepare(connection: DatabaseSync, { sqlite, counts }: Template): Prepared {
   const statement = connection.prepare(sqlite);
   if (counts) return (values) => rowsOf(Number(statement.run(...values).changes));
   // Node looks up the name of each column for each row anew, for as much as the rest of a row costs: here they are known.
