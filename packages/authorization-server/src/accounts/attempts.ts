@@ -1,5 +1,7 @@
-/** Slows the guessing of passwords and codes down in one process: failures per account, per address, and per both together. */
+/** Slows the guessing of passwords and codes down in one process: failures per account, per network, and per both together. */
 import { networkOf } from '@portcullis/protocol';
+import { createBuckets, type Rate } from '../limits/buckets.ts';
+import { createMemory } from '../memory.ts';
 
 /** After `free` failures a pause of `first` seconds, then twice as long each time, never longer than `longest`. */
 interface Limit {
@@ -15,13 +17,18 @@ interface Limit {
 const LIMITS = {
   pair: { free: 5, first: 15, longest: 900 },
   account: { free: 30, first: 15, longest: 900 },
-  address: { free: 100, first: 5, longest: 60 },
 } as const satisfies Record<string, Limit>;
+
+/**
+ * Failures of one network. No pauses: behind one address may be a whole university, where somebody mistypes all the time, and
+ * each pause would be everybody's.
+ */
+const OF_NETWORK: Rate = { burst: 100, perMinute: 30 };
 
 /** Seconds after which failures are forgotten. */
 const FORGOTTEN_AFTER = 3600;
-/** Counters kept; the one not touched for longest goes first. */
-const MOST_COUNTERS = 20_000;
+/** Counters kept: those touched last. */
+const REMEMBERED = 20_000;
 
 /** Seconds to wait after so many failures in a row. */
 export function pauseAfter(failures: number, limit: Limit): number {
@@ -59,22 +66,21 @@ interface Counter {
  * than a hundred in a row.
  */
 export function createAttempts(clock: () => number): Attempts {
-  const counters = new Map<string, Counter>();
+  const counters = createMemory<Counter>(REMEMBERED);
+  const networks = createBuckets(OF_NETWORK, clock);
 
   const touch = (key: string): Counter => {
-    const found = counters.get(key) ?? { key, failures: 0, lastFailure: 0, known: false };
+    const found = counters.get(key);
+    if (found === undefined) return { key, failures: 0, lastFailure: 0, known: false };
     if (clock() - found.lastFailure > FORGOTTEN_AFTER) found.failures = 0;
     // Guessed at again, it is not the one to go next.
-    if (counters.delete(key)) counters.set(key, found);
+    counters.set(key, found);
     return found;
   };
   const count = (counter: Counter, now: number): void => {
     counter.failures++;
     counter.lastFailure = now;
-    counters.delete(counter.key);
     counters.set(counter.key, counter);
-    const [oldest] = counters.keys();
-    if (counters.size > MOST_COUNTERS && oldest !== undefined) counters.delete(oldest);
   };
 
   return {
@@ -83,19 +89,20 @@ export function createAttempts(clock: () => number): Attempts {
       const pair = touch(`pair ${network} ${account}`);
       const isKnown = pair.known;
       const counted: [Counter, Limit][] = [[pair, LIMITS.pair]];
-      if (!isKnown) {
-        counted.push([touch(`account ${account}`), LIMITS.account]);
-        if (network !== '') counted.push([touch(`address ${network}`), LIMITS.address]);
-      }
+      if (!isKnown) counted.push([touch(`account ${account}`), LIMITS.account]);
+      const isOfNetwork = !isKnown && network !== '';
       const now = clock();
       const seconds = Math.max(
+        isOfNetwork ? networks.waitOf(network) : 0,
         ...counted.map(([counter, limit]) => counter.lastFailure + pauseAfter(counter.failures, limit) - now),
       );
       // Nothing new is kept of who has to wait: it costs them nothing, and would drive out what others have earned.
       if (seconds > 0) return { kind: 'wait', seconds };
       for (const [counter] of counted) count(counter, now);
+      if (isOfNetwork) networks.take(network);
       const withdrawn = () => {
         for (const [counter] of counted) counter.failures = Math.max(0, counter.failures - 1);
+        if (isOfNetwork) networks.giveBack(network);
       };
       const succeeded = () => {
         withdrawn();

@@ -12,6 +12,8 @@ export interface Buckets {
   take(key: string): number;
   /** The seconds after which there is one to take. Takes none. */
   waitOf(key: string): number;
+  /** Gives back one that was taken. */
+  giveBack(key: string): void;
 }
 
 /** Keys of which the last ones are remembered. */
@@ -36,5 +38,9 @@ export function createBuckets({ burst, perMinute }: Rate, clock: () => number): 
       return 0;
     },
     waitOf: (key) => wait(dueOf.get(key) ?? 0, clock()),
+    giveBack(key) {
+      const due = dueOf.get(key);
+      if (due !== undefined) dueOf.set(key, due - interval);
+    },
   };
 }
