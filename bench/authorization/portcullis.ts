@@ -45,7 +45,7 @@ const MACHINE = {
 
 /** On, and far away: from one network nobody may do what is measured here. */
 const LIMITS = Object.fromEntries(
-  ['refreshes', 'clientTokens', 'registrations'].map((name) => [
+  ['refreshes', 'clientTokens', 'registrations', 'authorizations'].map((name) => [
     name,
     { burst: 1_000_000_000, perMinute: 60 },
   ]),

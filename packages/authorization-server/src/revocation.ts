@@ -44,8 +44,9 @@ export function createRevocation(
   async function revokeAccessToken(token: string, clientId: string): Promise<void> {
     const claims = read(token);
     if (claims === null || claims.client_id !== clientId || claims.exp <= clock()) return;
-    await store.revokeAccessToken(claims.jti, claims.exp);
+    const isNew = await store.revokeAccessToken(claims.jti, claims.exp);
     noteRevoked(claims.jti);
+    if (!isNew) return;
     events({
       type: 'token.revoked',
       clientId,

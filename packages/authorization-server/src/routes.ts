@@ -62,12 +62,13 @@ export function createRouter(routes: readonly Route[], events: EventSink, isHttp
       const place = find(path);
       if (place === undefined) return harden(refusePath(path), isHttps);
       const route = place.find(({ method }) => method === methodOf(request));
-      if (route === undefined) return finish(await respondMethods(place, request), place, isHttps);
       try {
-        const answer = await route.handle(request, peer);
+        const answer = await (route === undefined
+          ? respondMethods(place, request)
+          : route.handle(request, peer));
         return finish(request.method === 'HEAD' ? { ...answer, body: null } : answer, place, isHttps);
       } catch (error) {
-        return finish(refuse(error, request, route.path, events), place, isHttps);
+        return finish(refuse(error, request, place[0]?.path ?? path, events), place, isHttps);
       }
     },
   };

@@ -774,6 +774,10 @@ describe('how much strangers can make this server ask', () => {
     for (let index = 0; index < 300; index += 1) {
       await t.stranger(`198.51.100.${index % 250}`).open(ask(`https://h${index}.example/c`));
     }
+    // Of those that nobody asked there is nothing to tell.
+    const told = t.events.filter(({ type }) => type === 'client.document-refused');
+    expect(told.length).toBeLessThanOrEqual(120);
+    expect(told.length).toBeGreaterThan(100);
     expect(t.host.asked).toHaveLength(121);
     await expectAdmitted(t);
     expect(t.host.asked).toHaveLength(121);

@@ -189,6 +189,32 @@ describe('the journal', () => {
     await store.close();
   });
 
+  it('writes of each kind that strangers bring about so many, in short words, and of the others all', async () => {
+    const store = await openStore(':memory:');
+    const journal = createJournal(store, 100, now);
+    const noise = { type: 'request.refused', endpoint: '/token', error: 'x', reason: 'y' } as const;
+    const document = {
+      type: 'client.document-refused',
+      clientId: `https://a.example/${'x'.repeat(2000)}`,
+      reason: 'z'.repeat(2000),
+      lastGoodCopy: false,
+    } as const;
+    for (let count = 0; count < 2000; count++) for (const event of [noise, document]) journal.note(event);
+    journal.note({ type: 'account.sign-in-refused' });
+    journal.note({ ...issued('c'), resource: `https://mcp.example/${'r'.repeat(400)}` });
+    await journal.close();
+    const written = await store.listEvents('', 10_000);
+    const ofType = (type: string) => written.filter((event) => event.type === type);
+    expect(ofType('request.refused')).toHaveLength(1000);
+    expect(ofType('client.document-refused')).toHaveLength(1000);
+    expect(ofType('account.sign-in-refused')).toHaveLength(1);
+    const [first] = ofType('client.document-refused');
+    expect([first?.clientId?.length, String(first?.details['reason']).length]).toEqual([301, 301]);
+    expect(first?.details['lastGoodCopy']).toBe(false);
+    expect(ofType('token.issued')[0]?.resource).toHaveLength(420);
+    await store.close();
+  });
+
   it('writes so many refusals and no more: a stranger does not fill the disk', async () => {
     const store = await openStore(':memory:');
     const journal = createJournal(store, 100, now);

@@ -247,6 +247,24 @@ describe('authorization requests', () => {
   });
 });
 
+describe('authorization requests of one account', () => {
+  it('keep so many rows a minute, wherever they come from, and keep nobody else out', async () => {
+    const t = await setScene({ limits: { authorizations: { burst: 5, perMinute: 6 } } });
+    const [ada, other] = [t.stranger('192.0.2.7'), t.stranger('192.0.2.8')];
+    // Each takes one of its network, since nobody is signed in yet.
+    for (const visitor of [ada, other]) await visitor.signIn(requestOf());
+    for (const visitor of [ada, other, ada, other, ada])
+      expect((await visitor.open(requestOf())).path).toMatch(/^\/consent/);
+    const before = t.snapshot();
+    const refused = await other.open(requestOf());
+    expect([refused.status, refused.headers.get('retry-after'), refused.left]).toEqual([429, '10', null]);
+    expect(t.snapshot()).toBe(before);
+    expect((await t.stranger('192.0.2.8').open(requestOf())).path).toMatch(/^\/login/);
+    t.clock.now += 10;
+    expect((await other.open(requestOf())).path).toMatch(/^\/consent/);
+  });
+});
+
 describe('sign-ins', () => {
   it('T075 to one account from one network are counted over processes and restarts', async () => {
     const t = await setScene({ limits: { signIns: { burst: 3, perMinute: 1 } } });

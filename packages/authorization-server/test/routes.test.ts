@@ -45,6 +45,20 @@ describe('methods', () => {
   });
 });
 
+it('a page for a wrong method that fails is a failure like any other', async () => {
+  const events: string[] = [];
+  const refuseMethod = () => Promise.reject(new Error('the page of an operator'));
+  const router = createRouter(
+    [{ method: 'POST', path: '/login', handle: async () => respond(200, {}), refuseMethod }],
+    (event) => events.push(`${event.type} ${'endpoint' in event ? event.endpoint : ''}`),
+    true,
+  );
+  const ask = (method: string) => router.handle(new Request('https://as.example/login', { method }), {});
+  expect((await ask('PATCH')).status).toBe(500);
+  expect(events).toEqual(['request.failed /login']);
+  expect((await ask('POST')).status).toBe(200);
+});
+
 describe('paths', () => {
   it.each(['/', '/tokens', '/token/', '/TOKEN', '/authorization', '/.well-known/other'])(
     'without a route get 404: %s',

@@ -21,7 +21,7 @@ interface Hop {
   readonly protocol: string | undefined;
 }
 
-/** More proxies than these are in nobody's network. */
+/** More proxies than these are in nobody's network: of more, the nearest are read, since what is before them is made up. */
 const MOST_HOPS = 20;
 
 /**
@@ -86,7 +86,10 @@ function readStandard(header: string | readonly string[] | undefined): readonly 
 function elementsOf(header: string | readonly string[] | undefined): readonly string[] {
   if (header === undefined) return [];
   const text = typeof header === 'string' ? header : header.join(',');
-  return text.split(',', MOST_HOPS + 1).length > MOST_HOPS ? [] : text.split(',').map((part) => part.trim());
+  return text
+    .split(',')
+    .slice(-MOST_HOPS)
+    .map((part) => part.trim());
 }
 
 /** Without a port and brackets. */

@@ -21,7 +21,8 @@ describe('the address', () => {
     { is: 'an IPv6 address with a port', peer: '10.1.2.3', headers: { forwarded: 'for="[2001:db8:2::7]:443"' }, address: '2001:db8:2::7' },
     { is: 'an IPv4 address with a port', peer: '::ffff:10.1.2.3', headers: { 'x-forwarded-for': '192.0.2.1:5555' }, address: '192.0.2.1' },
     { is: 'the proxy when the header is nonsense', peer: '10.1.2.3', headers: { 'x-forwarded-for': '<script>' }, address: '10.1.2.3' },
-    { is: 'the proxy when there are too many', peer: '10.1.2.3', headers: { 'x-forwarded-for': '192.0.2.1,'.repeat(21) }, address: '10.1.2.3' },
+    { is: 'the nearest, however many are made up before it', peer: '10.1.2.3', headers: { 'x-forwarded-for': `${'6.6.6.6,'.repeat(50)}192.0.2.1` }, address: '192.0.2.1' },
+    { is: 'the proxy when nothing is nearest', peer: '10.1.2.3', headers: { 'x-forwarded-for': '192.0.2.1,'.repeat(21) }, address: '10.1.2.3' },
   ])('T043 is $is', ({ peer, headers, address }) => {
     expect(find(peer, headers).address).toBe(address);
   }); // biome-ignore format: a table

@@ -95,10 +95,11 @@ export function createGrantStore(database: Database): GrantStore {
       return revoked.length > 0;
     },
     async revokeAccessToken(tokenId, expiresAt) {
-      await database.change(
+      const revoked = await database.change(
         sql`INSERT INTO revoked_access_tokens (id, expires_at) VALUES (${tokenId}, ${expiresAt})
-          ON CONFLICT (id) DO NOTHING`,
+          ON CONFLICT (id) DO NOTHING RETURNING 1 AS one`,
       );
+      return revoked.length > 0;
     },
     async isAccessTokenLive(tokenId, grantId) {
       const live =

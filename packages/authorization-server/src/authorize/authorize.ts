@@ -30,7 +30,7 @@ export function createAuthorize(rooms: Rooms): readonly Route[] {
       const parameters = readParameters(queryOf(request));
       const admitted = await admit(rooms, parameters, peer);
       const person = await sessions.find(request).catch(() => null);
-      if (person === null) await checkOpening(peer);
+      await checkOpening(peer, person?.account.id);
       try {
         return await open(rooms, request, { ...admitted, parameters, person });
       } catch (error) {

@@ -21,8 +21,19 @@ const BATCH = 500;
 /** Events that wait at most. While the store is away, the oldest are lost first. */
 const MOST_WAITING = 10_000;
 
-/** Anybody can be refused as often as they like: of those, so many are written. All are streamed and counted. */
-const REFUSALS = { burst: 1000, perMinute: 600 };
+/**
+ * What strangers bring about as often as they like: of each, so many are written, and of their words so much. All are streamed
+ * and counted. By type, so that noise of one kind does not hide another.
+ */
+const OF_STRANGERS: ReadonlySet<AuthorizationEvent['type']> = new Set([
+  'request.refused',
+  'account.sign-in-refused',
+  'client.document-refused',
+  'third-party.refused',
+  'third-party.failed',
+]);
+const WRITTEN = { burst: 1000, perMinute: 120 };
+const LONGEST_WORD = 300;
 
 /** These happen at everybody's wish and change nothing: they are streamed and counted, and not kept. */
 const NOT_KEPT: readonly AuthorizationEvent['type'][] = ['metadata.read'];
@@ -32,7 +43,7 @@ const NOT_KEPT: readonly AuthorizationEvent['type'][] = ['metadata.read'];
  * @param clock epoch seconds
  */
 export function createJournal(store: EventStore, keptFor: number, clock: () => number): Journal {
-  const refusals = createBuckets(REFUSALS, clock);
+  const allowed = createBuckets(WRITTEN, clock);
   let waiting: EventRecord[] = [];
   let lost = 0;
   let isAwaited = false;
@@ -41,7 +52,7 @@ export function createJournal(store: EventStore, keptFor: number, clock: () => n
 
   function note(event: AuthorizationEvent): void {
     if (isClosed || !isWorthKeeping(event)) return;
-    waiting.push(describe(event, clock(), keptFor));
+    waiting.push(describe(OF_STRANGERS.has(event.type) ? shorten(event) : event, clock(), keptFor));
     if (waiting.length > MOST_WAITING) {
       waiting.shift();
       lost += 1;
@@ -51,8 +62,8 @@ export function createJournal(store: EventStore, keptFor: number, clock: () => n
 
   function isWorthKeeping({ type }: AuthorizationEvent): boolean {
     if (NOT_KEPT.includes(type)) return false;
-    if (type !== 'request.refused' && type !== 'account.sign-in-refused') return true;
-    const isKept = refusals.take('') === 0;
+    if (!OF_STRANGERS.has(type)) return true;
+    const isKept = allowed.take(type) === 0;
     if (!isKept) lost += 1;
     return isKept;
   }
@@ -128,6 +139,13 @@ function describe(event: AuthorizationEvent, now: number, keptFor: number): Even
     details,
     expiresAt: now + keptFor,
   };
+}
+
+/** The same event, its texts as long as somebody reads them. */
+function shorten<T extends object>(event: T): T {
+  const cut = (value: unknown) =>
+    typeof value === 'string' && value.length > LONGEST_WORD ? `${value.slice(0, LONGEST_WORD)}…` : value;
+  return Object.fromEntries(Object.entries(event).map(([name, value]) => [name, cut(value)])) as T;
 }
 
 /** Milliseconds first, then a count, then chance: in the order of time, and of one process in the order of its events. */

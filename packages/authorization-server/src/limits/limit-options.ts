@@ -15,7 +15,7 @@ export interface LimitOptions {
   readonly networkFailures?: Rate;
   /** Registrations from one network, over all processes. */
   readonly registrations?: Rate;
-  /** Authorization requests of people who are not signed in, from one network, over all processes. */
+  /** Authorization requests of one account, or of people who are not signed in from one network, over all processes. */
   readonly authorizations?: Rate;
   /** Departures to third parties of one account, or of one request of an app, over all processes. */
   readonly departures?: Rate;

@@ -1,11 +1,14 @@
-/** Authorization requests of people who are not signed in: each keeps a transaction, so a network may open only so many. */
+/** Authorization requests: each keeps something in the store, so a person, or the network of whoever is not signed in, may make only so many. */
 import { networkOf, tooMany } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { Peer } from '../routes.ts';
 import { createSharedRate } from './shared-rate.ts';
 
-/** Counts one request. Throws `OAuthError` 429 when there were too many from its network. */
-export type CheckOpening = (peer: Peer) => Promise<void>;
+/**
+ * Counts one request, of the account that is signed in or, without one, of the network that it comes from.
+ * Throws `OAuthError` 429 when there were too many.
+ */
+export type CheckOpening = (peer: Peer, accountId?: string) => Promise<void>;
 
 export function createCheckOpening(
   configuration: Pick<Configuration, 'store' | 'limits' | 'clock'>,
@@ -13,9 +16,11 @@ export function createCheckOpening(
   const { limits } = configuration;
   if (limits === null) return async () => {};
   const openings = createSharedRate(configuration, 'authorizations', limits.authorizations);
-  return async ({ address }) => {
-    const network = address === undefined ? null : networkOf(address);
-    const wait = network === null ? 0 : await openings.take(network);
-    if (wait > 0) throw tooMany('too many authorization requests from one network', wait);
+  return async ({ address }, accountId) => {
+    // No name of an account is an address.
+    const key = accountId ?? (address === undefined ? null : networkOf(address));
+    const wait = key === null ? 0 : await openings.take(key);
+    const of = accountId === undefined ? 'from one network' : 'of one account';
+    if (wait > 0) throw tooMany(`too many authorization requests ${of}`, wait);
   };
 }

@@ -144,8 +144,8 @@ export interface GrantStore {
   endGrants(accountId: string, grantId: string | null, at: number): Promise<number>;
   /** Revokes a grant and all tokens of it; whether it stood until now. Revoking twice changes nothing. */
   revokeGrant(grantId: string, at: number): Promise<boolean>;
-  /** Revokes one access token by its `jti`; forgotten after it has expired. */
-  revokeAccessToken(tokenId: string, expiresAt: number): Promise<void>;
+  /** Revokes one access token by its `jti`, which is forgotten after it has expired; whether that was not done before. */
+  revokeAccessToken(tokenId: string, expiresAt: number): Promise<boolean>;
   /** Whether an access token still stands: itself not revoked, its grant (if it has one) neither revoked nor unknown. */
   isAccessTokenLive(tokenId: string, grantId: string | null): Promise<boolean>;
 }

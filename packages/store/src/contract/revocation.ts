@@ -30,8 +30,8 @@ export function describeRevocation(store: StoreOfTest): void {
     it('revokes one access token and leaves its grant alone', async () => {
       const { grant } = await makeGrant(store());
       const [revoked, other] = [newHash(), newHash()];
-      await store().revokeAccessToken(revoked, NOW + 600);
-      await store().revokeAccessToken(revoked, NOW + 600);
+      expect(await store().revokeAccessToken(revoked, NOW + 600)).toBe(true);
+      expect(await store().revokeAccessToken(revoked, NOW + 600)).toBe(false);
       expect(await store().isAccessTokenLive(revoked, grant.id)).toBe(false);
       expect(await store().isAccessTokenLive(other, grant.id)).toBe(true);
       expect((await store().findGrant(grant.id))?.grant.revokedAt).toBeNull();

@@ -61,7 +61,9 @@ export function createFindDocumentClient(
       const refusal = explain(error);
       const reason = refusal.reason ?? refusal.description;
       const standsIn = copy !== null && mayStandIn(copy, error);
-      events({ type: 'client.document-refused', clientId: url, reason, lastGoodCopy: standsIn });
+      // Nobody was asked, so nothing is known of the document: a stranger could have that told without end.
+      const isAsked = !(error instanceof RemoteError && error.fault === 'budget');
+      if (isAsked) events({ type: 'client.document-refused', clientId: url, reason, lastGoodCopy: standsIn });
       if (standsIn) return copy;
       throw refusal;
     }
