@@ -14,8 +14,11 @@ const server = await createAuthorizationServer({
   resources: RESOURCES,
   clients: CLIENTS,
   statusLists: lists === 'lists',
-  // Hundreds register here, all of them from this computer.
-  limits: { registrations: { burst: 100_000, perMinute: 100_000 } },
+  // Hundreds register here, all of them from this computer, and few people ask for much.
+  limits: {
+    registrations: { burst: 100_000, perMinute: 100_000 },
+    authorizations: { burst: 100_000, perMinute: 100_000 },
+  },
   // A busy machine must not be taken for a thief, nor for somebody slow.
   lifetimes: { code: 300, refreshGrace: 300 },
 });
