@@ -27,9 +27,9 @@ interface CodeRow {
   readonly spent_at: number | null;
 }
 
-export type CodeFacts = Pick<GrantStore, 'findCode' | 'redeemCode' | 'burnCode'>;
+export type CodeStore = Pick<GrantStore, 'findCode' | 'redeemCode' | 'burnCode'>;
 
-export function createCodeFacts(database: Database): CodeFacts {
+export function createCodeStore(database: Database): CodeStore {
   return {
     async findCode(hash) {
       return readCode(

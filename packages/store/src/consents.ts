@@ -11,9 +11,9 @@ interface ConsentRow {
   readonly used_at: number;
 }
 
-export type ConsentFacts = Pick<GrantStore, 'findNewestConsent' | 'listConsents'>;
+export type ConsentStore = Pick<GrantStore, 'findNewestConsent' | 'listConsents'>;
 
-export function createConsentFacts(database: Database): ConsentFacts {
+export function createConsentStore(database: Database): ConsentStore {
   return {
     async findNewestConsent(accountId, clientId, terms, now) {
       const [row] = await database.read<ConsentRow>(

@@ -5,8 +5,8 @@ import type {
   GrantStore,
   RefreshTokenRecord,
 } from '@portcullis/authorization-server/ports';
-import { createCodeFacts } from './codes.ts';
-import { createConsentFacts } from './consents.ts';
+import { createCodeStore } from './codes.ts';
+import { createConsentStore } from './consents.ts';
 import type { Database, Steps } from './database.ts';
 import { readList } from './json.ts';
 import { sql } from './sql.ts';
@@ -40,8 +40,8 @@ interface FoundRow extends GrantRow {
 
 export function createGrantStore(database: Database): GrantStore {
   return {
-    ...createCodeFacts(database),
-    ...createConsentFacts(database),
+    ...createCodeStore(database),
+    ...createConsentStore(database),
     async findGrant(id) {
       return readFound(
         await database.read<FoundRow>(

@@ -44,7 +44,7 @@ export async function findAllowedBefore(
   };
 }
 
-/** Uses of a grant are noted so exactly. Seconds. */
+/** Seconds: a token that is told again within the grace window is a use that nobody notes. */
 const SLACK = 60;
 
 /** A grant whose tokens have all expired gives access to nothing, though it stands. */

@@ -53,8 +53,7 @@ export interface AuthorizationStore
   ping(): Promise<void>;
   /**
    * Deletes at most `limit` rows of each kind that nobody can use any more; answers how many. What shows misuse is kept for as
-   * long as it can: a code for ten minutes after its end, a rotated refresh token until it expires. Nothing that was revoked
-   * comes back by it.
+   * long as it can: a code for ten minutes after its end. Nothing that was revoked comes back by it.
    */
   sweep(now: number, limit: number): Promise<number>;
   /** What is under way ends first; afterwards every method rejects with `temporarily_unavailable`. */

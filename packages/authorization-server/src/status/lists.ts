@@ -4,6 +4,7 @@ import { STATUS_LIST_TYPE } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import type { EndedAccess } from '../ports/index.ts';
+import { type Bits, NOTHING_ENDED, withEnded } from './bits.ts';
 import { createUris, ENTRIES_OF_A_LIST, ENTRIES_OF_A_PLACE, numberIn, SLOW_CLOCKS } from './names.ts';
 
 /** Seconds for which a guard should believe a list before it asks again. @see draft-ietf-oauth-status-list §13.7 */
@@ -40,9 +41,6 @@ interface Picture {
   /** The part of it that does not come back: grants. */
   readonly gone: Bits;
 }
-
-/** By the number of their list; a list in which nothing has ended is left out. */
-type Bits = ReadonlyMap<number, Buffer>;
 
 /** A list as deflated, and as signed last. */
 interface Made {
@@ -154,30 +152,7 @@ export function createStatusLists(configuration: Configuration, keys: KeyRing): 
   };
 }
 
-const BYTES_OF_A_LIST = ENTRIES_OF_A_LIST / 8;
-const NOTHING_ENDED: Buffer = Buffer.alloc(BYTES_OF_A_LIST);
-
 function grantsIn({ grants, lent }: EndedAccess): readonly number[] {
   const places = lent.filter(({ kind }) => kind === 'grant').map(({ place }) => place);
   return [...grants.flatMap((id) => numberIn('grant', id) ?? []), ...places];
-}
-
-/**
- * Bits, and more of them; a list in which none is new stays what it was. There is one for each entry, the lowest of a byte first:
- * the entries of a place are a byte. @see draft-ietf-oauth-status-list §4.1
- */
-function withEnded(bits: Bits, places: readonly number[], tokens: readonly number[]): Bits {
-  const lists = new Map(bits);
-  const end = (place: number, ended: number): void => {
-    const list = Math.floor(place / BYTES_OF_A_LIST);
-    const at = place % BYTES_OF_A_LIST;
-    const before = lists.get(list) ?? NOTHING_ENDED;
-    if (((before[at] ?? 0) & ended) === ended) return;
-    const bytes = before === (bits.get(list) ?? NOTHING_ENDED) ? Buffer.from(before) : before;
-    lists.set(list, bytes);
-    bytes[at] = (bytes[at] ?? 0) | ended;
-  };
-  for (const place of places) end(place, 0xff);
-  for (const entry of tokens) end(Math.floor(entry / ENTRIES_OF_A_PLACE), 1 << (entry % ENTRIES_OF_A_PLACE));
-  return lists;
 }

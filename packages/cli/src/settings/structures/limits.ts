@@ -15,7 +15,8 @@ const LIMITS: Readonly<Record<keyof LimitOptions, string>> = {
   clientFailures: 'failed authentications of one client from one network, over all processes',
   networkFailures: 'failed authentications from one network, over all processes',
   registrations: 'registrations from one network, over all processes',
-  authorizations: 'authorization requests of strangers from one network, over all processes',
+  authorizations:
+    'authorization requests of one account, or of strangers from one network, over all processes',
   departures: 'departures to third parties of one account, or of one request of an app, over all processes',
   signIns: 'attempts to sign in to one account from one network, over all processes',
 };
