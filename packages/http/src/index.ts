@@ -3,12 +3,11 @@ export { type Answer, respond, toResponse, withCookies, withHeaders } from './an
 export type { Asked } from './asked.ts';
 export { LARGEST_BODY, readForm, readJson, readJsonText } from './bodies.ts';
 export { isPreflight, respondPreflight, shareAcrossOrigins } from './cross-origin.ts';
+export { harden, hardenResponse } from './harden.ts';
 export { parseJson } from './json.ts';
 export { pathOf, queryOf } from './path.ts';
 export {
   type EndpointOptions,
-  harden,
-  hardenResponse,
   type JsonOptions,
   respondError,
   respondJson,

@@ -1,8 +1,9 @@
-/** The JSON edge: documents and OAuth errors as answers. */
+/** What endpoints answer: documents, OAuth errors, and the redirect that is asked for most. */
 import { errorDocument, type OAuthError } from '@portcullis/protocol';
 import { type Answer, respond } from './answer.ts';
 import type { Asked } from './asked.ts';
 import { CROSS_ORIGIN_FIELDS } from './cross-origin.ts';
+import { HARDENED, HARDENED_OF_HTTPS } from './harden.ts';
 
 const JSON_FIELDS = { 'content-type': 'application/json', 'x-content-type-options': 'nosniff' } as const;
 const NO_STORE = { 'cache-control': 'no-store', pragma: 'no-cache' } as const;
@@ -52,44 +53,11 @@ export function respondSeeOther(location: string, { isHttps }: Pick<EndpointOpti
   return respond(303, { location, ...(isHttps ? REDIRECT_FIELDS_OF_HTTPS : REDIRECT_FIELDS) });
 }
 
-/** Half a year, in seconds. */
-const HSTS = `max-age=${15_768_000}`;
-
-/** What every answer says to browsers: to take the type as it is told, to tell nobody where they were. */
-const HARDENED: Readonly<Record<string, string>> = {
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-};
-/** And to come by https only. @see RFC 6797 §7.1 */
-const HARDENED_OF_HTTPS = { ...HARDENED, 'strict-transport-security': HSTS };
-
 const CLIENT_FIELDS = { ...JSON_FIELDS, ...NO_STORE, ...CROSS_ORIGIN_FIELDS, ...HARDENED };
 const CLIENT_FIELDS_OF_HTTPS = { ...CLIENT_FIELDS, ...HARDENED_OF_HTTPS };
 
 const REDIRECT_FIELDS = { 'cache-control': 'no-store', ...HARDENED };
 const REDIRECT_FIELDS_OF_HTTPS = { ...REDIRECT_FIELDS, ...HARDENED_OF_HTTPS };
-
-/**
- * An answer that says what every answer says to browsers. What it says itself stands.
- * @param isHttps whether the public address is https
- */
-export function harden(answer: Answer, isHttps: boolean): Answer {
-  const { headers } = answer;
-  const isHardened =
-    headers['x-content-type-options'] !== undefined &&
-    headers['referrer-policy'] !== undefined &&
-    (!isHttps || headers['strict-transport-security'] !== undefined);
-  if (isHardened) return answer;
-  return { ...answer, headers: { ...(isHttps ? HARDENED_OF_HTTPS : HARDENED), ...headers } };
-}
-
-/** The same for the response of an application. */
-export function hardenResponse(response: Response, isHttps: boolean): Response {
-  const hardened = Object.entries(isHttps ? HARDENED_OF_HTTPS : HARDENED);
-  const missing = hardened.filter(([name]) => !response.headers.has(name));
-  for (const [name, value] of missing) response.headers.set(name, value);
-  return response;
-}
 
 /**
  * Answers with an OAuth error. When the client authenticated (or tried to) by the `Authorization` header, a 401
