@@ -799,9 +799,10 @@ describe('how much strangers can make this server ask', () => {
     expect([asked, last?.status]).toEqual([24, 503]);
     const wait = Number(last?.headers.get('retry-after'));
     expect(wait).toBeGreaterThan(0);
-    // Wherever in a network they are: it has one share.
+    // Wherever in a network or a site they are: it has one share.
     expect((await greedy('2001:db8::1')).asked).toBeGreaterThan(10);
     expect((await greedy('2001:db8::2', 5)).asked).toBe(0);
+    expect((await greedy('2001:db8:0:1::1', 5)).asked).toBe(0);
     for (let network = 2; network < 12; network += 1) await greedy(`203.0.113.${network}`, 30);
     for (const elsewhere of ['198.51.100.1', '198.51.100.2', '198.51.100.3']) {
       const app = `https://app-of.${elsewhere}.example/c`;
@@ -810,6 +811,22 @@ describe('how much strangers can make this server ask', () => {
     }
     t.clock.now += wait + 60;
     expect((await greedy('203.0.113.1')).asked).toBeGreaterThan(10);
+  });
+
+  it('T056: a site that asks ten times a second from networks of its own keeps no new client elsewhere out', async () => {
+    const t = await setStage();
+    for (let second = 0; second < 60; second += 1) {
+      t.clock.now += 1;
+      for (let number = 0; number < 10; number += 1) {
+        const count = second * 10 + number;
+        const visitor = t.stranger(`2001:db8:7:${count.toString(16)}::1`);
+        await visitor.open(ask(`https://h${count}.example.net/c`));
+      }
+      const app = `https://app-${second}.example/c`;
+      t.host.pages.set(app, documentOf(app));
+      expect((await t.stranger(`198.51.100.${second}`).open(ask(app))).path).toMatch(/^\/login/);
+    }
+    expect(t.host.asked.filter((url) => url.includes('.example.net/')).length).toBeLessThan(60);
   });
 
   it('T143: what nobody allowed anything is forgotten after an hour; what somebody did is kept', async () => {

@@ -109,6 +109,20 @@ export function networkOf(address: string): string | null {
   return bytes.length === 4 ? bytes.join('.') : `${toHex(bytes.slice(0, 8))}::/64`;
 }
 
+/**
+ * The network that one site has: an IPv4 address itself, or the first 48 bits of an IPv6 address, of which a site may have
+ * 65,536 networks. For what everybody shares, where whoever can change the network at will must not count as many.
+ * @param address or what `networkOf` says of it
+ * @returns `null` when the text is neither
+ * @see RFC 6177 §2
+ */
+export function siteOf(address: string): string | null {
+  if (PLAIN_IPV4.test(address)) return address;
+  const bytes = readAddress(address.replace(/::\/64$/, '::'));
+  if (bytes === null) return null;
+  return bytes.length === 4 ? bytes.join('.') : `${toHex(bytes.slice(0, 6))}::/48`;
+}
+
 /** An address, or all that begin with the same bits. */
 export interface AddressBlock {
   readonly bytes: readonly number[];

@@ -1,5 +1,12 @@
 /** Which addresses and hosts lead to the Internet, and which lead back inside. */
-import { isInBlock, isPublicAddress, isPublicHost, networkOf, readAddressBlock } from '@portcullis/protocol';
+import {
+  isInBlock,
+  isPublicAddress,
+  isPublicHost,
+  networkOf,
+  readAddressBlock,
+  siteOf,
+} from '@portcullis/protocol';
 import { describe, expect, it } from 'vitest';
 
 describe('isPublicAddress', () => {
@@ -138,6 +145,31 @@ describe('the network of an address', () => {
   ])('T043 $expected', ({ given, expected }) => {
     for (const address of given) expect([address, networkOf(address)]).toEqual([address, expected]);
   }); // biome-ignore format: a table
+});
+
+describe('siteOf', () => {
+  it.each([
+    { given: ['192.0.2.1', '::ffff:192.0.2.1', '::FFFF:c000:201'], expected: '192.0.2.1' },
+    { given: ['192.0.2.2'], expected: '192.0.2.2' },
+    { given: ['2001:db8:7::1', '2001:DB8:7:ffff:1:2:3:4', '2001:0db8:0007:1::', '2001:db8:7:1::5%eth0'], expected: '2001:db8:7::/48' },
+    { given: ['2001:db8:8::1'], expected: '2001:db8:8::/48' },
+    { given: ['::1', '::'], expected: '0:0:0::/48' },
+    { given: ['', 'unknown', '1.2.3', '2001:db8', 'localhost', '[::1]', '192.0.2.1/64', '2001:db8::/48', '::/64/64'], expected: null },
+  ])('T043 $expected', ({ given, expected }) => {
+    for (const address of given) expect([address, siteOf(address)]).toEqual([address, expected]);
+  }); // biome-ignore format: a table
+
+  it.each([
+    '192.0.2.1',
+    '::ffff:192.0.2.1',
+    '2001:db8:7:1::5',
+    '2001:db8::',
+    '::1',
+    'fe80::1%eth0',
+    '1:2:3:4:5:6:7:8',
+  ])('T043 is the same of the network of %s', (address) => {
+    expect(siteOf(networkOf(address) ?? '')).toBe(siteOf(address));
+  });
 });
 
 describe('a block of addresses', () => {

@@ -1,10 +1,11 @@
-/** A budget for what is fetched on the word of strangers: so much a minute of one origin, so much for one network, so much of all. */
+/** A budget for what is fetched on the word of strangers: so much a minute of one origin, so much for one site, so much of all. */
+import { siteOf } from '@portcullis/protocol';
 import { createMemory, type Memory } from '../../memory.ts';
 
 export interface Budget {
   /**
    * Takes one from the budget of an origin.
-   * @param network whose word it is; `null` when nobody knows
+   * @param network whose word it is; `null` when nobody knows. All networks of one site have one share
    * @returns 0, or the seconds after which to try again
    */
   take(origin: string, network: string | null): number;
@@ -19,11 +20,11 @@ interface BudgetLimits {
 /** Nobody needs more than a few clients of one host a minute; what all strangers together can make this server send is small. */
 const defaultBudget: BudgetLimits = { ofOrigin: 20, ofAll: 120 };
 
-/** Origins and networks that are remembered, of each: those taken from last. */
+/** Origins and sites that are remembered, of each: those taken from last. */
 const REMEMBERED = 10_000;
 
 /**
- * A network may have taken this part of what is left for everybody. So it is never the one that takes the last, and the more
+ * A site may have taken this part of what is left for everybody. So it is never the one that takes the last, and the more
  * networks ask for much, the less each gets: those that have asked for nothing yet still find something.
  * @see Choudhury and Hahne, Dynamic Queue Length Thresholds, 1998
  */
@@ -37,9 +38,9 @@ interface Bucket {
 
 /** Budgets of this process. @param clock epoch seconds */
 export function createBudget(clock: () => number, limits: BudgetLimits = defaultBudget): Budget {
-  const ofNetwork = limits.ofAll * SHARE;
+  const ofSite = limits.ofAll * SHARE;
   const origins = createMemory<Bucket>(REMEMBERED);
-  const networks = createMemory<Bucket>(REMEMBERED);
+  const sites = createMemory<Bucket>(REMEMBERED);
   const all: Bucket = { left: limits.ofAll, at: clock() };
 
   const find = (buckets: Memory<Bucket>, key: string, most: number): Bucket =>
@@ -51,28 +52,29 @@ export function createBudget(clock: () => number, limits: BudgetLimits = default
     buckets.set(key, bucket);
   };
 
-  /** Seconds until what a network has taken is its part of what is left. Both get better with time. */
-  const overdrawn = (network: Bucket): number => {
-    const taken = ofNetwork - network.left;
+  /** Seconds until what a site has taken is its part of what is left. Both get better with time. */
+  const overdrawn = (site: Bucket): number => {
+    const taken = ofSite - site.left;
     const excess = taken < 1 ? 0 : taken + 1 - all.left * SHARE;
-    return excess <= 0 ? 0 : Math.ceil((excess * 60) / (2 * ofNetwork));
+    return excess <= 0 ? 0 : Math.ceil((excess * 60) / (2 * ofSite));
   };
 
   return {
     take(origin, network) {
       const now = clock();
       const ofOrigin = find(origins, origin, limits.ofOrigin);
-      const own = network === null ? null : find(networks, network, ofNetwork);
+      const site = network === null ? null : siteOf(network);
+      const own = site === null ? null : find(sites, site, ofSite);
       const wait = Math.max(
         refill(all, limits.ofAll, now),
         refill(ofOrigin, limits.ofOrigin, now),
-        own === null ? 0 : refill(own, ofNetwork, now),
+        own === null ? 0 : refill(own, ofSite, now),
         own === null ? 0 : overdrawn(own),
       );
       if (wait > 0) return wait;
       all.left -= 1;
       take(origins, origin, ofOrigin);
-      if (network !== null && own !== null) take(networks, network, own);
+      if (site !== null && own !== null) take(sites, site, own);
       return 0;
     },
   };
