@@ -29,10 +29,38 @@ export function harden(answer: Answer, isHttps: boolean): Answer {
   return { ...answer, headers: { ...(isHttps ? HARDENED_OF_HTTPS : HARDENED), ...headers } };
 }
 
-/** The same for the response of an application. */
+/** The same for the response of an application, which may be one that it got by `fetch` from a server behind it. */
 export function hardenResponse(response: Response, isHttps: boolean): Response {
+  // What was made here has no URL.
+  const own = response.url === '' ? response : passOn(response);
   const hardened = Object.entries(isHttps ? HARDENED_OF_HTTPS : HARDENED);
-  const missing = hardened.filter(([name]) => !response.headers.has(name));
-  for (const [name, value] of missing) response.headers.set(name, value);
-  return response;
+  const missing = hardened.filter(([name]) => !own.headers.has(name));
+  return missing.length === 0 ? own : withFields(own, missing);
+}
+
+/** What fetch has undone already, and what concerns the connection to the server behind. @see RFC 9110 §7.6.1 */
+const OF_THAT_CONNECTION = [
+  'content-encoding',
+  'content-length',
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+];
+
+function passOn(response: Response): Response {
+  const headers = new Headers(response.headers);
+  for (const name of OF_THAT_CONNECTION) headers.delete(name);
+  return new Response(response.body, { status: response.status, statusText: response.statusText, headers });
+}
+
+/** Redirects that `Response.redirect` makes, and what fetch answers, can be changed by nobody: those are copied. */
+function withFields(response: Response, fields: readonly (readonly [string, string])[]): Response {
+  try {
+    for (const [name, value] of fields) response.headers.set(name, value);
+    return response;
+  } catch {
+    const { status, statusText } = response;
+    const headers = [...response.headers, ...fields] as [string, string][];
+    return new Response(response.body, { status, statusText, headers });
+  }
 }

@@ -1,0 +1,72 @@
+/** What applications answer, hardened: also what they got from a server behind them and pass on as it is. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { hardenResponse } from '../src/index.ts';
+
+/** A server behind the application: compressed where that is wanted, with two cookies. */
+async function startBehind(): Promise<string> {
+  const server = createServer((incoming, outgoing) => {
+    if (incoming.url === '/nothing') return void outgoing.writeHead(204).end();
+    const body = gzipSync('ü'.repeat(1000));
+    outgoing.writeHead(
+      200,
+      [
+        ['content-type', 'text/plain; charset=utf-8'],
+        ['content-encoding', 'gzip'],
+        ['content-length', String(body.length)],
+        ['referrer-policy', 'same-origin'],
+        ['set-cookie', 'a=1'],
+        ['set-cookie', 'b=2'],
+      ].flat(),
+    );
+    outgoing.end(body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe('the response of an application', () => {
+  it('that was got by fetch is passed on as what it is now: decoded, of another length, hardened', async () => {
+    const got = await fetch(await startBehind());
+    const passed = hardenResponse(got, true);
+    expect(await passed.text()).toBe('ü'.repeat(1000));
+    for (const name of ['content-encoding', 'content-length', 'connection', 'keep-alive'])
+      expect(passed.headers.has(name)).toBe(false);
+    expect(passed.headers.getSetCookie()).toEqual(['a=1', 'b=2']);
+    // What it says itself stands.
+    expect(passed.headers.get('referrer-policy')).toBe('same-origin');
+    expect(passed.headers.get('x-content-type-options')).toBe('nosniff');
+    expect(passed.headers.get('strict-transport-security')).toMatch(/^max-age=\d+$/);
+  });
+
+  it('without a body stays without one', async () => {
+    const passed = hardenResponse(await fetch(`${await startBehind()}/nothing`), false);
+    expect([passed.status, passed.body, passed.headers.get('referrer-policy')]).toEqual([
+      204,
+      null,
+      'no-referrer',
+    ]);
+  });
+
+  it('that nobody can change is copied', () => {
+    const passed = hardenResponse(Response.redirect('https://app.example/there', 303), false);
+    expect([
+      passed.status,
+      passed.headers.get('location'),
+      passed.headers.get('x-content-type-options'),
+    ]).toEqual([303, 'https://app.example/there', 'nosniff']);
+  });
+
+  it('that it made stays the same, with its own length and coding', () => {
+    const made = new Response(gzipSync('x'), {
+      headers: { 'content-encoding': 'gzip', 'content-length': '21' },
+    });
+    const passed = hardenResponse(made, false);
+    expect(passed).toBe(made);
+    expect(passed.headers.get('content-encoding')).toBe('gzip');
+    expect(passed.headers.get('referrer-policy')).toBe('no-referrer');
+  });
+});
