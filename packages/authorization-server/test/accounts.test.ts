@@ -8,8 +8,8 @@ import { createAttempts, pauseAfter } from '../src/accounts/attempts.ts';
 import { emailKey } from '../src/accounts/email.ts';
 import { normalizePassword, passwordFault } from '../src/accounts/password-rules.ts';
 import { createPasswords } from '../src/accounts/passwords.ts';
-import { createTurns } from '../src/accounts/turns.ts';
 import { ConfigurationError, createAuthorizationServer } from '../src/index.ts';
+import { hashSecret } from '../src/secrets.ts';
 import { ACCOUNT, ISSUER, RESOURCES, SEALING_KEY } from './server-under-test.ts';
 import {
   createVisitor,
@@ -92,6 +92,7 @@ describe('passwordFault', () => {
 
 describe('passwords', () => {
   const passwords = createPasswords();
+  const STRANGER = { isKnown: false, party: '' };
 
   it('T075: are not sorted for ever when they are accents without end, and may have some', () => {
     expect(costHere(() => normalizePassword(ACCENTS))).toBeLessThan(50);
@@ -100,20 +101,20 @@ describe('passwords', () => {
   });
 
   it('are hashed with argon2id, each with its own salt, in the form that others read too', async () => {
-    const [first, second] = await Promise.all([passwords.hash('same'), passwords.hash('same')]);
+    const [first, second] = await Promise.all([passwords.hash('same', 'ada'), passwords.hash('same', 'ada')]);
     expect(first).toMatch(/^\$argon2id\$v=19\$m=47104,t=1,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
     expect(first).not.toBe(second);
-    expect(await passwords.verify('same', first)).toBe(true);
-    expect(await passwords.verify('other', first)).toBe(false);
+    expect(await passwords.verify('same', first, STRANGER)).toBe(true);
+    expect(await passwords.verify('other', first, STRANGER)).toBe(false);
   });
 
   it('are right however the keyboard composes them', async () => {
-    const phc = await passwords.hash('Zu\u0308rich \ufb01');
-    expect(await passwords.verify('Z\u00fcrich fi', phc)).toBe(true);
+    const phc = await passwords.hash('Zu\u0308rich \ufb01', 'ada');
+    expect(await passwords.verify('Z\u00fcrich fi', phc, STRANGER)).toBe(true);
   });
 
   it('of no account are never right, and cost the same work', async () => {
-    const phc = await passwords.hash('secret');
+    const phc = await passwords.hash('secret', 'ada');
     const spent = { there: 0, absent: 0 };
     // In turns: what else is done here meanwhile counts for both.
     for (let round = 0; round < 8; round++) {
@@ -121,7 +122,9 @@ describe('passwords', () => {
         ['there', phc],
         ['absent', null],
       ] as const) {
-        spent[kind] += await costOf(async () => expect(await passwords.verify('wrong', hash)).toBe(false));
+        spent[kind] += await costOf(async () =>
+          expect(await passwords.verify('wrong', hash, STRANGER)).toBe(false),
+        );
       }
     }
     expect(spent.absent / spent.there).toBeGreaterThan(0.4);
@@ -130,35 +133,14 @@ describe('passwords', () => {
 
   it('are verified at the cost at which they were hashed, up to a bound', async () => {
     const phc = cheapHash('password');
-    expect([await passwords.verify('password', phc), passwords.isOutdated(phc)]).toEqual([true, true]);
-    expect(passwords.isOutdated(await passwords.hash('x'))).toBe(false);
+    expect([await passwords.verify('password', phc, STRANGER), passwords.isOutdated(phc)]).toEqual([
+      true,
+      true,
+    ]);
+    expect(passwords.isOutdated(await passwords.hash('x', 'ada'))).toBe(false);
     for (const foreign of ['', 'plain', '$2b$10$abc', phc.replace('m=1024', 'm=99999999')]) {
-      await expect(passwords.verify('password', foreign)).rejects.toThrow(TypeError);
+      await expect(passwords.verify('password', foreign, STRANGER)).rejects.toThrow(TypeError);
     }
-  });
-});
-
-describe('turns', () => {
-  it('lets a few run, a few wait, and sends the rest away', async () => {
-    const turns = createTurns(2, 3);
-    let running = 0;
-    let most = 0;
-    const task = async () => {
-      most = Math.max(most, ++running);
-      await new Promise((resolve) => setTimeout(resolve, 5));
-      running--;
-      return 'done';
-    };
-    const outcomes = await Promise.allSettled(Array.from({ length: 9 }, () => turns.take(task)));
-    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(5);
-    for (const outcome of outcomes.slice(5)) {
-      expect(outcome).toMatchObject({
-        reason: { code: 'temporarily_unavailable', status: 503, retryAfter: 2 },
-      });
-    }
-    expect(most).toBe(2);
-    await expect(turns.take(() => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
-    expect(await turns.take(task)).toBe('done');
   });
 });
 
@@ -372,6 +354,24 @@ describe('signing in', () => {
     expect((await guess(t.visitor, EMAIL, PASSWORD)).path).toMatch(/^\/consent/);
     expect((await t.store.findAccount(ACCOUNT))?.passwordHash).toMatch(
       /^\$argon2id\$v=19\$m=47104,t=1,p=1\$/,
+    );
+  });
+
+  it('goes on to the second step, and knows the browser, when it has just raised the cost of a hash', async () => {
+    const t = await setScene();
+    const current = (await t.store.findAccount(ACCOUNT))?.passwordHash ?? '';
+    await t.store.replacePasswordHash(ACCOUNT, current, cheapHash(PASSWORD));
+    const factor = { accountId: ACCOUNT, sealedSecret: 'x', lastStep: 0, createdAt: t.clock.now };
+    await t.store.saveSecondFactor(factor, [hashSecret('ABCDEFGHIJKLMNOP')]);
+    const half = await guess(t.visitor, EMAIL, PASSWORD);
+    expect(textOf(half)).toContain('Enter your code');
+    expect((await t.visitor.submit(half, { code: 'ABCD-EFGH-IJKL-MNOP' })).path).toMatch(/^\/consent/);
+    for (let n = 0; n < 30; n++) await guess(t.stranger(`198.51.100.${n}`), EMAIL, 'wrong');
+    const visitor = t.stranger('203.0.113.7');
+    for (const [name, value] of t.visitor.cookies) visitor.cookies.set(name, value);
+    const login = await visitor.open(requestOf({ prompt: 'login' }));
+    expect(textOf(await visitor.submit(login, { email: EMAIL, password: PASSWORD }))).toContain(
+      'Enter your code',
     );
   });
 

@@ -9,7 +9,7 @@ export const PASSWORD = 'a gate of oak and iron';
 export const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';
 export const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
 
-const phc = createPasswords().hash(PASSWORD);
+const phc = createPasswords().hash(PASSWORD, ACCOUNT);
 
 /** What the server answered, and what a person sees of it. */
 export interface Sight {

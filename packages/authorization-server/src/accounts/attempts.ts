@@ -1,4 +1,4 @@
-/** Slows the guessing of passwords and codes down in one process: failures per account, per network, and per both together. */
+/** Slows the guessing of passwords and codes down in one process: failures per account, per network, per both, and per known browser. */
 import { networkOf } from '@portcullis/protocol';
 import { createBuckets, type Rate } from '../limits/buckets.ts';
 import { createMemory } from '../memory.ts';
@@ -11,8 +11,8 @@ interface Limit {
 }
 
 /**
- * Whoever mistypes is not stopped; whoever guesses is. A pair that signed in before is only held to its own limit, so
- * strangers who guess at an account, or from the same network, do not lock its owner out.
+ * Whoever mistypes is not stopped; whoever guesses is. A pair that signed in before, and a browser that did, are only held to
+ * limits of their own, so strangers who guess at an account, or from the same network, do not lock its owner out.
  */
 const LIMITS = {
   pair: { free: 5, first: 15, longest: 900 },
@@ -24,6 +24,12 @@ const LIMITS = {
  * each pause would be everybody's.
  */
 const OF_NETWORK: Rate = { burst: 100, perMinute: 30 };
+
+/**
+ * Failures of one known browser at its account. After five it is like any other, until its owner has signed in, or for a day
+ * each: whoever stole its cookie has five guesses more than others, and a clumsy owner is no worse off than without one.
+ */
+export const OF_BROWSER: Rate = { burst: 5, perMinute: 60 / 86_400 };
 
 /** Seconds after which failures are forgotten. */
 const FORGOTTEN_AFTER = 3600;
@@ -42,15 +48,18 @@ type Attempt =
   /** It counts as failed until one of these is called. */
   | {
       readonly kind: 'go';
-      /** Whether the same account succeeded from the same network before. */
-      readonly isKnown: boolean;
+      /** By what it is known that this account succeeded before: its browser, or the same network. */
+      readonly knownBy: 'browser' | 'network' | null;
       succeeded(): void;
       withdrawn(): void;
     };
 
 export interface Attempts {
-  /** @param address the peer's, if the host of this server knows it */
-  begin(account: string, address: string | undefined): Attempt;
+  /**
+   * @param address the peer's, if the host of this server knows it
+   * @param browser the name of a browser that is known of this account
+   */
+  begin(account: string, address: string | undefined, browser?: string | null): Attempt;
 }
 
 interface Counter {
@@ -68,6 +77,7 @@ interface Counter {
 export function createAttempts(clock: () => number): Attempts {
   const counters = createMemory<Counter>(REMEMBERED);
   const networks = createBuckets(OF_NETWORK, clock);
+  const browsers = createBuckets(OF_BROWSER, clock);
 
   const touch = (key: string): Counter => {
     const found = counters.get(key);
@@ -82,11 +92,29 @@ export function createAttempts(clock: () => number): Attempts {
     counter.lastFailure = now;
     counters.set(counter.key, counter);
   };
+  const succeed = (pair: Counter): void => {
+    pair.failures = 0;
+    pair.known = true;
+  };
+  /** The pair does not hold it back, but counts too: a browser that is like any other again has no more tries than those. */
+  const goBy = (browser: string, pair: Counter): Attempt => {
+    count(pair, clock());
+    const withdrawn = () => {
+      pair.failures = Math.max(0, pair.failures - 1);
+      browsers.giveBack(browser);
+    };
+    const succeeded = () => {
+      withdrawn();
+      succeed(pair);
+    };
+    return { kind: 'go', knownBy: 'browser', succeeded, withdrawn };
+  };
 
   return {
-    begin(account, address) {
+    begin(account, address, browser = null) {
       const network = address === undefined ? '' : (networkOf(address) ?? address);
       const pair = touch(`pair ${network} ${account}`);
+      if (browser !== null && browsers.take(browser) === 0) return goBy(browser, pair);
       const isKnown = pair.known;
       const counted: [Counter, Limit][] = [[pair, LIMITS.pair]];
       if (!isKnown) counted.push([touch(`account ${account}`), LIMITS.account]);
@@ -106,10 +134,9 @@ export function createAttempts(clock: () => number): Attempts {
       };
       const succeeded = () => {
         withdrawn();
-        pair.failures = 0;
-        pair.known = true;
+        succeed(pair);
       };
-      return { kind: 'go', isKnown, succeeded, withdrawn };
+      return { kind: 'go', knownBy: isKnown ? 'network' : null, succeeded, withdrawn };
     },
   };
 }

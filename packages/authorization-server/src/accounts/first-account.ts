@@ -46,7 +46,7 @@ export function createFirstAccount(configuration: Configuration, passwords: Pass
   const { issuer, store, clock, events } = configuration;
 
   const save = async (key: string, email: string, password: string, setupHash: string | null) => {
-    const account = newAccount(email, key, await passwords.hash(password), clock());
+    const account = newAccount(email, key, await passwords.hash(password, key), clock());
     if ((await store.createFirstAccount(account, setupHash)) === 'refused') return null;
     events({ type: 'account.created', accountId: account.id });
     return account;

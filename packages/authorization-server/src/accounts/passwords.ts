@@ -1,7 +1,7 @@
 /** Passwords: hashed with argon2id, verified in constant time, never more at once than memory allows. */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { normalizePassword } from './password-rules.ts';
-import { createTurns } from './turns.ts';
+import { type Asker, createTurns } from './turns.ts';
 
 /** The cost of a hash. Memory in KiB. */
 interface Cost {
@@ -23,7 +23,7 @@ const HIGHEST_COST: Cost = { memory: 262_144, passes: 10, parallelism: 4 };
 const SALT_BYTES = 16;
 const TAG_BYTES = 32;
 
-/** Hashes that run at once, and that wait: what a flood of sign-ins can take of this process. */
+/** Hashes that run at once, and of those who are known and of the others that wait: what a flood can take of this process. */
 const RUNNING = 2;
 const WAITING = 32;
 
@@ -35,16 +35,17 @@ interface Hash {
 
 export interface Passwords {
   /**
-   * A PHC string.
+   * A PHC string. Whoever may choose a password has shown who they are, and is known.
+   * @param account whose password it is
    * @throws OAuthError `temporarily_unavailable` when too many hashes wait already.
    */
-  hash(password: string): Promise<string>;
+  hash(password: string, account: string): Promise<string>;
   /**
    * Whether the password is the one that was hashed. `null` stands for an account that is not there: it costs the same and
    * is never right.
    * @throws OAuthError `temporarily_unavailable` when too many hashes wait already.
    */
-  verify(password: string, phc: string | null): Promise<boolean>;
+  verify(password: string, phc: string | null, asker: Asker): Promise<boolean>;
   /** Whether a hash was made at another cost than hashes are made now. */
   isOutdated(phc: string): boolean;
 }
@@ -52,16 +53,16 @@ export interface Passwords {
 export function createPasswords(): Passwords {
   const turns = createTurns(RUNNING, WAITING);
   const absent: Hash = { cost: CURRENT_COST, salt: randomBytes(SALT_BYTES), tag: randomBytes(TAG_BYTES) };
-  const derive = (password: string, { cost, salt, tag }: Hash) =>
-    turns.take(() => deriveTag(normalizePassword(password), cost, salt, tag.length));
+  const derive = (password: string, { cost, salt, tag }: Hash, asker: Asker) =>
+    turns.take(asker, () => deriveTag(normalizePassword(password), cost, salt, tag.length));
   return {
-    async hash(password) {
+    async hash(password, account) {
       const blank = { cost: CURRENT_COST, salt: randomBytes(SALT_BYTES), tag: Buffer.alloc(TAG_BYTES) };
-      return formatPhc({ ...blank, tag: await derive(password, blank) });
+      return formatPhc({ ...blank, tag: await derive(password, blank, { isKnown: true, party: account }) });
     },
-    async verify(password, phc) {
+    async verify(password, phc, asker) {
       const expected = phc === null ? absent : readPhc(phc);
-      return timingSafeEqual(await derive(password, expected), expected.tag) && phc !== null;
+      return timingSafeEqual(await derive(password, expected, asker), expected.tag) && phc !== null;
     },
     isOutdated: (phc) => formatCost(readPhc(phc).cost) !== formatCost(CURRENT_COST),
   };

@@ -3,7 +3,7 @@ import { networkOf } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import { createSharedFailures, type SharedFailures } from '../limits/shared-failures.ts';
 import { createSharedTurns } from '../limits/shared-turns.ts';
-import { createAttempts } from './attempts.ts';
+import { type Attempts, createAttempts, OF_BROWSER } from './attempts.ts';
 
 /**
  * What all processes together allow in failures, of one account and of one network, to those who did not succeed from there
@@ -20,6 +20,8 @@ type SharedAttempt =
   /** One of these has to be called. */
   | {
       readonly kind: 'go';
+      /** Whether this account succeeded with this browser, or from this network, before. */
+      readonly isKnown: boolean;
       succeeded(): void;
       failed(): Promise<void>;
       /** Awaits the judgement; when there is none, because it rejects, the attempt is withdrawn. */
@@ -29,9 +31,10 @@ type SharedAttempt =
 export interface SharedAttempts {
   /**
    * @param address the peer's, if the host of this server knows it
+   * @param browser the name of a browser that is known of this account
    * @throws OAuthError `temporarily_unavailable`
    */
-  begin(account: string, address: string | undefined): Promise<SharedAttempt>;
+  begin(account: string, address: string | undefined, browser?: string | null): Promise<SharedAttempt>;
 }
 
 /** @param purpose what is tried: attempts of different kinds do not count together */
@@ -42,13 +45,23 @@ export function createSharedAttempts(
   const attempts = createAttempts(configuration.clock);
   const turns = createSharedTurns(configuration, purpose);
   const findCounts = configuration.limits === null ? () => [] : createCounts(configuration, purpose);
-  return {
-    async begin(account, address) {
+  // What succeeds with known browsers takes turns by account: each success gives the browser a new name.
+  const takeTurn = (account: string, address: string | undefined, knownBy: KnownBy) =>
+    knownBy === 'browser'
+      ? turns.take(`${account} in a known browser`, undefined)
+      : turns.take(account, address);
+
+  const shared: SharedAttempts = {
+    async begin(account, address, browser = null) {
       // First here, before anything else runs, so that a hundred at once are no more than a hundred in a row.
-      const own = attempts.begin(account, address);
+      const own = attempts.begin(account, address, browser);
       if (own.kind === 'wait') return own;
-      const counts = own.isKnown ? [] : findCounts(account, address);
-      const asked = [turns.take(account, address), ...counts.map(({ failures, key }) => failures.begin(key))];
+      const { knownBy } = own;
+      const counts = findCounts(knownBy, account, address, browser);
+      const asked = [
+        takeTurn(account, address, knownBy),
+        ...counts.map(({ failures, key }) => failures.begin(key)),
+      ];
       const waits = await Promise.all(asked).catch((error: unknown) => {
         own.withdrawn();
         throw error;
@@ -56,10 +69,12 @@ export function createSharedAttempts(
       const seconds = Math.max(...waits);
       if (seconds > 0) {
         own.withdrawn();
-        return { kind: 'wait', seconds };
+        // All processes together have seen it fail too often: it is like any other.
+        return knownBy === 'browser' ? shared.begin(account, address) : { kind: 'wait', seconds };
       }
       return {
         kind: 'go',
+        isKnown: knownBy !== null,
         judge: (judgement) =>
           judgement.catch((error: unknown) => {
             own.withdrawn();
@@ -75,7 +90,10 @@ export function createSharedAttempts(
       };
     },
   };
+  return shared;
 }
+
+type KnownBy = Extract<ReturnType<Attempts['begin']>, { kind: 'go' }>['knownBy'];
 
 /** Something that failures are counted by. */
 interface Count {
@@ -86,10 +104,18 @@ interface Count {
 function createCounts(
   configuration: Pick<Configuration, 'store' | 'clock'>,
   purpose: string,
-): (account: string, address: string | undefined) => readonly Count[] {
+): (
+  knownBy: KnownBy,
+  account: string,
+  address: string | undefined,
+  browser: string | null,
+) => readonly Count[] {
   const ofAccount = createSharedFailures(configuration, `${purpose} of account`, LIMITS.account);
   const ofNetwork = createSharedFailures(configuration, `${purpose} from network`, LIMITS.network);
-  return (account, address) => {
+  const ofBrowser = createSharedFailures(configuration, `${purpose} with browser`, OF_BROWSER);
+  return (knownBy, account, address, browser) => {
+    if (knownBy === 'browser' && browser !== null) return [{ failures: ofBrowser, key: browser }];
+    if (knownBy !== null) return [];
     const network = address === undefined ? null : networkOf(address);
     const counts = [{ failures: ofAccount, key: account }];
     return network === null ? counts : [...counts, { failures: ofNetwork, key: network }];

@@ -1,9 +1,14 @@
 /** Signing in by e-mail and password: the same answer and the same work whether or not the account exists. */
+import type { Asked } from '@portcullis/http';
+import { siteOf } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { AccountRecord } from '../ports/index.ts';
+import type { Peer } from '../routes.ts';
 import { emailKey } from './email.ts';
+import type { KnownBrowsers } from './known-browsers.ts';
 import type { Passwords } from './passwords.ts';
 import { createSharedAttempts } from './shared-attempts.ts';
+import type { Asker } from './turns.ts';
 
 /** What became of a sign-in. */
 type SignIn =
@@ -13,30 +18,52 @@ type SignIn =
   /** Too many failures before; this one was not even looked at. */
   | { readonly kind: 'wait'; readonly seconds: number };
 
-/** Judges an e-mail address and a password that came from a network address. */
-export type SignInHand = (email: string, password: string, address: string | undefined) => Promise<SignIn>;
+/** Where an attempt comes from: a browser at an address. */
+export interface Origin {
+  readonly request: Asked;
+  readonly peer: Peer;
+}
+
+/** Judges an e-mail address and a password. */
+export type SignInHand = (email: string, password: string, origin: Origin) => Promise<SignIn>;
 
 /** @throws OAuthError `temporarily_unavailable` when too many sign in at once, or the store cannot answer. */
-export function createSignIn(configuration: Configuration, passwords: Passwords): SignInHand {
+export function createSignIn(
+  configuration: Configuration,
+  passwords: Passwords,
+  knownBrowsers: KnownBrowsers,
+): SignInHand {
   const { store, events } = configuration;
   const attempts = createSharedAttempts(configuration, 'sign-in');
 
-  const check = async (key: string, password: string): Promise<AccountRecord | null> => {
-    const account = await store.findAccountByEmail(key);
-    const isRight = await passwords.verify(password, account?.passwordHash ?? null);
-    if (account === null || !isRight || account.disabledAt !== null) return null;
-    if (passwords.isOutdated(account.passwordHash)) {
-      await store.replacePasswordHash(account.id, account.passwordHash, await passwords.hash(password));
-    }
-    return account;
+  /** Hashed anew at the cost of now. What is bound to the hash, as the form of the second step is, needs the one of the store. */
+  const refresh = async (account: AccountRecord, password: string): Promise<AccountRecord> => {
+    const passwordHash = await passwords.hash(password, account.emailKey);
+    await store.replacePasswordHash(account.id, account.passwordHash, passwordHash);
+    const found = await store.findAccount(account.id);
+    // Otherwise somebody was faster, maybe with another password.
+    return found?.passwordHash === passwordHash ? found : account;
   };
 
-  return async (email, password, address) => {
+  const check = async (key: string, password: string, asker: Asker): Promise<AccountRecord | null> => {
+    const account = await store.findAccountByEmail(key);
+    const isRight = await passwords.verify(password, account?.passwordHash ?? null, asker);
+    if (account === null || !isRight || account.disabledAt !== null) return null;
+    return passwords.isOutdated(account.passwordHash) ? refresh(account, password) : account;
+  };
+
+  /** Who carries no such cookie and has to wait costs the store nothing. */
+  const findBrowser = async (request: Asked, key: string): Promise<string | null> =>
+    knownBrowsers.isCarriedBy(request)
+      ? knownBrowsers.find(request, await store.findAccountByEmail(key))
+      : null;
+
+  return async (email, password, { request, peer: { address } }) => {
     // What is no address is looked up all the same: no account has the empty key.
     const key = emailKey(email) ?? '';
-    const attempt = await attempts.begin(key, address);
+    const attempt = await attempts.begin(key, address, await findBrowser(request, key));
     if (attempt.kind === 'wait') return attempt;
-    const account = await attempt.judge(check(key, password));
+    const account = await attempt.judge(check(key, password, askerOf(attempt.isKnown, key, address)));
     if (account === null) {
       events({ type: 'account.sign-in-refused' });
       await attempt.failed();
@@ -45,4 +72,9 @@ export function createSignIn(configuration: Configuration, passwords: Passwords)
     attempt.succeeded();
     return { kind: 'signed-in', account };
   };
+}
+
+/** Of strangers, a whole site is one party: it may have as many networks as it likes. */
+function askerOf(isKnown: boolean, account: string, address: string | undefined): Asker {
+  return { isKnown, party: isKnown ? account : ((address === undefined ? null : siteOf(address)) ?? '') };
 }

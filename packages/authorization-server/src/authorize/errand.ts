@@ -21,8 +21,8 @@ export interface Errand {
   readonly cookies: readonly string[];
   /** Goes on, for the person that is signed in. */
   proceed(): Promise<Answer>;
-  /** Goes on for somebody who has just signed in, by a session whose cookie has to be set. */
-  proceedAs(accountId: string, cookie: string): Promise<Answer>;
+  /** Goes on for somebody who has just signed in, by a session whose cookie has to be set, maybe with others. */
+  proceedAs(accountId: string, cookies: readonly string[]): Promise<Answer>;
   /** Goes on for somebody who chose to sign in by a third party. */
   goTo(thirdParty: ThirdParty): Promise<Answer>;
 }

@@ -36,9 +36,9 @@ async function findFlowErrand(rooms: Rooms, request: Asked, parameters: Paramete
     path: pagePath('login', id),
     cookies: [],
     proceed: () => advance(rooms, flow),
-    async proceedAs(accountId, cookie) {
+    async proceedAs(accountId, cookies) {
       await rooms.configuration.store.signInTransaction(id, accountId);
-      return advance(rooms, { ...flow, thirdParty: null, subject: accountId }, [cookie]);
+      return advance(rooms, { ...flow, thirdParty: null, subject: accountId }, cookies);
     },
     async goTo(thirdParty) {
       await rooms.configuration.store.directTransaction(id, thirdParty.id);
@@ -70,7 +70,7 @@ async function findVisit(rooms: Rooms, request: Asked, parameters: Parameters): 
     path,
     cookies: carried === null ? [browser.write(cookie, configuration.lifetimes.transaction)] : [],
     proceed: async () => respondRedirect(homePaths[to]),
-    proceedAs: async (_accountId, sessionCookie) => respondRedirect(homePaths[to], [sessionCookie]),
+    proceedAs: async (_accountId, set) => respondRedirect(homePaths[to], set),
     goTo(thirdParty) {
       const errand = {
         transactionId: null,

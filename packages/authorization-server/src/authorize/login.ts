@@ -88,7 +88,7 @@ export function createLogin(rooms: Rooms, { signIn, passkeys, welcome }: LoginHa
       if (email === '' || password === '') {
         return show(errand, { email, wrong: frame.text('sign-in.wrong.empty'), status: 400 });
       }
-      const outcome = await signIn(email, password, peer.address);
+      const outcome = await signIn(email, password, { request, peer });
       if (outcome.kind !== 'signed-in') return show(errand, complain(frame, email, outcome));
 
       return welcome(request, peer, errand, outcome.account, 'one');

@@ -1,5 +1,6 @@
 /** The second step of a sign-in: whoever has proven one factor is nobody yet, and has no session, until the code is right. */
 import type { Parameters } from '@portcullis/protocol';
+import type { KnownBrowsers } from '../accounts/known-browsers.ts';
 import type { SecondFactors } from '../accounts/second-factors.ts';
 import type { SharedAttempts } from '../accounts/shared-attempts.ts';
 import { codePage } from '../pages/codes.ts';
@@ -25,11 +26,13 @@ export interface SecondStep {
 interface SecondStepHands {
   readonly factors: SecondFactors;
   readonly attempts: SharedAttempts;
+  readonly knownBrowsers: KnownBrowsers;
   /** Ends a sign-in that is complete. */
   readonly letIn: Welcome;
 }
 
-export function createSecondStep(rooms: Rooms, { factors, attempts, letIn }: SecondStepHands): SecondStep {
+export function createSecondStep(rooms: Rooms, hands: SecondStepHands): SecondStep {
+  const { factors, attempts, knownBrowsers, letIn } = hands;
   const { configuration, edge, formTokens, frame } = rooms;
   const { store, clock, events } = configuration;
 
@@ -67,7 +70,7 @@ export function createSecondStep(rooms: Rooms, { factors, attempts, letIn }: Sec
       const half = await findHalf(errand, form);
       if (half === null) return refuseStale(rooms, '/login/code', errand);
       const { account, until } = half;
-      const attempt = await attempts.begin(account.id, peer.address);
+      const attempt = await attempts.begin(account.id, peer.address, knownBrowsers.find(request, account));
       if (attempt.kind === 'wait') return ask(errand, account, until, askToWait(frame, attempt.seconds));
       if (!(await attempt.judge(factors.take(account, form.one('code') ?? '')))) {
         events({ type: 'account.sign-in-refused', accountId: account.id });

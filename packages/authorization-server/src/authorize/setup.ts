@@ -3,6 +3,7 @@ import { type Answer, queryOf, readForm } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
 import { emailKey } from '../accounts/email.ts';
 import type { FirstAccount } from '../accounts/first-account.ts';
+import type { KnownBrowsers } from '../accounts/known-browsers.ts';
 import { judgePassword } from '../pages/chosen-password.ts';
 import { respondPage, respondRedirect } from '../pages/respond.ts';
 import { readyPage, type SetupFaults, setupPage } from '../pages/setup.ts';
@@ -14,14 +15,18 @@ import { signsInHere } from './signs-in-here.ts';
 
 const NO_FAULTS: SetupFaults = { email: null, password: null, passwordAgain: null };
 
-/**
- * The token of the link proves who may use the form, so it needs no other.
- * @param hasPasskeys whether people who sign in here can have passkeys
- */
+/** What setting up works with. */
+interface SetupHands {
+  readonly firstAccount: FirstAccount;
+  readonly knownBrowsers: KnownBrowsers;
+  /** Whether people who sign in here can have passkeys. */
+  readonly hasPasskeys: boolean;
+}
+
+/** The token of the link proves who may use the form, so it needs no other. */
 export function createSetup(
   rooms: Rooms,
-  firstAccount: FirstAccount,
-  hasPasskeys: boolean,
+  { firstAccount, knownBrowsers, hasPasskeys }: SetupHands,
 ): readonly Route[] {
   const { configuration, edge, formTokens, frame, sessions } = rooms;
 
@@ -63,7 +68,8 @@ export function createSetup(
       if (faults !== NO_FAULTS) return show(token, email, faults);
       const account = await firstAccount.create(token, email, form.required('password'));
       if (account === null) return refuse();
-      return respondRedirect('/setup', [await sessions.open(request, peer, account.id)]);
+      const session = await sessions.open(request, peer, account.id);
+      return respondRedirect('/setup', [session, knownBrowsers.mark(request, account)]);
     }),
   ];
 }

@@ -1,5 +1,6 @@
-/** The end of every sign-in: a session is opened, and the errand goes on. */
+/** The end of every sign-in: a session is opened, the browser is known from now on, and the errand goes on. */
 import type { Answer, Asked } from '@portcullis/http';
+import type { KnownBrowsers } from '../accounts/known-browsers.ts';
 import { leadOnward } from '../pages/onward.ts';
 import type { AccountRecord } from '../ports/index.ts';
 import type { Peer } from '../routes.ts';
@@ -16,10 +17,14 @@ export type Welcome = (
   proof: 'one' | 'both',
 ) => Promise<Answer>;
 
-export function createWelcome({ configuration, frame, sessions }: Rooms): Welcome {
+export function createWelcome(
+  { configuration, frame, sessions }: Rooms,
+  knownBrowsers: KnownBrowsers,
+): Welcome {
   return async (request, peer, errand, account) => {
     configuration.events({ type: 'account.signed-in', accountId: account.id });
-    const response = await errand.proceedAs(account.id, await sessions.open(request, peer, account.id));
+    const session = await sessions.open(request, peer, account.id);
+    const response = await errand.proceedAs(account.id, [session, knownBrowsers.mark(request, account)]);
     const isAskedElsewhere = configuration.headless !== null && configuration.headless.consentUrl !== null;
     return isAskedElsewhere ? leadOnward(frame, response) : response;
   };

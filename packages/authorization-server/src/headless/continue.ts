@@ -59,7 +59,7 @@ async function continueLogin(rooms: Rooms, brought: BroughtAnswer, decision: Dec
   const account = await configuration.store.findAccount(decision.accountId);
   if (account === null || account.disabledAt !== null) return edge.refuse(PATH, 'gone');
   configuration.events({ type: 'account.signed-in', accountId: account.id });
-  return errand.proceedAs(account.id, await sessions.open(request, peer, account.id, decision.seconds));
+  return errand.proceedAs(account.id, [await sessions.open(request, peer, account.id, decision.seconds)]);
 }
 
 /** Nobody signed in: an app is told; who came on their own account reads it. */

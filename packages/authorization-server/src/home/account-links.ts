@@ -1,6 +1,7 @@
 /** Invitations and resets: a one-time link, a choice how to sign in, and the owner is in. */
 import { type Answer, type Asked, queryOf, readForm } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
+import type { KnownBrowsers } from '../accounts/known-browsers.ts';
 import type { Passkeys } from '../accounts/passkeys.ts';
 import { type Passwords, unusableHash } from '../accounts/passwords.ts';
 import { isForeignForm } from '../authorize/form-tokens.ts';
@@ -31,11 +32,18 @@ function boundTo({ record }: OpenLink): readonly string[] {
 /** Where the owner is led then. */
 const THEN = { invitation: '/setup', reset: newsPath('reset') } as const;
 
+/** What choosing how to sign in works with. */
+interface LinkHands {
+  readonly passwords: Passwords;
+  /** `null` where there are none. */
+  readonly passkeys: Passkeys | null;
+  readonly knownBrowsers: KnownBrowsers;
+}
+
 /** The token of the link proves who may use the form, so it needs no other. */
 export function createAccountLinks(
   rooms: Rooms,
-  passwords: Passwords,
-  passkeys: Passkeys | null,
+  { passwords, passkeys, knownBrowsers }: LinkHands,
 ): readonly Route[] {
   const { configuration, edge, frame, sessions } = rooms;
   const { store, clock, events } = configuration;
@@ -71,13 +79,14 @@ export function createAccountLinks(
       return edge.refuse(`/${record.purpose}`, 'spent-link');
     }
     events({ type: 'account.link-used', accountId: account.id });
-    return respondRedirect(THEN[record.purpose], [await sessions.open(request, peer, account.id)]);
+    const known = knownBrowsers.mark(request, { ...account, passwordHash: chosen.passwordHash });
+    return respondRedirect(THEN[record.purpose], [await sessions.open(request, peer, account.id), known]);
   };
 
   const usePassword = async (request: Asked, peer: Peer, link: OpenLink, form: Parameters) => {
     const faults = judgePassword(form, link.account.emailKey);
     if (faults !== null) return show(link, faults);
-    const passwordHash = await passwords.hash(form.required('password'));
+    const passwordHash = await passwords.hash(form.required('password'), link.account.emailKey);
     return use(request, peer, link, { passwordHash, passkey: null });
   };
 

@@ -1,5 +1,6 @@
 /** Codes from an app: switched on by a code of the app, switched off by a button. */
 
+import type { KnownBrowsers } from '../accounts/known-browsers.ts';
 import type { SecondFactors } from '../accounts/second-factors.ts';
 import type { Person } from '../accounts/sessions.ts';
 import type { SharedAttempts } from '../accounts/shared-attempts.ts';
@@ -16,6 +17,7 @@ export function createCodes(
   rooms: Rooms,
   factors: SecondFactors,
   attempts: SharedAttempts,
+  knownBrowsers: KnownBrowsers,
 ): readonly Route[] {
   const { configuration, frame } = rooms;
   const { events } = configuration;
@@ -52,9 +54,9 @@ export function createCodes(
         : respondRedirect(homePaths.account),
     ),
 
-    signedIn.form('/account/codes/recovery', async ({ person, parameters, peer }) => {
+    signedIn.form('/account/codes/recovery', async ({ person, parameters, request, peer }) => {
       const { account } = person;
-      const attempt = await attempts.begin(account.id, peer.address);
+      const attempt = await attempts.begin(account.id, peer.address, knownBrowsers.find(request, account));
       if (attempt.kind === 'wait') return askBeforeRenewing(person, askToWait(frame, attempt.seconds));
       if (!(await attempt.judge(factors.take(account, parameters.one('code') ?? '')))) {
         await attempt.failed();

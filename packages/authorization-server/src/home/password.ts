@@ -2,6 +2,7 @@
 import type { Parameters } from '@portcullis/protocol';
 import type { ChangePassword } from '../accounts/change-password.ts';
 import type { Person } from '../accounts/sessions.ts';
+import type { Origin } from '../accounts/sign-in.ts';
 import { answerOptions, askToWait } from '../authorize/complaint.ts';
 import type { Rooms } from '../authorize/rooms.ts';
 import { judgePassword } from '../pages/chosen-password.ts';
@@ -28,7 +29,7 @@ export function createPasswordPage(rooms: Rooms, change: ChangePassword): readon
     return respondPage(passwordPage(frame, { ...page, token: signedIn.token(person) }), answer);
   };
 
-  const changeIt = async (person: Person, form: Parameters, address: string | undefined) => {
+  const changeIt = async (person: Person, form: Parameters, origin: Origin) => {
     const { account, sessionHash } = person;
     const endOthers = form.one('others') === 'end';
     const faults = judgePassword(form, account.emailKey);
@@ -38,9 +39,9 @@ export function createPasswordPage(rooms: Rooms, change: ChangePassword): readon
       current: form.one('current') ?? '',
       password: form.required('password'),
       kept: endOthers ? sessionHash : null,
-      address,
+      origin,
     });
-    if (outcome.kind === 'changed') return respondRedirect(newsPath('password-changed'));
+    if (outcome.kind === 'changed') return respondRedirect(newsPath('password-changed'), [outcome.cookie]);
     if (outcome.kind === 'refused') {
       return show(person, { wrongCurrent: frame.text('password.wrong.current'), endOthers }, { status: 400 });
     }
@@ -50,8 +51,8 @@ export function createPasswordPage(rooms: Rooms, change: ChangePassword): readon
 
   return [
     signedIn.page('/account/password', ({ person }) => show(person, {})),
-    signedIn.form('/account/password', ({ person, parameters, peer }) =>
-      changeIt(person, parameters, peer.address),
+    signedIn.form('/account/password', ({ person, parameters, request, peer }) =>
+      changeIt(person, parameters, { request, peer }),
     ),
   ];
 }

@@ -1,6 +1,7 @@
 /** How people sign in here, and change how they do: passwords, passkeys, codes, one-time links. */
 import { createChangePassword } from '../accounts/change-password.ts';
 import { createFirstAccount, type FirstAccount } from '../accounts/first-account.ts';
+import { createKnownBrowsers } from '../accounts/known-browsers.ts';
 import { createPasskeys, type Passkeys } from '../accounts/passkeys.ts';
 import { createPasswords } from '../accounts/passwords.ts';
 import { createSecondFactors, type SecondFactors } from '../accounts/second-factors.ts';
@@ -32,8 +33,9 @@ export function createSigningInHere(configuration: Configuration): SigningInHere
   const passwords = createPasswords();
   const passkeys = createPasskeys(configuration);
   const firstAccount = createFirstAccount(configuration, passwords);
-  const signIn = createSignIn(configuration, passwords);
-  const changePassword = createChangePassword(configuration, passwords, signIn);
+  const knownBrowsers = createKnownBrowsers(configuration);
+  const signIn = createSignIn(configuration, passwords, knownBrowsers);
+  const changePassword = createChangePassword(configuration, { passwords, signIn, knownBrowsers });
   const factors = createSecondFactors(configuration);
   const attempts = createSharedAttempts(configuration, 'code');
   return {
@@ -41,15 +43,20 @@ export function createSigningInHere(configuration: Configuration): SigningInHere
     factors,
     passkeys,
     routes(rooms) {
-      const secondStep = createSecondStep(rooms, { factors, attempts, letIn: createWelcome(rooms) });
+      const secondStep = createSecondStep(rooms, {
+        factors,
+        attempts,
+        knownBrowsers,
+        letIn: createWelcome(rooms, knownBrowsers),
+      });
       return [
         ...createLogin(rooms, { signIn, passkeys, welcome: secondStep.welcome }),
         secondStep.route,
-        ...createCodes(rooms, factors, attempts),
+        ...createCodes(rooms, factors, attempts, knownBrowsers),
         ...createPasswordPage(rooms, changePassword),
         ...(passkeys === null ? [] : createPasskeyPages(rooms, passkeys)),
-        ...createAccountLinks(rooms, passwords, passkeys),
-        ...createSetup(rooms, firstAccount, passkeys !== null),
+        ...createAccountLinks(rooms, { passwords, passkeys, knownBrowsers }),
+        ...createSetup(rooms, { firstAccount, knownBrowsers, hasPasskeys: passkeys !== null }),
       ];
     },
   };
