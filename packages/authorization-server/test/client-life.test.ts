@@ -1,12 +1,16 @@
 /** The life of registrations: who may begin one, how many may wait, what keeps one alive, and how it ends. */
 import { unavailable } from '@portcullis/protocol';
 import { describe, expect, it } from 'vitest';
-import type { AuthorizationServerOptions } from '../src/index.ts';
+import { type AuthorizationServerOptions, createAuthorizationServer } from '../src/index.ts';
 import {
   CALLBACK,
+  CLIENTS,
   claimsOf,
+  ISSUER,
+  RESOURCES,
   redemption,
   refreshing,
+  SEALING_KEY,
   type ServerUnderTest,
   startServer,
 } from './server-under-test.ts';
@@ -184,6 +188,142 @@ describe('a flood of registrations', () => {
     const t = await startServer({ registration: { mostUnused: 1 } });
     for (let index = 0; index < 5; index += 1) await t.register({ redirect_uris: ['javascript:x'] });
     expect((await t.register(METADATA)).status).toBe(201);
+  });
+
+  describe('from one network', () => {
+    const limits = { registrations: { burst: 10_000, perMinute: 10_000 } };
+    const registration = { mostUnused: 100 };
+    /** Registers from an address; answers the status and the answer. */
+    async function registerFrom(t: ServerUnderTest, address: string, token?: string, server = t.server) {
+      const response = await server.handle(
+        new Request(`${ISSUER}/register`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
+          body: JSON.stringify(METADATA),
+        }),
+        { address },
+      );
+      const body = (await response.json()) as Record<string, unknown>;
+      return { status: response.status, headers: response.headers, body };
+    }
+    /** Registers until it is refused. @returns how often that worked */
+    async function flood(t: ServerUnderTest, address: (count: number) => string): Promise<number> {
+      for (let count = 0; ; count += 1) {
+        if ((await registerFrom(t, address(count))).status !== 201) return count;
+      }
+    }
+
+    it('[AS-DCR-73] T043: takes no more than its part of the places, from whichever /64, and leaves the others theirs', async () => {
+      const t = await startServer({ registration, limits });
+      expect(await flood(t, (count) => `2001:db8:7:${count.toString(16)}::1`)).toBe(50);
+      const before = t.snapshot();
+      const { status, headers, body } = await registerFrom(t, '2001:db8:7:ffff::1');
+      expect([status, headers.get('retry-after'), body['error']]).toEqual([
+        429,
+        '600',
+        'temporarily_unavailable',
+      ]);
+      expect(t.snapshot()).toBe(before);
+      expect(t.events.at(-1)).toMatchObject({
+        reason: 'registration: 50 of 50 clients that are unused are of one network',
+      });
+      // Whoever is greedy after it gets a part of what is left then, and there is always something left.
+      expect(await flood(t, () => '192.0.2.1')).toBe(10);
+      expect(await flood(t, () => '192.0.2.2')).toBe(8);
+      expect((await registerFrom(t, '2001:db8:8::1')).status).toBe(201);
+      expect((await registerFrom(t, '198.51.100.9')).status).toBe(201);
+    });
+
+    it('T043: has its part over all processes and restarts', async () => {
+      const t = await startServer({ registration, limits });
+      await flood(t, () => '192.0.2.1');
+      const restarted = await createAuthorizationServer({
+        issuer: ISSUER,
+        store: t.store,
+        sealingKey: SEALING_KEY,
+        resources: RESOURCES,
+        clients: CLIENTS,
+        clock: () => t.clock.now,
+        registration,
+        limits,
+      });
+      const before = t.snapshot();
+      expect((await registerFrom(t, '192.0.2.1', undefined, restarted)).status).toBe(429);
+      expect(t.snapshot()).toBe(before);
+      expect((await registerFrom(t, '192.0.2.2', undefined, restarted)).status).toBe(201);
+      await restarted.close();
+    });
+
+    it('T043: has as many as it likes that become used: a platform is not held back by them', async () => {
+      const t = await startServer({ registration, limits });
+      for (let count = 0; count < 60; count += 1) {
+        const { status, body } = await registerFrom(t, '192.0.2.1');
+        expect(status).toBe(201);
+        await t.signIn({ clientId: String(body['client_id']), redirectUri: CALLBACK });
+        t.clock.now += 10;
+      }
+      expect(await flood(t, () => '192.0.2.1')).toBe(50);
+      // One that becomes used makes room by itself.
+      for (const { id, lastUsedAt } of await t.store.listClients('', 200)) {
+        if (lastUsedAt === null) await t.store.noteClientUse(id, t.clock.now, t.clock.now + DAY);
+      }
+      t.clock.now += 10;
+      expect((await registerFrom(t, '192.0.2.1')).status).toBe(201);
+    });
+
+    it('T043: is told by the store to nobody: its name is a keyed hash', async () => {
+      const t = await startServer({ registration, limits });
+      await registerFrom(t, '192.0.2.1');
+      const [[name] = ['']] = [...(await t.store.countUnusedClientsByNetwork())];
+      expect(name).toMatch(/^[A-Za-z0-9_-]{16}$/);
+      expect(t.snapshot()).toContain(name);
+      expect(t.snapshot()).not.toContain('192.0.2.1');
+      const other = await startServer({ registration, limits, sealingKey: new Uint8Array(32).fill(8) });
+      await registerFrom(other, '192.0.2.1');
+      expect([...(await other.store.countUnusedClientsByNetwork()).keys()]).not.toContain(name);
+    });
+
+    it('T043: takes no place from whom an administrator invited, also where anybody may register', async () => {
+      const t = await startServer({ registration, limits });
+      await flood(t, () => '192.0.2.1');
+      const { token } = await t.server.invitations.make();
+      const before = t.snapshot();
+      expect((await registerFrom(t, '192.0.2.1', 'A'.repeat(43))).status).toBe(429);
+      expect(t.snapshot()).toBe(before);
+      expect((await registerFrom(t, '192.0.2.1', token)).status).toBe(201);
+      // It is for one.
+      expect((await registerFrom(t, '192.0.2.1', token)).status).toBe(429);
+      for (let site = 0; site < 50; site += 1) await registerFrom(t, `198.51.100.${site}`);
+      t.clock.now += 10;
+      expect((await registerFrom(t, '203.0.113.1')).status).toBe(503);
+      const second = await t.server.invitations.make();
+      expect((await registerFrom(t, '203.0.113.1', second.token)).status).toBe(201);
+    });
+
+    it('asks the store whose they are only when more than half of the places are taken', async () => {
+      const t = await startServer({ registration, limits });
+      const { countUnusedClientsByNetwork } = t.store;
+      let asked = 0;
+      t.store.countUnusedClientsByNetwork = () => {
+        asked += 1;
+        return countUnusedClientsByNetwork();
+      };
+      for (let count = 0; count < 50; count += 1) await registerFrom(t, '192.0.2.1');
+      expect(asked).toBe(0);
+      for (let count = 0; count < 30; count += 1) await registerFrom(t, '192.0.2.1');
+      expect(asked).toBe(1);
+    });
+
+    it('T043: has no more when it comes all at once', async () => {
+      const t = await startServer({ registration, limits });
+      await Promise.all(Array.from({ length: 300 }, () => registerFrom(t, '192.0.2.1')));
+      expect(await t.store.countUnusedClients()).toBe(50);
+      t.clock.now += 10;
+      const before = t.snapshot();
+      expect((await registerFrom(t, '192.0.2.1')).status).toBe(429);
+      expect(t.snapshot()).toBe(before);
+      expect((await registerFrom(t, '192.0.2.2')).status).toBe(201);
+    });
   });
 
   it.each([0, -1, 1.5, Number.NaN])('needs a cap that is a number: %s', async (mostUnused) => {

@@ -28,14 +28,14 @@ export function createClientStore(database: Database): ClientStore {
     async saveClient(client) {
       return (await database.change(insertClient(client))).length > 0;
     },
-    async registerClient(client, turn) {
+    async registerClient(client, turn, network) {
       if (turn === null) {
-        await database.change(insertClient(client));
+        await database.change(insertClient(client, network));
         return 0;
       }
       const isTaken = await database.fact({
-        steps: () => register(client, turn),
-        postgres: { query: () => registerAtOnce(client, turn), read: (taken) => taken.length > 0 },
+        steps: () => register(client, turn, network),
+        postgres: { query: () => registerAtOnce(client, turn, network), read: (taken) => taken.length > 0 },
       });
       return isTaken ? 0 : waitForTurn(database, turn);
     },
@@ -51,6 +51,13 @@ export function createClientStore(database: Database): ClientStore {
         sql`SELECT COUNT(*) AS unused FROM clients WHERE last_used_at IS NULL AND expires_at IS NOT NULL`,
       );
       return row?.unused ?? 0;
+    },
+    async countUnusedClientsByNetwork() {
+      const rows = await database.read<{ readonly network: string; readonly unused: number }>(
+        sql`SELECT network, COUNT(*) AS unused FROM clients
+          WHERE last_used_at IS NULL AND expires_at IS NOT NULL AND network IS NOT NULL GROUP BY network`,
+      );
+      return new Map(rows.map(({ network, unused }) => [network, unused]));
     },
     async changeClient(id, { metadata, secretHash }) {
       const changed = await database.change(
@@ -76,31 +83,28 @@ export function createClientStore(database: Database): ClientStore {
 }
 
 /** Inserts a client; returns no row when there is one with its identifier. */
-export function insertClient({
-  id,
-  origin,
-  metadata,
-  secretHash,
-  managementHash,
-  ...times
-}: ClientRecord): Query {
+export function insertClient(
+  { id, origin, metadata, secretHash, managementHash, ...times }: ClientRecord,
+  network: string | null = null,
+): Query {
   return sql`INSERT INTO clients (id, origin, metadata, secret_hash, management_hash, created_at, last_used_at, disabled_at,
-      expires_at)
+      expires_at, network)
     VALUES (${id}, ${origin}, ${JSON.stringify(metadata)}, ${secretHash}, ${managementHash}, ${times.createdAt},
-      ${times.lastUsedAt}, ${times.disabledAt}, ${times.expiresAt})
+      ${times.lastUsedAt}, ${times.disabledAt}, ${times.expiresAt}, ${network})
     ON CONFLICT (id) DO NOTHING RETURNING 1 AS one`;
 }
 
-function* register(client: ClientRecord, turn: Turn): Steps<boolean> {
+function* register(client: ClientRecord, turn: Turn, network: string | null): Steps<boolean> {
   const taken = yield takeTurn(turn);
   if (taken.length === 0) return false;
-  yield insertClient(client);
+  yield insertClient(client, network);
   return true;
 }
 
 function registerAtOnce(
   { id, origin, metadata, secretHash, managementHash, ...times }: ClientRecord,
   { key, limit, now }: Turn,
+  network: string | null,
 ): Query {
   const { interval } = limit;
   return sql`WITH taken AS (
@@ -109,9 +113,10 @@ function registerAtOnce(
         CASE WHEN turns.due_at > ${now} THEN turns.due_at + ${interval} ELSE ${now + interval} END
       WHERE turns.due_at <= ${now + toleranceOf(limit)} RETURNING due_at
     ), registered AS (
-      INSERT INTO clients (id, origin, metadata, secret_hash, management_hash, created_at, last_used_at, expires_at)
+      INSERT INTO clients (id, origin, metadata, secret_hash, management_hash, created_at, last_used_at, expires_at,
+        network)
       SELECT ${id}, ${origin}, ${JSON.stringify(metadata)}, ${secretHash}::text, ${managementHash}::text,
-        ${times.createdAt}::bigint, ${times.lastUsedAt}::bigint, ${times.expiresAt}::bigint
+        ${times.createdAt}::bigint, ${times.lastUsedAt}::bigint, ${times.expiresAt}::bigint, ${network}::text
       FROM taken
       ON CONFLICT (id) DO NOTHING
     ) SELECT due_at FROM taken`;

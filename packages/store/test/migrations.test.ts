@@ -59,6 +59,8 @@ const LATER: readonly (readonly [number, string])[] = [
       VALUES ('passkey_old', 'user_ada', 'key', 3, '["usb"]', 'Key', 1)`],
   [8, `INSERT INTO second_factors (account_id, sealed_secret, last_step, created_at) VALUES ('user_ada', 'sealed', 9, 1)`],
   [8, `INSERT INTO recovery_codes (account_id, hash) VALUES ('user_ada', 'recovery_old')`],
+  [13, `INSERT INTO clients (id, origin, metadata, created_at, expires_at)
+      VALUES ('client_unused', 'registered', '${JSON.stringify(newClient().metadata)}', 1, ${NOW + 1000})`],
 ]; // biome-ignore format: a table
 
 /** Refresh tokens had rows of their own until number 11. */
@@ -174,6 +176,11 @@ describe.each([
     expect(await store.listPasskeys('user_ada')).toMatchObject([{ id: 'passkey_old', counter: 3 }]);
     expect(await store.findSecondFactor('user_ada')).toMatchObject({ lastStep: 9 });
     expect(await store.countRecoveryCodes('user_ada')).toBe(1);
+    // Clients from before are of no network, and new ones are counted beside them.
+    expect(await store.countUnusedClientsByNetwork()).toEqual(new Map());
+    expect(await store.registerClient(newClient(), null, 'network')).toBe(0);
+    expect(await store.countUnusedClientsByNetwork()).toEqual(new Map([['network', 1]]));
+    expect(await store.countUnusedClients()).toBe(2);
     await store.close();
   });
 

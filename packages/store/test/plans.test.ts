@@ -117,11 +117,12 @@ async function doEverything(whole: AuthorizationStore): Promise<void> {
   await store.endSession('session');
   await store.saveClient(client);
   const turn = { key: 'registration', limit: { burst: 1, interval: 1 }, now: NOW };
-  await store.registerClient(newClient(), turn);
-  await store.registerClient(newClient(), turn);
+  await store.registerClient(newClient(), turn, 'network');
+  await store.registerClient(newClient(), turn, null);
   await store.findClient(client.id);
   await store.listClients('', 10);
   await store.countUnusedClients();
+  await store.countUnusedClientsByNetwork();
   await store.changeClient(client.id, client);
   await store.noteClientUse(client.id, NOW, null);
   await store.disableClient(client.id, NOW);

@@ -1,90 +1,83 @@
-/** Admission to registration: who may register, and how many registrations may wait for their first use. */
+/** Admission to registration: who may register, and for whom there is a place until the first use. */
+import { createHmac } from 'node:crypto';
 import type { Asked } from '@portcullis/http';
-import { OAuthError, readCredentials } from '@portcullis/protocol';
+import { OAuthError, readCredentials, siteOf } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
+import { deriveKey } from '../keys/sealing.ts';
+import { createMemory } from '../memory.ts';
 import type { AuthorizationStore, ClientInvitationRecord } from '../ports/index.ts';
+import type { Peer } from '../routes.ts';
 import { hashSecret, matchesSecret } from '../secrets.ts';
 import type { RegistrationRules } from './registration-options.ts';
+import { createUnusedClients, type EndTaking } from './unused-clients.ts';
 
 /** A stranger who may register. */
-interface Admission {
+export interface Admission {
   /** The invitation that was presented and is not used yet; `null`: none was needed, or a token of the configuration came. */
   readonly invitation: ClientInvitationRecord | null;
-  /** To be called when nothing was registered after all. */
-  release(): void;
+  /** By what the store counts those that come from the same place; `null` when nobody knows where that is. */
+  readonly network: string | null;
+  /** To be called when the client is stored, or is not. */
+  readonly end: EndTaking;
 }
 
 /** Lets a stranger register. Throws `OAuthError`. */
-export type AdmitRegistration = (request: Asked) => Promise<Admission>;
-
-/** Seconds between two counts: so much may a few processes together overshoot. */
-const COUNTED_EVERY = 10;
-/** Seconds. The first registrations to expire make room. */
-const TRY_AGAIN = 600;
+export type AdmitRegistration = (request: Asked, peer: Peer) => Promise<Admission>;
 
 export function createAdmitRegistration(
-  { store, clock }: Pick<Configuration, 'store' | 'clock'>,
+  { store, clock, sealingKey }: Pick<Configuration, 'store' | 'clock' | 'sealingKey'>,
   rules: RegistrationRules,
 ): AdmitRegistration {
-  const { mostUnused } = rules;
-  let count: UnusedCount = { stored: Promise.resolve(0), admitted: 0, at: Number.NEGATIVE_INFINITY };
-
-  const current = (): UnusedCount => {
-    const at = clock();
-    if (Math.abs(at - count.at) >= COUNTED_EVERY) {
-      count = { stored: store.countUnusedClients(), admitted: 0, at };
-      // Whoever fails to count says so; the next one counts again.
-      count.stored.catch(() => {
-        count = { ...count, at: Number.NEGATIVE_INFINITY };
-      });
-    }
-    return count;
-  };
-
-  return async (request) => {
+  const places = createUnusedClients(store, clock, rules.mostUnused);
+  const networkOfPeer = createNameNetwork(sealingKey);
+  return async (request, peer) => {
     const invitation = await checkInitialAccess(request, rules, store, clock());
-    const known = current();
-    const unused = (await known.stored) + known.admitted;
-    // Clients that are known already do not come this way.
-    if (unused >= mostUnused) {
-      throw new OAuthError(
-        'temporarily_unavailable',
-        'Too many clients have registered and wait for their first use. Try again later.',
-        { reason: `registration: ${unused} clients are unused`, retryAfter: TRY_AGAIN },
-      );
-    }
-    known.admitted += 1;
-    return {
-      invitation,
-      release() {
-        known.admitted -= 1;
-      },
-    };
+    // Whom an administrator invited is one for whom there is a place: strangers cannot take it.
+    if (invitation !== null) return { invitation, network: null, end: () => {} };
+    const network = networkOfPeer(peer);
+    return { invitation, network, end: await places.take(network) };
   };
 }
 
-/** How many clients were unused, and how many were admitted since. */
-interface UnusedCount {
-  readonly stored: Promise<number>;
-  admitted: number;
-  readonly at: number;
+/** Base64url characters: 96 bits, so that no two of the networks that are counted are taken for one. */
+const NAME_LENGTH = 16;
+
+/** A network as the store counts it: the same in all processes, and read by nobody who has the store alone. */
+function createNameNetwork(sealingKey: Uint8Array): (peer: Peer) => string | null {
+  const key = deriveKey(sealingKey, 'networks of registrations');
+  const names = createMemory<string>(1000);
+  return ({ address }) => {
+    const site = address === undefined ? null : siteOf(address);
+    if (site === null) return null;
+    const known = names.get(site);
+    if (known !== undefined) return known;
+    const name = createHmac('sha256', key).update(site).digest('base64url').slice(0, NAME_LENGTH);
+    names.set(site, name);
+    return name;
+  };
 }
 
-/** @returns the invitation that was presented; `null` when none was needed, or a token of the configuration. @see RFC 7591 §3 */
+/**
+ * Where anybody may register, an invitation is taken as well, and any other token is passed over.
+ * @returns the invitation that was presented; `null` when none was needed, or a token of the configuration
+ * @see RFC 7591 §3
+ */
 async function checkInitialAccess(
   request: Asked,
   { invitedOnly, initialAccessHashes: hashes }: RegistrationRules,
   store: Pick<AuthorizationStore, 'findClientInvitation'>,
   now: number,
 ): Promise<ClientInvitationRecord | null> {
-  if (!invitedOnly) return null;
   const token = readBearer(request);
-  if (token === null) throw refuseInitialAccess('none');
+  if (token === null) {
+    if (invitedOnly) throw refuseInitialAccess('none');
+    return null;
+  }
   if (hashes.some((known) => matchesSecret(token, known))) return null;
   const invitation = await store.findClientInvitation(hashSecret(token), now);
-  if (invitation === null) throw refuseInitialAccess('unknown');
-  if (invitation.clientId !== null) throw refuseInitialAccess('used');
-  return invitation;
+  if (invitation !== null && invitation.clientId === null) return invitation;
+  if (invitedOnly) throw refuseInitialAccess(invitation === null ? 'unknown' : 'used');
+  return null;
 }
 
 export function refuseInitialAccess(reason: 'none' | 'unknown' | 'used'): OAuthError {

@@ -3,10 +3,10 @@ import { readJson, respondToClient } from '@portcullis/http';
 import { tooMany } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { Limits } from '../limits/limits.ts';
-import type { ClientInvitationRecord, ClientRecord } from '../ports/index.ts';
+import type { ClientRecord } from '../ports/index.ts';
 import type { Peer, Route } from '../routes.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
-import { createAdmitRegistration, refuseInitialAccess } from './admit-registration.ts';
+import { type Admission, createAdmitRegistration, refuseInitialAccess } from './admit-registration.ts';
 import { usesSecret } from './configured.ts';
 import { createDescribeClient, createReadRegistration } from './registration.ts';
 import type { RegistrationRules } from './registration-options.ts';
@@ -31,7 +31,7 @@ export function createRegistration(
     crossOrigin: true,
     async handle(request, peer) {
       const metadata = read(await readJson(request, 'invalid_client_metadata'));
-      const admission = await admit(request);
+      const admission = await admit(request, peer);
       const secret = usesSecret(metadata) ? newSecret() : null;
       const managementToken = rules.management ? newSecret() : null;
       const now = clock();
@@ -46,11 +46,12 @@ export function createRegistration(
         disabledAt: null,
         expiresAt: now + lifetimes.unusedClient,
       };
-      const { invitation, release } = admission;
-      await save(client, peer, invitation).catch((error: unknown) => {
-        release();
+      const { invitation, end } = admission;
+      await save(client, peer, admission).catch((error: unknown) => {
+        end(false);
         throw error;
       });
+      end(true);
       events({
         type: 'client.registered',
         clientId: client.id,
@@ -61,17 +62,13 @@ export function createRegistration(
   };
 
   /** Who is known already does not come this way, so a flood of registrations keeps nobody from working. */
-  async function save(
-    client: ClientRecord,
-    peer: Peer,
-    invitation: ClientInvitationRecord | null,
-  ): Promise<void> {
+  async function save(client: ClientRecord, peer: Peer, { invitation, network }: Admission): Promise<void> {
     if (invitation !== null) {
       // It is their turn as well.
       if (await store.registerInvitedClient(client, invitation.hash)) return;
       throw refuseInitialAccess('used');
     }
-    const wait = await store.registerClient(client, turnOf(peer));
+    const wait = await store.registerClient(client, turnOf(peer), network);
     if (wait > 0) throw tooMany('too many registrations from one network', wait);
   }
 }

@@ -1,5 +1,5 @@
 /** How often clients may do what: refresh, get tokens of their own, exchange, register. */
-import { networkOf, tooMany } from '@portcullis/protocol';
+import { siteOf, tooMany } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { Turn } from '../ports/index.ts';
 import type { Peer } from '../routes.ts';
@@ -16,7 +16,7 @@ export interface Limits {
   checkClientToken(clientId: string): Promise<void> | undefined;
   /** @throws OAuthError 429 */
   checkExchange(grantId: string): Promise<void> | undefined;
-  /** The turn that a registration takes, of its network; `null` when nobody counts it. */
+  /** The turn that a registration takes, of the site that it comes from; `null` when nobody counts it. */
   registrationTurn(peer: Peer): Turn | null;
 }
 
@@ -54,11 +54,11 @@ function check(rate: SharedRate, key: string, of: string): Promise<void> | undef
   return typeof wait === 'number' ? void refuse(wait) : wait.then(refuse);
 }
 
-/** Counted by network: what a registration keeps in the store, it keeps there for whoever sent it. */
+/** Counted by site: what a registration keeps in the store, it keeps there for whoever sent it, from whichever network of theirs. */
 function createRegistrationTurn({ clock }: Configuration, rate: Rate): Limits['registrationTurn'] {
   const limit = turnLimitOf(rate);
   return ({ address }) => {
-    const network = address === undefined ? null : networkOf(address);
-    return network === null ? null : { key: hashSecret(`registration ${network}`), limit, now: clock() };
+    const site = address === undefined ? null : siteOf(address);
+    return site === null ? null : { key: hashSecret(`registration ${site}`), limit, now: clock() };
   };
 }

@@ -29,14 +29,18 @@ export interface ClientStore {
   /**
    * Inserts a client that nobody knows yet, if its turn can be taken (`null`: it needs none). One fact: without the turn there
    * is no client, and without the client no turn was taken.
+   * @param network from where it registers, by which it is counted until its first use: says nothing about whose it is; `null`
+   *   when nobody knows
    * @returns 0, or the seconds after which there is a turn: nothing has changed then
    */
-  registerClient(client: ClientRecord, turn: Turn | null): Promise<number>;
+  registerClient(client: ClientRecord, turn: Turn | null, network: string | null): Promise<number>;
   findClient(id: string): Promise<ClientRecord | null>;
   /** Clients in the order of their identifiers, those behind `after` only. */
   listClients(after: string, limit: number): Promise<readonly ClientRecord[]>;
   /** How many clients that may expire have never been used. */
   countUnusedClients(): Promise<number>;
+  /** The same of each network that has any. Goes through all of them: for when they are many. */
+  countUnusedClientsByNetwork(): Promise<ReadonlyMap<string, number>>;
   /** Replaces what a client registered. @returns `false` when it is gone. */
   changeClient(id: string, change: ClientChange): Promise<boolean>;
   /** Notes that a client got a token, and until when it may now rest. Nothing happens when it is gone. */

@@ -95,6 +95,27 @@ export function describeClients(store: StoreOfTest): void {
       });
     });
 
+    it('T043: counts those that were never used by the network from which they registered', async () => {
+      const turn = (key: string) => ({ key, limit: { burst: 9, interval: 1 }, now: NOW });
+      const [used, removed, swept] = [newClient(), newClient(), newClient({ expiresAt: NOW + 9 })];
+      expect(await store().countUnusedClientsByNetwork()).toEqual(new Map());
+      for (const client of [used, removed, swept, newClient()])
+        expect(await store().registerClient(client, turn('one'), 'network-1')).toBe(0);
+      expect(await store().registerClient(newClient(), null, 'network-2')).toBe(0);
+      expect(await store().registerClient(newClient(), turn('one'), null)).toBe(0);
+      await store().saveClient(newClient());
+      const counted = async () => Object.fromEntries(await store().countUnusedClientsByNetwork());
+      expect(await counted()).toEqual({ 'network-1': 4, 'network-2': 1 });
+      expect(await store().countUnusedClients()).toBe(7);
+      // The network is nothing that is told of a client.
+      expect(await store().findClient(used.id)).toEqual(used);
+      await store().noteClientUse(used.id, NOW, NOW + 1000);
+      expect(await counted()).toEqual({ 'network-1': 3, 'network-2': 1 });
+      await store().removeClient(removed.id, NOW);
+      await store().sweep(NOW + 9, 100);
+      expect(await counted()).toEqual({ 'network-1': 1, 'network-2': 1 });
+    });
+
     it('T143: removes a client with all that was given to it, so that its successor inherits nothing', async () => {
       const [client, other] = [newClient(), newClient()];
       for (const one of [client, other]) await store().saveClient(one);

@@ -35,21 +35,21 @@ export function describeLimits(store: StoreOfTest): void {
       const turn = { key: newHash(), limit: LIMIT, now: NOW };
       const clients = times(4, () => newClient());
       const waits: number[] = [];
-      for (const client of clients) waits.push(await store().registerClient(client, turn));
+      for (const client of clients) waits.push(await store().registerClient(client, turn, null));
       expect(waits).toEqual([0, 0, 0, 10]);
       const found = await Promise.all(clients.map(({ id }) => store().findClient(id)));
       expect(found).toEqual([...clients.slice(0, 3), null]);
       expect(await store().takeTurn(turn.key, LIMIT, NOW)).toBe(10);
 
       const uncounted = newClient();
-      expect(await store().registerClient(uncounted, null)).toBe(0);
+      expect(await store().registerClient(uncounted, null, null)).toBe(0);
       expect(await store().findClient(uncounted.id)).toEqual(uncounted);
     });
 
     it(`of registrations are no more when ${RACERS} come at once`, async () => {
       const turn = { key: newHash(), limit: LIMIT, now: NOW };
       const register = async () =>
-        (await store().registerClient(newClient(), turn)) === 0 ? 'registered' : 'wait';
+        (await store().registerClient(newClient(), turn, null)) === 0 ? 'registered' : 'wait';
       expect(await race(times(RACERS, () => register))).toEqual({ registered: 3, wait: RACERS - 3 });
       expect(await store().countUnusedClients()).toBe(3);
     });

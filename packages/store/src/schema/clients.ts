@@ -29,6 +29,19 @@ export function clientLife({ text, integer }: Dialect): readonly string[] {
   ];
 }
 
+/**
+ * From which network an unused client registered, as a keyed hash. It stands in the index of the unused ones behind what makes
+ * rows arrive in order, so each registration writes at the end; all that is asked of it stands there too, and no row is read.
+ */
+export function networksOfClients({ text }: Dialect): readonly string[] {
+  return [
+    `ALTER TABLE clients ADD COLUMN network ${text}`,
+    'DROP INDEX clients_unused',
+    `CREATE INDEX clients_unused ON clients (expires_at, id, last_used_at, network)
+      WHERE last_used_at IS NULL AND expires_at IS NOT NULL`,
+  ];
+}
+
 export function clientDocuments({ text, integer, table }: Dialect): readonly string[] {
   return [
     `CREATE TABLE client_documents (

@@ -1,6 +1,6 @@
 /** The schema, as the numbered migrations that made it. One that was ever released is never changed. */
 import { clientInvitations } from './client-invitations.ts';
-import { assertions, clientDocuments, clientLife, clients } from './clients.ts';
+import { assertions, clientDocuments, clientLife, clients, networksOfClients } from './clients.ts';
 import type { Dialect } from './dialect.ts';
 import { consents, grants, oftenAsked, refreshTokenFamilies, transactions, usage } from './grants.ts';
 import { auditLog, keyLife, sharedLimits, signingKeys } from './operation.ts';
@@ -105,5 +105,10 @@ export const migrations: readonly Migration[] = [
     number: 16,
     name: 'what is asked most often is found in an index alone',
     statements: oftenAsked,
+  },
+  {
+    number: 17,
+    name: 'from which networks clients register',
+    statements: networksOfClients,
   },
 ];
