@@ -4,7 +4,7 @@ import type { AuthorizationStore } from '@portcullis/authorization-server/ports'
 import { SettingsError } from './faults.ts';
 import type { Settings } from './settings/settings.ts';
 import { titleOf } from './settings/table.ts';
-import { openExistingStore, openStorage } from './storage.ts';
+import { openBesideServers } from './storage.ts';
 
 export interface Tools {
   readonly store: AuthorizationStore;
@@ -29,10 +29,7 @@ export async function administer<T>(
     throw new SettingsError([`${titleOf('database')} is :memory:, which no other process can see`]);
   }
   process.umask(0o077);
-  const store =
-    otherwise === 'make'
-      ? (await openStorage(settings, folder)).store
-      : await openExistingStore(settings, folder);
+  const store = await openBesideServers(settings, folder, otherwise);
   const clock = () => Math.floor(Date.now() / 1000);
   const journal = createJournal(store, settings.keepEvents, clock);
   try {

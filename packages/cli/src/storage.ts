@@ -1,8 +1,7 @@
 /** Where things are kept: the store of the authorization server, and the folder that the application may use. */
-import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { AuthorizationStore } from '@portcullis/authorization-server/ports';
-import { openStore } from '@portcullis/store';
+import { inspectSchema, openStore, type SchemaState } from '@portcullis/store';
 import { reasonOf, SettingsError } from './faults.ts';
 import { makeFolder } from './folders.ts';
 import type { Settings } from './settings/settings.ts';
@@ -56,19 +55,51 @@ export function locate(
 }
 
 /**
- * Opens a store that must be there already: for commands that work on what is there.
+ * Looks at the schema of a database, without making or changing one.
  * @throws SettingsError naming the setting
  */
-export async function openExistingStore(settings: Settings, folder: string): Promise<AuthorizationStore> {
-  const { database } = settings;
-  const isFile = !/^postgres(?:ql)?:/i.test(database);
-  if (database === ':memory:' || (isFile && !existsSync(resolve(folder, database)))) {
+export async function inspectStorage(settings: Settings, folder: string): Promise<SchemaState> {
+  const { path, place } = locate(settings, folder);
+  try {
+    return await inspectSchema(path);
+  } catch (cause) {
+    throw new SettingsError(
+      [`${titleOf('database')} is ${place}, which cannot be used: ${reasonOf(cause)}`],
+      { cause },
+    );
+  }
+}
+
+/**
+ * Opens a store beside servers that may run on it, for a command. Only a server that starts and `portcullis migrate` bring a database
+ * up to date: a command that did would do it unasked, under servers of the version before.
+ * @param otherwise `make`: where nothing is yet, a database is made, for what is done before the first start
+ * @throws SettingsError naming the setting
+ */
+export async function openBesideServers(
+  settings: Settings,
+  folder: string,
+  otherwise: 'make' | 'refuse',
+): Promise<AuthorizationStore> {
+  const { place } = locate(settings, folder);
+  const { pending } = settings.database === ':memory:' ? NOTHING : await inspectStorage(settings, folder);
+  const isMissing = pending[0]?.number === 1;
+  if (isMissing && otherwise === 'refuse') {
     throw new SettingsError([
-      `${titleOf('database')} is ${database}, where no database is: name the one that the server uses`,
+      `${titleOf('database')} is ${place}, where no database is: name the one that the server uses`,
+    ]);
+  }
+  if (pending.length > 0 && !isMissing) {
+    const lack = pending.length === 1 ? 'one step' : `${pending.length} steps`;
+    throw new SettingsError([
+      `${titleOf('database')} is ${place}, which lacks ${lack} of this version: portcullis migrate --check shows what, portcullis migrate or the next start of the server does it`,
     ]);
   }
   return (await openStorage(settings, folder)).store;
 }
+
+/** Another process sees nothing of a database in memory. */
+const NOTHING: Pick<SchemaState, 'pending'> = { pending: [{ number: 1, name: '' }] };
 
 function withoutPassword(location: string): string {
   const url = new URL(location);

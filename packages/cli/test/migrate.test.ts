@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Postgres, startPostgres } from '../../../tests/support/postgres.ts';
 import { runHere } from './support/in-process.ts';
@@ -40,6 +41,77 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('on %s', (kind) => {
     const upToDate = `The database is up to date, at ${listed.newest}.\n`;
     expect(await migrate(place, '--check')).toEqual({ code: 0, errors: '', output: upToDate });
     expect(await migrate(place)).toEqual({ code: 0, errors: '', output: upToDate });
+  });
+});
+
+describe.each(['SQLite', 'PostgreSQL'] as const)('a database on %s that is behind', (kind) => {
+  const file = join(folder, 'behind.db');
+  let place = file;
+  let postgres: Postgres | undefined;
+  let read: (sql: string) => Promise<unknown>;
+  beforeAll(async () => {
+    if (kind === 'PostgreSQL') {
+      postgres = await startPostgres();
+      place = await postgres.createDatabase();
+    }
+    await migrate(place);
+    read = async (sql) => {
+      if (kind === 'SQLite') {
+        using database = new DatabaseSync(file);
+        return database.prepare(sql).all();
+      }
+      const client = new Client({ connectionString: place });
+      await client.connect();
+      try {
+        return (await client.query(sql)).rows;
+      } finally {
+        await client.end();
+      }
+    };
+  });
+  afterAll(() => postgres?.stop());
+
+  const NUMBERS = 'SELECT number FROM portcullis_migrations ORDER BY number';
+  const commands = [
+    ['users', 'list'],
+    ['users', 'add', 'ada@example.com'],
+    ['users', 'disable', 'ada@example.com'],
+    ['clients', 'list'],
+    ['clients', 'add', '--id', 'app', '--redirect-uri', 'https://app.example/cb'],
+    ['clients', 'invite'],
+    ['clients', 'invitations'],
+    ['connections', 'list', 'ada@example.com'],
+    ['events'],
+  ];
+
+  it('is refused by every command but migrate, which is named, and stays as it is', async () => {
+    const environment = { PORTCULLIS_DATABASE: place };
+    expect(await runHere(['users', 'list'], { environment, folder })).toMatchObject({ code: 0, errors: '' });
+    await read(
+      'DELETE FROM portcullis_migrations WHERE number = (SELECT MAX(number) FROM portcullis_migrations)',
+    );
+    const before = await read(NUMBERS);
+    for (const words of commands) {
+      const { code, output, errors } = await runHere(words, { environment, folder });
+      expect([words, code, output]).toEqual([words, 1, '']);
+      expect(errors).toMatch(
+        /^portcullis: PORTCULLIS_DATABASE \(--database\) is [^\n]+, which lacks one step of this version: portcullis migrate --check shows what, portcullis migrate or the next start of the server does it\n$/,
+      );
+    }
+    expect(await read(NUMBERS)).toEqual(before);
+  });
+});
+
+describe('an empty database', () => {
+  it('is no database for who reads, and one to be made for who adds before the first start', async () => {
+    const place = join(folder, 'empty.db');
+    const environment = { PORTCULLIS_DATABASE: place };
+    const listed = await runHere(['users', 'list'], { environment, folder });
+    expect([listed.code, listed.errors]).toEqual([1, expect.stringContaining('where no database is')]);
+    expect(existsSync(place)).toBe(false);
+    const added = await runHere(['users', 'add', 'ada@example.com'], { environment, folder });
+    expect([added.code, added.errors]).toEqual([0, '']);
+    expect((await migrate(place, '--check')).code).toBe(0);
   });
 });
 

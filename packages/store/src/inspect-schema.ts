@@ -31,7 +31,7 @@ async function inspectSqlite(location: string): Promise<readonly Migration[]> {
     import('node:sqlite'),
     import('./sqlite/sqlite-database.ts'),
   ]);
-  const connection = new DatabaseSync(location, { readOnly: true });
+  const connection = new DatabaseSync(location, { readOnly: true, timeout: 5_000 });
   try {
     return walk(pendingMigrations(sqliteDialect), createRunner(connection));
   } finally {

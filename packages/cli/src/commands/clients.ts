@@ -8,6 +8,7 @@ import { addClient, addMetadataOptions } from './clients/add.ts';
 import { defineInvitations } from './clients/invitations.ts';
 import { findConfigured, listClients, showClient, unknownClient } from './clients/list.ts';
 import type { Act, Flags } from './clients/task.ts';
+import { LEFT } from './left.ts';
 import { addVerb } from './verb.ts';
 
 export function defineClients(program: Command, surroundings: Surroundings): void {
@@ -33,7 +34,7 @@ export function defineClients(program: Command, surroundings: Surroundings): voi
   one(
     'disable',
     'end all that a client holds at once, and let nobody use it',
-    change('disable', 'is disabled; all that it held has ended'),
+    change('disable', 'is disabled; all that it held has ended', LEFT),
   );
   one(
     'enable',
@@ -43,7 +44,7 @@ export function defineClients(program: Command, surroundings: Surroundings): voi
   one(
     'remove',
     'remove a client with all that it holds',
-    change('remove', 'is gone, and all that it held has ended'),
+    change('remove', 'is gone, and all that it held has ended', LEFT),
   );
 }
 
@@ -66,7 +67,7 @@ async function perform(
   write(text);
 }
 
-function change(verb: 'disable' | 'enable' | 'remove', what: string): Act {
+function change(verb: 'disable' | 'enable' | 'remove', what: string, more = ''): Act {
   return async (task) => {
     if (findConfigured(task) !== null) {
       throw new Error(
@@ -74,6 +75,6 @@ function change(verb: 'disable' | 'enable' | 'remove', what: string): Act {
       );
     }
     if (!(await task.clients[verb](task.id))) throw unknownClient(task);
-    return `The client ${task.id} ${what}.\n`;
+    return `The client ${task.id} ${what}.\n${more === '' ? '' : `${more}\n`}`;
   };
 }

@@ -5,7 +5,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { createLog, type LogEvent } from '../log.ts';
 import { resolveSettings } from '../settings/resolve.ts';
 import type { SettingName } from '../settings/settings.ts';
-import { openExistingStore } from '../storage.ts';
+import { openBesideServers } from '../storage.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { optionOf } from './setting-options.ts';
 
@@ -45,7 +45,7 @@ function readCount(text: string): number {
 
 async function show(flags: Flags, { environment, folder, write }: Surroundings): Promise<void> {
   const settings = await resolveSettings({ flags, environment, folder });
-  const store = await openExistingStore(settings, folder);
+  const store = await openBesideServers(settings, folder, 'refuse');
   const print = (event: EventRecord) =>
     createLog(
       flags.json ? 'json' : 'text',

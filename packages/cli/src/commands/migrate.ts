@@ -1,12 +1,12 @@
 /** `portcullis migrate`: what a database lacks of this version's schema, and how it gets it. */
-import { inspectSchema, type SchemaState } from '@portcullis/store';
+import type { SchemaState } from '@portcullis/store';
 import type { Command } from 'commander';
 import { CommandFailure, exitCodes } from '../client/exit-codes.ts';
-import { reasonOf, SettingsError } from '../faults.ts';
+import { SettingsError } from '../faults.ts';
 import { resolveSettings } from '../settings/resolve.ts';
-import type { SettingName, Settings } from '../settings/settings.ts';
+import type { SettingName } from '../settings/settings.ts';
 import { titleOf } from '../settings/table.ts';
-import { locate, openStorage } from '../storage.ts';
+import { inspectStorage, openStorage } from '../storage.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { cleanJson } from '../terminal/clean.ts';
 import { optionOf } from './setting-options.ts';
@@ -22,7 +22,8 @@ export function defineMigrate(program: Command, surroundings: Surroundings): voi
     .summary('bring the database up to date')
     .description(
       'Brings the database up to date, one numbered migration after the other, all in one transaction.\n' +
-        'A server that starts does the same: this is for those who want to see it first, or whose servers may not.',
+        'A server that starts does the same: this is for those who want to see it first, or whose servers may not.\n' +
+        'Every other command refuses a database that is behind.',
     );
   for (const setting of ['config', 'database'] as const) command.addOption(optionOf(setting));
   command
@@ -36,25 +37,13 @@ async function migrate(flags: Flags, { environment, folder, write }: Surrounding
   if (settings.database === ':memory:') {
     throw new SettingsError([`${titleOf('database')} is :memory:, which no other process can see`]);
   }
-  const before = await inspect(settings, folder);
+  const before = await inspectStorage(settings, folder);
   if (flags.check === undefined && before.pending.length > 0) {
     process.umask(0o077);
     await (await openStorage(settings, folder)).store.close();
   }
   write(flags.json ? `${cleanJson(before)}\n` : describe(before, flags.check === true));
   if (flags.check && before.pending.length > 0) throw new CommandFailure(exitCodes.usage);
-}
-
-async function inspect(settings: Settings, folder: string): Promise<SchemaState> {
-  const { path, place } = locate(settings, folder);
-  try {
-    return await inspectSchema(path);
-  } catch (cause) {
-    throw new SettingsError(
-      [`${titleOf('database')} is ${place}, which cannot be used: ${reasonOf(cause)}`],
-      { cause },
-    );
-  }
 }
 
 function describe({ newest, pending }: SchemaState, isCheck: boolean): string {

@@ -12,10 +12,16 @@ import type { SettingName } from '../settings/settings.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
 import { dayOf, timeOf, timeOrNull } from '../terminal/times.ts';
+import { LEFT } from './left.ts';
 import { ADMINISTERING, addVerb } from './verb.ts';
 
-/** What one of the commands does. It answers what to write. @param asJson for programs */
-type Action = (accounts: AccountAdministration, email: string, asJson: boolean) => Promise<string>;
+/** What one of the commands does. It answers what to write. @param asJson for programs @param command how this program is called again */
+type Action = (
+  accounts: AccountAdministration,
+  email: string,
+  asJson: boolean,
+  command: string,
+) => Promise<string>;
 
 interface UsersCommand {
   readonly name: string;
@@ -41,8 +47,9 @@ const commands: readonly UsersCommand[] = [
     name: 'disable',
     takes: 'email',
     summary: 'end everything of an account at once, and let nobody in',
+    more: LEFT,
     act: async (accounts, email) =>
-      told(await accounts.disable(email), email, 'is disabled; its sessions and all access have ended'),
+      `${told(await accounts.disable(email), email, 'is disabled; its sessions and all access have ended')}${LEFT}\n`,
   },
   {
     name: 'enable',
@@ -54,9 +61,9 @@ const commands: readonly UsersCommand[] = [
     name: 'remove',
     takes: 'email',
     summary: 'remove an account with all that was kept for its owner',
-    more: 'What it allowed ends, and is given back at third parties. The audit log keeps its identifier.',
+    more: `What it allowed ends, and is given back at third parties. The audit log keeps its identifier. ${LEFT}`,
     act: async (accounts, email) =>
-      told(await accounts.remove(email), email, 'is gone, and all that it allowed has ended'),
+      `${told(await accounts.remove(email), email, 'is gone, and all that it allowed has ended')}${LEFT}\n`,
   },
   {
     name: 'reset',
@@ -85,20 +92,32 @@ export function defineUsers(program: Command, surroundings: Surroundings): void 
       surroundings.write(
         // Before the first start there is nobody to list, and somebody to add.
         await administer(settings, folder, name === 'add' ? 'make' : 'refuse', (tools) =>
-          act(createAccountAdministration({ ...tools, issuer }), command.args[0] ?? '', flags.json === true),
+          act(
+            createAccountAdministration({ ...tools, issuer }),
+            command.args[0] ?? '',
+            flags.json === true,
+            surroundings.command,
+          ),
         ),
       );
     });
   }
 }
 
-async function add(accounts: AccountAdministration, email: string, asJson: boolean): Promise<string> {
+async function add(
+  accounts: AccountAdministration,
+  email: string,
+  asJson: boolean,
+  command: string,
+): Promise<string> {
   const answer = await accounts.add(email);
   if (!('refused' in answer))
     return linkText(answer, asJson, 'There is an account now. Its owner chooses by this link how to sign in');
   if (answer.refused === 'no-address')
     throw new Error('The email must be an address such as you@example.com');
-  throw new Error(`There is an account for ${email} already: reset it to make another link`);
+  throw new Error(
+    `There is an account for ${email} already. Another link for its owner: ${command} users reset ${email}`,
+  );
 }
 
 async function reset(accounts: AccountAdministration, email: string, asJson: boolean): Promise<string> {
