@@ -1,5 +1,6 @@
 /** Limits: who floods or guesses is told to wait, and nobody else notices. */
 import { openStore } from '@portcullis/store';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { ConfigurationError, createAuthorizationServer } from '../src/index.ts';
 import {
@@ -127,6 +128,123 @@ describe('wrong secrets', () => {
       expect((await postFrom({ server }, platform, '/introspect', isRight)).body).toEqual({ active: false });
     }
     await restarted.close();
+  });
+
+  describe('where nothing can be guessed', () => {
+    const LONG = 'q8ZK1vT0c2mXr5uB9sYdLw';
+    const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+
+    /** Clients of each kind, behind one address: how the right one asks, and how somebody who is wrong does in its name. */
+    const kinds: readonly (readonly [
+      string,
+      (t: ServerUnderTest) => Promise<{ path: string; right: () => Promise<Ask>; wrong: readonly Ask[] }>,
+    ])[] = [
+      [
+        'a long secret of the configuration',
+        async () => ({
+          path: '/token',
+          right: async () => [grant, basic('long', LONG)],
+          wrong: [[grant, basic('long', `${LONG}x`)]],
+        }),
+      ],
+      [
+        'a secret that this server made',
+        async (t) => {
+          const post = { token_endpoint_auth_method: 'client_secret_post' };
+          const { client_id, client_secret } = (await t.register({ ...METADATA, ...post })).body;
+          const form = { token: 'x', client_id: String(client_id) };
+          return {
+            path: '/introspect',
+            right: async () => [{ ...form, client_secret: String(client_secret) }],
+            wrong: [
+              [{ ...form, client_secret: 'x' }],
+              [{ ...form, client_assertion_type: assertionType, client_assertion: 'x.y.z' }],
+            ],
+          };
+        },
+      ],
+      [
+        'a key',
+        async (t) => {
+          const { publicKey, privateKey } = await generateKeyPair('ES256');
+          await t.server.clients.add({
+            client_id: 'robot',
+            grant_types: ['client_credentials'],
+            token_endpoint_auth_method: 'private_key_jwt',
+            jwks: { keys: [await exportJWK(publicKey)] },
+          });
+          const form = { ...grant, client_id: 'robot', client_assertion_type: assertionType };
+          const sign = () =>
+            new SignJWT({ jti: crypto.randomUUID(), iss: 'robot', sub: 'robot', aud: ISSUER })
+              .setProtectedHeader({ alg: 'ES256' })
+              .setExpirationTime(t.clock.now + 60)
+              .sign(privateKey);
+          return {
+            path: '/token',
+            right: async () => [{ ...form, client_assertion: await sign() }],
+            wrong: [[{ ...form, client_assertion: 'x.y.z' }], [grant, basic('robot', 'x')]],
+          };
+        },
+      ],
+    ];
+    type Ask = readonly [Record<string, string>, Record<string, string>?];
+
+    it.each(kinds)('[AS-AUTH-64] keep nobody out who has %s, but whoever is wrong', async (_kind, make) => {
+      const long = {
+        client_id: 'long',
+        client_secret: LONG,
+        grant_types: ['client_credentials'],
+        token_endpoint_auth_method: 'client_secret_basic',
+      };
+      const t = await startServer({ clients: [...CLIENTS, long] });
+      const { path, right, wrong } = await make(t);
+      const ask = ([form, headers]: Ask) => postFrom(t, '192.0.2.1', path, form, headers);
+      for (const one of wrong) {
+        for (let count = 0; count < 15; count++) await ask(one);
+        const before = t.snapshot();
+        expectTooMany(await ask(one), 10);
+        expect(t.snapshot()).toBe(before);
+        expect((await ask(await right())).status).toBe(200);
+      }
+      // One wrong one a second, for a while.
+      for (let second = 0; second < 120; second++) {
+        t.clock.now += 1;
+        await ask(wrong[second % wrong.length] ?? [grant]);
+        if (second % 10 === 3) expect((await ask(await right())).status).toBe(200);
+      }
+    });
+
+    it('[AS-AUTH-64] do not hold back a short secret of the configuration when they are assertions', async () => {
+      const t = await startServer();
+      const form = { ...grant, client_id: 'nightly', client_assertion_type: assertionType };
+      for (let count = 0; count < 15; count++) {
+        await postFrom(t, '192.0.2.1', '/token', { ...form, client_assertion: 'x.y.z' });
+      }
+      expectTooMany(await postFrom(t, '192.0.2.1', '/token', { ...form, client_assertion: 'x.y.z' }), 10);
+      expect((await postFrom(t, '192.0.2.1', '/token', grant, right)).status).toBe(200);
+    });
+  });
+
+  it('with names that are made up cost the store no row for each, once there were too many', async () => {
+    const t = await startServer();
+    const { takeTurn } = t.store;
+    const keys = new Set<string>();
+    let asked = 0;
+    t.store.takeTurn = (key, ...turn) => {
+      keys.add(key);
+      asked += 1;
+      return takeTurn(key, ...turn);
+    };
+    const fail = async (count: number, address?: string) =>
+      (await postFrom(t, address, '/token', grant, basic(`made-up-${count}`, 'x'))).status;
+    for (let count = 0; count < 100; count++) expect(await fail(count, '192.0.2.1')).toBe(401);
+    const before = [keys.size, asked];
+    expect(keys.size).toBe(101);
+    for (let count = 100; count < 600; count++) expect(await fail(count, '192.0.2.1')).toBe(429);
+    // Nor where nobody knows addresses.
+    for (let count = 0; count < 200; count++) expect(await fail(count)).toBe(401);
+    expect([keys.size, asked]).toEqual(before);
+    expect((await postFrom(t, '192.0.2.1', '/token', grant, right)).status).toBe(200);
   });
 
   it('do not count where a client has no secret', async () => {

@@ -5,4 +5,6 @@ export interface ConfiguredClient {
   readonly id: string;
   readonly metadata: ClientMetadata;
   readonly secretHash: string | null;
+  /** Whether its secret is so short that it might be guessed, one try after the other. */
+  readonly isGuessable: boolean;
 }

@@ -37,8 +37,16 @@ export function readConfiguredClient(document: unknown, redirects: RedirectPolic
       'client_secret goes with client_secret_basic or client_secret_post, and only with them',
     );
   }
-  return { id: checkClientId(id), metadata, secretHash: hasSecret ? hashSecret(secret) : null };
+  return {
+    id: checkClientId(id),
+    metadata,
+    secretHash: hasSecret ? hashSecret(secret) : null,
+    isGuessable: hasSecret && secret.length < SHORTEST_UNGUESSABLE,
+  };
 }
+
+/** Characters: 128 bits in base64url, which the command demands of every secret. */
+const SHORTEST_UNGUESSABLE = 22;
 
 /** Whether a client authenticates by a secret. */
 export function usesSecret({ token_endpoint_auth_method: method }: ClientMetadata): boolean {

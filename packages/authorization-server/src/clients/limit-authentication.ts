@@ -19,7 +19,7 @@ export type LimitedAuthenticate = (
 
 /** Limits what authenticates, as the configuration says; `null` there: nothing is counted, and no network is known. */
 export function limitAuthentication(
-  configuration: Pick<Configuration, 'store' | 'clock' | 'limits'>,
+  configuration: Pick<Configuration, 'store' | 'clock' | 'limits' | 'clients'>,
   authenticate: Authenticate,
 ): LimitedAuthenticate {
   const { limits } = configuration;
@@ -37,16 +37,19 @@ const LONGEST_NAME = 100;
 
 /**
  * The authorization server MUST protect a client that uses a secret against brute force. Failures are counted by client and
- * network, so that nobody elsewhere can lock a client out, and by network for those who try many clients: there too many wrong
- * ones turn away all that are wrong, but nobody who is right, since a platform with all its clients may be one network.
+ * network, so that nobody elsewhere can lock a client out, and by network for those who try many clients. Where a secret might be
+ * guessed, too many by one client hold back whoever comes in its name, right or wrong. In all other cases nothing can be
+ * guessed, and too many turn away all that are wrong but nobody who is right: a platform with all its clients may be one
+ * network, and a stranger may stand behind the same address.
  * @see OAuth 2.1 draft 13 §2.4.1
  */
 function holdToLimits(
-  configuration: Pick<Configuration, 'store' | 'clock'>,
+  configuration: Pick<Configuration, 'store' | 'clock' | 'clients'>,
   rules: LimitRules,
   authenticate: Authenticate,
 ): LimitedAuthenticate {
-  const ofPair = createSharedFailures(configuration, 'client at network', rules.clientFailures);
+  const ofGuesses = createSharedFailures(configuration, 'client at network', rules.clientFailures);
+  const ofPair = createSharedFailures(configuration, 'proof at network', rules.clientFailures);
   const ofNetwork = createSharedFailures(configuration, 'clients at network', rules.networkFailures);
   const known = createMemory<true>(REMEMBERED);
 
@@ -54,18 +57,60 @@ function holdToLimits(
     const presented = presentedBy(request, form);
     const network = address === undefined ? null : networkOf(address);
     // A client without a secret has none that could be guessed.
-    return presented.method === 'none' ? authenticate(presented, network) : prove(presented, network);
+    if (presented.method === 'none') return authenticate(presented, network);
+    const pair = nameOf(network, presented.readings[0]?.clientId ?? '');
+    return mayBeGuess(presented) ? judgeGuess(presented, network, pair) : judge(presented, network, pair);
   };
 
-  async function prove(presented: Presented, network: string | null): Promise<AuthenticatedClient> {
-    const pair = nameOf(network, presented.readings[0]?.clientId ?? '');
-    // Whoever does not know addresses counts clients alone, and more patiently: strangers could lock them out.
-    const own = network === null ? ofNetwork : ofPair;
-    const wait = own.begin(pair);
-    check(typeof wait === 'number' ? wait : await wait);
+  /** Assertions cannot be guessed, nor the secrets that this server made, nor those of the configuration that are long. */
+  function mayBeGuess({ method, readings }: Presented): boolean {
+    return (
+      method !== 'private_key_jwt' &&
+      readings.some(({ clientId }) => configuration.clients.get(clientId)?.isGuessable === true)
+    );
+  }
+
+  /** Whoever is right gets in. */
+  async function judge(
+    presented: Presented,
+    network: string | null,
+    pair: string,
+  ): Promise<AuthenticatedClient> {
+    const turnedAway = network === null ? ofPair.waitOf(pair) : await beginProof(network, pair);
+    try {
+      const client = await authenticate(presented, network);
+      known.set(pair, true);
+      if (network !== null && turnedAway === 0) {
+        ofPair.succeeded(pair);
+        ofNetwork.succeeded(network);
+      }
+      return client;
+    } catch (error) {
+      if (!isFailure(error)) throw error;
+      // What was turned away anyway, and what comes from nowhere, costs the store nothing: the names may all be made up.
+      if (turnedAway > 0 || network === null) ofPair.failedHere(pair);
+      else await Promise.all([ofPair.failed(pair), ofNetwork.failed(network)]);
+      check(turnedAway);
+      throw error;
+    }
+  }
+
+  /** The seconds for which whoever is wrong has to wait: because of its network, or else of its client there. */
+  async function beginProof(network: string, pair: string): Promise<number> {
+    const wait = known.get(pair) === true ? 0 : await ofNetwork.begin(network);
+    return wait > 0 ? wait : ofPair.begin(pair);
+  }
+
+  /** Held before anything is judged. Whoever does not know addresses counts clients alone, and more patiently: strangers could lock them out. */
+  async function judgeGuess(
+    presented: Presented,
+    network: string | null,
+    pair: string,
+  ): Promise<AuthenticatedClient> {
+    const own = network === null ? ofNetwork : ofGuesses;
+    check(await own.begin(pair));
     const isKnown = known.get(pair) === true;
-    const begun = network === null || isKnown ? 0 : ofNetwork.begin(network);
-    const turnedAway = typeof begun === 'number' ? begun : await begun;
+    const turnedAway = network === null || isKnown ? 0 : await ofNetwork.begin(network);
     try {
       const client = await authenticate(presented, network);
       // Of many guesses at once, those that come after the last one allowed may not succeed either.
@@ -75,12 +120,20 @@ function holdToLimits(
       if (network !== null && !isKnown && turnedAway === 0) ofNetwork.succeeded(network);
       return client;
     } catch (error) {
-      if (!(error instanceof OAuthError) || error.code !== 'invalid_client') throw error;
-      await Promise.all([own.failed(pair), network === null ? undefined : ofNetwork.failed(network)]);
+      if (!isFailure(error)) throw error;
+      // Clients of the configuration are few: what is guessed of one is counted in the store whatever else is true.
+      await Promise.all([
+        own.failed(pair),
+        network === null || turnedAway > 0 ? undefined : ofNetwork.failed(network),
+      ]);
       check(turnedAway);
       throw error;
     }
   }
+}
+
+function isFailure(error: unknown): boolean {
+  return error instanceof OAuthError && error.code === 'invalid_client';
 }
 
 /** What is kept of a pair: the text itself, or its hash where a stranger made it long. */

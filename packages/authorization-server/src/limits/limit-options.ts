@@ -9,7 +9,10 @@ export interface LimitOptions {
   readonly clientTokens?: Rate;
   /** Tokens of third parties that a protected server gets for one grant, over all processes. */
   readonly exchanges?: Rate;
-  /** Failed authentications of one client from one network, over all processes. */
+  /**
+   * Failed authentications of one client from one network, over all processes. Whoever is right is held to it only where a
+   * secret of the configuration is so short that it might be guessed.
+   */
   readonly clientFailures?: Rate;
   /** Failed authentications from one network, over all processes. Whoever is right is not held to it. */
   readonly networkFailures?: Rate;

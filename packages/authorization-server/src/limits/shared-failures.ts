@@ -11,6 +11,8 @@ export interface SharedFailures {
   /** Before a try: 0, or the seconds to wait. Then it has to be told how the try ended. */
   begin(key: string): number | Promise<number>;
   failed(key: string): Promise<void>;
+  /** As `failed`, of which only this process shall know: the store gets no row. */
+  failedHere(key: string): void;
   succeeded(key: string): void;
 }
 
@@ -72,6 +74,9 @@ export function createSharedFailures(
       const trouble = enter(key);
       if (trouble.paid > 0) trouble.paid -= 1;
       else await takeTurn(key, trouble);
+    },
+    failedHere(key) {
+      own.take(key);
     },
     succeeded(key) {
       troubles.delete(key);
