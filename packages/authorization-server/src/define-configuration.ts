@@ -150,7 +150,9 @@ function judgeResources(
 
 function canonicalAdvice(uri: string): string {
   const canonical = canonicalResource(uri);
-  return canonical === null ? `not ${JSON.stringify(uri)}` : `written as ${JSON.stringify(canonical)}`;
+  return canonical === null
+    ? `such as "https://mcp.example.com/mcp", not ${JSON.stringify(uri)}`
+    : `written as ${JSON.stringify(canonical)}`;
 }
 
 /** Who introspects or exchanges MUST be authorized to: a configured client that proves itself. @see RFC 7662 §2.1, RFC 8693 §5 */

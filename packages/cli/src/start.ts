@@ -10,6 +10,7 @@ import { findPreviousKeys, findSealingKey } from './sealing-key.ts';
 import { checkSelf } from './self-check.ts';
 import type { Prepared } from './settings/prepare.ts';
 import { flagOf, type Settings } from './settings/settings.ts';
+import { warningsOf } from './settings/warnings.ts';
 import { openStorage } from './storage.ts';
 import type { Surroundings } from './surroundings.ts';
 import { keepSwept } from './sweeping.ts';
@@ -26,6 +27,7 @@ export interface Running {
  */
 export async function start(prepared: Prepared, surroundings: Surroundings): Promise<Running> {
   const { settings, nameOf } = prepared;
+  for (const warning of warningsOf(settings, nameOf)) surroundings.complain(warning);
   const lines = gatherLines(surroundings.write);
   const log = createLog(settings.log, lines.add);
   await using opened = new AsyncDisposableStack();

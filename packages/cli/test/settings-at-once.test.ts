@@ -66,7 +66,7 @@ describe('every fault at once', () => {
       expect.stringMatching(/^tlsKey \(in gate\.json\) is no\.key, which cannot be read: ENOENT/),
       'keyFile (in gate.json) is gate.json, which must be 32 random bytes in base64url: openssl rand -base64 32',
       'keys.publishedBefore (in gate.json) must be whole seconds, at least 330: verifiers keep the old set for so long',
-      'resources.0.url (in gate.json) must be a canonical URI, not "https://mcp.example/notes#top"',
+      'resources.0.url (in gate.json) must be a canonical URI, such as "https://mcp.example.com/mcp", not "https://mcp.example/notes#top"',
       'resources.0.requiredScopes (in gate.json): all is not one of its scopes: read, write',
       expect.stringMatching(
         /^clients\.0\.grant_types \(in gate\.json\): none of them .* use authorization_code, /,

@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { profileA, profileB } from '@portcullis/protocol';
 import { afterAll, describe, expect, it } from 'vitest';
 import { SettingsError } from '../src/faults.ts';
-import { resolveSettings, type Sources } from '../src/settings/resolve.ts';
+import { findSettings, resolveSettings, type Sources } from '../src/settings/resolve.ts';
 import { flagOf, type SettingName, variableOf } from '../src/settings/settings.ts';
 import { settingNames, table } from '../src/settings/table.ts';
+import { warningsOf } from '../src/settings/warnings.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-settings-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -267,12 +268,47 @@ it.each([
 it.each([
   [
     { limits: { refreshes: { burst: 1 } } },
-    /^limits\.refreshes\.perMinute \(in \S+\) is missing: a minute \(a whole number from 1 to/,
+    /^limits\.refreshes\.perMinute \(in \S+\) is missing: how many a minute from then on \(a whole number, as in \{ "burst": 20, "perMinute": 2 \}\)$/,
   ],
+  [
+    { limits: { signIns: 5 } },
+    /^limits\.signIns \(in \S+\) must be an object with burst and perMinute, such as \{/,
+  ],
+  [{ limits: 5 }, /^limits \(in \S+\) must be false, or an object with refreshes, /],
+  [
+    { registration: 'no' },
+    /^registration \(in \S+\) must be true or false, or an object with initialAccessTokens, /,
+  ],
+  [{ port: '18781' }, /^port \(in \S+\) must be a whole number from 0 to 65535: a number, not a text$/],
   [{ limits: { logins: {} } }, /^limits\.logins \(in \S+\) is no setting: did you mean signIns\?|use/],
   [{ keys: { algorithm: 'none' } }, /^keys\.algorithm \(in \S+\) must be one of ES256, EdDSA, RS256$/],
 ])('the file may not say %j', async (content, says) => {
   const faults = await faultsOf({ flags: { config: file(content) } });
   expect(faults).toHaveLength(1);
   expect(faults[0]).toMatch(says);
+});
+
+it('a list that is a text in the file is at fault, and so is what it holds', async () => {
+  const faults = await faultsOf({ flags: { config: file({ trustedProxies: '10.0.0.0/33' }) } });
+  expect(faults).toEqual([
+    expect.stringMatching(/^trustedProxies \(in \S+\) must be an array, each an IP address or a block/),
+    expect.stringMatching(/^trustedProxies\.0 \(in \S+\) must be an IP address, or a block of them/),
+  ]);
+  const good = await faultsOf({ flags: { config: file({ trustedProxies: '10.0.0.0/8' }) } });
+  expect(good).toEqual([expect.stringMatching(/^trustedProxies \(in \S+\) must be an array/)]);
+});
+
+it.each([
+  [600_000, /^lifetimes\.accessToken \(in \S+\) is 600000 seconds, about 7 days, .+: 600 are 10 minutes$/],
+  [86_401, /about 1 day,/],
+  [86_400, null],
+  [600, null],
+])('access tokens that live for %i seconds are warned of: %s', async (accessToken, says) => {
+  const { settings, faults, nameOf } = await findSettings({
+    flags: { config: file({ lifetimes: { accessToken } }) },
+    environment: {},
+    folder,
+  });
+  expect([faults, settings.lifetimes]).toEqual([[], { accessToken }]);
+  expect(warningsOf(settings, nameOf)).toEqual(says === null ? [] : [expect.stringMatching(says)]);
 });

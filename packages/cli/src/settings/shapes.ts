@@ -67,12 +67,15 @@ export function wholeNumber(least: number, most: number, unit: keyof typeof RANG
   return {
     words: unit === 'none' ? range : unit,
     blank: least,
+    fromText: (written) => (/^\d{1,15}$/.test(written) ? Number(written) : written),
     read(value) {
-      const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
-      if (typeof number !== 'number' || !Number.isInteger(number) || number < least || number > most) {
+      if (typeof value === 'string' && /^\d+$/.test(value)) {
+        throw new Fault(`must be ${range}: a number, not a text`);
+      }
+      if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > most) {
         throw new Fault(`must be ${range}`);
       }
-      return number;
+      return value;
     },
   };
 }

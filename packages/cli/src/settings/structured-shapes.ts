@@ -9,7 +9,11 @@ export function yesNoOr<T>(shape: Shape<T>): Shape<boolean | T> {
     ...shape,
     ...fromJson,
     words: `true, false or ${shape.words}`,
-    read: (value, origin) => (typeof value === 'boolean' ? value : shape.read(value, origin)),
+    read(value, origin) {
+      if (typeof value === 'boolean') return value;
+      asObject(value, `true or false, or ${withMembers(shape)}`);
+      return shape.read(value, origin);
+    },
   };
 }
 
@@ -19,8 +23,17 @@ export function falseOr<T>(shape: Shape<T>): Shape<false | T> {
     ...shape,
     ...fromJson,
     words: `false or ${shape.words}`,
-    read: (value, origin) => (value === false ? false : shape.read(value, origin)),
+    read(value, origin) {
+      if (value === false) return false;
+      asObject(value, `false, or ${withMembers(shape)}`);
+      return shape.read(value, origin);
+    },
   };
+}
+
+/** In a message, where there is another way to say it. */
+function withMembers({ words, members = [] }: Shape<unknown>): string {
+  return members.length === 0 ? plain(words) : `an object with ${members.map(({ name }) => name).join(', ')}`;
 }
 
 /** Structured values stand in variables as JSON. */
@@ -37,12 +50,21 @@ const fromJson: Required<Pick<Shape<unknown>, 'fromText'>> = {
 
 /** As an array; as a text with commas in between. */
 export function listOf<T>(shape: Shape<T>, least = 0): Shape<readonly T[]> {
+  const elements = list(shape, least);
+  const fromText = (written: string): unknown =>
+    written.trim().startsWith('[')
+      ? fromJson.fromText(written)
+      : written.split(',').map((part) => part.trim());
   return {
-    ...list(shape, least),
-    fromText: (written) =>
-      written.trim().startsWith('[')
-        ? fromJson.fromText(written)
-        : written.split(',').map((part) => part.trim()),
+    ...elements,
+    fromText,
+    read(value, origin) {
+      if (typeof value !== 'string') return elements.read(value, origin);
+      // In a file, as if in a variable: what is wrong with its elements is told as well.
+      const faults = [new Fault(`must be ${plain(elements.words)}`)];
+      const read = readOn(faults, () => elements.read(fromText(value), origin));
+      throw new Faults(faults, read);
+    },
   };
 }
 

@@ -1,5 +1,6 @@
 /** The shape of limits: how often what may be done. */
 import { defaultLimits, type LimitOptions } from '@portcullis/authorization-server';
+import { Fault } from '../../faults.ts';
 import { type Shape, wholeNumber } from '../shapes.ts';
 import { type MembersOf, MUST, object } from '../structured-shapes.ts';
 
@@ -21,14 +22,29 @@ const LIMITS: Readonly<Record<keyof LimitOptions, string>> = {
   signIns: 'attempts to sign in to one account from one network, over all processes',
 };
 
+const EXAMPLE = '{ "burst": 20, "perMinute": 2 }';
+
+const members = object<Rate>({
+  burst: { what: 'how many at once', shape: count(), otherwise: MUST },
+  perMinute: { what: 'how many a minute from then on', shape: count(), otherwise: MUST },
+});
+
 const rate: Shape<Rate> = {
-  ...object<Rate>({
-    burst: { what: 'at once', shape: wholeNumber(1, 1_000_000_000), otherwise: MUST },
-    perMinute: { what: 'a minute', shape: wholeNumber(1, 1_000_000_000), otherwise: MUST },
-  }),
+  ...members,
   words: '{ burst, perMinute }',
   members: [],
+  read(value, origin) {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw new Fault(`must be an object with burst and perMinute, such as ${EXAMPLE}`);
+    }
+    return members.read(value, origin);
+  },
 };
+
+/** No limit reaches a billion. */
+function count(): Shape<number> {
+  return { ...wholeNumber(1, 1_000_000_000), words: `a whole number, as in ${EXAMPLE}` };
+}
 
 export const limits: Shape<LimitOptions> = object<LimitOptions>(
   Object.fromEntries(

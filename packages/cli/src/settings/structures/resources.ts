@@ -21,7 +21,7 @@ const translation: Shape<Translation> = object<Translation>({
 export const resource: Shape<ResourceSetting> = object<ResourceSetting>({
   url: {
     what: 'its address, as clients and its own guard name it: the audience of its tokens',
-    shape: textIn('a canonical URI'),
+    shape: textIn('a canonical URI such as `https://mcp.example.com/mcp`'),
     otherwise: MUST,
   },
   name: { what: 'what people call it', shape: text, otherwise: MUST },
