@@ -211,6 +211,34 @@ describe('the second step', () => {
     expect((await visitor.submit(right, { decision: 'allow' })).left?.searchParams.has('code')).toBe(true);
   });
 
+  it('T075: lets an owner in with a known browser while somebody who has the password guesses codes', async () => {
+    const t = await setScene();
+    const { secret } = await switchOn(t);
+    const thief = t.stranger();
+    const half = await firstStep(thief);
+    const from = (address: string, { cookies }: Visitor) => {
+      const moved = t.stranger(address);
+      for (const [name, value] of cookies) moved.cookies.set(name, value);
+      return moved;
+    };
+    for (let n = 0; n < 30; n++) {
+      const guess = await from(`192.0.2.${100 + n}`, thief).submit(half, { code: '000000' });
+      expect(guess.status).toBe(400);
+    }
+    const code = codeOf(secret, t.clock.now);
+    const before = t.snapshot();
+    const held = await from('192.0.2.200', thief).submit(half, { code });
+    expect([held.status, held.headers.get('retry-after'), held.headers.getSetCookie()]).toEqual([
+      429,
+      '15',
+      [],
+    ]);
+    expect(t.snapshot()).toBe(before);
+    t.visitor.cookies.delete('__Host-portcullis-session');
+    const owner = from('192.0.2.200', t.visitor);
+    expect((await owner.submit(await firstStep(owner), { code })).path).toBe('/connections');
+  });
+
   it('takes no code twice, and none older than one that was taken', async () => {
     const t = await setScene();
     const { secret } = await switchOn(t);

@@ -90,11 +90,13 @@ describe('signing in amid a flood of guesses', () => {
     });
   }
 
-  it('T075: lets in whoever comes from another network, known or not', async () => {
+  it('T075: lets in whoever comes from another network, and who is known even from among them', async () => {
     const t = await setScene();
     await t.visitor.signIn(requestOf());
+    const among = t.stranger('2001:db8:9:eeee::1');
+    for (const [name, value] of t.visitor.cookies) among.cookies.set(name, value);
     const logins = await Promise.all(
-      [t.visitor, t.stranger('198.51.100.7')].map(async (owner) => ({
+      [t.visitor, among, t.stranger('198.51.100.7')].map(async (owner) => ({
         owner,
         login: await owner.open(requestOf({ prompt: 'login' })),
       })),
