@@ -275,10 +275,54 @@ describe('replacing', () => {
     expect(await redeem({ client_secret })).toBe(200);
     expect(t.events.filter(({ type }) => type === 'client.changed')).toEqual([
       { type: 'client.changed', clientId: client.id },
-      { type: 'client.changed', clientId: client.id },
     ]);
     await put({});
     expect([await redeem({}), await redeem({ client_secret })]).toEqual([200, 401]);
+  });
+
+  it('T045 writes and tells nothing when nothing changes, however often', async () => {
+    const t = await startServer();
+    const client = await register(t, { ...METADATA, client_uri: 'https://app.example', scope: 'notes:read' });
+    const { changeClient } = t.store;
+    let written = 0;
+    t.store.changeClient = (...change) => {
+      written += 1;
+      return changeClient(...change);
+    };
+    const put = (document: object) => manage(t, 'PUT', client, { client_id: client.id, ...document });
+    const same = { ...METADATA, client_uri: 'https://app.example', scope: 'notes:read' };
+    for (let count = 0; count < 50; count += 1) {
+      const { status, body } = await put(same);
+      expect([status, body]).toEqual([200, client.body]);
+    }
+    expect(written).toBe(0);
+    expect(t.events.filter(({ type }) => type === 'client.changed')).toEqual([]);
+    expect((await put({ ...same, client_name: 'Another' })).body['client_name']).toBe('Another');
+    expect(written).toBe(1);
+    expect(t.events.filter(({ type }) => type === 'client.changed')).toHaveLength(1);
+  });
+
+  it('T045 is done twenty times at once, and six times a minute after, by one client', async () => {
+    const t = await startServer();
+    const [client, other] = [await register(t), await register(t)];
+    const put = (who: Registered, name: string) =>
+      manage(t, 'PUT', who, { client_id: who.id, ...METADATA, client_name: name });
+    for (let count = 0; count < 20; count += 1) expect((await put(client, `x${count}`)).status).toBe(200);
+    const before = t.snapshot();
+    const told = t.events.filter(({ type }) => type === 'client.changed').length;
+    const { status, headers, body } = await put(client, 'one too many');
+    expect([status, body['error']]).toEqual([429, 'temporarily_unavailable']);
+    const wait = Number(headers.get('retry-after'));
+    expect(wait).toBeGreaterThan(0);
+    expect(t.snapshot()).toBe(before);
+    expect(t.events.filter(({ type }) => type === 'client.changed')).toHaveLength(told);
+    // It may say again what it said, and read; another may change; and who waits may go on.
+    expect((await put(client, 'x19')).status).toBe(200);
+    expect((await manage(t, 'GET', client)).status).toBe(200);
+    expect((await put(other, 'theirs')).status).toBe(200);
+    t.clock.now += wait;
+    expect((await put(client, 'later')).status).toBe(200);
+    expect((await manage(t, 'DELETE', client)).status).toBe(204);
   });
 
   it.each([

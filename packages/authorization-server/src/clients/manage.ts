@@ -1,7 +1,9 @@
 /** Management of a registration by its client: read, replace, delete. */
 import { type Answer, type Asked, pathOf, readJson, respond, respondJson } from '@portcullis/http';
-import { OAuthError } from '@portcullis/protocol';
+import { OAuthError, tooMany } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
+import type { Rate } from '../limits/buckets.ts';
+import { createSharedRate } from '../limits/shared-rate.ts';
 import type { ClientRecord } from '../ports/index.ts';
 import type { Route } from '../routes.ts';
 import { hashSecret, matchesSecret, newSecret } from '../secrets.ts';
@@ -19,6 +21,9 @@ const ANSWERED = [
   'client_id_issued_at',
 ];
 
+/** Changes of one registration: each is written and told. Who deploys anew registers again, so hardly any client makes one. */
+const CHANGES: Rate = { burst: 20, perMinute: 6 };
+
 /** A client that has proven that the registration is its own, and by what. */
 interface Owner {
   readonly client: ClientRecord;
@@ -27,7 +32,8 @@ interface Owner {
 
 /** @see RFC 7592 §2 */
 export function createManagement(configuration: Configuration): readonly Route[] {
-  const { store, clock, events } = configuration;
+  const { store, clock, events, limits } = configuration;
+  const changes = limits === null ? null : createSharedRate(configuration, 'changes of client', CHANGES);
   const describe = createDescribeClient(configuration);
   const read = createReadRegistration(configuration);
 
@@ -45,9 +51,8 @@ export function createManagement(configuration: Configuration): readonly Route[]
       const needsSecret = usesSecret(metadata);
       const secret = needsSecret && client.secretHash === null ? newSecret() : null;
       const secretHash = secret === null ? (needsSecret ? client.secretHash : null) : hashSecret(secret);
-      if (!(await store.changeClient(client.id, { metadata, secretHash }))) throw refuse('gone meanwhile');
-      events({ type: 'client.changed', clientId: client.id });
       const changed = { ...client, metadata, secretHash };
+      if (!isSame(client, changed)) await save(changed);
       return respondJson(describe(changed, { secret, managementToken }));
     }),
 
@@ -59,6 +64,13 @@ export function createManagement(configuration: Configuration): readonly Route[]
       return respond(204, { 'cache-control': 'no-store', pragma: 'no-cache' });
     }),
   ];
+
+  async function save({ id, metadata, secretHash }: ClientRecord): Promise<void> {
+    const wait = (await changes?.take(id)) ?? 0;
+    if (wait > 0) throw tooMany(`too many changes of one client: ${id}`, wait);
+    if (!(await store.changeClient(id, { metadata, secretHash }))) throw refuse('gone meanwhile');
+    events({ type: 'client.changed', clientId: id });
+  }
 
   function route(method: Route['method'], handle: (request: Asked) => Promise<Answer>): Route {
     return { method, path: `${PLACE}*`, crossOrigin: true, handle };
@@ -75,6 +87,13 @@ export function createManagement(configuration: Configuration): readonly Route[]
     if (!matchesSecret(managementToken, hash)) throw refuse('wrong');
     return { client, managementToken };
   }
+}
+
+/** Whether two registrations say the same. What is judged by one law stands in one order. */
+function isSame(one: ClientRecord, other: ClientRecord): boolean {
+  return (
+    one.secretHash === other.secretHash && JSON.stringify(one.metadata) === JSON.stringify(other.metadata)
+  );
 }
 
 /** What is in the document beside metadata: the client says which it is, and chooses neither that nor its secret. */
