@@ -105,8 +105,14 @@ describe('add', () => {
   });
 
   it.each([
-    [['--redirect-uri', 'javascript:alert(1)'], /redirect_uris\.0: must not use the scheme javascript/],
-    [['--grant', 'client_credentials'], /client_credentials needs a confidential client/],
+    [['--redirect-uri', 'javascript:alert(1)'], /^portcullis: --redirect-uri: must not use the scheme javascript/],
+    [['--redirect-uri', 'https://a.example/', '--redirect-uri', 'javascript:alert(1)'], /^portcullis: --redirect-uri javascript:alert\(1\): must not use/],
+    [['--method', 'client_secret_basci', '--grant', 'client_credentials'], /^portcullis: option '--method <name>' argument 'client_secret_basci' is invalid\. Did you mean client_secret_basic\?$/],
+    [['--grant', 'client_credential'], /^portcullis: option '--grant <type>' argument 'client_credential' is invalid\. Did you mean client_credentials\?$/],
+    [['--grant', 'password'], /is invalid\. Use authorization_code, refresh_token, client_credentials, urn:/],
+    [['--key-file', 'data/portcullis.key'], /^portcullis: --key-file is a setting that this command has no use for: leave it out$/],
+    [['--kay-file', 'data/portcullis.key'], /^portcullis: unknown option '--kay-file'/],
+    [['--grant', 'client_credentials'], /^portcullis: --method: client_credentials needs a confidential client/],
     [['--id', 'user_1', '--redirect-uri', 'https://a.example/'], /must not start with user_/],
     [['--id', 'taken', '--redirect-uri', 'https://a.example/'], /another client has it/],
     [['--id', 'configured', '--redirect-uri', 'https://a.example/'], /another client has it/],
@@ -120,6 +126,30 @@ describe('add', () => {
     expect(errors.trim()).toMatch(says);
     expect((await clients('list')).output).toBe(before);
   }); // biome-ignore format: a table
+});
+
+describe('scopes of a client that is added', () => {
+  const add = (id: string, scope: string, ...more: readonly string[]) =>
+    clients('add', '--id', id, ...MACHINE, '--scope', scope, ...more);
+
+  it('are held against those of the server that runs', async () => {
+    expect(await add('reader', 'notes:read')).toMatchObject({ code: 0, errors: '' });
+    const { code, output, errors } = await add('raeder', 'notes:raed notes:write');
+    expect([code, output]).toEqual([0, expect.stringMatching(/^The client raeder can be used now\./)]);
+    expect(errors).toBe(
+      'portcullis: No protected server has the scope notes:raed: did you mean notes:read?\n',
+    );
+  });
+
+  it('are held against the configuration that names all servers, and against nothing where nobody knows', async () => {
+    const greeter = { url: 'http://localhost:3000/mcp', name: 'Greeter', scopes: { greet: 'Greet you' } };
+    writeFileSync(join(folder, 'resources.json'), JSON.stringify({ resources: [greeter] }));
+    const of = ['--config', 'resources.json'];
+    expect((await add('greeter', 'greet', ...of)).errors).toBe('');
+    expect((await add('sender', 'mail', ...of)).errors).toMatch(/has the scope mail: there are greet\n$/);
+    const nowhere = ['--public-url', 'http://localhost:1'];
+    expect(await add('unknown', 'mail', ...nowhere)).toMatchObject({ code: 0, errors: '' });
+  });
 });
 
 describe('invitations', () => {

@@ -1,6 +1,7 @@
 /** What happened, as an operator sees it: `portcullis events` and /metrics, beside a server that runs. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { request } from 'node:http';
+import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { respondJson } from '@portcullis/http';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -8,6 +9,7 @@ import { type Portcullis, startPortcullis } from '../../../tests/support/portcul
 import { refuseMissing } from '../src/door.ts';
 import { createMetrics } from '../src/metrics.ts';
 import { createMetricsDoor } from '../src/metrics-door.ts';
+import { runHere } from './support/in-process.ts';
 
 const main = fileURLToPath(new URL('../from-sources.js', import.meta.url));
 const command = ['--conditions=portcullis-source', main, 'events'];
@@ -47,7 +49,29 @@ describe('portcullis events', () => {
     expect(lines.map((line) => JSON.parse(line))).toEqual([
       expect.objectContaining({ type: 'request.refused', error: 'invalid_client', network: '127.0.0.1' }),
     ]);
-    expect(await run('--flow', 'flow_unknown')).toBe('');
+  });
+
+  it('says that nothing has an identifier that is wrong', async () => {
+    const here = (...words: readonly string[]) =>
+      runHere(['events', ...words], {
+        environment: { PORTCULLIS_DATABASE: portcullis.database },
+        folder: tmpdir(),
+      });
+    expect(await here('--flow', 'flow_unknown')).toEqual({
+      code: 0,
+      output: '',
+      errors:
+        'portcullis: no event has the flowId flow_unknown, or it was not kept for so long: look for it with --last, or by --reference\n',
+    });
+    expect(await here('--reference', 'zzzzzzzz')).toEqual({
+      code: 0,
+      output: '',
+      errors: 'portcullis: no event has the reference ZZZZ-ZZZZ, or it was not kept for so long\n',
+    });
+    expect(await here('--last', '0')).toEqual({ code: 0, output: '', errors: '' });
+    expect((await here('--help')).output).toMatch(
+      /--flow <id>\s+all of one authorization request: the flowId/,
+    );
   });
 
   it('follows what happens', async () => {

@@ -7,6 +7,7 @@ import { resolveSettings } from '../settings/resolve.ts';
 import type { SettingName } from '../settings/settings.ts';
 import { openBesideServers } from '../storage.ts';
 import type { Surroundings } from '../surroundings.ts';
+import { cleanLine } from '../terminal/clean.ts';
 import { optionOf } from './setting-options.ts';
 
 type Flags = Readonly<Partial<Record<SettingName, string>>> & {
@@ -27,11 +28,13 @@ export function defineEvents(program: Command, surroundings: Surroundings): void
   const command = program
     .command('events')
     .summary('show what happened, and what happens')
-    .description('Shows the events that servers have written to the store, the last ones last.');
+    .description(
+      'Shows the events that servers have written to the store, the last ones last. docs/events.md lists them all.',
+    );
   for (const setting of ['config', 'database'] as const) command.addOption(optionOf(setting));
   command
     .option('--last <number>', 'so many', readCount, 50)
-    .option('--flow <id>', 'all of one authorization request')
+    .option('--flow <id>', 'all of one authorization request: the flowId of any of its events')
     .option('--reference <code>', 'the one behind a page that shows this reference')
     .option('--follow', 'and those to come, until it is stopped')
     .option('--json', 'a line of JSON each')
@@ -43,7 +46,7 @@ function readCount(text: string): number {
   throw new InvalidArgumentError(`It must be a whole number up to ${MOST}.`);
 }
 
-async function show(flags: Flags, { environment, folder, write }: Surroundings): Promise<void> {
+async function show(flags: Flags, { environment, folder, write, complain }: Surroundings): Promise<void> {
   const settings = await resolveSettings({ flags, environment, folder });
   const store = await openBesideServers(settings, folder, 'refuse');
   const print = (event: EventRecord) =>
@@ -55,10 +58,20 @@ async function show(flags: Flags, { environment, folder, write }: Surroundings):
   try {
     const past = await findPast(store, flags);
     for (const event of past) print(event);
+    if (past.length === 0) for (const line of nothingOf(flags)) complain(line);
     if (flags.follow) await follow(store, past, (event) => isWanted(event, flags) && print(event));
   } finally {
     await store.close();
   }
+}
+
+/** Nothing at all is said of a store that holds no event yet. */
+function nothingOf({ flow, reference }: Flags): readonly string[] {
+  const kept = 'or it was not kept for so long';
+  if (reference !== undefined)
+    return [`no event has the reference ${cleanLine(readReference(reference))}, ${kept}`];
+  if (flow === undefined) return [];
+  return [`no event has the flowId ${cleanLine(flow)}, ${kept}: look for it with --last, or by --reference`];
 }
 
 function findPast(

@@ -1,6 +1,7 @@
 /** One command of a group: a few words in the list of the group, sentences in its own help, and the settings that it takes. */
 import type { Command } from 'commander';
-import type { SettingName } from '../settings/settings.ts';
+import { flagOf, type SettingName } from '../settings/settings.ts';
+import { hasFlag, settingNames } from '../settings/table.ts';
 import { optionOf } from './setting-options.ts';
 
 /** What a command that looks for nothing but the database takes, and for links where the server is reached. */
@@ -17,5 +18,15 @@ export function addVerb(
   const sentence = `${summary[0]?.toUpperCase()}${summary.slice(1)}.`;
   const command = group.command(name).summary(summary).description(`${sentence} ${more}`.trim());
   for (const setting of settings) command.addOption(optionOf(setting));
-  return command;
+  const { outputError } = command.configureOutput();
+  return command.configureOutput({
+    outputError: (text, write) => outputError?.(explainSetting(text), write),
+  });
+}
+
+/** A flag of another command may be a setting of which this one has no use. */
+function explainSetting(text: string): string {
+  const flag = /unknown option '(--[a-z-]+)'/.exec(text)?.[1];
+  const isSetting = settingNames.some((name) => hasFlag(name) && flagOf(name) === flag);
+  return isSetting ? `error: ${flag} is a setting that this command has no use for: leave it out\n` : text;
 }

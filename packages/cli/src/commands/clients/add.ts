@@ -1,12 +1,27 @@
 /** `portcullis clients add`: a client that an administrator vouches for, from a document and flags; its secret is told once. */
 import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { OAuthError } from '@portcullis/protocol';
-import type { Command } from 'commander';
+import { OAuthError, TOKEN_EXCHANGE } from '@portcullis/protocol';
+import { advise } from '@portcullis/protocol/known-names';
+import { type Command, InvalidArgumentError } from 'commander';
 import { reasonOf } from '../../faults.ts';
 import type { Surroundings } from '../../surroundings.ts';
 import { cleanJson } from '../../terminal/clean.ts';
+import { warnOfScopes } from './scopes.ts';
 import type { Act, Flags } from './task.ts';
+
+const GRANTS = ['authorization_code', 'refresh_token', 'client_credentials', TOKEN_EXCHANGE];
+const METHODS = ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'];
+
+/** The flags by which members of the metadata are said. */
+const FLAGS: readonly (readonly [member: string, flag: string, of: keyof Flags])[] = [
+  ['client_id', '--id', 'id'],
+  ['client_name', '--client-name', 'clientName'],
+  ['redirect_uris', '--redirect-uri', 'redirectUri'],
+  ['grant_types', '--grant', 'grant'],
+  ['scope', '--scope', 'scope'],
+  ['token_endpoint_auth_method', '--method', 'method'],
+];
 
 export function addMetadataOptions(command: Command): void {
   const more = (value: string, before: readonly string[] = []) => [...before, value];
@@ -21,34 +36,65 @@ export function addMetadataOptions(command: Command): void {
     .option(
       '--grant <type>',
       'authorization_code, refresh_token or client_credentials; may be repeated',
-      more,
+      (value: string, before?: readonly string[]) => more(readOneOf(value, GRANTS), before),
     )
     .option('--scope <scopes>', 'all that it can ever get, with spaces in between; no limit when left out')
     .option(
       '--method <name>',
       'client_secret_basic, client_secret_post, private_key_jwt or none; none when left out',
+      (value: string) => readOneOf(value, METHODS),
     )
     .option('--secret-file <file>', 'a new file for its secret, which is not shown then')
     .option('--json', 'the answer to the registration, as JSON');
 }
 
-export const addClient: Act = async ({ clients, flags, surroundings }) => {
+export const addClient: Act = async ({ clients, settings, flags, surroundings }) => {
   const document = { ...(await readMetadata(flags, surroundings)), ...metadataOf(flags) };
+  const warnings = await warnOfScopes(document, settings);
   // The file is there before the client is: a secret that cannot be kept would be lost.
   const file = flags.secretFile === undefined ? null : await create(flags.secretFile, surroundings);
   try {
     const registered = await clients.add(document);
+    for (const warning of warnings) surroundings.complain(warning);
     const { client_secret: secret, ...rest } = registered;
     if (file === null || secret === undefined)
       return flags.json ? `${cleanJson(registered)}\n` : told(registered);
     await file.writeFile(`${secret}\n`);
     return flags.json ? `${cleanJson(rest)}\n` : told({ ...rest, kept: flags.secretFile });
   } catch (error) {
-    throw error instanceof OAuthError ? new Error(error.description, { cause: error }) : error;
+    throw error instanceof OAuthError
+      ? new Error(inFlags(error.description, flags), { cause: error })
+      : error;
   } finally {
     await file?.close();
   }
 };
+
+function readOneOf(value: string, known: readonly string[]): string {
+  if (known.includes(value)) return value;
+  throw new InvalidArgumentError(`${advise(value, known)[0]?.toUpperCase()}${advise(value, known).slice(1)}`);
+}
+
+/** What is said of members on the wire, said of the flags that were used in their place. */
+function inFlags(description: string, flags: Flags): string {
+  return description
+    .split('; ')
+    .map((fault) => {
+      const [member = '', position] = (/^[a-z_]+(?:\.\d+)?(?=:? )/.exec(fault)?.[0] ?? '').split('.');
+      const known = FLAGS.find(([name, , of]) => name === member && said(flags, of));
+      if (known === undefined) return fault;
+      const [, flag, of] = known;
+      const value = flags[of];
+      const which = Array.isArray(value) && value.length > 1 ? ` ${value[Number(position ?? 0)]}` : '';
+      return `${flag}${which}${fault.slice(member.length + (position === undefined ? 0 : position.length + 1))}`;
+    })
+    .join('; ');
+}
+
+/** The way to prove itself is none, unless it is said: then its flag is what is missing. */
+function said(flags: Flags, of: keyof Flags): boolean {
+  return flags[of] !== undefined || (of === 'method' && flags.metadata === undefined);
+}
 
 async function readMetadata({ metadata }: Flags, { folder, streams }: Surroundings): Promise<object> {
   if (metadata === undefined) return {};
