@@ -5,7 +5,8 @@ import { createAuthorizedFetch } from './calls/authorized-fetch.ts';
 import { type Configuration, defineConfiguration } from './configuration.ts';
 import type { Discovery } from './discovery/conclude.ts';
 import { createFinder } from './discovery/finder.ts';
-import { extensionsOf } from './grants/settings.ts';
+import { ClientError } from './errors.ts';
+import { actsAlone, extensionsOf } from './grants/settings.ts';
 import type { ClientOptions } from './options.ts';
 import { signingKeyOf } from './registration/registration.ts';
 import { createRegistry } from './registry/registry.ts';
@@ -80,6 +81,7 @@ export function createClient(options: ClientOptions): Client {
     },
     begin: (begin) => beginSignIn(rooms, begin),
     async complete(arrived, binding) {
+      requirePerson();
       await completeSignIn(rooms, arrived, binding ?? null);
       return requireSession();
     },
@@ -90,6 +92,13 @@ export function createClient(options: ClientOptions): Client {
       return (await ending.revoke(ended)) ? 'revoked' : 'forgotten';
     },
   };
+
+  /** What a person has signed in for must not be kept as a program's. */
+  function requirePerson(): void {
+    if (!actsAlone(configuration.grant)) return;
+    const why = `A sign-in in two halves is a person's, and the grant is ${configuration.grant.kind}`;
+    throw new ClientError('configuration_invalid', `${why}.`);
+  }
 
   async function forgetRegistrations(): Promise<void> {
     for (const { key } of await store.list(server, account))

@@ -33,7 +33,7 @@ export interface Configuration {
   readonly account: string;
   readonly fetch: Fetch;
   readonly oauthFetch: Fetch;
-  readonly explainFailure: (error: unknown) => ClientError | null;
+  readonly explainFailure: (error: unknown, origin: string) => ClientError | null;
   readonly profile: Profile | null;
   readonly versionHeader: ProtocolVersionHeader;
   readonly scopes: ScopeSettings;

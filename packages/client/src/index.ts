@@ -35,9 +35,15 @@ export type {
   RegistrationSettings,
 } from './registration/registration.ts';
 export { readServerUrl } from './server-url.ts';
-export type { Session } from './session/session.ts';
+export { describeSession, type Session } from './session/session.ts';
 export type { BeginOptions } from './session/two-halves.ts';
-export type { CredentialKey, CredentialRecord, CredentialStore, Release } from './store/credential-store.ts';
+export type {
+  CredentialKey,
+  CredentialRecord,
+  CredentialStore,
+  Release,
+  SessionKind,
+} from './store/credential-store.ts';
 export { keyText } from './store/credential-store.ts';
 export { createMemoryStore } from './store/memory-store.ts';
 export { createWebStore, type WebLocks, type WebStorage, type WebStoreOptions } from './store/web-store.ts';

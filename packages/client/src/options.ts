@@ -28,8 +28,8 @@ export interface ClientOptions {
   readonly fetch?: Fetch;
   /** Carries the requests to OAuth parties, where they go another way than those to the server. */
   readonly oauthFetch?: Fetch;
-  /** Understands what a transport of one's own throws; `null`: the usual way. */
-  readonly explainFailure?: (error: unknown) => ClientError | null;
+  /** Understands what a transport of one's own throws when that origin is asked; `null`: the usual way. */
+  readonly explainFailure?: (error: unknown, origin: string) => ClientError | null;
   /** Pins the revision, as a date; by default it is found out. */
   readonly revision?: string;
   readonly versionHeader?: ProtocolVersionHeader;

@@ -13,7 +13,7 @@ export interface Wire {
   /** Most bytes of a body. */
   readonly limit: number;
   /** Understands what `fetch` throws; `null`: nobody could be reached. */
-  readonly explain: (error: unknown) => ClientError | null;
+  readonly explain: (error: unknown, origin: string) => ClientError | null;
 }
 
 /** An answer, read to its end. */
@@ -91,7 +91,7 @@ export async function exchange(wire: Wire, ask: Ask): Promise<Answer> {
     return { status: response.status, headers: response.headers, body: await readText(response, wire.limit) };
   } catch (error) {
     if (error instanceof ClientError) throw error;
-    throw wire.explain(error) ?? unreachable(origin, error, signal.aborted);
+    throw wire.explain(error, origin) ?? unreachable(origin, error, signal.aborted);
   }
 }
 

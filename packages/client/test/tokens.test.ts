@@ -321,7 +321,7 @@ describe('what is kept', () => {
     const store = createMemoryStore();
     const { world, client } = await signedIn({}, store);
     const [record] = await store.list(client.server, 'default');
-    expect(record?.key).toEqual({ server: world.serverUrl, issuer: world.issuer, account: 'default' });
+    expect(record?.key).toMatchObject({ server: world.serverUrl, issuer: world.issuer, account: 'default' });
 
     const other = await createWorld();
     const stranger = other.client({ store });

@@ -31,7 +31,7 @@ export function carriersOf({
   const { timeout, bytes } = defaultLimits;
   const bounds = { serverUrl, trustedOrigins, timeout, bytes };
   const oauthFetch = createGuardedFetch({ ...bounds, ...(useProxy(environment) && { via: fetch }) });
-  return { fetch, oauthFetch, explainFailure: explainOutbound };
+  return { fetch, oauthFetch: explaining(oauthFetch), explainFailure: explainOutbound };
 }
 
 /** The same `fetch`, whose failures say who could not be reached, and why. */
@@ -40,14 +40,20 @@ function explaining(fetch: Fetch): Fetch {
     try {
       return await fetch(input, init);
     } catch (error) {
-      // What the caller has ended itself is no failure.
-      if (!(error instanceof TypeError)) throw error;
       const { origin } = new URL(input instanceof Request ? input.url : input);
-      throw new ClientError('unreachable', `${origin} could not be reached${whyOf(error)}.`, {
-        cause: error,
-      });
+      throw explain(error, origin);
     }
   };
+}
+
+/** What the caller has ended itself is no failure, and a ClientError says all already. */
+function explain(error: unknown, origin: string): unknown {
+  const guarded = explainOutbound(error, origin);
+  if (guarded !== null && guarded.code !== 'unreachable') return guarded;
+  if (guarded === null && !(error instanceof TypeError)) return error;
+  const why = whyOf(error);
+  if (guarded !== null && why === '') return guarded;
+  return new ClientError('unreachable', `${origin} could not be reached${why}.`, { cause: error });
 }
 
 /** Codes of the system and of TLS, in words that say what to look at. */

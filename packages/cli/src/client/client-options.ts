@@ -8,6 +8,7 @@ import {
   type DevicePrompt,
   type RegistrationQuestion,
   type RegistrationReply,
+  type RegistrationSettings,
 } from '@portcullis/client';
 import { createSystemBrowser, type NodeClientOptions } from '@portcullis/client/node';
 import type { Scopes } from '@portcullis/protocol';
@@ -16,7 +17,7 @@ import type { Surroundings } from '../surroundings.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { carriersOf } from './carrier.ts';
-import type { ClientFlags, SignInFlags } from './flags.ts';
+import type { ClientFlags, ProgramFlags, SignInFlags } from './flags.ts';
 import { activityOf, noticeOf } from './narration.ts';
 
 /** The options of a client that never asks anybody. */
@@ -42,6 +43,31 @@ export function commonOptions(
   };
 }
 
+/** The options of a client that never asks anybody, of the person or of the program that the flags name. */
+export async function quietOptions(
+  serverUrl: string,
+  flags: ProgramFlags,
+  surroundings: Surroundings,
+): Promise<NodeClientOptions> {
+  return {
+    ...commonOptions(serverUrl, flags, surroundings),
+    ...(flags.application && { grant: { kind: 'application' } }),
+    registration: await configuredClient(flags, surroundings),
+  };
+}
+
+async function configuredClient(
+  flags: ProgramFlags,
+  surroundings: Surroundings,
+): Promise<Pick<RegistrationSettings, 'preregistered'>> {
+  const { application, clientId } = flags;
+  if (application && clientId === undefined)
+    throw new SettingsError(['--application needs --client-id: which application is it?']);
+  const secret = await readClientSecret(flags, surroundings);
+  if (clientId === undefined) return {};
+  return { preregistered: [{ clientId, ...(secret !== null && { clientSecret: secret }) }] };
+}
+
 /** The options of a client that signs the person in as the flags say. */
 export async function clientOptions(
   serverUrl: string,
@@ -49,12 +75,12 @@ export async function clientOptions(
   surroundings: Surroundings,
   terminal: Terminal,
 ): Promise<NodeClientOptions> {
-  const secret = await readClientSecret(flags, surroundings);
+  const configured = await configuredClient(flags, surroundings);
   // A registration of an earlier time is the one that the server may have forgotten.
   let isNew = false;
   const hint = () =>
     isNew || flags.clientId !== undefined ? '' : oldRegistration(serverUrl, surroundings.command);
-  const { clientId, clientMetadataUrl } = flags;
+  const { clientMetadataUrl } = flags;
   return {
     ...commonOptions(serverUrl, flags, surroundings),
     ...grantOptions(flags, terminal),
@@ -62,9 +88,7 @@ export async function clientOptions(
     registration: {
       clientName: 'Portcullis',
       ...(clientMetadataUrl !== undefined && { metadataDocumentUrl: clientMetadataUrl }),
-      ...(clientId !== undefined && {
-        preregistered: [{ clientId, ...(secret !== null && { clientSecret: secret }) }],
-      }),
+      ...configured,
       ...(terminal.interactive && { ask: (question) => askForClient(question, terminal) }),
     },
     ...(flags.scope !== undefined && { scopes: { only: flags.scope } }),
@@ -158,6 +182,8 @@ function showCode(prompt: DevicePrompt, terminal: Terminal): void {
 
 /** The person sees what would be added, before any page does. */
 async function confirmStepUp(added: Scopes, flags: SignInFlags, terminal: Terminal): Promise<boolean> {
+  // A program has nobody to ask. Scopes that it was given by name are all that it asks for, unless it may step up.
+  if (flags.application) return flags.stepUp === true || flags.scope === undefined;
   const names = added.map(cleanLine).join(', ');
   terminal.during(null);
   if (flags.stepUp) {
@@ -190,7 +216,7 @@ async function askForClient(
 
 /** A secret comes from a file, from standard input, or from the environment: other users can read command lines. */
 async function readClientSecret(
-  { clientSecretFile, clientId }: SignInFlags,
+  { clientSecretFile, clientId }: ProgramFlags,
   { environment, folder, streams }: Surroundings,
 ): Promise<string | null> {
   const named = environment['PORTCULLIS_CLIENT_SECRET'] ?? '';

@@ -83,12 +83,42 @@ export function adviceOn(
   const code = exitCodeOfStatus(status);
   const said = message.replace(/\.$/, '');
   const signIn = signInCommand(server, account, command);
-  if (code === exitCodes.temporary) return `${said}. Try again later`;
   if (code === exitCodes.signIn) return `${said}, though somebody is signed in. Sign in again: ${signIn}`;
   if (code === exitCodes.toolFailed && missing.length > 0) {
     const all = unionScopes(scopes, missing).map(cleanLine).join(' ');
     return `${said}. It needs ${missing.map(cleanLine).join(' ')}: run this again with --step-up, or sign in for it by ${signIn} --scope ${all}`;
   }
+  return adviceToAnybody(code, said, server);
+}
+
+/** What an application is advised on by. */
+interface ProgramSituation {
+  readonly server: string;
+  readonly clientId: string;
+  /** Scopes that it was told to ask for; `null`: those that the server names. */
+  readonly named: Scopes | null;
+}
+
+/** The same for an application, which nobody signs in for: what it may is a matter of its registration. */
+export function adviceToProgram(
+  { status, message, missing }: Refusal,
+  { server, clientId, named }: ProgramSituation,
+): string {
+  const code = exitCodeOfStatus(status);
+  const said = message.replace(/\.$/, '');
+  const who = `the client ${cleanLine(clientId)}`;
+  if (code === exitCodes.signIn)
+    return `${said}, though ${who} has just got it. Whoever runs the server has to look why`;
+  if (code !== exitCodes.toolFailed || missing.length === 0) return adviceToAnybody(code, said, server);
+  const lacks = missing.map(cleanLine).join(' ');
+  const forgotten = named !== null && missing.some((scope) => !named.includes(scope));
+  const name = forgotten ? `Name it with --scope as well (or let --step-up do it). ` : '';
+  const registration = `${forgotten ? 'If that is refused, the' : 'The'} registration of ${who} at the authorization server has to be changed to allow ${lacks}`;
+  return `${said}. The token of ${who} lacks ${lacks}. ${name}${registration}`;
+}
+
+function adviceToAnybody(code: ExitCode, said: string, server: string): string {
+  if (code === exitCodes.temporary) return `${said}. Try again later`;
   if (code === exitCodes.toolFailed) return said;
   const path =
     new URL(server).pathname === '/mcp' ? '' : ': look whether the path is right, often it is /mcp';
@@ -97,9 +127,12 @@ export function adviceOn(
 
 /** What else to say of a failure, in this program's own words; empty: nothing. */
 export function hintOn(error: unknown): string {
-  return error instanceof ClientError && error.oauthError === 'invalid_scope'
-    ? 'Name scopes that this client may have with --scope'
-    : '';
+  if (!(error instanceof ClientError)) return '';
+  if (error.oauthError === 'invalid_scope')
+    return 'Name scopes that this client may have with --scope, or have its registration changed';
+  if (error.code === 'cancelled')
+    return 'Run it again: with --no-browser where no browser can be opened, or with --device to sign in on another device';
+  return '';
 }
 
 /** What the help texts say of them. */

@@ -17,14 +17,18 @@ export interface ClientFlags {
   readonly json?: true;
 }
 
-/** Of commands that may have to sign somebody in. */
-export interface SignInFlags extends ClientFlags {
-  /** `--no-browser` makes it false. */
-  readonly browser: boolean;
-  readonly device?: true;
+/** Whose session is meant: the person's, unless they name a program. */
+export interface ProgramFlags extends ClientFlags {
   readonly application?: true;
   readonly clientId?: string;
   readonly clientSecretFile?: string;
+}
+
+/** Of commands that may have to sign somebody in. */
+export interface SignInFlags extends ProgramFlags {
+  /** `--no-browser` makes it false. */
+  readonly browser: boolean;
+  readonly device?: true;
   readonly clientMetadataUrl?: string;
   readonly port?: number;
   readonly scope?: readonly string[];
@@ -80,19 +84,26 @@ function pairOption(flags: string, description: string): Option {
 
 /** Adds what a sign-in takes. Secrets are never among the arguments. */
 export function addSignInOptions(command: Command, noBrowser: string = PASTE): Command {
-  return addClientOptions(command)
-    .option('--no-browser', noBrowser)
-    .option('--device', 'sign in on another device, by a short code')
+  return addProgramOptions(
+    addClientOptions(command)
+      .option('--no-browser', noBrowser)
+      .option('--device', 'sign in on another device, by a short code'),
+  )
+    .option('--client-metadata-url <url>', 'address of a client ID metadata document to be known by')
+    .option('--port <number>', 'port of this computer where the browser comes back', readPort)
+    .option('--scope <scopes...>', 'ask for these scopes instead of those that the server names')
+    .option('--step-up', 'ask for more scopes without asking here first; the consent page asks all the same');
+}
+
+/** Adds what names a program, and the client of a person. */
+export function addProgramOptions(command: Command): Command {
+  return command
     .option('--application', 'act as the application itself: client credentials')
     .option('--client-id <id>', 'a client that is registered already')
     .option(
       '--client-secret-file <file>',
       'file with its secret, - for standard input [PORTCULLIS_CLIENT_SECRET]',
-    )
-    .option('--client-metadata-url <url>', 'address of a client ID metadata document to be known by')
-    .option('--port <number>', 'port of this computer where the browser comes back', readPort)
-    .option('--scope <scopes...>', 'ask for these scopes instead of those that the server names')
-    .option('--step-up', 'ask for more scopes without asking here first; the consent page asks all the same');
+    );
 }
 
 export function addJsonOption(command: Command): Command {

@@ -23,7 +23,7 @@ export function noticeOf(event: ClientEvent): string | null {
     case 'session_ended':
       return `The session at ${cleanLine(event.issuer)} has ended: ${cleanLine(event.reason)}`;
     case 'sign_in_waits':
-      return 'Another sign-in for this account is under way. This command waits for it, and goes on with what it brings.';
+      return 'Another sign-in for this account is under way. This command waits for it, ten minutes at most, and goes on with what it brings. To sign in here instead, end the other one (Ctrl+C where it runs).';
     case 'replaced_session_stands':
       return `The session before could not be ended at ${cleanLine(event.issuer)}: ${cleanLine(event.reason)} It can be ended on the page of connections there.`;
     case 'refresh_postponed':

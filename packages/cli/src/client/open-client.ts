@@ -8,10 +8,10 @@ import {
 } from '@portcullis/client/node';
 import type { Surroundings } from '../surroundings.ts';
 import { createTerminal, type Terminal } from '../terminal/terminal.ts';
-import { clientOptions, commonOptions } from './client-options.ts';
+import { clientOptions, quietOptions } from './client-options.ts';
 import { credentialsPlace } from './credentials-place.ts';
 import { signInCommand } from './exit-codes.ts';
-import type { ClientFlags, SignInFlags } from './flags.ts';
+import type { ClientFlags, ProgramFlags, SignInFlags } from './flags.ts';
 
 /** What a command of the client works with. */
 export interface ClientCase {
@@ -57,13 +57,14 @@ export function withClient<T>(
 /** Lends a client that never asks anybody. */
 export function withQuietClient<T>(
   serverUrl: string,
-  flags: ClientFlags,
+  flags: ProgramFlags,
   surroundings: Surroundings,
   act: (situation: ClientCase) => Promise<T>,
 ): Promise<T> {
-  return withStore(flags, surroundings, (store, terminal) =>
-    act({ client: createNodeClient({ ...commonOptions(serverUrl, flags, surroundings), store }), terminal }),
-  );
+  return withStore(flags, surroundings, async (store, terminal) => {
+    const options = await quietOptions(serverUrl, flags, surroundings);
+    return act({ client: createNodeClient({ ...options, store }), terminal });
+  });
 }
 
 /** What ends a command that needs a session and has none: ClientError `sign_in_needed`. */

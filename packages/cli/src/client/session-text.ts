@@ -3,8 +3,25 @@ import type { Session } from '@portcullis/client';
 import { cleanLine } from '../terminal/clean.ts';
 
 /** ISO 8601 instead of milliseconds. */
-export function sessionShape({ expiresAt, ...session }: Session): object {
-  return { ...session, expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString() };
+export function sessionShape({ since, expiresAt, ...session }: Omit<Session, 'place'>): object {
+  return { ...session, since: iso(since), expiresAt: iso(expiresAt) };
+}
+
+function iso(time: number | null): string | null {
+  return time === null ? null : new Date(time).toISOString();
+}
+
+/** Who acts by a session, in words. */
+export function actorOf({ kind, clientId }: Pick<Session, 'kind' | 'clientId'>): string {
+  if (kind === 'person') return `you, by the client ${clientId}`;
+  if (kind === 'unknown')
+    return `kept by an earlier version for the client ${clientId}, and not used any more`;
+  return `the ${kind} ${clientId} itself`;
+}
+
+/** Minutes are enough for people. */
+export function shortTime(time: number): string {
+  return `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
 export function sessionLines(session: Session): readonly string[] {
@@ -12,7 +29,7 @@ export function sessionLines(session: Session): readonly string[] {
     ['server', session.server],
     ['account', session.account],
     ['authorized by', session.issuer],
-    ['client', session.clientId],
+    ['who acts', actorOf(session)],
     [
       'scopes',
       session.scopes.length === 0 ? 'those that the server gives by default' : session.scopes.join(' '),
@@ -27,5 +44,5 @@ export function sessionLines(session: Session): readonly string[] {
 function endOf({ expiresAt, refreshable }: Session): string {
   const renewed = refreshable ? ', renewed by itself' : '';
   if (expiresAt === null) return `without a known end${renewed}`;
-  return `until ${new Date(expiresAt).toISOString().slice(0, 16).replace('T', ' ')} UTC${renewed}`;
+  return `until ${shortTime(expiresAt)}${renewed}`;
 }

@@ -5,12 +5,18 @@ import { cleanLine } from '../terminal/clean.ts';
 import { Refusal } from './answers.ts';
 import { ServerError } from './asking.ts';
 import { type Conversation, converse } from './conversation.ts';
-import { adviceOn, CommandFailure, exitCodeOf, exitCodes } from './exit-codes.ts';
+import { adviceOn, adviceToProgram, CommandFailure, exitCodeOf, exitCodes } from './exit-codes.ts';
+import type { SignInFlags } from './flags.ts';
 
 /** @throws ClientError, or CommandFailure with what to do. */
 export async function withConversation<T>(
   { server: url, fetch, extensions, session }: Pick<Client, 'server' | 'fetch' | 'extensions' | 'session'>,
-  account: string,
+  {
+    account,
+    application,
+    clientId,
+    scope,
+  }: Pick<SignInFlags, 'account' | 'application' | 'clientId' | 'scope'>,
   { version, command }: Pick<Surroundings, 'version' | 'command'>,
   act: (ask: Conversation['ask']) => Promise<T>,
 ): Promise<T> {
@@ -24,7 +30,10 @@ export async function withConversation<T>(
   } catch (error) {
     if (error instanceof Refusal) {
       const { scopes = [] } = (await session()) ?? {};
-      throw new CommandFailure(exitCodeOf(error), adviceOn(error, { server: url, account, command, scopes }));
+      const advice = application
+        ? adviceToProgram(error, { server: url, clientId: clientId ?? '', named: scope ?? null })
+        : adviceOn(error, { server: url, account, command, scopes });
+      throw new CommandFailure(exitCodeOf(error), advice);
     }
     if (error instanceof ServerError)
       throw new CommandFailure(

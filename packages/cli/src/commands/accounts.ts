@@ -1,8 +1,9 @@
 /** `portcullis accounts`: which sessions are kept, without a secret in them. */
-import { type CredentialRecord, readServerUrl } from '@portcullis/client';
+import { type CredentialRecord, describeSession, readServerUrl, type Session } from '@portcullis/client';
 import type { Command } from 'commander';
 import { addJsonOption, credentialsOption } from '../client/flags.ts';
 import { withStore } from '../client/open-client.ts';
+import { actorOf, sessionShape, shortTime } from '../client/session-text.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
 import { columns } from '../terminal/columns.ts';
@@ -10,17 +11,6 @@ import { columns } from '../terminal/columns.ts';
 interface Flags {
   readonly credentials?: string;
   readonly json?: true;
-}
-
-/** What is shown of a record. */
-interface Account {
-  readonly server: string;
-  readonly account: string;
-  readonly issuer: string;
-  readonly clientId: string;
-  readonly scopes: readonly string[];
-  readonly expiresAt: string | null;
-  readonly refreshable: boolean;
 }
 
 export function defineAccounts(program: Command, surroundings: Surroundings): void {
@@ -36,35 +26,44 @@ export function defineAccounts(program: Command, surroundings: Surroundings): vo
       const records = await store.all();
       const accounts = records
         .filter(({ key }) => server === null || key.server === server)
-        .flatMap((record) => accountOf(record));
-      if (flags.json) return terminal.print(`${cleanJson({ place: store.place, accounts })}\n`);
+        .flatMap((record) => accountOf(record, store.place));
+      if (flags.json) {
+        const shapes = accounts.map(accountShape);
+        return terminal.print(`${cleanJson({ place: store.place, accounts: shapes })}\n`);
+      }
       terminal.print(table(accounts));
     }),
   );
 }
 
-function accountOf({ key, tokens }: CredentialRecord): readonly Account[] {
-  if (tokens === null) return [];
-  const { clientId, scopes, expiresAt, refreshToken } = tokens;
-  return [
-    {
-      ...key,
-      clientId,
-      scopes,
-      expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString(),
-      refreshable: refreshToken !== null,
-    },
-  ];
+/** Where they are kept is said once. */
+function accountShape({ place: _, ...session }: Session): object {
+  return sessionShape(session);
 }
 
-function table(accounts: readonly Account[]): string {
+function accountOf(record: CredentialRecord, place: string): readonly Session[] {
+  const session = describeSession(record, place);
+  return session === null ? [] : [session];
+}
+
+function table(accounts: readonly Session[]): string {
   if (accounts.length === 0) return 'Nobody is signed in anywhere.\n';
-  const rows = accounts.map(({ server, account, issuer, scopes, refreshable, expiresAt }) => [
-    server,
-    account,
-    `by ${issuer}`,
-    refreshable ? 'renewed by itself' : `until ${expiresAt ?? 'refused'}`,
-    scopes.join(' '),
-  ]);
+  const rows = accounts.map((session) => {
+    const { server, account, issuer, scopes, since } = session;
+    return [
+      server,
+      account,
+      actorOf(session),
+      `authorized by ${issuer}`,
+      since === null ? '' : `since ${shortTime(since)}`,
+      endOf(session),
+      scopes.join(' '),
+    ];
+  });
   return columns(rows.map((row) => row.map(cleanLine)));
+}
+
+function endOf({ refreshable, expiresAt }: Session): string {
+  if (refreshable) return 'renewed by itself';
+  return expiresAt === null ? 'until refused' : `until ${shortTime(expiresAt)}`;
 }

@@ -45,7 +45,7 @@ function call(
 ): Promise<void> {
   return withClient(serverUrl, flags, surroundings, async ({ client, terminal }) => {
     terminal.during('Asking the server');
-    const result = await withConversation(client, flags.account, surroundings, async (ask) => {
+    const result = await withConversation(client, flags, surroundings, async (ask) => {
       try {
         return await ask('tools/call', { name: tool, arguments: input });
       } catch (error) {

@@ -1,6 +1,6 @@
 /** `portcullis logout`: revokes the tokens of a session and forgets them. */
 import type { Command } from 'commander';
-import { addClientOptions, addJsonOption, type ClientFlags } from '../client/flags.ts';
+import { addClientOptions, addJsonOption, addProgramOptions, type ProgramFlags } from '../client/flags.ts';
 import { withQuietClient } from '../client/open-client.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { cleanJson } from '../terminal/clean.ts';
@@ -16,13 +16,17 @@ export function defineLogout(program: Command, surroundings: Surroundings): void
   const command = program
     .command('logout')
     .summary('end a session')
-    .description('Ends a session: its tokens are revoked where that is possible, and forgotten.')
+    .description(
+      'Ends a session: its tokens are revoked where that is possible, and forgotten.\n' +
+        'It is the session of the person; with --application and --client-id that of the application, which is revoked where its secret is given too.',
+    )
     .argument('<server-url>', 'address of the protected server');
-  addJsonOption(addClientOptions(command)).action((serverUrl: string, flags: ClientFlags) =>
-    withQuietClient(serverUrl, flags, surroundings, async ({ client, terminal }) => {
-      terminal.during('Revoking the tokens');
-      const outcome = await client.signOut();
-      terminal.print(flags.json ? `${cleanJson({ outcome })}\n` : `${SENTENCES[outcome]}\n`);
-    }),
+  addJsonOption(addProgramOptions(addClientOptions(command))).action(
+    (serverUrl: string, flags: ProgramFlags) =>
+      withQuietClient(serverUrl, flags, surroundings, async ({ client, terminal }) => {
+        terminal.during('Revoking the tokens');
+        const outcome = await client.signOut();
+        terminal.print(flags.json ? `${cleanJson({ outcome })}\n` : `${SENTENCES[outcome]}\n`);
+      }),
   );
 }

@@ -1,11 +1,11 @@
 /** `portcullis token`: hands a good access token to another program. */
 import type { Command } from 'commander';
 import { CommandFailure, exitCodes } from '../client/exit-codes.ts';
-import { addClientOptions, type ClientFlags } from '../client/flags.ts';
+import { addClientOptions, addProgramOptions, type ProgramFlags } from '../client/flags.ts';
 import { signInNeeded, withQuietClient } from '../client/open-client.ts';
 import type { Surroundings } from '../surroundings.ts';
 
-type Flags = ClientFlags & { readonly show?: true };
+type Flags = ProgramFlags & { readonly show?: true };
 
 export function defineToken(program: Command, surroundings: Surroundings): void {
   const command = program
@@ -18,7 +18,7 @@ export function defineToken(program: Command, surroundings: Surroundings): void 
     )
     .argument('<server-url>', 'address of the protected server')
     .option('--show', 'write it onto the screen too');
-  addClientOptions(command).action((serverUrl: string, flags: Flags) =>
+  addProgramOptions(addClientOptions(command)).action((serverUrl: string, flags: Flags) =>
     withQuietClient(serverUrl, flags, surroundings, async ({ client, terminal }) => {
       if (terminal.outputIsTerminal && !flags.show) {
         throw new CommandFailure(
@@ -27,7 +27,8 @@ export function defineToken(program: Command, surroundings: Surroundings): void 
         );
       }
       terminal.during('Renewing the token');
-      const session = await client.session();
+      // Whoever shows credentials of its own needs nobody to sign in.
+      const session = (await client.session()) ?? (flags.application ? await client.signIn() : null);
       const token = session === null ? null : await client.accessToken();
       if (session === null || token === null) throw signInNeeded(serverUrl, flags.account, surroundings);
       if (session.scheme === 'DPoP') {

@@ -21,7 +21,7 @@ export function defineTools(program: Command, surroundings: Surroundings): void 
   addJsonOption(addSignInOptions(command)).action((serverUrl: string, flags: SignInFlags) =>
     withClient(serverUrl, flags, surroundings, async ({ client, terminal }) => {
       terminal.during('Asking the server');
-      const tools = await withConversation(client, flags.account, surroundings, listTools);
+      const tools = await withConversation(client, flags, surroundings, listTools);
       terminal.print(flags.json ? `${cleanJson({ tools })}\n` : describe(tools, terminal.styles));
     }),
   );

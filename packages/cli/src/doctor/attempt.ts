@@ -16,7 +16,7 @@ export async function attempt<T>(work: () => Promise<T>): Promise<Attempt<T>> {
 /** What is thrown by `fetch` itself means that nobody was reached. */
 export function failureOf(error: unknown): ClientError {
   if (error instanceof ClientError) return error;
-  const explained = explainOutbound(error);
+  const explained = explainOutbound(error, 'The server');
   if (explained !== null) return explained;
   const isNetwork =
     error instanceof TypeError || (error instanceof DOMException && error.name === 'TimeoutError');

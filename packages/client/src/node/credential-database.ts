@@ -8,10 +8,15 @@ export interface CredentialDatabase {
   close(): void;
 }
 
+/** What programs keep for themselves has a table of its own: earlier versions, which knew a person's alone, do not see it. */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS records (
     server TEXT NOT NULL, account TEXT NOT NULL, issuer TEXT NOT NULL, body TEXT NOT NULL,
     PRIMARY KEY (server, account, issuer)
+  ) STRICT;
+  CREATE TABLE IF NOT EXISTS program_records (
+    server TEXT NOT NULL, account TEXT NOT NULL, issuer TEXT NOT NULL, holder TEXT NOT NULL, body TEXT NOT NULL,
+    PRIMARY KEY (server, account, issuer, holder)
   ) STRICT;
   CREATE TABLE IF NOT EXISTS flows (state TEXT PRIMARY KEY, body TEXT NOT NULL, expires_at INTEGER NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS leases (name TEXT PRIMARY KEY, holder TEXT NOT NULL, expires_at INTEGER NOT NULL) STRICT;

@@ -1,6 +1,11 @@
 /** Credentials in one file of the person's own: mode 0600, sealed where a key is given, shared safely by any number of processes. */
 import type { Pending } from '../authorization/pending.ts';
-import type { CredentialRecord, CredentialStore } from '../store/credential-store.ts';
+import {
+  type CredentialKey,
+  type CredentialRecord,
+  type CredentialStore,
+  holderOf,
+} from '../store/credential-store.ts';
 import { openCredentialDatabase } from './credential-database.ts';
 import { createLeases } from './leases.ts';
 import { createSeal, isSealed } from './seal.ts';
@@ -37,37 +42,50 @@ export function openFileStore(path: string, options: FileStoreOptions = {}): Fil
 
   return {
     place: `the file ${path}${describeSeal(options)}`,
-    async find({ server, issuer, account }) {
-      const row = statement('SELECT * FROM records WHERE server = ? AND account = ? AND issuer = ?').get(
-        ...[server, account, issuer],
-      );
+    async find(key) {
+      const place = placeOf(key);
+      const row = statement(
+        `SELECT * FROM (${ALL}) WHERE server = ? AND account = ? AND issuer = ? AND holder = ?`,
+      ).get(...place);
       return row === undefined ? null : readRecord(row);
     },
     async list(server, account) {
-      return statement('SELECT * FROM records WHERE server = ? AND account = ?')
+      return statement(`SELECT * FROM (${ALL}) WHERE server = ? AND account = ?`)
         .all(server, account)
         .map(readRecord);
     },
     async all() {
-      return statement('SELECT * FROM records ORDER BY server, account, issuer').all().map(readRecord);
+      return statement(`SELECT * FROM (${ALL}) ORDER BY server, account, issuer, holder`)
+        .all()
+        .map(readRecord);
     },
     holdsSealed: () =>
-      statement('SELECT body FROM records UNION ALL SELECT body FROM flows')
+      statement(`SELECT body FROM (${ALL}) UNION ALL SELECT body FROM flows`)
         .all()
         .some(({ body }) => isSealed(String(body))),
     async save(record) {
-      const { server, issuer, account } = record.key;
-      const body = seal.close(JSON.stringify(record), recordLabel(server, account, issuer));
-      statement('INSERT OR REPLACE INTO records (server, account, issuer, body) VALUES (?, ?, ?, ?)').run(
-        ...[server, account, issuer, body],
-      );
+      const place = placeOf(record.key);
+      const [server, account, issuer, holder] = place;
+      const body = seal.close(JSON.stringify(record), recordLabel(place));
+      if (holder === '')
+        statement('INSERT OR REPLACE INTO records (server, account, issuer, body) VALUES (?, ?, ?, ?)').run(
+          ...[server, account, issuer, body],
+        );
+      else
+        statement('INSERT OR REPLACE INTO program_records VALUES (?, ?, ?, ?, ?)').run(
+          ...[server, account, issuer, holder, body],
+        );
     },
-    async remove({ server, issuer, account }) {
-      statement('DELETE FROM records WHERE server = ? AND account = ? AND issuer = ?').run(
-        server,
-        account,
-        issuer,
-      );
+    async remove(key) {
+      const [server, account, issuer, holder] = placeOf(key);
+      if (holder === '')
+        statement('DELETE FROM records WHERE server = ? AND account = ? AND issuer = ?').run(
+          ...[server, account, issuer],
+        );
+      else
+        statement(
+          'DELETE FROM program_records WHERE server = ? AND account = ? AND issuer = ? AND holder = ?',
+        ).run(...[server, account, issuer, holder]);
     },
     async savePending(pending) {
       statement('DELETE FROM flows WHERE expires_at < ?').run(clock());
@@ -87,10 +105,23 @@ export function openFileStore(path: string, options: FileStoreOptions = {}): Fil
   };
 
   function readRecord(row: Readonly<Record<string, unknown>>): CredentialRecord {
-    const label = recordLabel(String(row['server']), String(row['account']), String(row['issuer']));
-    return JSON.parse(seal.open(String(row['body']), label)) as CredentialRecord;
+    const { server, account, issuer, holder, body } = row;
+    const label = recordLabel([String(server), String(account), String(issuer), String(holder)]);
+    return JSON.parse(seal.open(String(body), label)) as CredentialRecord;
   }
 }
+
+/** Where a record stands: server, account, issuer, and the program that acts; empty: the person does. */
+type Place = readonly [server: string, account: string, issuer: string, holder: string];
+
+function placeOf(key: CredentialKey): Place {
+  const holder = holderOf(key);
+  return [key.server, key.account, key.issuer, holder.length === 0 ? '' : JSON.stringify(holder)];
+}
+
+/** Both tables as one. */
+const ALL = `SELECT server, account, issuer, '' AS holder, body FROM records
+  UNION ALL SELECT server, account, issuer, holder, body FROM program_records`;
 
 function describeSeal({ key, keyPlace }: FileStoreOptions): string {
   if (key === undefined) return '';
@@ -98,6 +129,6 @@ function describeSeal({ key, keyPlace }: FileStoreOptions): string {
 }
 
 /** What a record is sealed to, so that it cannot be put in another's place. */
-function recordLabel(server: string, account: string, issuer: string): string {
-  return JSON.stringify([server, account, issuer]);
+function recordLabel([server, account, issuer, holder]: Place): string {
+  return JSON.stringify([server, account, issuer, ...(holder === '' ? [] : [holder])]);
 }

@@ -35,8 +35,11 @@ export function createGuardedFetch(places: VouchedPlaces): Fetch {
   };
 }
 
-/** What a refusal of the guard means to the client. */
-export function explainOutbound(error: unknown): ClientError | null {
+/**
+ * What a refusal of the guard means to the client.
+ * @param origin of whom was asked
+ */
+export function explainOutbound(error: unknown, origin: string): ClientError | null {
   if (!(error instanceof OutboundError)) return null;
   switch (error.reason) {
     case 'address':
@@ -49,7 +52,8 @@ export function explainOutbound(error: unknown): ClientError | null {
     case 'encoding':
       return new ClientError('answer_too_large', error.message, { cause: error });
     case 'timeout':
+      return new ClientError('unreachable', `${origin} did not answer in time.`, { cause: error });
     case 'unreachable':
-      return new ClientError('unreachable', error.message, { cause: error });
+      return new ClientError('unreachable', `${origin} could not be reached.`, { cause: error });
   }
 }

@@ -72,7 +72,7 @@ function receive(server: Server, path: string, patience: number): Reception {
   promise.catch(() => undefined);
 
   const giveUp = setTimeout(() => {
-    reject(new ClientError('cancelled', 'Nobody finished the sign-in in time.'));
+    reject(new ClientError('cancelled', 'Nobody finished the sign-in in time. Start it again.'));
   }, patience);
 
   server.on('request', (request, response) => {

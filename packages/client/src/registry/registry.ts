@@ -9,6 +9,7 @@ import { changeRecord } from '../store/change-record.ts';
 import type { CredentialKey, CredentialRecord } from '../store/credential-store.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 import type { Wire } from '../transport.ts';
+import { keyAt } from './belonging.ts';
 import { findStanding } from './find-standing.ts';
 import { isFitting, registrationOfTokens, withoutConfigured } from './fitting.ts';
 import { checkPin } from './pin.ts';
@@ -29,7 +30,7 @@ const RECENT = 3_600_000;
 
 /** Makes the registry of a client. */
 export function createRegistry(configuration: Configuration, wire: Wire): Registry {
-  const { store, account, clock, tell, registration: settings } = configuration;
+  const { store, clock, tell, registration: settings } = configuration;
 
   return {
     async registeredUris(discovery) {
@@ -85,8 +86,8 @@ export function createRegistry(configuration: Configuration, wire: Wire): Regist
     return false;
   }
 
-  function keyOf({ server, issuer }: Discovery): CredentialKey {
-    return { server, issuer, account };
+  function keyOf({ issuer }: Discovery): CredentialKey {
+    return keyAt(configuration, issuer);
   }
 
   /** A registration of an earlier time; where clients are configured, none counts. */
@@ -102,8 +103,8 @@ export function createRegistry(configuration: Configuration, wire: Wire): Regist
 
   function keep(key: CredentialKey, registration: Registration): Promise<void> {
     return changeRecord(store, key, (record) => {
-      const tokens = record?.tokens ?? null;
-      return store.save({ key, tokens, registration: withoutConfigured(registration) });
+      const before = record ?? { key, tokens: null };
+      return store.save({ ...before, registration: withoutConfigured(registration) });
     });
   }
 }

@@ -1,5 +1,6 @@
 /** What this process knows of the session with one server: read from a store that others may write as well, and kept there. */
 import type { Configuration } from '../configuration.ts';
+import { bondOf, isOwn, mayUse } from '../registry/belonging.ts';
 import { changeRecord } from '../store/change-record.ts';
 import type { CredentialKey, CredentialRecord } from '../store/credential-store.ts';
 import type { Tokens } from '../tokens/tokens.ts';
@@ -15,7 +16,7 @@ export interface KnownTokens {
   latest(): KeptTokens | null;
   /** Reads the store. */
   load(): Promise<KeptTokens | null>;
-  /** The newest record, with its issuer. */
+  /** The newest record that this client may use, with its issuer. */
   record(): Promise<CredentialRecord | null>;
   /** Keeps tokens that were got anew. Tells what they replace; `null`: nothing. */
   keep(key: CredentialKey, tokens: Tokens): Promise<CredentialRecord | null>;
@@ -30,7 +31,8 @@ export interface KnownTokens {
 }
 
 /** Makes the room; it knows nothing yet. */
-export function createKnownTokens({ store, server, account, tell }: Configuration): KnownTokens {
+export function createKnownTokens(configuration: Configuration): KnownTokens {
+  const { store, server, account, clock, tell } = configuration;
   let known: KeptTokens | null = null;
   let ended = false;
 
@@ -57,14 +59,23 @@ export function createKnownTokens({ store, server, account, tell }: Configuratio
   }
 
   async function newestRecord(): Promise<CredentialRecord | null> {
-    const records = (await store.list(server, account)).filter(({ tokens }) => tokens !== null);
+    for (const record of await ownRecords()) if (await mayUse(record, configuration)) return record;
+    return null;
+  }
+
+  /** All that have tokens, the newest first. */
+  async function ownRecords(): Promise<readonly CredentialRecord[]> {
     const age = (record: CredentialRecord): number => record.tokens?.obtainedAt ?? 0;
-    return records.toSorted((left, right) => age(right) - age(left))[0] ?? null;
+    return (await store.list(server, account))
+      .filter(({ key, tokens }) => tokens !== null && isOwn(key, configuration))
+      .toSorted((left, right) => age(right) - age(left));
   }
 
   async function keep(key: CredentialKey, tokens: Tokens): Promise<CredentialRecord | null> {
     const replaced = await changeRecord(store, key, async (record) => {
-      await store.save({ key, registration: record?.registration ?? null, tokens });
+      const bond = await bondOf(tokens, configuration, key.issuer);
+      const registration = record?.registration ?? null;
+      await store.save({ key, registration, tokens, since: clock(), ...(bond !== undefined && { bond }) });
       known = { key, tokens };
       ended = false;
       return record;
@@ -75,7 +86,7 @@ export function createKnownTokens({ store, server, account, tell }: Configuratio
   }
 
   async function remove(): Promise<CredentialRecord | null> {
-    const newest = await newestRecord();
+    const [newest = null] = await ownRecords();
     const removed =
       newest === null
         ? null
@@ -93,7 +104,7 @@ export function createKnownTokens({ store, server, account, tell }: Configuratio
    * under way has ended before they go, and what else is kept beside them stays. Nobody holds two locks.
    */
   async function forgetOtherIssuers({ issuer }: CredentialKey): Promise<void> {
-    const others = (await store.list(server, account)).filter(({ key }) => key.issuer !== issuer);
+    const others = (await ownRecords()).filter(({ key }) => key.issuer !== issuer);
     for (const { key } of others) await changeRecord(store, key, forgetTokens);
   }
 

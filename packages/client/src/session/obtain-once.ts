@@ -5,7 +5,8 @@ import type { Discovery } from '../discovery/conclude.ts';
 import { ClientError } from '../errors.ts';
 import type { SignInReason } from '../events.ts';
 import { actsAlone } from '../grants/settings.ts';
-import type { CredentialKey, CredentialRecord, Release } from '../store/credential-store.ts';
+import { keyAt } from '../registry/belonging.ts';
+import type { CredentialRecord, Release } from '../store/credential-store.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 import type { KnownTokens } from './known-tokens.ts';
 import type { Obtainer, Planner } from './obtainer.ts';
@@ -63,7 +64,7 @@ export function createObtainOnce(configuration: Configuration, hands: ObtainHand
 
   /** Processes that share the store sign in one after the other, and the later ones find what the first one brought. */
   async function obtainAlone(wish: Wish): Promise<Tokens | null> {
-    const release = await lockPatiently(`sign in ${server} ${account}`);
+    const release = await lockPatiently(['sign in', server, account, ...programOf(configuration)].join(' '));
     try {
       const latest = await known.load();
       const isNewer = latest !== null && latest.tokens.accessToken !== wish.refused?.accessToken;
@@ -94,7 +95,7 @@ export function createObtainOnce(configuration: Configuration, hands: ObtainHand
     const { issuer } = prepared.discovery;
     const { scopes, reasons } = prepared.plan;
     tell({ type: 'sign_in', issuer, reason, scopes, scopeReasons: reasons });
-    const key: CredentialKey = { server, issuer, account };
+    const key = keyAt(configuration, issuer);
     // The sign-in may register the client anew; what it replaces belongs to the registration before.
     const before = await store.find(key);
     const tokens = await obtainer.obtain(key, prepared, prompt);
@@ -106,4 +107,9 @@ export function createObtainOnce(configuration: Configuration, hands: ObtainHand
     }
     return tokens;
   }
+}
+
+/** A program waits for no person, and for no other program. */
+function programOf({ grant, registration: { preregistered = [] } }: Configuration): readonly string[] {
+  return actsAlone(grant) ? [grant.kind, ...preregistered.map(({ clientId }) => clientId)] : [];
 }

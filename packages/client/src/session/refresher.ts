@@ -3,6 +3,7 @@ import type { Configuration } from '../configuration.ts';
 import { ClientError } from '../errors.ts';
 import type { Registration } from '../registration/registration.ts';
 import { isDeadClient } from '../registration/standing.ts';
+import { mayUse } from '../registry/belonging.ts';
 import { changeRecord } from '../store/change-record.ts';
 import type { CredentialKey, CredentialRecord } from '../store/credential-store.ts';
 import type { TokenHands } from '../tokens/token-endpoint.ts';
@@ -39,8 +40,9 @@ export function createRefresher(
       changeRecord(store, key, async (record) => {
         const tokens = record?.tokens ?? null;
         if (record === null || tokens === null) return { kind: 'ended' };
-        // Whoever was faster has done the work: its tokens are the newest.
-        if (tokens.accessToken !== stale.accessToken) return { kind: 'renewed', tokens };
+        // Whoever was faster has done the work: its tokens are the newest, unless another client signed in there.
+        if (tokens.accessToken !== stale.accessToken)
+          return (await mayUse(record, configuration)) ? { kind: 'renewed', tokens } : { kind: 'ended' };
         return renew(record, tokens);
       }),
   };

@@ -47,7 +47,8 @@ export async function completeSignIn(
   binding: string | null,
 ): Promise<void> {
   const pending = await signIn.take(arrived, binding);
-  const key = { server: pending.server, issuer: pending.issuer, account: pending.account };
+  const { server, issuer, account } = pending;
+  const key = { server, issuer, account, kind: 'person' } as const;
   try {
     const replaced = await access.keep(key, await signIn.finish(pending, arrived));
     if (replaced !== null) await ending.endEarlier(replaced);

@@ -4,13 +4,23 @@ import type { Pending } from '../authorization/pending.ts';
 import type { Registration } from '../registration/registration.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 
-/** Credentials belong to one server, one issuer, and one account of the person; no other combination sees them. */
+/** Who acts by a session: a person who signed in, or a program by credentials of its own. */
+export type SessionKind = 'person' | 'application' | 'workload' | 'enterprise';
+
+/**
+ * Credentials belong to one server, one issuer, one account, and whoever acts by them: the person, or one client for
+ * itself. No other combination sees them.
+ */
 export interface CredentialKey {
   /** Canonical URL of the protected server. */
   readonly server: string;
   readonly issuer: string;
   /** The person's name for it; `default` where there is one only. */
   readonly account: string;
+  /** Records of earlier versions do not say it: `sessionKindOf` judges them. */
+  readonly kind?: SessionKind;
+  /** The client that acts for itself; a person has none, whichever client the sign-in went through. */
+  readonly clientId?: string;
 }
 
 /** All that is kept under one key. */
@@ -19,6 +29,10 @@ export interface CredentialRecord {
   /** Dynamic registrations and what a person typed; configured clients stay in the configuration. */
   readonly registration: Registration | null;
   readonly tokens: Tokens | null;
+  /** Epoch milliseconds at which the session began; records of earlier versions do not say it. */
+  readonly since?: number;
+  /** Binds the tokens of a program to the credential that they were got with; a person's have none. */
+  readonly bond?: string;
 }
 
 /** Gives a lock back. */
@@ -30,7 +44,7 @@ export interface CredentialStore {
   readonly place: string;
   /** The record, as last saved by anybody who shares the store. */
   find(key: CredentialKey): Promise<CredentialRecord | null>;
-  /** All records of an account at a server, whatever the issuer. */
+  /** All records of an account at a server, whatever the issuer and whoever acts. */
   list(server: string, account: string): Promise<readonly CredentialRecord[]>;
   /** Replaces the whole record, atomically: a reader sees the old one or the new one. */
   save(record: CredentialRecord): Promise<void>;
@@ -48,6 +62,11 @@ export interface CredentialStore {
 }
 
 /** A key as one text, unambiguous. */
-export function keyText({ server, issuer, account }: CredentialKey): string {
-  return JSON.stringify([server, issuer, account]);
+export function keyText(key: CredentialKey): string {
+  return JSON.stringify([key.server, key.issuer, key.account, ...holderOf(key)]);
+}
+
+/** Who acts by it, where that is not the person: kind and client. */
+export function holderOf({ kind = 'person', clientId = '' }: CredentialKey): readonly string[] {
+  return kind === 'person' ? [] : [kind, clientId];
 }
