@@ -14,9 +14,11 @@ import {
   type ServerUnderTest,
   startServer,
 } from './server-under-test.ts';
-import { decide, requestOf, setScene, textOf } from './visitor.ts';
+import { decide, EMAIL, PASSWORD, requestOf, setScene, textOf } from './visitor.ts';
 
 const DAY = 86_400;
+/** For so long after its end a client that was never used is still there. */
+const HOUR = 3600;
 const METADATA = {
   redirect_uris: [CALLBACK],
   grant_types: ['authorization_code', 'refresh_token'],
@@ -44,9 +46,38 @@ describe('a registration', () => {
     t.clock.now += DAY - 1;
     await sweep(t);
     expect(await isKnown(t, id)).toBe(true);
+    t.clock.now += HOUR;
+    await sweep(t);
+    expect(await isKnown(t, id)).toBe(true);
     t.clock.now += 1;
     await sweep(t);
     expect(await isKnown(t, id)).toBe(false);
+  });
+
+  it('[AS-DCR-73] T143: begins nothing after its day, and may end what it began before', async () => {
+    const t = await setScene();
+    const { body } = await t.register({ ...METADATA, token_endpoint_auth_method: 'client_secret_post' });
+    const [id, client_secret] = [String(body['client_id']), String(body['client_secret'])];
+    const late = t.stranger();
+    t.clock.now += DAY - 1;
+    const login = await late.open(requestOf({ client_id: id }));
+    expect(login.path).toMatch(/^\/login/);
+    const { code, verifier } = await t.issueCode({ clientId: id, redirectUri: CALLBACK });
+    t.clock.now += 50;
+    await sweep(t);
+    // Whoever stands on the page of the sign-in goes on; whoever comes now is told that it is unknown.
+    const before = t.snapshot();
+    const refused = await t.stranger().open(requestOf({ client_id: id }));
+    expect(refused.status).toBe(400);
+    expect(t.snapshot()).toBe(before);
+    expect((await late.submit(login, { email: EMAIL, password: PASSWORD })).path).toMatch(/^\/consent/);
+    const tokens = await t.post('/token', { ...redemption(code, verifier, id), client_secret });
+    expect(tokens.status).toBe(200);
+    // And now it is used.
+    expect((await t.stranger().open(requestOf({ client_id: id }))).path).toMatch(/^\/login/);
+    t.clock.now += DAY;
+    await sweep(t);
+    expect(await isKnown(t, id)).toBe(true);
   });
 
   it('[AS-DCR-73] that is used lives for ninety days after its last use', async () => {
@@ -116,7 +147,7 @@ describe('a registration', () => {
     const id = await registerClient(t);
     await t.stranger().open(requestOf({ client_id: id }));
     await t.post('/token', refreshing('x', id));
-    t.clock.now += DAY;
+    t.clock.now += DAY + HOUR;
     await sweep(t);
     expect(await isKnown(t, id)).toBe(false);
   });
@@ -155,7 +186,7 @@ describe('a flood of registrations', () => {
     expect((await t.post('/token', refreshing(body['refresh_token'], known))).status).toBe(200);
     expect((await t.signIn({ clientId: known, redirectUri: CALLBACK })).status).toBe(200);
 
-    t.clock.now += DAY;
+    t.clock.now += DAY + HOUR;
     await sweep(t);
     expect((await t.register(METADATA)).status).toBe(201);
     expect(await isKnown(t, known)).toBe(true);

@@ -8,6 +8,8 @@ const CODE_KEPT = 600;
 const REVOCATION_KEPT = 600;
 /** For so long after its end a grant is kept: access tokens of its last moment still ask for it. Seconds. */
 const GRANT_KEPT = 86_400;
+/** A client that was never used is kept for so long after its end: who began to sign in before that shall end it. Seconds. */
+const UNUSED_CLIENT_KEPT = 3600;
 /** A client whose time is over while it holds a live grant is looked at again after so long. Seconds. */
 const CLIENT_RESPITE = 30 * 86_400;
 
@@ -58,7 +60,8 @@ function deletions(now: number, limit: number): readonly Query[] {
     sql`DELETE FROM turns WHERE key IN
       (SELECT key FROM turns WHERE due_at <= ${now} ORDER BY due_at LIMIT ${limit}) RETURNING 1 AS one`,
     sql`DELETE FROM clients WHERE id IN
-      (SELECT id FROM clients WHERE last_used_at IS NULL AND expires_at <= ${now} ORDER BY expires_at LIMIT ${limit})
+      (SELECT id FROM clients WHERE last_used_at IS NULL AND expires_at <= ${now - UNUSED_CLIENT_KEPT}
+        ORDER BY expires_at LIMIT ${limit})
       AND NOT EXISTS (SELECT 1 FROM grants g WHERE g.client_id = clients.id AND g.revoked_at IS NULL AND g.expires_at > ${now})
       RETURNING 1 AS one`,
     sql`DELETE FROM clients WHERE id IN
@@ -80,7 +83,8 @@ function respites(now: number, limit: number): readonly Query[] {
   const later = now + CLIENT_RESPITE;
   return [
     sql`UPDATE clients SET expires_at = ${later} WHERE id IN
-      (SELECT id FROM clients WHERE last_used_at IS NULL AND expires_at <= ${now} ORDER BY expires_at LIMIT ${limit})
+      (SELECT id FROM clients WHERE last_used_at IS NULL AND expires_at <= ${now - UNUSED_CLIENT_KEPT}
+        ORDER BY expires_at LIMIT ${limit})
       AND EXISTS (SELECT 1 FROM grants g WHERE g.client_id = clients.id AND g.revoked_at IS NULL AND g.expires_at > ${now})`,
     sql`UPDATE clients SET expires_at = ${later} WHERE id IN
       (SELECT id FROM clients WHERE last_used_at IS NOT NULL AND expires_at <= ${now} ORDER BY expires_at LIMIT ${limit})

@@ -30,7 +30,7 @@ export function createAuthenticate(findClient: FindClient, checkAssertion: Check
   return async ({ method, readings }, network) => {
     let reason = 'unknown client';
     for (const { clientId, proof } of readings) {
-      const client = await findClient(clientId, 'begins', network);
+      const client = await findClient(clientId, 'proves', network);
       const fault =
         method === 'private_key_jwt'
           ? await assertionFault(client, proof ?? '', network)

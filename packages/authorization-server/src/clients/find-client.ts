@@ -1,5 +1,6 @@
 /** Finding clients: those of the configuration first, then those of the store, then those that a document describes. */
 import type { Configuration } from '../configuration.ts';
+import type { ClientRecord } from '../ports/index.ts';
 import type { ConfiguredClient } from './configured-client.ts';
 import type { FindDocumentClient } from './documents/find-document-client.ts';
 import type { ResolvedClient } from './resolved-client.ts';
@@ -7,21 +8,24 @@ import type { ResolvedClient } from './resolved-client.ts';
 /** No identifier that this server gives or accepts is longer. */
 const LONGEST_ID = 2048;
 
+export type Moment = 'begins' | 'proves' | 'under-way';
+
 /**
  * Answers the client of an identifier; `null` when there is none.
- * @param moment whether a flow of the client begins or is under way already: then what was known at its beginning will do
+ * @param moment whether a flow of the client begins; or is under way already: then what was known at its beginning will do; or
+ *   the client proves itself, which it may do to end a flow that began before its time was over
  * @param network where the question comes from: strangers of one network have hosts asked only so often
  * @throws OAuthError `invalid_client` when its metadata document cannot be used
  */
 export type FindClient = (
   id: string,
-  moment?: 'begins' | 'under-way',
+  moment?: Moment,
   network?: string | null,
 ) => Promise<ResolvedClient | null>;
 
 /** @param findDocumentClient `null`: no identifier is an address */
 export function createFindClient(
-  { clients, store }: Pick<Configuration, 'clients' | 'store'>,
+  { clients, store, clock }: Pick<Configuration, 'clients' | 'store' | 'clock'>,
   findDocumentClient: FindDocumentClient | null,
 ): FindClient {
   const configured = new Map(
@@ -31,20 +35,25 @@ export function createFindClient(
 
   async function findOther(
     id: string,
-    moment: 'begins' | 'under-way',
+    moment: Moment,
     network: string | null,
   ): Promise<ResolvedClient | null> {
     if (id === '' || id.length > LONGEST_ID) return null;
     const record = await store.findClient(id);
     if (record !== null) {
-      if (record.disabledAt !== null) return null;
+      if (record.disabledAt !== null || (moment === 'begins' && isOver(record, clock()))) return null;
       const { origin, metadata, secretHash, lastUsedAt } = record;
       return { id: record.id, origin, metadata, secretHash, digest: null, lastUsedAt };
     }
     return findDocumentClient === null || !looksLikeAddress(id)
       ? null
-      : findDocumentClient(id, moment, network);
+      : findDocumentClient(id, moment === 'under-way' ? moment : 'begins', network);
   }
+}
+
+/** Whether the time of a client that was never used is over. The store leaves it alone until what began before has ended. */
+function isOver({ lastUsedAt, expiresAt }: ClientRecord, now: number): boolean {
+  return lastUsedAt === null && expiresAt !== null && expiresAt <= now;
 }
 
 function resolveConfigured({ id, metadata, secretHash }: ConfiguredClient): ResolvedClient {

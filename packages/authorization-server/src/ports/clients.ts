@@ -16,7 +16,7 @@ export interface ClientRecord {
   readonly lastUsedAt: number | null;
   /** Since when an administrator lets nobody use it; `null`: it may be used. */
   readonly disabledAt: number | null;
-  /** From then on it may be swept, unless it holds a live grant; `null`: never. */
+  /** From then on it may be swept, unless it holds a live grant: one that was never used an hour later; `null`: never. */
   readonly expiresAt: number | null;
 }
 

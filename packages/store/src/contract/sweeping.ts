@@ -101,7 +101,7 @@ const KINDS: readonly {
   },
   {
     kind: 'clients that were never used',
-    kept: 0,
+    kept: 3600,
     make: (store, expiresAt) => store.saveClient(newClient({ expiresAt })),
   },
   {
@@ -119,11 +119,14 @@ const KINDS: readonly {
 /** Clients of every kind that is swept: how one is made that expires at a second, and when it expires now; `null`: it is gone. */
 const CLIENTS: readonly {
   readonly kind: string;
+  /** Seconds for which it is kept after its end. */
+  readonly kept: number;
   readonly make: (store: AuthorizationStore, expiresAt: number) => Promise<string>;
   readonly expiryOf: (store: AuthorizationStore, id: string) => Promise<number | null>;
 }[] = [
   ...[null, NOW].map((lastUsedAt) => ({
     kind: lastUsedAt === null ? 'client that was never used' : 'client that was used',
+    kept: lastUsedAt === null ? 3600 : 0,
     async make(store: AuthorizationStore, expiresAt: number) {
       const client = newClient({ expiresAt, lastUsedAt });
       await store.saveClient(client);
@@ -134,6 +137,7 @@ const CLIENTS: readonly {
   })),
   {
     kind: 'copy of a document',
+    kept: 0,
     async make(store, expiresAt) {
       const copy = newClientDocument({ expiresAt });
       await store.saveClientDocument(copy);
@@ -227,11 +231,11 @@ export function describeSweeping(store: StoreOfTest): void {
 
     it.each(CLIENTS)(
       'T143: sweeps no $kind that holds a live grant, however many there are, and none of them stands before the others',
-      async ({ make, expiryOf }) => {
+      async ({ make, expiryOf, kept }) => {
         const over = NOW + 5_000_000;
         const now = over + 1;
         const makeHolder = async (expiresAt: number, grantEnds: number) => {
-          const clientId = await make(store(), expiresAt);
+          const clientId = await make(store(), expiresAt - kept);
           const { grant } = await makeGrant(store(), { grant: { clientId, expiresAt: grantEnds } });
           return { clientId, grant };
         };
@@ -243,13 +247,13 @@ export function describeSweeping(store: StoreOfTest): void {
           await makeHolder(now + 1000, END),
         ];
         await store().revokeGrant(revoked.grant.id, now - 1);
-        const idle = await make(store(), now);
+        const idle = await make(store(), now - kept);
 
         for (const _ of times(12, () => null)) await store().sweep(now, 1);
         for (const { clientId } of [...live, last]) {
           expect(await expiryOf(store(), clientId)).toBeGreaterThan(now);
         }
-        expect(await expiryOf(store(), later.clientId)).toBe(now + 1000);
+        expect(await expiryOf(store(), later.clientId)).toBe(now + 1000 - kept);
         for (const gone of [lapsed.clientId, revoked.clientId, idle]) {
           expect(await expiryOf(store(), gone)).toBeNull();
         }
