@@ -185,6 +185,7 @@ describe('consent', { timeout: 60_000 }, () => {
       'text=Signed in as',
       'text=has not been verified',
       '.powers',
+      '.choose',
       '.note',
       'text=127.0.0.1:51004',
       '[value=allow]',

@@ -63,6 +63,9 @@ describe('a flow from end to end', () => {
       'consent.allowed',
       'code.issued',
     ]);
+    const [, begun, ...others] = t.events;
+    expect(begun?.flowId).toMatch(/./);
+    for (const { type, flowId } of others) expect([type, flowId]).toEqual([type, begun?.flowId]);
   });
 
   it('[AS-O21-1 ALL-O21-1 AS-GRANT-2] gives public and confidential clients a code for a token of that person', async () => {

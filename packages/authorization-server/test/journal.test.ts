@@ -56,6 +56,7 @@ describe('the log', () => {
     const joined = await t.store.listFlow(flow, 100);
     expect(joined.map(({ type }) => type)).toEqual([
       'authorization.begun',
+      'account.signed-in',
       'consent.allowed',
       'code.issued',
       'token.issued',

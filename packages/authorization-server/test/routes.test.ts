@@ -39,6 +39,7 @@ describe('methods', () => {
     const { status, headers, text } = await send('/connections', { method: 'POST' });
     expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
     expect(text).toContain('<h1>There is nothing here</h1>');
+    expect(text).toContain('<a class="button" href="/connections">To your connections</a>');
     expect(snapshot()).toBe(before);
     expect((await send('/login/code', { method: 'OPTIONS' })).status).toBe(204);
     expect((await send('/login')).status).toBe(200);

@@ -40,7 +40,12 @@ export async function arrive(rooms: Rooms, back: Return, arrival: Arrival): Prom
     return rooms.edge.refuse(`/callback/${thirdParty.id}`, flow.missing);
   }
   const cookie = await orGiveBack(rooms, account.id, arrival, sessions.open(request, peer, account.id));
-  configuration.events({ type: 'account.signed-in', accountId: account.id, thirdParty: thirdParty.id });
+  configuration.events({
+    type: 'account.signed-in',
+    accountId: account.id,
+    thirdParty: thirdParty.id,
+    ...(flow !== null && { flowId: flow.transaction.id }),
+  });
   if (flow === null) {
     // They only wanted to say who they are: what came with it is given back.
     await upstream.discard(account.id, arrival);

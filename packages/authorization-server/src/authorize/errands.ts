@@ -28,6 +28,7 @@ async function findFlowErrand(rooms: Rooms, request: Asked, parameters: Paramete
   const again = parameters.one('again') !== undefined;
   return {
     purpose: { appName: appName(flow.client, rooms.frame) },
+    flowId: id,
     fields: { flow: id },
     bound: flow.bound,
     // Who signs in by a third party is asked first, and named afterwards.
@@ -63,6 +64,7 @@ async function findVisit(rooms: Rooms, request: Asked, parameters: Parameters): 
   const age = person === null ? Number.POSITIVE_INFINITY : configuration.clock() - person.signedInAt;
   return {
     purpose: { to: person !== null && 'again' in again ? 'once-more' : to },
+    flowId: null,
     fields,
     bound: ['visit', hashSecret(cookie), person?.sessionHash ?? ''],
     isSignedIn: 'again' in again ? age < RECENT : person !== null,

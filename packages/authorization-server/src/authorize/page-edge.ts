@@ -92,6 +92,7 @@ export function showMissing(frame: Frame, status: 404 | 405): Promise<Answer> {
   const words = {
     heading: frame.text(heading),
     sentences: sentences.map((sentence) => frame.text(sentence)),
+    action: { label: frame.text('situation.no-page.home'), href: '/connections' },
   };
   return respondPage(noticePage(frame, words), { status });
 }

@@ -22,7 +22,8 @@ export function createWelcome(
   knownBrowsers: KnownBrowsers,
 ): Welcome {
   return async (request, peer, errand, account) => {
-    configuration.events({ type: 'account.signed-in', accountId: account.id });
+    const about = { accountId: account.id, ...(errand.flowId !== null && { flowId: errand.flowId }) };
+    configuration.events({ type: 'account.signed-in', ...about });
     const session = await sessions.open(request, peer, account.id);
     const response = await errand.proceedAs(account.id, [session, knownBrowsers.mark(request, account)]);
     const isAskedElsewhere = configuration.headless !== null && configuration.headless.consentUrl !== null;

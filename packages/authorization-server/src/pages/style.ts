@@ -261,7 +261,6 @@ input:not([type=hidden], [role=switch]), select {
   .consent { gap: 12px; }
   .consent .head { gap: 4px; }
   .consent .powers { gap: 4px; font-size: 15px; }
-  .choose { display: none; }
   .answers { gap: 8px; }
   .answers.long { grid-template-columns: 1fr; }
   body:has(.consent) { padding: 8px 16px; }

@@ -128,7 +128,7 @@ export const german: Texts = {
   'end.submit-all': 'Alle beenden',
   'situation.unknown-app': 'Diese App ist hier nicht bekannt',
   'situation.unknown-app.1':
-    'Die App, die Sie geschickt hat, hat sich diesem Server nicht vorgestellt, oder ihre Anmeldung wurde entfernt.',
+    'Die App, die Sie geschickt hat, hat sich diesem Server nicht vorgestellt, oder ihre Registrierung wurde entfernt.',
   'situation.unknown-app.2':
     'Es wurde nichts weitergegeben. Entfernen Sie in der App diese Verbindung, und fügen Sie sie neu hinzu.',
   'situation.bad-request': 'Diese Anfrage ist nicht brauchbar',
@@ -169,6 +169,7 @@ export const german: Texts = {
   'situation.no-page': 'Hier gibt es nichts',
   'situation.no-page.1':
     'Dieser Server hat unter dieser Adresse keine Seite. Vielleicht wurde sie nicht ganz kopiert.',
+  'situation.no-page.home': 'Zu Ihren Verbindungen',
   'situation.no-entry': 'Sie können sich hier nicht anmelden',
   'situation.no-entry.1': 'Sie haben sich anderswo angemeldet, aber dieses Konto darf hier nicht herein.',
   'situation.no-entry.2': 'Nehmen Sie ein anderes Konto, oder fragen Sie, wer diesen Server betreibt.',
@@ -219,7 +220,7 @@ export const german: Texts = {
   'account.remove': 'Konto löschen',
   'remove.heading': 'Ihr Konto löschen?',
   'remove.why':
-    'Was hier dafür aufbewahrt wird, ist dann endgültig weg, und jeder Zugriff endet, den Sie gegeben haben. Was die Server selbst für Sie aufbewahren, bleibt dort.',
+    'Alles, was hier zu Ihrem Konto gespeichert ist, wird endgültig gelöscht, und jeder Zugriff endet, den Sie gegeben haben. Was die Server selbst für Sie speichern, bleibt dort.',
   'remove.apps': 'Diese Apps verlieren den Zugriff',
   'remove.submit': 'Löschen',
   'removed.heading': 'Ihr Konto ist gelöscht',
