@@ -297,7 +297,7 @@ describe('with a scripted server', () => {
     expect(refused.errors).toContain('notes:write');
   });
 
-  it('a second command says that it waits for the sign-in of the first', async () => {
+  it('a second command says at once that it waits for the sign-in of the first, how long, and how to go first', async () => {
     const words = ['login', server.resource, '--account', 'waits'];
     const first = computer.start([...words, '--no-browser']);
     await new Promise((resolve) => first.stderr?.once('data', resolve));
@@ -306,10 +306,11 @@ describe('with a scripted server', () => {
     const told = new Promise((resolve) =>
       second.stderr?.on('data', (chunk) => {
         said += chunk;
-        if (said.includes('Another sign-in for this account is under way.')) resolve(true);
+        if (said.includes('(Ctrl+C where it runs).')) resolve(said);
       }),
     );
-    expect(await told).toBe(true);
+    expect(await told).toContain('Another sign-in for this account is under way.');
+    expect(said).toContain('ten minutes at most');
     for (const child of [first, second]) {
       const ended = new Promise((resolve) => child.once('close', resolve));
       child.kill();

@@ -50,6 +50,20 @@ function openWebStore(): CredentialStore {
   });
 }
 
+/** As one that somebody has written for an earlier version: by server, issuer and account. */
+function createNarrowStore(): CredentialStore {
+  const records = new Map<string, CredentialRecord>();
+  const nameOf = ({ server, issuer, account }: CredentialRecord['key']) =>
+    JSON.stringify([server, issuer, account]);
+  return {
+    ...createMemoryStore(),
+    find: async (key) => records.get(nameOf(key)) ?? null,
+    list: async () => [...records.values()],
+    save: async (record) => void records.set(nameOf(record.key), record),
+    remove: async (key) => void records.delete(nameOf(key)),
+  };
+}
+
 const stores: readonly (readonly [string, () => CredentialStore])[] = [
   ['memory', createMemoryStore],
   ["a browser's storage", openWebStore],
@@ -158,6 +172,16 @@ describe.each(stores)('in %s', (_name, openStore) => {
     expect(standing.map(({ key }) => key.kind)).toEqual(left);
     expect(await world.client({ store, ...asProgram('backup') }).signOut()).toBe('no_session');
   });
+});
+
+it('in a store that takes no notice of who acts, sessions are lost to each other, and still not used', async () => {
+  const world = await createOffice();
+  const store = createNarrowStore();
+  await world.client({ store }).signIn();
+  expect(await whoCalls(world.client({ store, ...asProgram() }))).toBe('program report');
+  expect(await whoCalls(world.client({ store }))).toBe('person');
+  expect(await whoCalls(world.client({ store, ...asProgram('backup') }))).toBe('program backup');
+  expect(world.person.opened).toHaveLength(2);
 });
 
 describe('a session tells', () => {

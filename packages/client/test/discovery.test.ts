@@ -1,6 +1,7 @@
 /** Discovery: where documents are looked for, which are believed, and what is done when they are missing, broken or hostile. */
 import { describe, expect, it } from 'vitest';
 import { costOf } from '../../../tests/support/cost.ts';
+import { createNodeClient } from '../src/node.ts';
 import { calls, codeOf, createWorld, openParty, type World, type WorldSettings } from './support/world.ts';
 
 /** Nothing that a person or a secret would be needed for has happened. */
@@ -329,6 +330,16 @@ describe('authorization server metadata', () => {
 });
 
 describe('outages', () => {
+  it('name the authorization server that nobody answers at', async () => {
+    const world = await createWorld();
+    await world.as.close();
+    const client = createNodeClient({ serverUrl: world.serverUrl });
+    await expect(client.fetch(world.serverUrl)).rejects.toMatchObject({
+      code: 'unreachable',
+      message: `${world.issuer} could not be reached.`,
+    });
+  });
+
   const own: WorldSettings = { resourceMetadata: false, oneOrigin: true, serverMetadata: false };
 
   it.each([

@@ -153,7 +153,10 @@ describe('the loopback listener', () => {
 
   it('gives up when nobody comes, and when it is closed', async () => {
     const late = await listen([], { patience: 30 });
-    expect(await codeOf(late.arrival('s1', Promise.resolve()))).toBe('cancelled');
+    await expect(late.arrival('s1', Promise.resolve())).rejects.toMatchObject({
+      code: 'cancelled',
+      message: 'Nobody finished the sign-in in time. Start it again.',
+    });
     const given = await listen();
     const arriving = given.arrival('s1', Promise.resolve());
     await given.close();

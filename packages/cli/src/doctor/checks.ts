@@ -93,15 +93,29 @@ function checkResourceDocument(json: Json, server: string): readonly Breach[] {
   return [
     ...(coversResource(resource, server)
       ? []
-      : [breach('S-PRM-64', `The metadata speaks for ${resource}, not for ${server}.`)]),
+      : [
+          breach(
+            'S-PRM-64',
+            `The metadata speaks for ${resource}, not for ${server}.${meantBeside(resource, server)}`,
+          ),
+        ]),
     ...(scopes === undefined ? [breach('S-PRM-65', 'The metadata lists no scopes.')] : []),
   ];
+}
+
+/** Of another path at the same origin, what may have been meant. */
+function meantBeside(resource: string, server: string): string {
+  return URL.parse(resource)?.origin === new URL(server).origin
+    ? ` Did you mean ${displayText(resource)}?`
+    : '';
 }
 
 /** Answers from the places where the metadata of an issuer may be. */
 export function checkServerMetadata(answers: readonly Exchange[], issuer: string): readonly Breach[] {
   const found = answers.find(({ status }) => status !== null && status < 300);
   if (found === undefined) {
+    // Whoever cannot be reached says nothing about its documents: that nobody is there is what is wrong.
+    if (answers.every(({ status }) => status === null)) return [];
     const places = answers.map(({ url, status }) => `${url} (${status ?? 'no answer'})`).join(', ');
     const what = `The authorization server has no metadata: ${places}.`;
     return [breach('AS-META-20', what), breach('AS-META-2', what)];

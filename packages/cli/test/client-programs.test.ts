@@ -1,0 +1,187 @@
+/** Sessions of people and of programs, on one computer and at one server: the commands take the one that is meant. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createPerson } from '../../../tests/support/person.ts';
+import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
+import { createWorld } from '../../client/test/support/world.ts';
+import { type Computer, createComputer } from './support/command.ts';
+import { runHere } from './support/in-process.ts';
+
+const SECRET = 'kept-in-a-file-and-nowhere-else-0123456789';
+
+let server: Portcullis;
+let computer: Computer;
+
+beforeAll(async () => {
+  const program = (client_id: string, scope: string) => ({
+    client_id,
+    client_secret: SECRET,
+    grant_types: ['client_credentials'],
+    scope,
+  });
+  server = await startPortcullis({
+    clients: [program('report', 'notes:read'), program('backup', 'notes:read notes:write')],
+  });
+});
+
+afterAll(() => server.stop());
+
+beforeEach(() => {
+  computer = createComputer(createPerson(owner));
+  writeFileSync(join(computer.folder, 'secret'), `${SECRET}\n`);
+  writeFileSync(join(computer.folder, 'garbage'), 'garbage\n');
+});
+
+afterEach(() => computer.leave());
+
+/** In this process; nobody is at its terminal. */
+const run = (words: readonly string[]) =>
+  runHere(words, { environment: computer.environment, folder: computer.folder });
+const as = (clientId: string, file = 'secret') =>
+  ['--application', '--client-id', clientId, '--client-secret-file', file] as const;
+const whoami = (...more: readonly string[]) =>
+  run(['call', server.resource, 'whoami', '--no-browser', ...more]);
+const signIn = async () => expect(await computer.run(['login', server.resource])).toMatchObject({ code: 0 });
+
+interface Shown {
+  readonly kind: string;
+  readonly clientId: string;
+  readonly scopes: readonly string[];
+  readonly since: string;
+}
+
+async function accounts(): Promise<readonly Shown[]> {
+  const { output } = await run(['accounts', server.resource, '--json']);
+  return (JSON.parse(output) as { accounts: readonly Shown[] }).accounts;
+}
+
+it('T148 an application that is named acts, though a person is signed in, and its secret counts', async () => {
+  await signIn();
+  const person = await whoami();
+  expect([person.code, person.output]).toEqual([0, expect.not.stringContaining('by report')]);
+
+  const before = await accounts();
+  const garbage = await whoami(...as('report', 'garbage'));
+  expect([garbage.code, garbage.output]).toEqual([3, '']);
+  expect(garbage.errors).toContain('invalid_client');
+  expect(await accounts()).toEqual(before);
+
+  const program = await whoami(...as('report'));
+  expect([program.code, program.output]).toEqual([0, expect.stringContaining('by report with: notes:read')]);
+  // The token that is kept by now is for that secret only.
+  expect((await whoami(...as('report', 'garbage'))).code).toBe(3);
+  expect((await whoami(...as('backup'))).output).toContain('by backup with');
+  expect((await whoami()).output).toBe(person.output);
+});
+
+it('T148 after an application nobody is signed in: a person is asked', async () => {
+  expect((await whoami(...as('report'))).code).toBe(0);
+  const asked = await whoami();
+  expect([asked.code, asked.output]).toEqual([3, '']);
+  expect(asked.errors).toContain('because there is no session yet');
+  expect(await run(['token', server.resource])).toMatchObject({ code: 3, output: '' });
+});
+
+it('accounts shows who acts, by which client, with which scopes, and since when', async () => {
+  await signIn();
+  await whoami(...as('report'));
+  const [person, program] = await accounts();
+  expect(person).toMatchObject({ kind: 'person', account: 'default', refreshable: true });
+  expect(program).toMatchObject({ kind: 'application', clientId: 'report', scopes: ['notes:read'] });
+  expect(Date.parse(program?.since ?? '')).toBeGreaterThanOrEqual(Date.parse(person?.since ?? ''));
+  const { output } = await run(['accounts']);
+  const [first, second] = output.split('\n');
+  expect(first).toContain(`you, by the client ${person?.clientId}`);
+  expect(second).toMatch(
+    /the application report itself .* since \d{4}-\d\d-\d\d \d\d:\d\d UTC .* notes:read$/,
+  );
+});
+
+it('logout ends the session that is meant, and leaves the others', async () => {
+  await signIn();
+  await whoami(...as('report'));
+  await whoami(...as('backup'));
+  const standing = async () =>
+    (await accounts()).map(({ kind, clientId }) => (kind === 'person' ? kind : clientId));
+  expect(await standing()).toEqual(['person', 'backup', 'report']);
+  const out = (...words: readonly string[]) => run(['logout', server.resource, '--json', ...words]);
+  expect(JSON.parse((await out(...as('report'))).output)).toEqual({ outcome: 'revoked' });
+  expect(await standing()).toEqual(['person', 'backup']);
+  expect(JSON.parse((await out()).output)).toEqual({ outcome: 'revoked' });
+  expect(JSON.parse((await out()).output)).toEqual({ outcome: 'no_session' });
+  expect(await standing()).toEqual(['backup']);
+  // Without its secret it is forgotten, and stands at the server until it ends.
+  const { output } = await out('--application', '--client-id', 'backup');
+  expect(JSON.parse(output)).toEqual({ outcome: 'forgotten' });
+  expect(await standing()).toEqual([]);
+});
+
+it('token hands out the token of the application that is named, getting one if need be', async () => {
+  await signIn();
+  const { code, output } = await run(['token', server.resource, ...as('report')]);
+  expect(code).toBe(0);
+  const payload = Buffer.from(output.split('.')[1] ?? '', 'base64url').toString();
+  expect(JSON.parse(payload)).toMatchObject({ client_id: 'report' });
+  expect(await run(['token', server.resource, ...as('report', 'garbage')])).toMatchObject({
+    code: 3,
+    output: '',
+  });
+});
+
+it('an application without a name is asked which one it is', async () => {
+  for (const command of [
+    ['call', server.resource, 'whoami'],
+    ['logout', server.resource],
+  ]) {
+    expect(await run([...command, '--application'])).toMatchObject({
+      code: 1,
+      errors: expect.stringContaining('--application needs --client-id: which application is it?'),
+    });
+  }
+});
+
+describe('an application that lacks a scope', () => {
+  const write = (...more: readonly string[]) =>
+    run(['call', server.resource, 'add_note', 'text=milk', ...more]);
+
+  it('is told what its registration lacks, and not to sign in', async () => {
+    const { code, output, errors } = await write(...as('report'));
+    expect([code, output]).toEqual([2, '']);
+    expect(errors).toContain(
+      'The token of the client report lacks notes:write. The registration of the client report at the authorization server has to be changed to allow notes:write',
+    );
+    expect(errors).not.toMatch(/--step-up|login/);
+  });
+
+  it('that it was not told to ask for is told to name it, and gets it then', async () => {
+    const narrow = await write(...as('backup'), '--scope', 'notes:read');
+    expect([narrow.code, narrow.output]).toEqual([2, '']);
+    expect(narrow.errors).toContain('lacks notes:write. Name it with --scope as well');
+    expect(await write(...as('backup'), '--scope', 'notes:read', '--step-up')).toMatchObject({ code: 0 });
+  });
+});
+
+describe('an authorization server that is down while the server is up', () => {
+  it.each([
+    ['call', ['whoami', '--no-browser']],
+    ['call', ['whoami', ...as('report')]],
+    ['doctor', []],
+  ])('%s %j names the address that nobody answers at', async (command, words) => {
+    const world = await createWorld();
+    await world.as.close();
+    const { code, output, errors } = await run([command, world.serverUrl, ...words]);
+    expect(code).toBe(4);
+    expect(output + errors).toContain(`${world.issuer} could not be reached: nobody listens there`);
+  });
+});
+
+it('a sign-in that nobody finished names the next step', async () => {
+  const { code, errors } = await computer.run(['login', server.resource, '--no-browser'], {
+    input: 'x\nx\nx\n',
+  });
+  expect(code).toBe(3);
+  expect(errors).toContain(
+    'Run it again: with --no-browser where no browser can be opened, or with --device',
+  );
+});
