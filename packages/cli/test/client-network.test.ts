@@ -75,6 +75,17 @@ describe('something else there', () => {
   });
 });
 
+it('a server that says itself to try again later is not repeated', async () => {
+  const said = { error: 'server_error', error_description: 'Something went wrong here. Try again later.' };
+  const origin = await listen((_request, response) =>
+    response.writeHead(500, { 'content-type': 'application/json' }).end(JSON.stringify(said)),
+  );
+  const { code, errors } = await computer.run(['call', `${origin}/mcp`, 'whoami']);
+  expect(code).toBe(4);
+  expect(errors).toContain('Something went wrong here');
+  expect(errors.match(/try again later/gi)).toHaveLength(1);
+});
+
 describe('a proxy between', () => {
   /** It answers where it was asked to lead. */
   async function startProxy() {

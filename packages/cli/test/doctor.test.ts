@@ -1,5 +1,7 @@
 /** `portcullis doctor`: nothing is wrong with our own server; with broken ones it names the fault, the requirement, and who has to mend it. */
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createPerson } from '../../../tests/support/person.ts';
@@ -19,6 +21,24 @@ it('tells a server that cannot be reached from one that breaks a rule', async ()
   expect(report.findings).toMatchObject([{ gravity: 'fault', owner: 'network', temporary: true }]);
   expect(code).toBe(4);
   computer.leave();
+});
+
+it('says that plain http is spoken where https was asked for', async () => {
+  const plain = createServer((_request, response) => response.end('hello'));
+  await new Promise<void>((resolve) => plain.listen(0, '127.0.0.1', resolve));
+  const computer = createComputer();
+  try {
+    const { port } = plain.address() as AddressInfo;
+    const { code, output } = await computer.run(['doctor', `https://127.0.0.1:${port}/mcp`, '--json']);
+    const report: Report = JSON.parse(output);
+    expect(report.findings.map(({ owner, what }) => [owner, what])).toEqual([
+      ['network', 'The server does not speak https at this address. It may speak plain http there.'],
+    ]);
+    expect(code).toBe(4);
+  } finally {
+    computer.leave();
+    plain.close();
+  }
 });
 
 describe('with our own server', () => {
@@ -43,6 +63,12 @@ describe('with our own server', () => {
     expect(output).toContain('a person is needed: --sign-in');
     expect(computer.opened()).toHaveLength(opened);
     expect(output).not.toContain('\x1b');
+  });
+
+  it('names the address that was meant where the path is another one', async () => {
+    const { code, output } = await computer.run(['doctor', `${server.url}/wrong`]);
+    expect(code).toBe(5);
+    expect(output).toContain(`Did you mean ${server.resource}?`);
   });
 
   it('goes all the way with --sign-in, keeps nothing, and writes no secret down', async () => {

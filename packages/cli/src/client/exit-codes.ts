@@ -118,7 +118,8 @@ export function adviceToProgram(
 }
 
 function adviceToAnybody(code: ExitCode, said: string, server: string): string {
-  if (code === exitCodes.temporary) return `${said}. Try again later`;
+  if (code === exitCodes.temporary)
+    return /\btry again later$/i.test(said) ? said : `${said}. Try again later`;
   if (code === exitCodes.toolFailed) return said;
   const path =
     new URL(server).pathname === '/mcp' ? '' : ': look whether the path is right, often it is /mcp';

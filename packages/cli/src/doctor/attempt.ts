@@ -15,6 +15,13 @@ export async function attempt<T>(work: () => Promise<T>): Promise<Attempt<T>> {
 
 /** What is thrown by `fetch` itself means that nobody was reached. */
 export function failureOf(error: unknown): ClientError {
+  if (speaksNoTls(error)) {
+    return new ClientError(
+      'unreachable',
+      'The server does not speak https at this address. It may speak plain http there.',
+      { cause: error },
+    );
+  }
   if (error instanceof ClientError) return error;
   const explained = explainOutbound(error, 'The server');
   if (explained !== null) return explained;
@@ -22,4 +29,14 @@ export function failureOf(error: unknown): ClientError {
     error instanceof TypeError || (error instanceof DOMException && error.name === 'TimeoutError');
   if (!isNetwork) throw error;
   return new ClientError('unreachable', 'The server could not be reached.', { cause: error });
+}
+
+/** What came was no record of TLS: most often the beginning of an answer of HTTP. */
+function speaksNoTls(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const code = 'code' in cause ? String(cause.code) : '';
+    if (code === 'EPROTO' || /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/.test(code))
+      return true;
+  }
+  return false;
 }
