@@ -39,8 +39,8 @@ export function createAdmitRegistration(
   };
 }
 
-/** Base64url characters: 96 bits, so that no two of the networks that are counted are taken for one. */
-const NAME_LENGTH = 16;
+/** Base64url characters: 66 bits, which nobody can choose, so no two of some thousand networks are taken for one. */
+const NAME_LENGTH = 11;
 
 /** A network as the store counts it: the same in all processes, and read by nobody who has the store alone. */
 function createNameNetwork(sealingKey: Uint8Array): (peer: Peer) => string | null {
