@@ -206,6 +206,27 @@ describe('a session tells', () => {
   });
 });
 
+it('an application does not wait for the sign-in of a person', async () => {
+  const world = await createOffice();
+  const store = createMemoryStore();
+  world.person.divert(() => null);
+  void world.client({ store }).signIn();
+  await expect.poll(() => world.person.opened.length).toBe(1);
+  expect(await whoCalls(world.client({ store, ...asProgram() }))).toBe('program report');
+  expect(world.events.filter(({ type }) => type === 'sign_in_waits')).toEqual([]);
+});
+
+it('a person who names a metadata document signs in by it, not by another one', async () => {
+  const world = await createWorld({ metadata: { client_id_metadata_document_supported: true } });
+  const store = createMemoryStore();
+  const known = (name: string) =>
+    world.client({ store, registration: { metadataDocumentUrl: `https://app.example/${name}` } });
+  await known('editor').signIn();
+  expect(await known('editor').session()).toMatchObject({ clientId: 'https://app.example/editor' });
+  expect(await known('viewer').session()).toBeNull();
+  expect(await known('viewer').signIn()).toMatchObject({ clientId: 'https://app.example/viewer' });
+});
+
 describe('a person who names a client', () => {
   const named = (clientId: string): Partial<ClientOptions> => ({
     registration: { preregistered: [{ clientId }] },
