@@ -375,6 +375,21 @@ describe('what keeps it from starting', () => {
     other.close();
   });
 
+  it('stands after a warning of access tokens that live for days', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const port = String((other.address() as AddressInfo).port);
+    writeFileSync(join(folder, 'long.json'), JSON.stringify({ lifetimes: { accessToken: 600_000 } }));
+    const { ended, errors } = up(['--app', app, '--config', 'long.json', '--port', port]);
+    expect(await ended).toBe(1);
+    other.close();
+    const [warning, fault] = errors().trimEnd().split('\n');
+    expect(warning).toMatch(
+      /^portcullis: lifetimes\.accessToken \(in long\.json\) is 600000 seconds, about 7 days/,
+    );
+    expect(fault).toMatch(/^portcullis: --port is /);
+  });
+
   it('is a fault in the clients of the file', async () => {
     writeFileSync(
       join(folder, 'clients.json'),
