@@ -27,11 +27,11 @@ describe('the young generation', () => {
   it('grows to 16 MiB and no further', () => {
     const size = youngAfterLoad();
     expect(size).toBeGreaterThan(1);
-    // V8 counts a page or two beyond what is asked for.
-    expect(size).toBeLessThan(18);
+    // V8 counts pages beyond what is asked for: one or two, and some more while its helpers wait for a processor. By itself it takes 32.
+    expect(size).toBeLessThan(28);
   });
 
   it('is left to whoever gives it a size', () => {
-    expect(youngAfterLoad('--max-semi-space-size=32')).toBeGreaterThan(18);
+    expect(youngAfterLoad('--max-semi-space-size=32')).toBeGreaterThan(28);
   });
 });
