@@ -61,7 +61,7 @@ describe('a flow', () => {
     await t.server.close();
     const joined = await t.store.listFlow(begun?.flowId ?? '', 100);
     expect(joined.map(({ type }) => type)).toEqual([
-      'authorization.begun', 'consent.allowed', 'code.issued', 'token.issued', 'token.first-used',
+      'authorization.begun', 'account.signed-in', 'consent.allowed', 'code.issued', 'token.issued', 'token.first-used',
     ]); // biome-ignore format: one list
     expect(joined[0]?.details['discovery']).toMatchObject({ version: '2025-11-25' });
   });

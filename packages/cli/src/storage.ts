@@ -40,7 +40,7 @@ export async function openStorage(
 }
 
 /** Where the database of these settings is. @returns `place`: for people, without a password */
-export function locate(
+function locate(
   { database }: Pick<Settings, 'database'>,
   folder: string,
 ): { readonly path: string; readonly place: string; readonly isServer: boolean; readonly isFile: boolean } {

@@ -8,7 +8,7 @@ import type { ResolvedClient } from './resolved-client.ts';
 /** No identifier that this server gives or accepts is longer. */
 const LONGEST_ID = 2048;
 
-export type Moment = 'begins' | 'proves' | 'under-way';
+type Moment = 'begins' | 'proves' | 'under-way';
 
 /**
  * Answers the client of an identifier; `null` when there is none.

@@ -21,7 +21,7 @@ import type { ClientFlags, ProgramFlags, SignInFlags } from './flags.ts';
 import { activityOf, noticeOf } from './narration.ts';
 
 /** The options of a client that never asks anybody. */
-export function commonOptions(
+function commonOptions(
   serverUrl: string,
   flags: ClientFlags,
   { environment }: Surroundings,
