@@ -64,7 +64,7 @@ for (const name of named.length > 0 ? named : Object.keys(parts).filter((part) =
   writeReport(done, began);
 }
 console.log(`\n${writeReport(done, began)}`);
-process.exit(done.some(({ faults }) => faults.length > 0) ? 1 : 0);
+process.exit(done.some(({ issues }) => issues.length > 0) ? 1 : 0);
 
 function readFlag(word: string): [string, string] {
   const [name = '', value = ''] = word.slice(2).split('=', 2);

@@ -68,10 +68,10 @@ export async function measureFlows(
     ],
     rows: rowsOf(samples),
     samples,
-    faults: samples.flatMap(({ contender, flow, bare, it }) => [
-      ...(bare.fault === null ? [] : [`bare: ${bare.fault}`]),
+    issues: samples.flatMap(({ contender, flow, bare, it }) => [
+      ...(bare.issue === null ? [] : [`bare: ${bare.issue}`]),
       // The peers' own are in the table: the memory of one keeps 1,000 entries, and now and then lets go of one in use.
-      ...(it.fault === null || contender !== 'Portcullis' ? [] : [`${flow}: ${it.fault}`]),
+      ...(it.issue === null || contender !== 'Portcullis' ? [] : [`${flow}: ${it.issue}`]),
     ]),
   };
 }

@@ -6,7 +6,7 @@ import { median, type Part, spread } from '../harness/figures.ts';
 import { type Begin, load } from '../harness/load.ts';
 import { bareFlow, type Measurement, measure, measureQuietly, startBare } from '../harness/measure.ts';
 import type { Effort } from './measure-flows.ts';
-import { accountRow, forSqlite, INSERT_ACCOUNT, newAccountId, seedPeople } from './people.ts';
+import { accountRow, forSqlite, INSERT_ACCOUNT, newAccountId, seedUsers } from './people.ts';
 import { codeFlow, newFolder, refreshFlowOf, register, resourceAt, startPortcullis } from './portcullis.ts';
 
 const SIZES = [1_000, 100_000, 1_000_000];
@@ -30,10 +30,10 @@ export async function measureGrowth(effort: Effort): Promise<Part> {
     const tokens = seed(join(folder, 'portcullis.db'), size, clientId, `${publicUrl}/mcp`);
     console.log(`${size} grants seeded in ${((performance.now() - began) / 1000).toFixed(1)} s`);
     const server = await startPortcullis({ folder, publicUrl });
-    const people = { clientId, browsers: seedPeople(join(folder, 'portcullis.db'), publicUrl) };
+    const users = { clientId, browsers: seedUsers(join(folder, 'portcullis.db'), publicUrl) };
     const flows: Record<string, Begin> = {
       refresh: refreshFlowOf(clientId, tokens),
-      'authorization code, asked': codeFlow(people, resourceAt(first.port), 'asked'),
+      'authorization code, asked': codeFlow(users, resourceAt(first.port), 'asked'),
     };
     for (const [flow, begin] of Object.entries(flows)) {
       await load([server.port], begin, { seconds: effort.warmUp });
@@ -74,8 +74,8 @@ export async function measureGrowth(effort: Effort): Promise<Part> {
       median(group.map(({ it }) => it.noise)).toFixed(2),
     ]),
     samples,
-    faults: samples.flatMap(({ size, flow, it }) =>
-      it.fault === null ? [] : [`${size} grants, ${flow}: ${it.fault}`],
+    issues: samples.flatMap(({ size, flow, it }) =>
+      it.issue === null ? [] : [`${size} grants, ${flow}: ${it.issue}`],
     ),
   };
 }

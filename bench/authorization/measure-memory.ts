@@ -16,7 +16,7 @@ interface Course {
   readonly loaded: readonly number[];
   /** When nobody has asked for anything for three seconds. */
   readonly idle: number;
-  readonly faults: readonly string[];
+  readonly issues: readonly string[];
 }
 
 export async function measureMemory({ rounds }: Effort): Promise<Part> {
@@ -45,7 +45,7 @@ export async function measureMemory({ rounds }: Effort): Promise<Part> {
       row('3 s later', ({ idle }) => idle),
     ],
     samples: { marks, built, sources },
-    faults: courses.flatMap(({ faults }) => faults),
+    issues: courses.flatMap(({ issues }) => issues),
   };
 }
 
@@ -55,11 +55,11 @@ async function follow(name: string, marks: readonly number[], main?: string): Pr
   const begin = await portcullis.flows.refresh?.(server.port);
   if (begin === undefined) throw new Error('There is no refresh.');
   const loaded: number[] = [];
-  const faults: string[] = [];
+  const issues: string[] = [];
   let issued = 0;
   for (const mark of marks) {
-    const { flows, fault } = await load([server.port], begin, { flows: mark - issued });
-    if (fault !== null) faults.push(`${name}: ${fault}`);
+    const { flows, issue } = await load([server.port], begin, { flows: mark - issued });
+    if (issue !== null) issues.push(`${name}: ${issue}`);
     issued += flows;
     loaded.push(server.memory());
     console.log(`${name}, ${issued} tokens: ${server.memory().toFixed(0)} MB`);
@@ -67,5 +67,5 @@ async function follow(name: string, marks: readonly number[], main?: string): Pr
   await sleep(3000);
   const idle = server.memory();
   await server.stop();
-  return { ready, loaded, idle, faults };
+  return { ready, loaded, idle, issues };
 }

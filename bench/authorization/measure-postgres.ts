@@ -7,14 +7,7 @@ import { LOAD_CORE, SERVER_CORE } from '../harness/machine.ts';
 import { type Measurement, measure, measureQuietly } from '../harness/measure.ts';
 import type { Server } from '../harness/server.ts';
 import type { Effort } from './measure-flows.ts';
-import {
-  accountRow,
-  INSERT_ACCOUNT,
-  INSERT_SESSION,
-  inventPeople,
-  type People,
-  sessionRow,
-} from './people.ts';
+import { accountRow, INSERT_ACCOUNT, INSERT_SESSION, inventUsers, sessionRow, type Users } from './people.ts';
 import {
   machineFlow,
   makeChains,
@@ -33,9 +26,9 @@ export async function measurePostgres(effort: Effort): Promise<Part> {
     const first = await startPortcullis({ folder, database: postgres.url, core: SERVER_CORE });
     const publicUrl = `http://localhost:${first.port}`;
     const second = await startPortcullis({ folder, database: postgres.url, publicUrl, core: LOAD_CORE });
-    const people = { clientId: await register(first.port), browsers: await seed(postgres.url, publicUrl) };
-    const chains = await makeChains(first.port, people, resourceAt(first.port));
-    const flows = { refresh: refreshFlowOf(people.clientId, chains), 'client credentials': machineFlow };
+    const users = { clientId: await register(first.port), browsers: await seed(postgres.url, publicUrl) };
+    const chains = await makeChains(first.port, users, resourceAt(first.port));
+    const flows = { refresh: refreshFlowOf(users.clientId, chains), 'client credentials': machineFlow };
     for (const [flow, begin] of Object.entries(flows)) {
       for (const servers of [[first], [first, second]] satisfies Server[][]) {
         await load(
@@ -79,20 +72,20 @@ export async function measurePostgres(effort: Effort): Promise<Part> {
       String(group.reduce((sum, { it }) => sum + it.bad, 0)),
     ]),
     samples,
-    faults: samples.flatMap(({ flow, processes, it }) =>
-      it.fault === null ? [] : [`${flow}, ${processes} processes: ${it.fault}`],
+    issues: samples.flatMap(({ flow, processes, it }) =>
+      it.issue === null ? [] : [`${flow}, ${processes} processes: ${it.issue}`],
     ),
   };
 }
 
-async function seed(url: string, publicUrl: string): Promise<People['browsers']> {
-  const people = inventPeople(publicUrl);
+async function seed(url: string, publicUrl: string): Promise<Users['browsers']> {
+  const users = inventUsers(publicUrl);
   const client = new Client({ connectionString: url });
   await client.connect();
-  for (const person of people) {
-    await client.query(INSERT_ACCOUNT, accountRow(person.accountId));
-    await client.query(INSERT_SESSION, sessionRow(person));
+  for (const user of users) {
+    await client.query(INSERT_ACCOUNT, accountRow(user.accountId));
+    await client.query(INSERT_SESSION, sessionRow(user));
   }
   await client.end();
-  return people.map(({ browser }) => browser);
+  return users.map(({ browser }) => browser);
 }

@@ -50,6 +50,6 @@ export async function measureStart(contenders: readonly Contender[], { rounds }:
       spread(memory, 0),
     ]),
     samples: samples.map(({ name, times, memory }) => ({ name, times, memory })),
-    faults: [],
+    issues: [],
   };
 }

@@ -3,7 +3,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 
 /** As many as to keep each from gathering grants like nobody does. */
-const PEOPLE = 1000;
+const USERS = 1000;
 
 /** What a browser says of a page that somebody goes to by themselves. */
 const NAVIGATION = { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
@@ -11,22 +11,22 @@ const NAVIGATION = { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate', 'se
 const HASH_OF_NOTHING = '$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
 
 /** A client of people, and browsers in which one person each is signed in. */
-export interface People {
+export interface Users {
   readonly clientId: string;
   /** Fields that the browser sends with each request. */
   readonly browsers: readonly Readonly<Record<string, string>>[];
 }
 
-export interface Person {
+export interface User {
   readonly accountId: string;
   readonly sessionHash: string;
   readonly browser: Readonly<Record<string, string>>;
 }
 
 /** @param publicUrl where the server says that it is: its cookies are named by that */
-export function inventPeople(publicUrl: string): readonly Person[] {
+export function inventUsers(publicUrl: string): readonly User[] {
   const name = `portcullis-${new URL(publicUrl).port}`;
-  return Array.from({ length: PEOPLE }, () => {
+  return Array.from({ length: USERS }, () => {
     const session = randomBytes(32).toString('base64url');
     const cookie = `${name}-session=${session}; ${name}-browser=${randomBytes(32).toString('base64url')}`;
     return {
@@ -58,23 +58,23 @@ export function forSqlite(statement: string): string {
 }
 
 /** The values of a row of `sessions`. */
-export function sessionRow({ sessionHash, accountId }: Person): [string, string, number, number] {
+export function sessionRow({ sessionHash, accountId }: User): [string, string, number, number] {
   const now = Math.floor(Date.now() / 1000);
   return [sessionHash, accountId, now, now + 86_400];
 }
 
 /** Writes people into a SQLite file, also while a server has it open; answers their browsers. */
-export function seedPeople(file: string, publicUrl: string): People['browsers'] {
-  const people = inventPeople(publicUrl);
+export function seedUsers(file: string, publicUrl: string): Users['browsers'] {
+  const users = inventUsers(publicUrl);
   const database = new DatabaseSync(file, { timeout: 10_000 });
   const account = database.prepare(forSqlite(INSERT_ACCOUNT));
   const session = database.prepare(forSqlite(INSERT_SESSION));
   database.exec('BEGIN IMMEDIATE');
-  for (const person of people) {
-    account.run(...accountRow(person.accountId));
-    session.run(...sessionRow(person));
+  for (const user of users) {
+    account.run(...accountRow(user.accountId));
+    session.run(...sessionRow(user));
   }
   database.exec('COMMIT');
   database.close();
-  return people.map(({ browser }) => browser);
+  return users.map(({ browser }) => browser);
 }

@@ -21,7 +21,7 @@ import {
   tokenFlow,
   tokenStep,
 } from './flows.ts';
-import { type People, seedPeople } from './people.ts';
+import { seedUsers, type Users } from './people.ts';
 
 const SCOPE = 'notes:read notes:write';
 /** A client that the operator has set up, so that consent to it can be remembered. */
@@ -159,7 +159,7 @@ export const resourceAt = (port: number): string => `http://localhost:${port}/mc
  * Who is remembered: two, the first and the last.
  */
 export function codeFlow(
-  { clientId, browsers }: People,
+  { clientId, browsers }: Users,
   resource: string,
   consent: 'asked' | 'remembered',
   take: (refreshToken: string) => void = () => {},
@@ -200,9 +200,9 @@ export function codeFlow(
 }
 
 /** Grants that people gave: their refresh tokens. */
-export async function makeChains(port: number, people: People, resource: string): Promise<readonly string[]> {
+export async function makeChains(port: number, users: Users, resource: string): Promise<readonly string[]> {
   const chains: string[] = [];
-  const begin = codeFlow(people, resource, 'asked', (refreshToken) => chains.push(refreshToken));
+  const begin = codeFlow(users, resource, 'asked', (refreshToken) => chains.push(refreshToken));
   await load([port], begin, { flows: CHAINS });
   check(chains.length === CHAINS, 'not every chain could be begun');
   return chains;
@@ -220,20 +220,20 @@ export const machineFlow: Begin = tokenFlow(machineRequest, { jwt: true });
 const databases = new Map<number, string>();
 
 /** A client that registered, and people for it. */
-async function invitePeople(port: number): Promise<People> {
+async function inviteUsers(port: number): Promise<Users> {
   const clientId = await register(port);
-  return { clientId, browsers: seedPeople(databases.get(port) ?? '', `http://localhost:${port}`) };
+  return { clientId, browsers: seedUsers(databases.get(port) ?? '', `http://localhost:${port}`) };
 }
 
 /** People who have all allowed the client of the configuration before. */
-async function rememberPeople(port: number): Promise<People> {
-  const browsers = seedPeople(databases.get(port) ?? '', `http://localhost:${port}`);
-  const people = { clientId: APP.client_id, browsers };
-  const { fault } = await load([port], codeFlow(people, resourceAt(port), 'asked'), {
+async function rememberUsers(port: number): Promise<Users> {
+  const browsers = seedUsers(databases.get(port) ?? '', `http://localhost:${port}`);
+  const users = { clientId: APP.client_id, browsers };
+  const { issue } = await load([port], codeFlow(users, resourceAt(port), 'asked'), {
     flows: browsers.length,
   });
-  check(fault === null, fault ?? '');
-  return people;
+  check(issue === null, issue ?? '');
+  return users;
 }
 
 export const portcullis: Contender = {
@@ -242,14 +242,12 @@ export const portcullis: Contender = {
   start: () => startPortcullis(),
   flows: {
     async refresh(port) {
-      const people = await invitePeople(port);
-      return refreshFlowOf(people.clientId, await makeChains(port, people, resourceAt(port)));
+      const users = await inviteUsers(port);
+      return refreshFlowOf(users.clientId, await makeChains(port, users, resourceAt(port)));
     },
     'client credentials': async () => machineFlow,
-    'authorization code': async (port) =>
-      codeFlow(await rememberPeople(port), resourceAt(port), 'remembered'),
-    'authorization code, asked': async (port) =>
-      codeFlow(await invitePeople(port), resourceAt(port), 'asked'),
+    'authorization code': async (port) => codeFlow(await rememberUsers(port), resourceAt(port), 'remembered'),
+    'authorization code, asked': async (port) => codeFlow(await inviteUsers(port), resourceAt(port), 'asked'),
     registration: async () => registrationFlow('/register', registrationOf(SCOPE)),
     async introspection(port) {
       const tokens: string[] = [];

@@ -26,7 +26,7 @@ export interface Part {
   /** Everything that was measured. */
   readonly samples: unknown;
   /** What went wrong: answers that were not right. */
-  readonly faults: readonly string[];
+  readonly issues: readonly string[];
 }
 
 const folder = new URL('../results/', import.meta.url);
@@ -54,10 +54,10 @@ export function writeReport(parts: readonly Part[], began: Date): string {
   return `bench/results/${name}.md`;
 }
 
-export function partText({ title, notes, columns, rows, faults }: Part): string {
+export function partText({ title, notes, columns, rows, issues }: Part): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
   const table = [line(columns), line(columns.map(() => '---')), ...rows.map(line)].join('\n');
-  const wrong = faults.map((fault) => `**Wrong answer:** ${fault}`);
+  const wrong = issues.map((issue) => `**Wrong answer:** ${issue}`);
   return [`## ${title}`, ...notes, ...(columns.length > 0 ? [table] : []), ...wrong].join('\n\n');
 }
 

@@ -28,7 +28,7 @@ export interface Load {
   readonly seconds: number;
   /** Flows with a wrong answer, and what the first was. */
   readonly bad: number;
-  readonly fault: string | null;
+  readonly issue: string | null;
   /** Milliseconds of one request. */
   readonly p50: number;
   readonly p99: number;
@@ -51,17 +51,17 @@ export async function load(
     Array.from({ length: connections }, (_, index) => open(ports[index % ports.length] ?? 0)),
   );
   const times: number[] = [];
-  const tally = { begun: 0, flows: 0, bad: 0, fault: null as string | null };
+  const tally = { begun: 0, flows: 0, bad: 0, issue: null as string | null };
   const started = performance.now();
   const deadline = started + (until.seconds ?? Number.POSITIVE_INFINITY) * 1000;
   const most = until.flows ?? Number.POSITIVE_INFINITY;
   await Promise.all(wires.map(keepGoing));
   const seconds = (performance.now() - started) / 1000;
   for (const wire of wires) wire.destroy();
-  const { flows, bad, fault } = tally;
+  const { flows, bad, issue } = tally;
   const sorted = Float64Array.from(times).sort();
   const at = (share: number) => sorted[Math.floor(sorted.length * share)] ?? Number.NaN;
-  return { flows, bad, fault, seconds, requests: times.length, p50: at(0.5), p99: at(0.99) };
+  return { flows, bad, issue, seconds, requests: times.length, p50: at(0.5), p99: at(0.99) };
 
   function next(): Step | null {
     if (performance.now() >= deadline || tally.begun >= most) return null;
@@ -87,7 +87,7 @@ export async function load(
           if (step === null) tally.flows += 1;
         } catch (error) {
           tally.bad += 1;
-          tally.fault ??=
+          tally.issue ??=
             `${error instanceof Error ? error.message : error}: ${answer.head} ${answer.body}`.slice(0, 600);
           step = null;
         }
@@ -101,8 +101,8 @@ export async function load(
 
 /** Goes through one flow alone, for setting up. Throws when an answer is wrong. */
 export async function walk(port: number, begin: Begin): Promise<void> {
-  const { fault } = await load([port], begin, { flows: 1 }, 1);
-  if (fault !== null) throw new Error(fault);
+  const { issue } = await load([port], begin, { flows: 1 }, 1);
+  if (issue !== null) throw new Error(issue);
 }
 
 /** A connection that stays. */

@@ -17,6 +17,6 @@ export async function runScript(title: string, file: string): Promise<Part> {
     columns: [],
     rows: [],
     samples: output,
-    faults: status === 0 ? [] : [`${file} ended with ${status}`],
+    issues: status === 0 ? [] : [`${file} ended with ${status}`],
   };
 }

@@ -23,7 +23,10 @@ export function serveRepositories(upstream: UpstreamTokens): RunningApplication 
 }
 
 async function list(upstream: UpstreamTokens, principal: Principal): Promise<CallToolResult> {
-  const { accessToken } = await upstream.tokenFor(principal, { thirdParty: 'github', scopes: ['repo'] });
+  const { accessToken } = await upstream.tokenFor(principal, {
+    identityProvider: 'github',
+    scopes: ['repo'],
+  });
   const response = await fetch(`${GITHUB_API}/user/repos`, {
     headers: { authorization: `Bearer ${accessToken}`, 'user-agent': 'repositories' },
   });

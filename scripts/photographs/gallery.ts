@@ -38,7 +38,7 @@ export type GalleryKind = 'empty' | 'full' | 'both' | 'elsewhere';
 export async function openGallery(kind: GalleryKind): Promise<Gallery> {
   const withAccount = kind !== 'empty' && kind !== 'elsewhere';
   const store = await openStore(':memory:');
-  let answer: AuthorizationServer['answer'] | undefined;
+  let answer: AuthorizationServer['handleHttp'] | undefined;
   const listening = await listen((asked) => answer?.(asked) ?? Promise.reject(new Error('too early')), {
     port: 0,
     host: 'localhost',
@@ -79,7 +79,7 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
       client('desk', 'Writing Desk', [CALLBACK]),
       client('planner', 'Week Planner', ['https://planner.example/callback']),
     ],
-    ...((kind === 'both' || kind === 'elsewhere') && { thirdParties: THIRD_PARTIES }),
+    ...((kind === 'both' || kind === 'elsewhere') && { identityProviders: THIRD_PARTIES }),
     localAccounts: kind !== 'elsewhere',
     workspaces: async (_account, resource) =>
       resource === board
@@ -92,7 +92,9 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
   answer = (asked) => {
     const { pathname } = new URL(asked.url);
     if (pathname === '/') return server.frontPage(asked);
-    return server.owns(pathname) ? server.answer(asked, { address: '127.0.0.1' }) : server.missingPage(asked);
+    return server.owns(pathname)
+      ? server.handleHttp(asked, { address: '127.0.0.1' })
+      : server.missingPage(asked);
   };
   if (withAccount) {
     await server.bootstrap('ada@example.com', PASSWORD);
@@ -159,8 +161,8 @@ function codeOf(secret: string): string {
 }
 
 const THIRD_PARTIES = [
-  thirdParty('hub', 'Harbour Hub'),
-  thirdParty('staff', 'the sign-in of Lakeside employees'),
+  identityProvider('hub', 'Harbour Hub'),
+  identityProvider('staff', 'the sign-in of Lakeside employees'),
   {
     id: 'mill',
     name: 'Old Mill',
@@ -172,7 +174,7 @@ const THIRD_PARTIES = [
   },
 ];
 
-function thirdParty(id: string, name: string) {
+function identityProvider(id: string, name: string) {
   const at = (path: string) => `https://${id}.example/${path}`;
   return {
     id,
@@ -182,7 +184,7 @@ function thirdParty(id: string, name: string) {
     scopes: ['profile', 'notes:sync'],
     kind: {
       endpoints: { authorization: at('authorize'), token: at('token'), userinfo: at('user') },
-      person: { subject: 'id' },
+      user: { subject: 'id' },
     },
   };
 }

@@ -47,7 +47,7 @@ describe('the check of its rows', () => {
     ['`oors.test.ts`', 'rain: oors.test.ts is not there'],
     ['`doors.test.ts`: T001 to T003', 'rain: no T003 in doors.test.ts'],
     ['`doors.test.ts`: T001; `windows.test.ts`: T002', 'rain: no T002 in windows.test.ts'],
-  ])('finds what is wrong with %s', (cell, fault) => {
-    expect(findUnshown(page(cell), tests)).toEqual([fault]);
+  ])('finds what is wrong with %s', (cell, issue) => {
+    expect(findUnshown(page(cell), tests)).toEqual([issue]);
   });
 });

@@ -1,8 +1,8 @@
 /** The suite's scenarios for authorization servers, against ours as a newcomer starts it; a person signs in and consents. */
-import { createPerson } from '../support/person.ts';
+import { createUser } from '../support/person.ts';
 import { owner, startPortcullis } from '../support/portcullis.ts';
 import { reservePort } from '../support/ports.ts';
-import { faultsOf, type Result, runSuite } from './suite.ts';
+import { issuesOf, type Result, runSuite } from './suite.ts';
 
 /** The scenarios; the second one needs what the first one found. */
 const SCENARIOS = ['authorization-server-metadata-endpoint', 'authorization-code-grant'];
@@ -16,7 +16,7 @@ export async function runAuthorizationServer(
   try {
     return await runScenarios(outputFolder);
   } catch (error) {
-    return SCENARIOS.map((scenario) => ({ scenario, passed: false, checks: '', faults: [String(error)] }));
+    return SCENARIOS.map((scenario) => ({ scenario, passed: false, checks: '', issues: [String(error)] }));
   }
 }
 
@@ -31,7 +31,7 @@ async function runScenarios(
     token_endpoint_auth_method: 'none',
   };
   const portcullis = await startPortcullis({ clients: [client] });
-  const person = createPerson(owner);
+  const user = createUser(owner);
   let visiting: Promise<unknown> | null = null;
   let said = '';
   try {
@@ -43,7 +43,7 @@ async function runScenarios(
       (text) => {
         said += text;
         const url = /^(https?:\/\/\S+\/authorize\?\S+)\n/m.exec(said)?.[1];
-        if (url !== undefined) visiting ??= person.authorize(url).then((callback) => fetch(callback));
+        if (url !== undefined) visiting ??= user.authorize(url).then((callback) => fetch(callback));
       },
     );
     await visiting;
@@ -61,5 +61,5 @@ function judge(scenario: string, output: string): Result & { readonly scenario: 
   const part =
     output.split('=== Running scenario: ').find((text) => text.startsWith(`${scenario} `)) ?? output;
   const checks = `${succeeded}/${Number(succeeded) + Number(failed)}`;
-  return { scenario, passed, checks, faults: passed ? [] : faultsOf(part) };
+  return { scenario, passed, checks, issues: passed ? [] : issuesOf(part) };
 }

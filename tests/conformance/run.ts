@@ -54,9 +54,9 @@ function nameOf({ scenario, wire }: Run): string {
   return `${scenario} on ${wire}`;
 }
 
-function report({ name, passed, checks, faults }: Row): void {
+function report({ name, passed, checks, issues }: Row): void {
   console.log(`${passed ? 'ok  ' : 'FAIL'} ${name.padEnd(58)} ${checks}`);
-  for (const fault of faults) console.log(`       ${fault}`);
+  for (const issue of issues) console.log(`       ${issue}`);
 }
 
 /** Names as in the table. The list may only shrink: a row of it that passes fails the run. */

@@ -21,7 +21,7 @@ export interface Result {
   /** Checks that succeeded, as far as the suite counts them. */
   readonly checks: string;
   /** What failed, as the suite words it. */
-  readonly faults: readonly string[];
+  readonly issues: readonly string[];
 }
 
 const STATEFUL = '2025-11-25';
@@ -61,7 +61,7 @@ export async function runClient({ options }: Run): Promise<Result> {
   return {
     passed: code === 0 && !skipped,
     checks: countOf(output),
-    faults: code === 0 ? [] : faultsOf(output),
+    issues: code === 0 ? [] : issuesOf(output),
   };
 }
 
@@ -86,11 +86,11 @@ function countOf(output: string): string {
   return /Passed: (\d+\/\d+)/.exec(output)?.[1] ?? '';
 }
 
-export function faultsOf(output: string): readonly string[] {
+export function issuesOf(output: string): readonly string[] {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the suite colours what it prints
   const lines = output.replace(/\x1b\[\d+m/g, '').split('\n');
-  const faults = lines
+  const issues = lines
     .filter((line) => /\] (?:FAILURE|WARNING) /.test(line))
     .map((line) => line.replace(/^\S+ /, ''));
-  return faults.length > 0 ? faults : lines.filter((line) => line.trim() !== '').slice(-8);
+  return issues.length > 0 ? issues : lines.filter((line) => line.trim() !== '').slice(-8);
 }

@@ -18,7 +18,7 @@ import {
   refuseWithoutPermission,
 } from './refusals.ts';
 import { robot, setStage } from './stage.ts';
-import { thirdParty } from './third-party.ts';
+import { identityProvider } from './third-party.ts';
 import { createTranscript } from './transcript.ts';
 
 let told = '';
@@ -47,7 +47,7 @@ try {
   chapter('An application acts for itself: client credentials');
   await clientCredentials(scene);
   chapter('A third party: people sign in with an account there, and the server reads there for them');
-  await thirdParty(scene);
+  await identityProvider(scene);
   chapter('Refresh and rotation');
   const newest = await refresh(scene, first);
   chapter('Refusals, 403: not allowed to do that');
@@ -75,7 +75,7 @@ function secretsIn(text: string): readonly string[] {
   const secrets = sent
     .map(([, member, parameter]) => member ?? parameter ?? '')
     .filter((text) => text.length > 20);
-  const others = [owner.password, robot.client_secret, ...stage.thirdParty.given];
+  const others = [owner.password, robot.client_secret, ...stage.identityProvider.given];
   return [...new Set([...secrets, ...others])].filter((secret) => plain.includes(secret));
 }
 

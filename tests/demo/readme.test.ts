@@ -2,7 +2,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { createNodeClient } from '@portcullis/client/node';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createPerson } from '../support/person.ts';
+import { createUser } from '../support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
 
 let server: Portcullis;
@@ -14,14 +14,14 @@ afterAll(() => server.stop());
 it.each(['legacy', 'auto'] as const)(
   'opens the browser when it is needed, and calls a tool (%s)',
   async (mode) => {
-    const person = createPerson(owner);
+    const user = createUser(owner);
     const opened: string[] = [];
     const { fetch } = createNodeClient({
       serverUrl: server.resource,
       browser: {
         async open(url) {
           opened.push(url);
-          void globalThis.fetch(await person.authorize(url));
+          void globalThis.fetch(await user.authorize(url));
         },
       },
     });

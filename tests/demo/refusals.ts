@@ -1,6 +1,6 @@
 /** The chapter of refusals: every row of the seed's section 7, provoked by somebody who does not keep to the rules. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createPerson } from '../support/person.ts';
+import { createUser } from '../support/person.ts';
 import { owner } from '../support/portcullis.ts';
 import type { Granted, Scene } from './chapters.ts';
 import { bearer, callTool, claimsOf, postForm, readJson, robot, type TokenAnswer } from './stage.ts';
@@ -185,7 +185,7 @@ async function signIn(
     resource,
     ...more,
   }).toString();
-  const back = await createPerson(owner, transcript.as('browser')).authorize(address);
+  const back = await createUser(owner, transcript.as('browser')).authorize(address);
   const code = back.searchParams.get('code') ?? '';
   const answer = await postForm(transcript.as('client'), `${url}/token`, {
     grant_type: 'authorization_code',

@@ -3,9 +3,9 @@
 import { fileURLToPath } from 'node:url';
 import { type Client, type ClientOptions, createClient, createMemoryStore } from '@portcullis/client';
 import { createLoopbackReceiver } from '@portcullis/client/node';
-import { createPerson } from '../support/person.ts';
+import { createUser } from '../support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
-import { type GithubThirdParty, startGithub } from '../support/third-parties/github.ts';
+import { type GithubIdentityProvider, startGithub } from '../support/third-parties/github.ts';
 import { likeGithub } from '../support/third-parties/settings.ts';
 import type { Exchange, Fetch, Transcript } from './transcript.ts';
 
@@ -29,24 +29,24 @@ export interface Stage {
   readonly shortLived: Portcullis;
   /** Profile A, by accounts of a third party like GitHub: it protects a server that reads repositories there. */
   readonly delegating: Portcullis;
-  readonly thirdParty: GithubThirdParty;
+  readonly identityProvider: GithubIdentityProvider;
   close(): Promise<void>;
 }
 
 export async function setStage(): Promise<Stage> {
-  const thirdParty = await startGithub();
-  process.env['GITHUB_API'] = thirdParty.api;
+  const identityProvider = await startGithub();
+  process.env['GITHUB_API'] = identityProvider.api;
   const [withMetadata, withoutMetadata, profileB, shortLived, delegating] = await Promise.all([
     startPortcullis({ profiles: ['2025-03-26'] }),
     startPortcullis({ profiles: ['2025-03-26'], metadata: false }),
     startPortcullis({ profiles: ['2025-06-18'], clients: [robot], lifetimes: { refreshGrace: 1 } }),
     startPortcullis({ profiles: ['2025-06-18'], clients: [robot], lifetimes: { accessToken: 1 } }),
     startPortcullis(
-      { profiles: ['2025-03-26'], thirdParties: [likeGithub(thirdParty)], localAccounts: false },
+      { profiles: ['2025-03-26'], identityProviders: [likeGithub(identityProvider)], localAccounts: false },
       fileURLToPath(new URL('../../examples/repositories/app.ts', import.meta.url)),
     ),
   ]);
-  thirdParty.admitRedirect(`${delegating.url}/callback/github`);
+  identityProvider.admitRedirect(`${delegating.url}/callback/github`);
   const servers = [withMetadata, withoutMetadata, profileB, shortLived, delegating];
   return {
     withMetadata,
@@ -54,9 +54,9 @@ export async function setStage(): Promise<Stage> {
     profileB,
     shortLived,
     delegating,
-    thirdParty,
+    identityProvider,
     async close() {
-      await Promise.all([...servers.map((server) => server.stop()), thirdParty.close()]);
+      await Promise.all([...servers.map((server) => server.stop()), identityProvider.close()]);
     },
   };
 }
@@ -69,14 +69,14 @@ export function createProgram(
   options: Partial<ClientOptions> = {},
 ): Client {
   const browser = transcript.as('browser');
-  const person = createPerson(owner, browser);
+  const user = createUser(owner, browser);
   return createClient({
     serverUrl: server.resource,
     registration: { clientName: 'Demonstration' },
     browser: {
       async open(url) {
         // The browser waits for the client's page; the client does not wait for the browser.
-        void browser(await person.authorize(url));
+        void browser(await user.authorize(url));
       },
     },
     receiver: createLoopbackReceiver(),

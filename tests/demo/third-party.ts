@@ -1,5 +1,5 @@
 /** The chapter of the demonstration in which the server delegates: the seven steps, seen by the client, the browser and the third party. */
-import { createPerson, type Elsewhere } from '../support/person.ts';
+import { createUser, type Elsewhere } from '../support/person.ts';
 import { owner } from '../support/portcullis.ts';
 import type { Scene } from './chapters.ts';
 import { callTool, claimsOf, createProgram, findExchange, formOf, type TokenAnswer } from './stage.ts';
@@ -10,15 +10,15 @@ const chapter = 'third party';
 /** Somebody with an account at the third party, and none here. */
 const password = 'known at the third party alone';
 
-export async function thirdParty(scene: Scene): Promise<void> {
+export async function identityProvider(scene: Scene): Promise<void> {
   const { stage, transcript, checks, tell } = scene;
-  const { delegating, thirdParty: party } = stage;
+  const { delegating, identityProvider: party } = stage;
   const start = transcript.exchanges.length;
   const browser = transcript.as('browser');
   const there: Elsewhere = { id: 'github', origin: party.origin, login: 'ada', password };
-  const person = createPerson(owner, browser, there);
+  const user = createUser(owner, browser, there);
   const program = createProgram(delegating, transcript, tell, {
-    browser: { open: async (url) => void person.authorize(url).then(browser) },
+    browser: { open: async (url) => void user.authorize(url).then(browser) },
   });
   const answer = await callTool(program.fetch, delegating, 'list_repositories');
   await transcript.settled();
@@ -55,7 +55,7 @@ function tokensOf(said: readonly Exchange[]): TokenAnswer {
 
 /** Steps 1 and 2: the usual request of the client, our consent, and then the request of the server as a client there. */
 function checkDeparture({ checks, stage }: Scene, said: readonly Exchange[]): URLSearchParams | undefined {
-  const { delegating, thirdParty: party } = stage;
+  const { delegating, identityProvider: party } = stage;
   const asked = findExchange(said, 'GET', '/authorize')?.url.searchParams;
   checks.expect(chapter, '1: the client starts the normal flow', 'code', asked?.get('response_type'));
   const consent = said.find(({ got }) => got.includes('name="decision"'));
@@ -77,7 +77,7 @@ function checkDeparture({ checks, stage }: Scene, said: readonly Exchange[]): UR
 }
 
 /** Steps 3 to 5: the person signs in there, and a code comes to us that is redeemed behind the browser. */
-function checkReturn({ checks, stage: { thirdParty: party } }: Scene, said: readonly Exchange[]): void {
+function checkReturn({ checks, stage: { identityProvider: party } }: Scene, said: readonly Exchange[]): void {
   const typed = said.filter(({ sent }) => new URLSearchParams(sent).get('password') === password);
   checks.expect(
     chapter,
@@ -130,7 +130,7 @@ function seenTokens(said: readonly Exchange[], tokens: readonly string[]): reado
 
 /** The third party ends what it gave: within the bound ours is worth nothing either. */
 async function checkEnd({ checks, stage, transcript, tell }: Scene, tokens: TokenAnswer): Promise<void> {
-  stage.thirdParty.revokeAll();
+  stage.identityProvider.revokeAll();
   tell(
     '     (the person ends it at the third party; two seconds pass, one more than the bound of this server)\n',
   );

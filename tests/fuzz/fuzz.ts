@@ -15,20 +15,20 @@ const CORPUS = new URL('corpus.json', import.meta.url);
 /** Milliseconds for the longest input; what takes longer, three times in a row, hangs. */
 const LONGEST_TIME = 50;
 
-interface Fault {
+interface Issue {
   readonly target: string;
   readonly input: string;
   readonly reason: string;
 }
 
 /** One for each target and reason, by its shortest input. */
-const faults = new Map<string, Fault>();
+const issues = new Map<string, Issue>();
 let slowest = { milliseconds: 0, target: '', length: 0 };
 
-function note(fault: Fault): void {
-  const key = `${fault.target} ${fault.reason}`;
-  const found = faults.get(key);
-  if (found === undefined || found.input.length > fault.input.length) faults.set(key, fault);
+function note(issue: Issue): void {
+  const key = `${issue.target} ${issue.reason}`;
+  const found = issues.get(key);
+  if (found === undefined || found.input.length > issue.input.length) issues.set(key, issue);
 }
 
 /** Whether an input took a new way. */
@@ -101,7 +101,7 @@ for (const target of chosen) {
   const learned = await fuzz(target, known, (Number(seconds) * 1000) / chosen.length, random);
   corpus[target.name] = [...known, ...learned];
 }
-console.log(`${countEdges().inAll} edges in all, ${faults.size} faults; slowest ${JSON.stringify(slowest)}`);
-for (const fault of faults.values()) console.log(JSON.stringify(fault));
+console.log(`${countEdges().inAll} edges in all, ${issues.size} faults; slowest ${JSON.stringify(slowest)}`);
+for (const issue of issues.values()) console.log(JSON.stringify(issue));
 if (process.env['KEEP_CORPUS'] !== undefined) await writeFile(CORPUS, `${JSON.stringify(corpus, null, 1)}\n`);
-process.exit(faults.size === 0 ? 0 : 1);
+process.exit(issues.size === 0 ? 0 : 1);

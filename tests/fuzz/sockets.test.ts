@@ -62,7 +62,7 @@ const timeouts = {
 async function openServer(): Promise<Door> {
   const failures: unknown[] = [];
   const server = await serve(failures);
-  const listening = await listen(server.answer, {
+  const listening = await listen(server.handleHttp, {
     port: 0,
     host: '127.0.0.1',
     timeouts,

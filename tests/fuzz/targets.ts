@@ -7,7 +7,7 @@ import {
   errorDocument,
   formatChallenge,
   isInBlock,
-  issuerFault,
+  issuerError,
   judgeRedirectUri,
   matchesRedirectUri,
   networkOf,
@@ -135,7 +135,7 @@ function checkCanonical(input: string): void {
 
 function checkDocumentUrl(input: string): void {
   const judged = judgeDocumentUrl(input, ANYWHERE);
-  if ('fault' in judged) return;
+  if ('issue' in judged) return;
   const { url } = judged;
   must(url.href === input && url.protocol === 'https:' && url.username === '', 'it is what it looks like');
   must(url.pathname !== '/' && !input.includes('#'), 'it has a path and no fragment');
@@ -192,7 +192,7 @@ export const targets: readonly Target[] = [
   { name: 'client authentication', seeds: seeds.form, read: readAuthentication },
   { name: 'scopes', seeds: seeds.scopes, read: (input) => readRequestedScopes(input) },
   { name: 'resource', seeds: seeds.urls, read: checkCanonical },
-  { name: 'issuer', seeds: seeds.urls, read: (input) => issuerFault(input) },
+  { name: 'issuer', seeds: seeds.urls, read: (input) => issuerError(input) },
   { name: 'web URL', seeds: seeds.urls, read: (input) => readWebUrl(input) },
   { name: 'address', seeds: seeds.addresses, read: checkNetwork },
   { name: 'forwarded', seeds: seeds.forwarded, read: readForwarded },

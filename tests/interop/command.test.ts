@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
-import { createPerson } from '../support/person.ts';
+import { createUser } from '../support/person.ts';
 import { owner, startPortcullis } from '../support/portcullis.ts';
 import { createMemoryProvider } from './memory-provider.ts';
 import { sdks } from './sdks.ts';
@@ -17,7 +17,7 @@ it('starts soon and without a warning, and stays small while clients come and go
     for (let round = 0; round < 5; round += 1) {
       for (const sdk of sdks) {
         const provider = createMemoryProvider({ redirectUrl: 'http://127.0.0.1:33418/callback' });
-        await sdk.signIn(server.resource, provider, createPerson(owner));
+        await sdk.signIn(server.resource, provider, createUser(owner));
         const session = await sdk.connect(server.resource, provider);
         await session.call('add_note', { text: 'One more' });
         await session.close();

@@ -1,7 +1,7 @@
 /** Access tokens of one second, and a restart: the official SDKs refresh on their own and go on. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createPerson } from '../support/person.ts';
+import { createUser } from '../support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
 import { createRecorder } from './exchanges.ts';
 import { createMemoryProvider } from './memory-provider.ts';
@@ -25,7 +25,7 @@ let server: Portcullis;
 beforeAll(async () => {
   server = await startPortcullis({ lifetimes: { accessToken: lifetime } });
   for (const { sdk, provider } of [...lone, ...together]) {
-    await sdk.signIn(server.resource, provider, createPerson(owner));
+    await sdk.signIn(server.resource, provider, createUser(owner));
     const session = await sdk.connect(server.resource, provider);
     await session.call('add_note', { text: `Before, by ${sdk.name}` });
     await session.close();

@@ -27,12 +27,12 @@ afterAll(async () => {
 });
 
 it('signs in through the browser that it opens, and not again after a restart of both sides', async () => {
-  const person = await openBrowserFor(owner, browser);
+  const user = await openBrowserFor(owner, browser);
   {
     await using local = await connectByProxy(server.resource, { folder });
     const url = new URL(await local.authorizationUrl());
     expect(url.searchParams.get('resource')).toBe(server.resource);
-    await person.authorize(url);
+    await user.authorize(url);
     const session = await local.session;
     expect(await session.call('whoami')).toMatchObject({ issuer: server.url });
     await session.call('add_note', { text: 'From afar' });
@@ -46,8 +46,8 @@ it('signs in through the browser that it opens, and not again after a restart of
 
 it('speaks the stateless protocol when it is told to look for it', async () => {
   await using local = await connectByProxy(server.resource, { flags: ['--protocol', 'auto'] });
-  const person = await openBrowserFor(owner, browser);
-  await person.authorize(await local.authorizationUrl());
+  const user = await openBrowserFor(owner, browser);
+  await user.authorize(await local.authorizationUrl());
   const session = await local.session;
   expect(await session.call('whoami')).toMatchObject({ issuer: server.url });
   expect(local.output()).toContain('2026-07-28');
@@ -55,9 +55,9 @@ it('speaks the stateless protocol when it is told to look for it', async () => {
 
 it('is told when the person says no', async () => {
   await using local = await connectByProxy(server.resource);
-  const person = await openBrowserFor(owner, browser);
+  const user = await openBrowserFor(owner, browser);
   const failure = expect(local.session).rejects.toThrow();
-  const { searchParams } = await person.authorize(await local.authorizationUrl(), 'deny');
+  const { searchParams } = await user.authorize(await local.authorizationUrl(), 'deny');
   expect(searchParams.get('error')).toBe('access_denied');
   await failure;
   expect(local.output()).toContain('access_denied');

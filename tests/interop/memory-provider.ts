@@ -7,7 +7,7 @@ import type {
   StoredOAuthClientInformation,
   StoredOAuthTokens,
 } from '@modelcontextprotocol/client';
-import type { Person } from '../support/person.ts';
+import type { User } from '../support/person.ts';
 
 export interface MemoryProvider extends OAuthClientProvider {
   tokens(): StoredOAuthTokens | undefined;
@@ -15,7 +15,7 @@ export interface MemoryProvider extends OAuthClientProvider {
   /** The authorization URL that the SDK wants opened. */
   opened(): URL;
   /** Lets somebody answer it; what comes back is for `finishAuth`. Drops an answer whose state differs. */
-  ask(person: Person): Promise<URLSearchParams>;
+  ask(user: User): Promise<URLSearchParams>;
 }
 
 export interface Application {
@@ -70,8 +70,8 @@ export function createMemoryProvider({ redirectUrl, metadata, client: known }: A
       if (authorizationUrl === undefined) throw new Error('the SDK has not asked for authorization');
       return authorizationUrl;
     },
-    async ask(person) {
-      const { searchParams } = await person.authorize(provider.opened());
+    async ask(user) {
+      const { searchParams } = await user.authorize(provider.opened());
       if (searchParams.get('state') !== expectedState)
         throw new Error('the state is not the one that was sent');
       return searchParams;

@@ -1,7 +1,7 @@
 /** `oauth4webapi`, unmodified, step by step: it checks every answer by the letter of its RFC. */
 import * as oauth from 'oauth4webapi';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createPerson } from '../support/person.ts';
+import { createUser } from '../support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
 import { callTool, readResult } from './tools.ts';
 
@@ -85,7 +85,7 @@ async function authorize({ client, authentication }: Registered, scope: string):
     state,
     resource: server.resource,
   }).toString();
-  const answer = await createPerson(owner).authorize(url);
+  const answer = await createUser(owner).authorize(url);
   expect(answer.searchParams.get('iss')).toBe(server.url);
   const response = await oauth.authorizationCodeGrantRequest(
     as,

@@ -2,7 +2,7 @@
 import { exportJWK, generateKeyPair } from 'jose';
 import * as client from 'openid-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createPerson } from '../support/person.ts';
+import { createUser } from '../support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
 import { callTool } from './tools.ts';
 
@@ -69,7 +69,7 @@ describe.each(methods)('by %s', (method) => {
       state: expectedState,
       resource: server.resource,
     });
-    const answer = await createPerson(owner).authorize(url);
+    const answer = await createUser(owner).authorize(url);
     const resource = { resource: server.resource };
     const checks = { pkceCodeVerifier, expectedState };
     const tokens = await client.authorizationCodeGrant(config, answer, checks, resource);

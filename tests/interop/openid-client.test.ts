@@ -1,7 +1,7 @@
 /** `openid-client`, a client library of many applications. */
 import * as client from 'openid-client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createPerson } from '../support/person.ts';
+import { createUser } from '../support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
 import { callTool } from './tools.ts';
 
@@ -52,7 +52,7 @@ async function authorize(
     state: expectedState,
     resource: server.resource,
   });
-  const answer = await createPerson(owner).authorize(url);
+  const answer = await createUser(owner).authorize(url);
   return client.authorizationCodeGrant(
     config,
     answer,

@@ -1,6 +1,6 @@
 /** The same command on PostgreSQL: sign-ins are kept there. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createPerson } from '../support/person.ts';
+import { createUser } from '../support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
 import { type Postgres, startPostgres } from '../support/postgres.ts';
 import { createMemoryProvider } from './memory-provider.ts';
@@ -21,7 +21,7 @@ afterAll(async () => {
 
 it.each(sdks)('lets $name in, and again after a restart', async (sdk) => {
   const provider = createMemoryProvider({ redirectUrl: 'http://127.0.0.1:33418/callback' });
-  await sdk.signIn(server.resource, provider, createPerson(owner));
+  await sdk.signIn(server.resource, provider, createUser(owner));
   const before = await sdk.connect(server.resource, provider);
   const me = await before.call('whoami');
   await before.close();

@@ -1,7 +1,7 @@
 /** Both official SDKs against servers of one profile each, of all, and without registration. */
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createPerson } from '../support/person.ts';
+import { createUser } from '../support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
 import { createRecorder, type Exchange } from './exchanges.ts';
 import { type Application, createMemoryProvider, type MemoryProvider } from './memory-provider.ts';
@@ -37,7 +37,7 @@ interface Flow {
 async function keepNotes(sdk: Sdk, application: Omit<Application, 'redirectUrl'>): Promise<Flow> {
   const provider = createMemoryProvider({ redirectUrl, ...application });
   const { fetch, exchanges } = createRecorder();
-  await sdk.signIn(server.resource, provider, createPerson(owner), fetch);
+  await sdk.signIn(server.resource, provider, createUser(owner), fetch);
   const session = await sdk.connect(server.resource, provider, fetch);
   const text = `By ${sdk.name}: ${Math.random()}`;
   await session.call('add_note', { text });
@@ -122,7 +122,7 @@ async function expectAnyPort(sdk: Sdk): Promise<void> {
     redirectUrl: 'http://localhost:50123/callback',
     metadata: { redirect_uris },
   });
-  await sdk.signIn(server.resource, provider, createPerson(owner));
+  await sdk.signIn(server.resource, provider, createUser(owner));
   expect(provider.tokens()).toMatchObject({ token_type: 'Bearer' });
 }
 
@@ -221,7 +221,7 @@ describe('a server without registration', () => {
 
   it.each(sdks)('[AS-REG-1] tells $name that it cannot register', async (sdk) => {
     const provider = createMemoryProvider({ redirectUrl });
-    const refused = sdk.signIn(server.resource, provider, createPerson(owner));
+    const refused = sdk.signIn(server.resource, provider, createUser(owner));
     await expect(refused).rejects.toThrow('does not support dynamic client registration');
   });
 });

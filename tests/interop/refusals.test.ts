@@ -1,7 +1,7 @@
 /** What the protected server refuses, over real HTTP: statuses, challenges, and nothing done. */
 import { request } from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createPerson } from '../support/person.ts';
+import { createUser } from '../support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
 import { createMemoryProvider } from './memory-provider.ts';
 import { type Session, sdkTwo } from './sdks.ts';
@@ -28,7 +28,7 @@ afterAll(async () => {
 
 async function signIn({ resource }: Portcullis) {
   const provider = createMemoryProvider({ redirectUrl: 'http://127.0.0.1:33418/callback' });
-  await sdkTwo.signIn(resource, provider, createPerson(owner));
+  await sdkTwo.signIn(resource, provider, createUser(owner));
   return { provider, token: provider.tokens()?.access_token ?? '' };
 }
 

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { launchChromium } from '../support/browser.ts';
 import { type Callback, openCallback } from '../support/callback.ts';
 import { openBrowserFor } from '../support/chromium-person.ts';
-import { createPerson } from '../support/person.ts';
+import { createUser } from '../support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
 import { addAccount } from './accounts.ts';
 import { createRecorder } from './exchanges.ts';
@@ -51,10 +51,10 @@ interface Note {
 it.each(sdks)(
   '[S-FLOW-B1 AS-FLOW-B5 AS-AUTHZ-1 AS-ROLE-2] lets somebody in through Chromium without JavaScript, and to every tool: $name',
   async (sdk: Sdk) => {
-    const person = await openBrowserFor(owner, browser, { javaScriptEnabled: false });
+    const user = await openBrowserFor(owner, browser, { javaScriptEnabled: false });
     const provider = createMemoryProvider({ redirectUrl: callback.url });
     const { fetch, summary } = createRecorder();
-    await sdk.signIn(server.resource, provider, person, fetch);
+    await sdk.signIn(server.resource, provider, user, fetch);
     expect(summary()).toEqual([
       'POST /mcp 401',
       'GET /.well-known/oauth-protected-resource/mcp 200',
@@ -86,7 +86,7 @@ it.each([
   { era: 'whatever the server speaks', mode: 'auto' },
 ] as const)('lets a client in that speaks $era', async ({ mode }) => {
   const provider = createMemoryProvider({ redirectUrl: callback.url });
-  await sdkTwo.signIn(server.resource, provider, createPerson(owner));
+  await sdkTwo.signIn(server.resource, provider, createUser(owner));
   const client = new Client(info, { versionNegotiation: { mode } });
   await client.connect(
     new StreamableHTTPClientTransport(new URL(server.resource), { authProvider: provider }),
@@ -100,10 +100,10 @@ it.each([
 
 it('tells a client that the person said no', async () => {
   const provider = createMemoryProvider({ redirectUrl: callback.url });
-  const person = await openBrowserFor(owner, browser);
+  const user = await openBrowserFor(owner, browser);
   const transport = new StreamableHTTPClientTransport(new URL(server.resource), { authProvider: provider });
   await expect(new Client(info).connect(transport)).rejects.toThrow(UnauthorizedError);
-  const { searchParams } = await person.authorize(provider.opened(), 'deny');
+  const { searchParams } = await user.authorize(provider.opened(), 'deny');
   expect(searchParams.get('iss')).toBe(server.url);
   await expect(transport.finishAuth(searchParams)).rejects.toMatchObject({ code: 'access_denied' });
   expect(provider.tokens()).toBeUndefined();
@@ -128,7 +128,7 @@ it('[AS-GRANT-3] lets an application in that acts for itself', async () => {
 
 it('[AS-GRANT-2] keeps notes and sign-ins over a restart, and everybody’s notes to themselves', async () => {
   const adas = createMemoryProvider({ redirectUrl: callback.url });
-  await sdkTwo.signIn(server.resource, adas, createPerson(owner));
+  await sdkTwo.signIn(server.resource, adas, createUser(owner));
   const before = await sdkTwo.connect(server.resource, adas);
   const note = (await before.call('add_note', { text: 'Only for Ada' })) as Note;
   const notes = await before.call('list_notes');
@@ -143,7 +143,7 @@ it('[AS-GRANT-2] keeps notes and sign-ins over a restart, and everybody’s note
   const after = await sdkTwo.connect(server.resource, adas);
   expect(await after.call('list_notes')).toEqual(notes);
   const graces = createMemoryProvider({ redirectUrl: callback.url });
-  await sdkTwo.signIn(server.resource, graces, createPerson(grace));
+  await sdkTwo.signIn(server.resource, graces, createUser(grace));
   const hers = await sdkTwo.connect(server.resource, graces);
   expect(await hers.call('whoami')).toMatchObject({ subject });
   expect(await hers.call('list_notes')).toEqual({ notes: [] });

@@ -3,19 +3,14 @@ import * as two from '@modelcontextprotocol/client';
 import { UnauthorizedError as UnauthorizedByOne } from '@modelcontextprotocol/sdk/client/auth.js';
 import { Client as ClientOne } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as TransportOne } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type { Person } from '../support/person.ts';
+import type { User } from '../support/person.ts';
 import type { Recorder } from './exchanges.ts';
 import type { MemoryProvider } from './memory-provider.ts';
 
 export interface Sdk {
   readonly name: string;
   /** Connects in vain, so that the SDK asks for authorization; lets somebody give it. */
-  signIn(
-    resource: string,
-    provider: MemoryProvider,
-    person: Person,
-    fetch?: Recorder['fetch'],
-  ): Promise<void>;
+  signIn(resource: string, provider: MemoryProvider, user: User, fetch?: Recorder['fetch']): Promise<void>;
   connect(resource: string, provider: MemoryProvider, fetch?: Recorder['fetch']): Promise<Session>;
 }
 
@@ -29,13 +24,13 @@ const info = { name: 'interop', version: '1.0.0' };
 
 export const sdkOne: Sdk = {
   name: '@modelcontextprotocol/sdk 1.x',
-  async signIn(resource, provider, person, fetch = globalThis.fetch) {
+  async signIn(resource, provider, user, fetch = globalThis.fetch) {
     const transport = new TransportOne(new URL(resource), { authProvider: provider, fetch });
     await refused(
       new ClientOne(info).connect(transport as Parameters<ClientOne['connect']>[0]),
       UnauthorizedByOne,
     );
-    const response = await provider.ask(person);
+    const response = await provider.ask(user);
     await transport.finishAuth(response.get('code') ?? '');
   },
   async connect(resource, provider, fetch = globalThis.fetch) {
@@ -48,13 +43,13 @@ export const sdkOne: Sdk = {
 
 export const sdkTwo: Sdk = {
   name: '@modelcontextprotocol/client 2.x',
-  async signIn(resource, provider, person, fetch = globalThis.fetch) {
+  async signIn(resource, provider, user, fetch = globalThis.fetch) {
     const transport = new two.StreamableHTTPClientTransport(new URL(resource), {
       authProvider: provider,
       fetch,
     });
     await refused(new two.Client(info).connect(transport), two.UnauthorizedError);
-    await transport.finishAuth(await provider.ask(person));
+    await transport.finishAuth(await provider.ask(user));
   },
   async connect(resource, provider, fetch = globalThis.fetch) {
     const client = new two.Client(info);

@@ -54,14 +54,14 @@ async function openSite(): Promise<Server> {
 }
 
 it('finds its way, registers, gets its token and uses it from a page', async () => {
-  const person = await openBrowserFor(owner, browser);
-  const page = await person.context.newPage();
+  const user = await openBrowserFor(owner, browser);
+  const page = await user.context.newPage();
   await page.goto(origin);
   await page.waitForFunction(() => globalThis.app !== undefined);
 
   expect(await findServer(page)).toEqual({ status: 401, issuer: server.url });
   const request = await requestAuthorization(page);
-  const answer = await person.authorize(request.url);
+  const answer = await user.authorize(request.url);
   const token = await redeem(page, { ...request, answer: answer.href });
   const called = await callWhoAmI(page, token);
   expect(called).toMatchObject({ status: 200 });

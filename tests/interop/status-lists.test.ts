@@ -12,7 +12,7 @@ import express from 'express';
 import * as oauth from 'oauth4webapi';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { lastTaken } from '../support/last-taken.ts';
-import { createPerson } from '../support/person.ts';
+import { createUser } from '../support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
 
 const redirectUri = 'http://127.0.0.1:33418/callback';
@@ -96,11 +96,11 @@ async function signIn(resource: string): Promise<Tokens> {
     scope: 'read',
     resource,
   }).toString();
-  const person = createPerson(owner, (request) => {
+  const user = createUser(owner, (request) => {
     cookie = request.headers.get('cookie') ?? '';
     return fetch(request);
   });
-  const left = await person.authorize(url);
+  const left = await user.authorize(url);
   const response = await post('/token', {
     grant_type: 'authorization_code',
     code: left.searchParams.get('code') ?? '',

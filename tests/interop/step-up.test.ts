@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createPerson } from '../support/person.ts';
+import { createUser } from '../support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
 import { createRecorder, type Exchange } from './exchanges.ts';
 import { connectByProxy } from './mcp-remote.ts';
@@ -33,9 +33,9 @@ function expectRefusal(refusal: Exchange | undefined): void {
 }
 
 it('[S-ERR-403] asks a person once more for @modelcontextprotocol/client 2.x, which then goes on', async () => {
-  const person = createPerson(owner);
+  const user = createUser(owner);
   const provider = createMemoryProvider({ redirectUrl });
-  await sdkTwo.signIn(server.resource, provider, person);
+  await sdkTwo.signIn(server.resource, provider, user);
   expect(provider.opened().searchParams.get('scope')).toBe('notes:read');
   const { fetch, exchanges } = createRecorder();
   const transport = new StreamableHTTPClientTransport(new URL(server.resource), {
@@ -51,7 +51,7 @@ it('[S-ERR-403] asks a person once more for @modelcontextprotocol/client 2.x, wh
   expectRefusal(exchanges.find(({ status }) => status === 403));
   expect(await session.call('list_notes')).toEqual(notes);
 
-  await transport.finishAuth(await provider.ask(person));
+  await transport.finishAuth(await provider.ask(user));
   expect(await session.call('add_note', { text: 'Allowed now' })).toMatchObject({ text: 'Allowed now' });
   expect(await session.call('whoami')).toMatchObject({ scopes: ['notes:read', 'notes:write'] });
   // The client that registered itself is still the same: only its grant grew.
@@ -61,7 +61,7 @@ it('[S-ERR-403] asks a person once more for @modelcontextprotocol/client 2.x, wh
 
 it('[S-ERR-403] leaves @modelcontextprotocol/sdk 1.x with what it had', async () => {
   const provider = createMemoryProvider({ redirectUrl });
-  await sdkOne.signIn(server.resource, provider, createPerson(owner));
+  await sdkOne.signIn(server.resource, provider, createUser(owner));
   const { fetch, exchanges } = createRecorder();
   const session = await sdkOne.connect(server.resource, provider, fetch);
   const notes = await session.call('list_notes');
@@ -75,14 +75,14 @@ it('[S-ERR-403] leaves @modelcontextprotocol/sdk 1.x with what it had', async ()
 });
 
 it('[S-ERR-403] asks a person once more for mcp-remote, which then goes on', async () => {
-  const person = createPerson(owner);
+  const user = createUser(owner);
   await using local = await connectByProxy(server.resource);
-  await local.callBack(await person.authorize(await local.authorizationUrl()));
+  await local.callBack(await user.authorize(await local.authorizationUrl()));
   const session = await local.session;
   expect(await session.call('whoami')).toMatchObject({ scopes: ['notes:read'] });
   const [added] = await Promise.all([
     session.call('add_note', { text: 'Allowed now' }),
-    local.authorizationUrl().then((url) => person.authorize(url).then(local.callBack)),
+    local.authorizationUrl().then((url) => user.authorize(url).then(local.callBack)),
   ]);
   expect(added).toMatchObject({ text: 'Allowed now' });
   expect(await session.call('whoami')).toMatchObject({ scopes: ['notes:read', 'notes:write'] });

@@ -59,7 +59,7 @@ async function invite(email: string): Promise<string> {
 /** An app asks; whoever is in front of the browser signs in as they can, and allows. Then the app calls a tool. */
 async function callFirstTool(page: Page, signIn: (page: Page) => Promise<void>): Promise<void> {
   const provider = createMemoryProvider({ redirectUrl: callback.url });
-  const person = {
+  const user = {
     async authorize(url: string | URL) {
       await page.goto(String(url));
       await signIn(page);
@@ -68,7 +68,7 @@ async function callFirstTool(page: Page, signIn: (page: Page) => Promise<void>):
       return new URL(page.url());
     },
   };
-  await sdkTwo.signIn(server.resource, provider, person);
+  await sdkTwo.signIn(server.resource, provider, user);
   const session = await sdkTwo.connect(server.resource, provider);
   expect(await session.call('add_note', { text: 'The first of all' })).toMatchObject({
     text: 'The first of all',

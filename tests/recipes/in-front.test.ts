@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createNodeClient } from '@portcullis/client/node';
 import { expect, it, onTestFinished } from 'vitest';
-import { createPerson } from '../support/person.ts';
+import { createUser } from '../support/person.ts';
 import { owner, startPortcullis } from '../support/portcullis.ts';
 
 it('lets nobody through without a token, and everybody else without theirs', async () => {
@@ -45,10 +45,10 @@ it('lets nobody through without a token, and everybody else without theirs', asy
   expect((await fetch(server.resource, request)).status).toBe(401);
   expect(seen).toEqual([]);
 
-  const person = createPerson(owner);
+  const user = createUser(owner);
   const client = createNodeClient({
     serverUrl: server.resource,
-    browser: { open: async (url) => void fetch(await person.authorize(url)) },
+    browser: { open: async (url) => void fetch(await user.authorize(url)) },
   });
   const answer = await client.fetch(server.resource, request);
   expect([answer.status, answer.headers.get('mcp-session-id'), await answer.json()]).toEqual([

@@ -18,7 +18,7 @@ export interface Coverage {
   /** Named by a test, not on the list. */
   readonly unknown: readonly Citation[];
   /** Entries of the list that contradict themselves, one sentence each. */
-  readonly faults: readonly string[];
+  readonly issues: readonly string[];
 }
 
 export function compare(list: readonly Requirement[], citations: readonly Citation[]): Coverage {
@@ -27,19 +27,19 @@ export function compare(list: readonly Requirement[], citations: readonly Citati
   return {
     missing: list.filter(({ id, status }) => status === 'covered' && !named.has(id)),
     unknown: citations.filter(({ id }) => !known.has(id)),
-    faults: list.flatMap((requirement, index) => faultsOf(requirement, list.slice(0, index))),
+    issues: list.flatMap((requirement, index) => issuesOf(requirement, list.slice(0, index))),
   };
 }
 
-function faultsOf(requirement: Requirement, before: readonly Requirement[]): readonly string[] {
+function issuesOf(requirement: Requirement, before: readonly Requirement[]): readonly string[] {
   const { id, level, status, reason = '' } = requirement;
-  const faults: string[] = [];
-  if (before.some((other) => other.id === id)) faults.push(`${id} stands twice in the list`);
+  const issues: string[] = [];
+  if (before.some((other) => other.id === id)) issues.push(`${id} stands twice in the list`);
   if (!['covered', 'deferred', 'planned', 'note'].includes(status))
-    faults.push(`${id} has no such status: ${status}`);
-  if (status === 'deferred' && reason.trim() === '') faults.push(`${id} is deferred without a reason`);
-  if (status === 'note' && level !== 'INFO') faults.push(`${id} is ${level}: a note needs no test, it does`);
-  return faults;
+    issues.push(`${id} has no such status: ${status}`);
+  if (status === 'deferred' && reason.trim() === '') issues.push(`${id} is deferred without a reason`);
+  if (status === 'note' && level !== 'INFO') issues.push(`${id} is ${level}: a note needs no test, it does`);
+  return issues;
 }
 
 /** Rows for a reader: each part with what it promises, what tests name, and what is put off. */

@@ -4,12 +4,12 @@ import { readAllCitations, readRequirements } from './workspace.ts';
 
 const list = readRequirements();
 const citations = readAllCitations();
-const { missing, unknown, faults } = compare(list, citations);
+const { missing, unknown, issues } = compare(list, citations);
 
 console.table(summarize(list, citations));
 if (missing.length > 0) console.log(`\nNamed by no test (${missing.length}):`);
 for (const { id, level, role, text, source } of missing)
   console.log(`  ${id} (${level}, ${role}, ${source})\n      ${text}`);
 for (const { id, file } of unknown) console.log(`${file} names ${id}, which is not on the list`);
-for (const fault of faults) console.log(fault);
-process.exitCode = missing.length + unknown.length + faults.length === 0 ? 0 : 1;
+for (const issue of issues) console.log(issue);
+process.exitCode = missing.length + unknown.length + issues.length === 0 ? 0 : 1;

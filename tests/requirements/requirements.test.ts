@@ -16,7 +16,7 @@ describe('the requirements of this project', () => {
   });
 
   it('contradict nothing', () => {
-    expect(coverage.faults).toEqual([]);
+    expect(coverage.issues).toEqual([]);
   });
 });
 
@@ -33,7 +33,7 @@ describe('the gate', () => {
   const cited = (id: string) => [{ id, file: 'a.test.ts' }];
 
   it('passes what a test names', () => {
-    expect(compare([one], cited('S-1'))).toEqual({ missing: [], unknown: [], faults: [] });
+    expect(compare([one], cited('S-1'))).toEqual({ missing: [], unknown: [], issues: [] });
   });
 
   it('fails a promise that no test names', () => {
@@ -46,7 +46,7 @@ describe('the gate', () => {
       { ...one, id: 'S-2', status: 'deferred', reason: 'the next part' },
       { ...one, id: 'S-3', status: 'note', level: 'INFO' },
     ];
-    expect(compare(list, [])).toEqual({ missing: [], unknown: [], faults: [] });
+    expect(compare(list, [])).toEqual({ missing: [], unknown: [], issues: [] });
   });
 
   it('fails an id that is not on the list', () => {
@@ -58,7 +58,7 @@ describe('the gate', () => {
     ['a rule passed off as a note', [{ ...one, status: 'note' as const }], 'needs no test, it does'],
     ['an id that stands twice', [one, one], 'stands twice'],
   ])('fails %s', (_name, list, expected) => {
-    expect(compare(list, cited('S-1')).faults.join('\n')).toContain(expected);
+    expect(compare(list, cited('S-1')).issues.join('\n')).toContain(expected);
   });
 });
 

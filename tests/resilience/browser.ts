@@ -1,6 +1,6 @@
 /** A browser of somebody who has signed in and allowed the client already: each visit to the authorization endpoint gives a code. */
 import { createHash, randomBytes } from 'node:crypto';
-import { createPerson } from '../support/person.ts';
+import { createUser } from '../support/person.ts';
 import { type Answer, type ServerProcess, send } from './servers.ts';
 import { ACCOUNT, CALLBACK, credentialsOf, ISSUER, NOTES } from './world.ts';
 
@@ -33,7 +33,7 @@ export function newRequest(clientId = 'web'): { readonly path: string; readonly 
 /** Signs in by the pages, allows the client, and redeems the code, so that the grant is there to be remembered by. */
 export async function signIn(server: ServerProcess): Promise<SignedIn> {
   let cookie = '';
-  const person = createPerson(ACCOUNT, async (visit) => {
+  const user = createUser(ACCOUNT, async (visit) => {
     const { pathname, search } = new URL(visit.url);
     cookie = visit.headers.get('cookie') ?? cookie;
     const form = visit.method === 'POST' ? Object.fromEntries(new URLSearchParams(await visit.text())) : null;
@@ -42,7 +42,7 @@ export async function signIn(server: ServerProcess): Promise<SignedIn> {
     return new Response(answer.text, { status: answer.status, headers: answer.headers });
   });
   const { path, verifier } = newRequest();
-  const arrived = await person.authorize(`${ISSUER}${path}`);
+  const arrived = await user.authorize(`${ISSUER}${path}`);
   const { status, text } = await redeem(server, { code: arrived.searchParams.get('code') ?? '', verifier });
   if (status !== 200) throw new Error(`the first code was answered with ${status}: ${text}`);
   return { cookie };

@@ -23,7 +23,7 @@ const server = await createAuthorizationServer({
   lifetimes: { code: 300, refreshGrace: 300 },
 });
 await server.bootstrap(ACCOUNT.email, ACCOUNT.password);
-const listening = await listen(server.answer, {
+const listening = await listen(server.handleHttp, {
   port: Number(port),
   host: '127.0.0.1',
 });

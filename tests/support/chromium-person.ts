@@ -1,9 +1,9 @@
 /** Somebody with an account in front of a real browser. */
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { drawn } from '../../scripts/photographs/drawn.ts';
-import type { Account, Decision, Elsewhere, Person } from './person.ts';
+import type { Account, Decision, Elsewhere, User } from './person.ts';
 
-export interface ChromiumPerson extends Person {
+export interface ChromiumUser extends User {
   readonly context: BrowserContext;
 }
 
@@ -24,7 +24,7 @@ export async function openBrowserFor(
   account: Account,
   browser: Browser,
   habits: BrowserHabits = {},
-): Promise<ChromiumPerson> {
+): Promise<ChromiumUser> {
   const { elsewhere, ...settings } = habits;
   const context = await browser.newContext(settings);
   context.setDefaultTimeout(PATIENCE);

@@ -8,7 +8,7 @@ export interface Account {
 export type Decision = 'allow' | 'deny';
 
 /** Whoever sits in front of the pages. Stays signed in from one call to the next. */
-export interface Person {
+export interface User {
   /**
    * Opens an authorization URL, signs in if asked to, and decides.
    * Answers where that ends: the client's redirect URI with the response.
@@ -35,7 +35,7 @@ export interface Elsewhere {
  * A person whose browser sends through `send`; the redirect URI itself is not visited.
  * @param elsewhere chooses this third party whenever there is a choice, and answers on its page too
  */
-export function createPerson(account: Account, send: Fetch = fetch, elsewhere?: Elsewhere): Person {
+export function createUser(account: Account, send: Fetch = fetch, elsewhere?: Elsewhere): User {
   const jars = new Map<string, Cookies>();
   return {
     async authorize(url, decision = 'allow') {

@@ -8,7 +8,7 @@ import { owner, startPortcullis } from '../support/portcullis.ts';
 import { startGithub } from '../support/third-parties/github.ts';
 import { startOidc } from '../support/third-parties/oidc.ts';
 import { likeGithub, likeOidc } from '../support/third-parties/settings.ts';
-import { PASSWORD_THERE, personAt } from './stage.ts';
+import { PASSWORD_THERE, userAt } from './stage.ts';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -19,7 +19,7 @@ afterAll(() => browser.close());
 async function setStage() {
   const [hub, company, callback] = await Promise.all([startGithub(), startOidc(), openCallback()]);
   const portcullis = await startPortcullis(
-    { thirdParties: [{ ...likeGithub(hub), neededFor: { 'files:list': ['repo'] } }, likeOidc(company)] },
+    { identityProviders: [{ ...likeGithub(hub), neededFor: { 'files:list': ['repo'] } }, likeOidc(company)] },
     fileURLToPath(new URL('./files-app.ts', import.meta.url)),
   );
   hub.admitRedirect(`${portcullis.url}/callback/github`);
@@ -100,7 +100,7 @@ it('[GW-STATE-42] T077 leads nobody through a way that somebody else began', asy
   const victim = await (await browser.newContext()).newPage();
   const statuses: (number | undefined)[] = [];
   // Whoever began it sends the victim to where it ends, and only then goes there.
-  const attacker = personAt(company, 'company', 'mallory', async (request) => {
+  const attacker = userAt(company, 'company', 'mallory', async (request) => {
     if (request.url.startsWith(`${portcullis.url}/callback/`)) {
       statuses.push((await victim.goto(request.url))?.status());
       expect(company.count('POST /token')).toBe(0);

@@ -5,7 +5,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callTool } from '../demo/stage.ts';
 import { launchChromium } from '../support/browser.ts';
-import { type ChromiumPerson, openBrowserFor } from '../support/chromium-person.ts';
+import { type ChromiumUser, openBrowserFor } from '../support/chromium-person.ts';
 import type { Portcullis } from '../support/portcullis.ts';
 import { elsewhere, PASSWORD_THERE, stageGithub, stageOidc, until } from './stage.ts';
 
@@ -18,14 +18,14 @@ afterAll(() => browser.close());
 const nobody = { email: 'nobody@example.com', password: 'none' };
 
 /** A program that opens this person's browser, and the credentials that it sent last. */
-function programOf({ resource }: Portcullis, person: ChromiumPerson) {
+function programOf({ resource }: Portcullis, user: ChromiumUser) {
   const sent = { authorization: '' };
   const visits: Promise<unknown>[] = [];
   const client = createClient({
     serverUrl: resource,
     registration: { clientName: 'Reader' },
     // The browser waits for the client's page; the client does not wait for the browser.
-    browser: { open: async (url) => void visits.push(person.authorize(url)) },
+    browser: { open: async (url) => void visits.push(user.authorize(url)) },
     receiver: createLoopbackReceiver(),
     store: createMemoryStore(),
     async fetch(input, init) {
@@ -39,7 +39,7 @@ function programOf({ resource }: Portcullis, person: ChromiumPerson) {
     sent,
     async close() {
       await Promise.all(visits);
-      await person.context.close();
+      await user.context.close();
     },
   };
 }
@@ -50,12 +50,12 @@ describe.each([
 ])('profile $profile in Chromium', ({ revision }) => {
   it('[GW-3P-4 GW-3P-8] reads repositories at the third party like GitHub, shows the connection, and ends it there too', async () => {
     const { portcullis, party } = await stageGithub({ profiles: [revision] });
-    const person = await openBrowserFor(nobody, browser, { elsewhere: elsewhere(party, 'github') });
+    const user = await openBrowserFor(nobody, browser, { elsewhere: elsewhere(party, 'github') });
     const visited: string[] = [];
-    person.context.on('request', (request) =>
+    user.context.on('request', (request) =>
       visited.push(`${request.method()} ${request.url()} ${request.postData() ?? ''}`),
     );
-    const program = programOf(portcullis, person);
+    const program = programOf(portcullis, user);
     const answer = await callTool(program.fetch as never, portcullis, 'list_repositories');
     expect(await answer.text()).toContain('ada/compiler');
 
@@ -67,7 +67,7 @@ describe.each([
     expect(typed[0]).toContain(party.origin);
     for (const token of party.given) expect(visited.join('\n')).not.toContain(token);
 
-    const page = await person.context.newPage();
+    const page = await user.context.newPage();
     await page.goto(`${portcullis.url}/connections`);
     const listed = await page.locator('main').textContent();
     expect(listed).toContain('GitHub');
@@ -93,8 +93,8 @@ describe.each([
 
   it('[GW-3P-4 GW-3P-8] reads files at oidc-provider', async () => {
     const { portcullis, party } = await stageOidc({ profiles: [revision] });
-    const person = await openBrowserFor(nobody, browser, { elsewhere: elsewhere(party, 'company') });
-    const program = programOf(portcullis, person);
+    const user = await openBrowserFor(nobody, browser, { elsewhere: elsewhere(party, 'company') });
+    const program = programOf(portcullis, user);
     const answer = await program.fetch(portcullis.resource, { method: 'POST', body: '{}' });
     expect([answer.status, await answer.json()]).toEqual([200, expect.objectContaining({ owner: 'ada' })]);
     expect(party.typed).toContain(PASSWORD_THERE);
@@ -106,8 +106,8 @@ describe('a person who says no', () => {
   it('[GW-3P-17] at the third party: the client hears of it, and nothing was given', async () => {
     const { portcullis, party } = await stageOidc();
     const there = { ...elsewhere(party, 'company'), decision: 'deny' as const };
-    const person = await openBrowserFor(nobody, browser, { elsewhere: there });
-    const program = programOf(portcullis, person);
+    const user = await openBrowserFor(nobody, browser, { elsewhere: there });
+    const program = programOf(portcullis, user);
     await expect(program.fetch(portcullis.resource, { method: 'POST', body: '{}' })).rejects.toThrow(
       'did not allow',
     );
@@ -118,15 +118,15 @@ describe('a person who says no', () => {
 
 it('[GW-CONS-48] takes an answer that another site posts, with cookies that no other site’s form carries', async () => {
   const { portcullis, party } = await stageOidc({}, { responseMode: 'form_post' });
-  const person = await openBrowserFor(nobody, browser, { elsewhere: elsewhere(party, 'company') });
+  const user = await openBrowserFor(nobody, browser, { elsewhere: elsewhere(party, 'company') });
   const visited: { readonly line: string; readonly cookie: string }[] = [];
-  person.context.on('request', async (request) => {
+  user.context.on('request', async (request) => {
     const { pathname } = new URL(request.url());
     const line = `${request.method()} ${pathname}`;
     if (pathname === '/callback/company')
       visited.push({ line, cookie: (await request.allHeaders())['cookie'] ?? '' });
   });
-  const program = programOf(portcullis, person);
+  const program = programOf(portcullis, user);
   const answer = await program.fetch(portcullis.resource, { method: 'POST', body: '{}' });
   expect(answer.status).toBe(200);
   await until(() => visited.length === 2);

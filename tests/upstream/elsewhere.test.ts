@@ -16,7 +16,7 @@ import { reservePort } from '../support/ports.ts';
 import { startGithub } from '../support/third-parties/github.ts';
 import { likeGithub } from '../support/third-parties/settings.ts';
 import { present, registerProgram } from './program.ts';
-import { personAt, stageGithub, until } from './stage.ts';
+import { stageGithub, until, userAt } from './stage.ts';
 
 /** Times as commands write them. */
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
@@ -58,7 +58,7 @@ it('[GW-UP-1 GW-UP-2] the example reads from the third party by a token that it 
   const port = String(await reservePort());
   const resource = `http://localhost:${port}/mcp`;
   const portcullis = await startPortcullis({
-    thirdParties: [likeGithub(party)],
+    identityProviders: [likeGithub(party)],
     resources: [
       {
         url: resource,
@@ -74,11 +74,11 @@ it('[GW-UP-1 GW-UP-2] the example reads from the third party by a token that it 
   await runExample({ PORT: port, ISSUER: portcullis.url, SECRET, GITHUB_API: party.api });
 
   const recorder = createRecorder();
-  const person = personAt(party, 'github');
+  const user = userAt(party, 'github');
   const program = createClient({
     serverUrl: resource,
     registration: { clientName: 'Reader' },
-    browser: { open: async (url) => void fetch(await person.authorize(url)) },
+    browser: { open: async (url) => void fetch(await user.authorize(url)) },
     receiver: createLoopbackReceiver(),
     store: createMemoryStore(),
     fetch: recorder.fetch,
@@ -104,7 +104,7 @@ it('starts with the configuration that the example shows, once its client ID is 
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-example-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const configuration = join(folder, 'portcullis.json');
-  shown.thirdParties[0].clientId = 'of the app at GitHub';
+  shown.identityProviders[0].clientId = 'of the app at GitHub';
   writeFileSync(configuration, JSON.stringify(shown));
   const args = scripts.start
     .split(' ')
@@ -151,10 +151,10 @@ async function command(portcullis: Portcullis, ...args: readonly string[]): Prom
 
 it('[GW-3P-11] operators list and end what rests on a third party, and it ends there too', async () => {
   const { portcullis, party } = await stageGithub();
-  party.people.set('ada', { id: 7, login: 'ada \u001b[31mred', email: null, name: null });
+  party.users.set('ada', { id: 7, login: 'ada \u001b[31mred', email: null, name: null });
   const program = await registerProgram(portcullis.url, portcullis.resource);
   const connect = async (login: string) =>
-    program.redeem(await program.begin(personAt(party, 'github', login)));
+    program.redeem(await program.begin(userAt(party, 'github', login)));
   const tokens = await connect('ada');
   await connect('bob');
 
@@ -170,7 +170,7 @@ it('[GW-3P-11] operators list and end what rests on a third party, and it ends t
     expect([createdAt, bond.checkedAt]).toEqual([expect.stringMatching(ISO), expect.stringMatching(ISO)]);
   expect(connections.map(({ bond }) => bond)).toEqual(
     expect.arrayContaining([
-      expect.objectContaining({ thirdParty: 'github', subject: '7', scopes: ['read:user', 'repo'] }),
+      expect.objectContaining({ identityProvider: 'github', subject: '7', scopes: ['read:user', 'repo'] }),
     ]),
   );
   const { output } = await command(portcullis, 'connections', 'list', '--third-party', 'github');
@@ -201,6 +201,6 @@ it('[GW-3P-11] operators list and end what rests on a third party, and it ends t
   const users = await command(portcullis, 'users', 'list');
   expect(users.output).toContain(account.id);
   expect((await command(portcullis, 'users', 'disable', account.id)).code).toBe(0);
-  const back = await program.begin(personAt(party, 'github', 'ada'));
+  const back = await program.begin(userAt(party, 'github', 'ada'));
   expect(back.searchParams.get('error')).toBe('access_denied');
 }, 120_000);

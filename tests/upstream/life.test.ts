@@ -1,12 +1,12 @@
 /** The life of what a grant rests on, with real processes: renewed once, ended there, ended here, and through restarts. */
 import { describe, expect, it } from 'vitest';
-import type { ThirdParty } from '../support/third-parties/third-party.ts';
+import type { IdentityProvider } from '../support/third-parties/third-party.ts';
 import { present, registerProgram } from './program.ts';
-import { personAt, type Stage, stageGithub, stageMisbehaving, stageOidc, until } from './stage.ts';
+import { type Stage, stageGithub, stageMisbehaving, stageOidc, until, userAt } from './stage.ts';
 
-async function connect({ portcullis, party }: Stage<ThirdParty>, id: string, login = 'ada') {
+async function connect({ portcullis, party }: Stage<IdentityProvider>, id: string, login = 'ada') {
   const program = await registerProgram(portcullis.url, portcullis.resource);
-  const tokens = await program.redeem(await program.begin(personAt(party, id, login)));
+  const tokens = await program.redeem(await program.begin(userAt(party, id, login)));
   return { program, tokens };
 }
 
@@ -102,7 +102,7 @@ describe('the end', () => {
   ])(
     '[GW-3P-10 GW-3P-11] what the third party $third ends is refused here within the bound, refreshing included',
     async ({ id, start }) => {
-      const stage: Stage<ThirdParty & { revokeAll(): unknown }> = await start();
+      const stage: Stage<IdentityProvider & { revokeAll(): unknown }> = await start();
       const { program, tokens } = await connect(stage, id);
       const other = await connect(stage, id, 'bob');
       expect((await present(stage.portcullis.resource, tokens)).status).not.toBe(401);
@@ -130,7 +130,7 @@ describe('the end', () => {
   ])(
     '[GW-3P-11] what a client gives back here is revoked at the third party $third, and nobody else’s',
     async ({ id, start }) => {
-      const stage: Stage<ThirdParty & { stands(token: string): unknown }> = await start();
+      const stage: Stage<IdentityProvider & { stands(token: string): unknown }> = await start();
       const first = await connect(stage, id);
       const theirs = stage.party.given.filter((token) => !token.includes('.'));
       const second = await connect(stage, id, 'bob');
@@ -161,12 +161,12 @@ describe('a restart', () => {
     const { portcullis, party } = stage;
     const program = await registerProgram(portcullis.url, portcullis.resource);
     let restarts = 0;
-    const person = personAt(party, 'company', 'ada', async (request) => {
+    const user = userAt(party, 'company', 'ada', async (request) => {
       const isBack = request.url.startsWith(`${portcullis.url}/callback/`);
       if (isBack && restarts++ === 0) await portcullis.restart();
       return fetch(request);
     });
-    const tokens = await program.redeem(await program.begin(person));
+    const tokens = await program.redeem(await program.begin(user));
     expect(restarts).toBe(1);
     expect(await (await present(portcullis.resource, tokens)).json()).toMatchObject({ owner: 'ada' });
   });

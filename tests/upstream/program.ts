@@ -1,6 +1,6 @@
 /** A program that keeps its tokens where a test can see them, and asks for nothing by itself. */
 import { createHash, randomBytes } from 'node:crypto';
-import type { Person } from '../support/person.ts';
+import type { User } from '../support/person.ts';
 
 export interface Tokens {
   readonly access_token: string;
@@ -11,7 +11,7 @@ export interface Tokens {
 /** A client that has registered at an issuer. */
 export interface Program {
   /** Sends this person through the pages; answers where that ends. */
-  begin(person: Person): Promise<URL>;
+  begin(user: User): Promise<URL>;
   redeem(arrived: URL): Promise<Tokens>;
   /** The whole answer: a refresh may be refused. */
   refresh(token: string): Promise<Response>;
@@ -39,7 +39,7 @@ export async function registerProgram(issuer: string, resource: string): Promise
       body: new URLSearchParams({ ...form, client_id: clientId }),
     });
   return {
-    begin(person) {
+    begin(user) {
       const query = new URLSearchParams({
         response_type: 'code',
         client_id: clientId,
@@ -48,7 +48,7 @@ export async function registerProgram(issuer: string, resource: string): Promise
         code_challenge_method: 'S256',
         resource,
       });
-      return person.authorize(`${issuer}/authorize?${query}`);
+      return user.authorize(`${issuer}/authorize?${query}`);
     },
     async redeem(arrived) {
       const code = arrived.searchParams.get('code');

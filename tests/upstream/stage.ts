@@ -2,26 +2,26 @@
 import { fileURLToPath } from 'node:url';
 import type { FileConfiguration } from '@portcullis/cli';
 import { onTestFinished } from 'vitest';
-import { createPerson, type Elsewhere, type Person } from '../support/person.ts';
+import { createUser, type Elsewhere, type User } from '../support/person.ts';
 import { type Portcullis, startPortcullis } from '../support/portcullis.ts';
-import { type GithubThirdParty, startGithub } from '../support/third-parties/github.ts';
-import { type MisbehavingThirdParty, startMisbehaving } from '../support/third-parties/misbehaving.ts';
-import { type OidcThirdParty, startOidc } from '../support/third-parties/oidc.ts';
+import { type GithubIdentityProvider, startGithub } from '../support/third-parties/github.ts';
+import { type MisbehavingIdentityProvider, startMisbehaving } from '../support/third-parties/misbehaving.ts';
+import { type OidcIdentityProvider, startOidc } from '../support/third-parties/oidc.ts';
 import { likeGithub, likeOidc } from '../support/third-parties/settings.ts';
-import type { ThirdParty } from '../support/third-parties/third-party.ts';
+import type { IdentityProvider } from '../support/third-parties/third-party.ts';
 
-export interface Stage<Party extends ThirdParty> {
+export interface Stage<Party extends IdentityProvider> {
   readonly portcullis: Portcullis;
   readonly party: Party;
 }
 
 /** The example, in a process of its own; both end with the test. */
-export async function stageGithub(settings: FileConfiguration = {}): Promise<Stage<GithubThirdParty>> {
+export async function stageGithub(settings: FileConfiguration = {}): Promise<Stage<GithubIdentityProvider>> {
   const party = await startGithub();
   onTestFinished(() => party.close());
   process.env['GITHUB_API'] = party.api;
   const application = fileURLToPath(new URL('../../examples/repositories/app.ts', import.meta.url));
-  const portcullis = await start({ thirdParties: [likeGithub(party)], ...settings }, application);
+  const portcullis = await start({ identityProviders: [likeGithub(party)], ...settings }, application);
   party.admitRedirect(`${portcullis.url}/callback/github`);
   return { portcullis, party };
 }
@@ -30,18 +30,18 @@ export async function stageGithub(settings: FileConfiguration = {}): Promise<Sta
 export async function stageOidc(
   settings: FileConfiguration = {},
   said: Parameters<typeof likeOidc>[1] = {},
-): Promise<Stage<OidcThirdParty>> {
+): Promise<Stage<OidcIdentityProvider>> {
   return stageFiles(await startOidc(), settings, said);
 }
 
 /** The same, with a third party that can be told to misbehave. */
 export async function stageMisbehaving(
   settings: FileConfiguration = {},
-): Promise<Stage<MisbehavingThirdParty>> {
+): Promise<Stage<MisbehavingIdentityProvider>> {
   return stageFiles(await startMisbehaving(), settings);
 }
 
-async function stageFiles<Party extends ThirdParty>(
+async function stageFiles<Party extends IdentityProvider>(
   party: Party,
   settings: FileConfiguration,
   said: Parameters<typeof likeOidc>[1] = {},
@@ -49,7 +49,7 @@ async function stageFiles<Party extends ThirdParty>(
   onTestFinished(() => party.close());
   process.env['FILES_API'] = `${party.origin}/files`;
   const application = fileURLToPath(new URL('./files-app.ts', import.meta.url));
-  const portcullis = await start({ thirdParties: [likeOidc(party, said)], ...settings }, application);
+  const portcullis = await start({ identityProviders: [likeOidc(party, said)], ...settings }, application);
   party.admitRedirect(`${portcullis.url}/callback/company`);
   return { portcullis, party };
 }
@@ -63,18 +63,18 @@ async function start(settings: FileConfiguration, application: string): Promise<
 /** The password that somebody has there: nothing of ours may ever see it. */
 export const PASSWORD_THERE = 'known at the third party alone';
 
-export function elsewhere(party: ThirdParty, id: string, login = 'ada'): Elsewhere {
+export function elsewhere(party: IdentityProvider, id: string, login = 'ada'): Elsewhere {
   return { id, origin: party.origin, login, password: PASSWORD_THERE };
 }
 
 /** Somebody with an account there, and none here. */
-export function personAt(
-  party: ThirdParty,
+export function userAt(
+  party: IdentityProvider,
   id: string,
   login = 'ada',
   send: (request: Request) => Promise<Response> = fetch,
-): Person {
-  return createPerson({ email: 'nobody@example.com', password: 'none' }, send, elsewhere(party, id, login));
+): User {
+  return createUser({ email: 'nobody@example.com', password: 'none' }, send, elsewhere(party, id, login));
 }
 
 /** Waits until something holds. */

@@ -5,20 +5,20 @@ import { createLoopbackReceiver } from '@portcullis/client/node';
 import { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { callTool, claimsOf } from '../demo/stage.ts';
-import type { Person } from '../support/person.ts';
+import type { User } from '../support/person.ts';
 import type { Portcullis } from '../support/portcullis.ts';
 import { startPostgres } from '../support/postgres.ts';
-import type { ThirdParty } from '../support/third-parties/third-party.ts';
-import { PASSWORD_THERE, personAt, stageGithub, stageOidc } from './stage.ts';
+import type { IdentityProvider } from '../support/third-parties/third-party.ts';
+import { PASSWORD_THERE, stageGithub, stageOidc, userAt } from './stage.ts';
 
 /** A program of somebody's, whose browser is that person's. */
-function programOf(portcullis: Portcullis, person: Person) {
+function programOf(portcullis: Portcullis, user: User) {
   const exchanges: string[] = [];
   const tokens: string[] = [];
   const client = createClient({
     serverUrl: portcullis.resource,
     registration: { clientName: 'Reader' },
-    browser: { open: async (url) => void fetch(await person.authorize(url)) },
+    browser: { open: async (url) => void fetch(await user.authorize(url)) },
     receiver: createLoopbackReceiver(),
     store: createMemoryStore(),
     async fetch(input, init) {
@@ -42,7 +42,7 @@ async function repositoriesOf({ fetch: send }: ReturnType<typeof createClient>, 
 }
 
 /** Everything that may be searched for what a third party gave: each token, and its parts if it is a JWT. */
-function secretsOf(party: ThirdParty): readonly string[] {
+function secretsOf(party: IdentityProvider): readonly string[] {
   expect(party.given.length).toBeGreaterThan(0);
   return [...party.given, party.client.secret, PASSWORD_THERE];
 }
@@ -76,7 +76,7 @@ describe.each([
 ])('by profile $profile', ({ revision, metadata }) => {
   it('[GW-3P-1 GW-3P-8 GW-3P-14 GW-UP-1 GW-UP-2] T083 a server reads from the third party for its user, and nobody else ever holds that token', async () => {
     const { portcullis, party } = await stageGithub({ profiles: [revision], metadata });
-    const { client, exchanges, tokens } = programOf(portcullis, personAt(party, 'github'));
+    const { client, exchanges, tokens } = programOf(portcullis, userAt(party, 'github'));
     const answer = await repositoriesOf(client, portcullis);
     expect(answer.status).toBe(200);
     expect(answer.text).toContain('ada/compiler');
@@ -121,7 +121,7 @@ describe('a third party that others wrote', () => {
     const database = await postgres.createDatabase();
     const { portcullis, party } = await stageOidc({ database });
     party.tokenLifetime = 2;
-    const { client, tokens } = programOf(portcullis, personAt(party, 'company'));
+    const { client, tokens } = programOf(portcullis, userAt(party, 'company'));
     const read = async () => {
       const response = await client.fetch(portcullis.resource, { method: 'POST', body: '{}' });
       return { status: response.status, ...((await response.json()) as object) };

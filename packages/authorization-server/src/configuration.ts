@@ -14,8 +14,8 @@ import type { Brand, BrandOptions } from './pages/brand.ts';
 import type { Pages } from './pages/pages.ts';
 import type { Translations } from './pages/translations.ts';
 import type { AuthorizationStore } from './ports/index.ts';
-import type { ThirdPartyOptions } from './upstream/options.ts';
-import type { ThirdParty } from './upstream/third-party.ts';
+import type { IdentityProviderOptions } from './upstream/options.ts';
+import type { IdentityProvider } from './upstream/third-party.ts';
 
 /** A protected resource that tokens are issued for. */
 export interface ResourceDefinition {
@@ -107,7 +107,7 @@ export interface AuthorizationServerOptions {
   /** Where people choose a workspace as they consent. */
   readonly workspaces?: FindWorkspaces;
   /** Whose accounts people may sign in with as well, and whose tokens their grants then rest on. */
-  readonly thirdParties?: readonly ThirdPartyOptions[];
+  readonly identityProviders?: readonly IdentityProviderOptions[];
   /** `false`: nobody has an account of this server's own, and third parties are the only way in. `true` when left out. */
   readonly localAccounts?: boolean;
   readonly lifetimes?: Partial<Lifetimes>;
@@ -141,7 +141,7 @@ export interface Configuration {
   readonly outbound: Outbound;
   readonly workspaces: FindWorkspaces;
   /** By their identifiers. */
-  readonly thirdParties: ReadonlyMap<string, ThirdParty>;
+  readonly identityProviders: ReadonlyMap<string, IdentityProvider>;
   readonly localAccounts: boolean;
   readonly brand: Brand;
   readonly pages: Pages;

@@ -4,7 +4,7 @@ import {
   ConfigurationError,
   canonicalResource,
   isScope,
-  issuerFault,
+  issuerError,
   OAuthError,
   type RedirectPolicy,
   readScopes,
@@ -19,45 +19,47 @@ import type { AuthorizationServerOptions, Configuration, ResourceDefinition } fr
 import { judgeHeadless } from './headless/headless-options.ts';
 import { judgeKeySettings } from './keys/key-settings.ts';
 import { judgeLimits } from './limits/limit-options.ts';
-import { faultsOfNames } from './option-names.ts';
+import { issuesOfNames } from './option-names.ts';
 import { judgeBrand } from './pages/brand.ts';
 import { judgeTranslations } from './pages/translations.ts';
 import type { AuthorizationStore } from './ports/index.ts';
-import { judgeThirdParties } from './upstream/third-party.ts';
+import { judgeIdentityProviders } from './upstream/third-party.ts';
 
 /**
  * Judges options.
  * @throws ConfigurationError with every fault.
  */
 export function defineConfiguration(options: AuthorizationServerOptions): Configuration {
-  const faults: string[] = [...faultsOfNames(options)];
-  const issuer = issuerFault(options.issuer);
-  if (issuer !== null) faults.push(`issuer ${issuer}`);
-  const { lifetimes, keys, previousSealingKeys } = judgeKeySettings(options, faults);
+  const issues: string[] = [...issuesOfNames(options)];
+  const issuer = issuerError(options.issuer);
+  if (issuer !== null) issues.push(`issuer ${issuer}`);
+  const { lifetimes, keys, previousSealingKeys } = judgeKeySettings(options, issues);
   if (options.statusLists === true && lifetimes.accessToken > LONGEST_PUBLISHED) {
-    faults.push(
+    issues.push(
       `statusLists is for access tokens of at most ${LONGEST_PUBLISHED} seconds: lifetimes.accessToken`,
     );
   }
   const redirects = { privateUseSchemes: options.privateUseSchemes ?? [] };
-  const resources = judgeResources(options.resources, faults);
-  const clients = judgeClients(options.clients ?? [], redirects, resources, faults);
-  judgeNamedClients(options.resources, clients, faults);
-  const registration = judgeRegistration(options.registration ?? true, faults);
-  const outbound = judgeOutbound(options.outbound ?? {}, faults);
-  const metadataDocuments = judgeDocuments(options.metadataDocuments ?? true, outbound.loopback, faults);
-  const limits = judgeLimits(options.limits ?? {}, faults);
+  const resources = judgeResources(options.resources, issues);
+  const clients = judgeClients(options.clients ?? [], redirects, resources, issues);
+  judgeNamedClients(options.resources, clients, issues);
+  const registration = judgeRegistration(options.registration ?? true, issues);
+  const outbound = judgeOutbound(options.outbound ?? {}, issues);
+  const metadataDocuments = judgeDocuments(options.metadataDocuments ?? true, outbound.loopback, issues);
+  const limits = judgeLimits(options.limits ?? {}, issues);
   const keepEvents = options.keepEvents ?? 90 * 86_400;
   if (keepEvents !== false && (!Number.isSafeInteger(keepEvents) || keepEvents < 1)) {
-    faults.push('keepEvents must be whole seconds, at least 1, or false');
+    issues.push('keepEvents must be whole seconds, at least 1, or false');
   }
-  const brand = judgeBrand(options.brand ?? {}, faults);
-  const headless = judgeHeadless(options.headless, faults);
-  const thirdParties = judgeThirdParties(options, faults);
-  if (headless !== null && headless.loginUrl !== null && thirdParties.size > 0) {
-    faults.push('headless.loginUrl and thirdParties: choose one, people sign in by one way or the other');
+  const brand = judgeBrand(options.brand ?? {}, issues);
+  const headless = judgeHeadless(options.headless, issues);
+  const identityProviders = judgeIdentityProviders(options, issues);
+  if (headless !== null && headless.loginUrl !== null && identityProviders.size > 0) {
+    issues.push(
+      'headless.loginUrl and identityProviders: choose one, people sign in by one way or the other',
+    );
   }
-  if (faults.length > 0) throw new ConfigurationError(faults);
+  if (issues.length > 0) throw new ConfigurationError(issues);
   return Object.freeze<Configuration>({
     issuer: options.issuer,
     name: options.name ?? new URL(options.issuer).host,
@@ -74,7 +76,7 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
     metadataDocuments,
     outbound,
     workspaces: options.workspaces ?? (async () => []),
-    thirdParties,
+    identityProviders,
     localAccounts: options.localAccounts ?? true,
     brand,
     pages: options.pages ?? {},
@@ -92,7 +94,7 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
 const LONGEST_PUBLISHED = 43_200;
 
 /** All that is wrong with options, before there is a store or a key: none when they are good. */
-export function faultsOfOptions(
+export function issuesOfOptions(
   options: Omit<AuthorizationServerOptions, 'store' | 'sealingKey'>,
 ): readonly string[] {
   try {
@@ -100,7 +102,7 @@ export function faultsOfOptions(
     return [];
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
-    return error.faults;
+    return error.issues;
   }
 }
 
@@ -109,40 +111,40 @@ const NO_STORE = {} as AuthorizationStore;
 
 function judgeResources(
   definitions: readonly ResourceDefinition[],
-  faults: string[],
+  issues: string[],
 ): ReadonlyMap<string, ResourceDefinition> {
-  if (definitions.length === 0) faults.push('resources must name at least one protected resource');
+  if (definitions.length === 0) issues.push('resources must name at least one protected resource');
   const resources = new Map<string, ResourceDefinition>();
   for (const [index, definition] of definitions.entries()) {
     const at = `resources.${index}`;
     if (canonicalResource(definition.resource) !== definition.resource) {
-      faults.push(`${at}.resource must be a canonical URI, ${canonicalAdvice(definition.resource)}`);
+      issues.push(`${at}.resource must be a canonical URI, ${canonicalAdvice(definition.resource)}`);
     }
-    if (resources.has(definition.resource)) faults.push(`${at}.resource stands there twice`);
+    if (resources.has(definition.resource)) issues.push(`${at}.resource stands there twice`);
     const scopes = Object.keys(definition.scopes);
     for (const scope of scopes.filter((name) => !isScope(name))) {
-      faults.push(`${at}.scopes: ${JSON.stringify(scope)} is no scope`);
+      issues.push(`${at}.scopes: ${JSON.stringify(scope)} is no scope`);
     }
     for (const scope of definition.defaultScopes ?? []) {
       if (!scopes.includes(scope))
-        faults.push(`${at}.defaultScopes: ${scope} is not one of its scopes: ${scopes.join(', ')}`);
+        issues.push(`${at}.defaultScopes: ${scope} is not one of its scopes: ${scopes.join(', ')}`);
     }
     for (const scope of definition.requiredScopes ?? []) {
       if (!scopes.includes(scope))
-        faults.push(`${at}.requiredScopes: ${scope} is not one of its scopes: ${scopes.join(', ')}`);
+        issues.push(`${at}.requiredScopes: ${scope} is not one of its scopes: ${scopes.join(', ')}`);
     }
     for (const scope of Object.entries(definition.hierarchy ?? {}).flat(2)) {
       if (!scopes.includes(scope))
-        faults.push(`${at}.hierarchy: ${scope} is not one of its scopes: ${scopes.join(', ')}`);
+        issues.push(`${at}.hierarchy: ${scope} is not one of its scopes: ${scopes.join(', ')}`);
     }
     const { endsWithin = 0 } = definition;
     if (!Number.isSafeInteger(endsWithin) || endsWithin < 0) {
-      faults.push(`${at}.endsWithin must be whole seconds, 0 or more`);
+      issues.push(`${at}.endsWithin must be whole seconds, 0 or more`);
     }
     if (definition.accessTokens === 'opaque' && (definition.introspectedBy ?? []).length === 0) {
-      faults.push(`${at}.accessTokens: nobody can read opaque ones but who is named in introspectedBy`);
+      issues.push(`${at}.accessTokens: nobody can read opaque ones but who is named in introspectedBy`);
     }
-    judgeTranslations(definition, at, faults);
+    judgeTranslations(definition, at, issues);
     resources.set(definition.resource, definition);
   }
   return resources;
@@ -159,20 +161,20 @@ function canonicalAdvice(uri: string): string {
 function judgeNamedClients(
   definitions: readonly ResourceDefinition[],
   clients: ReadonlyMap<string, ConfiguredClient>,
-  faults: string[],
+  issues: string[],
 ): void {
   for (const [index, { introspectedBy = [], exchangedBy = [] }] of definitions.entries()) {
     for (const [member, ids] of Object.entries({ introspectedBy, exchangedBy })) {
       for (const id of ids) {
         if ((clients.get(id)?.metadata.token_endpoint_auth_method ?? 'none') !== 'none') continue;
-        faults.push(
+        issues.push(
           `resources.${index}.${member}: ${JSON.stringify(id)} is no configured client with a secret or a key`,
         );
       }
     }
     for (const id of exchangedBy) {
       if (clients.get(id)?.metadata.grant_types.includes(TOKEN_EXCHANGE) !== false) continue;
-      faults.push(
+      issues.push(
         `resources.${index}.exchangedBy: ${JSON.stringify(id)} needs the grant type ${TOKEN_EXCHANGE}`,
       );
     }
@@ -183,17 +185,17 @@ function judgeClients(
   documents: readonly unknown[],
   redirects: RedirectPolicy,
   resources: ReadonlyMap<string, ResourceDefinition>,
-  faults: string[],
+  issues: string[],
 ): ReadonlyMap<string, ConfiguredClient> {
   const known = new Set([...resources.values()].flatMap(({ scopes }) => Object.keys(scopes)));
   const clients = new Map<string, ConfiguredClient>();
   for (const [index, document] of documents.entries()) {
     const at = `clients.${index}`;
-    const client = readFaultyClient(document, redirects, (fault) => faults.push(`${at}: ${fault}`));
+    const client = readFaultyClient(document, redirects, (issue) => issues.push(`${at}: ${issue}`));
     if (client === null) continue;
-    if (clients.has(client.id)) faults.push(`${at}: client_id: ${client.id} stands there twice`);
+    if (clients.has(client.id)) issues.push(`${at}: client_id: ${client.id} stands there twice`);
     for (const scope of readScopes(client.metadata.scope ?? '')) {
-      if (!known.has(scope)) faults.push(`${at}: scope: no resource has ${JSON.stringify(scope)}`);
+      if (!known.has(scope)) issues.push(`${at}: scope: no resource has ${JSON.stringify(scope)}`);
     }
     clients.set(client.id, client);
   }
@@ -204,7 +206,7 @@ function judgeClients(
 function readFaultyClient(
   document: unknown,
   redirects: RedirectPolicy,
-  fault: (text: string) => void,
+  issue: (text: string) => void,
 ): ConfiguredClient | null {
   let rest = document;
   for (;;) {
@@ -214,7 +216,7 @@ function readFaultyClient(
       if (!(error instanceof OAuthError)) throw error;
       const remaining = without(rest, error.description);
       // Of members that are not there it is told the first time only: later it may follow from what was left out.
-      if (rest === document || remaining !== null) fault(error.description);
+      if (rest === document || remaining !== null) issue(error.description);
       if (remaining === null) return null;
       rest = remaining;
     }

@@ -45,23 +45,23 @@ export type AuthorizationEvent = About &
     | {
         readonly type: 'account.created' | 'account.signed-in' | 'account.sign-in-refused';
         /** By which the person came, when it was not by an account of this server's own. */
-        readonly thirdParty?: string;
+        readonly identityProvider?: string;
       }
     /** Somebody left for a third party, or gave back what came with signing in there. */
-    | { readonly type: 'third-party.left' | 'third-party.discarded'; readonly thirdParty: string }
+    | { readonly type: 'third-party.left' | 'third-party.discarded'; readonly identityProvider: string }
     /** A sign-in there did not succeed (`refused`), or it could not be asked (`failed`). */
     | {
         readonly type: 'third-party.refused' | 'third-party.failed';
-        readonly thirdParty: string;
+        readonly identityProvider: string;
         readonly reason: string;
       }
-    | { readonly type: 'bond.made' | 'bond.renewed'; readonly thirdParty: string }
+    | { readonly type: 'bond.made' | 'bond.renewed'; readonly identityProvider: string }
     /** What a grant rested on has ended, and the grant with it. */
-    | { readonly type: 'bond.ended'; readonly thirdParty: string; readonly reason: BondEnd }
+    | { readonly type: 'bond.ended'; readonly identityProvider: string; readonly reason: BondEnd }
     /** What ended here has been revoked there, or why it was not. */
     | {
         readonly type: 'bond.parted';
-        readonly thirdParty: string;
+        readonly identityProvider: string;
         readonly outcome: 'revoked' | 'impossible' | 'shared' | 'nothing' | 'given-up';
         readonly reason?: string;
       }
@@ -90,7 +90,7 @@ export type AuthorizationEvent = About &
     /** A protected server asked for the first time about a token of this grant, and it stood. */
     | { readonly type: 'token.first-used' }
     /** A protected server got the token of a third party; the scopes are the third party's. */
-    | { readonly type: 'upstream.token-given'; readonly thirdParty: string }
+    | { readonly type: 'upstream.token-given'; readonly identityProvider: string }
     | { readonly type: 'token.refreshed' | 'token.replayed' | 'token.reused' | 'token.revoked' }
     | { readonly type: 'key.created' | 'key.rotated' | 'key.removed'; readonly keyId: string }
     | { readonly type: 'keys.resealed' | 'events.lost'; readonly count: number }

@@ -3,7 +3,7 @@ import { type GrantType, TOKEN_EXCHANGE } from '@portcullis/protocol';
 import type { Configuration } from './configuration.ts';
 
 /** What a grant type needs of the configuration. */
-type Needs = (configuration: Pick<Configuration, 'thirdParties'>) => boolean;
+type Needs = (configuration: Pick<Configuration, 'identityProviders'>) => boolean;
 
 const nothing: Needs = () => true;
 
@@ -12,13 +12,13 @@ const needs: Readonly<Record<GrantType, Needs>> = {
   authorization_code: nothing,
   refresh_token: nothing,
   client_credentials: nothing,
-  [TOKEN_EXCHANGE]: ({ thirdParties }) => thirdParties.size > 0,
+  [TOKEN_EXCHANGE]: ({ identityProviders }) => identityProviders.size > 0,
 };
 
 /** All that there are: what an operator may allow a client. */
 export const grantTypes: readonly string[] = Object.keys(needs);
 
 /** Those that this server serves: what the metadata documents list. */
-export function servedGrantTypes(configuration: Pick<Configuration, 'thirdParties'>): readonly string[] {
+export function servedGrantTypes(configuration: Pick<Configuration, 'identityProviders'>): readonly string[] {
   return Object.entries(needs).flatMap(([type, isMet]) => (isMet(configuration) ? [type] : []));
 }

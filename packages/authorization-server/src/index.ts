@@ -47,7 +47,7 @@ export {
   type ListedBond,
   type ListedConnection,
 } from './accounts/administer-connections.ts';
-export { faultsOfFirstAccount } from './accounts/first-account.ts';
+export { issuesOfFirstAccount as faultsOfFirstAccount } from './accounts/first-account.ts';
 export {
   type AdministeredClients,
   type ClientAdministration,
@@ -69,7 +69,7 @@ export type {
   ResourceDefinition,
   Workspace,
 } from './configuration.ts';
-export { faultsOfOptions } from './define-configuration.ts';
+export { issuesOfOptions as faultsOfOptions } from './define-configuration.ts';
 export type { AuthorizationEvent, EventSink } from './events.ts';
 export type { HeadlessOptions } from './headless/headless-options.ts';
 export { createJournal, type Journal } from './journal/journal.ts';
@@ -84,12 +84,12 @@ export type { Translation, Translations } from './pages/translations.ts';
 export type { Peer } from './routes.ts';
 export type { ClientKeyAlgorithm, ClientKeyOptions } from './upstream/client-key.ts';
 export type {
+  AllowedUsers as PeopleRule,
+  IdentityProviderOptions as ThirdPartyOptions,
   OpenIdProvider,
-  PeopleRule,
-  PersonMembers,
   PlainProvider,
   StatusWay,
-  ThirdPartyOptions,
+  UserMembers as PersonMembers,
 } from './upstream/options.ts';
 export {
   auth0,
@@ -110,7 +110,7 @@ export interface AuthorizationServer {
   /** Answers every request: 404 for a path that is not its own. Never rejects. */
   handle(request: Request, peer?: Peer): Promise<Response>;
   /** The same without the web's `Request` and `Response`, which take time to make: for `listen` of `@portcullis/http/node`. */
-  answer(asked: Asked, peer?: Peer): Promise<Answer>;
+  handleHttp(asked: Asked, peer?: Peer): Promise<Answer>;
   /** Whether a path is one of its own, so that a host can mount an application beside it. */
   owns(path: string): boolean;
   /** What it answers, so that a host can list, count or try all of it. A path that ends with `/*` stands for all below it. */
@@ -188,14 +188,14 @@ export async function createAuthorizationServer(
   ];
   const routes = [...served, ...createMetadata(configuration, served)];
   const router = createRouter(routes, events, isHttps);
-  const answer: AuthorizationServer['answer'] = (asked, peer = {}) => {
+  const answer: AuthorizationServer['handleHttp'] = (asked, peer = {}) => {
     const looking = keys.refresh();
     const work = () => router.handle(asked, peer);
     return inMomentOf(peer, looking === null ? work : () => looking.then(work));
   };
   return {
     handle: async (request, peer) => toResponse(await answer(request, peer)),
-    answer,
+    handleHttp: answer,
     owns: router.owns,
     routes: routes.map(({ method, path }) => ({ method, path })),
     async jwks() {

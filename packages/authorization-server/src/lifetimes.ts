@@ -31,12 +31,12 @@ export const defaultLifetimes: Lifetimes = {
   usedClient: 90 * 86_400,
 };
 
-export function judgeLifetimes(chosen: Partial<Lifetimes>, faults: string[]): Lifetimes {
+export function judgeLifetimes(chosen: Partial<Lifetimes>, issues: string[]): Lifetimes {
   const lifetimes = { ...defaultLifetimes, ...chosen };
   for (const [name, seconds] of Object.entries(lifetimes)) {
     const least = name === 'refreshGrace' ? 0 : 1;
     if (!Number.isSafeInteger(seconds) || seconds < least) {
-      faults.push(`lifetimes.${name} must be whole seconds, at least ${least}`);
+      issues.push(`lifetimes.${name} must be whole seconds, at least ${least}`);
     }
   }
   return Object.freeze(lifetimes);

@@ -10,7 +10,7 @@ import { defaultLifetimes } from './lifetimes.ts';
 import { defaultLimits, type LimitOptions } from './limits/limit-options.ts';
 import type { BrandOptions, Link } from './pages/brand.ts';
 import type { ClientKeyOptions } from './upstream/client-key.ts';
-import type { PeopleRule, ThirdPartyOptions } from './upstream/options.ts';
+import type { AllowedUsers, IdentityProviderOptions } from './upstream/options.ts';
 
 const OPTIONS: Names<AuthorizationServerOptions> = {
   ...{ issuer: true, name: true, store: true, sealingKey: true, previousSealingKeys: true, keys: true },
@@ -23,7 +23,7 @@ const OPTIONS: Names<AuthorizationServerOptions> = {
     registration: true,
   },
   ...{ metadataDocuments: true, outbound: true, brand: true, pages: true, headless: true, workspaces: true },
-  ...{ thirdParties: true, localAccounts: true, lifetimes: true, privateUseSchemes: true, limits: true },
+  ...{ identityProviders: true, localAccounts: true, lifetimes: true, privateUseSchemes: true, limits: true },
   ...{ keepEvents: true, events: true, clock: true },
 };
 
@@ -39,7 +39,7 @@ const RESOURCE: Names<ResourceDefinition> = {
   ...{ hierarchy: true, accessTokens: true, introspectedBy: true, exchangedBy: true, endsWithin: true },
 };
 
-const THIRD_PARTY: Names<ThirdPartyOptions> = {
+const THIRD_PARTY: Names<IdentityProviderOptions> = {
   ...{
     id: true,
     name: true,
@@ -48,13 +48,13 @@ const THIRD_PARTY: Names<ThirdPartyOptions> = {
     clientKey: true,
     clientAuthentication: true,
   },
-  ...{ responseMode: true, scopes: true, neededFor: true, kind: true, parameters: true, people: true },
+  ...{ responseMode: true, scopes: true, neededFor: true, kind: true, parameters: true, users: true },
   ...{ status: true, noticedWithin: true, revocationEnds: true },
 };
 const CLIENT_KEY: Names<ClientKeyOptions> = {
   ...{ key: true, id: true, certificate: true, algorithm: true, audience: true, signer: true },
 };
-const PEOPLE: Names<PeopleRule> = { subjects: true, emailDomains: true, claims: true };
+const USERS: Names<AllowedUsers> = { subjects: true, emailDomains: true, claims: true };
 
 const KEYS: Names<KeyOptions> = { algorithm: true, rotateEvery: true, publishedBefore: true };
 const REGISTRATION: Names<RegistrationOptions> = {
@@ -71,12 +71,14 @@ const LINK: Names<Link> = { label: true, href: true };
 const RATE: Names<NonNullable<LimitOptions['refreshes']>> = { burst: true, perMinute: true };
 
 /** Faults of names, in the options and in what they hold. What clients are is judged as metadata of clients is. */
-export function faultsOfNames(options: Partial<AuthorizationServerOptions>): readonly string[] {
-  const { resources = [], thirdParties = [], limits = {}, brand = {} } = options;
+export function issuesOfNames(options: Partial<AuthorizationServerOptions>): readonly string[] {
+  const { resources = [], identityProviders = [], limits = {}, brand = {} } = options;
   return [
     ...unknownNames(options, OPTIONS),
     ...resources.flatMap((resource, index) => unknownNames(resource, RESOURCE, `resources.${index}.`)),
-    ...thirdParties.flatMap((thirdParty, index) => faultsOfThirdParty(thirdParty, `thirdParties.${index}.`)),
+    ...identityProviders.flatMap((identityProvider, index) =>
+      issuesOfIdentityProvider(identityProvider, `identityProviders.${index}.`),
+    ),
     ...unknownNames(options.keys, KEYS, 'keys.'),
     ...unknownNames(options.lifetimes, namesOf(defaultLifetimes), 'lifetimes.'),
     ...unknownNames(limits, namesOf(defaultLimits), 'limits.'),
@@ -91,14 +93,14 @@ export function faultsOfNames(options: Partial<AuthorizationServerOptions>): rea
   ];
 }
 
-function faultsOfThirdParty(
-  { clientKey, people, ...rest }: ThirdPartyOptions,
+function issuesOfIdentityProvider(
+  { clientKey, users, ...rest }: IdentityProviderOptions,
   at: string,
 ): readonly string[] {
   return [
     ...unknownNames(rest, THIRD_PARTY, at),
     ...unknownNames(clientKey, CLIENT_KEY, `${at}clientKey.`),
-    ...unknownNames(people, PEOPLE, `${at}people.`),
+    ...unknownNames(users, USERS, `${at}people.`),
   ];
 }
 

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { costHere, costOf } from '../../../tests/support/cost.ts';
 import { createAttempts, pauseAfter } from '../src/accounts/attempts.ts';
 import { emailKey } from '../src/accounts/email.ts';
-import { normalizePassword, passwordFault } from '../src/accounts/password-rules.ts';
+import { normalizePassword, passwordIssue } from '../src/accounts/password-rules.ts';
 import { createPasswords } from '../src/accounts/passwords.ts';
 import { ConfigurationError, createAuthorizationServer } from '../src/index.ts';
 import { hashSecret } from '../src/secrets.ts';
@@ -86,7 +86,7 @@ describe('passwordFault', () => {
     ['a first guess in full width', 'ｐａｓｓｗｏｒｄ１２３', 'guessable'],
     ['one character', 'aaaaaaaaaaaa', 'guessable'],
   ])('%s', (_description, given, expected) => {
-    expect(passwordFault(given, 'ada.lovelace@example.org')).toBe(expected);
+    expect(passwordIssue(given, 'ada.lovelace@example.org')).toBe(expected);
   });
 });
 
@@ -96,8 +96,8 @@ describe('passwords', () => {
 
   it('T075: are not sorted for ever when they are accents without end, and may have some', () => {
     expect(costHere(() => normalizePassword(ACCENTS))).toBeLessThan(50);
-    expect(passwordFault(ACCENTS, 'ada@example.org')).toBe('long');
-    expect(passwordFault('e\u0302\u0301x'.repeat(100), 'ada@example.org')).toBe(null);
+    expect(passwordIssue(ACCENTS, 'ada@example.org')).toBe('long');
+    expect(passwordIssue('e\u0302\u0301x'.repeat(100), 'ada@example.org')).toBe(null);
   });
 
   it('are hashed with argon2id, each with its own salt, in the form that others read too', async () => {
@@ -556,7 +556,7 @@ describe('the first account', () => {
       const attempt = server.bootstrap(email, password);
       await expect(attempt).rejects.toThrow(ConfigurationError);
       await expect(attempt).rejects.toMatchObject({
-        faults: [expect.stringContaining('email'), expect.stringContaining('password')],
+        issues: [expect.stringContaining('email'), expect.stringContaining('password')],
       });
       expect(await store.hasAccounts()).toBe(false);
     },

@@ -327,7 +327,7 @@ describe('the list of accounts', () => {
     const t = await setScene();
     const stranger = { id: 'user_zoe', email: 'zoe (GitHub)', emailKey: 'third-party:zoe' };
     const record = { ...stranger, passwordHash: '$argon2id$none', createdAt: t.clock.now, disabledAt: null };
-    await t.store.addPerson({ issuer: 'https://github.com', subject: '7', accountId: record.id }, record);
+    await t.store.addUser({ issuer: 'https://github.com', subject: '7', accountId: record.id }, record);
     const first = await t.server.accounts.list('', 2);
     expect(first.map(({ email }) => email)).toEqual([EMAIL, stranger.email]);
     expect(await t.server.accounts.list(first[1]?.emailKey)).toEqual([]);

@@ -9,13 +9,13 @@ const SVG: Uint8Array = new TextEncoder().encode(
   '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>',
 );
 
-async function faultsOf(brand: BrandOptions): Promise<readonly string[]> {
+async function issuesOf(brand: BrandOptions): Promise<readonly string[]> {
   const error: unknown = await startServer({ brand }).then(
     () => null,
     (cause: unknown) => cause,
   );
   if (!(error instanceof ConfigurationError)) throw new Error('the brand was taken');
-  return error.faults;
+  return error.issues;
 }
 
 describe('a brand', () => {
@@ -71,12 +71,12 @@ describe('a brand', () => {
     ['a link that runs', { links: [{ label: 'x', href: 'javascript:alert(1)' }] }, /^brand\.links\.0\.href must be/],
     ['a link over plain http', { links: [{ label: 'x', href: 'http://as.example/' }] }, /^brand\.links\.0\.href must be/],
     ['a link without words', { links: [{ label: ' ', href: 'https://as.example/' }] }, /^brand\.links\.0\.label must/],
-  ])('is refused for %s', async (_what, brand, fault) => {
-    expect(await faultsOf(brand)).toEqual([expect.stringMatching(fault)]);
+  ])('is refused for %s', async (_what, brand, issue) => {
+    expect(await issuesOf(brand)).toEqual([expect.stringMatching(issue)]);
   }); // biome-ignore format: a table
 
   it('reports all faults together', async () => {
-    expect(await faultsOf({ accent: { light: '#fff', dark: '#000' }, logo: new Uint8Array() })).toHaveLength(
+    expect(await issuesOf({ accent: { light: '#fff', dark: '#000' }, logo: new Uint8Array() })).toHaveLength(
       3,
     );
   });

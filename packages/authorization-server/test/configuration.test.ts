@@ -18,14 +18,14 @@ const good: AuthorizationServerOptions = {
   clients: CLIENTS,
 };
 
-async function faultsOf(options: Partial<AuthorizationServerOptions>): Promise<readonly string[]> {
+async function issuesOf(options: Partial<AuthorizationServerOptions>): Promise<readonly string[]> {
   const error: unknown = await createAuthorizationServer({ ...good, ...options }).then(
     () => null,
     (reason: unknown) => reason,
   );
   if (error === null) return [];
   if (!(error instanceof ConfigurationError)) throw error;
-  return error.faults;
+  return error.issues;
 }
 
 const THIRD_PARTY = {
@@ -41,9 +41,9 @@ const client = { client_id: 'c', redirect_uris: [CALLBACK] };
 
 describe('a configuration', () => {
   it('without faults is taken', async () => {
-    expect(await faultsOf({})).toEqual([]);
-    expect(await faultsOf({ issuer: 'http://localhost:8484' })).toEqual([]);
-    expect(await faultsOf({ issuer: 'https://as.example/tenant' })).toEqual([]);
+    expect(await issuesOf({})).toEqual([]);
+    expect(await issuesOf({ issuer: 'http://localhost:8484' })).toEqual([]);
+    expect(await issuesOf({ issuer: 'https://as.example/tenant' })).toEqual([]);
   });
 
   it.each<[string, Partial<AuthorizationServerOptions>, RegExp]>([
@@ -73,7 +73,7 @@ describe('a configuration', () => {
     ['a headless mode without a secret', { headless: { loginUrl: 'https://app.example/login', secrets: [] } }, /^headless\.secrets must have at least one/],
     ['a headless mode with a short secret', { headless: { loginUrl: 'https://app.example/login', secrets: [SECRET, 'short'] } }, /^headless\.secrets must each have at least 32/],
     ['a headless mode that makes accounts but signs nobody in', { headless: { consentUrl: 'https://app.example/consent', secrets: [SECRET], createAccounts: true } }, /^headless\.createAccounts is for/],
-    ['two ways to sign in elsewhere', { headless: { loginUrl: 'https://app.example/login', secrets: [SECRET] }, thirdParties: [THIRD_PARTY] }, /^headless\.loginUrl and thirdParties: choose one/],
+    ['two ways to sign in elsewhere', { headless: { loginUrl: 'https://app.example/login', secrets: [SECRET] }, identityProviders: [THIRD_PARTY] }, /^headless\.loginUrl and identityProviders: choose one/],
     ['a client without identifier', { clients: [{ redirect_uris: [CALLBACK] }] }, /^clients\.0: client_id/],
     ['a client that is no object', { clients: [null] }, /^clients\.0: /],
     ['[AS-JWT-64] a client that looks like an account', { clients: [{ ...client, client_id: 'user_1' }] }, /^clients\.0: client_id must not start with user_/],
@@ -84,26 +84,26 @@ describe('a configuration', () => {
     ['a method without its secret', { clients: [{ ...client, token_endpoint_auth_method: 'client_secret_basic' }] }, /^clients\.0: client_secret goes with/],
     ['[AS-GRANT-3] a public client with client credentials', { clients: [{ client_id: 'c', grant_types: ['client_credentials'] }] }, /^clients\.0: .*client_credentials needs/],
     ['[AS-REDIR-5] a client with a script as redirect URI', { clients: [{ ...client, redirect_uris: ['javascript:alert(1)'] }] }, /^clients\.0: redirect_uris\.0/],
-  ])('with %s is refused, and the fault names the place', async (_what, options, fault) => {
+  ])('with %s is refused, and the fault names the place', async (_what, options, issue) => {
     const resources = options.clients === undefined ? {} : { resources: [notes] };
-    expect(await faultsOf({ ...resources, ...options })).toEqual([expect.stringMatching(fault)]);
+    expect(await issuesOf({ ...resources, ...options })).toEqual([expect.stringMatching(issue)]);
   }); // biome-ignore format: a table
 
   it.each<[Record<string, unknown>, readonly string[]]>([
     [{ lifetime: { code: 60 } }, ['lifetime is no option: did you mean lifetimes?']],
     [{ lifetimes: { accesToken: 60 }, keys: { rotateEvry: 1 } }, ['keys.rotateEvry is no option: did you mean rotateEvery?', 'lifetimes.accesToken is no option: did you mean accessToken?']],
     [{ resources: [{ ...notes, requireScopes: [] }] }, ['resources.0.requireScopes is no option: did you mean requiredScopes?']],
-    [{ thirdParties: [{ ...THIRD_PARTY, peple: {}, people: { subject: ['1'] } }] }, ['thirdParties.0.peple is no option: did you mean people?', 'thirdParties.0.people.subject is no option: did you mean subjects?']],
+    [{ identityProviders: [{ ...THIRD_PARTY, peple: {}, users: { subject: ['1'] } }] }, ['identityProviders.0.peple is no option: did you mean people?', 'identityProviders.0.people.subject is no option: did you mean subjects?']],
     [{ registration: { inviteOnly: true }, metadataDocuments: { host: ['a.example'] } }, ['registration.inviteOnly is no option: did you mean invitedOnly?', 'metadataDocuments.host is no option: did you mean hosts?']],
     [{ outbound: { allowLopback: true }, headless: { loginUrl: 'https://a.example/', secrets: [SECRET], login: '' } }, ['outbound.allowLopback is no option: did you mean allowLoopback?', expect.stringMatching(/^headless\.login is no option: /) as never]],
     [{ brand: { accents: {}, accent: { night: '#000000' }, links: [{ label: 'x', href: 'https://a.example', title: 'y' }] } }, ['brand.accents is no option: did you mean accent?', 'brand.accent.night is no option: did you mean light?', 'brand.links.0.title is no option: use label, href']],
     [{ limits: { signins: { burst: 1, perMinute: 1 }, refreshes: { burst: 1, perMinute: 1, perHour: 1 } } }, ['limits.signins is no option: did you mean signIns?', 'limits.refreshes.perHour is no option: use burst, perMinute']],
-  ])('has no other options than there are: %j', async (options, faults) => {
-    const found = await faultsOf({ resources: [notes], clients: [], ...options } as never);
-    expect(found).toEqual(expect.arrayContaining([...faults]));
-    expect(found.filter((fault) => fault.includes(' is no option: '))).toHaveLength(faults.length);
+  ])('has no other options than there are: %j', async (options, issues) => {
+    const found = await issuesOf({ resources: [notes], clients: [], ...options } as never);
+    expect(found).toEqual(expect.arrayContaining([...issues]));
+    expect(found.filter((issue) => issue.includes(' is no option: '))).toHaveLength(issues.length);
     // What they were meant as is good.
-    expect(await faultsOf({ resources: [notes], clients: [], thirdParties: [THIRD_PARTY], lifetimes: { accessToken: 60 } })).toEqual([]);
+    expect(await issuesOf({ resources: [notes], clients: [], identityProviders: [THIRD_PARTY], lifetimes: { accessToken: 60 } })).toEqual([]);
   }); // biome-ignore format: a table
 
   it('tells all faults of a client, and none that follows from another', async () => {
@@ -114,7 +114,7 @@ describe('a configuration', () => {
       redirect_uris: ['ftp://z'],
       response_types: [],
     };
-    expect(await faultsOf({ clients: [faulty], resources: [notes] })).toEqual([
+    expect(await issuesOf({ clients: [faulty], resources: [notes] })).toEqual([
       expect.stringMatching(/^clients\.0: client_uri: must be an absolute http/),
       expect.stringMatching(/^clients\.0: grant_types: none of them/),
       expect.stringMatching(/^clients\.0: redirect_uris\.0: must not use the scheme ftp$/),
@@ -122,17 +122,17 @@ describe('a configuration', () => {
   });
 
   it('tells all its faults at once', async () => {
-    const faults = await faultsOf({
+    const issues = await issuesOf({
       issuer: 'x',
       sealingKey: new Uint8Array(1),
       resources: [],
       lifetimes: { code: -1 },
       clients: [{}],
     });
-    expect(faults).toHaveLength(5);
+    expect(issues).toHaveLength(5);
   });
 
   it('[ALL-DCR-1 AS-REG-1] makes a client without secret and method a public one', async () => {
-    expect(await faultsOf({ clients: [client], resources: [notes] })).toEqual([]);
+    expect(await issuesOf({ clients: [client], resources: [notes] })).toEqual([]);
   });
 });

@@ -140,7 +140,7 @@ async function useAccounts(location: string): Promise<Record<string, string | Bu
 } // biome-ignore format: a list
 
 /** The same where people sign in at a third party. */
-async function useThirdParty(location: string): Promise<Record<string, string | Buffer>> {
+async function useIdentityProvider(location: string): Promise<Record<string, string | Buffer>> {
   const files = await startFiles();
   const t = await setUpstreamScene([openId(files)], { store: await openStore(location) });
   const { body, status } = await redeemAt(t, await signInThere(t.visitor));
@@ -169,7 +169,7 @@ async function useThirdParty(location: string): Promise<Record<string, string | 
 it.each([file, postgres])(
   '[S-STORE-1 AS-CODE-72] nothing is readable in the bytes of a $name, whatever was done with it',
   async ({ open }) => {
-    for (const use of [useAccounts, useThirdParty]) {
+    for (const use of [useAccounts, useIdentityProvider]) {
       const { location, dump } = await open();
       const secrets = await use(location);
       const bytes = await dump();

@@ -35,14 +35,14 @@ afterAll(async () => {
   await stage.close();
 });
 
-interface Person {
+interface User {
   readonly page: Page;
   readonly context: BrowserContext;
   /** What the browser complained of. */
   readonly complaints: string[];
 }
 
-async function enter(options: Parameters<Browser['newContext']>[0] = {}): Promise<Person> {
+async function enter(options: Parameters<Browser['newContext']>[0] = {}): Promise<User> {
   const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
   onTestFinished(() => context.close());
   const page = await context.newPage();
@@ -51,7 +51,7 @@ async function enter(options: Parameters<Browser['newContext']>[0] = {}): Promis
 }
 
 /** A device that keeps passkeys, and says yes to whatever it is asked. */
-async function plugIn({ context, page }: Person): Promise<{ session: CDPSession; authenticatorId: string }> {
+async function plugIn({ context, page }: User): Promise<{ session: CDPSession; authenticatorId: string }> {
   const session = await context.newCDPSession(page);
   await session.send('WebAuthn.enable');
   const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', {
@@ -175,9 +175,9 @@ describe('connections', () => {
 
 describe('passkeys', () => {
   it('are added, sign in for an app and without one, and are removed', { timeout: 60_000 }, async () => {
-    const person = await enter();
-    const { page, context, complaints } = person;
-    const { session, authenticatorId } = await plugIn(person);
+    const user = await enter();
+    const { page, context, complaints } = user;
+    const { session, authenticatorId } = await plugIn(user);
     await signIn(page);
     await addPasskey(page, 'My <laptop>');
     const credentials = await session.send('WebAuthn.getCredentials', { authenticatorId });
@@ -216,31 +216,31 @@ describe('passkeys', () => {
   });
 
   it('are several; one device makes no second for the same account', { timeout: 60_000 }, async () => {
-    const person = await enter();
-    const { session, authenticatorId } = await plugIn(person);
-    await signIn(person.page);
-    await addPasskey(person.page, 'First');
-    await person.page.goto(`${stage.issuer}/account/passkeys/add`);
-    await person.page.getByRole('button', { name: 'Continue' }).click();
-    await person.page.locator('[data-trouble]:visible').waitFor();
+    const user = await enter();
+    const { session, authenticatorId } = await plugIn(user);
+    await signIn(user.page);
+    await addPasskey(user.page, 'First');
+    await user.page.goto(`${stage.issuer}/account/passkeys/add`);
+    await user.page.getByRole('button', { name: 'Continue' }).click();
+    await user.page.locator('[data-trouble]:visible').waitFor();
     await session.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId });
     await session.send('WebAuthn.disable');
-    await plugIn(person);
-    await addPasskey(person.page, 'Second');
-    expect(await person.page.getByRole('button', { name: /^Remove / }).count()).toBe(2);
+    await plugIn(user);
+    await addPasskey(user.page, 'Second');
+    expect(await user.page.getByRole('button', { name: /^Remove / }).count()).toBe(2);
     for (const name of ['First', 'Second']) {
-      const remove = person.page.getByRole('button', { name: `Remove ${name}` });
+      const remove = user.page.getByRole('button', { name: `Remove ${name}` });
       await remove.click();
       await remove.waitFor({ state: 'detached' });
-      await person.page.getByText('The passkey was removed.').waitFor();
+      await user.page.getByText('The passkey was removed.').waitFor();
     }
   });
 
   it('are the first way in by an invitation, without a password', { timeout: 60_000 }, async () => {
     const answer = await stage.server.accounts.add('grace@example.org');
-    const person = await enter();
-    await plugIn(person);
-    const { page, context } = person;
+    const user = await enter();
+    await plugIn(user);
+    const { page, context } = user;
     await onlyByButton(context);
     await page.goto('link' in answer ? answer.link : '');
     await page.getByRole('button', { name: 'Use a passkey instead' }).click();
@@ -254,10 +254,10 @@ describe('passkeys', () => {
   it('stand for both factors when the device asks who is there', { timeout: 60_000 }, async () => {
     const account = await stage.store.findAccountByEmail(EMAIL);
     onTestFinished(async () => void (await stage.store.removeSecondFactor(account?.id ?? '')));
-    const person = await enter();
-    const { page, context } = person;
+    const user = await enter();
+    const { page, context } = user;
     await onlyByButton(context);
-    await plugIn(person);
+    await plugIn(user);
     await signIn(page);
     await addPasskey(page, 'Phone');
     await setUpCodes(page);

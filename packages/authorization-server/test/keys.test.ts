@@ -23,22 +23,22 @@ describe('sealing', () => {
     expect(Buffer.from(first).includes(plaintext.subarray(0, 4))).toBe(false);
   });
 
-  const faultOf = (open: () => unknown) => {
+  const issueOf = (open: () => unknown) => {
     try {
       open();
       return null;
     } catch (error) {
-      return error instanceof SealingError ? error.fault : error;
+      return error instanceof SealingError ? error.issue : error;
     }
   };
 
   it('tells another key from damage', () => {
     const envelope = sealer.seal(plaintext, 'row 1');
     const other = createSealer(new Uint8Array(32).fill(8));
-    expect(faultOf(() => other.unseal(envelope, 'row 1'))).toBe('other-key');
-    expect(faultOf(() => sealer.unseal(envelope, 'row 2'))).toBe('damaged');
+    expect(issueOf(() => other.unseal(envelope, 'row 1'))).toBe('other-key');
+    expect(issueOf(() => sealer.unseal(envelope, 'row 2'))).toBe('damaged');
     for (const length of [0, 1, 36, envelope.length - 1]) {
-      expect(faultOf(() => sealer.unseal(envelope.subarray(0, length), 'row 1'))).toBe('damaged');
+      expect(issueOf(() => sealer.unseal(envelope.subarray(0, length), 'row 1'))).toBe('damaged');
     }
   });
 
@@ -46,7 +46,7 @@ describe('sealing', () => {
     const envelope = sealer.seal(plaintext, 'row 1');
     for (const index of envelope.keys()) {
       const changed = Uint8Array.from(envelope, (byte, at) => (at === index ? byte ^ 1 : byte));
-      expect(faultOf(() => sealer.unseal(changed, 'row 1'))).toMatch(/^(damaged|other-key)$/);
+      expect(issueOf(() => sealer.unseal(changed, 'row 1'))).toMatch(/^(damaged|other-key)$/);
     }
   });
 });

@@ -98,10 +98,10 @@ describe('the cookie of a known browser', () => {
 
   it('knows four people who share a browser, those who came last', async () => {
     const { known, account } = await start();
-    const people = ['a', 'b', 'c', 'd', 'e'].map((id) => ({ ...account, id }));
+    const users = ['a', 'b', 'c', 'd', 'e'].map((id) => ({ ...account, id }));
     let cookie = '';
-    for (const person of people) cookie = known.mark(requestWith(cookie), person).split(';')[0] ?? '';
-    const names = people.map((person) => known.find(requestWith(cookie), person));
+    for (const user of users) cookie = known.mark(requestWith(cookie), user).split(';')[0] ?? '';
+    const names = users.map((user) => known.find(requestWith(cookie), user));
     expect(names).toEqual([null, ...Array.from({ length: 4 }, () => expect.stringMatching(/^[\w-]{16}$/))]);
     expect(new Set(names).size).toBe(5);
     expect(known.find(requestWith(cookie), null)).toBeNull();

@@ -9,7 +9,7 @@ import {
 import type { AuthorizationStore } from '../src/ports/index.ts';
 import { EMAIL, PASSWORD } from './visitor.ts';
 
-type Room = AuthorizationServer['answer'];
+type Room = AuthorizationServer['handleHttp'];
 
 export interface ListeningServer {
   readonly issuer: string;
@@ -39,7 +39,7 @@ export async function startListening(
   const sealingKey = new Uint8Array(32).fill(7);
   const server = await createAuthorizationServer({ issuer, store, sealingKey, ...options(issuer) });
   if (bootstrap) await server.bootstrap(EMAIL, PASSWORD);
-  room = between(server.answer);
+  room = between(server.handleHttp);
   const close = async () => {
     await listening.close(0);
     await server.close();

@@ -29,7 +29,7 @@ const document = {
 };
 
 const loseCookies =
-  (room: AuthorizationServer['answer']): AuthorizationServer['answer'] =>
+  (room: AuthorizationServer['handleHttp']): AuthorizationServer['handleHttp'] =>
   async (asked) => {
     if (!cookies.off) return room(asked);
     const headers: typeof asked.headers = {

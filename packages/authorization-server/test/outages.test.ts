@@ -78,7 +78,7 @@ interface Kind {
 
 const ownPages: Kind = {
   kind: 'that shows its own pages',
-  options: async () => ({ thirdParties: [plain(await elsewhere(startGithub, 'hub'))] }),
+  options: async () => ({ identityProviders: [plain(await elsewhere(startGithub, 'hub'))] }),
   prepare: prepareOwnPages,
   asked: (routes) => routes,
 };

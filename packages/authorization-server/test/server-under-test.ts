@@ -236,7 +236,7 @@ async function storeCode(store: AuthorizationStore, issued: IssuedCode, now: num
     state: null,
     approved: issued.scopes,
     freshLogin: false,
-    thirdParty: null,
+    identityProvider: null,
     bond: null,
     createdAt: now,
   });

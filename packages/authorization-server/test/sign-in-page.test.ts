@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import type { AuthorizationServerOptions } from '../src/index.ts';
 import { requestOf, setScene, textOf } from './visitor.ts';
 
-type ThirdParty = NonNullable<AuthorizationServerOptions['thirdParties']>[number];
+type IdentityProvider = NonNullable<AuthorizationServerOptions['identityProviders']>[number];
 
-const party = (id: string, name: string): ThirdParty => ({
+const party = (id: string, name: string): IdentityProvider => ({
   id,
   name,
   clientId: 'us',
@@ -17,7 +17,7 @@ const party = (id: string, name: string): ThirdParty => ({
       token: `https://${id}.example/token`,
       userinfo: `https://${id}.example/user`,
     },
-    person: { subject: 'id' },
+    user: { subject: 'id' },
   },
 });
 
@@ -25,7 +25,7 @@ const two = [party('hub', 'Hub'), party('desk', '<b>Desk</b>')];
 
 describe('a sign-in page', () => {
   it('offers third parties below its own form, by buttons that post to our own addresses', async () => {
-    const t = await setScene({ thirdParties: two });
+    const t = await setScene({ identityProviders: two });
     const page = await t.visitor.open(requestOf());
     expect(textOf(page)).toMatch(
       /Email Password Sign in .*or H Continue with Hub < Continue with <b>Desk<\/b>/,
@@ -39,7 +39,7 @@ describe('a sign-in page', () => {
   });
 
   it('offers them in the place of its form where there are no accounts of its own', async () => {
-    const t = await setScene({ thirdParties: two, localAccounts: false });
+    const t = await setScene({ identityProviders: two, localAccounts: false });
     const page = await t.visitor.open('/login');
     expect(page.html).not.toMatch(/name="password"|<script/);
     expect(textOf(page)).toContain('Continue with Hub');
@@ -47,7 +47,7 @@ describe('a sign-in page', () => {
   });
 
   it('leads on to a third party by a page of its own, because a redirect would be held back', async () => {
-    const t = await setScene({ thirdParties: two });
+    const t = await setScene({ identityProviders: two });
     const page = await t.visitor.open('/login?to=account');
     const onward = await t.visitor.submit(page, {}, '/login/hub');
     expect([onward.status, onward.left?.origin]).toEqual([200, 'https://hub.example']);
@@ -56,7 +56,7 @@ describe('a sign-in page', () => {
   });
 
   it('T067: sends nobody there by a form that it did not show, or that another site sent', async () => {
-    const t = await setScene({ thirdParties: two });
+    const t = await setScene({ identityProviders: two });
     const page = await t.visitor.open('/login?to=account');
     const before = t.snapshot();
     const forged = await t.visitor.submit(page, { token: 'x' }, '/login/hub');

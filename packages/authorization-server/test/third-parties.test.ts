@@ -13,12 +13,12 @@ import {
   type ThirdPartyOptions,
 } from '../src/index.ts';
 import { dialects, translate } from '../src/upstream/dialects.ts';
-import { readPerson } from '../src/upstream/person.ts';
+import { readUser } from '../src/upstream/person.ts';
 import {
   carriedScopes,
-  judgeThirdParties,
+  type IdentityProvider,
+  judgeIdentityProviders,
   scopesThere,
-  type ThirdParty,
 } from '../src/upstream/third-party.ts';
 import { startServer } from './server-under-test.ts';
 
@@ -37,16 +37,16 @@ const ours = {
 };
 
 /** What is wrong with third parties. */
-function faultsOf(thirdParties: readonly ThirdPartyOptions[], localAccounts = true): readonly string[] {
-  const faults: string[] = [];
-  judgeThirdParties({ ...ours, thirdParties, localAccounts }, faults);
-  return faults;
+function issuesOf(identityProviders: readonly ThirdPartyOptions[], localAccounts = true): readonly string[] {
+  const issues: string[] = [];
+  judgeIdentityProviders({ ...ours, identityProviders, localAccounts }, issues);
+  return issues;
 }
 
-function judged(options: ThirdPartyOptions): ThirdParty {
-  const faults: string[] = [];
-  const found = judgeThirdParties({ ...ours, thirdParties: [options] }, faults).get(options.id);
-  expect(faults).toEqual([]);
+function judged(options: ThirdPartyOptions): IdentityProvider {
+  const issues: string[] = [];
+  const found = judgeIdentityProviders({ ...ours, identityProviders: [options] }, issues).get(options.id);
+  expect(issues).toEqual([]);
   if (found === undefined) throw new Error('it was not judged');
   return found;
 }
@@ -68,73 +68,77 @@ describe('third parties in the configuration', () => {
   });
 
   it.each([
-    { description: 'an identifier with a slash', wrong: { id: 'a/b' }, fault: /\.id must be/ },
+    { description: 'an identifier with a slash', wrong: { id: 'a/b' }, issue: /\.id must be/ },
     {
       description: 'an identifier that is the name of a page',
       wrong: { id: 'passkey' },
-      fault: /name of a page/,
+      issue: /name of a page/,
     },
-    { description: 'no name', wrong: { name: ' ' }, fault: /\.name/ },
-    { description: 'no client identifier', wrong: { clientId: '' }, fault: /\.clientId/ },
-    { description: 'an empty secret', wrong: { clientSecret: '' }, fault: /\.clientSecret/ },
-    { description: 'no `openid`', wrong: { scopes: ['email'] }, fault: /must hold openid/ },
-    { description: 'what is no scope', wrong: { scopes: ['openid', 'a b'] }, fault: /is no scope/ },
+    { description: 'no name', wrong: { name: ' ' }, issue: /\.name/ },
+    { description: 'no client identifier', wrong: { clientId: '' }, issue: /\.clientId/ },
+    { description: 'an empty secret', wrong: { clientSecret: '' }, issue: /\.clientSecret/ },
+    { description: 'no `openid`', wrong: { scopes: ['email'] }, issue: /must hold openid/ },
+    { description: 'what is no scope', wrong: { scopes: ['openid', 'a b'] }, issue: /is no scope/ },
     {
       description: 'needs of a scope that is not ours',
       wrong: { neededFor: { other: ['x'] } },
-      fault: /no scope of a resource/,
+      issue: /no scope of a resource/,
     },
     {
       description: 'a parameter that is ours to choose',
       wrong: { parameters: { state: 'x' } },
-      fault: /chosen by this server/,
+      issue: /chosen by this server/,
     },
-    { description: 'a bound of no seconds', wrong: { noticedWithin: 0 }, fault: /noticedWithin/ },
+    { description: 'a bound of no seconds', wrong: { noticedWithin: 0 }, issue: /noticedWithin/ },
     {
       description: 'an issuer over http',
       wrong: { kind: { issuer: 'http://sso.example' } },
-      fault: /must be an https URL/,
+      issue: /must be an https URL/,
     },
     {
       description: 'an issuer that is no URL',
       wrong: { kind: { issuer: 'sso' } },
-      fault: /must be an https URL/,
+      issue: /must be an https URL/,
     },
     {
       description: 'an endpoint over http',
       wrong: {
-        kind: { endpoints: { ...endpoints, token: 'http://hub.example/' }, person: { subject: 'id' } },
+        kind: { endpoints: { ...endpoints, token: 'http://hub.example/' }, user: { subject: 'id' } },
       },
-      fault: /endpoints\.token/,
+      issue: /endpoints\.token/,
     },
     {
       description: 'nothing that says who somebody is',
-      wrong: { kind: { endpoints, person: { subject: '' } } },
-      fault: /person\.subject/,
+      wrong: { kind: { endpoints, user: { subject: '' } } },
+      issue: /person\.subject/,
     },
     {
       description: 'introspection without an endpoint',
-      wrong: { status: 'introspection', kind: { endpoints, person: { subject: 'id' } } },
-      fault: /introspection needs/,
+      wrong: { status: 'introspection', kind: { endpoints, user: { subject: 'id' } } },
+      issue: /introspection needs/,
     },
-  ] as const)('are refused with $description', ({ wrong, fault }) => {
-    expect(faultsOf([{ ...good, ...wrong }]).join()).toMatch(fault);
-    expect(faultsOf([good])).toEqual([]);
+  ] as const)('are refused with $description', ({ wrong, issue }) => {
+    expect(issuesOf([{ ...good, ...wrong }]).join()).toMatch(issue);
+    expect(issuesOf([good])).toEqual([]);
   });
 
   it('are refused when two have one identifier, or nobody could sign in', () => {
-    expect(faultsOf([good, good]).join()).toContain('stands there twice');
-    expect(faultsOf([], false).join()).toContain('nobody could sign in');
+    expect(issuesOf([good, good]).join()).toContain('stands there twice');
+    expect(issuesOf([], false).join()).toContain('nobody could sign in');
   });
 
   it('T068 let no scope round what it implies: it rests on the same', () => {
     const scopes = { admin: 'All', 'files:write': 'Write', 'files:read': 'Read', other: 'Other' };
     const hierarchy = { admin: ['files:write'], 'files:write': ['files:read'] };
     const neededFor = { 'files:read': ['read'], 'files:write': ['repo'] };
-    const party = judgeThirdParties(
-      { issuer: ours.issuer, resources: [{ scopes, hierarchy }], thirdParties: [{ ...good, neededFor }] },
+    const party = judgeIdentityProviders(
+      {
+        issuer: ours.issuer,
+        resources: [{ scopes, hierarchy }],
+        identityProviders: [{ ...good, neededFor }],
+      },
       [],
-    ).get('sso') as ThirdParty;
+    ).get('sso') as IdentityProvider;
     expect(scopesThere(party, ['admin'])).toEqual(['openid', 'repo', 'read']);
     expect(carriedScopes(party, ['admin', 'other'], ['openid'])).toEqual(['other']);
     expect(carriedScopes(party, ['admin'], ['openid', 'read', 'repo'])).toEqual(['admin']);
@@ -151,28 +155,28 @@ describe('third parties in the configuration', () => {
           token: `https://hub.example/${id}/token`,
           userinfo: `https://hub.example/${id}/user`,
         },
-        person: { subject: 'id' },
+        user: { subject: 'id' },
         ...(issuer !== undefined && { issuer }),
       },
     });
-    expect(faultsOf([tenant('one'), tenant('two')]).join()).toMatch(
-      /^thirdParties\.1\.kind\.issuer .*of one/,
+    expect(issuesOf([tenant('one'), tenant('two')]).join()).toMatch(
+      /^identityProviders\.1\.kind\.issuer .*of one/,
     );
     const kind = { issuer: 'https://hub.example' };
-    expect(faultsOf([{ ...good, kind }, tenant('one')])).toHaveLength(1);
+    expect(issuesOf([{ ...good, kind }, tenant('one')])).toHaveLength(1);
     const byName = { ...tenant('one'), id: 'names' };
-    const named = { ...byName, kind: { ...byName.kind, person: { subject: 'login' } } } as ThirdPartyOptions;
-    expect(faultsOf([tenant('one'), named])).toHaveLength(1);
-    expect(faultsOf([tenant('one'), tenant('two', 'https://hub.example/two')])).toEqual([]);
-    expect(faultsOf([tenant('one'), { ...tenant('one'), id: 'again' }])).toEqual([]);
-    expect(faultsOf([good, { ...good, id: 'again' }])).toEqual([]);
+    const named = { ...byName, kind: { ...byName.kind, user: { subject: 'login' } } } as ThirdPartyOptions;
+    expect(issuesOf([tenant('one'), named])).toHaveLength(1);
+    expect(issuesOf([tenant('one'), tenant('two', 'https://hub.example/two')])).toEqual([]);
+    expect(issuesOf([tenant('one'), { ...tenant('one'), id: 'again' }])).toEqual([]);
+    expect(issuesOf([good, { ...good, id: 'again' }])).toEqual([]);
   });
 
   it('stop a server with every fault at once', async () => {
     const wrong = { ...good, name: '', clientId: '' };
-    const error = await startServer({ thirdParties: [wrong] }).catch((one: unknown) => one);
+    const error = await startServer({ identityProviders: [wrong] }).catch((one: unknown) => one);
     expect(error).toBeInstanceOf(ConfigurationError);
-    expect((error as ConfigurationError).faults).toHaveLength(2);
+    expect((error as ConfigurationError).issues).toHaveLength(2);
   });
 });
 
@@ -216,12 +220,12 @@ describe('presets', () => {
     slack(client),
   ];
   it.each(all.map((preset) => ({ name: preset.name, preset })))('$name stands as it is', ({ preset }) => {
-    expect(faultsOf([preset])).toEqual([]);
+    expect(issuesOf([preset])).toEqual([]);
     expect(judged(preset).clientSecret).toBe('secret');
   });
 
   it('stand beside each other', () => {
-    expect(faultsOf(all)).toEqual([]);
+    expect(issuesOf(all)).toEqual([]);
   });
 
   it.each([
@@ -279,7 +283,7 @@ describe('dialects', () => {
   });
 
   it('of Slack: the person’s token inside, and `ok` instead of a status', async () => {
-    const { readToken, readPerson: readWho, scopeParameters } = dialects.slack;
+    const { readToken, readUser: readWho, scopeParameters } = dialects.slack;
     const answer = {
       ok: true,
       access_token: 'xoxb-of-the-bot',
@@ -325,7 +329,7 @@ describe('T082 the member that says who somebody is', () => {
     { claims: { id: 583_231, login: 'octocat' }, subject: '583231' },
     { claims: { id: 'T1.U1' }, subject: 'T1.U1' },
   ])('is read from $claims', ({ claims, subject }) => {
-    expect(readPerson('https://hub.example', claims, { subject: 'id', name: 'login' }).subject).toBe(subject);
+    expect(readUser('https://hub.example', claims, { subject: 'id', name: 'login' }).subject).toBe(subject);
   });
 
   it.each([
@@ -338,7 +342,7 @@ describe('T082 the member that says who somebody is', () => {
     { claims: { id: 'x'.repeat(256) } },
     { claims: { id: 'a\0b' } },
   ])('is not found in $claims', ({ claims }) => {
-    expect(() => readPerson('https://hub.example', claims, { subject: 'id' })).toThrow(
+    expect(() => readUser('https://hub.example', claims, { subject: 'id' })).toThrow(
       'does not say who somebody is',
     );
   });
@@ -346,7 +350,7 @@ describe('T082 the member that says who somebody is', () => {
   it('keeps names to what can be shown', () => {
     const name = `a\u202e${'b'.repeat(300)}`;
     expect(
-      readPerson('i', { id: 1, data: { login: name } }, { subject: 'id', name: 'data.login' }).name,
+      readUser('i', { id: 1, data: { login: name } }, { subject: 'id', name: 'data.login' }).name,
     ).toHaveLength(100);
   });
 });

@@ -1,8 +1,8 @@
 /** Token exchange: the protected server alone gets the third party's token, for a token of ours that stands, and nothing else. */
 
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { createPerson } from '../../../tests/support/person.ts';
-import { type GithubThirdParty, startGithub } from '../../../tests/support/third-parties/github.ts';
+import { createUser } from '../../../tests/support/person.ts';
+import { type GithubIdentityProvider, startGithub } from '../../../tests/support/third-parties/github.ts';
 import type { AuthorizationServerOptions } from '../src/configuration.ts';
 import { defineConfiguration } from '../src/define-configuration.ts';
 import { createAccessTokens } from '../src/keys/access-tokens.ts';
@@ -31,9 +31,9 @@ const exchanging = (client_id: string): object => ({
   token_endpoint_auth_method: 'client_secret_basic',
 });
 
-let party: GithubThirdParty;
+let party: GithubIdentityProvider;
 
-function optionsFor(there: GithubThirdParty): Partial<AuthorizationServerOptions> {
+function optionsFor(there: GithubIdentityProvider): Partial<AuthorizationServerOptions> {
   return {
     outbound: { allowLoopback: true },
     resources: RESOURCES.map((definition) => ({
@@ -46,7 +46,7 @@ function optionsFor(there: GithubThirdParty): Partial<AuthorizationServerOptions
       exchanging('files-exchange'),
       exchanging('nobodys-exchange'),
     ],
-    thirdParties: [
+    identityProviders: [
       {
         id: 'github',
         name: 'GitHub',
@@ -56,7 +56,7 @@ function optionsFor(there: GithubThirdParty): Partial<AuthorizationServerOptions
             token: there.tokenEndpoint,
             userinfo: `${there.api}/user`,
           },
-          person: { subject: 'id', name: 'login' },
+          user: { subject: 'id', name: 'login' },
           dialect: 'github',
         },
         clientId: there.client.id,
@@ -98,12 +98,12 @@ async function connect(under: ServerUnderTest, login = 'ada', resource = NOTES) 
     resource,
     ...(resource === NOTES && { scope: 'notes:read notes:write' }),
   });
-  const person = createPerson(
+  const user = createUser(
     { email: 'nobody@example.org', password: '' },
     (request) => (request.url.startsWith(ISSUER) ? under.server.handle(request) : fetch(request)),
     { id: 'github', origin: party.origin, login, password: 'theirs' },
   );
-  const arrived = await person.authorize(`${ISSUER}/authorize?${query}`);
+  const arrived = await user.authorize(`${ISSUER}/authorize?${query}`);
   const { body } = await under.post('/token', {
     grant_type: 'authorization_code',
     client_id: 'desktop',
@@ -147,7 +147,7 @@ describe('token exchange', () => {
     expect(under.events).toContainEqual(
       expect.objectContaining({
         type: 'upstream.token-given',
-        thirdParty: 'github',
+        identityProvider: 'github',
         clientId: 'desktop',
         resource: NOTES,
         grantId: claimsOf(tokens.access_token)['grant_id'],

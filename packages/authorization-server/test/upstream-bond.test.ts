@@ -40,11 +40,11 @@ interface SignedIn {
 }
 
 async function signIn(
-  thirdParty: ThirdPartyOptions,
+  identityProvider: ThirdPartyOptions,
   options: Partial<AuthorizationServerOptions> = {},
   path: string = requestOf(),
 ): Promise<SignedIn> {
-  const t = await setUpstreamScene([thirdParty], options);
+  const t = await setUpstreamScene([identityProvider], options);
   const { body } = await redeemAt(t, await signInThere(t.visitor, path));
   const accessToken = String(body['access_token']);
   return {
@@ -56,14 +56,17 @@ async function signIn(
 }
 
 /** Another process on the same store. */
-async function anotherProcess(t: UpstreamScene, thirdParty: ThirdPartyOptions): Promise<AuthorizationServer> {
+async function anotherProcess(
+  t: UpstreamScene,
+  identityProvider: ThirdPartyOptions,
+): Promise<AuthorizationServer> {
   const server = await createAuthorizationServer({
     issuer: ISSUER,
     store: t.store,
     sealingKey: SEALING_KEY,
     resources: RESOURCES,
     clients: CLIENTS,
-    thirdParties: [thirdParty],
+    identityProviders: [identityProvider],
     localAccounts: false,
     clock: () => t.clock.now,
     events: (event) => t.events.push(event),
@@ -221,11 +224,11 @@ describe('honouring', () => {
       sealingKey: SEALING_KEY,
       resources: RESOURCES,
       clients: CLIENTS,
-      thirdParties: [plain(hub)],
+      identityProviders: [plain(hub)],
     });
-    const [thirdParty] = configuration.thirdParties.values();
-    if (thirdParty === undefined) throw new Error('there is no third party');
-    const wire = createWire(configuration, thirdParty);
+    const [identityProvider] = configuration.identityProviders.values();
+    if (identityProvider === undefined) throw new Error('there is no third party');
+    const wire = createWire(configuration, identityProvider);
     const tokens = { accessToken, tokenType: 'Bearer', refreshToken: null };
     const subject = String((await t.store.findBond(claims.grant_id))?.subject);
     hub.delay = 300;
@@ -353,9 +356,13 @@ describe('renewal', () => {
   it('T084 [GW-3P-12] renews once for ten in three processes', async () => {
     const files = await startFiles();
     files.tokenLifetime = 100;
-    const thirdParty = openId(files);
-    const { t, claims } = await signIn(thirdParty);
-    const servers = [t.server, await anotherProcess(t, thirdParty), await anotherProcess(t, thirdParty)];
+    const identityProvider = openId(files);
+    const { t, claims } = await signIn(identityProvider);
+    const servers = [
+      t.server,
+      await anotherProcess(t, identityProvider),
+      await anotherProcess(t, identityProvider),
+    ];
     t.clock.now += 120;
     const alive = { ...claims, exp: t.clock.now + 60 };
     const tokens = await Promise.all(
@@ -378,20 +385,20 @@ describe('renewal', () => {
   });
 
   it.each([
-    { description: '429', fault: { kind: 'status', status: 429, retryAfter: 17 }, wait: '17' },
-    { description: '500', fault: { kind: 'status', status: 500 }, wait: '10' },
-    { description: 'nonsense', fault: { kind: 'text', body: '<html>' }, wait: '10' },
+    { description: '429', issue: { kind: 'status', status: 429, retryAfter: 17 }, wait: '17' },
+    { description: '500', issue: { kind: 'status', status: 500 }, wait: '10' },
+    { description: 'nonsense', issue: { kind: 'text', body: '<html>' }, wait: '10' },
     {
       description: 'that it does not know us',
-      fault: { kind: 'error', error: 'invalid_client', status: 401 },
+      issue: { kind: 'error', error: 'invalid_client', status: 401 },
       wait: '10',
     },
   ] as const)(
     'T084 [GW-3P-17] waits, storms nothing and ends nothing when the third party answers $description',
-    async ({ fault, wait }) => {
+    async ({ issue, wait }) => {
       const liar = await startLiar();
       const { t, refreshToken } = await signIn(openId(liar));
-      liar.at('refresh', fault);
+      liar.at('refresh', issue);
       t.clock.now += 4000;
       const refreshed = await Promise.all(Array.from({ length: 10 }, () => refresh(t, refreshToken)));
       for (const { status, body, headers } of refreshed) {
@@ -425,8 +432,8 @@ describe('renewal', () => {
   it('takes over from a process that died in the middle, and loses nothing where the third party forgives a retry', async () => {
     const liar = await startLiar();
     liar.rotates = false;
-    const thirdParty = openId(liar);
-    const { t, claims } = await signIn(thirdParty);
+    const identityProvider = openId(liar);
+    const { t, claims } = await signIn(identityProvider);
     t.clock.now += 4000;
     await t.store.leaseBond(claims.grant_id, 1, 'a process that died', t.clock.now, t.clock.now + 25);
     t.clock.now += 25;
@@ -449,12 +456,12 @@ describe('renewal', () => {
   it('keeps what was renewed before anybody uses it, and a restart finds it', async () => {
     const files = await startFiles();
     files.tokenLifetime = 100;
-    const thirdParty = openId(files);
-    const { t, claims } = await signIn(thirdParty);
+    const identityProvider = openId(files);
+    const { t, claims } = await signIn(identityProvider);
     t.clock.now += 120;
     const { accessToken } = await t.server.upstreamToken({ ...claims, exp: t.clock.now + 60 });
     await t.server.close();
-    const next = await anotherProcess(t, thirdParty);
+    const next = await anotherProcess(t, identityProvider);
     expect((await next.upstreamToken({ ...claims, exp: t.clock.now + 60 })).accessToken).toBe(accessToken);
     expect(files.renewals()).toBe(1);
   });
@@ -466,7 +473,7 @@ describe('the token for a protected server', () => {
     const { t, claims, accessToken } = await signIn(openId(files));
     const token = await t.server.upstreamToken(claims);
     expect(token).toMatchObject({
-      thirdParty: 'files',
+      identityProvider: 'files',
       tokenType: 'Bearer',
       scopes: ['openid', 'offline_access', 'files:read'],
     });
@@ -480,14 +487,14 @@ describe('the token for a protected server', () => {
   it('is only of the third party and with the scopes that the grant covers', async () => {
     const files = await startFiles();
     const { t, claims } = await signIn(openId(files));
-    await expect(t.server.upstreamToken(claims, { thirdParty: 'hub' })).rejects.toMatchObject({
+    await expect(t.server.upstreamToken(claims, { identityProvider: 'hub' })).rejects.toMatchObject({
       code: 'invalid_target',
     });
     await expect(t.server.upstreamToken(claims, { scopes: ['files:write'] })).rejects.toMatchObject({
       code: 'invalid_scope',
     });
     expect(
-      await t.server.upstreamToken(claims, { thirdParty: 'files', scopes: ['files:read'] }),
+      await t.server.upstreamToken(claims, { identityProvider: 'files', scopes: ['files:read'] }),
     ).toBeDefined();
   });
 
@@ -573,43 +580,43 @@ describe('farewells', () => {
 
   it('waits for the last bond of a person where revoking one token ends everything', async () => {
     const hub = await startHub();
-    const thirdParty = plain(hub, { revocationEnds: 'everything' });
-    const { t, claims } = await signIn(thirdParty);
+    const identityProvider = plain(hub, { revocationEnds: 'everything' });
+    const { t, claims } = await signIn(identityProvider);
     const other = claimsOf(
       (await redeemAt(t, await signInThere(t.visitor))).body['access_token'],
     ) as never as typeof claims;
     await t.store.revokeGrant(claims.grant_id, t.clock.now);
     // Whichever process comes to it: one that has just begun looks at once.
-    await anotherProcess(t, thirdParty);
+    await anotherProcess(t, identityProvider);
     await until(() => t.events.some(({ type }) => type === 'bond.parted'));
     expect(t.events.find(({ type }) => type === 'bond.parted')).toMatchObject({ outcome: 'shared' });
     expect(hub.count('DELETE /applications/portcullis/token')).toBe(0);
     expect(await t.server.isLive(other)).toBe(true);
     await t.store.revokeGrant(other.grant_id, t.clock.now);
-    await anotherProcess(t, thirdParty);
+    await anotherProcess(t, identityProvider);
     await until(() => hub.count('DELETE /applications/portcullis/token') === 1);
   });
 
   it('ends what an account or a client had there with it, and what nobody came back for', async () => {
     const files = await startFiles();
-    const thirdParty = openId(files);
-    const { t, claims } = await signIn(thirdParty);
+    const identityProvider = openId(files);
+    const { t, claims } = await signIn(identityProvider);
     await t.store.disableAccount(claims.sub, t.clock.now);
-    await anotherProcess(t, thirdParty);
+    await anotherProcess(t, identityProvider);
     await until(async () => (await standing(files)) === 0);
     await t.store.enableAccount(claims.sub);
     // A code that nobody redeems.
     await signInThere(t.visitor);
     expect(await standing(files)).toBeGreaterThan(0);
     t.clock.now += 3600;
-    await anotherProcess(t, thirdParty);
+    await anotherProcess(t, identityProvider);
     await until(async () => (await standing(files)) === 0);
   });
 
   it('tries again, also after a restart, and gives up after a day and a half', async () => {
     const liar = await startLiar();
-    const thirdParty = openId(liar);
-    const { t, refreshToken } = await signIn(thirdParty);
+    const identityProvider = openId(liar);
+    const { t, refreshToken } = await signIn(identityProvider);
     liar.at('revocation', { kind: 'status', status: 503 });
     await t.post('/revoke', { token: refreshToken, client_id: 'web', client_secret: 'web-secret' });
     await until(
@@ -620,7 +627,7 @@ describe('farewells', () => {
     await t.server.close();
     liar.at('revocation', null);
     t.clock.now += 60;
-    await anotherProcess(t, thirdParty);
+    await anotherProcess(t, identityProvider);
     await until(() => liar.given.every((token) => !liar.stands(token)));
   });
 
@@ -648,13 +655,13 @@ describe('on PostgreSQL, with a connection for each process', () => {
     const url = await postgres.createDatabase();
     const files = await startFiles();
     files.tokenLifetime = 100;
-    const thirdParty = openId(files);
-    const { t, claims, refreshToken } = await signIn(thirdParty, { store: await openStore(url) });
+    const identityProvider = openId(files);
+    const { t, claims, refreshToken } = await signIn(identityProvider, { store: await openStore(url) });
     const others = await Promise.all(
       [1, 2].map(async () => {
         const store = await openStore(url);
         onTestFinished(() => store.close());
-        return anotherProcess({ ...t, store }, thirdParty);
+        return anotherProcess({ ...t, store }, identityProvider);
       }),
     );
     const servers = [t.server, ...others];

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { startOidc } from '../../../tests/support/third-parties/oidc.ts';
 import { type ClientKeyOptions, microsoftEntra, type ThirdPartyOptions } from '../src/index.ts';
 import { signAssertion } from '../src/upstream/client-key.ts';
-import { judgeThirdParties } from '../src/upstream/third-party.ts';
+import { judgeIdentityProviders } from '../src/upstream/third-party.ts';
 import { ISSUER } from './server-under-test.ts';
 import {
   comeBack,
@@ -39,16 +39,16 @@ const good: ThirdPartyOptions = {
 };
 
 function judge(options: ThirdPartyOptions) {
-  const faults: string[] = [];
-  const surroundings = { issuer: ISSUER, resources: [], thirdParties: [options] };
-  const party = judgeThirdParties(surroundings, faults).get(options.id);
-  return { faults, party };
+  const issues: string[] = [];
+  const surroundings = { issuer: ISSUER, resources: [], identityProviders: [options] };
+  const party = judgeIdentityProviders(surroundings, issues).get(options.id);
+  return { faults: issues, party };
 }
 
 /** What is signed for a third party. */
 async function assertionFor(options: ThirdPartyOptions, now = 1_800_000_000) {
-  const { faults, party } = judge(options);
-  expect(faults).toEqual([]);
+  const { faults: issues, party } = judge(options);
+  expect(issues).toEqual([]);
   if (party?.clientKey === undefined || party.clientKey === null) throw new Error('it has no key');
   const jwt = await signAssertion(party.clientKey, party.clientId, party.provider.issuer, now);
   return { header: decodeProtectedHeader(jwt), claims: decodeJwt(jwt), jwt, party };
@@ -175,16 +175,16 @@ describe('a key for a third party', () => {
             token: 'https://hub.example/token',
             userinfo: 'https://hub.example/user',
           },
-          person: { subject: 'id' },
+          user: { subject: 'id' },
           dialect: 'github',
         },
       },
       /dialect github knows secrets only/,
     ],
-  ])('is refused with %s, without repeating it', (_name, wrong, fault) => {
-    const { faults } = judge({ ...good, ...wrong });
-    expect(faults).toEqual([expect.stringMatching(fault)]);
-    expect(faults.join()).not.toContain('canary');
+  ])('is refused with %s, without repeating it', (_name, wrong, issue) => {
+    const { faults: issues } = judge({ ...good, ...wrong });
+    expect(issues).toEqual([expect.stringMatching(issue)]);
+    expect(issues.join()).not.toContain('canary');
     expect(judge({ ...good, clientKey: { key: pem(p256.privateKey) } }).faults).toEqual([]);
   });
 });

@@ -158,7 +158,7 @@ describe('the way to a third party and back', () => {
     const claims = claimsOf(body['access_token']);
     const token = await t.server.upstreamToken(claims as never);
     expect(token).toMatchObject({
-      thirdParty: 'hub',
+      identityProvider: 'hub',
       scopes: ['read:user', 'repo'],
       tokenType: 'Bearer',
       expiresAt: null,
@@ -192,7 +192,7 @@ describe('the way to a third party and back', () => {
     expect(textOf(asked)).toContain('bob (Files)');
     const end = await t.visitor.submit(asked, { decision: 'allow' });
     const { body } = await redeemAt(t, end);
-    expect((await t.store.findPersonOf(String(claimsOf(body['access_token'])['sub'])))?.subject).toBe('bob');
+    expect((await t.store.findUserOf(String(claimsOf(body['access_token'])['sub'])))?.subject).toBe('bob');
   });
 
   it('uses what one person brought for nobody else who is signed in by then', async () => {
@@ -349,7 +349,7 @@ describe('the way to a third party and back', () => {
       sealingKey: SEALING_KEY,
       resources: RESOURCES,
       clients: CLIENTS,
-      thirdParties: [openId(files)],
+      identityProviders: [openId(files)],
       localAccounts: false,
       clock: () => t.clock.now,
     });
@@ -385,7 +385,7 @@ describe('ways that end early or begin anew', () => {
     const t = await setUpstreamScene([plain(hub)]);
     const { left } = await leaveFor(t.visitor);
     const back = await stayAt(t.visitor, left);
-    hub.people.set('ada', { id: 1.5, login: 'ada', email: null, name: null });
+    hub.users.set('ada', { id: 1.5, login: 'ada', email: null, name: null });
     const end = await comeBack(t.visitor, back);
     expect(end.left?.searchParams.get('error')).toBe('server_error');
     expect(hub.given.map((token) => hub.stands(token))).toEqual([false]);
@@ -404,7 +404,7 @@ describe('ways that end early or begin anew', () => {
             introspection: `${files.origin}/token/introspection`,
             revocation: `${files.origin}/token/revocation`,
           },
-          person: { subject: 'sub' },
+          user: { subject: 'sub' },
         },
       }),
     ]);
@@ -750,17 +750,17 @@ describe('T081 errors of the third party', () => {
   });
 
   const outages = [
-    { description: 'a status 500', at: 'token', fault: { kind: 'status', status: 500 } },
-    { description: 'a status 429', at: 'token', fault: { kind: 'status', status: 429, retryAfter: 7 } },
-    { description: 'silence', at: 'token', fault: { kind: 'slow', milliseconds: 5000 } },
-    { description: 'no keys', at: 'jwks', fault: { kind: 'status', status: 503 } },
+    { description: 'a status 500', at: 'token', issue: { kind: 'status', status: 500 } },
+    { description: 'a status 429', at: 'token', issue: { kind: 'status', status: 429, retryAfter: 7 } },
+    { description: 'silence', at: 'token', issue: { kind: 'slow', milliseconds: 5000 } },
+    { description: 'no keys', at: 'jwks', issue: { kind: 'status', status: 503 } },
   ] as const;
-  it.each(outages)('[GW-3P-17] tells the client to come again after $description', async ({ at, fault }) => {
+  it.each(outages)('[GW-3P-17] tells the client to come again after $description', async ({ at, issue }) => {
     const liar = await startLiar();
     const t = await setUpstreamScene([openId(liar)], { outbound: { timeout: 2000 } });
     const { left } = await leaveFor(t.visitor);
     const back = await stayAt(t.visitor, left);
-    liar.at(at, fault);
+    liar.at(at, issue);
     const end = await comeBack(t.visitor, back);
     expect(end.left?.searchParams.get('error')).toBe('temporarily_unavailable');
     liar.at(at, null);
@@ -768,16 +768,16 @@ describe('T081 errors of the third party', () => {
   });
 
   const nonsense = [
-    { description: 'no JSON', fault: { kind: 'text', body: 'not JSON', type: 'application/json' } },
-    { description: 'a redirect', fault: { kind: 'redirect', to: 'https://evil.example/' } },
-    { description: 'an answer without end', fault: { kind: 'huge', bytes: 5_000_000 } },
-    { description: 'an OAuth error', fault: { kind: 'error', error: 'invalid_grant' } },
+    { description: 'no JSON', issue: { kind: 'text', body: 'not JSON', type: 'application/json' } },
+    { description: 'a redirect', issue: { kind: 'redirect', to: 'https://evil.example/' } },
+    { description: 'an answer without end', issue: { kind: 'huge', bytes: 5_000_000 } },
+    { description: 'an OAuth error', issue: { kind: 'error', error: 'invalid_grant' } },
   ] as const;
-  it.each(nonsense)('[GW-3P-17] answers with a server error after $description', async ({ fault }) => {
+  it.each(nonsense)('[GW-3P-17] answers with a server error after $description', async ({ issue }) => {
     const liar = await startLiar();
     const t = await setUpstreamScene([openId(liar)]);
     const back = await stayAt(t.visitor, (await leaveFor(t.visitor)).left);
-    liar.at('token', fault);
+    liar.at('token', issue);
     const end = await comeBack(t.visitor, back);
     expect(end.left?.searchParams.get('error')).toBe('server_error');
   });
@@ -785,29 +785,29 @@ describe('T081 errors of the third party', () => {
   const unfound = [
     {
       description: 'a while, when it does not say for how long',
-      fault: { kind: 'status', status: 503 },
+      issue: { kind: 'status', status: 503 },
       page: [503, '30', 'Files does not answer', 'Try again in 30 seconds;'],
     },
     {
       description: 'as long as it says',
-      fault: { kind: 'status', status: 429, retryAfter: 61 },
+      issue: { kind: 'status', status: 429, retryAfter: 61 },
       page: [503, '61', 'Files does not answer', 'Try again in 2 minutes;'],
     },
     {
       description: 'nothing, when its document is none',
-      fault: { kind: 'text', body: 'not JSON', type: 'application/json' },
+      issue: { kind: 'text', body: 'not JSON', type: 'application/json' },
       page: [502, null, 'Files cannot sign you in now', 'It gave an answer that this server cannot use.'],
     },
   ] as const;
   const seen = (sight: Sight) => [sight.status, sight.headers.get('retry-after'), sight.left];
   it.each(unfound)(
     '[GW-3P-17] says who cannot be found, asks to wait for $description, and loses nothing',
-    async ({ fault, page: [status, retryAfter, ...sentences] }) => {
+    async ({ issue, page: [status, retryAfter, ...sentences] }) => {
       const liar = await startLiar();
       const t = await setUpstreamScene([openId(liar)]);
       const asked = await t.visitor.open(requestOf());
       const before = t.snapshot();
-      liar.at('discovery', fault);
+      liar.at('discovery', issue);
       const refused = await t.visitor.submit(asked, { decision: 'allow' });
       expect(seen(refused)).toEqual([status, retryAfter, null]);
       for (const sentence of sentences) expect(textOf(refused)).toContain(sentence);
@@ -846,18 +846,18 @@ describe('T081 errors of the third party', () => {
   const visits = [
     {
       description: 'it went away',
-      fault: { kind: 'status', status: 503 },
+      issue: { kind: 'status', status: 503 },
       page: [503, 'Files does not answer'],
     },
     {
       description: 'its answer is none',
-      fault: { kind: 'text', body: 'not JSON' },
+      issue: { kind: 'text', body: 'not JSON' },
       page: [502, 'Files cannot sign you in now'],
     },
   ] as const;
   it.each(visits)(
     '[GW-3P-17] tells who came back for pages of their own that $description',
-    async ({ fault, page }) => {
+    async ({ issue, page }) => {
       const liar = await startLiar();
       const t = await setUpstreamScene([openId(liar)]);
       const comeFor = async (stay?: Stay) => {
@@ -868,7 +868,7 @@ describe('T081 errors of the third party', () => {
         );
         return comeBack(t.visitor, await stayAt(t.visitor, left, stay));
       };
-      liar.at('token', fault);
+      liar.at('token', issue);
       const refused = await comeFor();
       expect([refused.status, textOf(refused)]).toEqual([page[0], expect.stringContaining(page[1])]);
       expect(refused.html).toContain('<a class="button" href="/login?to=account">Try again</a>');
@@ -930,9 +930,9 @@ describe('T082 who somebody is', () => {
   it('is told by issuer and subject, whatever the address', async () => {
     const { files, t } = await setFilesScene({ localAccounts: true });
     const claims = { email: EMAIL, email_verified: true };
-    files.people.set('one', claims);
-    files.people.set('two', { ...claims, email_verified: false });
-    files.people.set('three', { email: 'ADA@example.org', email_verified: true });
+    files.users.set('one', claims);
+    files.users.set('two', { ...claims, email_verified: false });
+    files.users.set('three', { email: 'ADA@example.org', email_verified: true });
     const signIn = async (login: string) => {
       const visitor = t.stranger();
       const page = await visitor.open(requestOf());
@@ -1010,14 +1010,14 @@ describe('T082 who somebody is', () => {
   ])('lets in by domain: $description → $may', async ({ claims, may }) => {
     const files = await startFiles();
     const scopes = ['openid', 'email'];
-    const t = await setUpstreamScene([openId(files, { scopes, people: { emailDomains: ['corp.example'] } })]);
-    files.people.set('ada', claims);
+    const t = await setUpstreamScene([openId(files, { scopes, users: { emailDomains: ['corp.example'] } })]);
+    files.users.set('ada', claims);
     const end = await signInThere(t.visitor);
     expect(end.left?.searchParams.get(may ? 'code' : 'error')).toBe(
       may ? end.left?.searchParams.get('code') : 'access_denied',
     );
     expect(end.left?.searchParams.has('code')).toBe(may);
-    expect(await t.store.findPerson(files.origin, 'ada')).toEqual(may ? expect.anything() : null);
+    expect(await t.store.findUser(files.origin, 'ada')).toEqual(may ? expect.anything() : null);
     // What nobody needs is given back.
     if (!may)
       await until(async () => (await Promise.all(files.given.map(files.stands))).every((one) => !one));
@@ -1052,8 +1052,8 @@ describe('T082 who somebody is', () => {
     const liar = await elsewhere(startMisbehaving, 'liar');
     liar.lies = { claims: { email_verified: undefined, ...row.claims } };
     liar.at('userinfo', { kind: 'members', members: row.members });
-    const people = { emailDomains: ['corp.example'] };
-    const t = await setUpstreamScene([openId(liar, { id: 'liar', scopes: ['openid', 'email'], people })]);
+    const users = { emailDomains: ['corp.example'] };
+    const t = await setUpstreamScene([openId(liar, { id: 'liar', scopes: ['openid', 'email'], users })]);
     const { left } = await signInThere(t.visitor);
     expect(left?.searchParams.has('code')).toBe(row.may);
   });

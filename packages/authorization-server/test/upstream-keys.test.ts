@@ -33,7 +33,7 @@ async function setScene() {
       sealingKey: SEALING_KEY,
       resources: RESOURCES,
       clients: CLIENTS,
-      thirdParties: [plain(hub)],
+      identityProviders: [plain(hub)],
       localAccounts: false,
       clock: () => t.clock.now,
       ...options,

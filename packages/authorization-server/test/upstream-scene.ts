@@ -1,8 +1,8 @@
 /** A server with third parties, and a person who goes there and comes back as a browser would. */
 import { onTestFinished } from 'vitest';
-import type { OidcThirdParty } from '../../../tests/support/third-parties/oidc.ts';
+import type { OidcIdentityProvider } from '../../../tests/support/third-parties/oidc.ts';
 import { startOidc } from '../../../tests/support/third-parties/oidc.ts';
-import type { ThirdParty as Elsewhere } from '../../../tests/support/third-parties/third-party.ts';
+import type { IdentityProvider as Elsewhere } from '../../../tests/support/third-parties/third-party.ts';
 import type { AuthorizationServerOptions, ThirdPartyOptions } from '../src/index.ts';
 import { ISSUER, redemption } from './server-under-test.ts';
 import { requestOf, type Scene, type Sight, setScene, VERIFIER, type Visitor } from './visitor.ts';
@@ -52,7 +52,7 @@ export function plain(
         userinfo: `${elsewhere.api}/user`,
         revocation: `${elsewhere.api}/applications`,
       },
-      person: { subject: 'id', name: 'login' },
+      user: { subject: 'id', name: 'login' },
       dialect: 'github',
     },
     ...changes,
@@ -61,11 +61,16 @@ export function plain(
 
 /** A server whose people sign in at third parties. */
 export async function setUpstreamScene(
-  thirdParties: readonly ThirdPartyOptions[],
+  identityProviders: readonly ThirdPartyOptions[],
   options: Partial<AuthorizationServerOptions> = {},
 ): Promise<UpstreamScene> {
   const clock: TurnedClock = { now: Math.floor(Date.now() / 1000) };
-  const scene = await setScene({ thirdParties, clock: () => clock.now, localAccounts: false, ...options });
+  const scene = await setScene({
+    identityProviders,
+    clock: () => clock.now,
+    localAccounts: false,
+    ...options,
+  });
   return { ...scene, clock };
 }
 
@@ -77,7 +82,7 @@ export async function elsewhere<T extends Elsewhere>(start: () => Promise<T>, id
   return started;
 }
 
-export const startFiles = (): Promise<OidcThirdParty> => elsewhere(startOidc, 'files');
+export const startFiles = (): Promise<OidcIdentityProvider> => elsewhere(startOidc, 'files');
 
 /** What a person does at a third party. */
 export interface Stay {

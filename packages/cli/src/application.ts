@@ -58,8 +58,8 @@ export async function loadApplication(
   title: string,
 ): Promise<ProtectedApplication> {
   const app = await loadExport(title, file, folder, 'app');
-  const faults = judge(app);
-  if (faults.length > 0) throw new SettingsError(faults.map((what) => `${title} is ${file}, which ${what}`));
+  const issues = judge(app);
+  if (issues.length > 0) throw new SettingsError(issues.map((what) => `${title} is ${file}, which ${what}`));
   return app as ProtectedApplication;
 }
 

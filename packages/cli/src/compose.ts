@@ -25,7 +25,7 @@ import { createMetrics, type Metrics } from './metrics.ts';
 import { type ProtectedServer, protectedServers, resourceOf } from './protected-servers.ts';
 import { type Prepared, serverOptions } from './settings/prepare.ts';
 import type { Settings } from './settings/settings.ts';
-import { nameFault } from './settings/verdict.ts';
+import { nameIssue } from './settings/verdict.ts';
 import type { Storage } from './storage.ts';
 
 export interface Parts {
@@ -92,7 +92,7 @@ async function createServer(parts: Parts): Promise<AuthorizationServer> {
     if (!(error instanceof ConfigurationError)) throw error;
     const origins = { hasApplication: prepared.application !== null, nameOf: prepared.nameOf };
     throw new SettingsError(
-      error.faults.map((fault) => nameFault(fault, origins)),
+      error.issues.map((issue) => nameIssue(issue, origins)),
       { cause: error },
     );
   }
@@ -176,6 +176,6 @@ function route(server: AuthorizationServer, own: OwnServer | null, doors: Door):
   return (asked, peer) => {
     const path = pathOf(asked);
     if (own?.belongs(path) === true) return Promise.resolve(own);
-    return server.owns(path) ? server.answer(asked, peer) : doors(asked, peer);
+    return server.owns(path) ? server.handleHttp(asked, peer) : doors(asked, peer);
   };
 }

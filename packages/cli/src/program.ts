@@ -44,7 +44,7 @@ export async function run(words: readonly string[], surroundings: Surroundings):
     if (error instanceof CommanderError) return error.exitCode;
     // It knows the failures of clients, which a server need not load to start.
     const { exitCodeOf, hintOn } = await import('./client/exit-codes.ts');
-    const lines = error instanceof SettingsError ? error.faults : [reasonOf(error), hintOn(error)];
+    const lines = error instanceof SettingsError ? error.issues : [reasonOf(error), hintOn(error)];
     for (const line of lines.filter((line) => line !== '')) surroundings.complain(line);
     return exitCodeOf(error);
   }

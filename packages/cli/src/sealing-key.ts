@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { link, open, readFile, stat, unlink } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { AuthorizationStore } from '@portcullis/authorization-server/ports';
-import { Fault, reasonOf, SettingsError } from './faults.ts';
+import { Issue, reasonOf, SettingsError } from './faults.ts';
 import { makeFolder } from './folders.ts';
 import type { Settings } from './settings/settings.ts';
 import { type NameOf, titleOf } from './settings/table.ts';
@@ -42,7 +42,7 @@ export async function findSealingKey(
   return readKeyFile(settings.keyFile ?? DEFAULT_FILE, folder, {
     title: nameOf('keyFile'),
     otherwise: async (path) => {
-      if ((await store.listKeys()).length > 0) throw new Fault(lost(command));
+      if ((await store.listKeys()).length > 0) throw new Issue(lost(command));
       return make(path);
     },
   });
@@ -119,7 +119,7 @@ async function readKeyFile(file: string, folder: string, { title, otherwise }: R
       warning: await judgeMode(path, file, title),
     };
   } catch (error) {
-    const reason = error instanceof Fault ? error.message : `cannot be used: ${reasonOf(error)}`;
+    const reason = error instanceof Issue ? error.message : `cannot be used: ${reasonOf(error)}`;
     throw new SettingsError([`${title} is ${file}, which ${reason}`], { cause: error });
   }
 }
@@ -149,7 +149,7 @@ async function make(path: string): Promise<string> {
 async function judgeMode(path: string, place: string, title: string): Promise<string | null> {
   if (process.platform === 'win32') return null;
   const { mode } = await stat(path);
-  if ((mode & WRITABLE_BY_OTHERS) !== 0) throw new Fault('others can write: chmod 600 it');
+  if ((mode & WRITABLE_BY_OTHERS) !== 0) throw new Issue('others can write: chmod 600 it');
   if ((mode & READABLE_BY_OTHERS) === 0) return null;
   return `${title} is ${place}, which every user of this computer can read: chmod 600 it`;
 }

@@ -30,11 +30,11 @@ export async function checkSelf({ issuer, resource, documents }: Advertised): Pr
       ? []
       : [checkChallenge(resource, documents.length > 0), checkCredentials(resource)]),
   ]);
-  return [...fetched.map(({ fault }) => fault), ...found].flatMap((fault) => (fault === null ? [] : [fault]));
+  return [...fetched.map(({ issue }) => issue), ...found].flatMap((issue) => (issue === null ? [] : [issue]));
 }
 
 interface Fetched {
-  readonly fault: string | null;
+  readonly issue: string | null;
   /** Empty when it could not be had. */
   readonly document: Readonly<Record<string, unknown>>;
 }
@@ -42,13 +42,13 @@ interface Fetched {
 /** @param names what the document says it is of; `null` when it says nothing of the kind */
 async function fetchDocument(url: string, names: string | null): Promise<Fetched> {
   const answer = await ask(url, { headers: { origin: ORIGIN } });
-  const fault = judge(url, answer, { status: 200, isShared: true });
+  const issue = judge(url, answer, { status: 200, isShared: true });
   const document = (typeof answer === 'string' ? null : readObject(answer.body)) ?? {};
-  if (fault !== null) return { fault, document: {} };
+  if (issue !== null) return { issue, document: {} };
   const named = document['issuer'] ?? document['resource'];
-  if (names === null || named === names) return { fault: null, document };
+  if (names === null || named === names) return { issue: null, document };
   return {
-    fault: `${url} names ${JSON.stringify(named)} instead of ${JSON.stringify(names)}: the proxy leads to another server, or changes what it passes on`,
+    issue: `${url} names ${JSON.stringify(named)} instead of ${JSON.stringify(names)}: the proxy leads to another server, or changes what it passes on`,
     document: {},
   };
 }

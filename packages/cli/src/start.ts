@@ -101,8 +101,8 @@ export async function start(prepared: Prepared, surroundings: Surroundings): Pro
   };
 }
 
-function callbacksOf({ thirdParties }: Settings, issuer: string): readonly Callback[] {
-  return thirdParties.map(({ id, name }) => ({ name, redirectUri: redirectUriOf(issuer, id) }));
+function callbacksOf({ identityProviders }: Settings, issuer: string): readonly Callback[] {
+  return identityProviders.map(({ id, name }) => ({ name, redirectUri: redirectUriOf(issuer, id) }));
 }
 
 async function reportSelf(
@@ -112,9 +112,9 @@ async function reportSelf(
   log: Log,
 ): Promise<void> {
   const resource = servers.find(({ isOwn }) => isOwn)?.url ?? null;
-  const faults = await checkSelf({ issuer, resource, documents });
-  log({ type: faults.length === 0 ? 'self-check.passed' : 'self-check.failed', count: faults.length });
-  for (const fault of faults) complain(`self-check: ${fault}`);
+  const issues = await checkSelf({ issuer, resource, documents });
+  log({ type: issues.length === 0 ? 'self-check.passed' : 'self-check.failed', count: issues.length });
+  for (const issue of issues) complain(`self-check: ${issue}`);
 }
 
 /** The account of the settings, or a link by which a person makes it. */
@@ -127,7 +127,7 @@ async function makeFirstAccount(
 ): Promise<FirstAccount> {
   if (headless?.loginUrl !== undefined) return { state: 'elsewhere', names: [headless.loginUrl] };
   if (!settings.localAccounts) {
-    return { state: 'elsewhere', names: settings.thirdParties.map(({ name }) => name) };
+    return { state: 'elsewhere', names: settings.identityProviders.map(({ name }) => name) };
   }
   if (email === null || password === null) {
     const link = await authorizationServer.setupLink();
@@ -153,11 +153,11 @@ async function bind(
       onError: (error) => log({ type: 'request.failed', reason: reasonOf(error) }),
     });
   } catch (cause) {
-    throw new SettingsError([addressFault({ port, host }, nameOf, cause)], { cause });
+    throw new SettingsError([addressIssue({ port, host }, nameOf, cause)], { cause });
   }
 }
 
-function addressFault(
+function addressIssue(
   { port, host }: Pick<Settings, 'port' | 'host'>,
   nameOf: Prepared['nameOf'],
   cause: unknown,

@@ -44,12 +44,12 @@ export async function readCertificate(
   nameOf: NameOf = titleOf,
 ): Promise<Certificate | null> {
   if (tlsCert === null || tlsKey === null) return null;
-  const faults: string[] = [];
+  const issues: string[] = [];
   const [cert, key] = await Promise.all([
-    collecting(faults, () => readPem(nameOf('tlsCert'), tlsCert, folder)),
-    collecting(faults, () => readPem(nameOf('tlsKey'), tlsKey, folder)),
+    collecting(issues, () => readPem(nameOf('tlsCert'), tlsCert, folder)),
+    collecting(issues, () => readPem(nameOf('tlsKey'), tlsKey, folder)),
   ]);
-  if (cert === null || key === null) throw new SettingsError(faults);
+  if (cert === null || key === null) throw new SettingsError(issues);
   const certificate = { cert, key };
   try {
     process.getBuiltinModule('node:tls').createSecureContext(certificate);

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createPerson } from '../../../tests/support/person.ts';
+import { createUser } from '../../../tests/support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
 import { createWorld } from '../../client/test/support/world.ts';
 import { type Computer, createComputer } from './support/command.ts';
@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 beforeEach(() => {
-  computer = createComputer(createPerson(owner));
+  computer = createComputer(createUser(owner));
   writeFileSync(join(computer.folder, 'secret'), `${SECRET}\n`);
   writeFileSync(join(computer.folder, 'garbage'), 'garbage\n');
 });
@@ -58,8 +58,8 @@ async function accounts(): Promise<readonly Shown[]> {
 
 it('T148 an application that is named acts, though a person is signed in, and its secret counts', async () => {
   await signIn();
-  const person = await whoami();
-  expect([person.code, person.output]).toEqual([0, expect.not.stringContaining('by report')]);
+  const user = await whoami();
+  expect([user.code, user.output]).toEqual([0, expect.not.stringContaining('by report')]);
 
   const before = await accounts();
   const garbage = await whoami(...as('report', 'garbage'));
@@ -72,7 +72,7 @@ it('T148 an application that is named acts, though a person is signed in, and it
   // The token that is kept by now is for that secret only.
   expect((await whoami(...as('report', 'garbage'))).code).toBe(3);
   expect((await whoami(...as('backup'))).output).toContain('by backup with');
-  expect((await whoami()).output).toBe(person.output);
+  expect((await whoami()).output).toBe(user.output);
 });
 
 it('T148 after an application nobody is signed in: a person is asked', async () => {
@@ -86,13 +86,13 @@ it('T148 after an application nobody is signed in: a person is asked', async () 
 it('accounts shows who acts, by which client, with which scopes, and since when', async () => {
   await signIn();
   await whoami(...as('report'));
-  const [person, program] = await accounts();
-  expect(person).toMatchObject({ kind: 'person', account: 'default', refreshable: true });
+  const [user, program] = await accounts();
+  expect(user).toMatchObject({ kind: 'person', account: 'default', refreshable: true });
   expect(program).toMatchObject({ kind: 'application', clientId: 'report', scopes: ['notes:read'] });
-  expect(Date.parse(program?.since ?? '')).toBeGreaterThanOrEqual(Date.parse(person?.since ?? ''));
+  expect(Date.parse(program?.since ?? '')).toBeGreaterThanOrEqual(Date.parse(user?.since ?? ''));
   const { output } = await run(['accounts']);
   const [first, second] = output.split('\n');
-  expect(first).toContain(`you, by the client ${person?.clientId}`);
+  expect(first).toContain(`you, by the client ${user?.clientId}`);
   expect(second).toMatch(
     /the application report itself .* since \d{4}-\d\d-\d\d \d\d:\d\d UTC .* notes:read$/,
   );

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createPerson } from '../../../tests/support/person.ts';
+import { createUser } from '../../../tests/support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
 import { createWorld } from '../../client/test/support/world.ts';
 import { type Computer, createComputer, main } from './support/command.ts';
@@ -22,7 +22,7 @@ beforeAll(async () => {
       },
     ],
   });
-  computer = createComputer(createPerson(owner));
+  computer = createComputer(createUser(owner));
 });
 
 afterAll(async () => {
@@ -35,7 +35,7 @@ const run: Computer['run'] = (args, more) => computer.run(args, more);
 describe('a session', () => {
   let computer: Computer;
   beforeEach(() => {
-    computer = createComputer(createPerson(owner));
+    computer = createComputer(createUser(owner));
   });
   afterEach(() => computer.leave());
 
@@ -66,8 +66,8 @@ describe('a session', () => {
       scopes: ['notes:read'],
     });
     expect(output).not.toMatch(/token|secret|eyJ/i);
-    const people = (await run(['accounts'])).output;
-    expect(people.split('\n')).toHaveLength(3);
+    const users = (await run(['accounts'])).output;
+    expect(users.split('\n')).toHaveLength(3);
     expect((await run(['accounts', 'https://elsewhere.example/mcp'])).output).toBe(
       'Nobody is signed in anywhere.\n',
     );
@@ -177,7 +177,7 @@ describe('a session', () => {
 });
 
 it('--no-browser prints the address, and takes the one at which the browser ended', async () => {
-  const person = createPerson(owner);
+  const user = createUser(owner);
   const child = computer.start(['login', server.resource, '--account', 'pasted', '--no-browser']);
   let [output, errors] = ['', ''];
   child.stdout?.on('data', (chunk) => (output += chunk));
@@ -185,7 +185,7 @@ it('--no-browser prints the address, and takes the one at which the browser ende
     errors += chunk;
     const url = /^(http\S+\/authorize\?\S+)$/m.exec(errors)?.[1];
     if (url === undefined || !errors.endsWith('ended: ') || child.stdin?.writableEnded === true) return;
-    void person.authorize(url).then((callback) => child.stdin?.end(`nonsense\n${callback.href}\n`));
+    void user.authorize(url).then((callback) => child.stdin?.end(`nonsense\n${callback.href}\n`));
   });
   const code = await new Promise((resolve) => child.once('close', resolve));
   expect([code, output]).toEqual([0, expect.stringContaining('pasted')]);
@@ -203,13 +203,13 @@ it('without anything that opens a browser, login prints the address, says to ope
   const child = computer.start(['login', server.resource, '--account', 'unopened'], { PATH: nowhere });
   let [output, errors] = ['', ''];
   child.stdout?.on('data', (chunk) => (output += chunk));
-  const person = createPerson(owner);
+  const user = createUser(owner);
   child.stderr?.on('data', (chunk) => {
     const before = errors;
     errors += chunk;
     const said = /open this address yourself:\n(http\S+)\n[\s\S]*No browser could be started here/;
     const url = said.exec(errors)?.[1];
-    if (url !== undefined && !said.test(before)) void person.authorize(url).then(fetch);
+    if (url !== undefined && !said.test(before)) void user.authorize(url).then(fetch);
   });
   const code = await new Promise((resolve) => child.once('close', resolve));
   expect([code, output]).toEqual([0, expect.stringContaining('Signed in.')]);

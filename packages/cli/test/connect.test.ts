@@ -6,7 +6,7 @@ import { StdioClientTransport as TransportTwo } from '@modelcontextprotocol/clie
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createPerson } from '../../../tests/support/person.ts';
+import { createUser } from '../../../tests/support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
 import { type Computer, createComputer, main } from './support/command.ts';
 
@@ -14,7 +14,7 @@ const info = { name: 'test', version: '1.0.0' };
 const computers: Computer[] = [];
 
 function newComputer(): Computer {
-  const computer = createComputer(createPerson(owner));
+  const computer = createComputer(createUser(owner));
   computers.push(computer);
   return computer;
 }

@@ -19,7 +19,7 @@ beforeAll(async () => {
     },
     resource: { scopes_supported: [`a${'b'.repeat(300)}`] },
   });
-  const { browser, receiver } = world.person;
+  const { browser, receiver } = world.user;
   const client = { serverUrl: world.serverUrl, browser, receiver };
   page = reportHtml(await examine({ client, signIn: true, version: '1' }));
 });

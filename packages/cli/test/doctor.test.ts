@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createPerson } from '../../../tests/support/person.ts';
+import { createUser } from '../../../tests/support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
 import { createWorld, type World, type WorldSettings } from '../../client/test/support/world.ts';
 import { examine } from '../src/doctor/examine.ts';
@@ -46,7 +46,7 @@ describe('with our own server', () => {
   let computer: Computer;
   beforeAll(async () => {
     server = await startPortcullis();
-    computer = createComputer(createPerson(owner));
+    computer = createComputer(createUser(owner));
   });
   afterAll(async () => {
     computer.leave();
@@ -98,7 +98,7 @@ describe('with our own server', () => {
 describe('a client that was registered for the examination', () => {
   it.each([[], ['--sign-in']])('is removed again at our own server %s', async (...words) => {
     const server = await startPortcullis();
-    const computer = createComputer(createPerson(owner));
+    const computer = createComputer(createUser(owner));
     const list = ['clients', 'list', '--database', server.database, '--json'];
     const before = (await computer.run(list)).output;
     const { output } = await computer.run(['doctor', server.resource, ...words]);
@@ -159,13 +159,13 @@ describe('a client that was registered for the examination', () => {
 });
 
 function look(world: World, signIn = false): Promise<Report> {
-  const { browser, receiver } = world.person;
+  const { browser, receiver } = world.user;
   return examine({ client: { serverUrl: world.serverUrl, browser, receiver }, signIn, version: '1' });
 }
 
 it('says of no step that it went well when the person did not allow it', async () => {
   const world = await createWorld();
-  world.person.divert((arrived) => {
+  world.user.divert((arrived) => {
     arrived.searchParams.delete('code');
     arrived.searchParams.set('error', 'access_denied');
     return arrived;
@@ -179,7 +179,7 @@ it('says of no step that it went well when the person did not allow it', async (
 });
 
 /** The faults, as requirement and owner. */
-function faults({ findings }: Report): readonly string[] {
+function issues({ findings }: Report): readonly string[] {
   return findings
     .filter(({ gravity }) => gravity === 'fault')
     .map(({ requirement, owner: whose }) => `${requirement}, ${whose}`);
@@ -353,19 +353,19 @@ const broken: readonly Broken[] = [
 describe('with a scripted server', () => {
   it('finds nothing wrong with an honest one', async () => {
     const report = await look(await createWorld());
-    expect(faults(report)).toEqual([]);
+    expect(issues(report)).toEqual([]);
     expect(report.steps.map(({ state }) => state)).toEqual([...Array(5).fill('well'), 'skipped', 'skipped']);
   });
 
   it('meets one without metadata by the rules of the oldest revision', async () => {
     const report = await look(await createWorld({ resourceMetadata: false, oneOrigin: true }));
-    expect(faults(report)).toEqual([]);
+    expect(issues(report)).toEqual([]);
     expect(report.revision).toBe('2025-03-26');
     expect(report.decisions[1]?.reason).toContain('no place has protected resource metadata');
     const bare = await look(
       await createWorld({ resourceMetadata: false, oneOrigin: true, serverMetadata: false }),
     );
-    expect(faults(bare)).toEqual([]);
+    expect(issues(bare)).toEqual([]);
     expect(bare.decisions[2]?.reason).toContain('the default paths count');
   });
 
@@ -375,7 +375,7 @@ describe('with a scripted server', () => {
       const world = await createWorld(settings);
       change?.(world);
       const report = await look(world, signIn);
-      expect(faults(report)).toEqual(names);
+      expect(issues(report)).toEqual(names);
       expect(report.steps.some(({ state }) => state === 'faulty')).toBe(true);
     },
   );
@@ -383,7 +383,7 @@ describe('with a scripted server', () => {
   it('tells a server that is not there from one that is wrong', async () => {
     const client = { serverUrl: 'http://127.0.0.1:9/mcp' };
     const report = await examine({ client, signIn: false, version: '1' });
-    expect(faults(report)).toEqual(['null, network']);
+    expect(issues(report)).toEqual(['null, network']);
     expect(report.steps.slice(1).every(({ state }) => state === 'skipped')).toBe(true);
     expect(JSON.stringify(report)).not.toContain('it publishes');
   });
@@ -412,7 +412,7 @@ describe('with a scripted server', () => {
     const world = await createWorld();
     world.as.on('GET /authorize', told);
     const report = await look(world);
-    expect(faults(report)).toEqual(['AS-AUTHZ-1, authorization server']);
+    expect(issues(report)).toEqual(['AS-AUTHZ-1, authorization server']);
     expect(report.findings.find(({ gravity }) => gravity === 'fault')?.what).toContain(expected);
   });
 
@@ -505,7 +505,7 @@ describe('which revision a server is judged by', () => {
     });
     const finding = report.findings.find(({ requirement }) => requirement === 'S-401-1');
     expect(finding).toMatchObject({ gravity: 'advice', revisions: ['2025-06-18'] });
-    expect(faults(report)).toEqual([]);
+    expect(issues(report)).toEqual([]);
   });
 
   it('by the one that is pinned', async () => {
@@ -516,7 +516,7 @@ describe('which revision a server is judged by', () => {
       ['2025-11-25', []],
     ] as const) {
       const client = { serverUrl: world.serverUrl, revision };
-      expect(faults(await examine({ client, signIn: false, version: '1' }))).toEqual(expected);
+      expect(issues(await examine({ client, signIn: false, version: '1' }))).toEqual(expected);
     }
   });
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createPerson } from '../../../tests/support/person.ts';
+import { createUser } from '../../../tests/support/person.ts';
 import { owner } from '../../../tests/support/portcullis.ts';
 import { reservePort } from '../../../tests/support/ports.ts';
 import { prepare } from '../src/settings/prepare.ts';
@@ -73,7 +73,7 @@ describe('for two servers elsewhere', () => {
     issuer = await server.ready;
     announced = server.said;
     await start([pathOf('examples/express/server.ts')], { PORT: String(port), ISSUER: issuer }).ready;
-    computer = createComputer(createPerson(owner));
+    computer = createComputer(createUser(owner));
   });
   afterAll(() => computer.leave());
 

@@ -72,12 +72,12 @@ afterAll(async () => {
 
 async function check(broken: Proxy = {}): Promise<readonly string[]> {
   proxy = broken;
-  const faults = await checkSelf({
+  const issues = await checkSelf({
     issuer: url,
     resource: `${url}/mcp`,
     documents: [`${url}${OAUTH}`, `${url}${OIDC}`, `${url}${RESOURCE}`],
   });
-  return faults.map((fault) => fault.replaceAll(url, ''));
+  return issues.map((issue) => issue.replaceAll(url, ''));
 }
 
 /** A proxy that answers some paths itself. */
@@ -111,9 +111,9 @@ describe('the self-check', () => {
     ['a challenge that was cut', { onTheWayBack: (headers) => { if (headers['www-authenticate']?.includes('resource_metadata') === true) headers['www-authenticate'] = 'Bearer error="invalid_token"'; } }, ['/mcp'], /lost resource_metadata/],
     ['a login of its own', at('/mcp', 302, { location: '/sso' }), ['/mcp'], /\/mcp is answered with 302 instead of 401/],
   ])('names %s, and nothing else', async (_what, broken, places, says) => {
-    const faults = await check(broken);
-    expect(faults.map((fault) => fault.split(' ')[0]).toSorted()).toEqual(places.toSorted());
-    for (const fault of faults) expect(fault).toMatch(says);
+    const issues = await check(broken);
+    expect(issues.map((issue) => issue.split(' ')[0]).toSorted()).toEqual(places.toSorted());
+    for (const issue of issues) expect(issue).toMatch(says);
     expect(await check()).toEqual([]);
   });
 
@@ -128,8 +128,8 @@ describe('the self-check', () => {
 
   it('waits for nobody who is not there', async () => {
     const issuer = 'http://localhost:9';
-    const faults = await checkSelf({ issuer, resource: `${issuer}/mcp`, documents: [] });
-    expect(faults).toHaveLength(2);
-    for (const fault of faults) expect(fault).toMatch(/cannot be reached from here/);
+    const issues = await checkSelf({ issuer, resource: `${issuer}/mcp`, documents: [] });
+    expect(issues).toHaveLength(2);
+    for (const issue of issues) expect(issue).toMatch(/cannot be reached from here/);
   });
 });

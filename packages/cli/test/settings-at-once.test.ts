@@ -12,7 +12,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 type Said = Readonly<Record<string, unknown>>;
 
 /** What is said of a file, of variables and of flags; none: it is good. */
-async function faultsOf(content: Said, environment: Record<string, string> = {}, flags: object = {}) {
+async function issuesOf(content: Said, environment: Record<string, string> = {}, flags: object = {}) {
   writeFileSync(join(folder, 'gate.json'), JSON.stringify(content));
   const said = prepare({ flags: { ...flags, config: 'gate.json' }, environment, folder });
   const error: unknown = await said.then(
@@ -21,7 +21,7 @@ async function faultsOf(content: Said, environment: Record<string, string> = {},
   );
   if (error === null) return [];
   if (!(error instanceof SettingsError)) throw error;
-  return error.faults;
+  return error.issues;
 }
 
 const notes = { url: 'https://mcp.example/notes', name: 'Notes', scopes: { read: 'Read', write: 'Write' } };
@@ -33,14 +33,14 @@ const sso = {
   kind: { issuer: 'https://sso.example' },
   scopes: ['openid'],
 };
-const good = { resources: [notes], clients: [robot], thirdParties: [sso] };
+const good = { resources: [notes], clients: [robot], identityProviders: [sso] };
 
 const SECONDS =
   'must be a whole number of seconds from 1 to 315360000 (3650 days), such as 600 for 10 minutes';
 
 describe('every fault at once', () => {
   it('of what can be read, and of what the server says of the rest', async () => {
-    const faults = await faultsOf({
+    const issues = await issuesOf({
       port: 'eighty',
       resources: [
         { ...notes, url: 'https://mcp.example/notes#top', name: '', colour: 'red', requiredScopes: ['all'] },
@@ -53,7 +53,7 @@ describe('every fault at once', () => {
       tlsCert: 'no.crt',
       tlsKey: 'no.key',
     });
-    expect(faults).toEqual([
+    expect(issues).toEqual([
       'resources.0.name (in gate.json) must not be empty',
       'resources.0.colour (in gate.json) is no setting: use url, name, scopes, defaultScopes, requiredScopes, hierarchy, translations, accessTokens, introspectedBy, exchangedBy, endsWithin',
       'port (in gate.json) must be a whole number from 0 to 65535',
@@ -74,7 +74,7 @@ describe('every fault at once', () => {
       'clients.0.redirect_uris.0 (in gate.json): must not use the scheme ftp',
       expect.stringMatching(/^brand\.accent\.light \(in gate\.json\) has a contrast of 1 .* need 4\.5/),
     ]);
-    expect(await faultsOf(good)).toEqual([]);
+    expect(await issuesOf(good)).toEqual([]);
   });
 
   it('under the flag, the variable or the file by which it was said', async () => {
@@ -83,7 +83,7 @@ describe('every fault at once', () => {
       PORTCULLIS_LIFETIMES: '{"code":"soon"}',
       PORTCULLIS_METRICS_TOKEN_FILE: 'no.txt',
     };
-    expect(await faultsOf({ ...good, statusLists: 'yes' }, environment, { log: 'loud' })).toEqual([
+    expect(await issuesOf({ ...good, statusLists: 'yes' }, environment, { log: 'loud' })).toEqual([
       `PORTCULLIS_LIFETIMES.code ${SECONDS}`,
       'statusLists (in gate.json) must be true or false',
       '--log must be one of text, json, none',
@@ -91,7 +91,7 @@ describe('every fault at once', () => {
       expect.stringMatching(/^PORTCULLIS_METRICS_TOKEN_FILE names no\.txt, which cannot be read/),
     ]);
     const spoken = { PORTCULLIS_LIFETIMES: '{"accessToken":43201}', PORTCULLIS_STATUS_LISTS: 'true' };
-    expect(await faultsOf(good, spoken)).toEqual([
+    expect(await issuesOf(good, spoken)).toEqual([
       'PORTCULLIS_STATUS_LISTS is for access tokens of at most 43200 seconds: lifetimes.accessToken',
     ]);
   });
@@ -103,26 +103,26 @@ describe('nothing that may only follow from another fault', () => {
   it.each<[string, Said, Said, RegExp]>([
     ['scopes of a client', { ...good, clients: [{ ...robot, scope: 'dance' }] }, { resources: [{ ...notes, scopes: 7 }] }, /^clients\.0\.scope .* no resource has "dance"/],
     ['scopes of a client, and an application', { ...good, clients: [{ ...robot, scope: 'dance' }] }, { app: 'no.ts' }, /^clients\.0\.scope .* no resource has "dance"/],
-    ['what rests on third parties', { ...good, thirdParties: [{ ...sso, neededFor: { dance: ['x'] } }] }, { resources: [{ ...notes, scops: {}, scopes: undefined }] }, /^thirdParties\.0\.neededFor .* "dance" is no scope of a resource/],
+    ['what rests on third parties', { ...good, identityProviders: [{ ...sso, neededFor: { dance: ['x'] } }] }, { resources: [{ ...notes, scops: {}, scopes: undefined }] }, /^identityProviders\.0\.neededFor .* "dance" is no scope of a resource/],
     ['who introspects', { ...good, resources: [opaque], clients: [] }, { clients: ['robot'] }, /^resources\.0\.introspectedBy .* "robot" is no configured client/],
     ['opaque tokens', { ...good, resources: [{ ...opaque, introspectedBy: [] }] }, { resources: [{ ...opaque, introspectedBy: 'robot' }] }, /^resources\.0\.accessTokens .* nobody can read opaque ones/],
-    ['nobody to sign in with', { ...good, localAccounts: false, thirdParties: [] }, { thirdParties: {} }, /^localAccounts .* must be a third party/],
-    ['an OpenID scope', { ...good, thirdParties: [{ ...sso, scopes: ['files'] }] }, { thirdParties: [{ ...sso, scopes: ['files'], kind: 'okta' }] }, /^thirdParties\.0\.scopes .* must hold openid/],
-    ['all secrets of a headless application', { ...good, thirdParties: [], headless: { loginUrl: 'https://app.example', secrets: [] } }, { headless: { loginUrl: 'https://app.example', secrets: ['short'] } }, /^headless\.secrets (?!.*openssl).* must /],
+    ['nobody to sign in with', { ...good, localAccounts: false, identityProviders: [] }, { identityProviders: {} }, /^localAccounts .* must be a third party/],
+    ['an OpenID scope', { ...good, identityProviders: [{ ...sso, scopes: ['files'] }] }, { identityProviders: [{ ...sso, scopes: ['files'], kind: 'okta' }] }, /^identityProviders\.0\.scopes .* must hold openid/],
+    ['all secrets of a headless application', { ...good, identityProviders: [], headless: { loginUrl: 'https://app.example', secrets: [] } }, { headless: { loginUrl: 'https://app.example', secrets: ['short'] } }, /^headless\.secrets (?!.*openssl).* must /],
     ['hosts of documents', { ...good, metadataDocuments: { hosts: ['https://x'] } }, { metadataDocuments: { hosts: [7] } }, /^metadataDocuments\.hosts .* is no host/],
     ['pages of a headless application', { ...good, headless: { secrets: ['s'.repeat(32)] } }, { headless: { secrets: ['s'.repeat(32)], loginUrl: 7 } }, /^headless .* must name a loginUrl/],
-  ])('%s', async (_what, told, hidden, fault) => {
-    expect(await faultsOf(told)).toEqual([expect.stringMatching(fault)]);
-    const faults = await faultsOf({ ...told, ...hidden });
-    expect(faults).not.toEqual([]);
-    for (const one of faults) expect(one).not.toMatch(fault);
+  ])('%s', async (_what, told, hidden, issue) => {
+    expect(await issuesOf(told)).toEqual([expect.stringMatching(issue)]);
+    const issues = await issuesOf({ ...told, ...hidden });
+    expect(issues).not.toEqual([]);
+    for (const one of issues) expect(one).not.toMatch(issue);
   }); // biome-ignore format: a table
 
   it('nor of a third party whose preset is not known', async () => {
-    const thirdParties = [{ preset: 'githib', clientId: 'x', clientSecret: { variable: 'NOWHERE' } }];
-    expect(await faultsOf({ ...good, thirdParties })).toEqual([
-      'thirdParties.0.clientSecret (in gate.json) names the variable NOWHERE, which is not set',
-      'thirdParties.0.preset (in gate.json) is none that is known: did you mean github?',
+    const identityProviders = [{ preset: 'githib', clientId: 'x', clientSecret: { variable: 'NOWHERE' } }];
+    expect(await issuesOf({ ...good, identityProviders: identityProviders })).toEqual([
+      'identityProviders.0.clientSecret (in gate.json) names the variable NOWHERE, which is not set',
+      'identityProviders.0.preset (in gate.json) is none that is known: did you mean github?',
     ]);
   });
 });

@@ -25,13 +25,13 @@ function resolve(sources: Partial<Sources>) {
   return resolveSettings({ flags: {}, environment: {}, folder, ...sources });
 }
 
-async function faultsOf(sources: Partial<Sources>): Promise<readonly string[]> {
+async function issuesOf(sources: Partial<Sources>): Promise<readonly string[]> {
   const error = await resolve(sources).then(
     () => null,
     (thrown: unknown) => thrown,
   );
   if (!(error instanceof SettingsError)) throw new Error('there was no fault');
-  return error.faults;
+  return error.issues;
 }
 
 describe('names', () => {
@@ -139,11 +139,11 @@ describe('the file', () => {
       says: /cannot be loaded: no/,
     },
   ])('is refused when it is $description, in one line that names the setting', async ({ name, says }) => {
-    const faults = await faultsOf({ flags: { config: name() } });
-    expect(faults).toHaveLength(1);
-    expect(faults[0]).toMatch(/^--config is \S+, which /);
-    expect(faults[0]).toMatch(says);
-    expect(faults[0]).not.toMatch(/secret|\n/);
+    const issues = await issuesOf({ flags: { config: name() } });
+    expect(issues).toHaveLength(1);
+    expect(issues[0]).toMatch(/^--config is \S+, which /);
+    expect(issues[0]).toMatch(says);
+    expect(issues[0]).not.toMatch(/secret|\n/);
   });
 });
 
@@ -154,7 +154,7 @@ describe('faults', () => {
       PORTCULLIS_PUBLIC_URL: 'http://example.com',
       PORTCULLIS_BOOTSTRAP_EMAIL: 'a@b.example',
     };
-    expect(await faultsOf({ flags: { config, key: 'short' }, environment })).toEqual([
+    expect(await issuesOf({ flags: { config, key: 'short' }, environment })).toEqual([
       expect.stringMatching(/^port \(in \S+\) must be a whole number from 0 to 65535$/),
       expect.stringMatching(/^PORTCULLIS_PUBLIC_URL must use https/),
       expect.stringMatching(/^--key must be 32 random bytes/),
@@ -182,20 +182,20 @@ describe('faults', () => {
     ['key', { key: 'A'.repeat(43), keyFile: 'x' }, /^--key-file must be left out when --key is set/],
     ['log', { log: 'loud' }, /must be one of text, json, none/],
   ])('%s: %j', async (_name, flags, says) => {
-    const faults = await faultsOf({ flags });
-    expect(faults).toHaveLength(1);
-    expect(faults[0]).toMatch(/^--/);
-    expect(faults[0]).toMatch(says);
+    const issues = await issuesOf({ flags });
+    expect(issues).toHaveLength(1);
+    expect(issues[0]).toMatch(/^--/);
+    expect(issues[0]).toMatch(says);
   });
 
   it('never show the value of a secret', async () => {
     const secret = 'hunter2-hunter2';
-    const faults = await faultsOf({
+    const issues = await issuesOf({
       flags: { key: secret },
       environment: { PORTCULLIS_BOOTSTRAP_PASSWORD: secret },
     });
-    expect(faults).toHaveLength(2);
-    expect(faults.join()).not.toContain(secret);
+    expect(issues).toHaveLength(2);
+    expect(issues.join()).not.toContain(secret);
   });
 });
 
@@ -247,9 +247,9 @@ describe('transport', () => {
     [{ trustedProxies: 'proxy.example' }, /^--trusted-proxies\.0 must be an IP/],
     [{ trustedProxies: '10.0.0.0/99' }, /must be an IP address, or a block of them/],
   ])('[ALL-HTTP-62 AS-HTTPS-1] is refused in the clear, or by halves: %j', async (flags, says) => {
-    const faults = await faultsOf({ flags });
-    expect(faults).toHaveLength(1);
-    expect(faults[0]).toMatch(says);
+    const issues = await issuesOf({ flags });
+    expect(issues).toHaveLength(1);
+    expect(issues[0]).toMatch(says);
   });
 });
 
@@ -283,18 +283,18 @@ it.each([
   [{ limits: { logins: {} } }, /^limits\.logins \(in \S+\) is no setting: did you mean signIns\?|use/],
   [{ keys: { algorithm: 'none' } }, /^keys\.algorithm \(in \S+\) must be one of ES256, EdDSA, RS256$/],
 ])('the file may not say %j', async (content, says) => {
-  const faults = await faultsOf({ flags: { config: file(content) } });
-  expect(faults).toHaveLength(1);
-  expect(faults[0]).toMatch(says);
+  const issues = await issuesOf({ flags: { config: file(content) } });
+  expect(issues).toHaveLength(1);
+  expect(issues[0]).toMatch(says);
 });
 
 it('a list that is a text in the file is at fault, and so is what it holds', async () => {
-  const faults = await faultsOf({ flags: { config: file({ trustedProxies: '10.0.0.0/33' }) } });
-  expect(faults).toEqual([
+  const issues = await issuesOf({ flags: { config: file({ trustedProxies: '10.0.0.0/33' }) } });
+  expect(issues).toEqual([
     expect.stringMatching(/^trustedProxies \(in \S+\) must be an array, each an IP address or a block/),
     expect.stringMatching(/^trustedProxies\.0 \(in \S+\) must be an IP address, or a block of them/),
   ]);
-  const good = await faultsOf({ flags: { config: file({ trustedProxies: '10.0.0.0/8' }) } });
+  const good = await issuesOf({ flags: { config: file({ trustedProxies: '10.0.0.0/8' }) } });
   expect(good).toEqual([expect.stringMatching(/^trustedProxies \(in \S+\) must be an array/)]);
 });
 
@@ -304,11 +304,11 @@ it.each([
   [86_400, null],
   [600, null],
 ])('access tokens that live for %i seconds are warned of: %s', async (accessToken, says) => {
-  const { settings, faults, nameOf } = await findSettings({
+  const { settings, issues, nameOf } = await findSettings({
     flags: { config: file({ lifetimes: { accessToken } }) },
     environment: {},
     folder,
   });
-  expect([faults, settings.lifetimes]).toEqual([[], { accessToken }]);
+  expect([issues, settings.lifetimes]).toEqual([[], { accessToken }]);
   expect(warningsOf(settings, nameOf)).toEqual(says === null ? [] : [expect.stringMatching(says)]);
 });

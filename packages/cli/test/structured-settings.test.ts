@@ -25,13 +25,13 @@ type Environment = Readonly<Record<string, string>>;
 const inFile = (content: unknown, environment: Environment = {}) =>
   resolveSettings({ flags: { config: file(content) }, environment, folder });
 
-async function faultsOf(task: Promise<unknown>): Promise<readonly string[]> {
+async function issuesOf(task: Promise<unknown>): Promise<readonly string[]> {
   const error: unknown = await task.then(
     () => null,
     (thrown: unknown) => thrown,
   );
   if (!(error instanceof SettingsError)) throw new Error('there was no fault', { cause: error });
-  return error.faults;
+  return error.issues;
 }
 
 const greeter = { url: 'http://localhost:3000/mcp', name: 'Greeter', scopes: { greet: 'Greet you' } };
@@ -66,7 +66,7 @@ describe('the page', () => {
       pages: 'pages',
       headless: 'headless',
       workspaces: 'workspaces',
-      thirdParties: 'thirdParties',
+      identityProviders: 'identityProviders',
       localAccounts: 'localAccounts',
       lifetimes: 'lifetimes',
       privateUseSchemes: 'privateUseSchemes',
@@ -118,9 +118,9 @@ describe('a variable', () => {
     [{ PORTCULLIS_COLOUR_OF_SKY: 'x' }, /is no setting: use those that portcullis up --help lists$/],
     [{ PORTCULLIS_PORT: 'tcp://10.0.0.7:80' }, /^PORTCULLIS_PORT holds the address of a Kubernetes service .* enableServiceLinks/],
   ])('is refused in one line: %j', async (environment, says) => {
-    const faults = await faultsOf(resolveSettings({ flags: {}, environment, folder }));
-    expect(faults).toEqual([expect.stringMatching(says)]);
-    expect(faults.join()).not.toContain('a secret');
+    const issues = await issuesOf(resolveSettings({ flags: {}, environment, folder }));
+    expect(issues).toEqual([expect.stringMatching(says)]);
+    expect(issues.join()).not.toContain('a secret');
   }); // biome-ignore format: a table
 
   it('of another program, of the client or of Kubernetes is none of its business', async () => {
@@ -163,7 +163,7 @@ describe('a secret in the file', () => {
       metricsToken: 'a-token',
     });
     const wrong = { PORTCULLIS_METRICS_TOKEN_FILE: 'nowhere.txt' };
-    expect(await faultsOf(resolveSettings({ flags: {}, environment: wrong, folder }))).toEqual([
+    expect(await issuesOf(resolveSettings({ flags: {}, environment: wrong, folder }))).toEqual([
       expect.stringMatching(/^PORTCULLIS_METRICS_TOKEN_FILE names nowhere\.txt, which cannot be read/),
     ]);
   });
@@ -178,15 +178,15 @@ describe('a secret in the file', () => {
     [{ env: 'SHORT' }, /client_secret\.env \(in \S+\) is no setting: use file, variable$/],
     [7, /must be an object with file, variable$/],
   ])('is refused, and never shown: %j', async (client_secret, says) => {
-    const faults = await faultsOf(inFile({ clients: [{ ...client, client_secret }] }, { SHORT: 'hunter2' }));
-    expect(faults).toEqual([expect.stringMatching(says)]);
-    expect(faults.join()).not.toContain('hunter2');
+    const issues = await issuesOf(inFile({ clients: [{ ...client, client_secret }] }, { SHORT: 'hunter2' }));
+    expect(issues).toEqual([expect.stringMatching(says)]);
+    expect(issues.join()).not.toContain('hunter2');
   });
 });
 
 describe('members', () => {
   it('that do not exist are named with the nearest, those that are missing by themselves, all together', async () => {
-    const faults = await faultsOf(
+    const issues = await issuesOf(
       inFile({
         resources: [{ ...greeter, scope: {}, hierachy: {} }, { url: 'https://x.example/mcp' }],
         clients: [{ client_id: 'a', redirect_uri: ['http://localhost/'] }, { client_name: 'B' }],
@@ -201,7 +201,7 @@ describe('members', () => {
     const where = `(in file-${files}.json)`;
     const seconds =
       'must be a whole number of seconds from 1 to 315360000 (3650 days), such as 600 for 10 minutes';
-    expect(faults).toEqual([
+    expect(issues).toEqual([
       `resources.0.scope ${where} is no setting: did you mean scopes?`,
       `resources.0.hierachy ${where} is no setting: did you mean hierarchy?`,
       `resources.1.name ${where} is missing: what people call it (a text)`,
@@ -225,7 +225,7 @@ describe('the whole', () => {
     prepare({ flags: { config: file(content) }, environment, folder });
 
   it('is judged together: settings, modules, and what the server says of them', async () => {
-    const faults = await faultsOf(
+    const issues = await issuesOf(
       start(
         {
           port: 'x',
@@ -251,9 +251,9 @@ describe('the whole', () => {
       /^metadataDocuments\.hosts \(in \S+\): "https:\/\/x" is no host/,
       /^brand\.accent\.light \(in \S+\) has a contrast of/,
     ]) {
-      expect(faults).toContainEqual(expect.stringMatching(says));
+      expect(issues).toContainEqual(expect.stringMatching(says));
     }
-    expect(faults).toHaveLength(10);
+    expect(issues).toHaveLength(10);
   });
 
   it('tells the application from servers elsewhere', async () => {
@@ -261,14 +261,14 @@ describe('the whole', () => {
       "export const app = { name: 'A', path: '/mcp', scopes: { a: 'A' }, defaultScopes: ['b'], create: async () => {} };",
       'mjs',
     );
-    expect(await faultsOf(start({ app, resources: [{ ...greeter, defaultScopes: ['x'] }] }))).toEqual([
+    expect(await issuesOf(start({ app, resources: [{ ...greeter, defaultScopes: ['x'] }] }))).toEqual([
       expect.stringMatching(/^app \(in \S+\): app\.defaultScopes: b is not one of its scopes: a$/),
       expect.stringMatching(/^resources\.0\.defaultScopes \(in \S+\): x is not one of its scopes: greet$/),
     ]);
   });
 
   it('has to protect something', async () => {
-    expect(await faultsOf(start({}))).toEqual([
+    expect(await issuesOf(start({}))).toEqual([
       expect.stringMatching(
         /^PORTCULLIS_APP \(--app\) must name the module .* or resources in the configuration file/,
       ),
@@ -279,19 +279,19 @@ describe('the whole', () => {
   it('tells of what is at fault, not of what would follow from it', async () => {
     const github = { preset: 'github', clientId: 'x', clientSecret: { variable: 'NOT_SET' } };
     const resources = [greeter];
-    expect(await faultsOf(start({ resources, thirdParties: [github], localAccounts: false }))).toEqual([
-      expect.stringMatching(/^thirdParties\.0\.clientSecret.* NOT_SET/),
+    expect(await issuesOf(start({ resources, identityProviders: [github], localAccounts: false }))).toEqual([
+      expect.stringMatching(/^identityProviders\.0\.clientSecret.* NOT_SET/),
     ]);
     const secret = { NOT_SET: 'set now' };
     const empty = { ...github, clientId: '' };
-    expect(await faultsOf(start({ resources, thirdParties: [empty], localAccounts: false }, secret))).toEqual(
-      [expect.stringMatching(/^thirdParties\.0\.clientId \(in \S+\) must not be empty$/)],
-    );
-    expect(await faultsOf(start({ resources: [{ ...greeter, colour: 'red' }] }))).toEqual([
+    expect(
+      await issuesOf(start({ resources, identityProviders: [empty], localAccounts: false }, secret)),
+    ).toEqual([expect.stringMatching(/^identityProviders\.0\.clientId \(in \S+\) must not be empty$/)]);
+    expect(await issuesOf(start({ resources: [{ ...greeter, colour: 'red' }] }))).toEqual([
       expect.stringMatching(/^resources\.0.*colour/),
     ]);
     // What follows from nothing is told.
-    expect(await faultsOf(start({ resources, localAccounts: false }))).toEqual([
+    expect(await issuesOf(start({ resources, localAccounts: false }))).toEqual([
       expect.stringMatching(/^localAccounts \(in \S+\): without them there must be a third party, or nobody/),
     ]);
   });

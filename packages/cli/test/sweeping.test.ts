@@ -19,7 +19,7 @@ it('goes on while a step finds all that it may take', async () => {
       accountId: null,
       approved: null,
       freshLogin: false,
-      thirdParty: null,
+      identityProvider: null,
       bond: null,
       createdAt: 0,
       expiresAt,

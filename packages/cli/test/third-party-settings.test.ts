@@ -20,7 +20,7 @@ const company = {
   clientSecret: { variable: 'COMPANY_SECRET' },
   scopes: ['openid', 'files'],
   neededFor: { greet: ['files'] },
-  people: { emailDomains: ['company.example'] },
+  users: { emailDomains: ['company.example'] },
 };
 
 const forge = {
@@ -32,7 +32,7 @@ const forge = {
       token: 'https://forge.example/token',
       userinfo: 'https://api.forge.example/user',
     },
-    person: { subject: 'id', name: 'login' },
+    user: { subject: 'id', name: 'login' },
     dialect: 'github',
   },
   clientId: 'gate',
@@ -49,34 +49,38 @@ function prepareWith(content: object) {
 
 describe('third parties in the configuration file', () => {
   it('reach the authorization server, secrets from variables included', async () => {
-    const prepared = await prepareWith({ thirdParties: [company, forge], localAccounts: false });
+    const prepared = await prepareWith({ identityProviders: [company, forge], localAccounts: false });
     expect(serverOptions(prepared, 'http://localhost')).toMatchObject({
-      thirdParties: [{ ...company, clientSecret: 'company-secret' }, forge],
+      identityProviders: [{ ...company, clientSecret: 'company-secret' }, forge],
       localAccounts: false,
     });
   });
 
   it.each([
-    ['no name', { ...company, name: undefined }, /^thirdParties\.0\.name \(in file-\d+\.json\) is missing: /],
+    [
+      'no name',
+      { ...company, name: undefined },
+      /^identityProviders\.0\.name \(in file-\d+\.json\) is missing: /,
+    ],
     [
       'a member that does not exist',
       { ...company, secret: 'x' },
-      /^thirdParties\.0\.secret \(in \S+\) is no setting: use /,
+      /^identityProviders\.0\.secret \(in \S+\) is no setting: use /,
     ],
     [
       'a variable that is not set',
       { ...company, clientSecret: { variable: 'NOWHERE' } },
       /clientSecret \(in file-\d+\.json\) names the variable NOWHERE/,
     ],
-    ['no issuer and no endpoints', { ...company, kind: {} }, /^thirdParties\.0\.kind\.issuer/],
+    ['no issuer and no endpoints', { ...company, kind: {} }, /^identityProviders\.0\.kind\.issuer/],
     [
       'endpoints without a person',
       { ...forge, kind: { endpoints: forge.kind.endpoints } },
-      /^thirdParties\.0\.kind\.person \(in file-\d+\.json\) is missing: /,
+      /^identityProviders\.0\.kind\.person \(in file-\d+\.json\) is missing: /,
     ],
     ['a dialect of nobody', { ...forge, kind: { ...forge.kind, dialect: 'klingon' } }, /dialect .* one of/],
     // These the server judges.
-    ['an identifier with a slash', { ...company, id: 'a/b' }, /^thirdParties\.0\.id \(in \S+\) must be/],
+    ['an identifier with a slash', { ...company, id: 'a/b' }, /^identityProviders\.0\.id \(in \S+\) must be/],
     [
       'a scope of nobody',
       { ...company, neededFor: { dance: ['files'] } },
@@ -88,10 +92,12 @@ describe('third parties in the configuration file', () => {
       /kind\.issuer \(in \S+\) must be/,
     ],
   ])('%s is refused', async (_name, party, expected) => {
-    const error: unknown = await prepareWith({ thirdParties: [party] }).catch((thrown: unknown) => thrown);
+    const error: unknown = await prepareWith({ identityProviders: [party] }).catch(
+      (thrown: unknown) => thrown,
+    );
     expect(error).toBeInstanceOf(SettingsError);
-    expect((error as SettingsError).faults.join('\n')).toMatch(expected);
-    expect((error as SettingsError).faults.join('\n')).not.toContain('forge-secret');
+    expect((error as SettingsError).issues.join('\n')).toMatch(expected);
+    expect((error as SettingsError).issues.join('\n')).not.toContain('forge-secret');
   });
 
   const client = { clientId: 'gate', clientSecret: 'forge-secret' };
@@ -122,8 +128,8 @@ describe('third parties in the configuration file', () => {
       { id: 'slack', scopes: ['chat:write'] },
     ],
   ])('may be known by name: %j', async (said, expected) => {
-    const prepared = await prepareWith({ thirdParties: [{ ...client, ...said }] });
-    expect(serverOptions(prepared, 'http://localhost').thirdParties).toMatchObject([
+    const prepared = await prepareWith({ identityProviders: [{ ...client, ...said }] });
+    expect(serverOptions(prepared, 'http://localhost').identityProviders).toMatchObject([
       { ...client, ...expected },
     ]);
   });
@@ -135,29 +141,29 @@ describe('third parties in the configuration file', () => {
     const { clientSecret: _none, ...said } = company;
     const clientKey = { key: { file: 'company.key' }, id: 'k1' };
     const entra = { preset: 'microsoft-entra', tenant: 'a-tenant', clientId: 'gate', clientKey };
-    const prepared = await prepareWith({ thirdParties: [{ ...said, clientKey }, entra] });
-    expect(serverOptions(prepared, 'http://localhost').thirdParties).toMatchObject([
+    const prepared = await prepareWith({ identityProviders: [{ ...said, clientKey }, entra] });
+    expect(serverOptions(prepared, 'http://localhost').identityProviders).toMatchObject([
       { id: 'company', clientKey: { key, id: 'k1' } },
       { clientKey: { key, id: 'k1', algorithm: 'PS256' } },
     ]);
-    const faulty = prepareWith({ thirdParties: [{ ...said, clientKey: { key: 'canary' } }] });
+    const faulty = prepareWith({ identityProviders: [{ ...said, clientKey: { key: 'canary' } }] });
     const error: unknown = await faulty.catch((thrown: unknown) => thrown);
-    expect((error as SettingsError).faults.join()).toMatch(
-      /thirdParties\.0\.clientKey\.key \(in \S+\) must be a private key/,
+    expect((error as SettingsError).issues.join()).toMatch(
+      /identityProviders\.0\.clientKey\.key \(in \S+\) must be a private key/,
     );
-    expect((error as SettingsError).faults.join()).not.toContain('canary');
+    expect((error as SettingsError).issues.join()).not.toContain('canary');
   });
 
   it.each([
-    [{ preset: 'githib' }, /^thirdParties\.0\.preset \(in file-\d+\.json\) is none that is known: did you mean github\?$/],
-    [{ preset: 'okta' }, /^thirdParties\.0\.domain \(in file-\d+\.json\) is missing: /],
-    [{ preset: 'github', realm: 'x' }, /^thirdParties\.0\.realm \(in file-\d+\.json\) says nothing of github: leave it out$/],
+    [{ preset: 'githib' }, /^identityProviders\.0\.preset \(in file-\d+\.json\) is none that is known: did you mean github\?$/],
+    [{ preset: 'okta' }, /^identityProviders\.0\.domain \(in file-\d+\.json\) is missing: /],
+    [{ preset: 'github', realm: 'x' }, /^identityProviders\.0\.realm \(in file-\d+\.json\) says nothing of github: leave it out$/],
     [{ preset: 'github', kind: {} }, /\.kind \(in \S+\) is no setting: use /],
-    [{ preset: 'github', clientId: undefined }, /^thirdParties\.0\.clientId \(in file-\d+\.json\) is missing: /],
+    [{ preset: 'github', clientId: undefined }, /^identityProviders\.0\.clientId \(in file-\d+\.json\) is missing: /],
   ])('by name: %j is refused', async (said, expected) => {
-    const error: unknown = await prepareWith({ thirdParties: [{ ...client, ...said }] }).catch(
+    const error: unknown = await prepareWith({ identityProviders: [{ ...client, ...said }] }).catch(
       (thrown: unknown) => thrown,
     );
-    expect((error as SettingsError).faults).toEqual([expect.stringMatching(expected)]);
+    expect((error as SettingsError).issues).toEqual([expect.stringMatching(expected)]);
   }); // biome-ignore format: a table
 });

@@ -124,7 +124,7 @@ describe('the certificate', () => {
   ])('is refused when it is none: %s and %s', async (cert, key, says) => {
     const error = await readCertificate(await settings(cert, key), folder).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(SettingsError);
-    expect((error as SettingsError).faults).toEqual([expect.stringMatching(says)]);
+    expect((error as SettingsError).issues).toEqual([expect.stringMatching(says)]);
   });
 
   it('is renewed while it serves, and a broken one changes nothing', async () => {

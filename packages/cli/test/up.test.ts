@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createPerson } from '../../../tests/support/person.ts';
+import { createUser } from '../../../tests/support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
 
 const CALLBACK = 'http://127.0.0.1:9/callback';
@@ -55,7 +55,7 @@ async function getTokens(
     code_challenge_method: 'S256',
     ...more,
   }).toString();
-  const callback = await createPerson(owner).authorize(address);
+  const callback = await createUser(owner).authorize(address);
   const response = await postForm(`${url}/token`, {
     grant_type: 'authorization_code',
     code: callback.searchParams.get('code') ?? '',
@@ -383,11 +383,11 @@ describe('what keeps it from starting', () => {
     const { ended, errors } = up(['--app', app, '--config', 'long.json', '--port', port]);
     expect(await ended).toBe(1);
     other.close();
-    const [warning, fault] = errors().trimEnd().split('\n');
+    const [warning, issue] = errors().trimEnd().split('\n');
     expect(warning).toMatch(
       /^portcullis: lifetimes\.accessToken \(in long\.json\) is 600000 seconds, about 7 days/,
     );
-    expect(fault).toMatch(/^portcullis: --port is /);
+    expect(issue).toMatch(/^portcullis: --port is /);
   });
 
   it('is a fault in the clients of the file', async () => {
@@ -411,11 +411,11 @@ it('prints the redirect URIs to register at third parties, for programs too, and
     userinfo: endpoint('me'),
   };
   const forge = {
-    ...{ id: 'forge', name: 'Forge', kind: { endpoints, person: { subject: 'id' } }, clientId: 'gate' },
+    ...{ id: 'forge', name: 'Forge', kind: { endpoints, user: { subject: 'id' } }, clientId: 'gate' },
     scopes: ['read'],
   };
   const github = { preset: 'github', clientId: 'x', clientSecret: 'y' };
-  writeFileSync(join(folder, 'both.json'), JSON.stringify({ thirdParties: [github, forge] }));
+  writeFileSync(join(folder, 'both.json'), JSON.stringify({ identityProviders: [github, forge] }));
   const server = up(['--app', app, '--config', 'both.json', '--log', 'json']);
   const url = await server.ready;
   expect(server.output()).toMatch(
@@ -452,7 +452,7 @@ it('has no first account where people have theirs elsewhere, and says where', as
   };
   writeFileSync(
     join(folder, 'elsewhere.json'),
-    JSON.stringify({ localAccounts: false, thirdParties: [company] }),
+    JSON.stringify({ localAccounts: false, identityProviders: [company] }),
   );
   const server = up(['--app', app, '--config', 'elsewhere.json']);
   await server.ready;

@@ -81,7 +81,7 @@ export function createClient(options: ClientOptions): Client {
     },
     begin: (begin) => beginSignIn(rooms, begin),
     async complete(arrived, binding) {
-      requirePerson();
+      requireUser();
       await completeSignIn(rooms, arrived, binding ?? null);
       return requireSession();
     },
@@ -94,7 +94,7 @@ export function createClient(options: ClientOptions): Client {
   };
 
   /** What a person has signed in for must not be kept as a program's. */
-  function requirePerson(): void {
+  function requireUser(): void {
     if (!actsAlone(configuration.grant)) return;
     const why = `A sign-in in two halves is a person's, and the grant is ${configuration.grant.kind}`;
     throw new ClientError('configuration_invalid', `${why}.`);

@@ -12,9 +12,9 @@ import type { ScopeSettings } from './authorization/scope-plan.ts';
 import { ClientError } from './errors.ts';
 import type { ClientEvent } from './events.ts';
 import { checkGrantSettings, type GrantSettings } from './grants/settings.ts';
-import { faultsOfNames } from './option-names.ts';
+import { issuesOfNames } from './option-names.ts';
 import { type ClientOptions, defaultLimits, type Limits } from './options.ts';
-import { documentUrlFault } from './registration/metadata-document.ts';
+import { documentUrlIssue } from './registration/metadata-document.ts';
 import type { RegistrationSettings } from './registration/registration.ts';
 import { readServerUrl } from './server-url.ts';
 import type { CredentialStore } from './store/credential-store.ts';
@@ -57,8 +57,8 @@ export interface Configuration {
  */
 export function defineConfiguration(options: ClientOptions): Configuration {
   const server = readServerUrl(options.serverUrl);
-  const faults = findFaults(options);
-  if (faults.length > 0) throw new ClientError('configuration_invalid', `${faults.join('; ')}.`);
+  const issues = findIssues(options);
+  if (issues.length > 0) throw new ClientError('configuration_invalid', `${issues.join('; ')}.`);
   const carry: Fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
   return Object.freeze<Configuration>({
     server,
@@ -89,16 +89,16 @@ export function defineConfiguration(options: ClientOptions): Configuration {
   });
 }
 
-function findFaults(options: ClientOptions): string[] {
-  const faults: string[] = [
-    ...faultsOfNames(options),
+function findIssues(options: ClientOptions): string[] {
+  const issues: string[] = [
+    ...issuesOfNames(options),
     ...checkGrantSettings(options.grant ?? { kind: 'person' }, options.registration ?? {}),
   ];
   if (options.revision !== undefined && profileOf(options.revision) === undefined) {
-    faults.push(`revision must be one of ${profiles.map(({ revision }) => revision).join(', ')}`);
+    issues.push(`revision must be one of ${profiles.map(({ revision }) => revision).join(', ')}`);
   }
   const document = options.registration?.metadataDocumentUrl;
-  const documentFault = document === undefined ? null : documentUrlFault(document);
-  if (documentFault !== null) faults.push(`metadataDocumentUrl ${documentFault}`);
-  return faults;
+  const documentIssue = document === undefined ? null : documentUrlIssue(document);
+  if (documentIssue !== null) issues.push(`metadataDocumentUrl ${documentIssue}`);
+  return issues;
 }

@@ -15,7 +15,7 @@ export type {
   EnterpriseGrant,
   GrantSettings,
   IdentityProvider,
-  PersonGrant,
+  UserGrant as PersonGrant,
   WorkloadGrant,
 } from './grants/settings.ts';
 export { readSigningKey, type SigningAlgorithm, type SigningKey } from './keys/signing-key.ts';
@@ -23,7 +23,7 @@ export { type ClientOptions, defaultLimits, type Limits } from './options.ts';
 export {
   buildMetadataDocument,
   checkHostedDocument,
-  findDocumentFaults,
+  findDocumentIssues as findDocumentFaults,
   type MetadataDocument,
   type MetadataDocumentSettings,
 } from './registration/metadata-document.ts';

@@ -30,7 +30,7 @@ const PREREGISTERED: Names<PreregisteredClient> = {
 };
 
 /** Faults of names, in the options and in what they hold. */
-export function faultsOfNames(options: ClientOptions): readonly string[] {
+export function issuesOfNames(options: ClientOptions): readonly string[] {
   const { preregistered = [] } = options.registration ?? {};
   return [
     ...unknownNames(options, OPTIONS),

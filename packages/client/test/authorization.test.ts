@@ -7,7 +7,7 @@ const tokenRequests = ({ as }: World) => as.asked('/token');
 
 /** Changes the answer on its way to the client. */
 function tamper(world: World, change: (query: URLSearchParams) => void): void {
-  world.person.divert((arrived) => {
+  world.user.divert((arrived) => {
     change(arrived.searchParams);
     return arrived;
   });
@@ -29,7 +29,7 @@ describe('state', () => {
   it('[C-STATE-60] T115 an answer counts once: the second one finds no flow', async () => {
     const world = await createWorld();
     const client = world.client();
-    const url = await client.begin({ redirectUri: world.person.redirectUri });
+    const url = await client.begin({ redirectUri: world.user.redirectUri });
     const arrived = (await fetch(url, { redirect: 'manual' })).headers.get('location') ?? '';
     expect((await client.complete(arrived)).issuer).toBe(world.issuer);
     expect(await codeOf(client.complete(arrived))).toBe('response_rejected');
@@ -40,8 +40,8 @@ describe('state', () => {
     const world = await createWorld();
     const client = world.client();
     const urls = [
-      await client.begin({ redirectUri: world.person.redirectUri }),
-      await client.begin({ redirectUri: world.person.redirectUri }),
+      await client.begin({ redirectUri: world.user.redirectUri }),
+      await client.begin({ redirectUri: world.user.redirectUri }),
     ];
     const answers = await Promise.all(
       urls.map(async (url) => (await fetch(url, { redirect: 'manual' })).headers.get('location') ?? ''),
@@ -63,7 +63,7 @@ describe('state', () => {
     expect(await codeOf(client.fetch(world.serverUrl))).toBe('authorization_failed');
     refuse = false;
     await client.signIn();
-    const [first, second] = world.person.opened;
+    const [first, second] = world.user.opened;
     for (const name of ['code_challenge', 'state']) {
       expect(first?.searchParams.get(name)).not.toBe(second?.searchParams.get(name));
     }
@@ -74,7 +74,7 @@ describe('state', () => {
     const client = world.client();
     const begin = async () => {
       const url = await client.begin({
-        redirectUri: world.person.redirectUri,
+        redirectUri: world.user.redirectUri,
         binding: 'session of the attacker',
       });
       return (await fetch(url, { redirect: 'manual' })).headers.get('location') ?? '';
@@ -88,7 +88,7 @@ describe('state', () => {
   it('an answer that comes too late is refused', async () => {
     const world = await createWorld();
     const client = world.client();
-    const url = await client.begin({ redirectUri: world.person.redirectUri });
+    const url = await client.begin({ redirectUri: world.user.redirectUri });
     const arrived = (await fetch(url, { redirect: 'manual' })).headers.get('location') ?? '';
     world.advance(601_000);
     expect(await codeOf(client.complete(arrived))).toBe('response_rejected');
@@ -156,14 +156,14 @@ describe('the issuer of the answer', () => {
       );
     expect(failure).toMatchObject({ code: 'response_rejected', oauthError: undefined });
     expect(String(failure)).not.toMatch(/call-this-number|access_denied|evil/);
-    expect(world.person.read.join()).not.toMatch(/call-this-number|access_denied|evil/);
+    expect(world.user.read.join()).not.toMatch(/call-this-number|access_denied|evil/);
   });
 
   it('[C-MIX-30 C-CODE-60 C-ISS-30] T117 the code of an honest issuer never reaches a hostile one', async () => {
     // The hostile server sends the browser on to the honest authorization server, whose answer comes back here.
     const honest = await createWorld();
     const evil = await createWorld();
-    const registered = await honest.client().begin({ redirectUri: evil.person.redirectUri });
+    const registered = await honest.client().begin({ redirectUri: evil.user.redirectUri });
     evil.as.on('GET /authorize', ({ query }) => {
       const url = new URL(registered);
       for (const name of ['state', 'code_challenge', 'redirect_uri'])
@@ -173,7 +173,7 @@ describe('the issuer of the answer', () => {
     const browser = {
       async open(url: string) {
         const onward = (await fetch(url, { redirect: 'manual' })).headers.get('location') ?? '';
-        await evil.person.browser.open(onward);
+        await evil.user.browser.open(onward);
       },
     };
     expect(await codeOf(evil.client({ browser }).fetch(evil.serverUrl))).toBe('response_rejected');
@@ -183,7 +183,7 @@ describe('the issuer of the answer', () => {
 
   it("T117 a code from somebody else's session is worth nothing: its challenge was another", async () => {
     const world = await createWorld();
-    const attacker = await world.client().begin({ redirectUri: world.person.redirectUri });
+    const attacker = await world.client().begin({ redirectUri: world.user.redirectUri });
     const stolen = new URL((await fetch(attacker, { redirect: 'manual' })).headers.get('location') ?? '');
     tamper(world, (query) => query.set('code', stolen.searchParams.get('code') ?? ''));
     const failure = world.client().fetch(world.serverUrl);
@@ -236,11 +236,11 @@ describe('errors of the authorization server', () => {
     const client = world.client();
     expect(await codeOf(client.fetch(world.serverUrl))).toBe('authorization_denied');
     expect(await codeOf(client.fetch(world.serverUrl))).toBe('authorization_denied');
-    expect(world.person.opened).toHaveLength(1);
+    expect(world.user.opened).toHaveLength(1);
     declines = false;
     await client.signIn();
     expect((await client.fetch(world.serverUrl)).status).toBe(200);
-    expect(world.person.opened).toHaveLength(2);
+    expect(world.user.opened).toHaveLength(2);
   });
 
   it('a client without a browser says that somebody has to sign in', async () => {
@@ -253,7 +253,7 @@ describe('errors of the authorization server', () => {
 });
 
 describe('scopes', () => {
-  const scopeOf = (world: World) => world.person.opened.at(-1)?.searchParams.get('scope');
+  const scopeOf = (world: World) => world.user.opened.at(-1)?.searchParams.get('scope');
 
   it('[C-SCOPE-20 C-SCOPE-21 C-SCOPE-22 C-SCOPE-25] those of the challenge, whatever the metadata lists', async () => {
     const world = await createWorld({ challengeScopes: 'a b', resource: { scopes_supported: ['c', 'd'] } });
@@ -280,7 +280,7 @@ describe('scopes', () => {
     });
     await offered.client().fetch(offered.serverUrl);
     expect(scopeOf(offered)).toBe('a offline_access');
-    expect(offered.person.opened[0]?.searchParams.get('prompt')).toBe('consent');
+    expect(offered.user.opened[0]?.searchParams.get('prompt')).toBe('consent');
 
     const other = await createWorld({
       challengeScopes: 'a',
@@ -327,7 +327,7 @@ it('[C-BIND-31 C-BIND-32] T107 tokens of an authorization server that is no long
   const sent = moved.as.log
     .map(({ target, body, headers }) => `${target} ${body} ${headers.get('authorization')}`)
     .join();
-  expect(sent).not.toContain(world.person.opened[0]?.searchParams.get('client_id') ?? 'none');
+  expect(sent).not.toContain(world.user.opened[0]?.searchParams.get('client_id') ?? 'none');
   expect((await client.session())?.issuer).toBe(moved.issuer);
 });
 
@@ -347,7 +347,7 @@ it('T126 no secret is in an event, an error or an address other than the one it 
     ...world.tokens.keys(),
     ...world.refreshTokens,
   ];
-  const told = JSON.stringify([world.events, await client.session(), world.person.read]);
+  const told = JSON.stringify([world.events, await client.session(), world.user.read]);
   const addresses = [...world.as.log, ...world.server.log].map(({ target }) => target).join();
   for (const secret of secrets) {
     expect(secret).not.toBe('');
@@ -359,6 +359,6 @@ it('T126 no secret is in an event, an error or an address other than the one it 
 it('the person reads how it went', async () => {
   const world = await createWorld();
   await world.client().fetch(world.serverUrl);
-  expect(world.person.read).toEqual(['You are signed in. You can close this page.']);
+  expect(world.user.read).toEqual(['You are signed in. You can close this page.']);
   expect(calls(world)).toHaveLength(2);
 });

@@ -110,11 +110,11 @@ describe.each(stores)('in %s', (_name, openStore) => {
     const world = await createOffice();
     const store = openStore();
     await world.client({ store }).signIn();
-    const [persons] = await kept(store, world);
+    const [users] = await kept(store, world);
     expect(await whoCalls(world.client({ store, ...asProgram() }))).toBe('program report');
-    expect(await kept(store, world)).toContainEqual(persons);
+    expect(await kept(store, world)).toContainEqual(users);
     expect(await whoCalls(world.client({ store }))).toBe('person');
-    expect(world.person.opened).toHaveLength(1);
+    expect(world.user.opened).toHaveLength(1);
   });
 
   it('T148 a person does not act by the session of an application, but is asked to sign in', async () => {
@@ -122,10 +122,10 @@ describe.each(stores)('in %s', (_name, openStore) => {
     const store = openStore();
     expect(await whoCalls(world.client({ store, ...asProgram() }))).toBe('program report');
     const [programs] = await kept(store, world);
-    const person = world.client({ store });
-    expect([await person.session(), await person.accessToken()]).toEqual([null, null]);
-    expect(await whoCalls(person)).toBe('person');
-    expect(world.person.opened).toHaveLength(1);
+    const user = world.client({ store });
+    expect([await user.session(), await user.accessToken()]).toEqual([null, null]);
+    expect(await whoCalls(user)).toBe('person');
+    expect(world.user.opened).toHaveLength(1);
     expect(await kept(store, world)).toContainEqual(programs);
   });
 
@@ -181,7 +181,7 @@ it('in a store that takes no notice of who acts, sessions are lost to each other
   expect(await whoCalls(world.client({ store, ...asProgram() }))).toBe('program report');
   expect(await whoCalls(world.client({ store }))).toBe('person');
   expect(await whoCalls(world.client({ store, ...asProgram('backup') }))).toBe('program backup');
-  expect(world.person.opened).toHaveLength(2);
+  expect(world.user.opened).toHaveLength(2);
 });
 
 describe('a session tells', () => {
@@ -189,8 +189,8 @@ describe('a session tells', () => {
     const world = await createOffice();
     const start = Date.now();
     const store = createMemoryStore();
-    const person = await world.client({ store, clock: () => start }).signIn();
-    expect(person).toMatchObject({ kind: 'person', since: start });
+    const user = await world.client({ store, clock: () => start }).signIn();
+    expect(user).toMatchObject({ kind: 'person', since: start });
     const program = await world.client({ store, ...asProgram(), clock: () => start + 5 }).signIn();
     expect(program).toMatchObject({ kind: 'application', clientId: 'report', since: start + 5 });
   });
@@ -209,9 +209,9 @@ describe('a session tells', () => {
 it('an application does not wait for the sign-in of a person', async () => {
   const world = await createOffice();
   const store = createMemoryStore();
-  world.person.divert(() => null);
+  world.user.divert(() => null);
   void world.client({ store }).signIn();
-  await expect.poll(() => world.person.opened.length).toBe(1);
+  await expect.poll(() => world.user.opened.length).toBe(1);
   expect(await whoCalls(world.client({ store, ...asProgram() }))).toBe('program report');
   expect(world.events.filter(({ type }) => type === 'sign_in_waits')).toEqual([]);
 });
@@ -254,7 +254,7 @@ describe('a person who names a client', () => {
     world.advance(590_000);
     await whoCalls(editor);
     expect(await editor.session()).toMatchObject({ clientId: 'editor' });
-    expect(world.person.opened).toHaveLength(3);
+    expect(world.user.opened).toHaveLength(3);
   });
 });
 
@@ -280,9 +280,9 @@ it('tokens that a program moves to another authorization server with leave those
   const world = await createOffice();
   const store = createMemoryStore();
   await world.client({ store }).signIn();
-  const [persons] = await kept(store, world);
-  if (persons === undefined) throw new TypeError('The session was kept.');
-  const elsewhere = { ...persons, key: { ...persons.key, issuer: 'https://before.example' } };
+  const [users] = await kept(store, world);
+  if (users === undefined) throw new TypeError('The session was kept.');
+  const elsewhere = { ...users, key: { ...users.key, issuer: 'https://before.example' } };
   await store.save(elsewhere);
   await world.client({ store, ...asProgram() }).signIn();
   expect(await kept(store, world)).toContainEqual(elsewhere);
@@ -328,7 +328,7 @@ describe('what an earlier version has kept', () => {
     expect(await whoCalls(later)).toBe('person');
     world.advance(590_000);
     expect(await whoCalls(world.client({ store: openFile(), ...options }))).toBe('person');
-    expect(world.person.opened).toHaveLength(1);
+    expect(world.user.opened).toHaveLength(1);
     // Never for an application, even one of the same name.
     expect(await world.client({ store: openFile(), ...asProgram('editor') }).session()).toBeNull();
   });
@@ -344,7 +344,7 @@ describe('what an earlier version has kept', () => {
     expect(await world.client({ store, ...asProgram() }).session()).toBeNull();
     expect(await whoCalls(world.client({ store, ...asProgram() }))).toBe('program report');
     expect(await whoCalls(world.client({ store }))).toBe('person');
-    expect(world.person.opened).toHaveLength(1);
+    expect(world.user.opened).toHaveLength(1);
   });
 
   it('for an application ends when somebody signs out there', async () => {

@@ -5,11 +5,11 @@ import { createNodeClient } from '../src/node.ts';
 import { calls, codeOf, createWorld, openParty, type World, type WorldSettings } from './support/world.ts';
 
 /** Nothing that a person or a secret would be needed for has happened. */
-function expectNothingBegun({ as, server, person }: World): void {
+function expectNothingBegun({ as, server, user }: World): void {
   for (const party of [as, server]) {
     for (const path of ['/register', '/authorize', '/token']) expect(party.asked(path)).toEqual([]);
   }
-  expect(person.opened).toEqual([]);
+  expect(user.opened).toEqual([]);
 }
 
 const PRM = '/.well-known/oauth-protected-resource';
@@ -36,7 +36,7 @@ describe('protected resource metadata', () => {
     expect((await world.client().fetch(world.serverUrl)).status).toBe(200);
     expect(world.server.log.map(({ path }) => path)).toEqual(['/mcp', `${PRM}/mcp`, PRM, '/mcp']);
     // The document at the root speaks for the origin, and the token is for what it names.
-    expect(world.person.opened[0]?.searchParams.get('resource')).toBe(world.server.origin);
+    expect(world.user.opened[0]?.searchParams.get('resource')).toBe(world.server.origin);
   });
 
   it('[C-401-20] is found among several challenges, whatever their scheme, order and quoting', async () => {
@@ -170,7 +170,7 @@ describe('authorization server metadata', () => {
       body: { resource: world.serverUrl, authorization_servers: [issuer] },
     });
     // The answer of the authorization endpoint has to carry this issuer.
-    world.person.divert((arrived) => {
+    world.user.divert((arrived) => {
       arrived.searchParams.set('iss', issuer);
       return arrived;
     });
@@ -192,8 +192,8 @@ describe('authorization server metadata', () => {
       registration_endpoint: `${world.as.origin}/oauth/v2/register`,
     });
     expect((await world.client().fetch(world.serverUrl)).status).toBe(200);
-    expect(world.person.opened[0]?.pathname).toBe('/oauth/v2/authorize');
-    expect(world.person.opened[0]?.searchParams.get('tenant')).toBe('1');
+    expect(world.user.opened[0]?.pathname).toBe('/oauth/v2/authorize');
+    expect(world.user.opened[0]?.searchParams.get('tenant')).toBe('1');
   });
 
   it('[AS-ROLE-1] a server without resource metadata may name endpoints on another origin, all on one', async () => {
@@ -531,12 +531,12 @@ describe('servers with oddities of their own', () => {
       const resourceIndicators = { [world.issuer]: wanted, 'https://other.example': 'x' };
       const client = world.client({ resourceIndicators });
       expect((await client.fetch(world.serverUrl)).status).toBe(200);
-      expect(world.person.opened[0]?.searchParams.get('resource') ?? null).toBe(sent);
+      expect(world.user.opened[0]?.searchParams.get('resource') ?? null).toBe(sent);
       expect(world.as.asked('/token')[0]?.form.get('resource') ?? null).toBe(sent);
     }
     const world = await createWorld();
     await world.client({ resourceIndicators: { 'https://other.example': null } }).fetch(world.serverUrl);
-    expect(world.person.opened[0]?.searchParams.get('resource')).toBe(world.serverUrl);
+    expect(world.user.opened[0]?.searchParams.get('resource')).toBe(world.serverUrl);
   });
 
   it.each([

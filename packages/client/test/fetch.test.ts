@@ -121,7 +121,7 @@ describe('giving up', () => {
       'refresh_token',
       'authorization_code',
     ]);
-    expect(world.person.opened).toHaveLength(2);
+    expect(world.user.opened).toHaveLength(2);
   });
 
   it('[S-HTTP-30] a 403 that is not about scopes is handed over as it is', async () => {
@@ -133,7 +133,7 @@ describe('giving up', () => {
       const response = await client.fetch(world.serverUrl);
       expect([response.status, await response.text()]).toEqual([403, 'no']);
     }
-    expect(world.person.opened).toHaveLength(1);
+    expect(world.user.opened).toHaveLength(1);
   });
 });
 
@@ -162,8 +162,7 @@ describe('step-up', () => {
     await client.fetch(world.serverUrl);
     return { world, client };
   }
-  const requested = (world: World) =>
-    world.person.opened.map(({ searchParams }) => searchParams.get('scope'));
+  const requested = (world: World) => world.user.opened.map(({ searchParams }) => searchParams.get('scope'));
 
   it('[C-STEP-20 C-STEP-21 C-STEP-23 C-STEP-30 C-SCOPE-30] asks for what was asked for before and what is needed, and repeats the call', async () => {
     const { world, client } = await demanding(() => 'write');
@@ -255,9 +254,9 @@ describe('step-up', () => {
     }));
     const cautious = world.client();
     await cautious.fetch(world.serverUrl, { method: 'POST' });
-    const before = world.person.opened.length;
+    const before = world.user.opened.length;
     expect((await cautious.fetch(world.serverUrl, { method: 'POST' })).status).toBe(403);
-    expect(world.person.opened).toHaveLength(before);
+    expect(world.user.opened).toHaveLength(before);
 
     const client = world.client({ store: await declined(world), stepUpAgain: true });
     for (let round = 0; round < 2; round += 1)

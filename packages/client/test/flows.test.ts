@@ -30,7 +30,7 @@ describe('Profile B and later: the server names its authorization server', () =>
   it('[C-PKCE-1 C-PKCE-2 C-PKCE-3 C-PKCE-21 C-STATE-1 C-REDIR-1 C-UA-1] asks with PKCE and state, for a redirect URI that it registered', async () => {
     const world = await createWorld();
     await world.client().fetch(world.serverUrl);
-    const query = world.person.opened[0]?.searchParams ?? new URLSearchParams();
+    const query = world.user.opened[0]?.searchParams ?? new URLSearchParams();
     const token = world.as.asked('/token')[0]?.form ?? new URLSearchParams();
 
     expect(query.get('response_type')).toBe('code');
@@ -55,8 +55,8 @@ describe('Profile B and later: the server names its authorization server', () =>
     await client.fetch(world.serverUrl);
 
     const resource = `${world.server.origin}/server/mcp`;
-    expect(world.person.opened[0]?.searchParams.getAll('resource')).toEqual([resource]);
-    expect(world.person.opened[0]?.search).toContain(`resource=${encodeURIComponent(resource)}`);
+    expect(world.user.opened[0]?.searchParams.getAll('resource')).toEqual([resource]);
+    expect(world.user.opened[0]?.search).toContain(`resource=${encodeURIComponent(resource)}`);
     expect(
       world.as.asked('/token').map(({ form }) => [form.get('grant_type'), form.getAll('resource')]),
     ).toEqual([
@@ -68,7 +68,7 @@ describe('Profile B and later: the server names its authorization server', () =>
   it('[C-RES-10 C-PRM-23] a server at the root of its origin is meant without a slash', async () => {
     const world = await createWorld({ path: '/' });
     await world.client().fetch(world.serverUrl);
-    expect(world.person.opened[0]?.searchParams.get('resource')).toBe(world.server.origin);
+    expect(world.user.opened[0]?.searchParams.get('resource')).toBe(world.server.origin);
     expect(world.server.asked('/.well-known/oauth-protected-resource')).toHaveLength(1);
   });
 
@@ -113,7 +113,7 @@ describe('Profile B and later: the server names its authorization server', () =>
     expect(world.as.asked('/token')[0]?.form.has('client_secret')).toBe(false);
     world.advance(3_600_000);
     expect((await client.fetch(world.serverUrl)).status).toBe(200);
-    expect(world.person.opened).toHaveLength(1);
+    expect(world.user.opened).toHaveLength(1);
     expect(world.as.asked('/token')[1]?.form.get('grant_type')).toBe('refresh_token');
   });
 });
@@ -142,8 +142,8 @@ describe('Profile A: the server speaks for itself', () => {
   it('[C-META-6 C-META-61 ALL-VER-3] uses the default paths when there is no document, with all other rules unchanged', async () => {
     const world = await createWorld({ ...atItself, serverMetadata: false, path: '/v1/mcp' });
     expect((await world.client().fetch(world.serverUrl)).status).toBe(200);
-    const query = world.person.opened[0]?.searchParams ?? new URLSearchParams();
-    expect(world.person.opened[0]?.pathname).toBe('/authorize');
+    const query = world.user.opened[0]?.searchParams ?? new URLSearchParams();
+    expect(world.user.opened[0]?.pathname).toBe('/authorize');
     expect(query.get('code_challenge_method')).toBe('S256');
     expect(query.get('state')).toMatch(/^.{43,}$/);
     expect(world.server.asked('/register')).toHaveLength(1);
@@ -154,7 +154,7 @@ describe('Profile A: the server speaks for itself', () => {
   it('[ALL-VER-1] sends no resource: the profiles do not mix within a flow', async () => {
     const world = await createWorld(atItself);
     await world.client().fetch(world.serverUrl);
-    expect(world.person.opened[0]?.searchParams.has('resource')).toBe(false);
+    expect(world.user.opened[0]?.searchParams.has('resource')).toBe(false);
     expect(world.server.asked('/token')[0]?.form.has('resource')).toBe(false);
   });
 

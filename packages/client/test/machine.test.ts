@@ -23,8 +23,8 @@ const application: Partial<ClientOptions> = {
 };
 
 /** A person's part never happened. */
-function expectNobodyAsked({ as, person }: World): void {
-  expect(person.opened).toEqual([]);
+function expectNobodyAsked({ as, user }: World): void {
+  expect(user.opened).toEqual([]);
   expect(as.asked('/register')).toEqual([]);
   expect(as.asked('/authorize')).toEqual([]);
 }
@@ -398,7 +398,7 @@ describe('tokens that are bound to a key', () => {
     await client.fetch(world.serverUrl);
     expect(calls(world)).toHaveLength(6);
     expect((await readProof(calls(world).at(-1))).claims['nonce']).toBe('rs-2');
-    expect(world.person.opened).toHaveLength(1);
+    expect(world.user.opened).toHaveLength(1);
   });
 
   it('are refreshed with the same key', async () => {

@@ -62,11 +62,11 @@ describe('a hosted document', () => {
     'https://APP.example/x',
   ])('[C-CIMD-22] is not asked for at %s', async (place) => {
     let asked = false;
-    const faults = await checkHostedDocument(place, async () => {
+    const issues = await checkHostedDocument(place, async () => {
       asked = true;
       return Response.json(good);
     });
-    expect(faults).toEqual([expect.stringContaining('the URL')]);
+    expect(issues).toEqual([expect.stringContaining('the URL')]);
     expect(asked).toBe(false);
   });
 });

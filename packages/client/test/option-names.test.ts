@@ -9,7 +9,7 @@ const good = {
   registration: { clientName: 'Test', preregistered: [{ clientId: 'mine', redirectUris: [] }] },
 };
 
-function faultOf(make: () => unknown): string | null {
+function issueOf(make: () => unknown): string | null {
   try {
     make();
     return null;
@@ -29,9 +29,9 @@ describe('names that no option has', () => {
     ['where the browser comes back', { loopback: { prot: 1 } }, 'loopback.prot is no option: did you mean port?.'],
     ['several', { acount: 'a', revison: 'b' }, 'acount is no option: did you mean account?; revison is no option: did you mean revision?.'],
   ])('%s', (_what, wrong, message) => {
-    expect(faultOf(() => createNodeClient(good))).toBeNull();
-    expect(faultOf(() => createNodeClient({ ...good, ...wrong } as never))).toBe(message);
+    expect(issueOf(() => createNodeClient(good))).toBeNull();
+    expect(issueOf(() => createNodeClient({ ...good, ...wrong } as never))).toBe(message);
     const { loopback, ...rest } = { ...good, ...wrong };
-    if (loopback === good.loopback) expect(faultOf(() => createClient(rest as never))).toBe(message);
+    if (loopback === good.loopback) expect(issueOf(() => createClient(rest as never))).toBe(message);
   }); // biome-ignore format: a table
 });

@@ -57,8 +57,8 @@ async function openSite(): Promise<Server> {
 }
 
 it('signs in by a redirect of the page, calls the server, and is remembered', async () => {
-  const person = await openBrowserFor(owner, browser);
-  const tab = await person.context.newPage();
+  const user = await openBrowserFor(owner, browser);
+  const tab = await user.context.newPage();
   const loaded = () => tab.waitForFunction(() => globalThis.core !== undefined);
   const facts = { serverUrl: server.resource, redirectUri: `${origin}/callback` };
 
@@ -71,7 +71,7 @@ it('signs in by a redirect of the page, calls the server, and is remembered', as
   }, facts);
   expect(new URL(url).origin).toBe(server.url);
 
-  const answer = await person.authorize(url);
+  const answer = await user.authorize(url);
   await tab.goto(answer.href);
   await loaded();
   const called = await tab.evaluate(async ({ serverUrl }) => {

@@ -12,7 +12,7 @@ async function identity(registration: RegistrationSettings, settings: WorldSetti
   const world = await createWorld(settings);
   const client = world.client({ registration, ...(revision !== undefined && { revision }) });
   expect((await client.fetch(world.serverUrl)).status).toBe(200);
-  const clientId = world.person.opened[0]?.searchParams.get('client_id') ?? '';
+  const clientId = world.user.opened[0]?.searchParams.get('client_id') ?? '';
   const body = world.as.asked('/register')[0]?.body;
   return { world, clientId, request: body === undefined ? null : JSON.parse(body) };
 }
@@ -77,7 +77,7 @@ describe('the ways, in their order', () => {
       {
         issuer: world.issuer,
         server: world.serverUrl,
-        redirectUris: [world.person.redirectUri],
+        redirectUris: [world.user.redirectUri],
         grantTypes: ['authorization_code', 'refresh_token'],
         applicationType: 'native',
         authenticationMethods: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],
@@ -93,8 +93,8 @@ describe('the ways, in their order', () => {
       const world = await createWorld(withoutRegistration);
       const failure = world.client({ registration: settings }).fetch(world.serverUrl);
       await expect(failure).rejects.toMatchObject({ code: 'registration_needed' });
-      await expect(failure).rejects.toThrow(world.person.redirectUri);
-      expect(world.person.opened).toEqual([]);
+      await expect(failure).rejects.toThrow(world.user.redirectUri);
+      expect(world.user.opened).toEqual([]);
     }
   });
 });
@@ -110,7 +110,7 @@ describe('dynamic registration', () => {
       client_name: 'Notes',
       client_uri: 'https://notes.example',
       software_id: 'notes',
-      redirect_uris: [world.person.redirectUri],
+      redirect_uris: [world.user.redirectUri],
       grant_types: ['authorization_code', 'refresh_token'],
       response_types: ['code'],
       token_endpoint_auth_method: 'none',
@@ -131,7 +131,7 @@ describe('dynamic registration', () => {
     [undefined, 'none'],
   ])('asks for a method that the server lists: %j', async (listed, expected) => {
     const world = await createWorld({ metadata: { token_endpoint_auth_methods_supported: listed } });
-    await world.client().begin({ redirectUri: world.person.redirectUri });
+    await world.client().begin({ redirectUri: world.user.redirectUri });
     expect(JSON.parse(world.as.asked('/register')[0]?.body ?? '{}').token_endpoint_auth_method).toBe(
       expected,
     );
@@ -193,7 +193,7 @@ describe('dynamic registration', () => {
   ])('an answer with %s is refused before the browser opens', async (_what, registration) => {
     const world = await createWorld({ registration });
     expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('registration_refused');
-    expect(world.person.opened).toEqual([]);
+    expect(world.user.opened).toEqual([]);
   });
 
   it('[C-DCR-33 C-DCR-34] a refusal ends with what the server said, once', async () => {
@@ -210,7 +210,7 @@ describe('dynamic registration', () => {
     });
     await expect(failure).rejects.toThrow('loopback [31m is not allowed');
     expect(world.as.asked('/register')).toHaveLength(1);
-    expect(world.person.opened).toEqual([]);
+    expect(world.user.opened).toEqual([]);
   });
 
   it('[C-DCR-60] a secret that has expired is not used: the client registers again', async () => {
@@ -272,7 +272,7 @@ describe('a client identifier that the authorization server has forgotten', () =
     await client.begin({ redirectUri: URI });
     expect(world.as.asked('/register')).toHaveLength(2);
     expect(events(world)).toEqual(['registered', 'registration_dropped', 'registered']);
-    expect(world.person.opened).toEqual([]);
+    expect(world.user.opened).toEqual([]);
   });
 
   it.each([200, 302, 403, 404, 429, 500])('is not suspected for a page with status %s', async (status) => {
@@ -329,7 +329,7 @@ describe('a client identifier that the authorization server has forgotten', () =
     await client.fetch(world.serverUrl);
     const before = await client.session();
     let refused = 0;
-    world.person.divert((arrived) => {
+    world.user.divert((arrived) => {
       if (refused++ > 0) return arrived;
       arrived.searchParams.delete('code');
       arrived.searchParams.set('error', 'unauthorized_client');
@@ -338,15 +338,15 @@ describe('a client identifier that the authorization server has forgotten', () =
     await client.signIn();
     expect(world.as.asked('/register')).toHaveLength(2);
 
-    const url = new URL(await client.begin({ redirectUri: world.person.redirectUri }));
-    const answer = new URL(world.person.redirectUri);
+    const url = new URL(await client.begin({ redirectUri: world.user.redirectUri }));
+    const answer = new URL(world.user.redirectUri);
     answer.search = new URLSearchParams({
       ...{ error: 'invalid_client', state: url.searchParams.get('state') ?? '', iss: world.issuer },
     }).toString();
     expect(await codeOf(client.complete(answer.href))).toBe('authorization_failed');
     expect(await client.session()).not.toBeNull();
     expect(before).not.toBeNull();
-    await client.begin({ redirectUri: world.person.redirectUri });
+    await client.begin({ redirectUri: world.user.redirectUri });
     expect(world.as.asked('/register')).toHaveLength(3);
   });
 
@@ -365,10 +365,10 @@ describe('a client identifier that the authorization server has forgotten', () =
     const client = world.client();
     const pages = () => world.as.asked('/authorize').length;
     await client.signIn();
-    await client.begin({ redirectUri: world.person.redirectUri });
+    await client.begin({ redirectUri: world.user.redirectUri });
     expect(pages()).toBe(1);
     world.advance(3_600_000);
-    await client.begin({ redirectUri: world.person.redirectUri });
+    await client.begin({ redirectUri: world.user.redirectUri });
     expect(pages()).toBe(2);
   });
 
@@ -403,7 +403,7 @@ describe('to whom an identity is shown', () => {
     const failure = world.client({ registration: { preregistered } }).fetch(world.serverUrl);
     await expect(failure).rejects.toMatchObject({ code: 'registration_issuer_mismatch' });
     expect([...world.as.log].map(({ path }) => path)).toEqual(['/.well-known/oauth-authorization-server']);
-    expect(world.person.opened).toEqual([]);
+    expect(world.user.opened).toEqual([]);
   });
 
   it('[C-BIND-33 C-MULTI-31] a client that is configured without an issuer stays with the first one', async () => {
@@ -420,14 +420,14 @@ describe('to whom an identity is shown', () => {
     world.refreshTokens.clear();
     expect(await codeOf(client.fetch(world.serverUrl))).toBe('registration_issuer_mismatch');
     expect(other.as.asked('/token')).toEqual([]);
-    expect(world.person.opened).toHaveLength(1);
+    expect(world.user.opened).toHaveLength(1);
   });
 
   it('[C-BIND-34] a metadata document is the same everywhere', async () => {
     const metadata = { client_id_metadata_document_supported: true };
     for (const world of [await createWorld({ metadata }), await createWorld({ metadata })]) {
       await world.client({ registration: { metadataDocumentUrl: DOCUMENT } }).fetch(world.serverUrl);
-      expect(world.person.opened[0]?.searchParams.get('client_id')).toBe(DOCUMENT);
+      expect(world.user.opened[0]?.searchParams.get('client_id')).toBe(DOCUMENT);
     }
   });
 

@@ -46,7 +46,7 @@ describe('a second sign-in', () => {
     expect((await client.fetch(world.serverUrl)).status).toBe(200);
     world.advance(3_600_000);
     expect((await client.fetch(world.serverUrl)).status).toBe(200);
-    expect(world.person.opened).toHaveLength(2);
+    expect(world.user.opened).toHaveLength(2);
   });
 
   it('revokes as the registration that the tokens were issued to, though the new ones have another', async () => {
@@ -58,7 +58,7 @@ describe('a second sign-in', () => {
     const elsewhere = world.client({
       store,
       receiver: {
-        listen: async (known) => ({ ...(await world.person.receiver.listen(known)), redirectUri }),
+        listen: async (known) => ({ ...(await world.user.receiver.listen(known)), redirectUri }),
       },
     });
     const { clientId: later } = await elsewhere.signIn();
@@ -84,14 +84,14 @@ describe('a second sign-in', () => {
     await client.signIn();
     expect(world.events.at(-1)).toMatchObject({ type: 'replaced_session_stands', issuer: world.issuer });
     expect((await client.fetch(world.serverUrl)).status).toBe(200);
-    expect(world.person.opened).toHaveLength(2);
+    expect(world.user.opened).toHaveLength(2);
   });
 
   it('in two halves does the same', async () => {
     const world = await revokingWorld(SEPARATE);
     const client = world.client();
     for (let round = 0; round < 2; round += 1) {
-      const url = await client.begin({ redirectUri: world.person.redirectUri });
+      const url = await client.begin({ redirectUri: world.user.redirectUri });
       const arrived = (await fetch(url, { redirect: 'manual' })).headers.get('location') ?? '';
       await client.complete(arrived);
     }
@@ -110,7 +110,7 @@ describe('a second sign-in', () => {
     });
     const signing = client.signIn();
     await waits.promise;
-    expect(world.person.opened).toEqual([]);
+    expect(world.user.opened).toEqual([]);
     await release();
     expect((await signing).issuer).toBe(world.issuer);
   });
@@ -174,6 +174,6 @@ describe('a sign-in at another authorization server than before', () => {
     expect(world.events).toContainEqual(expect.objectContaining({ type: 'session_ended', issuer: OLD }));
     expect((await client.session())?.issuer).toBe(world.issuer);
     expect((await client.fetch(world.serverUrl)).status).toBe(200);
-    expect(world.person.opened).toHaveLength(1);
+    expect(world.user.opened).toHaveLength(1);
   });
 });

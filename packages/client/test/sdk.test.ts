@@ -3,7 +3,7 @@ import * as modern from '@modelcontextprotocol/client';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createPerson } from '../../../tests/support/person.ts';
+import { createUser } from '../../../tests/support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
 import { ClientError, createMemoryStore } from '../src/index.ts';
 import { createMcpProvider } from '../src/mcp.ts';
@@ -19,14 +19,14 @@ afterAll(() => server.stop());
 
 /** A client of the owner of the server; `opened` counts how often a browser was needed. */
 function createOwnersClient(options: Partial<NodeClientOptions> = {}) {
-  const person = createPerson(owner);
+  const user = createUser(owner);
   const opened: URL[] = [];
   const client = createNodeClient({
     serverUrl: server.resource,
     browser: {
       async open(url) {
         opened.push(new URL(url));
-        const arrived = await person.authorize(url);
+        const arrived = await user.authorize(url);
         void fetch(arrived).catch(() => undefined);
       },
     },

@@ -115,7 +115,7 @@ async function call(prover: Prover, tokens: Tokens, url: string): Promise<string
 
 async function signIn(world: World, discovery: Discovery, settings: { bound?: boolean } = {}) {
   const prover = createProver();
-  const { redirectUri } = world.person;
+  const { redirectUri } = world.user;
   const registration = await register(discovery, [redirectUri]);
   const { scopes } = planScopes(discovery, {});
   const dpopKey = settings.bound ? await createDpopKey() : null;
@@ -237,7 +237,7 @@ describe('a person at a browser', () => {
   it.each(refusals)('T115 T116 understands no answer with %s', async (_what, change, code) => {
     const world = await createWorld();
     const discovery = await discover(world.serverUrl);
-    const { redirectUri } = world.person;
+    const { redirectUri } = world.user;
     const registration = await register(discovery, [redirectUri]);
     const { url, pending } = await askAuthorization({ discovery, registration, redirectUri });
     const arrived = new URL((await fetch(url, { redirect: 'manual' })).headers.get('location') ?? '');

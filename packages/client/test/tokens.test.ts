@@ -35,7 +35,7 @@ describe('refreshing', () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => client.fetch(world.serverUrl)));
     expect(answers.every(({ status }) => status === 200)).toBe(true);
     expect(refreshes(world)).toHaveLength(1);
-    expect(world.person.opened).toHaveLength(1);
+    expect(world.user.opened).toHaveLength(1);
   });
 
   it('[C-REF-61] T124 fifty calls that are refused at once: one refresh', async () => {
@@ -56,7 +56,7 @@ describe('refreshing', () => {
       client.fetch(world.serverUrl),
     ]);
     expect(refreshes(world)).toHaveLength(1);
-    expect(world.person.opened).toHaveLength(1);
+    expect(world.user.opened).toHaveLength(1);
   });
 
   it('T120 two clients that share a store and have no session: one sign-in', async () => {
@@ -65,7 +65,7 @@ describe('refreshing', () => {
     const clients = [world.client({ store }), world.client({ store })];
     const answers = await Promise.all(clients.map((client) => client.fetch(world.serverUrl)));
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
-    expect(world.person.opened).toHaveLength(1);
+    expect(world.user.opened).toHaveLength(1);
   });
 
   it('happens ahead of expiry, so that no call is refused', async () => {
@@ -91,7 +91,7 @@ describe('refreshing', () => {
     await client.fetch(world.serverUrl);
     const [first, second] = refreshes(world).map(({ form }) => form.get('refresh_token'));
     expect(first).not.toBe(second);
-    expect(world.person.opened).toHaveLength(1);
+    expect(world.user.opened).toHaveLength(1);
   });
 
   it('[C-REF-60] the old refresh token stays when the answer has none', async () => {
@@ -118,7 +118,7 @@ describe('refreshing', () => {
     expect((await client.fetch(world.serverUrl)).status).toBe(200);
     expect(new Set(refreshes(world).map(({ form }) => form.get('refresh_token'))).size).toBe(1);
     expect(refreshes(world)).toHaveLength(2);
-    expect(world.person.opened).toHaveLength(1);
+    expect(world.user.opened).toHaveLength(1);
   });
 
   it('T124 a long outage: the access token is used while it lives, then the call fails, and the session is there afterwards', async () => {
@@ -134,7 +134,7 @@ describe('refreshing', () => {
     expect(await codeOf(client.fetch(world.serverUrl))).toBe('temporarily_unavailable');
     expect(await client.session()).not.toBeNull();
     expect((await client.fetch(world.serverUrl)).status).toBe(200);
-    expect(world.person.opened).toHaveLength(1);
+    expect(world.user.opened).toHaveLength(1);
   });
 
   it('[C-TOK-62] T124 invalid_grant ends that session, and the person is asked again', async () => {
@@ -144,7 +144,7 @@ describe('refreshing', () => {
     world.advance(3_600_000);
     expect((await client.fetch(world.serverUrl)).status).toBe(200);
     expect(refreshes(world)).toHaveLength(1);
-    expect(world.person.opened).toHaveLength(2);
+    expect(world.user.opened).toHaveLength(2);
     // The registration outlives the session.
     expect(world.as.asked('/register')).toHaveLength(1);
     expect((await store.list(client.server, 'default'))[0]?.registration).toEqual(record?.registration);
@@ -158,7 +158,7 @@ describe('refreshing', () => {
       world.advance(560_000);
       expect((await client.fetch(world.serverUrl)).status).toBe(200);
       expect((await client.session())?.refreshable).toBe(true);
-      expect(world.person.opened).toHaveLength(1);
+      expect(world.user.opened).toHaveLength(1);
     },
   );
 
@@ -166,10 +166,10 @@ describe('refreshing', () => {
     const { world, client } = await signedIn({ refresh: false, lifetime: null });
     world.advance(86_400_000);
     await client.fetch(world.serverUrl);
-    expect(world.person.opened).toHaveLength(1);
+    expect(world.user.opened).toHaveLength(1);
     world.tokens.clear();
     expect((await client.fetch(world.serverUrl)).status).toBe(200);
-    expect(world.person.opened).toHaveLength(2);
+    expect(world.user.opened).toHaveLength(2);
   });
 
   it('[C-REFRESH-30] a refresh token is not sent to an address that is not secure', async () => {
@@ -348,7 +348,7 @@ describe('what is kept', () => {
     const { world, store } = await signedIn();
     const later = world.client({ store });
     expect((await later.fetch(world.serverUrl)).status).toBe(200);
-    expect(world.person.opened).toHaveLength(1);
+    expect(world.user.opened).toHaveLength(1);
     expect(world.server.asked('/.well-known/oauth-protected-resource/mcp')).toHaveLength(1);
   });
 });

@@ -1,6 +1,6 @@
 /** Reading request bodies: forms and JSON, of the right content type and of bounded size. */
 import { OAuthError, type OAuthErrorCode, type Parameters, readParameters } from '@portcullis/protocol';
-import type { Asked } from './asked.ts';
+import type { HttpRequest } from './http-request.ts';
 import { parseJson } from './json.ts';
 
 /** Bytes that the body of a form or JSON request may have. */
@@ -11,7 +11,7 @@ export const LARGEST_BODY = 65_536;
  * @throws OAuthError `invalid_request`: 400, or 413 for more than 64 KiB.
  * @see OAuth 2.1 draft 13 §3.2
  */
-export function readForm(asked: Asked): Promise<Parameters> {
+export function readForm(asked: HttpRequest): Promise<Parameters> {
   return readBody(asked, 'application/x-www-form-urlencoded', 'invalid_request', readParameters);
 }
 
@@ -20,13 +20,13 @@ export function readForm(asked: Asked): Promise<Parameters> {
  * @param code what the endpoint calls a body that it cannot use
  * @throws OAuthError with that code: 400, or 413 for more than 64 KiB.
  */
-export function readJson(asked: Asked, code: OAuthErrorCode = 'invalid_request'): Promise<unknown> {
+export function readJson(asked: HttpRequest, code: OAuthErrorCode = 'invalid_request'): Promise<unknown> {
   return readBody(asked, 'application/json', code, (text) => parse(text, code));
 }
 
 /** The same, and the text that it was read from, which is in UTF-8 byte for byte what was sent. */
 export function readJsonText(
-  asked: Asked,
+  asked: HttpRequest,
   code: OAuthErrorCode = 'invalid_request',
 ): Promise<{ readonly document: unknown; readonly text: string }> {
   return readBody(asked, 'application/json', code, (text) => ({ document: parse(text, code), text }));
@@ -44,7 +44,7 @@ function parse(text: string, code: OAuthErrorCode): unknown {
 
 /** Reads a body of one type. @param read makes of its text what is wanted: here, since another promise would cost more */
 async function readBody<T>(
-  asked: Asked,
+  asked: HttpRequest,
   type: string,
   code: OAuthErrorCode,
   read: (text: string) => T,
@@ -79,7 +79,7 @@ function isOfType(header: string, expected: string): boolean {
   return type.trim() === expected && charsets.every((part) => /^charset=(?:utf-?8|"utf-?8")$/.test(part));
 }
 
-async function readCounted(body: Asked['body'], code: OAuthErrorCode): Promise<string> {
+async function readCounted(body: HttpRequest['body'], code: OAuthErrorCode): Promise<string> {
   if (body === null) return '';
   const decoder = new TextDecoder();
   let size = 0;

@@ -1,6 +1,7 @@
 /** Cross-origin resource sharing: for scripts of any origin, never with cookies. */
-import { type Answer, respond, withHeaders } from './answer.ts';
-import type { Asked } from './asked.ts';
+
+import type { HttpRequest } from './http-request.ts';
+import { type HttpResponse, respond, withHeaders } from './http-response.ts';
 
 /** What a script may read of an answer besides its body. */
 const EXPOSED = 'WWW-Authenticate, Retry-After, Location';
@@ -12,18 +13,21 @@ export const CROSS_ORIGIN_FIELDS: Readonly<Record<string, string>> = {
 };
 
 /** Lets scripts of any origin read an answer. */
-export function shareAcrossOrigins(answer: Answer): Answer {
+export function shareAcrossOrigins(answer: HttpResponse): HttpResponse {
   const isShared = answer.headers['access-control-expose-headers'] === EXPOSED;
   return isShared ? answer : withHeaders(answer, CROSS_ORIGIN_FIELDS);
 }
 
 /** Whether a request is a browser's question before the real one. */
-export function isPreflight(asked: Pick<Asked, 'method' | 'headers'>): boolean {
+export function isPreflight(asked: Pick<HttpRequest, 'method' | 'headers'>): boolean {
   return asked.method === 'OPTIONS' && asked.headers.has('access-control-request-method');
 }
 
 /** Answers a preflight: the methods, and whichever headers the script wants to send. */
-export function respondPreflight({ headers }: Pick<Asked, 'headers'>, methods: readonly string[]): Answer {
+export function respondPreflight(
+  { headers }: Pick<HttpRequest, 'headers'>,
+  methods: readonly string[],
+): HttpResponse {
   const wanted = headers.get('access-control-request-headers');
   return respond(204, {
     'access-control-allow-methods': methods.join(', '),

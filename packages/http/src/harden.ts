@@ -1,5 +1,5 @@
 /** What every answer says to browsers, whatever it is. */
-import type { Answer } from './answer.ts';
+import type { HttpResponse } from './http-response.ts';
 
 /** Half a year, in seconds. */
 const HSTS = `max-age=${15_768_000}`;
@@ -19,7 +19,7 @@ export const HARDENED_OF_HTTPS: Readonly<Record<string, string>> = {
  * An answer that says what every answer says to browsers. What it says itself stands.
  * @param isHttps whether the public address is https
  */
-export function harden(answer: Answer, isHttps: boolean): Answer {
+export function harden(answer: HttpResponse, isHttps: boolean): HttpResponse {
   const { headers } = answer;
   const isHardened =
     headers['x-content-type-options'] !== undefined &&

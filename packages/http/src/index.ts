@@ -1,9 +1,16 @@
 /** The edges that every role shares: bodies read with limits, JSON answers, errors as answers, CORS. */
-export { type Answer, respond, toResponse, withCookies, withHeaders } from './answer.ts';
-export type { Asked } from './asked.ts';
+
 export { LARGEST_BODY, readForm, readJson, readJsonText } from './bodies.ts';
 export { isPreflight, respondPreflight, shareAcrossOrigins } from './cross-origin.ts';
 export { harden, hardenResponse } from './harden.ts';
+export type { HttpRequest as Asked } from './http-request.ts';
+export {
+  type HttpResponse as Answer,
+  respond,
+  toResponse,
+  withCookies,
+  withHeaders,
+} from './http-response.ts';
 export { parseJson } from './json.ts';
 export { pathOf, queryOf } from './path.ts';
 export {

@@ -1,9 +1,9 @@
 /** Rooms and applications served on node:http: slow senders are cut off, and closing waits. */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { type Answer, respond, toResponse } from './answer.ts';
-import type { Asked } from './asked.ts';
 import { createFindOrigin, type FindOrigin } from './forwarded.ts';
+import type { HttpRequest } from './http-request.ts';
+import { type HttpResponse, respond, toResponse } from './http-response.ts';
 import { createIsTooMany } from './node/ahead.ts';
 import { createArrived } from './node/arrived.ts';
 import { createReadTarget } from './node/target.ts';
@@ -31,7 +31,7 @@ export interface Certificate {
 }
 
 /** What is served: it answers itself, or leaves that to an application. It reads no body that it leaves to one. */
-export type PeerHandler = (asked: Asked, peer: Peer) => Promise<Answer | Handover>;
+export type PeerHandler = (asked: HttpRequest, peer: Peer) => Promise<HttpResponse | Handover>;
 
 /** Says that an application is to answer: one that speaks the web's own `Request` and `Response`, of which either may be a stream. */
 export interface Handover {
@@ -125,7 +125,7 @@ const CODED = failure(
 );
 const FAILED = failure(500, 'server_error', 'Something went wrong here. Try again later.');
 
-function failure(status: number, error: string, description: string): Answer {
+function failure(status: number, error: string, description: string): HttpResponse {
   const body = JSON.stringify({ error, error_description: description });
   return respond(status, { 'content-type': 'application/json', 'cache-control': 'no-store' }, body);
 }

@@ -1,9 +1,9 @@
 /** What endpoints answer: documents, OAuth errors, and the redirect that is asked for most. */
 import { errorDocument, type OAuthError } from '@portcullis/protocol';
-import { type Answer, respond } from './answer.ts';
-import type { Asked } from './asked.ts';
 import { CROSS_ORIGIN_FIELDS } from './cross-origin.ts';
 import { HARDENED, HARDENED_OF_HTTPS } from './harden.ts';
+import type { HttpRequest } from './http-request.ts';
+import { type HttpResponse, respond } from './http-response.ts';
 
 const JSON_FIELDS = { 'content-type': 'application/json', 'x-content-type-options': 'nosniff' } as const;
 const NO_STORE = { 'cache-control': 'no-store', pragma: 'no-cache' } as const;
@@ -24,7 +24,7 @@ export interface EndpointOptions extends Omit<JsonOptions, 'maxAge'> {
 }
 
 /** Answers with a JSON document. */
-export function respondJson(document: unknown, options: JsonOptions = {}): Answer {
+export function respondJson(document: unknown, options: JsonOptions = {}): HttpResponse {
   const { status = 200, maxAge, headers } = options;
   const caching = maxAge === undefined ? NO_STORE : { 'cache-control': `public, max-age=${maxAge}` };
   return respond(status, { ...JSON_FIELDS, ...caching, ...headers }, JSON.stringify(document));
@@ -34,7 +34,7 @@ export function respondJson(document: unknown, options: JsonOptions = {}): Answe
 export function respondToClient(
   document: unknown,
   { isHttps, status = 200, headers }: EndpointOptions,
-): Answer {
+): HttpResponse {
   const fields = isHttps ? CLIENT_FIELDS_OF_HTTPS : CLIENT_FIELDS;
   return respond(
     status,
@@ -49,7 +49,10 @@ export function respondToClient(
  * @param isHttps whether the public address is https
  * @see OAuth 2.1 draft 13 §7.5.4
  */
-export function respondSeeOther(location: string, { isHttps }: Pick<EndpointOptions, 'isHttps'>): Answer {
+export function respondSeeOther(
+  location: string,
+  { isHttps }: Pick<EndpointOptions, 'isHttps'>,
+): HttpResponse {
   return respond(303, { location, ...(isHttps ? REDIRECT_FIELDS_OF_HTTPS : REDIRECT_FIELDS) });
 }
 
@@ -67,7 +70,7 @@ const REDIRECT_FIELDS_OF_HTTPS = { ...REDIRECT_FIELDS, ...HARDENED_OF_HTTPS };
  * @param asked the request that failed; its scheme is answered
  * @see OAuth 2.1 draft 13 §3.2.4 and §5.3
  */
-export function respondError(error: OAuthError, asked?: Pick<Asked, 'headers'>): Answer {
+export function respondError(error: OAuthError, asked?: Pick<HttpRequest, 'headers'>): HttpResponse {
   const headers: Record<string, string> = {};
   if (error.retryAfter !== undefined) headers['retry-after'] = String(error.retryAfter);
   if (error.code === 'invalid_token') headers['www-authenticate'] = bearerChallenge(asked);
@@ -76,11 +79,11 @@ export function respondError(error: OAuthError, asked?: Pick<Asked, 'headers'>):
   return respondJson(errorDocument(error), { status: error.status, headers });
 }
 
-function isBasic(asked: Pick<Asked, 'headers'> | undefined): boolean {
+function isBasic(asked: Pick<HttpRequest, 'headers'> | undefined): boolean {
   return /^basic(?:\s|$)/i.test(asked?.headers.get('authorization') ?? '');
 }
 
 /** A request that carried no credentials SHOULD NOT be told an error code in the challenge. @see RFC 6750 §3.1 */
-function bearerChallenge(asked: Pick<Asked, 'headers'> | undefined): string {
+function bearerChallenge(asked: Pick<HttpRequest, 'headers'> | undefined): string {
   return asked?.headers.has('authorization') === true ? 'Bearer error="invalid_token"' : 'Bearer';
 }

@@ -142,15 +142,15 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
 
   it('answers 500 without the reason when the handler throws, and tells the operator', async () => {
     const told: unknown[] = [];
-    const fault = new Error('the secret reason');
+    const issue = new Error('the secret reason');
     const server = await serve(
-      telling(() => Promise.reject(fault)),
+      telling(() => Promise.reject(issue)),
       { onError: (error) => told.push(error) },
     );
     const response = await fetch(`http://127.0.0.1:${server.port}/`);
     expect(response.status).toBe(500);
     expect(await response.text()).not.toContain('secret');
-    expect(told).toEqual([fault]);
+    expect(told).toEqual([issue]);
   });
 
   it.each([

@@ -72,8 +72,8 @@ export function readAuthorizationResponse(
   if (repeated !== undefined) return rejected(`the parameter ${repeated} is repeated`);
   if (query.get('state') !== expected.state)
     return rejected('the state is missing or not the one that was sent');
-  const issuerFault = issuerMismatch(query.get('iss'), expected);
-  if (issuerFault !== null) return rejected(issuerFault);
+  const issuerIssue = issuerMismatch(query.get('iss'), expected);
+  if (issuerIssue !== null) return rejected(issuerIssue);
 
   const error = query.get('error');
   const code = query.get('code');

@@ -1,7 +1,7 @@
 /** Client metadata: what a registration asks for, judged and completed; the same shape serves configured clients. */
 import * as z from 'zod';
 import { type ClientKeySet, checkClientKeys, clientKeySet } from './client-keys.ts';
-import { personText, readDocument, secureUrl, strings, webPage } from './document.ts';
+import { displayText, readDocument, secureUrl, strings, webPage } from './document.ts';
 import { OAuthError } from './errors.ts';
 import { judgeRedirectUri, type RedirectPolicy, strictRedirectPolicy } from './redirect-uri.ts';
 import { formatScopes, readRequestedScopes } from './scopes.ts';
@@ -59,7 +59,7 @@ export const openRegistrationPolicy: RegistrationPolicy = {
   redirects: strictRedirectPolicy,
 };
 
-const short = personText.max(500);
+const short = displayText.max(500);
 
 /** Members that a person follows; each may come in several languages (`logo_uri#ja`). @see RFC 7591 §2.2 */
 const PAGES = ['client_uri', 'logo_uri', 'tos_uri', 'policy_uri'] as const;
@@ -117,12 +117,12 @@ export function readClientMetadata(json: unknown, policy: RegistrationPolicy): C
 
 function readRequested(json: unknown): Requested {
   const reading = readDocument<Requested>(schema, withoutEmpty(json));
-  const faults = 'faults' in reading ? reading.faults : translatedFaults(json);
-  if (faults.length === 0 && 'document' in reading) return reading.document;
-  const aboutRedirects = faults.every((fault) => fault.startsWith('redirect_uris'));
+  const issues = 'issues' in reading ? reading.issues : translatedIssues(json);
+  if (issues.length === 0 && 'document' in reading) return reading.document;
+  const aboutRedirects = issues.every((issue) => issue.startsWith('redirect_uris'));
   throw new OAuthError(
     aboutRedirects ? 'invalid_redirect_uri' : 'invalid_client_metadata',
-    faults.slice(0, 3).join('; '),
+    issues.slice(0, 3).join('; '),
   );
 }
 
@@ -134,7 +134,7 @@ function withoutEmpty(json: unknown): unknown {
 }
 
 /** Members in other languages are not kept, but a dangerous address in one gives the registration away. */
-function translatedFaults(json: unknown): readonly string[] {
+function translatedIssues(json: unknown): readonly string[] {
   return Object.entries(json ?? {}).flatMap(([name, value]) => {
     if (!name.includes('#')) return [];
     const page = PAGES.find((known) => name.startsWith(`${known}#`));
@@ -159,7 +159,7 @@ function checkRedirectUris(
 ): readonly string[] {
   const uris = [...new Set(requested.redirect_uris ?? [])];
   const judged = uris.map((uri) => ({ uri, judgement: judgeRedirectUri(uri, policy.redirects) }));
-  const faults = judged.flatMap(({ judgement }, index) =>
+  const issues = judged.flatMap(({ judgement }, index) =>
     'reason' in judgement ? [`redirect_uris.${index}: ${judgement.reason}`] : [],
   );
   const kept = judged.filter(({ judgement }) => !('reason' in judgement)).map(({ uri }) => uri);
@@ -167,7 +167,7 @@ function checkRedirectUris(
   if (judged.some(({ judgement }) => judgement.kind === 'dangerous') || (needed && kept.length === 0)) {
     throw new OAuthError(
       'invalid_redirect_uri',
-      faults.slice(0, 3).join('; ') || 'redirect_uris: name at least one',
+      issues.slice(0, 3).join('; ') || 'redirect_uris: name at least one',
     );
   }
   return kept;

@@ -4,12 +4,12 @@
 export class ConfigurationError extends Error {
   override readonly name: string = 'ConfigurationError';
   /** A sentence each. */
-  readonly faults: readonly string[];
+  readonly issues: readonly string[];
 
-  constructor(faults: readonly string[]) {
+  constructor(issues: readonly string[]) {
     super(
-      `The configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}: ${faults.join('; ')}`,
+      `The configuration has ${issues.length === 1 ? 'a fault' : `${issues.length} faults`}: ${issues.join('; ')}`,
     );
-    this.faults = faults;
+    this.issues = issues;
   }
 }

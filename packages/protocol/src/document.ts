@@ -3,21 +3,21 @@ import * as z from 'zod';
 import { isSecureUrl, readWebUrl } from './web-url.ts';
 
 /** What reading a document gives: the document, or all that is wrong with it. */
-export type Reading<T> = { readonly document: T } | { readonly faults: readonly string[] };
+export type Reading<T> = { readonly document: T } | { readonly issues: readonly string[] };
 
 /** Faults that are worth telling at once. */
-const MOST_FAULTS = 20;
+const MOST_ISSUES = 20;
 
 /** Reads a JSON object by a schema. Unknown members are ignored, members that are `null` count as absent. */
 export function readDocument<T>(schema: z.ZodType<T>, json: unknown): Reading<T> {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) {
-    return { faults: ['the document must be a JSON object'] };
+    return { issues: ['the document must be a JSON object'] };
   }
   const result = schema.safeParse(withoutNulls(json));
   if (result.success) return { document: result.data };
   return {
-    faults: result.error.issues
-      .slice(0, MOST_FAULTS)
+    issues: result.error.issues
+      .slice(0, MOST_ISSUES)
       .map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`)),
   };
 }
@@ -49,7 +49,7 @@ export const webPage: z.ZodType<string> = z
  * Text that is shown to a person: nothing in it steers the terminal or the page, breaks the line or turns the direction
  * of reading.
  */
-export const personText: z.ZodString = z
+export const displayText: z.ZodString = z
   .string()
   .regex(
     /^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]*$/u,

@@ -2,7 +2,7 @@
 import { isSecureUrl, readWebUrl } from './web-url.ts';
 
 /** Why a text cannot be an issuer identifier; `null` when it can. MUST be https, without query or fragment. @see RFC 8414 §2 */
-export function issuerFault(text: string): string | null {
+export function issuerError(text: string): string | null {
   const url = readWebUrl(text);
   if (url === null) return 'must be an absolute https URL';
   if (!isSecureUrl(url)) return 'must use https (http is for loopback hosts only)';

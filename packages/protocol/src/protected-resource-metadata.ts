@@ -1,7 +1,7 @@
 /** Protected resource metadata: the document of RFC 9728, read by the client. */
 import * as z from 'zod';
 import { type Reading, readDocument, secureUrl, strings } from './document.ts';
-import { issuerFault } from './issuer.ts';
+import { issuerError } from './issuer.ts';
 import type { ProtectedResourceMetadata } from './resource-metadata.ts';
 
 export { type ProtectedResourceMetadata, protectedResourceMetadata } from './resource-metadata.ts';
@@ -11,8 +11,8 @@ const resource = secureUrl.refine((text) => !text.includes('#'), 'must have no f
 
 /** MUST be an issuer identifier. @see RFC 9728 §2 */
 const issuer = z.string().superRefine((text, context) => {
-  const fault = issuerFault(text);
-  if (fault !== null) context.addIssue({ code: 'custom', message: fault });
+  const issue = issuerError(text);
+  if (issue !== null) context.addIssue({ code: 'custom', message: issue });
 });
 
 const schema = z.object({

@@ -77,10 +77,10 @@ export function tokenExchangeResponse(token: Omit<TokenResponse, 'refresh_token'
 /** Reads an answer; unknown members are ignored. */
 export function readTokenExchangeResponse(json: unknown): Reading<TokenExchangeResponse> {
   const reading = readTokenResponse(json);
-  if ('faults' in reading) return reading;
+  if ('issues' in reading) return reading;
   // It MUST be there, and nothing else was asked for.
   if ((json as { readonly issued_token_type?: unknown }).issued_token_type !== ACCESS_TOKEN) {
-    return { faults: [`issued_token_type: must be ${ACCESS_TOKEN}`] };
+    return { issues: [`issued_token_type: must be ${ACCESS_TOKEN}`] };
   }
   const { refresh_token: _unwanted, ...token } = reading.document;
   return { document: tokenExchangeResponse(token) };

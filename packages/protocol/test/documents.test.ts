@@ -99,7 +99,7 @@ describe('readAuthorizationServerMetadata', () => {
   it.each(endpoints)('[C-META-62 C-URL-40] T109 T110 takes no unsafe %s', (name) => {
     for (const given of unsafe) {
       expect(readAuthorizationServerMetadata({ ...server, [name]: given })).toEqual({
-        faults: [expect.stringContaining(name)],
+        issues: [expect.stringContaining(name)],
       });
     }
   });
@@ -130,7 +130,7 @@ describe('readAuthorizationServerMetadata', () => {
     { description: 'text', given: '<html>', expect: 'JSON object' },
     { description: 'null', given: null, expect: 'JSON object' },
   ])('tells what is wrong: $description', ({ given, expect: expected }) => {
-    expect(readAuthorizationServerMetadata(given)).toEqual({ faults: [expect.stringContaining(expected)] });
+    expect(readAuthorizationServerMetadata(given)).toEqual({ issues: [expect.stringContaining(expected)] });
   });
 
   it('tells all that is wrong at once, and repeats none of it', () => {
@@ -140,7 +140,7 @@ describe('readAuthorizationServerMetadata', () => {
       jwks_uri: 'x"<evil>',
     });
     expect(reading).toEqual({
-      faults: [
+      issues: [
         expect.stringContaining('issuer'),
         expect.stringContaining('token_endpoint'),
         expect.stringContaining('jwks_uri'),
@@ -228,7 +228,7 @@ describe('readProtectedResourceMetadata', () => {
     { description: 'an array', given: [], expect: 'JSON object' },
   ])('tells what is wrong: $description', ({ given, expect: expected }) => {
     const reading = readProtectedResourceMetadata(given);
-    expect('faults' in reading && reading.faults.join()).toContain(expected);
+    expect('issues' in reading && reading.issues.join()).toContain(expected);
   });
 });
 
@@ -294,7 +294,7 @@ describe('hostile JSON', () => {
 
   it('T112 a required member is not found in a prototype', () => {
     const given: unknown = JSON.parse('{"__proto__":{"issuer":"https://evil.example"}}');
-    expect(readAuthorizationServerMetadata(given)).toEqual({ faults: [expect.stringContaining('issuer')] });
+    expect(readAuthorizationServerMetadata(given)).toEqual({ issues: [expect.stringContaining('issuer')] });
   });
 
   it('T112 a list of a hundred thousand faults is told in twenty', () => {
@@ -302,6 +302,6 @@ describe('hostile JSON', () => {
       ...server,
       scopes_supported: new Array(100_000).fill(1),
     });
-    expect('faults' in reading && reading.faults.length).toBe(20);
+    expect('issues' in reading && reading.issues.length).toBe(20);
   });
 });

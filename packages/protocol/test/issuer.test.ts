@@ -2,7 +2,7 @@
 import {
   authorizationBaseUrl,
   defaultEndpoints,
-  issuerFault,
+  issuerError,
   resourceMetadataUrls,
   serverMetadataUrls,
 } from '@portcullis/protocol';
@@ -18,7 +18,7 @@ describe('issuerFault', () => {
     { given: 'http://127.0.0.1:8484' },
     { given: 'http://[::1]:8484' },
   ])('takes $given', ({ given }) => {
-    expect(issuerFault(given)).toBeNull();
+    expect(issuerError(given)).toBeNull();
   });
 
   it.each([
@@ -32,7 +32,7 @@ describe('issuerFault', () => {
     { description: 'a script', given: 'javascript:alert(1)', expect: 'absolute' },
     { description: 'nothing', given: '', expect: 'absolute' },
   ])('[AS-META-60] refuses $description', ({ given, expect: expected }) => {
-    expect(issuerFault(given)).toContain(expected);
+    expect(issuerError(given)).toContain(expected);
   });
 });
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { checkNames } from '../src/json-names.ts';
 
 /** What is said of a document. */
-function faultOf(json: string, deepest = 100): string | null {
+function issueOf(json: string, deepest = 100): string | null {
   try {
     checkNames(json, JSON.parse(json), deepest);
     return null;
@@ -29,7 +29,7 @@ describe('T096 T112 a name in disguise', () => {
     ['deep inside', '[1,{"a":[{"\\u0061"\n\t:1}]}]'],
     ['behind strings full of quotes', '{"\\"":"\\\\\\"","\\u0061":1}'],
   ])('is found: %s', (_, text) => {
-    expect(faultOf(text)).toEqual(DISGUISED);
+    expect(issueOf(text)).toEqual(DISGUISED);
   });
 
   it.each([
@@ -40,7 +40,7 @@ describe('T096 T112 a name in disguise', () => {
     ['what has to be escaped, or often is', '{"\\"\\\\\\n\\u0000\\u003c\\u0022\\/":1}'],
     ['nothing', '{}'],
   ])('is not: %s', (_, text) => {
-    expect(faultOf(text)).toBeNull();
+    expect(issueOf(text)).toBeNull();
   });
 
   it('is found in any document, and in none that an encoder writes', () => {
@@ -48,9 +48,9 @@ describe('T096 T112 a name in disguise', () => {
       fc.property(fc.json(), fc.stringMatching(/^\w+$/), (json, name) => {
         // What V8 makes of escaped names depends on what it has read before.
         fc.pre(!json.includes('\\'));
-        expect(faultOf(json)).toBeNull();
-        expect(faultOf(`{"before":${json},${escaped(name)}:1}`)).toEqual(DISGUISED);
-        expect(faultOf(`{"before":${json},"after":${escaped(name)}}`)).toBeNull();
+        expect(issueOf(json)).toBeNull();
+        expect(issueOf(`{"before":${json},${escaped(name)}:1}`)).toEqual(DISGUISED);
+        expect(issueOf(`{"before":${json},"after":${escaped(name)}}`)).toBeNull();
       }),
     );
   });
@@ -63,15 +63,15 @@ describe('T112 a name that is there twice', () => {
         const quoted = JSON.stringify(name);
         fc.pre(!`${one}${other}${quoted}`.includes('\\'));
         const twice = `{${quoted}:${one},${quoted} :${other}}`;
-        expect(faultOf(`[${one},{"in":${twice}}]`)).toContain('repeats');
-        expect(faultOf(`[{${quoted}:${one}},{${quoted}:${other}}]`)).toBeNull();
+        expect(issueOf(`[${one},{"in":${twice}}]`)).toContain('repeats');
+        expect(issueOf(`[{${quoted}:${one}},{${quoted}:${other}}]`)).toBeNull();
       }),
     );
   });
 
   it('is looked for so deep and no deeper', () => {
     const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
-    expect([faultOf(nested(16), 16), faultOf(nested(17), 16)]).toEqual([
+    expect([issueOf(nested(16), 16), issueOf(nested(17), 16)]).toEqual([
       null,
       expect.stringContaining('16 levels'),
     ]);

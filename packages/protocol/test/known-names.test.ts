@@ -32,7 +32,7 @@ describe('unknown names', () => {
     ['nothing', undefined, []],
     ['false', false, []],
     ['a list', ['x'], []],
-  ])('%s', (_what, given, faults) => {
-    expect(unknownNames(given, known, 'dpop.')).toEqual(faults);
+  ])('%s', (_what, given, issues) => {
+    expect(unknownNames(given, known, 'dpop.')).toEqual(issues);
   }); // biome-ignore format: a table
 });

@@ -76,7 +76,7 @@ describe('readTokenResponse', () => {
     { description: 'null', given: null, expect: 'JSON object' },
   ])('tells what is wrong with $description, and repeats no token', ({ given, expect: expected }) => {
     const reading = readTokenResponse(given);
-    expect(reading).toEqual({ faults: [expect.stringContaining(expected)] });
+    expect(reading).toEqual({ issues: [expect.stringContaining(expected)] });
     expect(JSON.stringify(reading)).not.toMatch(/X: y|a b/);
   });
 });

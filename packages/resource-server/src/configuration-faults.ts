@@ -1,59 +1,59 @@
 /** What can be wrong with the options of a guard, each fault told in a way that says what to write instead. */
 import type { Scopes } from '@portcullis/protocol';
-import { issuerFault } from '@portcullis/protocol/issuer';
+import { issuerError } from '@portcullis/protocol/issuer';
 import { isScope } from '@portcullis/protocol/scopes';
 import type { DpopOptions } from './dpop/options.ts';
-import { numberFaults } from './numbers.ts';
+import { numberIssues } from './numbers.ts';
 import { hostnameOf, isOrigin, type Origins } from './origins.ts';
 import type { StreamOptions } from './stream-options.ts';
 import { ALGORITHMS } from './tokens/public-keys.ts';
 
 /** Faults of what is said of bound tokens. */
-export function judgeDpop({ algorithms, window, nonces }: DpopOptions, faults: string[]): void {
+export function judgeDpop({ algorithms, window, nonces }: DpopOptions, issues: string[]): void {
   for (const algorithm of algorithms ?? []) {
     if (!Object.hasOwn(ALGORITHMS, algorithm))
-      faults.push(`dpop.algorithms: ${String(algorithm)} cannot be allowed`);
+      issues.push(`dpop.algorithms: ${String(algorithm)} cannot be allowed`);
   }
-  if (algorithms?.length === 0) faults.push('dpop.algorithms must name at least one');
+  if (algorithms?.length === 0) issues.push('dpop.algorithms must name at least one');
   if (nonces !== undefined && nonces.secret.length < 32)
-    faults.push('dpop.nonces.secret must be 32 bytes or more');
-  faults.push(...numberFaults({ 'dpop.window': window, 'dpop.nonces.lifetime': nonces?.lifetime }, 1));
+    issues.push('dpop.nonces.secret must be 32 bytes or more');
+  issues.push(...numberIssues({ 'dpop.window': window, 'dpop.nonces.lifetime': nonces?.lifetime }, 1));
 }
 
 /** Faults of what is said of streams. */
-export function judgeStreams({ grace, every }: Required<StreamOptions>, faults: string[]): void {
-  faults.push(...numberFaults({ 'streams.grace': grace }));
+export function judgeStreams({ grace, every }: Required<StreamOptions>, issues: string[]): void {
+  issues.push(...numberIssues({ 'streams.grace': grace }));
   // Timers take 31 bits of milliseconds.
   if (!(typeof every === 'number' && every > 0 && every <= 86_400))
-    faults.push('streams.every must be more than 0 seconds, and a day at most');
+    issues.push('streams.every must be more than 0 seconds, and a day at most');
 }
 
 /** `offline_access` is asked of an authorization server, never of a resource. */
-export function judgeScopes(lists: readonly Scopes[], fault: (text: string) => void): void {
-  if (!lists.every(Array.isArray)) fault("scopes must be lists, such as ['notes:read']");
+export function judgeScopes(lists: readonly Scopes[], issue: (text: string) => void): void {
+  if (!lists.every(Array.isArray)) issue("scopes must be lists, such as ['notes:read']");
   for (const scope of new Set(lists.flat())) {
-    if (!isScope(scope)) fault(`scopes: ${JSON.stringify(scope)} is no scope`);
-    if (scope === 'offline_access') fault('scopes: offline_access is no scope of a resource');
+    if (!isScope(scope)) issue(`scopes: ${JSON.stringify(scope)} is no scope`);
+    if (scope === 'offline_access') issue('scopes: offline_access is no scope of a resource');
   }
 }
 
 /** It MUST hold at least one authorization server. @see seed 2.1 */
-export function judgeIssuers(issuers: readonly string[], fault: (text: string) => void): void {
-  if (issuers.length === 0) fault('authorizationServers must name at least one');
+export function judgeIssuers(issuers: readonly string[], issue: (text: string) => void): void {
+  if (issuers.length === 0) issue('authorizationServers must name at least one');
   for (const issuer of issuers) {
-    const wrong = issuerFault(issuer);
-    if (wrong !== null) fault(`authorizationServers: ${JSON.stringify(issuer)} ${wrong}`);
+    const wrong = issuerError(issuer);
+    if (wrong !== null) issue(`authorizationServers: ${JSON.stringify(issuer)} ${wrong}`);
   }
 }
 
 /** A request finds its resource by its path, so no two may have the same. */
 export function judgePaths(
   resources: readonly { readonly path: string; readonly resource: string }[],
-  faults: string[],
+  issues: string[],
 ): void {
   const seen = new Set<string>();
   for (const { path, resource } of resources) {
-    if (seen.has(path)) faults.push(`resources: ${resource} has the same path as another`);
+    if (seen.has(path)) issues.push(`resources: ${resource} has the same path as another`);
     seen.add(path);
   }
 }
@@ -61,16 +61,16 @@ export function judgePaths(
 /** What is not written as browsers write it would never be met. @see RFC 6454 §6.2 */
 export function judgeNames(
   { origins, hosts }: { readonly origins?: Origins; readonly hosts?: readonly string[] },
-  faults: string[],
+  issues: string[],
 ): void {
   if (origins !== undefined && origins !== 'any') {
-    if (!Array.isArray(origins)) faults.push("origins must be 'any' or a list");
+    if (!Array.isArray(origins)) issues.push("origins must be 'any' or a list");
     else
       for (const origin of origins)
         if (!isOrigin(origin))
-          faults.push(`origins: ${JSON.stringify(origin)} is no origin, such as https://app.example`);
+          issues.push(`origins: ${JSON.stringify(origin)} is no origin, such as https://app.example`);
   }
   for (const host of hosts ?? [])
     if (hostnameOf(host) !== host)
-      faults.push(`hosts: ${JSON.stringify(host)} must be a name in lowercase, without a port`);
+      issues.push(`hosts: ${JSON.stringify(host)} must be a name in lowercase, without a port`);
 }

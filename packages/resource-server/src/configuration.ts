@@ -21,7 +21,7 @@ import { PROOF_ALGORITHMS } from './dpop/proof.ts';
 import { type GuardEventSink, reportFailures } from './events.ts';
 import { metadataUrlOf } from './metadata.ts';
 import type { Operation } from './operations.ts';
-import { faultsOfNames } from './option-names.ts';
+import { issuesOfNames } from './option-names.ts';
 import type { GuardOptions, GuardSettings, ResourceOptions } from './options.ts';
 import { createOriginPolicy, type OriginPolicy } from './origins.ts';
 import { defaultStreamOptions, type StreamOptions } from './stream-options.ts';
@@ -62,26 +62,26 @@ export interface Configuration {
  * @throws ConfigurationError with every fault.
  */
 export function defineConfiguration(options: GuardOptions): Configuration {
-  const faults: string[] = [...faultsOfNames(options)];
+  const issues: string[] = [...issuesOfNames(options)];
   const policy = foldProfiles(options.profiles ?? allProfiles);
   const resources = ('resources' in options ? options.resources : [options]).flatMap((definition, index) => {
     const at = 'resources' in options ? `resources.${index}.` : '';
-    return judgeResource(definition, options, policy, (fault) => faults.push(`${at}${fault}`));
+    return judgeResource(definition, options, policy, (issue) => issues.push(`${at}${issue}`));
   });
-  judgePaths(resources, faults);
-  judgeNames(options, faults);
-  if (options.dpop !== undefined) judgeDpop(options.dpop, faults);
+  judgePaths(resources, issues);
+  judgeNames(options, issues);
+  if (options.dpop !== undefined) judgeDpop(options.dpop, issues);
   if (!['tls', 'field', undefined].includes(options.certificates?.from))
-    faults.push('certificates.from must be tls or field');
+    issues.push('certificates.from must be tls or field');
   const skew = whole('skew', options.skew ?? 5);
   const rememberedTokens = whole('rememberedTokens', options.rememberedTokens ?? 10_000);
   const bodyLimit = whole('bodyLimit', options.bodyLimit ?? 4 * 1024 * 1024);
   const streams = options.streams === false ? null : { ...defaultStreamOptions, ...options.streams };
-  if (streams !== null) judgeStreams(streams, faults);
+  if (streams !== null) judgeStreams(streams, issues);
   const [first, ...rest] = resources;
   if ('resources' in options && options.resources.length === 0)
-    faults.push('resources must name at least one protected resource');
-  if (first === undefined || faults.length > 0) throw new ConfigurationError(faults);
+    issues.push('resources must name at least one protected resource');
+  if (first === undefined || issues.length > 0) throw new ConfigurationError(issues);
   return Object.freeze<Configuration>({
     resources: [first, ...rest],
     origins: createOriginPolicy(
@@ -100,7 +100,7 @@ export function defineConfiguration(options: GuardOptions): Configuration {
   });
 
   function whole(name: string, value: number): number {
-    if (!Number.isSafeInteger(value) || value < 0) faults.push(`${name} must be a whole number, 0 or more`);
+    if (!Number.isSafeInteger(value) || value < 0) issues.push(`${name} must be a whole number, 0 or more`);
     return value;
   }
 }
@@ -121,26 +121,26 @@ function judgeResource(
   options: ResourceOptions,
   settings: GuardSettings,
   policy: { readonly resourceMetadata: boolean; readonly challengeScopes: boolean },
-  fault: (text: string) => void,
+  issue: (text: string) => void,
 ): readonly ProtectedResource[] {
   const resource = canonicalResource(options.resource);
   if (resource === null) {
-    fault('resource must be an absolute https URI without a fragment');
+    issue('resource must be an absolute https URI without a fragment');
     return [];
   }
   const url = new URL(resource);
-  if (!isSecureUrl(url)) fault('resource must use https (http is for loopback hosts only)');
+  if (!isSecureUrl(url)) issue('resource must use https (http is for loopback hosts only)');
   const scopes = options.scopes ?? [];
   const { defaultScopes: firstScopes = [], hierarchy = {} } = options;
-  judgeScopes([scopes, firstScopes, Object.entries(hierarchy).flat(2)], fault);
+  judgeScopes([scopes, firstScopes, Object.entries(hierarchy).flat(2)], issue);
   const defaultScopes = unionScopes(scopes, firstScopes);
   const verifier = options.verifier ?? settings.verifier;
   if (verifier === undefined) {
-    fault('verifier is missing: who judges its tokens?');
+    issue('verifier is missing: who judges its tokens?');
     return [];
   }
   const issuers = options.authorizationServers ?? verifier.issuers;
-  judgeIssuers(issuers, fault);
+  judgeIssuers(issuers, issue);
   const proofAlgorithms = settings.dpop && (settings.dpop.algorithms ?? PROOF_ALGORITHMS);
   const document = protectedResourceMetadata({
     resource,

@@ -23,7 +23,7 @@ const CERTIFICATES: Names<CertificateOptions> = { from: true };
 const STREAMS: Names<StreamOptions> = { grace: true, every: true };
 
 /** Faults of names. With several resources, what one says stands with it: beside them it would be about none. */
-export function faultsOfNames(options: GuardOptions): readonly string[] {
+export function issuesOfNames(options: GuardOptions): readonly string[] {
   const several = 'resources' in options ? options.resources : null;
   return [
     ...unknownNames(options, { ...SETTINGS, ...(several === null ? RESOURCE : { resources: true }) }),

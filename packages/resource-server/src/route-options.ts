@@ -12,6 +12,6 @@ const ROUTE: Names<RouteOptions> = { scopes: true };
 
 /** @throws ConfigurationError for a name that is none: what a route asks for under it would never be asked for */
 export function checkRouteOptions(options: RouteOptions): void {
-  const faults = unknownNames(options, ROUTE);
-  if (faults.length > 0) throw new ConfigurationError(faults);
+  const issues = unknownNames(options, ROUTE);
+  if (issues.length > 0) throw new ConfigurationError(issues);
 }

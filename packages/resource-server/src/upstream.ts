@@ -1,9 +1,9 @@
 /** Tokens of third parties for a protected server: asked of its authorization server, kept for a while, given to nobody else. */
 import type { OAuthError } from '@portcullis/protocol';
-import { issuerFault } from '@portcullis/protocol/issuer';
+import { issuerError } from '@portcullis/protocol/issuer';
 import { type Names, unknownNames } from '@portcullis/protocol/known-names';
 import { ConfigurationError } from './configuration-error.ts';
-import { numberFaults } from './numbers.ts';
+import { numberIssues } from './numbers.ts';
 import type { Principal, VerifiedClaims } from './principal.ts';
 import { type Standing, standingOf } from './standing.ts';
 import { defaultRemoteLimits, type Fetch, isTrustworthy } from './tokens/remote.ts';
@@ -110,19 +110,19 @@ function isOAuthError(error: unknown): error is OAuthError {
 function judge(given: UpstreamOptions): void {
   const { issuer, clientId, clientSecret, clientKey, ...options } = given;
   const { tokenEndpoint, freshness, timeout } = options;
-  const faults: string[] = [...unknownNames(given, OPTIONS), ...numberFaults({ freshness, timeout })];
-  const wrong = issuerFault(issuer);
-  if (wrong !== null) faults.push(`issuer ${wrong}`);
-  if (clientId === '') faults.push('clientId is empty');
-  if (clientSecret === '') faults.push('clientSecret is empty');
+  const issues: string[] = [...unknownNames(given, OPTIONS), ...numberIssues({ freshness, timeout })];
+  const wrong = issuerError(issuer);
+  if (wrong !== null) issues.push(`issuer ${wrong}`);
+  if (clientId === '') issues.push('clientId is empty');
+  if (clientSecret === '') issues.push('clientSecret is empty');
   if ((clientSecret === undefined) === (clientKey === undefined)) {
-    faults.push('clientSecret or clientKey must be there, and not both');
+    issues.push('clientSecret or clientKey must be there, and not both');
   }
   if (clientKey !== undefined && (clientKey.d === undefined || clientKey.alg === undefined)) {
-    faults.push('clientKey must be a private key with alg');
+    issues.push('clientKey must be a private key with alg');
   }
   if (tokenEndpoint !== undefined && !isTrustworthy(tokenEndpoint)) {
-    faults.push('tokenEndpoint must be an absolute https URL');
+    issues.push('tokenEndpoint must be an absolute https URL');
   }
-  if (faults.length > 0) throw new ConfigurationError(faults);
+  if (issues.length > 0) throw new ConfigurationError(issues);
 }

@@ -9,13 +9,13 @@ import { createUpstreamTokens } from '../src/upstream.ts';
 
 type Options = Readonly<Record<string, unknown>>;
 
-function faultsOf(make: () => unknown): readonly string[] {
+function issuesOf(make: () => unknown): readonly string[] {
   try {
     make();
     return [];
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
-    return error.faults;
+    return error.issues;
   }
 }
 
@@ -56,8 +56,8 @@ const rows: readonly (readonly [string, (options: Options) => unknown, Options, 
 ]; // biome-ignore format: a table
 
 describe('names that no option has', () => {
-  it.each(rows)('%s', (_what, make, good, wrong, faults) => {
-    expect(faultsOf(() => make(good))).toEqual([]);
-    expect(faultsOf(() => make({ ...good, ...wrong }))).toEqual(faults);
+  it.each(rows)('%s', (_what, make, good, wrong, issues) => {
+    expect(issuesOf(() => make(good))).toEqual([]);
+    expect(issuesOf(() => make({ ...good, ...wrong }))).toEqual(issues);
   });
 });

@@ -391,8 +391,8 @@ describe('options', () => {
       'isLive and statusList exclude each other',
       () => issuer.verifier({ statusList: true, isLive: () => true }),
     ],
-  ])('%s', (fault, make) => {
+  ])('%s', (issue, make) => {
     expect(make).toThrow(ConfigurationError);
-    expect(make).toThrow(fault);
+    expect(make).toThrow(issue);
   });
 });

@@ -50,7 +50,10 @@ describe('the exchange', () => {
   it('gives the token of the request to its own issuer alone, and gets another one for the third party', async () => {
     const token = await issuer.token();
     const upstream = upstreamTokens();
-    const given = await upstream.tokenFor(await admit(token), { thirdParty: 'github', scopes: ['repo'] });
+    const given = await upstream.tokenFor(await admit(token), {
+      identityProvider: 'github',
+      scopes: ['repo'],
+    });
     expect(given).toEqual({
       accessToken: `third-1-of-${token.slice(-8)}`,
       tokenType: 'Bearer',
@@ -198,7 +201,7 @@ describe('how long an answer is used', () => {
       const { accessToken } = await upstream.tokenFor(await admit(token));
       expect(accessToken).toContain(token.slice(-8));
     }
-    await upstream.tokenFor(await admit(tokens[0] ?? ''), { thirdParty: 'github' });
+    await upstream.tokenFor(await admit(tokens[0] ?? ''), { identityProvider: 'github' });
     await upstream.tokenFor(await admit(tokens[0] ?? ''), { scopes: ['b', 'a', 'a'] });
     await upstream.tokenFor(await admit(tokens[0] ?? ''), { scopes: ['a', 'b'] });
     expect(endpoint.asked).toHaveLength(5);
@@ -282,9 +285,9 @@ describe('a server in the same process', () => {
       },
     });
     const principal = await admit(await issuer.token());
-    expect(await upstream.tokenFor(principal, { thirdParty: 'github' })).toBe(token);
+    expect(await upstream.tokenFor(principal, { identityProvider: 'github' })).toBe(token);
     await expect(upstream.tokenFor({ ...principal })).rejects.toThrow(TypeError);
-    expect(asked).toEqual([['grant-1', { thirdParty: 'github' }]]);
+    expect(asked).toEqual([['grant-1', { identityProvider: 'github' }]]);
   });
 });
 

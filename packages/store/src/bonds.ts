@@ -97,7 +97,7 @@ function createBondFacts(database: Database): BondFacts {
 
 function* bind(transactionId: string, bond: BondRecord): Steps<boolean> {
   const bound =
-    yield sql`UPDATE transactions SET account_id = ${bond.accountId}, third_party = ${bond.thirdParty},
+    yield sql`UPDATE transactions SET account_id = ${bond.accountId}, third_party = ${bond.identityProvider},
       bond = ${bond.grantId}
     WHERE id = ${transactionId} RETURNING 1 AS one`;
   if (bound.length === 0) return false;
@@ -109,7 +109,7 @@ function insertBond(bond: BondRecord): Query {
   return sql`INSERT INTO bonds (grant_id, account_id, third_party, issuer, subject, name, sealed_tokens, data_key_id, scopes,
       expires_at, is_renewable, renew_from, checked_at, version, lease_holder, lease_until, created_at, ended_at, end_reason, due_at,
       farewells)
-    VALUES (${bond.grantId}, ${bond.accountId}, ${bond.thirdParty}, ${bond.issuer}, ${bond.subject}, ${bond.name},
+    VALUES (${bond.grantId}, ${bond.accountId}, ${bond.identityProvider}, ${bond.issuer}, ${bond.subject}, ${bond.name},
       ${bond.sealedTokens}, ${bond.dataKeyId}, ${JSON.stringify(bond.scopes)}, ${bond.expiresAt},
       ${Number(bond.isRenewable)}, ${bond.renewFrom}, ${bond.checkedAt}, ${bond.version}, ${bond.leaseHolder}, ${bond.leaseUntil},
       ${bond.createdAt}, ${bond.endedAt}, ${bond.endReason}, ${bond.dueAt}, ${bond.farewells})`;
@@ -199,7 +199,7 @@ function readBond(row: BondRow): BondRecord {
   return {
     grantId: row.grant_id,
     accountId: row.account_id,
-    thirdParty: row.third_party,
+    identityProvider: row.third_party,
     issuer: row.issuer,
     subject: row.subject,
     name: row.name,

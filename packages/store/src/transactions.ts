@@ -80,7 +80,7 @@ function insertTransaction(transaction: TransactionRecord): Query {
       scopes, resources, account_id, approved, fresh_login, third_party, bond, created_at, expires_at)
     VALUES (${id}, ${browserHash}, ${clientId}, ${redirectUri}, ${Number(transaction.redirectUriSent)}, ${JSON.stringify(state)},
       ${codeChallenge}, ${JSON.stringify(transaction.scopes)}, ${JSON.stringify(transaction.resources)}, ${accountId},
-      ${JSON.stringify(approved)}, ${Number(transaction.freshLogin)}, ${transaction.thirdParty}, ${transaction.bond},
+      ${JSON.stringify(approved)}, ${Number(transaction.freshLogin)}, ${transaction.identityProvider}, ${transaction.bond},
       ${transaction.createdAt}, ${transaction.expiresAt})`;
 }
 
@@ -99,7 +99,7 @@ function readTransaction([row]: readonly TransactionRow[]): TransactionRecord | 
     accountId: row.account_id,
     approved: readJson(row.approved),
     freshLogin: row.fresh_login === 1,
-    thirdParty: row.third_party,
+    identityProvider: row.third_party,
     bond: row.bond,
     createdAt: row.created_at,
     expiresAt: row.expires_at,

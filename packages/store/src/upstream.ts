@@ -2,7 +2,7 @@
 import type {
   AccountRecord,
   DepartureRecord,
-  PersonRecord,
+  LinkedIdentityRecord,
   UpstreamStore,
 } from '@portcullis/authorization-server/ports';
 import { insertAccount } from './account-rows.ts';
@@ -28,7 +28,7 @@ interface DepartureRow {
 export function createUpstreamStore(database: Database): UpstreamStore {
   return {
     ...createDepartureStore(database),
-    ...createPersonStore(database),
+    ...createUserStore(database),
     ...createBondStore(database),
     ...createDataKeyStore(database),
   };
@@ -41,8 +41,8 @@ type DepartureStore = Pick<
 
 function createDepartureStore(database: Database): DepartureStore {
   return {
-    async directTransaction(id, thirdParty) {
-      await database.change(sql`UPDATE transactions SET third_party = ${thirdParty} WHERE id = ${id}`);
+    async directTransaction(id, identityProvider) {
+      await database.change(sql`UPDATE transactions SET third_party = ${identityProvider} WHERE id = ${id}`);
     },
     saveDeparture: (departure) => database.fact({ steps: () => depart(departure), postgres: { lock: null } }),
     async findDeparture(stateHash, now) {
@@ -67,43 +67,43 @@ function* depart(departure: DepartureRecord): Steps<void> {
   if (transactionId !== null) yield sql`DELETE FROM departures WHERE transaction_id = ${transactionId}`;
   yield sql`INSERT INTO departures (state_hash, browser_hash, third_party, transaction_id, page, account_id, approved,
       workspace, sealed_secrets, expires_at)
-    VALUES (${departure.stateHash}, ${departure.browserHash}, ${departure.thirdParty}, ${transactionId},
+    VALUES (${departure.stateHash}, ${departure.browserHash}, ${departure.identityProvider}, ${transactionId},
       ${departure.page}, ${departure.accountId}, ${JSON.stringify(departure.approved)}, ${departure.workspace},
       ${departure.sealedSecrets}, ${departure.expiresAt})`;
 }
 
-type PersonStore = Pick<UpstreamStore, 'findPerson' | 'findPersonOf' | 'addPerson'>;
+type UserStore = Pick<UpstreamStore, 'findUser' | 'findUserOf' | 'addUser'>;
 
-interface PersonRow {
+interface LinkedIdentityRow {
   readonly issuer: string;
   readonly subject: string;
   readonly account_id: string;
 }
 
-function createPersonStore(database: Database): PersonStore {
+function createUserStore(database: Database): UserStore {
   return {
-    async findPerson(issuer, subject) {
-      return readPerson(
-        await database.read<PersonRow>(
+    async findUser(issuer, subject) {
+      return readUser(
+        await database.read<LinkedIdentityRow>(
           sql`SELECT issuer, subject, account_id FROM persons WHERE issuer = ${issuer} AND subject = ${subject}`,
         ),
       );
     },
-    async findPersonOf(accountId) {
-      return readPerson(
-        await database.read<PersonRow>(
+    async findUserOf(accountId) {
+      return readUser(
+        await database.read<LinkedIdentityRow>(
           sql`SELECT issuer, subject, account_id FROM persons WHERE account_id = ${accountId}`,
         ),
       );
     },
-    addPerson: (person, account) =>
-      database.fact({ steps: () => addPerson(person, account), postgres: { lock: 'accounts' } }),
+    addUser: (user, account) =>
+      database.fact({ steps: () => addUser(user, account), postgres: { lock: 'accounts' } }),
   };
 }
 
-function* addPerson({ issuer, subject }: PersonRecord, account: AccountRecord): Steps<string> {
+function* addUser({ issuer, subject }: LinkedIdentityRecord, account: AccountRecord): Steps<string> {
   const [known] =
-    (yield sql`SELECT account_id FROM persons WHERE issuer = ${issuer} AND subject = ${subject}`) as readonly PersonRow[];
+    (yield sql`SELECT account_id FROM persons WHERE issuer = ${issuer} AND subject = ${subject}`) as readonly LinkedIdentityRow[];
   if (known !== undefined) return known.account_id;
   yield insertAccount(account);
   yield sql`INSERT INTO persons (issuer, subject, account_id) VALUES (${issuer}, ${subject}, ${account.id})`;
@@ -114,7 +114,7 @@ function readDeparture(row: DepartureRow): DepartureRecord {
   return {
     stateHash: row.state_hash,
     browserHash: row.browser_hash,
-    thirdParty: row.third_party,
+    identityProvider: row.third_party,
     transactionId: row.transaction_id,
     page: row.page,
     accountId: row.account_id,
@@ -125,6 +125,6 @@ function readDeparture(row: DepartureRow): DepartureRecord {
   };
 }
 
-function readPerson([row]: readonly PersonRow[]): PersonRecord | null {
+function readUser([row]: readonly LinkedIdentityRow[]): LinkedIdentityRecord | null {
   return row === undefined ? null : { issuer: row.issuer, subject: row.subject, accountId: row.account_id };
 }

@@ -167,7 +167,7 @@ describe.each([
     expect(await store.findTransaction('flow_old', NOW)).toMatchObject({
       state: 'xyz',
       approved: null,
-      thirdParty: null,
+      identityProvider: null,
       bond: null,
     });
     expect(await store.findClientDocument('https://app.example/c')).toMatchObject({ digest: 'digest' });

@@ -35,7 +35,7 @@ const outages = [
   { description: 'PostgreSQL is silent', told: postgres.toldOutage(new Error('Query read timeout')) },
 ];
 
-const faults = [
+const issues = [
   { description: 'a SQLite constraint', error: sqliteError(1555), tell: sqlite.toldOutage },
   { description: 'a wrong SQLite statement', error: sqliteError(1), tell: sqlite.toldOutage },
   { description: 'a mistake of this program', error: new TypeError('undefined'), tell: sqlite.toldOutage },
@@ -67,7 +67,7 @@ describe('an outage', () => {
     expect(told).toMatchObject({ code: 'temporarily_unavailable', status: 503, retryAfter: 5 });
   });
 
-  it.each(faults)('is not $description', ({ error, tell }) => {
+  it.each(issues)('is not $description', ({ error, tell }) => {
     expect(tell(error)).toBe(error);
   });
 

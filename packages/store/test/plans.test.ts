@@ -20,13 +20,7 @@ import {
   newSession,
   newTransaction,
 } from '../src/contract/samples.ts';
-import {
-  newBond,
-  newDataKey,
-  newDeparture,
-  newPerson,
-  newRenewal,
-} from '../src/contract/upstream-samples.ts';
+import { newBond, newDataKey, newDeparture, newRenewal, newUser } from '../src/contract/upstream-samples.ts';
 import type { Database, Fact, Steps } from '../src/database.ts';
 import { sqliteDialect } from '../src/schema/dialect.ts';
 import { migrate } from '../src/schema/migrate.ts';
@@ -190,9 +184,9 @@ async function doEverythingUpstream(store: AuthorizationStore): Promise<void> {
   await store.saveDeparture(newDeparture({ stateHash: 'state' }));
   await store.findDeparture('state', NOW);
   await store.takeDeparture('state', NOW);
-  await store.addPerson(newPerson({ accountId: account.id }), account);
-  await store.findPerson('issuer', 'subject');
-  await store.findPersonOf(account.id);
+  await store.addUser(newUser({ accountId: account.id }), account);
+  await store.findUser('issuer', 'subject');
+  await store.findUserOf(account.id);
   await store.bindTransaction(transaction.id, bond);
   await store.saveEndedBond(newBond({ endedAt: NOW }));
   await store.hasBonds();

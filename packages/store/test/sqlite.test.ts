@@ -31,7 +31,7 @@ describe('opening a SQLite file', () => {
     connection.close();
   });
 
-  const faults = [
+  const issues = [
     {
       description: 'a folder that does not exist',
       prepare: (file: string) => join(dirname(file), 'missing', 'portcullis.db'),
@@ -62,7 +62,7 @@ describe('opening a SQLite file', () => {
       message: /^The database holds tables of another program: give Portcullis a database of its own\.$/,
     },
   ];
-  it.each(faults)('refuses $description and leaves it as it was', async ({ prepare, message }) => {
+  it.each(issues)('refuses $description and leaves it as it was', async ({ prepare, message }) => {
     const location = prepare(await files());
     const before = content(location);
     const refused = openStore(location);

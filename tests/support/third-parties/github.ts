@@ -2,15 +2,15 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
-import { listen, portcullisThere, signInPage, type ThirdParty } from './third-party.ts';
+import { type IdentityProvider, listen, portcullisThere, signInPage } from './third-party.ts';
 
-export interface GithubThirdParty extends ThirdParty {
+export interface GithubIdentityProvider extends IdentityProvider {
   readonly authorizationEndpoint: string;
   readonly tokenEndpoint: string;
   /** Its interface: `/user`, `/user/emails`, `/user/repos`, and the management of tokens. */
   readonly api: string;
   /** Who has an account there, by login. Whoever signs in with another name gets one. */
-  readonly people: Map<string, GithubUser>;
+  readonly users: Map<string, GithubUser>;
   /** Scopes that it gives however many are asked for: people cannot choose, but organizations limit. `null`: those asked for. */
   grants: readonly string[] | null;
   /** Answers of `/user` are delayed by so many milliseconds. */
@@ -44,7 +44,7 @@ interface Pending extends Allowed {
 
 /** The state of one server. */
 interface State {
-  readonly people: Map<string, GithubUser>;
+  readonly users: Map<string, GithubUser>;
   readonly redirects: Set<string>;
   readonly codes: Map<string, Pending>;
   readonly tokens: Map<string, Allowed>;
@@ -75,9 +75,9 @@ const routes: Readonly<Record<string, Handler>> = {
   [`DELETE /applications/${portcullisThere.id}/grant`]: deleteGrant,
 };
 
-export async function startGithub(): Promise<GithubThirdParty> {
+export async function startGithub(): Promise<GithubIdentityProvider> {
   const state: State = {
-    people: new Map(),
+    users: new Map(),
     redirects: new Set(),
     codes: new Map(),
     tokens: new Map(),
@@ -249,11 +249,11 @@ async function withToken(
 }
 
 /** Made when they are first seen: numbers from 583231 on. */
-function userOf({ people }: State, login: string): GithubUser {
-  const known = people.get(login);
+function userOf({ users }: State, login: string): GithubUser {
+  const known = users.get(login);
   if (known !== undefined) return known;
-  const user = { id: 583231 + people.size, login, email: null, name: `${login} the person` };
-  people.set(login, user);
+  const user = { id: 583231 + users.size, login, email: null, name: `${login} the person` };
+  users.set(login, user);
   return user;
 }
 

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import { getRequestListener, RequestError } from '@hono/node-server';
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
-import { listen, portcullisThere, signInPage, type ThirdParty } from './third-party.ts';
+import { type IdentityProvider, listen, portcullisThere, signInPage } from './third-party.ts';
 
 type Endpoint =
   | 'discovery'
@@ -17,7 +17,7 @@ type Endpoint =
   | 'files';
 
 /** How an endpoint answers instead of as it should. */
-type Fault =
+type Issue =
   | { readonly kind: 'slow'; readonly milliseconds: number }
   | { readonly kind: 'status'; readonly status: number; readonly retryAfter?: number | string }
   /** An OAuth error. */
@@ -48,9 +48,9 @@ export interface Lies {
   code?: string;
 }
 
-export interface MisbehavingThirdParty extends ThirdParty {
+export interface MisbehavingIdentityProvider extends IdentityProvider {
   /** How an endpoint answers from now on; `null`: as it should again. */
-  at(endpoint: Endpoint, fault: Fault | null): void;
+  at(endpoint: Endpoint, issue: Issue | null): void;
   lies: Lies;
   /** Seconds for which access tokens live from now on; 3600 at first. */
   tokenLifetime: number;
@@ -79,7 +79,7 @@ interface Session {
 
 interface State {
   readonly origin: string;
-  readonly faults: Map<Endpoint, Fault>;
+  readonly issues: Map<Endpoint, Issue>;
   readonly redirects: Set<string>;
   readonly codes: Map<string, Pending>;
   readonly sessions: Set<Session>;
@@ -114,19 +114,19 @@ const handlers: Readonly<Record<Endpoint, Handler>> = {
   refresh: renew,
   jwks: (_request, _url, { keys }) => Response.json({ keys: [keys.own.jwk] }),
   userinfo: (request, _url, state) =>
-    withSession(request, state, ({ subject }) => Response.json({ sub: subject, ...person(subject) })),
+    withSession(request, state, ({ subject }) => Response.json({ sub: subject, ...user(subject) })),
   introspection: introspect,
   revocation: revoke,
   files: (request, _url, state) =>
     withSession(request, state, ({ subject }) => Response.json({ owner: subject, files: ['letter.txt'] })),
 };
 
-export async function startMisbehaving(): Promise<MisbehavingThirdParty> {
+export async function startMisbehaving(): Promise<MisbehavingIdentityProvider> {
   const knobs = { lies: {} as Lies, tokenLifetime: 3600, rotates: true };
   const counters = { renewals: 0 };
   const keys = await makeKeys();
   const parts = {
-    faults: new Map<Endpoint, Fault>(),
+    issues: new Map<Endpoint, Issue>(),
     redirects: new Set<string>(),
     codes: new Map<string, Pending>(),
     sessions: new Set<Session>(),
@@ -141,9 +141,9 @@ export async function startMisbehaving(): Promise<MisbehavingThirdParty> {
     typed: parts.typed,
     admitRedirect: (uri: string) => void parts.redirects.add(uri),
     renewals: () => counters.renewals,
-    at(endpoint: Endpoint, fault: Fault | null) {
-      if (fault === null) parts.faults.delete(endpoint);
-      else parts.faults.set(endpoint, fault);
+    at(endpoint: Endpoint, issue: Issue | null) {
+      if (issue === null) parts.issues.delete(endpoint);
+      else parts.issues.set(endpoint, issue);
     },
     revokeAll: () => parts.sessions.clear(),
     stands: (token: string) =>
@@ -166,11 +166,11 @@ function serve(state: State, noteRenewal: () => void): RequestListener {
       if (path === undefined) return new Response(null, { status: 404 });
       const endpoint = path === 'token' && (await isRenewal(request)) ? 'refresh' : path;
       if (endpoint === 'refresh') noteRenewal();
-      const fault = state.faults.get(endpoint);
-      if (fault?.kind === 'cut') incoming.socket.destroy();
-      const response = fault === undefined ? null : await misbehave(fault);
+      const issue = state.issues.get(endpoint);
+      if (issue?.kind === 'cut') incoming.socket.destroy();
+      const response = issue === undefined ? null : await misbehave(issue);
       if (response !== null) return response;
-      return changed(await handlers[endpoint](request, url, state), fault);
+      return changed(await handlers[endpoint](request, url, state), issue);
     },
     { errorHandler: (error) => new Response(null, { status: error instanceof RequestError ? 400 : 500 }) },
   );
@@ -181,28 +181,28 @@ async function isRenewal(request: Request): Promise<boolean> {
 }
 
 /** The answer in the place of the right one; `null` when the right one follows. */
-async function misbehave(fault: Fault): Promise<Response | null> {
-  switch (fault.kind) {
+async function misbehave(issue: Issue): Promise<Response | null> {
+  switch (issue.kind) {
     case 'slow':
-      await new Promise((resolve) => setTimeout(resolve, fault.milliseconds));
+      await new Promise((resolve) => setTimeout(resolve, issue.milliseconds));
       return null;
     case 'status':
       return new Response('Not now.', {
-        status: fault.status,
-        headers: fault.retryAfter === undefined ? {} : { 'retry-after': String(fault.retryAfter) },
+        status: issue.status,
+        headers: issue.retryAfter === undefined ? {} : { 'retry-after': String(issue.retryAfter) },
       });
     case 'error': {
-      const { error, description, status = 400 } = fault;
+      const { error, description, status = 400 } = issue;
       return Response.json({ error, error_description: description }, { status });
     }
     case 'redirect':
-      return new Response(null, { status: 307, headers: { location: fault.to } });
+      return new Response(null, { status: 307, headers: { location: issue.to } });
     case 'huge':
-      return new Response(`{"filling":"${'x'.repeat(fault.bytes)}"}`, {
+      return new Response(`{"filling":"${'x'.repeat(issue.bytes)}"}`, {
         headers: { 'content-type': 'application/json' },
       });
     case 'text':
-      return new Response(fault.body, { headers: { 'content-type': fault.type ?? 'application/json' } });
+      return new Response(issue.body, { headers: { 'content-type': issue.type ?? 'application/json' } });
     case 'cut':
       return new Response(null, { status: 500 });
     case 'members':
@@ -210,10 +210,10 @@ async function misbehave(fault: Fault): Promise<Response | null> {
   }
 }
 
-async function changed(response: Response, fault: Fault | undefined): Promise<Response> {
-  if (fault?.kind !== 'members' || !response.ok) return response;
+async function changed(response: Response, issue: Issue | undefined): Promise<Response> {
+  if (issue?.kind !== 'members' || !response.ok) return response;
   const document = (await response.json()) as object;
-  return Response.json({ ...document, ...fault.members }, { status: response.status });
+  return Response.json({ ...document, ...issue.members }, { status: response.status });
 }
 
 function describe(origin: string): object {
@@ -341,7 +341,7 @@ async function idToken({ subject, nonce }: Pending, { origin, keys, knobs }: Sta
     iat: now,
     exp: now + 300,
     ...(nonce !== null && { nonce }),
-    ...person(subject),
+    ...user(subject),
     ...knobs.lies.claims,
   };
   const claims = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
@@ -371,7 +371,7 @@ function encode(part: object): string {
   return Buffer.from(JSON.stringify(part)).toString('base64url');
 }
 
-function person(subject: string): object {
+function user(subject: string): object {
   return { name: subject, email: `${subject}@third.example`, email_verified: true };
 }
 

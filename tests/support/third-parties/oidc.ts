@@ -1,18 +1,18 @@
 /** A third party that others wrote: oidc-provider, with refresh tokens that rotate, introspection, revocation and an interface of its own. */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { listen, portcullisThere, signInPage, type ThirdParty } from './third-party.ts';
+import { type IdentityProvider, listen, portcullisThere, signInPage } from './third-party.ts';
 
 /** What a person says of themselves there; `sub` is what they type as their login. */
 type Claims = Readonly<Record<string, unknown>>;
 
-export interface OidcThirdParty extends ThirdParty {
+export interface OidcIdentityProvider extends IdentityProvider {
   /** Seconds for which its access tokens live from now on; 3600 at first. */
   tokenLifetime: number;
   /** Whether it gives refresh tokens from now on; it does at first. */
   refreshable: boolean;
   /** Whether its ID tokens and userinfo carry claims of its own choosing about somebody. */
-  readonly people: Map<string, Claims>;
+  readonly users: Map<string, Claims>;
   /** Ends everything that anybody allowed: access and refresh tokens are worth nothing from now on. */
   revokeAll(): Promise<void>;
   /** Whether it still takes a token that it gave. */
@@ -64,16 +64,16 @@ type Settings = Readonly<Record<string, unknown>>;
 const oidcScopes = ['files:read', 'files:write'] as const;
 
 /** @param client what else is registered of ours, in the place of its secret: `{ token_endpoint_auth_method: 'private_key_jwt', jwks }` */
-export async function startOidc(client: Settings = {}): Promise<OidcThirdParty> {
+export async function startOidc(client: Settings = {}): Promise<OidcIdentityProvider> {
   const knobs = { tokenLifetime: 3600, refreshable: true };
-  const people = new Map<string, Claims>();
+  const users = new Map<string, Claims>();
   const redirects = new Set<string>();
   const typed: string[] = [];
   const grants = new Set<string>();
   let renewals = 0;
   const provider = Promise.withResolvers<Provider>();
   const listening = await listen(async (origin) => {
-    const made = await createProvider(origin, knobs, people, client);
+    const made = await createProvider(origin, knobs, users, client);
     made.Client.prototype.redirectUriAllowed = (uri) => redirects.has(uri);
     const noteGrant = (grant: Stored) => grants.add(grant.jti);
     const noteRenewal = (context: { oidc: { params?: { grant_type?: string } } }) => {
@@ -95,7 +95,7 @@ export async function startOidc(client: Settings = {}): Promise<OidcThirdParty> 
   return Object.assign(knobs, {
     ...listening,
     client: portcullisThere,
-    people,
+    users,
     typed,
     admitRedirect: (uri: string) => void redirects.add(uri),
     renewals: () => renewals,
@@ -117,7 +117,7 @@ export async function startOidc(client: Settings = {}): Promise<OidcThirdParty> 
 async function createProvider(
   origin: string,
   knobs: { readonly tokenLifetime: number; readonly refreshable: boolean },
-  people: ReadonlyMap<string, Claims>,
+  users: ReadonlyMap<string, Claims>,
   client: Settings,
 ): Promise<Provider> {
   const { default: Provider }: { default: new (issuer: string, settings: Settings) => Provider } =
@@ -142,7 +142,7 @@ async function createProvider(
       conformIdTokenClaims: false,
       findAccount: async (_context: unknown, id: string) => ({
         accountId: id,
-        claims: async () => ({ sub: id, ...describe(id), ...people.get(id) }),
+        claims: async () => ({ sub: id, ...describe(id), ...users.get(id) }),
       }),
       // Tests turn our clock, and what we sign says what it shows.
       clockTolerance: 3600,

@@ -1,12 +1,12 @@
 /** How the third parties of the tests stand in a configuration file. */
 import type { FileConfiguration } from '@portcullis/cli';
-import type { GithubThirdParty } from './github.ts';
-import type { ThirdParty } from './third-party.ts';
+import type { GithubIdentityProvider } from './github.ts';
+import type { IdentityProvider } from './third-party.ts';
 
-type ThirdPartySetting = NonNullable<FileConfiguration['thirdParties']>[number];
+type IdentityProviderSetting = NonNullable<FileConfiguration['identityProviders']>[number];
 
 /** How the third party like GitHub stands in a configuration file. */
-export function likeGithub(party: GithubThirdParty): ThirdPartySetting {
+export function likeGithub(party: GithubIdentityProvider): IdentityProviderSetting {
   return {
     id: 'github',
     name: 'GitHub',
@@ -17,7 +17,7 @@ export function likeGithub(party: GithubThirdParty): ThirdPartySetting {
         userinfo: `${party.api}/user`,
         revocation: `${party.api}/applications`,
       },
-      person: { subject: 'id', name: 'login' },
+      user: { subject: 'id', name: 'login' },
       dialect: 'github',
     },
     clientId: party.client.id,
@@ -29,7 +29,10 @@ export function likeGithub(party: GithubThirdParty): ThirdPartySetting {
 }
 
 /** How an OpenID Connect third party stands in a configuration file. */
-export function likeOidc(party: ThirdParty, said: Partial<ThirdPartySetting> = {}): ThirdPartySetting {
+export function likeOidc(
+  party: IdentityProvider,
+  said: Partial<IdentityProviderSetting> = {},
+): IdentityProviderSetting {
   return {
     id: 'company',
     name: 'Company',

@@ -5,13 +5,13 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { startGithub } from './github.ts';
 import { type Lies, startMisbehaving } from './misbehaving.ts';
 import { startOidc } from './oidc.ts';
-import type { ThirdParty } from './third-party.ts';
+import type { IdentityProvider } from './third-party.ts';
 
 const redirectUri = 'http://localhost:1/callback/there';
 const verifier = 'a-verifier-of-forty-three-characters-0123456';
 const challenge = createHash('sha256').update(verifier).digest('base64url');
 
-function lent<Party extends ThirdParty>(party: Party): Party {
+function lent<Party extends IdentityProvider>(party: Party): Party {
   onTestFinished(() => party.close());
   party.admitRedirect(redirectUri);
   return party;
@@ -24,7 +24,10 @@ interface Asked {
 }
 
 /** Goes through the pages of a third party as Ada, and comes back with its answer. */
-async function visit({ client }: ThirdParty, { authorize, scope, answer = 'allow' }: Asked): Promise<URL> {
+async function visit(
+  { client }: IdentityProvider,
+  { authorize, scope, answer = 'allow' }: Asked,
+): Promise<URL> {
   const query = new URLSearchParams({
     response_type: 'code',
     client_id: client.id,
@@ -68,7 +71,7 @@ interface Tokens {
 }
 
 async function post(
-  { client }: ThirdParty,
+  { client }: IdentityProvider,
   endpoint: string,
   form: Readonly<Record<string, string>>,
 ): Promise<Response> {
@@ -81,7 +84,7 @@ async function post(
   });
 }
 
-async function redeem(party: ThirdParty, endpoint: string, arrived: URL): Promise<Tokens> {
+async function redeem(party: IdentityProvider, endpoint: string, arrived: URL): Promise<Tokens> {
   const code = arrived.searchParams.get('code') ?? '';
   const form = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier };
   return (await (await post(party, endpoint, form)).json()) as Tokens;

@@ -14,7 +14,7 @@ export const portcullisThere: RegisteredClient = {
 };
 
 /** What is common to all of them. */
-export interface ThirdParty {
+export interface IdentityProvider {
   /** Also its issuer, where it has one. */
   readonly origin: string;
   readonly client: RegisteredClient;

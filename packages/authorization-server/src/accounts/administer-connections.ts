@@ -9,7 +9,7 @@ type Hands = Pick<Configuration, 'store' | 'clock' | 'events'>;
 /** What a grant rests on at a third party, without its tokens. */
 export type ListedBond = Pick<
   BondRecord,
-  'thirdParty' | 'issuer' | 'subject' | 'name' | 'scopes' | 'expiresAt' | 'checkedAt'
+  'identityProvider' | 'issuer' | 'subject' | 'name' | 'scopes' | 'expiresAt' | 'checkedAt'
 >;
 
 /** A client that acts for somebody. Times in epoch seconds. */
@@ -81,6 +81,6 @@ function describe(
 }
 
 function describeBond(bond: BondRecord): ListedBond {
-  const { thirdParty, issuer, subject, name, scopes, expiresAt, checkedAt } = bond;
-  return { thirdParty, issuer, subject, name, scopes, expiresAt, checkedAt };
+  const { identityProvider, issuer, subject, name, scopes, expiresAt, checkedAt } = bond;
+  return { identityProvider, issuer, subject, name, scopes, expiresAt, checkedAt };
 }

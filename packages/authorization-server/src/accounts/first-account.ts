@@ -5,7 +5,7 @@ import type { AccountRecord } from '../ports/index.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
 import { emailKey } from './email.ts';
 import { newAccount } from './new-account.ts';
-import { LONGEST_PASSWORD, type PasswordFault, passwordFault, SHORTEST_PASSWORD } from './password-rules.ts';
+import { LONGEST_PASSWORD, type PasswordIssue, passwordIssue, SHORTEST_PASSWORD } from './password-rules.ts';
 import type { Passwords } from './passwords.ts';
 
 export interface FirstAccount {
@@ -22,7 +22,7 @@ export interface FirstAccount {
   bootstrap(email: string, password: string): Promise<'created' | 'exists'>;
 }
 
-const PASSWORD_FAULTS: Readonly<Record<PasswordFault, string>> = {
+const PASSWORD_ISSUES: Readonly<Record<PasswordIssue, string>> = {
   short: `must have at least ${SHORTEST_PASSWORD} characters`,
   long: `must have at most ${LONGEST_PASSWORD} characters`,
   address: 'must not be the address',
@@ -30,15 +30,15 @@ const PASSWORD_FAULTS: Readonly<Record<PasswordFault, string>> = {
 };
 
 /** What is wrong with an address and a password that an operator chose for the first account: a sentence without a subject each. */
-export function faultsOfFirstAccount(
+export function issuesOfFirstAccount(
   email: string,
   password: string,
 ): { readonly email: string | null; readonly password: string | null } {
   const key = emailKey(email);
-  const fault = passwordFault(password, key ?? '');
+  const issue = passwordIssue(password, key ?? '');
   return {
     email: key === null ? 'must be an address such as you@example.com' : null,
-    password: fault === null ? null : PASSWORD_FAULTS[fault],
+    password: issue === null ? null : PASSWORD_ISSUES[issue],
   };
 }
 
@@ -68,11 +68,11 @@ export function createFirstAccount(configuration: Configuration, passwords: Pass
     },
     async bootstrap(email, password) {
       const key = emailKey(email);
-      const faults = faultsOfFirstAccount(email, password);
-      const wrong = Object.entries(faults).filter(([, fault]) => fault !== null);
+      const issues = issuesOfFirstAccount(email, password);
+      const wrong = Object.entries(issues).filter(([, issue]) => issue !== null);
       if (key === null || wrong.length > 0) {
         throw new ConfigurationError(
-          wrong.map(([name, fault]) => `the ${name} of the first account ${fault}`),
+          wrong.map(([name, issue]) => `the ${name} of the first account ${issue}`),
         );
       }
       if (await store.hasAccounts()) return 'exists';

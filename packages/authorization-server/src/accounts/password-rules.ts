@@ -28,14 +28,14 @@ export function normalizePassword(text: string): string {
   return text.length > LONGEST_TEXT ? text : text.normalize('NFKC');
 }
 
-export type PasswordFault = 'short' | 'long' | 'address' | 'guessable';
+export type PasswordIssue = 'short' | 'long' | 'address' | 'guessable';
 
 /**
  * Why a password may not be chosen; `null` when it may.
  * @param emailKey the account's address, which is no secret
  * @see NIST SP 800-63B §3.1.1.2
  */
-export function passwordFault(text: string, emailKey: string): PasswordFault | null {
+export function passwordIssue(text: string, emailKey: string): PasswordIssue | null {
   const password = normalizePassword(text);
   const length = [...password].length;
   if (length < SHORTEST_PASSWORD) return 'short';

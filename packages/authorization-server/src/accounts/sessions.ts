@@ -8,7 +8,7 @@ import { hashSecret, newSecret } from '../secrets.ts';
 import { browserName } from './browser-name.ts';
 
 /** The proof that somebody is signed in in the browser that sent the request. */
-export interface Person {
+export interface User {
   readonly account: AccountRecord;
   /** Base64url SHA-256 of the session's cookie. */
   readonly sessionHash: string;
@@ -17,7 +17,7 @@ export interface Person {
 }
 
 export interface Sessions {
-  find(request: Asked): Promise<Person | null>;
+  find(request: Asked): Promise<User | null>;
   /**
    * Signs an account in; the session that the request carried ends. Answers the `Set-Cookie` value.
    * @param seconds how long it lasts; as long as sessions do when left out

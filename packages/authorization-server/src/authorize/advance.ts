@@ -13,12 +13,13 @@ import { termsOf } from './terms.ts';
 
 /** Sends the browser to the next page of a flow, or back to its client with a code. */
 export async function advance(rooms: Rooms, flow: Flow, cookies: readonly string[] = []): Promise<Answer> {
-  const { transaction, thirdParty, approval: approved } = flow;
+  const { transaction, identityProvider, approval: approved } = flow;
   // What a grant rests on there is made in its own transaction, by whoever acts in it and nobody else.
   const isNamed =
-    thirdParty === null || (await rooms.upstream.holds(transaction.bond, thirdParty, flow.subject));
+    identityProvider === null ||
+    (await rooms.upstream.holds(transaction.bond, identityProvider, flow.subject));
   const subject = isNamed ? flow.subject : null;
-  const step = nextStep({ subject, approved }, thirdParty === null ? 'local' : 'third-party');
+  const step = nextStep({ subject, approved }, identityProvider === null ? 'local' : 'third-party');
   if ('show' in step) return respondRedirect(pagePath(step.show, transaction.id), cookies);
   if ('leave' in step) return leave(rooms, flow, step.leave.approved, cookies);
   return withCookies(await finish(rooms, flow, step.finish.subject, step.finish.approved), cookies);
@@ -27,11 +28,11 @@ export async function advance(rooms: Rooms, flow: Flow, cookies: readonly string
 /** Sends the browser to the third party, and notes what has been allowed. */
 async function leave(
   rooms: Rooms,
-  { transaction, thirdParty, subject }: Flow,
+  { transaction, identityProvider, subject }: Flow,
   { scopes, workspace }: Approval,
   cookies: readonly string[],
 ): Promise<Answer> {
-  if (thirdParty === null) throw new Error('there is no third party to leave for');
+  if (identityProvider === null) throw new Error('there is no third party to leave for');
   const errand = {
     transactionId: transaction.id,
     page: null,
@@ -42,7 +43,7 @@ async function leave(
     until: transaction.expiresAt,
   };
   const again = pagePath('consent', transaction.id);
-  return leaveFor(rooms, thirdParty, errand, { endpoint: '/consent', again, cookies });
+  return leaveFor(rooms, identityProvider, errand, { endpoint: '/consent', again, cookies });
 }
 
 /** Where the page of a flow stands. */
@@ -59,7 +60,7 @@ async function finish(rooms: Rooms, flow: Flow, subject: string, approval: Appro
   const issuedAt = clock();
   const record: CodeRecord = {
     hash: keyOf(code),
-    grantId: (flow.thirdParty === null ? null : transaction.bond) ?? (await rooms.statuses.nameGrant()),
+    grantId: (flow.identityProvider === null ? null : transaction.bond) ?? (await rooms.statuses.nameGrant()),
     clientId: client.id,
     accountId: subject,
     redirectUri: transaction.redirectUriSent ? transaction.redirectUri : null,

@@ -6,7 +6,7 @@ import { type HomePage, homePaths } from '../pages/tabs.ts';
 import type { AccountRecord, DepartureRecord } from '../ports/index.ts';
 import type { Peer } from '../routes.ts';
 import { isAdmitted } from '../upstream/person.ts';
-import { carriedScopes, type ThirdParty } from '../upstream/third-party.ts';
+import { carriedScopes, type IdentityProvider } from '../upstream/third-party.ts';
 import type { Arrival } from '../upstream/upstream.ts';
 import { advance } from './advance.ts';
 import type { Approval, FlowUnderWay } from './flow.ts';
@@ -18,7 +18,7 @@ export interface Return {
   readonly request: Asked;
   readonly peer: Peer;
   readonly state: string;
-  readonly thirdParty: ThirdParty;
+  readonly identityProvider: IdentityProvider;
   readonly departure: DepartureRecord;
 }
 
@@ -32,18 +32,18 @@ export async function findWaiting(rooms: Rooms, { request, departure }: Return):
 /** Somebody is there, proven by the third party. */
 export async function arrive(rooms: Rooms, back: Return, arrival: Arrival): Promise<Answer> {
   const { configuration, sessions, upstream } = rooms;
-  const { request, peer, departure, thirdParty } = back;
+  const { request, peer, departure, identityProvider } = back;
   const account = await admit(rooms, arrival);
   const flow = await orGiveBack(rooms, account.id, arrival, findWaiting(rooms, back));
   if (flow !== null && 'missing' in flow) {
     await upstream.discard(account.id, arrival);
-    return rooms.edge.refuse(`/callback/${thirdParty.id}`, flow.missing);
+    return rooms.edge.refuse(`/callback/${identityProvider.id}`, flow.missing);
   }
   const cookie = await orGiveBack(rooms, account.id, arrival, sessions.open(request, peer, account.id));
   configuration.events({
     type: 'account.signed-in',
     accountId: account.id,
-    thirdParty: thirdParty.id,
+    identityProvider: identityProvider.id,
     ...(flow !== null && { flowId: flow.transaction.id }),
   });
   if (flow === null) {
@@ -71,10 +71,10 @@ async function orGiveBack<T>(
 
 /** @throws OAuthError `access_denied` for whoever may not come in */
 async function admit(rooms: Rooms, arrival: Arrival): Promise<AccountRecord> {
-  const { thirdParty, person } = arrival;
+  const { identityProvider, user } = arrival;
   // Of whom nobody lets in, no account is made.
-  const account = isAdmitted(thirdParty.people, person)
-    ? await orGiveBack(rooms, null, arrival, rooms.upstream.people.resolve(person, thirdParty))
+  const account = isAdmitted(identityProvider.users, user)
+    ? await orGiveBack(rooms, null, arrival, rooms.upstream.users.resolve(user, identityProvider))
     : null;
   if (account !== null && account.disabledAt === null) return account;
   await rooms.upstream.discard(account?.id ?? null, arrival);
@@ -101,8 +101,8 @@ async function finish(
   const bond = await rooms.upstream.bind(flow.transaction.id, account.id, arrival);
   if (bond === null) return rooms.edge.refuse('/callback', 'gone');
   const transaction = { ...flow.transaction, accountId: account.id, bond };
-  const { thirdParty } = arrival;
-  return advance(rooms, { ...flow, transaction, thirdParty, subject: account.id, approval }, [cookie]);
+  const { identityProvider } = arrival;
+  return advance(rooms, { ...flow, transaction, identityProvider, subject: account.id, approval }, [cookie]);
 }
 
 /**
@@ -114,13 +114,13 @@ async function approvalOf(
   { transaction }: FlowUnderWay,
   { accountId, approved, workspace }: DepartureRecord,
   account: AccountRecord,
-  { thirdParty, given }: Arrival,
+  { identityProvider, given }: Arrival,
 ): Promise<Approval | null> {
   if (accountId !== null && accountId !== account.id) return null;
   const [resource = ''] = transaction.resources;
   if (accountId === null && (await rooms.configuration.workspaces(account.id, resource)).length > 0)
     return null;
-  const scopes = carriedScopes(thirdParty, approved, given.scopes);
+  const scopes = carriedScopes(identityProvider, approved, given.scopes);
   if (scopes.length === 0 && approved.length > 0) {
     throw new OAuthError('access_denied', 'The third party was not allowed what the scopes asked for need.');
   }

@@ -9,7 +9,7 @@ import {
   type Parameters,
   readParameters,
 } from '@portcullis/protocol';
-import type { Person } from '../accounts/sessions.ts';
+import type { User } from '../accounts/sessions.ts';
 import { respondRedirect } from '../pages/respond.ts';
 import type { TransactionRecord } from '../ports/index.ts';
 import type { Peer, Route } from '../routes.ts';
@@ -29,12 +29,12 @@ export function createAuthorize(rooms: Rooms): readonly Route[] {
     edge.route('GET', '/authorize', async (request, peer) => {
       const parameters = readParameters(queryOf(request));
       const admitted = await admit(rooms, parameters, peer);
-      const person = await sessions.find(request).catch(() => null);
-      await checkOpening(peer, person?.account.id);
+      const user = await sessions.find(request).catch(() => null);
+      await checkOpening(peer, user?.account.id);
       try {
-        return await open(rooms, request, { ...admitted, parameters, person });
+        return await open(rooms, request, { ...admitted, parameters, user });
       } catch (error) {
-        return refuseRequest(rooms, admitted, person, error);
+        return refuseRequest(rooms, admitted, user, error);
       }
     }),
     edge.route('POST', '/authorize', async (request) => {
@@ -76,13 +76,13 @@ function readState(parameters: Parameters): string | undefined {
 
 interface Beginning extends AdmittedRequest {
   readonly parameters: Parameters;
-  readonly person: Person | null;
+  readonly user: User | null;
 }
 
 /** Judges what is asked for, opens its transaction, and shows the first page; who answered before gets a code at once. */
 async function open(rooms: Rooms, request: Asked, beginning: Beginning): Promise<Answer> {
   const { configuration, browser } = rooms;
-  const { client, target, person } = beginning;
+  const { client, target, user } = beginning;
   if (!client.metadata.grant_types.includes('authorization_code')) {
     throw new OAuthError(
       'unauthorized_client',
@@ -95,13 +95,13 @@ async function open(rooms: Rooms, request: Asked, beginning: Beginning): Promise
     asked,
     scopeCeiling(client, configuration.registration?.scope ?? 'hint'),
   );
-  const { thirdParty, admits } = await rooms.upstream.wayOf(null, person);
+  const { identityProvider, admits } = await rooms.upstream.wayOf(null, user);
   const isFresh = asked.prompt.has('login') || asked.prompt.has('select_account');
   const approval =
-    person === null || !admits || thirdParty !== null || isFresh || asked.prompt.has('consent')
+    user === null || !admits || identityProvider !== null || isFresh || asked.prompt.has('consent')
       ? null
-      : await recall(rooms, request, { accountId: person.account.id, client, target, resource, scopes });
-  checkSilent(asked, person, approval);
+      : await recall(rooms, request, { accountId: user.account.id, client, target, resource, scopes });
+  checkSilent(asked, user, approval);
 
   const cookie = browser.read(request) ?? newSecret();
   const transaction = beginTransaction(configuration, beginning, {
@@ -109,10 +109,10 @@ async function open(rooms: Rooms, request: Asked, beginning: Beginning): Promise
     scopes,
     resource: resource.resource,
     browserHash: hashSecret(cookie),
-    accountId: isFresh ? null : (person?.account.id ?? null),
+    accountId: isFresh ? null : (user?.account.id ?? null),
     freshLogin: isFresh,
   });
-  const subject = subjectOf(transaction, admits ? (person?.account.id ?? null) : null);
+  const subject = subjectOf(transaction, admits ? (user?.account.id ?? null) : null);
   // What is answered from memory ends with this very request: nobody comes back to it.
   if (approval === null) await configuration.store.openTransaction(transaction);
   configuration.events({
@@ -124,7 +124,7 @@ async function open(rooms: Rooms, request: Asked, beginning: Beginning): Promise
   });
   const setCookie = browser.write(cookie, configuration.lifetimes.transaction);
   const cookies = approval === null ? [setCookie] : [];
-  return advance(rooms, { transaction, client, target, thirdParty, subject, approval }, cookies);
+  return advance(rooms, { transaction, client, target, identityProvider, subject, approval }, cookies);
 }
 
 interface Judged extends Pick<TransactionRecord, 'scopes' | 'browserHash' | 'accountId' | 'freshLogin'> {
@@ -149,7 +149,7 @@ function beginTransaction(
     codeChallenge: asked.codeChallenge,
     resources: [resource],
     approved: null,
-    thirdParty: null,
+    identityProvider: null,
     bond: null,
     createdAt,
     expiresAt: createdAt + lifetimes.transaction,
@@ -157,13 +157,9 @@ function beginTransaction(
 }
 
 /** `prompt=none` asks for an answer without any page: only what is remembered can be one. */
-function checkSilent(
-  { prompt }: AuthorizationRequest,
-  person: Person | null,
-  approval: Approval | null,
-): void {
+function checkSilent({ prompt }: AuthorizationRequest, user: User | null, approval: Approval | null): void {
   if (!prompt.has('none') || approval !== null) return;
-  throw person === null
+  throw user === null
     ? new OAuthError('login_required', 'Nobody is signed in: ask again without prompt=none.')
     : new OAuthError('consent_required', 'The person has to be asked: ask again without prompt=none.');
 }

@@ -3,8 +3,8 @@ import { type Answer, type Asked, queryOf, readForm, withCookies } from '@portcu
 import { OAuthError, readParameters, unavailable } from '@portcullis/protocol';
 import { respondRedirect } from '../pages/respond.ts';
 import type { Peer, Route } from '../routes.ts';
-import { COME_AGAIN_AFTER, isAway, ThirdPartyFault } from '../upstream/fault.ts';
-import type { ThirdParty } from '../upstream/third-party.ts';
+import { COME_AGAIN_AFTER, IdentityProviderIssue, isAway } from '../upstream/fault.ts';
+import type { IdentityProvider } from '../upstream/third-party.ts';
 import type { Arrival } from '../upstream/upstream.ts';
 import type { DepartureSecrets } from '../upstream/wire.ts';
 import { isTooLong } from './address.ts';
@@ -12,18 +12,18 @@ import { refuseFlow } from './advance.ts';
 import { arrive, findWaiting, pageOf, type Return } from './arrive.ts';
 import { loginPath } from './errands.ts';
 import type { FlowUnderWay } from './flow.ts';
-import { refuseFault } from './leave.ts';
+import { refuseIssue } from './leave.ts';
 import { readError } from './refuse-request.ts';
 import type { Rooms } from './rooms.ts';
 
 /** Each third party answers at an address of its own. */
 export function createCallbacks(rooms: Rooms): readonly Route[] {
-  return [...rooms.configuration.thirdParties.values()].flatMap((thirdParty) => {
-    const path = `/callback/${thirdParty.id}`;
+  return [...rooms.configuration.identityProviders.values()].flatMap((identityProvider) => {
+    const path = `/callback/${identityProvider.id}`;
     return [
-      rooms.edge.route('GET', path, (request, peer) => receive(rooms, request, peer, thirdParty)),
-      ...(thirdParty.responseMode === 'form_post'
-        ? [rooms.edge.route('POST', path, (request) => relay(rooms, request, thirdParty))]
+      rooms.edge.route('GET', path, (request, peer) => receive(rooms, request, peer, identityProvider)),
+      ...(identityProvider.responseMode === 'form_post'
+        ? [rooms.edge.route('POST', path, (request) => relay(rooms, request, identityProvider))]
         : []),
     ];
   });
@@ -40,7 +40,7 @@ const ANSWER = ['code', 'state', 'iss', 'error'];
 async function relay(
   { configuration, edge }: Rooms,
   request: Asked,
-  { id, name: provider }: ThirdParty,
+  { id, name: provider }: IdentityProvider,
 ): Promise<Answer> {
   const path = `/callback/${id}`;
   const form = await readForm(request);
@@ -55,22 +55,27 @@ async function relay(
     : respondRedirect(location);
 }
 
-async function receive(rooms: Rooms, request: Asked, peer: Peer, thirdParty: ThirdParty): Promise<Answer> {
+async function receive(
+  rooms: Rooms,
+  request: Asked,
+  peer: Peer,
+  identityProvider: IdentityProvider,
+): Promise<Answer> {
   const { departures } = rooms.upstream;
-  const endpoint = `/callback/${thirdParty.id}`;
+  const endpoint = `/callback/${identityProvider.id}`;
   const state = readParameters(queryOf(request)).one('state');
   if (state === undefined) return rooms.edge.refuse(endpoint, 'gone');
-  const departure = await departures.find(request, thirdParty, state);
+  const departure = await departures.find(request, identityProvider, state);
   if (departure === 'unknown') return rooms.edge.refuse(endpoint, 'gone');
   // Whoever did not leave here was led here by somebody else: nothing of it is used.
   if (typeof departure === 'string') return rooms.edge.refuse(endpoint, departure);
-  const answer = await goOn(rooms, { request, peer, state, thirdParty, departure });
+  const answer = await goOn(rooms, { request, peer, state, identityProvider, departure });
   return withCookies(answer, [departures.forget(departure)]);
 }
 
 async function goOn(rooms: Rooms, back: Return): Promise<Answer> {
-  const { departure, thirdParty } = back;
-  const endpoint = `/callback/${thirdParty.id}`;
+  const { departure, identityProvider } = back;
+  const endpoint = `/callback/${identityProvider.id}`;
   // The client and its redirect URI are judged before anything is spent, and again before the last hop.
   const flow = await findWaiting(rooms, back);
   if (flow !== null && 'missing' in flow) return rooms.edge.refuse(endpoint, flow.missing);
@@ -86,12 +91,12 @@ async function goOn(rooms: Rooms, back: Return): Promise<Answer> {
 
 async function redeem(
   rooms: Rooms,
-  { request, thirdParty, departure, state }: Return,
+  { request, identityProvider, departure, state }: Return,
   secrets: DepartureSecrets,
 ): Promise<Arrival> {
-  const wire = rooms.upstream.wireOf(thirdParty);
+  const wire = rooms.upstream.wireOf(identityProvider);
   const answer = new URL(request.url).searchParams;
-  return { thirdParty, ...(await wire.redeem(answer, departure.approved, state, secrets)) };
+  return { identityProvider, ...(await wire.redeem(answer, departure.approved, state, secrets)) };
 }
 
 /** What went wrong goes to the client by redirect, in our words and never in theirs; who waits for no client reads a page. */
@@ -101,40 +106,43 @@ async function refuse(
   flow: FlowUnderWay | null,
   cause: unknown,
 ): Promise<Answer> {
-  const { thirdParty } = back;
-  const error = cause instanceof ThirdPartyFault ? explain(cause) : readError(cause);
+  const { identityProvider } = back;
+  const error = cause instanceof IdentityProviderIssue ? explain(cause) : readError(cause);
   rooms.configuration.events({
     type: 'third-party.refused',
-    thirdParty: thirdParty.id,
+    identityProvider: identityProvider.id,
     reason: error.reason ?? error.description,
     ...(flow !== null && { flowId: flow.transaction.id, clientId: flow.client.id }),
   });
   if (flow !== null && error.code !== 'invalid_request') return refuseFlow(rooms, flow, error);
-  if (cause instanceof ThirdPartyFault) return refuseVisit(rooms, back, cause);
+  if (cause instanceof IdentityProviderIssue) return refuseVisit(rooms, back, cause);
   if (error.status >= 500 || error.code === 'invalid_request') throw cause;
-  return rooms.edge.refuse(`/callback/${thirdParty.id}`, 'no-entry');
+  return rooms.edge.refuse(`/callback/${identityProvider.id}`, 'no-entry');
 }
 
 /** Nobody was signed in there, and no client waits. */
 function refuseVisit(
   rooms: Rooms,
-  { thirdParty, departure }: Return,
-  fault: ThirdPartyFault,
+  { identityProvider, departure }: Return,
+  issue: IdentityProviderIssue,
 ): Promise<Answer> {
-  const endpoint = `/callback/${thirdParty.id}`;
+  const endpoint = `/callback/${identityProvider.id}`;
   const again = loginPath(pageOf(departure));
-  if (fault.code !== 'access_denied') return refuseFault(rooms, thirdParty, fault, { endpoint, again });
+  if (issue.code !== 'access_denied') return refuseIssue(rooms, identityProvider, issue, { endpoint, again });
   const action = { label: rooms.frame.text('notice.again'), href: again };
-  return rooms.edge.refuse(endpoint, 'declined-there', { values: { provider: thirdParty.name }, action });
+  return rooms.edge.refuse(endpoint, 'declined-there', {
+    values: { provider: identityProvider.name },
+    action,
+  });
 }
 
 /** @see OAuth 2.1 draft 13 §4.1.2.1 */
-function explain(fault: ThirdPartyFault): OAuthError {
-  const { code, message, retryAfter } = fault;
+function explain(issue: IdentityProviderIssue): OAuthError {
+  const { code, message, retryAfter } = issue;
   if (code === 'access_denied') {
     return new OAuthError('access_denied', 'The person declined at the third party.', { reason: message });
   }
-  if (isAway(fault)) return unavailable(message, retryAfter ?? COME_AGAIN_AFTER);
+  if (isAway(issue)) return unavailable(message, retryAfter ?? COME_AGAIN_AFTER);
   return new OAuthError('server_error', 'Signing in at the third party did not succeed. Try again.', {
     reason: message,
   });

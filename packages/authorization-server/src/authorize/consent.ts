@@ -1,7 +1,7 @@
 /** Consent as a step of a flow: the person sees exactly what will be granted, and only a posted answer decides. */
 import { type Answer, type Asked, queryOf, readForm } from '@portcullis/http';
 import { type Parameters, type RedirectTarget, readParameters } from '@portcullis/protocol';
-import type { Person } from '../accounts/sessions.ts';
+import type { User } from '../accounts/sessions.ts';
 import { type ConsentPage, consentPage } from '../pages/consent.ts';
 import { respondPage, respondRedirect } from '../pages/respond.ts';
 import type { Situation } from '../pages/situations.ts';
@@ -20,7 +20,7 @@ import type { Rooms } from './rooms.ts';
 interface Matter {
   readonly flow: FlowUnderWay;
   /** `null`: whom a third party will name afterwards. */
-  readonly person: Person | null;
+  readonly user: User | null;
   readonly deliberation: Deliberation;
   /** Whether they look for another workspace. */
   readonly afresh: boolean;
@@ -35,8 +35,8 @@ export function createConsent(rooms: Rooms): readonly Route[] {
       if ('missing' in flow) return edge.refuse('/consent', flow.missing);
       if (!canAsk(flow)) return advance(rooms, flow);
       const matter = await consider(rooms, flow, parameters);
-      if (flow.thirdParty !== null || matter.person === null) return show(rooms, matter);
-      const asked = { ...matter, accountId: matter.person.account.id };
+      if (flow.identityProvider !== null || matter.user === null) return show(rooms, matter);
+      const asked = { ...matter, accountId: matter.user.account.id };
       return handOver.toConsent(asked, frame.language) ?? show(rooms, matter);
     }),
 
@@ -65,8 +65,8 @@ export function createConsent(rooms: Rooms): readonly Route[] {
 }
 
 /** Whether there is somebody to ask: who is signed in, or whom a third party will name. */
-function canAsk({ subject, thirdParty }: FlowUnderWay): boolean {
-  return subject !== null || thirdParty !== null;
+function canAsk({ subject, identityProvider }: FlowUnderWay): boolean {
+  return subject !== null || identityProvider !== null;
 }
 
 async function consider(
@@ -76,7 +76,7 @@ async function consider(
 ): Promise<Matter> {
   const afresh = parameters.one('afresh') === 'yes';
   const deliberation = await deliberate(configuration, flow, flow.subject, afresh);
-  return { flow, person: flow.subject === null ? null : flow.person, deliberation, afresh };
+  return { flow, user: flow.subject === null ? null : flow.user, deliberation, afresh };
 }
 
 /** Grants what was chosen, if it was asked for and the page showed what is asked for now. */
@@ -97,9 +97,9 @@ async function allow(rooms: Rooms, form: Parameters, flow: FlowUnderWay): Promis
 async function signInAgain(
   { configuration, sessions }: Rooms,
   request: Asked,
-  { transaction, thirdParty }: FlowUnderWay,
+  { transaction, identityProvider }: FlowUnderWay,
 ): Promise<Answer> {
-  if (thirdParty !== null) await configuration.store.directTransaction(transaction.id, null);
+  if (identityProvider !== null) await configuration.store.directTransaction(transaction.id, null);
   return respondRedirect(`${pagePath('login', transaction.id)}&again=yes`, [await sessions.end(request)]);
 }
 
@@ -119,18 +119,18 @@ function show(
   before: Pick<ConsentPage, 'wrong' | 'chosen'> = { wrong: null, chosen: null },
 ): Promise<Answer> {
   const { configuration, formTokens, frame } = rooms;
-  const { flow, person, deliberation, afresh } = matter;
-  const { transaction, target, bound, thirdParty } = flow;
+  const { flow, user, deliberation, afresh } = matter;
+  const { transaction, target, bound, identityProvider } = flow;
   const page = consentPage(frame, {
     ...describeConsent(frame, flow, deliberation),
     account:
-      person === null
-        ? { provider: thirdParty?.name ?? '', hasOthers: hasOtherWays(configuration) }
-        : { email: person.account.email },
-    ...(thirdParty !== null && {
-      thirdParty: {
-        name: thirdParty.name,
-        scopes: scopesThere(thirdParty, [
+      user === null
+        ? { provider: identityProvider?.name ?? '', hasOthers: hasOtherWays(configuration) }
+        : { email: user.account.email },
+    ...(identityProvider !== null && {
+      identityProvider: {
+        name: identityProvider.name,
+        scopes: scopesThere(identityProvider, [
           ...deliberation.question.asked.map(({ scope }) => scope),
           ...deliberation.question.kept,
         ]),
@@ -149,8 +149,8 @@ function show(
 }
 
 /** Whether the page to sign in offers more than one third party. */
-function hasOtherWays({ localAccounts, thirdParties }: Rooms['configuration']): boolean {
-  return localAccounts || thirdParties.size > 1;
+function hasOtherWays({ localAccounts, identityProviders }: Rooms['configuration']): boolean {
+  return localAccounts || identityProviders.size > 1;
 }
 
 /** Parameters of the request: they are fixed in the transaction, so a form that carries one was made by somebody else. */

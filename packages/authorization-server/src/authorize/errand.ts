@@ -1,7 +1,7 @@
 /** What somebody signs in for, as the pages and hands of signing in know it. */
 import type { Answer } from '@portcullis/http';
 import type { SignInPurpose } from '../pages/sign-in.ts';
-import type { ThirdParty } from '../upstream/third-party.ts';
+import type { IdentityProvider } from '../upstream/third-party.ts';
 
 /** An errand in the browser that sent the request. */
 export interface Errand {
@@ -26,5 +26,5 @@ export interface Errand {
   /** Goes on for somebody who has just signed in, by a session whose cookie has to be set, maybe with others. */
   proceedAs(accountId: string, cookies: readonly string[]): Promise<Answer>;
   /** Goes on for somebody who chose to sign in by a third party. */
-  goTo(thirdParty: ThirdParty): Promise<Answer>;
+  goTo(identityProvider: IdentityProvider): Promise<Answer>;
 }

@@ -32,18 +32,18 @@ async function findFlowErrand(rooms: Rooms, request: Asked, parameters: Paramete
     fields: { flow: id },
     bound: flow.bound,
     // Who signs in by a third party is asked first, and named afterwards.
-    isSignedIn: (flow.subject !== null || flow.thirdParty !== null) && !again,
+    isSignedIn: (flow.subject !== null || flow.identityProvider !== null) && !again,
     isFresh: freshLogin || again,
     path: pagePath('login', id),
     cookies: [],
     proceed: () => advance(rooms, flow),
     async proceedAs(accountId, cookies) {
       await rooms.configuration.store.signInTransaction(id, accountId);
-      return advance(rooms, { ...flow, thirdParty: null, subject: accountId }, cookies);
+      return advance(rooms, { ...flow, identityProvider: null, subject: accountId }, cookies);
     },
-    async goTo(thirdParty) {
-      await rooms.configuration.store.directTransaction(id, thirdParty.id);
-      return advance(rooms, { ...flow, thirdParty, subject: null });
+    async goTo(identityProvider) {
+      await rooms.configuration.store.directTransaction(id, identityProvider.id);
+      return advance(rooms, { ...flow, identityProvider, subject: null });
     },
   };
 }
@@ -56,34 +56,37 @@ async function findVisit(rooms: Rooms, request: Asked, parameters: Parameters): 
   const carried = browser.read(request);
   if (carried === null && request.method === 'POST') return { missing: 'no-cookie' };
   const cookie = carried ?? newSecret();
-  const person = await sessions.find(request);
+  const user = await sessions.find(request);
   const to = readPage(parameters.one('to'));
   const again = parameters.one('again') === undefined ? {} : { again: 'yes' };
   const fields = { to, ...again };
   const path = loginPath(to, 'again' in again);
-  const age = person === null ? Number.POSITIVE_INFINITY : configuration.clock() - person.signedInAt;
+  const age = user === null ? Number.POSITIVE_INFINITY : configuration.clock() - user.signedInAt;
   return {
-    purpose: { to: person !== null && 'again' in again ? 'once-more' : to },
+    purpose: { to: user !== null && 'again' in again ? 'once-more' : to },
     flowId: null,
     fields,
-    bound: ['visit', hashSecret(cookie), person?.sessionHash ?? ''],
-    isSignedIn: 'again' in again ? age < RECENT : person !== null,
+    bound: ['visit', hashSecret(cookie), user?.sessionHash ?? ''],
+    isSignedIn: 'again' in again ? age < RECENT : user !== null,
     isFresh: 'again' in again,
     path,
     cookies: carried === null ? [browser.write(cookie, configuration.lifetimes.transaction)] : [],
     proceed: async () => respondRedirect(homePaths[to]),
     proceedAs: async (_accountId, set) => respondRedirect(homePaths[to], set),
-    goTo(thirdParty) {
+    goTo(identityProvider) {
       const errand = {
         transactionId: null,
         page: to,
-        accountId: person?.account.id ?? null,
+        accountId: user?.account.id ?? null,
         approved: [],
         workspace: null,
         isFresh: 'again' in again,
         until: Number.MAX_SAFE_INTEGER,
       };
-      return leaveFor(rooms, thirdParty, errand, { endpoint: `/login/${thirdParty.id}`, again: path });
+      return leaveFor(rooms, identityProvider, errand, {
+        endpoint: `/login/${identityProvider.id}`,
+        again: path,
+      });
     },
   };
 }

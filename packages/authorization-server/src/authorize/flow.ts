@@ -1,9 +1,9 @@
 /** An authorization request under way, with everything about it that was proven. */
 import type { RedirectTarget, Scopes } from '@portcullis/protocol';
-import type { Person } from '../accounts/sessions.ts';
+import type { User } from '../accounts/sessions.ts';
 import type { ResolvedClient } from '../clients/resolved-client.ts';
 import type { TransactionRecord } from '../ports/index.ts';
-import type { ThirdParty } from '../upstream/third-party.ts';
+import type { IdentityProvider } from '../upstream/third-party.ts';
 
 /** A transaction with everything about it that was proven. */
 export interface Flow {
@@ -11,7 +11,7 @@ export interface Flow {
   readonly client: ResolvedClient;
   readonly target: RedirectTarget;
   /** By whom the person signs in; `null`: here. */
-  readonly thirdParty: ThirdParty | null;
+  readonly identityProvider: IdentityProvider | null;
   /** The account that acts in it; `null` while nobody is signed in for it. */
   readonly subject: string | null;
   /** What that person allowed; `null` until then. */
@@ -28,7 +28,7 @@ export interface Approval {
 /** A flow under way in the browser that sent the request. */
 export interface FlowUnderWay extends Flow {
   /** Who is signed in in this browser, whether or not for this flow. */
-  readonly person: Person | null;
+  readonly user: User | null;
   /** What forms of this flow in this browser are bound to. */
   readonly bound: readonly string[];
 }

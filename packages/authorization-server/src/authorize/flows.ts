@@ -32,17 +32,17 @@ export async function findFlow(rooms: Rooms, request: Asked, parameters: Paramet
     transaction.redirectUri,
     configuration.redirects,
   );
-  const person = await sessions.find(request);
-  const { thirdParty, admits } = await upstream.wayOf(transaction.thirdParty, person);
+  const user = await sessions.find(request);
+  const { identityProvider, admits } = await upstream.wayOf(transaction.identityProvider, user);
   return {
     transaction,
     client,
     target,
-    person,
-    thirdParty,
-    subject: subjectOf(transaction, admits ? (person?.account.id ?? null) : null),
+    user,
+    identityProvider,
+    subject: subjectOf(transaction, admits ? (user?.account.id ?? null) : null),
     approval: null,
     // The digest: an answer to what a client's document said is none to what it says now.
-    bound: [transaction.id, transaction.browserHash, person?.sessionHash ?? '', client.digest ?? ''],
+    bound: [transaction.id, transaction.browserHash, user?.sessionHash ?? '', client.digest ?? ''],
   };
 }

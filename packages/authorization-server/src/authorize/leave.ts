@@ -2,8 +2,8 @@
 import { type Answer, withCookies } from '@portcullis/http';
 import { waitInWords } from '../pages/times.ts';
 import type { Leave } from '../upstream/departure.ts';
-import { COME_AGAIN_AFTER, isAway, type ThirdPartyFault } from '../upstream/fault.ts';
-import type { ThirdParty } from '../upstream/third-party.ts';
+import { COME_AGAIN_AFTER, type IdentityProviderIssue, isAway } from '../upstream/fault.ts';
+import type { IdentityProvider } from '../upstream/third-party.ts';
 import type { Rooms } from './rooms.ts';
 
 /** Where somebody leaves, or comes back. */
@@ -18,13 +18,13 @@ interface Threshold {
 /** Sends the browser to a third party, or says why it cannot be sent there now. */
 export async function leaveFor(
   rooms: Rooms,
-  thirdParty: ThirdParty,
+  identityProvider: IdentityProvider,
   errand: Leave,
   { cookies = [], ...threshold }: Threshold,
 ): Promise<Answer> {
-  const left = await rooms.upstream.departures.leave(thirdParty, errand, cookies);
-  if (!('fault' in left)) return left;
-  return withCookies(await refuseFault(rooms, thirdParty, left.fault, threshold), cookies);
+  const left = await rooms.upstream.departures.leave(identityProvider, errand, cookies);
+  if (!('issue' in left)) return left;
+  return withCookies(await refuseIssue(rooms, identityProvider, left.issue, threshold), cookies);
 }
 
 /**
@@ -32,18 +32,18 @@ export async function leaveFor(
  * come again; an answer of it that is none is 502, and waiting may not help.
  * @see RFC 9110 §15.6.3, §15.6.4
  */
-export function refuseFault(
+export function refuseIssue(
   { edge, frame }: Pick<Rooms, 'edge' | 'frame'>,
-  { id, name: provider }: ThirdParty,
-  fault: ThirdPartyFault,
+  { id, name: provider }: IdentityProvider,
+  issue: IdentityProviderIssue,
   { endpoint, again }: Threshold,
 ): Promise<Answer> {
-  const reason = `${id}: ${fault.message}`;
+  const reason = `${id}: ${issue.message}`;
   const action = { label: frame.text('notice.again'), href: again };
-  if (!isAway(fault)) {
+  if (!isAway(issue)) {
     return edge.refuse(endpoint, 'third-party-astray', { values: { provider }, action, reason });
   }
-  const retryAfter = fault.retryAfter ?? COME_AGAIN_AFTER;
+  const retryAfter = issue.retryAfter ?? COME_AGAIN_AFTER;
   const values = { provider, time: waitInWords(retryAfter, frame.language) };
   return edge.refuse(endpoint, 'third-party-away', { values, action, reason, retryAfter });
 }

@@ -35,7 +35,7 @@ interface LoginHands {
 
 export function createLogin(rooms: Rooms, { signIn, passkeys, welcome }: LoginHands): readonly Route[] {
   const { checkOpening, configuration, edge, frame, formTokens } = rooms;
-  const providers = [...configuration.thirdParties.values()].map(({ id, name }) => ({ id, name }));
+  const providers = [...configuration.identityProviders.values()].map(({ id, name }) => ({ id, name }));
 
   const show = (errand: Errand, complaint: SignInComplaint | null): Promise<Answer> => {
     const page = signInPage(frame, {
@@ -66,13 +66,13 @@ export function createLogin(rooms: Rooms, { signIn, passkeys, welcome }: LoginHa
       return errand.isSignedIn ? errand.proceed() : show(errand, null);
     }),
 
-    ...[...configuration.thirdParties.values()].map((thirdParty) =>
-      edge.route('POST', `/login/${thirdParty.id}`, async (request, peer) => {
-        const found = await readSignInForm(rooms, request, `/login/${thirdParty.id}`);
+    ...[...configuration.identityProviders.values()].map((identityProvider) =>
+      edge.route('POST', `/login/${identityProvider.id}`, async (request, peer) => {
+        const found = await readSignInForm(rooms, request, `/login/${identityProvider.id}`);
         if ('refusal' in found) return found.refusal;
         // A stranger's departure is kept as a stranger's request is.
         if (!found.errand.isSignedIn) await checkOpening(peer);
-        const answer = await found.errand.goTo(thirdParty);
+        const answer = await found.errand.goTo(identityProvider);
         return answer.headers['location']?.startsWith('/') ? answer : leadOnward(frame, answer);
       }),
     ),

@@ -17,16 +17,16 @@ export function createLogout(rooms: Rooms): readonly Route[] {
   };
   return [
     edge.route('GET', PATH, async (request) => {
-      const person = await sessions.find(request);
-      if (person === null) return showSignedOut({});
-      const token = formTokens.mint('logout', person.sessionHash);
-      return respondPage(signOutPage(frame, { email: person.account.email, token }));
+      const user = await sessions.find(request);
+      if (user === null) return showSignedOut({});
+      const token = formTokens.mint('logout', user.sessionHash);
+      return respondPage(signOutPage(frame, { email: user.account.email, token }));
     }),
 
     edge.route('POST', PATH, async (request) => {
       const form = await readForm(request);
-      const person = await sessions.find(request);
-      const isOurs = person === null || formTokens.matches(form.one('token'), 'logout', person.sessionHash);
+      const user = await sessions.find(request);
+      const isOurs = user === null || formTokens.matches(form.one('token'), 'logout', user.sessionHash);
       if (!isOurs || isForeignForm(request, configuration.issuer)) {
         const action = { label: frame.text('home.look-again'), href: PATH };
         return edge.refuse(PATH, 'stale-form', { action });

@@ -1,7 +1,7 @@
 /** Refusing an authorization request whose client and redirect URI are proven: by redirect, or first by a page. */
 import type { Answer } from '@portcullis/http';
 import { errorResponse, OAuthError, type RedirectTarget } from '@portcullis/protocol';
-import type { Person } from '../accounts/sessions.ts';
+import type { User } from '../accounts/sessions.ts';
 import { isVouchedFor, type ResolvedClient } from '../clients/resolved-client.ts';
 import { noticePage } from '../pages/notice.ts';
 import { respondPage, respondRedirect } from '../pages/respond.ts';
@@ -24,7 +24,7 @@ export interface AdmittedRequest {
 export async function refuseRequest(
   rooms: Rooms,
   { client, target, state }: AdmittedRequest,
-  person: Person | null,
+  user: User | null,
   cause: unknown,
 ): Promise<Answer> {
   const { configuration, edge, frame } = rooms;
@@ -39,7 +39,7 @@ export async function refuseRequest(
     reference,
   });
   const location = errorResponse(target, error, { state, issuer: configuration.issuer });
-  if (person !== null || isVouchedFor(client)) return respondRedirect(location);
+  if (user !== null || isVouchedFor(client)) return respondRedirect(location);
 
   const name = appName(client, frame);
   const notice = noticePage(frame, {

@@ -6,14 +6,14 @@ import type { FirstAccount } from '../accounts/first-account.ts';
 import type { KnownBrowsers } from '../accounts/known-browsers.ts';
 import { judgePassword } from '../pages/chosen-password.ts';
 import { respondPage, respondRedirect } from '../pages/respond.ts';
-import { readyPage, type SetupFaults, setupPage } from '../pages/setup.ts';
+import { readyPage, type SetupIssues, setupPage } from '../pages/setup.ts';
 import type { Route } from '../routes.ts';
 import { loginPath } from './errands.ts';
 import { isForeignForm } from './form-tokens.ts';
 import type { Rooms } from './rooms.ts';
 import { signsInHere } from './signs-in-here.ts';
 
-const NO_FAULTS: SetupFaults = { email: null, password: null, passwordAgain: null };
+const NO_ISSUES: SetupIssues = { email: null, password: null, passwordAgain: null };
 
 /** What setting up works with. */
 interface SetupHands {
@@ -30,8 +30,8 @@ export function createSetup(
 ): readonly Route[] {
   const { configuration, edge, formTokens, frame, sessions } = rooms;
 
-  const show = (token: string, email: string, wrong: SetupFaults): Promise<Answer> => {
-    const status = wrong === NO_FAULTS ? 200 : 400;
+  const show = (token: string, email: string, wrong: SetupIssues): Promise<Answer> => {
+    const status = wrong === NO_ISSUES ? 200 : 400;
     return respondPage(setupPage(frame, { token, email, wrong }), {
       status,
     });
@@ -47,15 +47,15 @@ export function createSetup(
   return [
     edge.route('GET', '/setup', async (request) => {
       const token = readParameters(queryOf(request)).one('token');
-      const person = await sessions.find(request);
-      if (token === undefined && person !== null) {
-        const signOutToken = formTokens.mint('logout', person.sessionHash);
-        const offersPasskey = hasPasskeys && (await signsInHere(rooms, person));
-        const { email } = person.account;
+      const user = await sessions.find(request);
+      if (token === undefined && user !== null) {
+        const signOutToken = formTokens.mint('logout', user.sessionHash);
+        const offersPasskey = hasPasskeys && (await signsInHere(rooms, user));
+        const { email } = user.account;
         return respondPage(readyPage(frame, { email, offersPasskey, token: signOutToken }));
       }
       const isOpen = token !== undefined && (await firstAccount.isOpen(token));
-      return isOpen ? show(token, '', NO_FAULTS) : refuse();
+      return isOpen ? show(token, '', NO_ISSUES) : refuse();
     }),
 
     edge.route('POST', '/setup', async (request, peer) => {
@@ -64,8 +64,8 @@ export function createSetup(
       if (isForeignForm(request, configuration.issuer)) return edge.refuse('/setup', 'stale-form');
       if (!(await firstAccount.isOpen(token))) return refuse();
       const email = form.one('email') ?? '';
-      const faults = judge(form);
-      if (faults !== NO_FAULTS) return show(token, email, faults);
+      const issues = judge(form);
+      if (issues !== NO_ISSUES) return show(token, email, issues);
       const account = await firstAccount.create(token, email, form.required('password'));
       if (account === null) return refuse();
       const session = await sessions.open(request, peer, account.id);
@@ -74,10 +74,10 @@ export function createSetup(
   ];
 }
 
-function judge(form: Parameters): SetupFaults {
+function judge(form: Parameters): SetupIssues {
   const key = emailKey(form.one('email') ?? '');
-  const faults = judgePassword(form, key ?? '');
-  if (key !== null && faults === null) return NO_FAULTS;
+  const issues = judgePassword(form, key ?? '');
+  if (key !== null && issues === null) return NO_ISSUES;
   const email = key === null ? 'setup.wrong.email' : null;
-  return { email, password: faults?.password ?? null, passwordAgain: faults?.passwordAgain ?? null };
+  return { email, password: issues?.password ?? null, passwordAgain: issues?.passwordAgain ?? null };
 }

@@ -53,9 +53,9 @@ export function createCheckAssertion(
     if (assertion.length > LONGEST) return 'assertion: too long';
     verifier ??= loadVerifier();
     const verified = await (await verifier)(client, assertion, network);
-    if ('fault' in verified) return `assertion: ${verified.fault}`;
-    const fault = faultOf(verified.payload);
-    if (fault !== null) return `assertion: ${fault}`;
+    if ('issue' in verified) return `assertion: ${verified.issue}`;
+    const issue = issueOf(verified.payload);
+    if (issue !== null) return `assertion: ${issue}`;
     const { jti, exp = 0 } = verified.payload;
     const unique = hash('sha256', JSON.stringify([client.id, jti]), 'base64url');
     // Point of no return: of all who present this assertion, one is the first.
@@ -69,7 +69,7 @@ export function createCheckAssertion(
     return createVerifyAssertion(law, clock, clientKeys);
   }
 
-  function faultOf({ aud, exp = 0, iat, jti }: Verified['payload']): string | null {
+  function issueOf({ aud, exp = 0, iat, jti }: Verified['payload']): string | null {
     // The audience MUST be the issuer alone: one that is meant for several servers could be replayed among them.
     if (typeof aud !== 'string') return 'its audience is not one string';
     if (exp > clock() + LONGEST_LIFE + TOLERANCE) return `it lives longer than ${LONGEST_LIFE} seconds`;

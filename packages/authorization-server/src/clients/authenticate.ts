@@ -31,20 +31,20 @@ export function createAuthenticate(findClient: FindClient, checkAssertion: Check
     let reason = 'unknown client';
     for (const { clientId, proof } of readings) {
       const client = await findClient(clientId, 'proves', network);
-      const fault =
+      const issue =
         method === 'private_key_jwt'
-          ? await assertionFault(client, proof ?? '', network)
-          : secretFault(client, method, proof);
-      if (client !== null && fault === null) {
+          ? await assertionIssue(client, proof ?? '', network)
+          : secretIssue(client, method, proof);
+      if (client !== null && issue === null) {
         return { ...client, provenBy: method } as AuthenticatedClient;
       }
-      reason = `${fault}: ${JSON.stringify(clientId.slice(0, 100))}`;
+      reason = `${issue}: ${JSON.stringify(clientId.slice(0, 100))}`;
     }
     throw new OAuthError('invalid_client', 'Client authentication failed.', { reason });
   };
 
   /** Why a client is not proven; `null` when it is. */
-  async function assertionFault(
+  async function assertionIssue(
     client: ResolvedClient | null,
     assertion: string,
     network: string | null,
@@ -54,7 +54,7 @@ export function createAuthenticate(findClient: FindClient, checkAssertion: Check
 }
 
 /** As `assertionFault`. Whoever presents a secret has it compared, whether there is anything to compare it with or not. */
-function secretFault(
+function secretIssue(
   client: ResolvedClient | null,
   method: Presented['method'],
   secret: string | null,

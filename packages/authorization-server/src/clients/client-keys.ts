@@ -63,9 +63,9 @@ export function createClientKeys(fetchJson: FetchJson, clock: () => number): Cli
       return keep(url, { keys, fetchedAt: now, freshUntil: now + freshFor(answer.headers, FRESHNESS, now) });
     } catch (error) {
       if (!(error instanceof RemoteError)) throw error;
-      if (copy !== undefined && error.fault !== 'gone' && clock() < copy.fetchedAt + LAST_GOOD_FOR)
+      if (copy !== undefined && error.issue !== 'gone' && clock() < copy.fetchedAt + LAST_GOOD_FOR)
         return copy;
-      if (error.fault === 'outage' || error.fault === 'budget') {
+      if (error.issue === 'outage' || error.issue === 'budget') {
         throw unavailable(`client keys: ${error.reason}`, error.retryAfter, error);
       }
       throw new OAuthError('invalid_client', `The keys at jwks_uri cannot be used: ${error.message}.`, {

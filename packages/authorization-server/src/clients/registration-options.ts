@@ -35,7 +35,7 @@ export interface RegistrationRules {
 /** @returns `null` when nobody may register */
 export function judgeRegistration(
   options: boolean | RegistrationOptions,
-  faults: string[],
+  issues: string[],
 ): RegistrationRules | null {
   if (options === false) return null;
   const {
@@ -46,18 +46,18 @@ export function judgeRegistration(
     management = true,
   } = options === true ? {} : options;
   if (initialAccessTokens?.length === 0) {
-    faults.push(
+    issues.push(
       'registration.initialAccessTokens must hold at least one: set registration to false to refuse all',
     );
   }
   if (initialAccessTokens?.some((token) => !/^[A-Za-z0-9\-._~+/]{16,}=*$/.test(token)) === true) {
-    faults.push('registration.initialAccessTokens must be bearer tokens of at least 16 characters');
+    issues.push('registration.initialAccessTokens must be bearer tokens of at least 16 characters');
   }
   if (!invitedOnly && initialAccessTokens !== undefined) {
-    faults.push('registration.invitedOnly must not be false where initialAccessTokens are asked for');
+    issues.push('registration.invitedOnly must not be false where initialAccessTokens are asked for');
   }
   if (!Number.isSafeInteger(mostUnused) || mostUnused < 1) {
-    faults.push('registration.mostUnused must be a whole number, at least 1');
+    issues.push('registration.mostUnused must be a whole number, at least 1');
   }
   return Object.freeze<RegistrationRules>({
     initialAccessHashes: (initialAccessTokens ?? []).map(hashSecret),

@@ -13,7 +13,7 @@ export type VerifyAssertion = (
   client: ResolvedClient,
   assertion: string,
   network: string | null,
-) => Promise<Verified | { readonly fault: string }>;
+) => Promise<Verified | { readonly issue: string }>;
 
 /** What every assertion is held to. */
 export interface AssertionLaw {
@@ -37,7 +37,7 @@ export function createVerifyAssertion(
     try {
       return { payload: await verify(client, assertion, network) };
     } catch (error) {
-      if (error instanceof errors.JOSEError) return { fault: error.message };
+      if (error instanceof errors.JOSEError) return { issue: error.message };
       throw error;
     }
   };

@@ -26,7 +26,7 @@ export async function loadFlow({ configuration, findClient }: Rooms, id: string)
   if (client === null) return null;
   const { redirect_uris } = client.metadata;
   const target = admitRedirect(redirect_uris, transaction.redirectUri, configuration.redirects);
-  return { transaction, client, target, thirdParty: null, subject: null, approval: null };
+  return { transaction, client, target, identityProvider: null, subject: null, approval: null };
 }
 
 /** `null` when nobody can answer it any more. */

@@ -111,10 +111,10 @@ function checkChoice(
     throw new OAuthError('access_denied', description);
   }
   const read = readApproval(deliberation, choice);
-  if (typeof read === 'string') throw new OAuthError('invalid_request', FAULTS[read]);
+  if (typeof read === 'string') throw new OAuthError('invalid_request', ISSUES[read]);
 }
 
-const FAULTS = {
+const ISSUES = {
   foreign: 'Accept scopes and a workspace that were asked for, and every scope that is not optional.',
   nothing: 'Accept at least one scope, or refuse.',
   'no-workspace': 'Name one of the workspaces.',

@@ -30,23 +30,23 @@ export function signsInElsewhere({ headless }: { readonly headless: HeadlessRule
 const SHORTEST_SECRET = 32;
 
 /** @returns `null` when this server shows every page itself */
-export function judgeHeadless(options: HeadlessOptions | undefined, faults: string[]): HeadlessRules | null {
+export function judgeHeadless(options: HeadlessOptions | undefined, issues: string[]): HeadlessRules | null {
   if (options === undefined) return null;
   const { loginUrl, consentUrl, secrets, createAccounts = false } = options;
   if (loginUrl === undefined && consentUrl === undefined) {
-    faults.push('headless must name a loginUrl, a consentUrl, or both');
+    issues.push('headless must name a loginUrl, a consentUrl, or both');
   }
   for (const [name, url] of Object.entries({ loginUrl, consentUrl })) {
     if (url !== undefined && !isPlace(url)) {
-      faults.push(`headless.${name} must be an https address without a fragment, or http on loopback`);
+      issues.push(`headless.${name} must be an https address without a fragment, or http on loopback`);
     }
   }
-  if (secrets.length === 0) faults.push('headless.secrets must have at least one secret');
+  if (secrets.length === 0) issues.push('headless.secrets must have at least one secret');
   if (secrets.some(({ length }) => length < SHORTEST_SECRET)) {
-    faults.push(`headless.secrets must each have at least ${SHORTEST_SECRET} characters`);
+    issues.push(`headless.secrets must each have at least ${SHORTEST_SECRET} characters`);
   }
   if (createAccounts && loginUrl === undefined) {
-    faults.push('headless.createAccounts is for applications that let people sign in: name a loginUrl');
+    issues.push('headless.createAccounts is for applications that let people sign in: name a loginUrl');
   }
   return { loginUrl: loginUrl ?? null, consentUrl: consentUrl ?? null, secrets, createAccounts };
 }

@@ -7,7 +7,7 @@ import { type Passwords, unusableHash } from '../accounts/passwords.ts';
 import { isForeignForm } from '../authorize/form-tokens.ts';
 import type { Rooms } from '../authorize/rooms.ts';
 import { accountLinkPage } from '../pages/account-link.ts';
-import { judgePassword, type PasswordFaults } from '../pages/chosen-password.ts';
+import { judgePassword, type PasswordIssues } from '../pages/chosen-password.ts';
 import { respondPage, respondRedirect } from '../pages/respond.ts';
 import type { AccountLinkRecord, AccountRecord, PasskeyRecord } from '../ports/index.ts';
 import type { Peer, Route } from '../routes.ts';
@@ -57,7 +57,7 @@ export function createAccountLinks(
 
   const show = (
     link: OpenLink,
-    wrong: PasswordFaults | null,
+    wrong: PasswordIssues | null,
     trouble: string | null = null,
   ): Promise<Answer> => {
     const { token, record, account } = link;
@@ -84,8 +84,8 @@ export function createAccountLinks(
   };
 
   const usePassword = async (request: Asked, peer: Peer, link: OpenLink, form: Parameters) => {
-    const faults = judgePassword(form, link.account.emailKey);
-    if (faults !== null) return show(link, faults);
+    const issues = judgePassword(form, link.account.emailKey);
+    if (issues !== null) return show(link, issues);
     const passwordHash = await passwords.hash(form.required('password'), link.account.emailKey);
     return use(request, peer, link, { passwordHash, passkey: null });
   };

@@ -29,37 +29,37 @@ export function createAccount(rooms: Rooms, ways: WaysIn | null): readonly Route
     passkeys: passkeys === null ? null : await store.listPasskeys(accountId),
   });
   return [
-    signedIn.page('/account', async ({ person, parameters }) => {
-      const sessions = await store.listSessions(person.account.id, clock());
+    signedIn.page('/account', async ({ user, parameters }) => {
+      const sessions = await store.listSessions(user.account.id, clock());
       const browsers = sessions.map(({ hash, browser, address, createdAt }) => ({
         id: hash,
         name: browser,
         address,
         since: createdAt,
-        isThisOne: hash === person.sessionHash,
+        isThisOne: hash === user.sessionHash,
       }));
       browsers.sort((one, other) => Number(other.isThisOne) - Number(one.isThisOne));
       const page = accountPage(frame, {
-        email: person.account.email,
+        email: user.account.email,
         browsers,
         signIn:
-          ways !== null && (await signsInHere(rooms, person))
-            ? await describeSignIn(ways, person.account.id)
+          ways !== null && (await signsInHere(rooms, user))
+            ? await describeSignIn(ways, user.account.id)
             : null,
         now: clock(),
         news: readNews(parameters.one('news')),
-        logoutToken: formTokens.mint('logout', person.sessionHash),
-        token: signedIn.token(person),
+        logoutToken: formTokens.mint('logout', user.sessionHash),
+        token: signedIn.token(user),
       });
       return respondPage(page);
     }),
 
-    signedIn.form('/account/sessions', async ({ person, parameters }) => {
-      const { id: accountId } = person.account;
+    signedIn.form('/account/sessions', async ({ user, parameters }) => {
+      const { id: accountId } = user.account;
       const chosen = parameters.required('session');
       const own = await store.listSessions(accountId, clock());
       const ended = own.filter(
-        ({ hash }) => hash !== person.sessionHash && (chosen === 'others' || hash === chosen),
+        ({ hash }) => hash !== user.sessionHash && (chosen === 'others' || hash === chosen),
       );
       await Promise.all(ended.map(({ hash }) => store.endSession(hash)));
       events({ type: 'sessions.ended', accountId, count: ended.length });

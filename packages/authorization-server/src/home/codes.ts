@@ -2,7 +2,7 @@
 
 import type { KnownBrowsers } from '../accounts/known-browsers.ts';
 import type { SecondFactors } from '../accounts/second-factors.ts';
-import type { Person } from '../accounts/sessions.ts';
+import type { User } from '../accounts/sessions.ts';
 import type { SharedAttempts } from '../accounts/shared-attempts.ts';
 import { answerOptions, askToWait, type Complaint } from '../authorize/complaint.ts';
 import type { Rooms } from '../authorize/rooms.ts';
@@ -22,19 +22,19 @@ export function createCodes(
   const { configuration, frame } = rooms;
   const { events } = configuration;
   const signedIn = createSignedIn(rooms, 'account', 'delicate');
-  const askBeforeRenewing = (person: Person, complaint: Complaint | null) => {
-    const page = renewCodesPage(frame, { token: signedIn.token(person), wrong: complaint?.wrong ?? null });
+  const askBeforeRenewing = (user: User, complaint: Complaint | null) => {
+    const page = renewCodesPage(frame, { token: signedIn.token(user), wrong: complaint?.wrong ?? null });
     return respondPage(page, answerOptions(complaint));
   };
 
   return [
-    signedIn.page('/account/codes', async ({ person }) => {
-      const setup = factors.begin(person.account);
-      return respondPage(setUpCodesPage(frame, { ...setup, token: signedIn.token(person), wrong: null }));
+    signedIn.page('/account/codes', async ({ user }) => {
+      const setup = factors.begin(user.account);
+      return respondPage(setUpCodesPage(frame, { ...setup, token: signedIn.token(user), wrong: null }));
     }),
 
-    signedIn.form('/account/codes', async ({ person, parameters }) => {
-      const { account } = person;
+    signedIn.form('/account/codes', async ({ user, parameters }) => {
+      const { account } = user;
       const sealed = parameters.one('sealed') ?? '';
       const codes = await factors.confirm(account, sealed, parameters.one('code') ?? '');
       if (codes !== null) {
@@ -43,24 +43,24 @@ export function createCodes(
       }
       const setup = factors.resume(account, sealed) ?? factors.begin(account);
       const wrong = frame.text('code.wrong-setup');
-      return respondPage(setUpCodesPage(frame, { ...setup, token: signedIn.token(person), wrong }), {
+      return respondPage(setUpCodesPage(frame, { ...setup, token: signedIn.token(user), wrong }), {
         status: 400,
       });
     }),
 
-    signedIn.page('/account/codes/recovery', async ({ person }) =>
-      (await factors.isOn(person.account.id))
-        ? askBeforeRenewing(person, null)
+    signedIn.page('/account/codes/recovery', async ({ user }) =>
+      (await factors.isOn(user.account.id))
+        ? askBeforeRenewing(user, null)
         : respondRedirect(homePaths.account),
     ),
 
-    signedIn.form('/account/codes/recovery', async ({ person, parameters, request, peer }) => {
-      const { account } = person;
+    signedIn.form('/account/codes/recovery', async ({ user, parameters, request, peer }) => {
+      const { account } = user;
       const attempt = await attempts.begin(account.id, peer.address, knownBrowsers.find(request, account));
-      if (attempt.kind === 'wait') return askBeforeRenewing(person, askToWait(frame, attempt.seconds));
+      if (attempt.kind === 'wait') return askBeforeRenewing(user, askToWait(frame, attempt.seconds));
       if (!(await attempt.judge(factors.take(account, parameters.one('code') ?? '')))) {
         await attempt.failed();
-        return askBeforeRenewing(person, { wrong: frame.text('code.wrong'), status: 400 });
+        return askBeforeRenewing(user, { wrong: frame.text('code.wrong'), status: 400 });
       }
       attempt.succeeded();
       const codes = await factors.renew(account.id);
@@ -69,8 +69,8 @@ export function createCodes(
       return respondPage(recoveryCodesPage(frame, { codes }));
     }),
 
-    signedIn.form('/account/codes/off', async ({ person }) => {
-      const { id: accountId } = person.account;
+    signedIn.form('/account/codes/off', async ({ user }) => {
+      const { id: accountId } = user.account;
       if (await factors.turnOff(accountId)) events({ type: 'second-factor.off', accountId });
       return respondRedirect(newsPath('codes-off'));
     }),

@@ -13,26 +13,26 @@ export function createConnections(rooms: Rooms): readonly Route[] {
   const signedIn = createSignedIn(rooms, 'connections');
   const backTo = (ended: 'one' | 'all') => respondRedirect(`${homePaths.connections}?ended=${ended}`);
   return [
-    signedIn.page('/connections', async ({ person, parameters }) => {
-      const connections = await listConnections(rooms, person.account.id);
+    signedIn.page('/connections', async ({ user, parameters }) => {
+      const connections = await listConnections(rooms, user.account.id);
       const told = parameters.one('ended');
       const ended = told === 'one' || told === 'all' ? told : null;
-      const { email } = person.account;
+      const { email } = user.account;
       return respondPage(connectionsPage(frame, { email, connections, ended, now: clock() }));
     }),
 
-    signedIn.page('/connections/end', async ({ person, parameters }) => {
-      const connections = await listConnections(rooms, person.account.id);
+    signedIn.page('/connections/end', async ({ user, parameters }) => {
+      const connections = await listConnections(rooms, user.account.id);
       const id = parameters.one('connection');
       const chosen = id === undefined ? connections : connections.filter((one) => one.id === id);
       // Ended already, by a double click or in another tab: the list shows it.
       if (chosen.length === 0) return respondRedirect(homePaths.connections);
-      const token = signedIn.token(person);
+      const token = signedIn.token(user);
       return respondPage(endPage(frame, { connections: chosen, all: id === undefined, token }));
     }),
 
-    signedIn.form('/connections/end', async ({ person, parameters }) => {
-      const { id: accountId } = person.account;
+    signedIn.form('/connections/end', async ({ user, parameters }) => {
+      const { id: accountId } = user.account;
       const grantId = parameters.one('connection') ?? null;
       if (grantId === null && parameters.one('all') !== 'yes') return respondRedirect(homePaths.connections);
       // Point of no return: the grants and their tokens are dead.

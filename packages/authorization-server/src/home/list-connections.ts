@@ -13,11 +13,11 @@ export async function listConnections(
   { configuration, findClient, frame }: Pick<Rooms, 'configuration' | 'findClient' | 'frame'>,
   accountId: string,
 ): Promise<readonly Connection[]> {
-  const { store, clock, lifetimes, thirdParties } = configuration;
+  const { store, clock, lifetimes, identityProviders } = configuration;
   const now = clock();
   const [grants, bonds] = await Promise.all([
     store.listGrants(accountId, now),
-    thirdParties.size === 0 ? [] : store.listBonds(accountId),
+    identityProviders.size === 0 ? [] : store.listBonds(accountId),
   ]);
   const bondOf = new Map(bonds.map((bond) => [bond.grantId, bond]));
   // A client that cannot be asked for now still has access.
@@ -27,8 +27,8 @@ export async function listConnections(
   return grants.flatMap((grant, index) => {
     const client = clients[index] ?? null;
     if (!isUsable(grant, client, lifetimes, now)) return [];
-    const thirdParty = describeBond(configuration, bondOf.get(grant.id));
-    return [{ ...describe(configuration, frame, grant, client), thirdParty }];
+    const identityProvider = describeBond(configuration, bondOf.get(grant.id));
+    return [{ ...describe(configuration, frame, grant, client), identityProvider }];
   });
 }
 
@@ -37,7 +37,7 @@ function describe(
   frame: Frame,
   grant: GrantRecord,
   client: ResolvedClient | null,
-): Omit<Connection, 'thirdParty'> {
+): Omit<Connection, 'identityProvider'> {
   const [resource = ''] = grant.resources;
   const definition = resources.get(resource);
   const { name, place, powers } = describeResource(definition, resource, grant.scopes, frame);
@@ -55,12 +55,12 @@ function describe(
 
 /** Whose rights elsewhere a connection uses as well. A third party that has left the configuration keeps its identifier. */
 function describeBond(
-  { thirdParties }: Rooms['configuration'],
+  { identityProviders }: Rooms['configuration'],
   bond: BondRecord | undefined,
-): Connection['thirdParty'] {
+): Connection['identityProvider'] {
   if (bond === undefined) return null;
   return {
-    name: thirdParties.get(bond.thirdParty)?.name ?? bond.thirdParty,
+    name: identityProviders.get(bond.identityProvider)?.name ?? bond.identityProvider,
     as: bond.name,
     scopes: bond.scopes,
   };

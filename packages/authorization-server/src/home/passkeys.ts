@@ -2,7 +2,7 @@
 import type { Answer, Asked } from '@portcullis/http';
 import { browserName } from '../accounts/browser-name.ts';
 import { MOST_PASSKEYS, type Passkeys } from '../accounts/passkeys.ts';
-import type { Person } from '../accounts/sessions.ts';
+import type { User } from '../accounts/sessions.ts';
 import type { Rooms } from '../authorize/rooms.ts';
 import { browserInWords } from '../pages/account.ts';
 import type { Frame } from '../pages/layout.ts';
@@ -23,11 +23,11 @@ export function createPasskeyPages(rooms: Rooms, passkeys: Passkeys): readonly R
   const { store, events } = configuration;
   const signedIn = createSignedIn(rooms, 'account', 'delicate');
 
-  const show = async (request: Asked, person: Person, wrong: string | null): Promise<Answer> => {
-    const known = await store.listPasskeys(person.account.id);
+  const show = async (request: Asked, user: User, wrong: string | null): Promise<Answer> => {
+    const known = await store.listPasskeys(user.account.id);
     const page = addPasskeyPage(frame, {
-      options: passkeys.creationOptions(person.account, known, [person.sessionHash]),
-      token: signedIn.token(person),
+      options: passkeys.creationOptions(user.account, known, [user.sessionHash]),
+      token: signedIn.token(user),
       suggestion: suggestedName(frame, request),
       wrong,
     });
@@ -35,24 +35,24 @@ export function createPasskeyPages(rooms: Rooms, passkeys: Passkeys): readonly R
   };
 
   return [
-    signedIn.page('/account/passkeys/add', ({ request, person }) => show(request, person, null)),
+    signedIn.page('/account/passkeys/add', ({ request, user }) => show(request, user, null)),
 
-    signedIn.form('/account/passkeys/add', async ({ request, person, parameters }) => {
-      const { account, sessionHash } = person;
+    signedIn.form('/account/passkeys/add', async ({ request, user, parameters }) => {
+      const { account, sessionHash } = user;
       if ((await store.listPasskeys(account.id)).length >= MOST_PASSKEYS) {
-        return show(request, person, frame.text('passkey.too-many'));
+        return show(request, user, frame.text('passkey.too-many'));
       }
       const answer = parameters.one('credential') ?? '';
       const passkey = await passkeys.judgeNew(account, answer, parameters.one('name') ?? '', [sessionHash]);
       if (passkey === null || !(await store.addPasskey(passkey))) {
-        return show(request, person, frame.text('passkey.not-added'));
+        return show(request, user, frame.text('passkey.not-added'));
       }
       events({ type: 'passkey.added', accountId: account.id });
       return respondRedirect(newsPath('passkey-added'));
     }),
 
-    signedIn.form('/account/passkeys/remove', async ({ person, parameters }) => {
-      const { id: accountId } = person.account;
+    signedIn.form('/account/passkeys/remove', async ({ user, parameters }) => {
+      const { id: accountId } = user.account;
       const removed = await store.removePasskey(accountId, parameters.required('passkey'));
       if (removed) events({ type: 'passkey.removed', accountId });
       return respondRedirect(newsPath('passkey-removed'));

@@ -12,14 +12,14 @@ export function createAccountRemoval(rooms: Rooms): readonly Route[] {
   const { store, clock, events } = configuration;
   const signedIn = createSignedIn(rooms, 'account', 'recent');
   return [
-    signedIn.page('/account/remove', async ({ person }) => {
-      const connections = await listConnections(rooms, person.account.id);
-      const { email } = person.account;
-      return respondPage(removalPage(frame, { email, connections, token: signedIn.token(person) }));
+    signedIn.page('/account/remove', async ({ user }) => {
+      const connections = await listConnections(rooms, user.account.id);
+      const { email } = user.account;
+      return respondPage(removalPage(frame, { email, connections, token: signedIn.token(user) }));
     }),
 
-    signedIn.form('/account/remove', async ({ request, person }) => {
-      const { id: accountId } = person.account;
+    signedIn.form('/account/remove', async ({ request, user }) => {
+      const { id: accountId } = user.account;
       // Point of no return: what was kept for this person is gone, and what they allowed has ended.
       if (await store.removeAccount(accountId, clock())) events({ type: 'account.removed', accountId });
       const page = noticePage(frame, {

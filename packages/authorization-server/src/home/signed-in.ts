@@ -1,7 +1,7 @@
 /** Pages of a person's own account: whoever is not signed in signs in first, and forms are bound to the session. */
 import { type Answer, type Asked, queryOf, readForm } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
-import type { Person } from '../accounts/sessions.ts';
+import type { User } from '../accounts/sessions.ts';
 import { loginPath, RECENT } from '../authorize/errands.ts';
 import { isForeignForm } from '../authorize/form-tokens.ts';
 import type { Rooms } from '../authorize/rooms.ts';
@@ -16,7 +16,7 @@ import type { Peer, Route } from '../routes.ts';
 interface Visit {
   readonly request: Asked;
   readonly peer: Peer;
-  readonly person: Person;
+  readonly user: User;
   /** Of the query of a page, of the body of a form. */
   readonly parameters: Parameters;
 }
@@ -26,7 +26,7 @@ export interface SignedIn {
   /** A posted form with a token of this session. Anything else changes nothing. */
   form(path: string, handle: (visit: Visit) => Promise<Answer>): Route;
   /** The token of this person's forms. */
-  token(person: Person): string;
+  token(user: User): string;
 }
 
 /**
@@ -40,37 +40,37 @@ export function createSignedIn(
   kind: 'plain' | 'own' | 'recent' | 'delicate' = 'plain',
 ): SignedIn {
   const { configuration, edge, formTokens, sessions } = rooms;
-  const token = (person: Person) => formTokens.mint('home', person.sessionHash);
+  const token = (user: User) => formTokens.mint('home', user.sessionHash);
   const mustBeRecent = kind === 'recent' || kind === 'delicate';
   const isOwn = kind === 'own' || kind === 'delicate';
-  const mustSignIn = (person: Person | null): person is null =>
-    person === null || (mustBeRecent && configuration.clock() - person.signedInAt >= RECENT);
+  const mustSignIn = (user: User | null): user is null =>
+    user === null || (mustBeRecent && configuration.clock() - user.signedInAt >= RECENT);
   const signIn = () => respondRedirect(loginPath(home, mustBeRecent));
-  const isNotTheirs = async (person: Person) => isOwn && !(await signsInHere(rooms, person));
+  const isNotTheirs = async (user: User) => isOwn && !(await signsInHere(rooms, user));
   return {
     token,
     page: (path, handle) =>
       edge.route('GET', path, async (request, peer) => {
-        const person = await sessions.find(request);
-        if (mustSignIn(person)) return signIn();
-        if (await isNotTheirs(person)) return respondRedirect(homePaths[home]);
+        const user = await sessions.find(request);
+        if (mustSignIn(user)) return signIn();
+        if (await isNotTheirs(user)) return respondRedirect(homePaths[home]);
         const parameters = readParameters(queryOf(request));
-        return handle({ request, peer, person, parameters });
+        return handle({ request, peer, user, parameters });
       }),
     form: (path, handle) =>
       edge.route('POST', path, async (request, peer) => {
         const parameters = await readForm(request);
-        const person = await sessions.find(request);
-        if (mustSignIn(person)) {
+        const user = await sessions.find(request);
+        if (mustSignIn(user)) {
           return signsInElsewhere(configuration) ? leadOnward(rooms.frame, signIn()) : signIn();
         }
-        const isOurs = formTokens.matches(parameters.one('token'), 'home', person.sessionHash);
+        const isOurs = formTokens.matches(parameters.one('token'), 'home', user.sessionHash);
         if (!isOurs || isForeignForm(request, configuration.issuer)) {
           const action = { label: rooms.frame.text('home.look-again'), href: homePaths[home] };
           return edge.refuse(path, 'stale-form', { action });
         }
-        if (await isNotTheirs(person)) return respondRedirect(homePaths[home]);
-        return handle({ request, peer, person, parameters });
+        if (await isNotTheirs(user)) return respondRedirect(homePaths[home]);
+        return handle({ request, peer, user, parameters });
       }),
   };
 }

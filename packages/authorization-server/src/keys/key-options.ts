@@ -33,18 +33,18 @@ const SHORTEST_PUBLICATION = KEYS_MAX_AGE + KEYS_NOTICED_WITHIN;
 export function judgeKeys(
   { algorithm = 'ES256', rotateEvery = 90 * 86_400, publishedBefore = 3600 }: KeyOptions,
   { accessToken }: Lifetimes,
-  faults: string[],
+  issues: string[],
 ): KeyRules {
   if (!signingAlgorithms.includes(algorithm)) {
-    faults.push(`keys.algorithm must be one of ${signingAlgorithms.join(', ')}`);
+    issues.push(`keys.algorithm must be one of ${signingAlgorithms.join(', ')}`);
   }
   if (!Number.isSafeInteger(publishedBefore) || publishedBefore < SHORTEST_PUBLICATION) {
-    faults.push(
+    issues.push(
       `keys.publishedBefore must be whole seconds, at least ${SHORTEST_PUBLICATION}: verifiers keep the old set for so long`,
     );
   }
   if (rotateEvery !== null && (!Number.isSafeInteger(rotateEvery) || rotateEvery < 2 * publishedBefore)) {
-    faults.push('keys.rotateEvery must be whole seconds, at least twice keys.publishedBefore, or null');
+    issues.push('keys.rotateEvery must be whole seconds, at least twice keys.publishedBefore, or null');
   }
   return Object.freeze<KeyRules>({
     algorithm,

@@ -39,7 +39,7 @@ export async function loadKeyRing(configuration: Configuration): Promise<KeyRing
     try {
       for (const record of records) opened.set(record.id, openKey(record, sealer));
     } catch (error) {
-      if (error instanceof SealingError) throw new ConfigurationError([sealingFault(error)]);
+      if (error instanceof SealingError) throw new ConfigurationError([sealingIssue(error)]);
       throw error;
     }
     return scheduleNow();
@@ -128,8 +128,8 @@ function isDue([newest]: readonly KeyRecord[], { rotateEvery, publishedBefore }:
   );
 }
 
-function sealingFault({ fault }: SealingError): string {
-  return fault === 'other-key'
+function sealingIssue({ issue }: SealingError): string {
+  return issue === 'other-key'
     ? 'sealingKey is not the key under which the signing keys in this store were sealed: give that one back, or start with an empty store'
     : 'the sealed signing keys in this store are damaged: restore the store from a backup';
 }

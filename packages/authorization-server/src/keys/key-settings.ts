@@ -18,20 +18,20 @@ export function defineKeySettings(options: KeySettings): {
   readonly rules: KeyRules;
   readonly previousSealingKeys: readonly Uint8Array[];
 } {
-  const faults: string[] = [];
-  const { keys, previousSealingKeys } = judgeKeySettings(options, faults);
-  if (faults.length > 0) throw new ConfigurationError(faults);
+  const issues: string[] = [];
+  const { keys, previousSealingKeys } = judgeKeySettings(options, issues);
+  if (issues.length > 0) throw new ConfigurationError(issues);
   return { rules: keys, previousSealingKeys };
 }
 
 export function judgeKeySettings(
   { sealingKey, previousSealingKeys = [], ...options }: KeySettings,
-  faults: string[],
+  issues: string[],
 ): Pick<Configuration, 'lifetimes' | 'keys' | 'previousSealingKeys'> {
-  if (sealingKey.length !== 32) faults.push('sealingKey must be 32 bytes long');
+  if (sealingKey.length !== 32) issues.push('sealingKey must be 32 bytes long');
   if (previousSealingKeys.some(({ length }) => length !== 32)) {
-    faults.push('previousSealingKeys must each be 32 bytes long');
+    issues.push('previousSealingKeys must each be 32 bytes long');
   }
-  const lifetimes = judgeLifetimes(options.lifetimes ?? {}, faults);
-  return { lifetimes, keys: judgeKeys(options.keys ?? {}, lifetimes, faults), previousSealingKeys };
+  const lifetimes = judgeLifetimes(options.lifetimes ?? {}, issues);
+  return { lifetimes, keys: judgeKeys(options.keys ?? {}, lifetimes, issues), previousSealingKeys };
 }

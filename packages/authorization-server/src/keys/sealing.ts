@@ -25,15 +25,15 @@ export interface Sealer {
 /** An envelope that does not open. */
 export class SealingError extends Error {
   override readonly name: string = 'SealingError';
-  readonly fault: 'other-key' | 'damaged';
+  readonly issue: 'other-key' | 'damaged';
 
-  constructor(fault: 'other-key' | 'damaged') {
+  constructor(issue: 'other-key' | 'damaged') {
     super(
-      fault === 'other-key'
+      issue === 'other-key'
         ? 'It was sealed under another key.'
         : 'The envelope is damaged or not of this place.',
     );
-    this.fault = fault;
+    this.issue = issue;
   }
 }
 

@@ -45,13 +45,13 @@ export const defaultLimits: LimitRules = {
 };
 
 /** @returns `null` when nothing is limited */
-export function judgeLimits(options: LimitOptions | false, faults: string[]): LimitRules | null {
+export function judgeLimits(options: LimitOptions | false, issues: string[]): LimitRules | null {
   if (options === false) return null;
   const rules = { ...defaultLimits, ...options };
   for (const [name, { burst, perMinute }] of Object.entries(rules)) {
-    if (!Number.isSafeInteger(burst) || burst < 1) faults.push(`limits.${name}.burst must be at least 1`);
+    if (!Number.isSafeInteger(burst) || burst < 1) issues.push(`limits.${name}.burst must be at least 1`);
     // Shared limits count in whole seconds.
-    if (!(perMinute > 0)) faults.push(`limits.${name}.perMinute must be more than 0`);
+    if (!(perMinute > 0)) issues.push(`limits.${name}.perMinute must be more than 0`);
   }
   return Object.freeze(rules);
 }

@@ -36,12 +36,12 @@ export interface Brand {
 const LARGEST_LOGO = 65_536;
 const MOST_LINKS = 5;
 
-export function judgeBrand(options: BrandOptions, faults: string[]): Brand {
+export function judgeBrand(options: BrandOptions, issues: string[]): Brand {
   return Object.freeze<Brand>({
-    logo: options.logo === undefined ? null : judgeLogo(options.logo, faults),
-    style: judgeAccent(options.accent ?? {}, faults),
-    texts: judgeTexts(options.texts ?? {}, faults),
-    links: judgeLinks(options.links ?? [], faults),
+    logo: options.logo === undefined ? null : judgeLogo(options.logo, issues),
+    style: judgeAccent(options.accent ?? {}, issues),
+    texts: judgeTexts(options.texts ?? {}, issues),
+    links: judgeLinks(options.links ?? [], issues),
   });
 }
 
@@ -53,11 +53,11 @@ const TYPES: readonly { readonly type: string; readonly ending: string; readonly
   { type: 'image/svg+xml', ending: 'svg', begins: /^(?:\xef\xbb\xbf)?(?:<\?xml[^>]*>)?\s*<svg[\s>]/ },
 ];
 
-function judgeLogo(bytes: Uint8Array, faults: string[]): Logo | null {
+function judgeLogo(bytes: Uint8Array, issues: string[]): Logo | null {
   const beginning = Buffer.from(bytes.subarray(0, 200)).toString('latin1');
   const found = TYPES.find(({ begins }) => begins.test(beginning));
-  if (found === undefined) faults.push('brand.logo must be a PNG, JPEG, WebP or SVG file');
-  if (bytes.length > LARGEST_LOGO) faults.push(`brand.logo must be at most ${LARGEST_LOGO} bytes large`);
+  if (found === undefined) issues.push('brand.logo must be a PNG, JPEG, WebP or SVG file');
+  if (bytes.length > LARGEST_LOGO) issues.push(`brand.logo must be at most ${LARGEST_LOGO} bytes large`);
   return found === undefined
     ? null
     : { type: found.type, ending: found.ending, bytes: new Uint8Array(bytes) };
@@ -72,21 +72,21 @@ const SURFACES = {
 /** @see WCAG 2.2 §1.4.3 */
 const LEAST_CONTRAST = 4.5;
 
-function judgeAccent(accent: NonNullable<BrandOptions['accent']>, faults: string[]): string {
+function judgeAccent(accent: NonNullable<BrandOptions['accent']>, issues: string[]): string {
   const rules = { light: '', dark: '' };
   for (const scheme of ['light', 'dark'] as const) {
     const colour = accent[scheme];
     if (colour === undefined) continue;
     const { surfaces, inks, pressed } = SURFACES[scheme];
     if (!/^#[0-9a-f]{6}$/i.test(colour)) {
-      faults.push(`brand.accent.${scheme} must be a colour such as #1c4fc4`);
+      issues.push(`brand.accent.${scheme} must be a colour such as #1c4fc4`);
       continue;
     }
     const worst = Math.min(...surfaces.map((surface) => contrast(colour, surface)));
     const ink = inks.find((candidate) => contrast(colour, candidate) >= LEAST_CONTRAST);
     if (worst < LEAST_CONTRAST || ink === undefined) {
       const found = Math.floor(worst * 10) / 10;
-      faults.push(
+      issues.push(
         `brand.accent.${scheme} has a contrast of ${found} on ${scheme} pages; people need ${LEAST_CONTRAST} to read it`,
       );
       continue;
@@ -124,23 +124,23 @@ function mix(colour: string, other: string, share: number): string {
   return `#${mixed.map((value) => value.toString(16).padStart(2, '0')).join('')}`;
 }
 
-function judgeTexts(chosen: NonNullable<BrandOptions['texts']>, faults: string[]): Brand['texts'] {
+function judgeTexts(chosen: NonNullable<BrandOptions['texts']>, issues: string[]): Brand['texts'] {
   const texts: Record<Language, Texts> = { ...languages };
   for (const tag of Object.keys(chosen)) {
     if (!languageTags.some((known) => known === tag))
-      faults.push(`brand.texts: ${tag} is no language of the pages`);
+      issues.push(`brand.texts: ${tag} is no language of the pages`);
   }
   for (const language of languageTags) {
     const ours: Texts = languages[language];
     const theirs = Object.entries(chosen[language] ?? {});
     for (const [name, text] of theirs) {
       const at = `brand.texts.${language}: ${name}`;
-      if (!Object.hasOwn(ours, name)) faults.push(`${at} is no text of the pages`);
-      else if (typeof text !== 'string' || text.trim() === '') faults.push(`${at} must be a text`);
+      if (!Object.hasOwn(ours, name)) issues.push(`${at} is no text of the pages`);
+      else if (typeof text !== 'string' || text.trim() === '') issues.push(`${at} must be a text`);
       else {
         const places = placesOf(ours[name as TextName]);
         if (placesOf(text).join() !== places.join()) {
-          faults.push(
+          issues.push(
             `${at} must have the places ${places.map((place) => `{${place}}`).join(', ') || 'none'}`,
           );
         }
@@ -151,12 +151,12 @@ function judgeTexts(chosen: NonNullable<BrandOptions['texts']>, faults: string[]
   return texts;
 }
 
-function judgeLinks(links: readonly Link[], faults: string[]): readonly Link[] {
-  if (links.length > MOST_LINKS) faults.push(`brand.links must be at most ${MOST_LINKS}`);
+function judgeLinks(links: readonly Link[], issues: string[]): readonly Link[] {
+  if (links.length > MOST_LINKS) issues.push(`brand.links must be at most ${MOST_LINKS}`);
   for (const [index, { label, href }] of links.entries()) {
-    if (label.trim() === '') faults.push(`brand.links.${index}.label must be a text`);
+    if (label.trim() === '') issues.push(`brand.links.${index}.label must be a text`);
     if (URL.parse(href)?.protocol !== 'https:')
-      faults.push(`brand.links.${index}.href must be an https address`);
+      issues.push(`brand.links.${index}.href must be an https address`);
   }
   return links;
 }

@@ -1,19 +1,19 @@
 /** A password that somebody chooses, typed twice. */
 import type { Parameters } from '@portcullis/protocol';
-import { passwordFault } from '../accounts/password-rules.ts';
+import { passwordIssue } from '../accounts/password-rules.ts';
 import type { TextName } from './texts/texts.ts';
 
 /** What is wrong with each field: the names of texts. */
-export interface PasswordFaults {
+export interface PasswordIssues {
   readonly password: TextName | null;
   readonly passwordAgain: TextName | null;
 }
 
 /** `null` when it may be chosen. */
-export function judgePassword(form: Parameters, emailKey: string): PasswordFaults | null {
+export function judgePassword(form: Parameters, emailKey: string): PasswordIssues | null {
   const password = form.one('password') ?? '';
-  const fault = passwordFault(password, emailKey);
-  if (fault !== null) return { password: `password.wrong.${fault}`, passwordAgain: null };
+  const issue = passwordIssue(password, emailKey);
+  if (issue !== null) return { password: `password.wrong.${issue}`, passwordAgain: null };
   if (form.one('password_again') === password) return null;
   return { password: null, passwordAgain: 'password.wrong.again' };
 }

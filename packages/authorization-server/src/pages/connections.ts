@@ -20,11 +20,11 @@ export interface Connection {
   /** Seconds until the server notices that access has ended; 0: at once. */
   readonly noticedWithin: number;
   /** Whose rights elsewhere it uses as well; `null`: nobody's. */
-  readonly thirdParty: ThirdPartyBond | null;
+  readonly identityProvider: IdentityProviderBond | null;
 }
 
 /** What a third party gave for a connection. It ends with it. */
-interface ThirdPartyBond {
+interface IdentityProviderBond {
   /** What people call the third party. */
   readonly name: string;
   /** What the account is called there; `null` when it did not say. */
@@ -80,7 +80,7 @@ function row(frame: Frame, connection: Connection, now: number, isExact: boolean
 <p class="fact">${frame.say('connections.on', { server: html`<bdi>${connection.server.name}</bdi>` })} · <code>${connection.server.place}</code></p>
 </div>
 ${powersOf(connection)}
-${connection.thirdParty !== null && html`<p class="fact">${bond(frame, connection.thirdParty)}</p>`}
+${connection.identityProvider !== null && html`<p class="fact">${bond(frame, connection.identityProvider)}</p>`}
 <p class="fact">${
     lastUsedFrom === null
       ? frame.say('connections.used', { time })
@@ -90,7 +90,7 @@ ${connection.thirdParty !== null && html`<p class="fact">${bond(frame, connectio
 </li>`;
 }
 
-function bond(frame: Frame, { name, as, scopes }: ThirdPartyBond): Markup {
+function bond(frame: Frame, { name, as, scopes }: IdentityProviderBond): Markup {
   const provider = html`<bdi>${name}</bdi>`;
   const sentence =
     as === null
@@ -101,9 +101,13 @@ function bond(frame: Frame, { name, as, scopes }: ThirdPartyBond): Markup {
 }
 
 /** Each third party once. */
-function thirdPartiesOf(connections: readonly Connection[]): readonly string[] {
+function identityProvidersOf(connections: readonly Connection[]): readonly string[] {
   return [
-    ...new Set(connections.flatMap(({ thirdParty }) => (thirdParty === null ? [] : [thirdParty.name]))),
+    ...new Set(
+      connections.flatMap(({ identityProvider }) =>
+        identityProvider === null ? [] : [identityProvider.name],
+      ),
+    ),
   ];
 }
 
@@ -155,7 +159,7 @@ ${endings(frame, connections)}
 /** When it is noticed that connections have ended, and what third parties gave for them. */
 export function endings(frame: Frame, connections: readonly Connection[]): Markup {
   return html`<p class="fact">${boundSentence(frame, Math.max(0, ...connections.map(({ noticedWithin }) => noticedWithin)))}</p>
-${thirdPartiesOf(connections).map(
+${identityProvidersOf(connections).map(
   (name) => html`<p class="fact">${frame.say('end.third-party', { provider: html`<bdi>${name}</bdi>` })}</p>`,
 )}`;
 }

@@ -22,7 +22,7 @@ export interface ConsentPage {
    * `hasOthers`: whether there is another way to sign in. */
   readonly account: { readonly email: string } | { readonly provider: string; readonly hasOthers: boolean };
   /** Whose rights elsewhere the app's requests may use as well, in the third party's own words; nobody's when left out. */
-  readonly thirdParty?: { readonly name: string; readonly scopes: readonly string[] };
+  readonly identityProvider?: { readonly name: string; readonly scopes: readonly string[] };
   readonly returnTo: ReturnPlace;
   /** Whether one returns to another host than the one that vouches for the app. */
   readonly isElsewhere: boolean;
@@ -115,10 +115,10 @@ function placeOf({ fields: { flow, afresh } }: ConsentPage): URLSearchParams {
 }
 
 /** What this server will be allowed elsewhere in the person's name. */
-function elsewhere(frame: Frame, { thirdParty }: ConsentPage): Markup {
-  if (thirdParty === undefined || thirdParty.scopes.length === 0) return html``;
-  const rights = html`${thirdParty.scopes.map((scope, index) => html`${index > 0 && ', '}${code(scope)}`)}`;
-  return html`<p class="fact">${frame.say('consent.third-party', { provider: html`<bdi>${thirdParty.name}</bdi>`, rights })}</p>`;
+function elsewhere(frame: Frame, { identityProvider }: ConsentPage): Markup {
+  if (identityProvider === undefined || identityProvider.scopes.length === 0) return html``;
+  const rights = html`${identityProvider.scopes.map((scope, index) => html`${index > 0 && ', '}${code(scope)}`)}`;
+  return html`<p class="fact">${frame.say('consent.third-party', { provider: html`<bdi>${identityProvider.name}</bdi>`, rights })}</p>`;
 }
 
 /** As whom: who is signed in already, or by whom one will be. */

@@ -11,11 +11,11 @@ export interface SetupPage {
   /** The token of the link. */
   readonly token: string;
   readonly email: string;
-  readonly wrong: SetupFaults;
+  readonly wrong: SetupIssues;
 }
 
 /** What is wrong with each field. */
-export interface SetupFaults {
+export interface SetupIssues {
   readonly email: TextName | null;
   readonly password: TextName | null;
   readonly passwordAgain: TextName | null;
@@ -25,7 +25,7 @@ export const setupPage: Page<SetupPage> = definePage('setup', renderSetup);
 
 function renderSetup(frame: Frame, page: SetupPage): Markup {
   const { wrong } = page;
-  const failed = Object.values(wrong).some((fault) => fault !== null);
+  const failed = Object.values(wrong).some((issue) => issue !== null);
   return layout(
     frame,
     frame.text(failed ? 'setup.failed-title' : 'setup.title'),

@@ -34,20 +34,20 @@ export function inLanguage<Definition extends Described>(
 export function judgeTranslations(
   { scopes, translations = {} }: Described,
   at: string,
-  faults: string[],
+  issues: string[],
 ): void {
   for (const [tag, translation] of Object.entries(translations)) {
     const here = `${at}.translations.${tag}`;
     if (!languageTags.some((known) => known === tag)) {
-      faults.push(`${here} is no language of the pages: they speak ${languageTags.join(', ')}`);
+      issues.push(`${here} is no language of the pages: they speak ${languageTags.join(', ')}`);
       continue;
     }
     const { name = 'named elsewhere', scopes: sentences = {} } = translation;
-    if (name.trim() === '') faults.push(`${here}.name must be a text`);
+    if (name.trim() === '') issues.push(`${here}.name must be a text`);
     for (const [scope, sentence] of Object.entries(sentences)) {
       if (!Object.hasOwn(scopes, scope))
-        faults.push(`${here}.scopes: ${JSON.stringify(scope)} is not one of its scopes`);
-      else if (sentence.trim() === '') faults.push(`${here}.scopes: ${scope} must be a text`);
+        issues.push(`${here}.scopes: ${JSON.stringify(scope)} is not one of its scopes`);
+      else if (sentence.trim() === '') issues.push(`${here}.scopes: ${scope} must be a text`);
     }
   }
 }

@@ -23,7 +23,7 @@ export interface TransactionRecord {
   /** Whether the person must sign in again, a live session notwithstanding. */
   readonly freshLogin: boolean;
   /** The third party by which the person signs in; `null`: here, or not chosen yet. */
-  readonly thirdParty: string | null;
+  readonly identityProvider: string | null;
   /** The identifier of the grant whose bond with that third party was made in this transaction; `null` until then. */
   readonly bond: string | null;
   readonly createdAt: number;

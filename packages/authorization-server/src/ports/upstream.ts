@@ -9,7 +9,7 @@ export interface DepartureRecord {
   /** Base64url SHA-256 of the cookie that was set when the browser left. */
   readonly browserHash: string;
   /** The identifier of the third party in the configuration. */
-  readonly thirdParty: string;
+  readonly identityProvider: string;
   /** The transaction that waits; `null` when somebody only signs in for a page of their own. */
   readonly transactionId: string | null;
   /** That page; `null` when a transaction waits. */
@@ -26,7 +26,7 @@ export interface DepartureRecord {
 }
 
 /** Who somebody is at a third party. */
-export interface PersonRecord {
+export interface LinkedIdentityRecord {
   /** Of whoever says so: an issuer identifier. */
   readonly issuer: string;
   /** Never an address: what the issuer never gives to anybody else. */
@@ -56,7 +56,7 @@ export interface BondRecord {
   readonly grantId: string;
   readonly accountId: string;
   /** The identifier of the third party in the configuration. */
-  readonly thirdParty: string;
+  readonly identityProvider: string;
   readonly issuer: string;
   readonly subject: string;
   /** What the person is called there; `null` when nobody said. */
@@ -106,7 +106,7 @@ export interface DataKeyRecord {
 
 export interface UpstreamStore {
   /** Notes by whom the person of a transaction signs in; `null`: here. Nothing happens when the transaction is gone. */
-  directTransaction(id: string, thirdParty: string | null): Promise<void>;
+  directTransaction(id: string, identityProvider: string | null): Promise<void>;
 
   /** Keeps a departure. One fact: an earlier one of the same transaction is forgotten. */
   saveDeparture(departure: DepartureRecord): Promise<void>;
@@ -115,14 +115,14 @@ export interface UpstreamStore {
   /** Takes a departure away. One fact: of any number of racing calls one answers `true`. */
   takeDeparture(stateHash: string, now: number): Promise<boolean>;
 
-  findPerson(issuer: string, subject: string): Promise<PersonRecord | null>;
+  findUser(issuer: string, subject: string): Promise<LinkedIdentityRecord | null>;
   /** Who the owner of an account is at a third party; `null` for accounts of this server's own. */
-  findPersonOf(accountId: string): Promise<PersonRecord | null>;
+  findUserOf(accountId: string): Promise<LinkedIdentityRecord | null>;
   /**
    * Makes an account for somebody who came from a third party, unless they have one. One fact: of racing calls one makes an
    * account, and all answer its identifier.
    */
-  addPerson(person: PersonRecord, account: AccountRecord): Promise<string>;
+  addUser(user: LinkedIdentityRecord, account: AccountRecord): Promise<string>;
 
   /**
    * Keeps a bond, and notes in its transaction whose and with whom it is. One fact. @returns `false` when the transaction is gone: nothing is

@@ -8,7 +8,7 @@ import {
   tokenExchangeResponse,
 } from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/authenticate.ts';
-import type { ThirdParty } from '../upstream/third-party.ts';
+import type { IdentityProvider } from '../upstream/third-party.ts';
 import type { UpstreamToken } from '../upstream/upstream-token.ts';
 import type { Grant, GrantHands } from './grant.ts';
 
@@ -19,15 +19,15 @@ import type { Grant, GrantHands } from './grant.ts';
  */
 export function createTokenExchangeGrant(hands: GrantHands): Grant {
   const { configuration, limits, accessTokens, upstreamTokenFor } = hands;
-  const { issuer, resources, thirdParties, clock } = configuration;
+  const { issuer, resources, identityProviders, clock } = configuration;
   return async (client, form) => {
     const own = ownResources(client);
     const request = readTokenExchangeRequest(form);
     const claims = checkSubject(request.subjectToken, own);
-    const thirdParty = chooseThirdParty(thirdParties, request.targets);
+    const identityProvider = chooseIdentityProvider(identityProviders, request.targets);
     if (claims.grant_id !== undefined) await limits.checkExchange(claims.grant_id);
     const token = await upstreamTokenFor(claims, {
-      ...(thirdParty !== null && { thirdParty: thirdParty.id }),
+      ...(identityProvider !== null && { identityProvider: identityProvider.id }),
       ...(request.scopes !== null && { scopes: request.scopes }),
     }).catch(refuseEnded);
     return respond(token, clock());
@@ -57,14 +57,14 @@ export function createTokenExchangeGrant(hands: GrantHands): Grant {
 }
 
 /** A request may call the place by its identifier here or by its issuer, and several names MUST mean the same. */
-function chooseThirdParty(
-  thirdParties: ReadonlyMap<string, ThirdParty>,
+function chooseIdentityProvider(
+  identityProviders: ReadonlyMap<string, IdentityProvider>,
   targets: readonly string[],
-): ThirdParty | null {
+): IdentityProvider | null {
   const chosen = new Set(
     targets.map((name) => {
-      const byIssuer = [...thirdParties.values()].find(({ provider }) => provider.issuer === name);
-      const named = thirdParties.get(name) ?? byIssuer;
+      const byIssuer = [...identityProviders.values()].find(({ provider }) => provider.issuer === name);
+      const named = identityProviders.get(name) ?? byIssuer;
       if (named === undefined) throw new OAuthError('invalid_target', 'No third party here is called so.');
       return named;
     }),

@@ -31,8 +31,16 @@ export function createUpstreamTokenFor(
     const now = clock();
     if (now < (told.get(key) ?? 0) + TOLD_EVERY) return;
     told.set(key, now);
-    const { thirdParty, scopes } = token;
-    events({ type: 'upstream.token-given', clientId, accountId: sub, grantId, resource, thirdParty, scopes });
+    const { identityProvider, scopes } = token;
+    events({
+      type: 'upstream.token-given',
+      clientId,
+      accountId: sub,
+      grantId,
+      resource,
+      identityProvider,
+      scopes,
+    });
   }
 
   return async (claims, want = {}) => {

@@ -3,8 +3,8 @@ import { intersectScopes, missingScopes, OAuthError, type Scopes } from '@portcu
 import type { Configuration } from '../configuration.ts';
 import { lastsUntil } from './bond-law.ts';
 import { Over } from './settle.ts';
-import { carriedScopes, type ThirdParty } from './third-party.ts';
-import { placeOf, type ThirdPartyTokens } from './tokens.ts';
+import { carriedScopes, type IdentityProvider } from './third-party.ts';
+import { type IdentityProviderTokens, placeOf } from './tokens.ts';
 import type { UpstreamTokens } from './upstream-token.ts';
 import type { Vault } from './vault.ts';
 import { createWatch } from './watch.ts';
@@ -27,9 +27,9 @@ export interface Bonds extends UpstreamTokens {
 export function createBonds(
   configuration: Configuration,
   vault: Vault,
-  wireOf: (thirdParty: ThirdParty) => Wire,
+  wireOf: (identityProvider: IdentityProvider) => Wire,
 ): Bonds {
-  const { store, thirdParties } = configuration;
+  const { store, identityProviders } = configuration;
   const watch = createWatch(configuration, vault, wireOf);
 
   const standing = (grantId: string): ReturnType<typeof watch.look> =>
@@ -54,15 +54,15 @@ export function createBonds(
 
     async boundsOf(grantId, scopes) {
       const { bond } = await standing(grantId);
-      const thirdParty = thirdParties.get(bond?.thirdParty ?? '');
-      if (bond === null || thirdParty === undefined) return { until: Number.MAX_SAFE_INTEGER, scopes };
-      const carried = carriedScopes(thirdParty, scopes, bond.scopes);
+      const identityProvider = identityProviders.get(bond?.identityProvider ?? '');
+      if (bond === null || identityProvider === undefined) return { until: Number.MAX_SAFE_INTEGER, scopes };
+      const carried = carriedScopes(identityProvider, scopes, bond.scopes);
       if (carried.length === 0 && scopes.length > 0) {
         throw new OAuthError(
           'invalid_scope',
           'The third party does not grant any more what these scopes need.',
           {
-            reason: `${thirdParty.id} grants less than it did`,
+            reason: `${identityProvider.id} grants less than it did`,
           },
         );
       }
@@ -71,9 +71,9 @@ export function createBonds(
 
     async tokenFor(grantId, want = {}) {
       const { bond: known } = await standing(grantId);
-      if (known === null) throw noThirdParty('the grant rests on none');
-      if (want.thirdParty !== undefined && want.thirdParty !== known.thirdParty) {
-        throw noThirdParty(`the grant rests on ${known.thirdParty}`);
+      if (known === null) throw noIdentityProvider('the grant rests on none');
+      if (want.identityProvider !== undefined && want.identityProvider !== known.identityProvider) {
+        throw noIdentityProvider(`the grant rests on ${known.identityProvider}`);
       }
       // As it is kept now, not as it is remembered: a renewal elsewhere may have made the remembered token worthless.
       const [bond, isStanding] = await Promise.all([
@@ -86,12 +86,12 @@ export function createBonds(
       if (missingScopes(want.scopes ?? [], bond.scopes).length > 0) {
         throw new OAuthError('invalid_scope', 'The person has not granted these scopes at the third party.');
       }
-      const { accessToken, tokenType } = await vault.unseal<ThirdPartyTokens>(
+      const { accessToken, tokenType } = await vault.unseal<IdentityProviderTokens>(
         bond.sealedTokens,
         placeOf(grantId),
       );
-      const { expiresAt, scopes, thirdParty } = bond;
-      return { accessToken, tokenType, expiresAt, scopes, thirdParty };
+      const { expiresAt, scopes, identityProvider } = bond;
+      return { accessToken, tokenType, expiresAt, scopes, identityProvider };
     },
   };
 }
@@ -104,7 +104,7 @@ function over(reason: string): OAuthError {
   );
 }
 
-export function noThirdParty(reason: string): OAuthError {
+export function noIdentityProvider(reason: string): OAuthError {
   return new OAuthError('invalid_target', 'This access does not rest on that third party.', {
     reason: `bond: ${reason}`,
   });

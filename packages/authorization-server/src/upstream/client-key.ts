@@ -45,23 +45,23 @@ function algorithmsOf(key: KeyObject): readonly ClientKeyAlgorithm[] {
 }
 
 /** Judges what an operator says of the key, and adds faults to the list; none of them repeats any of it. */
-export function judgeClientKey(options: ClientKeyOptions, at: string, faults: string[]): ClientKey | null {
+export function judgeClientKey(options: ClientKeyOptions, at: string, issues: string[]): ClientKey | null {
   const { audience, signer } = options;
   for (const [name, text] of Object.entries({ id: options.id, audience, signer })) {
-    if (text === '') faults.push(`${at}.${name} must not be empty: leave it out`);
+    if (text === '') issues.push(`${at}.${name} must not be empty: leave it out`);
   }
   const read = readKey(options.key);
   const algorithms = read === null ? [] : algorithmsOf(read.key);
   const [usual] = algorithms;
   if (read === null || usual === undefined) {
-    faults.push(
+    issues.push(
       `${at}.key must be a private key as PKCS #8 in PEM or as a JWK: EC P-256 or P-384, RSA of at least 2048 bits, or Ed25519`,
     );
     return null;
   }
   const { algorithm = usual, id = read.id } = options;
-  if (!algorithms.includes(algorithm)) faults.push(`${at}.algorithm: the key cannot sign by ${algorithm}`);
-  const thumbprint = readThumbprint(options.certificate, read.key, at, faults);
+  if (!algorithms.includes(algorithm)) issues.push(`${at}.algorithm: the key cannot sign by ${algorithm}`);
+  const thumbprint = readThumbprint(options.certificate, read.key, at, issues);
   return {
     key: read.key,
     header: {
@@ -91,15 +91,15 @@ function readThumbprint(
   certificate: string | undefined,
   key: KeyObject,
   at: string,
-  faults: string[],
+  issues: string[],
 ): string | null {
   if (certificate === undefined) return null;
   try {
     const read = new X509Certificate(certificate);
     if (read.checkPrivateKey(key)) return createHash('sha256').update(read.raw).digest('base64url');
-    faults.push(`${at}.certificate is of another key`);
+    issues.push(`${at}.certificate is of another key`);
   } catch {
-    faults.push(`${at}.certificate must be a certificate in PEM`);
+    issues.push(`${at}.certificate must be a certificate in PEM`);
   }
   return null;
 }

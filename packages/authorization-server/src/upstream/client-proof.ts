@@ -18,7 +18,7 @@ interface ClientThere {
   readonly provider: { readonly issuer: string };
 }
 
-type Prove = (thirdParty: ClientThere, clock: () => number) => oauth.ClientAuth;
+type Prove = (identityProvider: ClientThere, clock: () => number) => oauth.ClientAuth;
 
 /** What proves: nothing, a secret, or a key. */
 type Means = 'nothing' | 'secret' | 'key';
@@ -36,8 +36,8 @@ export const proofWays: Readonly<Record<ProofWay, { readonly by: Means; readonly
   /** @see RFC 7523 §2.2 */
   private_key_jwt: {
     by: 'key',
-    prove: (thirdParty, clock) =>
-      withAssertion(thirdParty, clock, {
+    prove: (identityProvider, clock) =>
+      withAssertion(identityProvider, clock, {
         name: 'client_assertion',
         client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
       }),
@@ -45,7 +45,7 @@ export const proofWays: Readonly<Record<ProofWay, { readonly by: Means; readonly
   /** @see https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret */
   signed_secret: {
     by: 'key',
-    prove: (thirdParty, clock) => withAssertion(thirdParty, clock, { name: 'client_secret' }),
+    prove: (identityProvider, clock) => withAssertion(identityProvider, clock, { name: 'client_secret' }),
   },
 };
 

@@ -7,8 +7,8 @@ import { createSharedRate } from '../limits/shared-rate.ts';
 import { respondRedirect } from '../pages/respond.ts';
 import type { DepartureRecord } from '../ports/index.ts';
 import { hashSecret, matchesSecret, newSecret } from '../secrets.ts';
-import { readFault, ThirdPartyFault } from './fault.ts';
-import type { ThirdParty } from './third-party.ts';
+import { IdentityProviderIssue, readIssue } from './fault.ts';
+import type { IdentityProvider } from './third-party.ts';
 import type { Vault } from './vault.ts';
 import type { DepartureSecrets, Wire } from './wire.ts';
 
@@ -35,12 +35,12 @@ export interface Departures {
    * @throws OAuthError `temporarily_unavailable` when somebody leaves too often
    */
   leave(
-    thirdParty: ThirdParty,
+    identityProvider: IdentityProvider,
     errand: Leave,
     cookies?: readonly string[],
-  ): Promise<Answer | { readonly fault: ThirdPartyFault }>;
+  ): Promise<Answer | { readonly issue: IdentityProviderIssue }>;
   /** The departure that a `state` stands for, and whether this browser made it. */
-  find(request: Asked, thirdParty: ThirdParty, state: string): Promise<FoundDeparture>;
+  find(request: Asked, identityProvider: IdentityProvider, state: string): Promise<FoundDeparture>;
   /** Takes it, once. */
   take(departure: DepartureRecord): Promise<DepartureSecrets | null>;
   /** The `Set-Cookie` value by which the browser forgets it. */
@@ -55,23 +55,27 @@ const PATIENCE = 600;
 export function createDepartures(
   configuration: Configuration,
   vault: Vault,
-  wireOf: (thirdParty: ThirdParty) => Wire,
+  wireOf: (identityProvider: IdentityProvider) => Wire,
 ): Departures {
   const { store, issuer, clock, events } = configuration;
   const checkDeparture = createCheckDeparture(configuration);
   /** Several tabs may be on the way at once, so each departure has a cookie of its own. */
   const cookieOf = (stateHash: string): Cookie => defineCookie(issuer, `departure-${stateHash.slice(0, 8)}`);
   return {
-    async leave(thirdParty, { until, isFresh, ...errand }, cookies = []) {
+    async leave(identityProvider, { until, isFresh, ...errand }, cookies = []) {
       await checkDeparture(errand);
       const [state, browser] = [newSecret(), newSecret()];
       const secrets: DepartureSecrets = { verifier: newSecret(), nonce: newSecret() };
-      const location = await wireOf(thirdParty)
+      const location = await wireOf(identityProvider)
         .authorizationUrl(errand.approved, isFresh, state, secrets)
-        .catch(readFault);
-      if (location instanceof ThirdPartyFault) {
-        events({ type: 'third-party.failed', thirdParty: thirdParty.id, reason: location.message });
-        return { fault: location };
+        .catch(readIssue);
+      if (location instanceof IdentityProviderIssue) {
+        events({
+          type: 'third-party.failed',
+          identityProvider: identityProvider.id,
+          reason: location.message,
+        });
+        return { issue: location };
       }
       const stateHash = hashSecret(state);
       const { envelope } = await vault.seal(secrets, placeOf(stateHash));
@@ -81,21 +85,21 @@ export function createDepartures(
         ...errand,
         stateHash,
         browserHash: hashSecret(browser),
-        thirdParty: thirdParty.id,
+        identityProvider: identityProvider.id,
         sealedSecrets: envelope,
         expiresAt,
       });
       events({
         type: 'third-party.left',
-        thirdParty: thirdParty.id,
+        identityProvider: identityProvider.id,
         ...(errand.transactionId !== null && { flowId: errand.transactionId }),
       });
       return respondRedirect(location, [...cookies, cookieOf(stateHash).write(browser, expiresAt - now)]);
     },
-    async find(request, thirdParty, state) {
+    async find(request, identityProvider, state) {
       const departure = await store.findDeparture(hashSecret(state), clock());
       // An answer at the address of another third party MUST NOT be taken for this one's. @see RFC 9700 §4.4.2.2
-      if (departure === null || departure.thirdParty !== thirdParty.id) return 'unknown';
+      if (departure === null || departure.identityProvider !== identityProvider.id) return 'unknown';
       const cookie = cookieOf(departure.stateHash).read(request);
       if (cookie === null) return 'no-cookie';
       return matchesSecret(cookie, departure.browserHash) ? departure : 'other-browser';

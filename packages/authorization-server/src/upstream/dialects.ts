@@ -11,7 +11,7 @@ export interface Dialect {
   /** An answer of the token endpoint: its status and JSON, as the standard would have them. */
   readToken(status: number, body: Json): { readonly status: number; readonly body: Json };
   /** Likewise of the endpoint that says who somebody is. */
-  readPerson(status: number, body: Json): { readonly status: number; readonly body: Json };
+  readUser(status: number, body: Json): { readonly status: number; readonly body: Json };
   /** How a token is revoked; `null`: as RFC 7009 says. */
   readonly revocation: RevocationWay | null;
 }
@@ -39,7 +39,7 @@ const standard: Dialect = {
   scopeParameters: (scopes) => (scopes.length === 0 ? {} : { scope: scopes.join(' ') }),
   // Who is no provider of OpenID Connect proves nothing by an ID token.
   readToken: withoutIdToken,
-  readPerson: (status, body) => ({ status, body }),
+  readUser: (status, body) => ({ status, body }),
   revocation: null,
 };
 
@@ -110,7 +110,7 @@ const slack: Dialect = {
       },
     };
   },
-  readPerson: (status, body) => {
+  readUser: (status, body) => {
     const { team_id: team, user_id: user, subject: _unread, ...rest } = body;
     if (body['ok'] === true) {
       const isSomebody = typeof team === 'string' && typeof user === 'string';

@@ -2,8 +2,8 @@
 import { isSecureUrl, readWebUrl } from '@portcullis/protocol';
 import * as oauth from 'oauth4webapi';
 import { createFlights } from '../clients/remote/flights.ts';
-import { readFault, ThirdPartyFault } from './fault.ts';
-import type { ThirdParty } from './third-party.ts';
+import { IdentityProviderIssue, readIssue } from './fault.ts';
+import type { IdentityProvider } from './third-party.ts';
 
 /** Finds the third party's metadata. Throws `ThirdPartyFault`. */
 type FindServer = () => Promise<oauth.AuthorizationServer>;
@@ -16,7 +16,7 @@ const FRESH = 3600;
  * @param clock epoch seconds
  */
 export function createDiscovery(
-  { provider }: ThirdParty,
+  { provider }: IdentityProvider,
   options: oauth.HttpRequestOptions<'GET'>,
   clock: () => number,
 ): FindServer {
@@ -41,7 +41,7 @@ export function createDiscovery(
       known = { server, at: clock() };
       return server;
     } catch (error) {
-      if (known !== null && readFault(error).kind === 'outage') return known.server;
+      if (known !== null && readIssue(error).kind === 'outage') return known.server;
       throw error;
     }
   };
@@ -57,7 +57,7 @@ async function discover(
   const server = await oauth.processDiscoveryResponse(url, response);
   const leave = readWebUrl(server.authorization_endpoint ?? '');
   if (leave === null || !isSecureUrl(leave)) {
-    throw new ThirdPartyFault('misbehaved', 'its authorization endpoint is no https URL');
+    throw new IdentityProviderIssue('misbehaved', 'its authorization endpoint is no https URL');
   }
   return server;
 }

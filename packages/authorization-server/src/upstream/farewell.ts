@@ -2,7 +2,7 @@
 import { OAuthError } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import { createPart } from './parting.ts';
-import type { ThirdParty } from './third-party.ts';
+import type { IdentityProvider } from './third-party.ts';
 import type { Vault } from './vault.ts';
 import type { Wire } from './wire.ts';
 
@@ -27,7 +27,7 @@ const TEND_EVERY = 3_600_000;
 export function createFarewells(
   configuration: Configuration,
   vault: Vault,
-  wireOf: (thirdParty: ThirdParty) => Wire,
+  wireOf: (identityProvider: IdentityProvider) => Wire,
 ): Farewells {
   const { store, clock, events } = configuration;
   const part = createPart(configuration, vault, wireOf);

@@ -2,7 +2,7 @@
 import { OutboundError } from '@portcullis/http/outbound';
 import * as oauth from 'oauth4webapi';
 
-export type FaultKind =
+export type IssueKind =
   /** Nobody answers, or only to say that it cannot answer now. It may be asked again later, and nothing follows from it. */
   | 'outage'
   /** It answers with an OAuth error. */
@@ -11,9 +11,9 @@ export type FaultKind =
   | 'misbehaved';
 
 /** Ends a conversation with a third party. The message is for the operator's log: it never holds a token or a text of theirs. */
-export class ThirdPartyFault extends Error {
+export class IdentityProviderIssue extends Error {
   override readonly name: string = 'ThirdPartyFault';
-  readonly kind: FaultKind;
+  readonly kind: IssueKind;
   /** Their error code, when it is well-formed. */
   readonly code: string | null;
   /** Seconds after which they may be asked again; `null` when they did not say. */
@@ -22,7 +22,7 @@ export class ThirdPartyFault extends Error {
   readonly isLost: boolean;
 
   constructor(
-    kind: FaultKind,
+    kind: IssueKind,
     message: string,
     more: { readonly code?: string; readonly retryAfter?: number | null; readonly isLost?: boolean } = {},
   ) {
@@ -35,7 +35,7 @@ export class ThirdPartyFault extends Error {
 }
 
 /** Whether it may be asked again after a while, and then answer as it should. */
-export function isAway({ kind, code }: ThirdPartyFault): boolean {
+export function isAway({ kind, code }: IdentityProviderIssue): boolean {
   return kind === 'outage' || code === 'temporarily_unavailable' || code === 'server_error';
 }
 
@@ -50,7 +50,7 @@ export function checkAway(response: Response, now: number): void {
   const { status, headers } = response;
   const isLimited = status === 429 || (status === 403 && headers.get('x-ratelimit-remaining') === '0');
   if (status < 500 && status !== 408 && !isLimited) return;
-  throw new ThirdPartyFault('outage', `it answered with status ${status}`, {
+  throw new IdentityProviderIssue('outage', `it answered with status ${status}`, {
     retryAfter: readRetryAfter(headers, now),
   });
 }
@@ -63,37 +63,37 @@ function readRetryAfter(headers: Headers, now: number): number | null {
 }
 
 /** Whatever was thrown, as what it means. */
-export function readFault(error: unknown): ThirdPartyFault {
-  if (error instanceof ThirdPartyFault) return error;
-  if (error instanceof OutboundError) return readOutboundFault(error);
+export function readIssue(error: unknown): IdentityProviderIssue {
+  if (error instanceof IdentityProviderIssue) return error;
+  if (error instanceof OutboundError) return readOutboundIssue(error);
   if (error instanceof oauth.ResponseBodyError) return refused(error.error);
   if (error instanceof oauth.AuthorizationResponseError) return refused(error.error);
   if (error instanceof oauth.WWWAuthenticateChallengeError) {
     return refused(error.cause.find(({ parameters }) => parameters.error !== undefined)?.parameters.error);
   }
   const code = error instanceof Error ? ('code' in error ? String(error.code) : error.name) : 'unknown';
-  return new ThirdPartyFault('misbehaved', `its answer is not in order (${code})`);
+  return new IdentityProviderIssue('misbehaved', `its answer is not in order (${code})`);
 }
 
 /** What nobody has heard of cannot have been done. */
 const NEVER_SENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'];
 
-function readOutboundFault({ reason, cause }: OutboundError): ThirdPartyFault {
+function readOutboundIssue({ reason, cause }: OutboundError): IdentityProviderIssue {
   if (reason === 'address')
-    return new ThirdPartyFault('misbehaved', 'it leads to an address that is not contacted');
+    return new IdentityProviderIssue('misbehaved', 'it leads to an address that is not contacted');
   if (reason === 'size' || reason === 'encoding') {
-    return new ThirdPartyFault('misbehaved', `its answer is not taken (${reason})`, { isLost: true });
+    return new IdentityProviderIssue('misbehaved', `its answer is not taken (${reason})`, { isLost: true });
   }
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
-  return new ThirdPartyFault('outage', `it does not answer (${reason})`, {
+  return new IdentityProviderIssue('outage', `it does not answer (${reason})`, {
     isLost: !NEVER_SENT.includes(code),
   });
 }
 
 /** Codes are theirs to choose; what does not look like one is not repeated anywhere. */
-function refused(code: string | undefined): ThirdPartyFault {
+function refused(code: string | undefined): IdentityProviderIssue {
   const isCode = code !== undefined && /^[a-z_]{1,50}$/.test(code);
   return isCode
-    ? new ThirdPartyFault('refused', `it answered ${code}`, { code })
-    : new ThirdPartyFault('refused', 'it answered with an error of its own');
+    ? new IdentityProviderIssue('refused', `it answered ${code}`, { code })
+    : new IdentityProviderIssue('refused', 'it answered with an error of its own');
 }

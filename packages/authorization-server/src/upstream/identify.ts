@@ -1,9 +1,9 @@
 /** Identifying a person: by a proven ID token, or by asking the third party who the bearer of its token is. */
 import type * as oauth from 'oauth4webapi';
 import { isJson, translate } from './dialects.ts';
-import { checkAway, ThirdPartyFault } from './fault.ts';
+import { checkAway, IdentityProviderIssue } from './fault.ts';
 import type { Line } from './line.ts';
-import { readOpenIdPerson, readPerson, type ThirdPartyPerson } from './person.ts';
+import { type IdentityProviderUser, readOpenIdUser, readUser } from './person.ts';
 
 type Said = Readonly<Record<string, unknown>>;
 
@@ -13,17 +13,17 @@ export async function identify(
   server: oauth.AuthorizationServer,
   accessToken: string,
   idToken: oauth.IDToken | undefined,
-): Promise<ThirdPartyPerson> {
-  const { provider } = line.thirdParty;
-  if (provider.protocol === 'oauth') return findPerson(line, server, accessToken);
-  if (idToken === undefined) throw new ThirdPartyFault('misbehaved', 'its answer has no ID token');
-  const known = readOpenIdPerson(provider.issuer, idToken);
+): Promise<IdentityProviderUser> {
+  const { provider } = line.identityProvider;
+  if (provider.protocol === 'oauth') return findUser(line, server, accessToken);
+  if (idToken === undefined) throw new IdentityProviderIssue('misbehaved', 'its answer has no ID token');
+  const known = readOpenIdUser(provider.issuer, idToken);
   if (server.userinfo_endpoint === undefined) return known;
   // It may say more of a person whom the ID token has proven. It MUST be of the same. @see OpenID Connect Core §5.3.2
   const more = await askBearer(line, server, accessToken).catch(() => null);
   if (more === null) return known;
-  if (more['sub'] !== known.subject) throw new ThirdPartyFault('misbehaved', 'it speaks of two people');
-  return readOpenIdPerson(provider.issuer, join(more, idToken));
+  if (more['sub'] !== known.subject) throw new IdentityProviderIssue('misbehaved', 'it speaks of two people');
+  return readOpenIdUser(provider.issuer, join(more, idToken));
 }
 
 /** That an address is verified is said of the one that stands beside it, and of no other. */
@@ -35,34 +35,37 @@ function join(more: Said, idToken: Said): Said {
 }
 
 /** Who the bearer of a token is. @throws ThirdPartyFault `invalid_token` when it is nobody's any more */
-export async function findPerson(
+export async function findUser(
   line: Line,
   server: oauth.AuthorizationServer,
   accessToken: string,
-): Promise<ThirdPartyPerson> {
-  const { provider } = line.thirdParty;
+): Promise<IdentityProviderUser> {
+  const { provider } = line.identityProvider;
   const said = await askBearer(line, server, accessToken);
   return provider.protocol === 'oauth'
-    ? readPerson(provider.issuer, said, provider.person)
-    : readOpenIdPerson(provider.issuer, said);
+    ? readUser(provider.issuer, said, provider.user)
+    : readOpenIdUser(provider.issuer, said);
 }
 
 async function askBearer(
-  { fetch, dialect, thirdParty }: Line,
+  { fetch, dialect, identityProvider }: Line,
   { userinfo_endpoint: url }: oauth.AuthorizationServer,
   accessToken: string,
 ): Promise<Said> {
-  if (url === undefined) throw new ThirdPartyFault('misbehaved', 'it has no way to say who somebody is');
+  if (url === undefined)
+    throw new IdentityProviderIssue('misbehaved', 'it has no way to say who somebody is');
   const answer = await fetch(url, {
     headers: { accept: 'application/json', authorization: `Bearer ${accessToken}` },
   });
-  const isOpenId = thirdParty.provider.protocol === 'openid';
-  const response = isOpenId ? answer : await translate(answer, dialect.readPerson);
+  const isOpenId = identityProvider.provider.protocol === 'openid';
+  const response = isOpenId ? answer : await translate(answer, dialect.readUser);
   checkAway(response, 0);
   if (response.status === 401) {
-    throw new ThirdPartyFault('refused', 'it does not take its token any more', { code: 'invalid_token' });
+    throw new IdentityProviderIssue('refused', 'it does not take its token any more', {
+      code: 'invalid_token',
+    });
   }
   const body: unknown = response.status === 200 ? await response.json() : null;
   if (isJson(body)) return body;
-  throw new ThirdPartyFault('misbehaved', `it answered with status ${response.status} who somebody is`);
+  throw new IdentityProviderIssue('misbehaved', `it answered with status ${response.status} who somebody is`);
 }

@@ -2,9 +2,9 @@
 import { unavailable } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { BondRecord } from '../ports/index.ts';
-import { readFault } from './fault.ts';
-import type { ThirdParty } from './third-party.ts';
-import { placeOf, type ThirdPartyTokens } from './tokens.ts';
+import { readIssue } from './fault.ts';
+import type { IdentityProvider } from './third-party.ts';
+import { type IdentityProviderTokens, placeOf } from './tokens.ts';
 import type { Vault } from './vault.ts';
 import { createWaits } from './waits.ts';
 import type { Wire } from './wire.ts';
@@ -13,28 +13,34 @@ import type { Wire } from './wire.ts';
 export const ASKED_AGAIN_AFTER = 5;
 
 /** @throws OAuthError `temporarily_unavailable` when the third party cannot say, now or a moment ago */
-export type Inquire = (bond: BondRecord, thirdParty: ThirdParty) => ReturnType<Wire['ask']>;
+export type Inquire = (bond: BondRecord, identityProvider: IdentityProvider) => ReturnType<Wire['ask']>;
 
 export function createInquire(
   { clock, events }: Configuration,
   vault: Vault,
-  wireOf: (thirdParty: ThirdParty) => Wire,
+  wireOf: (identityProvider: IdentityProvider) => Wire,
 ): Inquire {
   const waits = createWaits(clock);
-  return async ({ grantId, accountId, subject, sealedTokens }, thirdParty) => {
+  return async ({ grantId, accountId, subject, sealedTokens }, identityProvider) => {
     const waiting = waits.left(grantId);
-    if (waiting !== null) throw unavailable(`${thirdParty.id}: ${waiting.reason}`, waiting.retryAfter);
+    if (waiting !== null) throw unavailable(`${identityProvider.id}: ${waiting.reason}`, waiting.retryAfter);
     if (sealedTokens === null) return 'dead';
-    const tokens = await vault.unseal<ThirdPartyTokens>(sealedTokens, placeOf(grantId));
+    const tokens = await vault.unseal<IdentityProviderTokens>(sealedTokens, placeOf(grantId));
     try {
-      return await wireOf(thirdParty).ask(tokens, subject);
+      return await wireOf(identityProvider).ask(tokens, subject);
     } catch (error) {
-      const fault = readFault(error);
-      const retryAfter = fault.retryAfter ?? ASKED_AGAIN_AFTER;
-      const reason = `status: ${fault.message}`;
+      const issue = readIssue(error);
+      const retryAfter = issue.retryAfter ?? ASKED_AGAIN_AFTER;
+      const reason = `status: ${issue.message}`;
       waits.begin(grantId, { retryAfter, reason });
-      events({ type: 'third-party.failed', thirdParty: thirdParty.id, grantId, accountId, reason });
-      throw unavailable(`${thirdParty.id}: ${reason}`, retryAfter);
+      events({
+        type: 'third-party.failed',
+        identityProvider: identityProvider.id,
+        grantId,
+        accountId,
+        reason,
+      });
+      throw unavailable(`${identityProvider.id}: ${reason}`, retryAfter);
     }
   };
 }

@@ -6,11 +6,11 @@ import type { Configuration } from '../configuration.ts';
 import { proofWays } from './client-proof.ts';
 import { type Dialect, dialects } from './dialects.ts';
 import { createDiscovery } from './discovery.ts';
-import { checkAway, readFault, ThirdPartyFault } from './fault.ts';
-import type { ThirdParty } from './third-party.ts';
+import { checkAway, IdentityProviderIssue, readIssue } from './fault.ts';
+import type { IdentityProvider } from './third-party.ts';
 
 export interface Line {
-  readonly thirdParty: ThirdParty;
+  readonly identityProvider: IdentityProvider;
   readonly dialect: Dialect;
   readonly fetch: OutboundFetch;
   /** For the functions of the library. */
@@ -37,20 +37,20 @@ const MOST_AT_ONCE = 100;
 /** Seconds by which their clock may differ from ours. */
 const SKEW = 10;
 
-export function createLine(configuration: Configuration, thirdParty: ThirdParty): Line {
+export function createLine(configuration: Configuration, identityProvider: IdentityProvider): Line {
   const { clock } = configuration;
-  const { provider, clientId } = thirdParty;
-  const fetch = createSpeech(configuration, thirdParty);
+  const { provider, clientId } = identityProvider;
+  const fetch = createSpeech(configuration, identityProvider);
   const options: LineOptions = {
     [oauth.customFetch]: (url, { body, signal, ...init }) =>
       fetch(url, { ...init, ...(body !== undefined && { body }), ...(signal !== undefined && { signal }) }),
     // What may be http is judged by the guarded fetch: loopback only.
     [oauth.allowInsecureRequests]: true,
   };
-  const findServer = createDiscovery(thirdParty, options, clock);
+  const findServer = createDiscovery(identityProvider, options, clock);
   let underWay = 0;
   return {
-    thirdParty,
+    identityProvider,
     dialect: dialects[provider.protocol === 'oauth' ? provider.dialect : 'standard'],
     fetch,
     options,
@@ -59,16 +59,16 @@ export function createLine(configuration: Configuration, thirdParty: ThirdParty)
       [oauth.clockSkew]: clock() - Math.floor(Date.now() / 1000),
       [oauth.clockTolerance]: SKEW,
     }),
-    authentication: proofWays[thirdParty.clientAuthentication].prove(thirdParty, clock),
+    authentication: proofWays[identityProvider.clientAuthentication].prove(identityProvider, clock),
     async talk(work) {
       if (underWay >= MOST_AT_ONCE) {
-        throw new ThirdPartyFault('outage', 'too much is asked of it at once', { retryAfter: 1 });
+        throw new IdentityProviderIssue('outage', 'too much is asked of it at once', { retryAfter: 1 });
       }
       underWay += 1;
       try {
         return await work(await findServer());
       } catch (error) {
-        throw readFault(error);
+        throw readIssue(error);
       } finally {
         underWay -= 1;
       }
@@ -80,7 +80,7 @@ export function createLine(configuration: Configuration, thirdParty: ThirdParty)
  * The guarded fetch for what the operator named: those origins, wherever they lead, and public ones to which their documents
  * lead. An answer that says that there is none now is an outage.
  */
-function createSpeech({ outbound, clock }: Configuration, { provider }: ThirdParty): OutboundFetch {
+function createSpeech({ outbound, clock }: Configuration, { provider }: IdentityProvider): OutboundFetch {
   const named =
     provider.protocol === 'openid'
       ? [provider.issuer]

@@ -3,7 +3,7 @@ import type { Scopes } from '@portcullis/protocol';
 import type { ClientKeyOptions } from './client-key.ts';
 
 /** An authorization server of somebody else, by whose accounts people sign in here, and whose tokens grants here rest on. */
-export interface ThirdPartyOptions {
+export interface IdentityProviderOptions {
   /** Stands in addresses of this server: lowercase letters, digits and hyphens. The redirect URI to register there is `<origin of the issuer>/callback/<id>`. */
   readonly id: string;
   /** What people call it. */
@@ -37,7 +37,7 @@ export interface ThirdPartyOptions {
   /** More parameters of the authorization request there, such as `{ "prompt": "select_account" }`. */
   readonly parameters?: Readonly<Record<string, string>>;
   /** Who may sign in; anybody whom the third party lets in, when left out. */
-  readonly people?: PeopleRule;
+  readonly users?: AllowedUsers;
   /** How the status of their token is learnt; the best way that the third party has, when left out. */
   readonly status?: StatusWay;
   /** Seconds within which it is noticed that the third party has ended what it gave; 60 when left out. */
@@ -63,7 +63,7 @@ export interface PlainProvider {
     /** RFC 7009. */
     readonly revocation?: string;
   };
-  readonly person: PersonMembers;
+  readonly user: UserMembers;
   /** Its issuer identifier, when it sends `iss` with authorization responses (RFC 9207) or has one; its origin when left out. */
   readonly issuer?: string;
   /** How its answers differ from the standard; `standard` when left out. */
@@ -71,7 +71,7 @@ export interface PlainProvider {
 }
 
 /** Where in the answer of `userinfo` it stands who somebody is. Members of members are written with dots. */
-export interface PersonMembers {
+export interface UserMembers {
   /** What never changes and is never given to anybody else: a number or a text. Never a name or an address. */
   readonly subject: string;
   /** What people are called there. */
@@ -79,7 +79,7 @@ export interface PersonMembers {
 }
 
 /** Everything that is said must hold. */
-export interface PeopleRule {
+export interface AllowedUsers {
   /** Subjects. */
   readonly subjects?: readonly string[];
   /** Domains of addresses that the third party has verified. */

@@ -1,9 +1,9 @@
 /** Parting from one bond: its tokens are revoked at the third party and forgotten, or that is tried again, but not for ever. */
 import type { Configuration } from '../configuration.ts';
 import type { BondRecord } from '../ports/index.ts';
-import { readFault } from './fault.ts';
-import type { ThirdParty } from './third-party.ts';
-import { placeOf, type ThirdPartyTokens } from './tokens.ts';
+import { readIssue } from './fault.ts';
+import type { IdentityProvider } from './third-party.ts';
+import { type IdentityProviderTokens, placeOf } from './tokens.ts';
 import type { Vault } from './vault.ts';
 import type { Wire } from './wire.ts';
 
@@ -14,40 +14,40 @@ const RETRY = { first: 30, most: 6 * 3600, tries: 14 };
 export type Part = (bond: BondRecord) => Promise<void>;
 
 export function createPart(
-  { store, clock, events, thirdParties }: Configuration,
+  { store, clock, events, identityProviders }: Configuration,
   vault: Vault,
-  wireOf: (thirdParty: ThirdParty) => Wire,
+  wireOf: (identityProvider: IdentityProvider) => Wire,
 ): Part {
   return async (bond) => {
     try {
       const outcome = await revoke(bond);
       await forget(bond, { outcome });
     } catch (error) {
-      const { message, retryAfter } = readFault(error);
+      const { message, retryAfter } = readIssue(error);
       if (bond.farewells >= RETRY.tries) return forget(bond, { outcome: 'given-up', reason: message });
       await store.postponeFarewell(bond.grantId, clock() + Math.max(waitAfter(bond), retryAfter ?? 0));
     }
   };
 
   async function forget(
-    { grantId, accountId, thirdParty }: BondRecord,
+    { grantId, accountId, identityProvider }: BondRecord,
     parted: { readonly outcome: Outcome | 'given-up'; readonly reason?: string },
   ): Promise<void> {
     await store.forgetBondTokens(grantId);
-    events({ type: 'bond.parted', thirdParty, grantId, accountId, ...parted });
+    events({ type: 'bond.parted', identityProvider, grantId, accountId, ...parted });
   }
 
   async function revoke(bond: BondRecord): Promise<Outcome> {
-    const thirdParty = thirdParties.get(bond.thirdParty);
+    const identityProvider = identityProviders.get(bond.identityProvider);
     if (bond.sealedTokens === null) return 'nothing';
-    if (thirdParty === undefined) return 'impossible';
+    if (identityProvider === undefined) return 'impossible';
     // Where revoking one token ends everything of a person, it waits for the last. Client B keeps what it was granted.
-    if (thirdParty.revocationEnds === 'everything') {
+    if (identityProvider.revocationEnds === 'everything') {
       const others = await store.countBondsWith(bond.issuer, bond.subject, bond.grantId);
       if (others > 0) return 'shared';
     }
-    const tokens = await vault.unseal<ThirdPartyTokens>(bond.sealedTokens, placeOf(bond.grantId));
-    return wireOf(thirdParty).revoke(tokens);
+    const tokens = await vault.unseal<IdentityProviderTokens>(bond.sealedTokens, placeOf(bond.grantId));
+    return wireOf(identityProvider).revoke(tokens);
   }
 }
 

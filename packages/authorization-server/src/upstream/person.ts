@@ -1,10 +1,10 @@
 /** Who somebody is at a third party, and whether they may come in. */
 import { isJson } from './dialects.ts';
-import { ThirdPartyFault } from './fault.ts';
-import type { PeopleRule, PersonMembers } from './options.ts';
+import { IdentityProviderIssue } from './fault.ts';
+import type { AllowedUsers, UserMembers } from './options.ts';
 
 /** A person, proven by the third party. */
-export interface ThirdPartyPerson {
+export interface IdentityProviderUser {
   readonly issuer: string;
   /** What the issuer never gives to anybody else. */
   readonly subject: string;
@@ -18,11 +18,11 @@ export interface ThirdPartyPerson {
 const LONGEST_SUBJECT = 255;
 
 /** @throws ThirdPartyFault when nothing in it says who somebody is */
-export function readPerson(
+export function readUser(
   issuer: string,
   claims: Readonly<Record<string, unknown>>,
-  { subject, name }: PersonMembers,
-): ThirdPartyPerson {
+  { subject, name }: UserMembers,
+): IdentityProviderUser {
   const said = name === undefined ? undefined : memberOf(claims, name);
   return {
     issuer,
@@ -33,10 +33,10 @@ export function readPerson(
 }
 
 /** A person of a provider of OpenID Connect: an address is a name only when the provider has verified it. */
-export function readOpenIdPerson(
+export function readOpenIdUser(
   issuer: string,
   claims: Readonly<Record<string, unknown>>,
-): ThirdPartyPerson {
+): IdentityProviderUser {
   const email = claims['email_verified'] === true ? claims['email'] : undefined;
   const name = [email, claims['preferred_username'], claims['name']].find(
     (one) => typeof one === 'string' && one !== '',
@@ -59,7 +59,7 @@ function readSubject(value: unknown): string {
     subject.length > LONGEST_SUBJECT ||
     subject.includes('\0')
   ) {
-    throw new ThirdPartyFault('misbehaved', 'it does not say who somebody is');
+    throw new IdentityProviderIssue('misbehaved', 'it does not say who somebody is');
   }
   return subject;
 }
@@ -80,8 +80,8 @@ function memberOf(claims: Readonly<Record<string, unknown>>, path: string): unkn
 
 /** Whether the operator's rule lets a person in: everything that it says must hold. */
 export function isAdmitted(
-  { subjects, emailDomains, claims: wanted = {} }: PeopleRule,
-  { subject, claims }: ThirdPartyPerson,
+  { subjects, emailDomains, claims: wanted = {} }: AllowedUsers,
+  { subject, claims }: IdentityProviderUser,
 ): boolean {
   if (subjects !== undefined && !subjects.includes(subject)) return false;
   if (emailDomains !== undefined && !emailDomains.some((domain) => isAddressIn(domain, claims))) return false;

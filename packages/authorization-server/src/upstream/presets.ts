@@ -1,9 +1,9 @@
 /** Presets: what has to be known of a third party besides the client that was registered there. */
-import type { ThirdPartyOptions } from './options.ts';
+import type { IdentityProviderOptions } from './options.ts';
 
 /** What nobody but the operator knows. Everything else may be said differently as well. */
-export type PresetOptions = Pick<ThirdPartyOptions, 'clientId'> &
-  Partial<Omit<ThirdPartyOptions, 'clientId' | 'kind'>>;
+export type PresetOptions = Pick<IdentityProviderOptions, 'clientId'> &
+  Partial<Omit<IdentityProviderOptions, 'clientId' | 'kind'>>;
 
 /**
  * GitHub, for OAuth apps and GitHub Apps. Tokens of OAuth apps never expire and nothing renews them; those of GitHub Apps
@@ -12,7 +12,7 @@ export type PresetOptions = Pick<ThirdPartyOptions, 'clientId'> &
  * @see https://docs.github.com/en/apps/github-authentication-discovery-endpoints
  * @see https://docs.github.com/en/rest/apps/oauth-applications#delete-an-app-token
  */
-export function github(options: PresetOptions): ThirdPartyOptions {
+export function github(options: PresetOptions): IdentityProviderOptions {
   return {
     id: 'github',
     name: 'GitHub',
@@ -27,7 +27,7 @@ export function github(options: PresetOptions): ThirdPartyOptions {
         userinfo: 'https://api.github.com/user',
         revocation: 'https://api.github.com/applications',
       },
-      person: { subject: 'id', name: 'login' },
+      user: { subject: 'id', name: 'login' },
       dialect: 'github',
     },
   };
@@ -40,7 +40,7 @@ export function github(options: PresetOptions): ThirdPartyOptions {
  * @see https://developers.google.com/identity/protocols/oauth2/web-server#tokenrevoke
  * @see https://accounts.google.com/.well-known/openid-configuration
  */
-export function google(options: PresetOptions): ThirdPartyOptions {
+export function google(options: PresetOptions): IdentityProviderOptions {
   return {
     id: 'google',
     name: 'Google',
@@ -61,7 +61,7 @@ export function google(options: PresetOptions): ThirdPartyOptions {
  * @see https://learn.microsoft.com/en-us/entra/identity-platform/v2-protocols-oidc
  * @see https://learn.microsoft.com/en-us/entra/identity-platform/refresh-tokens
  */
-export function microsoftEntra(tenant: string, options: PresetOptions): ThirdPartyOptions {
+export function microsoftEntra(tenant: string, options: PresetOptions): IdentityProviderOptions {
   return {
     id: 'microsoft',
     name: 'Microsoft',
@@ -88,7 +88,7 @@ export function microsoftEntra(tenant: string, options: PresetOptions): ThirdPar
  * @see https://developer.okta.com/docs/concepts/auth-servers/
  * @see https://developer.okta.com/docs/guides/revoke-tokens/main/
  */
-export function okta(domain: string, options: PresetOptions, server?: string): ThirdPartyOptions {
+export function okta(domain: string, options: PresetOptions, server?: string): IdentityProviderOptions {
   return {
     id: 'okta',
     name: 'Okta',
@@ -105,7 +105,7 @@ export function okta(domain: string, options: PresetOptions, server?: string): T
  * @see https://auth0.com/docs/get-started/authentication-and-authorization-flow/authorization-code-flow
  * @see https://auth0.com/docs/secure/tokens/refresh-tokens/revoke-refresh-tokens
  */
-export function auth0(domain: string, options: PresetOptions): ThirdPartyOptions {
+export function auth0(domain: string, options: PresetOptions): IdentityProviderOptions {
   return {
     id: 'auth0',
     name: 'Auth0',
@@ -122,7 +122,7 @@ export function auth0(domain: string, options: PresetOptions): ThirdPartyOptions
  * @see https://www.keycloak.org/securing-apps/oidc-layers
  * @see https://github.com/keycloak/keycloak/issues/12916
  */
-export function keycloak(baseUrl: string, realm: string, options: PresetOptions): ThirdPartyOptions {
+export function keycloak(baseUrl: string, realm: string, options: PresetOptions): IdentityProviderOptions {
   return {
     id: 'keycloak',
     name: 'Keycloak',
@@ -139,7 +139,7 @@ export function keycloak(baseUrl: string, realm: string, options: PresetOptions)
  * @see https://docs.gitlab.com/api/oauth2/
  * @see https://docs.gitlab.com/integration/openid_connect_provider/
  */
-export function gitlab(options: PresetOptions, baseUrl = 'https://gitlab.com'): ThirdPartyOptions {
+export function gitlab(options: PresetOptions, baseUrl = 'https://gitlab.com'): IdentityProviderOptions {
   return {
     id: 'gitlab',
     name: 'GitLab',
@@ -158,7 +158,7 @@ export function gitlab(options: PresetOptions, baseUrl = 'https://gitlab.com'): 
  * @see https://docs.slack.dev/reference/methods/auth.test
  * @see https://docs.slack.dev/reference/methods/auth.revoke
  */
-export function slack(options: PresetOptions): ThirdPartyOptions {
+export function slack(options: PresetOptions): IdentityProviderOptions {
   return {
     id: 'slack',
     name: 'Slack',
@@ -172,7 +172,7 @@ export function slack(options: PresetOptions): ThirdPartyOptions {
         userinfo: 'https://slack.com/api/auth.test',
         revocation: 'https://slack.com/api/auth.revoke',
       },
-      person: { subject: 'subject', name: 'user' },
+      user: { subject: 'subject', name: 'user' },
       dialect: 'slack',
     },
   };

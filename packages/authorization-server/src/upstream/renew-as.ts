@@ -3,8 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { OAuthError, unavailable } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { BondEnd, BondRecord, RenewedBond } from '../ports/index.ts';
-import { readFault, type ThirdPartyFault } from './fault.ts';
-import { type Given, placeOf, type ThirdPartyTokens, timesOf } from './tokens.ts';
+import { type IdentityProviderIssue, readIssue } from './fault.ts';
+import { type Given, type IdentityProviderTokens, placeOf, timesOf } from './tokens.ts';
 import type { Vault } from './vault.ts';
 import type { Wire } from './wire.ts';
 
@@ -37,7 +37,7 @@ export function createRenewAs(
     if (sealedTokens === null) return { kind: 'over', reason: 'lapsed' };
     let given: Given;
     try {
-      const tokens = await vault.unseal<ThirdPartyTokens>(sealedTokens, placeOf(grantId));
+      const tokens = await vault.unseal<IdentityProviderTokens>(sealedTokens, placeOf(grantId));
       given = await wire.renew(tokens, scopes);
     } catch (error) {
       return refuse(holder, bond, error);
@@ -51,16 +51,16 @@ export function createRenewAs(
       await store.releaseBond(bond.grantId, holder, null);
       throw error;
     }
-    const fault = readFault(error);
-    if (fault.kind === 'refused' && fault.code === 'invalid_grant') {
+    const issue = readIssue(error);
+    if (issue.kind === 'refused' && issue.code === 'invalid_grant') {
       // Whoever held the lease before never gave it back: a renewal was sent, and its answer lost.
       return { kind: 'over', reason: bond.leaseHolder === null ? 'revoked-there' : 'renewal-lost' };
     }
-    note(bond, fault);
-    const retryAfter = fault.isLost ? lease : (fault.retryAfter ?? COOL_DOWN);
+    note(bond, issue);
+    const retryAfter = issue.isLost ? lease : (issue.retryAfter ?? COOL_DOWN);
     // A request whose answer was lost leaves its lease to run out, so that its successor knows of it.
-    if (!fault.isLost) await store.releaseBond(bond.grantId, holder, clock() + retryAfter);
-    return { kind: 'later', retryAfter, reason: fault.message };
+    if (!issue.isLost) await store.releaseBond(bond.grantId, holder, clock() + retryAfter);
+    return { kind: 'later', retryAfter, reason: issue.message };
   }
 
   async function keep(holder: string, bond: BondRecord, given: Given): Promise<Renewal> {
@@ -78,7 +78,7 @@ export function createRenewAs(
     }
     events({
       type: 'bond.renewed',
-      thirdParty: bond.thirdParty,
+      identityProvider: bond.identityProvider,
       grantId: bond.grantId,
       accountId: bond.accountId,
     });
@@ -88,13 +88,13 @@ export function createRenewAs(
     };
   }
 
-  function note(bond: BondRecord, fault: ThirdPartyFault): void {
+  function note(bond: BondRecord, issue: IdentityProviderIssue): void {
     events({
       type: 'third-party.failed',
-      thirdParty: bond.thirdParty,
+      identityProvider: bond.identityProvider,
       grantId: bond.grantId,
       accountId: bond.accountId,
-      reason: `renewal: ${fault.message}`,
+      reason: `renewal: ${issue.message}`,
     });
   }
 }

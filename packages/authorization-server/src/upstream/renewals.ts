@@ -4,14 +4,14 @@ import type { Configuration } from '../configuration.ts';
 import type { BondRecord } from '../ports/index.ts';
 import type { Renewal } from './renew-as.ts';
 import { createRenew } from './renewal.ts';
-import type { ThirdParty } from './third-party.ts';
+import type { IdentityProvider } from './third-party.ts';
 import type { Vault } from './vault.ts';
 import { createWaits } from './waits.ts';
 import type { Wire } from './wire.ts';
 
 export interface Renewals {
   /** Renews a bond, or waits for the renewal that is under way. */
-  renew(bond: BondRecord, thirdParty: ThirdParty): Promise<Renewal>;
+  renew(bond: BondRecord, identityProvider: IdentityProvider): Promise<Renewal>;
   /** Resolves when none is under way: an answer that nobody waits for is lost. */
   settled(): Promise<void>;
 }
@@ -19,18 +19,18 @@ export interface Renewals {
 export function createRenewals(
   configuration: Configuration,
   vault: Vault,
-  wireOf: (thirdParty: ThirdParty) => Wire,
+  wireOf: (identityProvider: IdentityProvider) => Wire,
 ): Renewals {
   const renew = createRenew(configuration, vault);
   const flights = createFlights<Renewal>();
   const underWay = new Set<Promise<Renewal>>();
   const waits = createWaits(configuration.clock);
   return {
-    async renew(bond, thirdParty) {
+    async renew(bond, identityProvider) {
       const waiting = waits.left(bond.grantId);
       if (waiting !== null) return { kind: 'later', ...waiting };
       return flights.join(bond.grantId, async () => {
-        const work = renew(bond, wireOf(thirdParty));
+        const work = renew(bond, wireOf(identityProvider));
         underWay.add(work);
         const renewal = await work.finally(() => underWay.delete(work));
         if (renewal.kind === 'later') waits.begin(bond.grantId, renewal);

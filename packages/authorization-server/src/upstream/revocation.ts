@@ -1,15 +1,15 @@
 /** Revoking a token at the third party: as the standard says, or in its own way. */
 import * as oauth from 'oauth4webapi';
 import type { RevocationWay } from './dialects.ts';
-import { ThirdPartyFault } from './fault.ts';
+import { IdentityProviderIssue } from './fault.ts';
 import type { Line } from './line.ts';
-import type { ThirdPartyTokens } from './tokens.ts';
+import type { IdentityProviderTokens } from './tokens.ts';
 
 /** @returns `impossible` when the third party has no way to revoke */
 export async function revokeThere(
   line: Line,
   server: oauth.AuthorizationServer,
-  { accessToken, refreshToken }: ThirdPartyTokens,
+  { accessToken, refreshToken }: IdentityProviderTokens,
 ): Promise<'revoked' | 'impossible'> {
   const { dialect, client, authentication, options } = line;
   if (server.revocation_endpoint === undefined) return 'impossible';
@@ -33,7 +33,7 @@ export async function revokeThere(
 }
 
 async function revokeTheirWay(
-  { fetch, thirdParty: { clientId, clientSecret } }: Line,
+  { fetch, identityProvider: { clientId, clientSecret } }: Line,
   way: RevocationWay,
   endpoint: string,
   token: string,
@@ -51,5 +51,5 @@ async function revokeTheirWay(
   });
   // What they do not know is revoked already.
   if (answer.ok || answer.status === 404 || answer.status === 422) return 'revoked';
-  throw new ThirdPartyFault('misbehaved', `it answered a revocation with status ${answer.status}`);
+  throw new IdentityProviderIssue('misbehaved', `it answered a revocation with status ${answer.status}`);
 }

@@ -6,7 +6,7 @@ import { needOf } from './bond-law.ts';
 import { ASKED_AGAIN_AFTER, createInquire } from './inquiry.ts';
 import type { Renewal } from './renew-as.ts';
 import { createRenewals, type Renewals } from './renewals.ts';
-import type { ThirdParty } from './third-party.ts';
+import type { IdentityProvider } from './third-party.ts';
 import type { Vault } from './vault.ts';
 import type { Wire } from './wire.ts';
 
@@ -30,7 +30,7 @@ export class Over extends Error {
 
 export interface Settlement {
   /** Answers that a bond is alive, or what it is now. @throws Over, or OAuthError `temporarily_unavailable` when nobody can say */
-  settle(bond: BondRecord, thirdParty: ThirdParty): Promise<Rest | Changed>;
+  settle(bond: BondRecord, identityProvider: IdentityProvider): Promise<Rest | Changed>;
   /** Resolves when no renewal is under way. */
   readonly settled: Renewals['settled'];
 }
@@ -38,57 +38,57 @@ export interface Settlement {
 export function createSettlement(
   configuration: Configuration,
   vault: Vault,
-  wireOf: (thirdParty: ThirdParty) => Wire,
+  wireOf: (identityProvider: IdentityProvider) => Wire,
 ): Settlement {
   const { store, clock, events } = configuration;
   const inquire = createInquire(configuration, vault, wireOf);
   const renewals = createRenewals(configuration, vault, wireOf);
   return { settle, settled: renewals.settled };
 
-  async function settle(bond: BondRecord, thirdParty: ThirdParty): Promise<Rest | Changed> {
-    const need = needOf(bond, clock(), thirdParty.noticedWithin);
+  async function settle(bond: BondRecord, identityProvider: IdentityProvider): Promise<Rest | Changed> {
+    const need = needOf(bond, clock(), identityProvider.noticedWithin);
     switch (need.do) {
       case 'honour':
         return { bond, until: need.until };
       case 'end':
         return end(bond, need.reason);
       case 'renew':
-        return take(bond, await renewals.renew(bond, thirdParty));
+        return take(bond, await renewals.renew(bond, identityProvider));
       case 'renew-ahead': {
-        const renewal = await renewals.renew(bond, thirdParty);
+        const renewal = await renewals.renew(bond, identityProvider);
         // Their token still works: what counts is whether it is alive.
-        return renewal.kind === 'later' ? honourOrAsk(bond, thirdParty) : take(bond, renewal);
+        return renewal.kind === 'later' ? honourOrAsk(bond, identityProvider) : take(bond, renewal);
       }
       case 'ask':
-        return ask(bond, thirdParty);
+        return ask(bond, identityProvider);
     }
   }
 
-  async function honourOrAsk(bond: BondRecord, thirdParty: ThirdParty): Promise<Rest | Changed> {
-    const need = needOf({ ...bond, renewFrom: null }, clock(), thirdParty.noticedWithin);
+  async function honourOrAsk(bond: BondRecord, identityProvider: IdentityProvider): Promise<Rest | Changed> {
+    const need = needOf({ ...bond, renewFrom: null }, clock(), identityProvider.noticedWithin);
     if (need.do === 'honour') return { bond, until: Math.min(need.until, clock() + ASKED_AGAIN_AFTER) };
-    return ask(bond, thirdParty);
+    return ask(bond, identityProvider);
   }
 
   async function take(bond: BondRecord, renewal: Renewal): Promise<Changed> {
     if (renewal.kind === 'renewed') return { bond: renewal.bond };
     if (renewal.kind === 'over') return end(bond, renewal.reason);
-    throw unavailable(`${bond.thirdParty}: ${renewal.reason}`, renewal.retryAfter);
+    throw unavailable(`${bond.identityProvider}: ${renewal.reason}`, renewal.retryAfter);
   }
 
-  async function ask(bond: BondRecord, thirdParty: ThirdParty): Promise<Rest | Changed> {
+  async function ask(bond: BondRecord, identityProvider: IdentityProvider): Promise<Rest | Changed> {
     const at = clock();
-    const answer = await inquire(bond, thirdParty);
+    const answer = await inquire(bond, identityProvider);
     if (answer === 'changed') return end(bond, 'changed-there');
     if (answer === 'dead') {
       // A refresh token may outlive what it renews: the third party decides when it is presented.
       return bond.isRenewable
-        ? take(bond, await renewals.renew(bond, thirdParty))
+        ? take(bond, await renewals.renew(bond, identityProvider))
         : end(bond, 'revoked-there');
     }
     if (answer === 'alive') await store.noteBondAlive(bond.grantId, at);
     const alive = { ...bond, checkedAt: Math.max(at, bond.checkedAt) };
-    const need = needOf({ ...alive, renewFrom: null }, at, thirdParty.noticedWithin);
+    const need = needOf({ ...alive, renewFrom: null }, at, identityProvider.noticedWithin);
     return need.do === 'honour' ? { bond: alive, until: need.until } : { bond: alive };
   }
 
@@ -97,7 +97,7 @@ export function createSettlement(
     const { grantId, accountId, version } = bond;
     // Point of no return: the grant and its tokens are dead.
     if (bond.endedAt === null && (await store.endBond(grantId, version, reason, clock()))) {
-      events({ type: 'bond.ended', thirdParty: bond.thirdParty, grantId, accountId, reason });
+      events({ type: 'bond.ended', identityProvider: bond.identityProvider, grantId, accountId, reason });
       throw new Over(reason);
     }
     const now = await store.findBond(grantId);

@@ -3,15 +3,15 @@ import { impliedScopes, isScope, isSecureUrl, readWebUrl, type Scopes } from '@p
 import { type ClientKey, judgeClientKey } from './client-key.ts';
 import { type ProofWay, proofWays } from './client-proof.ts';
 import type {
+  AllowedUsers,
+  IdentityProviderOptions,
   OpenIdProvider,
-  PeopleRule,
-  PersonMembers,
   PlainProvider,
   StatusWay,
-  ThirdPartyOptions,
+  UserMembers,
 } from './options.ts';
 
-export interface ThirdParty {
+export interface IdentityProvider {
   readonly id: string;
   readonly name: string;
   readonly clientId: string;
@@ -26,7 +26,7 @@ export interface ThirdParty {
   readonly neededFor: Readonly<Record<string, Scopes>>;
   readonly provider: Provider;
   readonly parameters: Readonly<Record<string, string>>;
-  readonly people: PeopleRule;
+  readonly users: AllowedUsers;
   /** `null`: the best way there is. */
   readonly status: StatusWay | null;
   readonly noticedWithin: number;
@@ -41,7 +41,7 @@ type Provider =
       /** Whether the operator said what it calls itself: then an `iss` in its answers is compared. */
       readonly sendsIssuer: boolean;
       readonly endpoints: PlainProvider['endpoints'];
-      readonly person: PersonMembers;
+      readonly user: UserMembers;
       readonly dialect: NonNullable<PlainProvider['dialect']>;
     };
 
@@ -61,30 +61,30 @@ interface Surroundings {
     readonly scopes: Readonly<Record<string, string>>;
     readonly hierarchy?: Readonly<Record<string, Scopes>>;
   }[];
-  readonly thirdParties?: readonly ThirdPartyOptions[];
+  readonly identityProviders?: readonly IdentityProviderOptions[];
   readonly localAccounts?: boolean;
 }
 
 /** Judges what an operator says of third parties, and adds every fault to the list. */
-export function judgeThirdParties(
-  { issuer, resources, thirdParties = [], localAccounts = true }: Surroundings,
-  faults: string[],
-): ReadonlyMap<string, ThirdParty> {
+export function judgeIdentityProviders(
+  { issuer, resources, identityProviders = [], localAccounts = true }: Surroundings,
+  issues: string[],
+): ReadonlyMap<string, IdentityProvider> {
   const scopes = new Set(resources.flatMap((resource) => Object.keys(resource.scopes)));
-  const judged = new Map<string, ThirdParty>();
-  for (const [index, options] of thirdParties.entries()) {
-    const at = `thirdParties.${index}`;
+  const judged = new Map<string, IdentityProvider>();
+  for (const [index, options] of identityProviders.entries()) {
+    const at = `identityProviders.${index}`;
     if (!/^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/.test(options.id)) {
-      faults.push(`${at}.id must be 1 to 32 lowercase letters, digits and hyphens`);
+      issues.push(`${at}.id must be 1 to 32 lowercase letters, digits and hyphens`);
     }
-    if (RESERVED.includes(options.id)) faults.push(`${at}.id: ${options.id} is the name of a page here`);
-    if (judged.has(options.id)) faults.push(`${at}.id stands there twice`);
-    const party = judge(options, at, { issuer, scopes }, faults);
+    if (RESERVED.includes(options.id)) issues.push(`${at}.id: ${options.id} is the name of a page here`);
+    if (judged.has(options.id)) issues.push(`${at}.id stands there twice`);
+    const party = judge(options, at, { issuer, scopes }, issues);
     judged.set(options.id, Object.freeze({ ...party, neededFor: withImplied(party.neededFor, resources) }));
   }
-  judgePeople([...judged.values()], faults);
+  judgeUsers([...judged.values()], issues);
   if (!localAccounts && judged.size === 0) {
-    faults.push('localAccounts: without them there must be a third party, or nobody could sign in');
+    issues.push('localAccounts: without them there must be a third party, or nobody could sign in');
   }
   return judged;
 }
@@ -93,13 +93,13 @@ export function judgeThirdParties(
  * People are known by issuer and subject. Where two third parties have one issuer, a subject has to mean the same person at
  * both, or one could come in as somebody of the other.
  */
-function judgePeople(thirdParties: readonly ThirdParty[], faults: string[]): void {
-  for (const [index, { provider }] of thirdParties.entries()) {
-    const before = thirdParties.slice(0, index);
+function judgeUsers(identityProviders: readonly IdentityProvider[], issues: string[]): void {
+  for (const [index, { provider }] of identityProviders.entries()) {
+    const before = identityProviders.slice(0, index);
     const other = before.find((one) => one.provider.issuer === provider.issuer);
     if (other !== undefined && subjectsOf(other.provider) !== subjectsOf(provider)) {
-      faults.push(
-        `thirdParties.${index}.kind.issuer must not be that of ${other.id}, ${provider.issuer}: their people could not be told apart`,
+      issues.push(
+        `identityProviders.${index}.kind.issuer must not be that of ${other.id}, ${provider.issuer}: their people could not be told apart`,
       );
     }
   }
@@ -107,9 +107,9 @@ function judgePeople(thirdParties: readonly ThirdParty[], faults: string[]): voi
 
 /** A scope that implies others rests on what they rest on: otherwise it would be a way round them. */
 function withImplied(
-  neededFor: ThirdParty['neededFor'],
+  neededFor: IdentityProvider['neededFor'],
   resources: Surroundings['resources'],
-): ThirdParty['neededFor'] {
+): IdentityProvider['neededFor'] {
   const entries = resources.flatMap(({ scopes, hierarchy = {} }) =>
     Object.keys(scopes).map((scope): [string, Scopes] => [
       scope,
@@ -129,58 +129,58 @@ function withImplied(
 function subjectsOf(provider: Provider): string {
   return provider.protocol === 'openid'
     ? provider.protocol
-    : JSON.stringify([provider.endpoints.userinfo, provider.person.subject]);
+    : JSON.stringify([provider.endpoints.userinfo, provider.user.subject]);
 }
 
 function judge(
-  options: ThirdPartyOptions,
+  options: IdentityProviderOptions,
   at: string,
   { issuer, scopes: ourScopes }: { readonly issuer: string; readonly scopes: ReadonlySet<string> },
-  faults: string[],
-): ThirdParty {
-  if (options.name.trim() === '') faults.push(`${at}.name must say what people call it`);
-  if (options.clientId === '') faults.push(`${at}.clientId must say what this server is called there`);
+  issues: string[],
+): IdentityProvider {
+  if (options.name.trim() === '') issues.push(`${at}.name must say what people call it`);
+  if (options.clientId === '') issues.push(`${at}.clientId must say what this server is called there`);
   if (options.clientSecret === '')
-    faults.push(`${at}.clientSecret must not be empty: leave it out if there is none`);
+    issues.push(`${at}.clientSecret must not be empty: leave it out if there is none`);
   const { neededFor = {}, parameters = {}, noticedWithin = 60 } = options;
   for (const scope of [...options.scopes, ...Object.values(neededFor).flat()].filter(
     (one) => !isScope(one),
   )) {
-    faults.push(`${at}: ${JSON.stringify(scope)} is no scope`);
+    issues.push(`${at}: ${JSON.stringify(scope)} is no scope`);
   }
   for (const scope of Object.keys(neededFor).filter((one) => !ourScopes.has(one))) {
-    faults.push(`${at}.neededFor: ${JSON.stringify(scope)} is no scope of a resource here`);
+    issues.push(`${at}.neededFor: ${JSON.stringify(scope)} is no scope of a resource here`);
   }
   for (const name of Object.keys(parameters).filter((one) => OURS.includes(one))) {
-    faults.push(`${at}.parameters: ${name} is chosen by this server`);
+    issues.push(`${at}.parameters: ${name} is chosen by this server`);
   }
   if (!Number.isSafeInteger(noticedWithin) || noticedWithin < 1 || noticedWithin > 86_400) {
-    faults.push(`${at}.noticedWithin must be whole seconds, 1 to 86400`);
+    issues.push(`${at}.noticedWithin must be whole seconds, 1 to 86400`);
   }
   const provider =
     'issuer' in options.kind && !('endpoints' in options.kind)
-      ? judgeOpenId(options.kind, options.scopes, at, faults)
-      : judgePlain(options.kind as PlainProvider, at, faults);
+      ? judgeOpenId(options.kind, options.scopes, at, issues)
+      : judgePlain(options.kind as PlainProvider, at, issues);
   if (
     options.status === 'introspection' &&
     provider.protocol === 'oauth' &&
     provider.endpoints.introspection === undefined
   ) {
-    faults.push(`${at}.status: introspection needs endpoints.introspection`);
+    issues.push(`${at}.status: introspection needs endpoints.introspection`);
   }
-  return Object.freeze<ThirdParty>({
+  return Object.freeze<IdentityProvider>({
     id: options.id,
     name: options.name,
     clientId: options.clientId,
     clientSecret: options.clientSecret ?? null,
-    ...judgeProof(options, at, faults),
+    ...judgeProof(options, at, issues),
     responseMode: options.responseMode ?? 'query',
     redirectUri: redirectUriOf(issuer, options.id),
     scopes: options.scopes,
     neededFor,
     provider,
     parameters,
-    people: options.people ?? {},
+    users: options.users ?? {},
     status: options.status ?? null,
     noticedWithin,
     revocationEnds: options.revocationEnds ?? 'grant',
@@ -194,12 +194,12 @@ export function redirectUriOf(issuer: string, id: string): string {
 
 /** A way needs what it proves by, and nothing else lies about. */
 function judgeProof(
-  { clientSecret, clientKey, clientAuthentication, kind }: ThirdPartyOptions,
+  { clientSecret, clientKey, clientAuthentication, kind }: IdentityProviderOptions,
   at: string,
-  faults: string[],
-): Pick<ThirdParty, 'clientKey' | 'clientAuthentication'> {
+  issues: string[],
+): Pick<IdentityProvider, 'clientKey' | 'clientAuthentication'> {
   if (clientAuthentication !== undefined && !Object.hasOwn(proofWays, clientAuthentication)) {
-    faults.push(`${at}.clientAuthentication: ${String(clientAuthentication)} is no way that is known`);
+    issues.push(`${at}.clientAuthentication: ${String(clientAuthentication)} is no way that is known`);
     return { clientKey: null, clientAuthentication: 'none' };
   }
   const by = clientKey !== undefined ? 'key' : clientSecret !== undefined ? 'secret' : 'nothing';
@@ -210,43 +210,43 @@ function judgeProof(
       ? 'none'
       : (clientAuthentication ?? usual[by]);
   if (clientKey !== undefined && clientSecret !== undefined)
-    faults.push(`${at}: clientSecret and clientKey must not both be there`);
+    issues.push(`${at}: clientSecret and clientKey must not both be there`);
   else if (proofWays[way].by !== by)
-    faults.push(`${at}.clientAuthentication: ${way} needs ${by === 'key' ? 'clientSecret' : 'clientKey'}`);
+    issues.push(`${at}.clientAuthentication: ${way} needs ${by === 'key' ? 'clientSecret' : 'clientKey'}`);
   if (clientKey !== undefined && 'dialect' in kind && (kind.dialect ?? 'standard') !== 'standard')
-    faults.push(`${at}.clientKey: a third party of the dialect ${kind.dialect} knows secrets only`);
-  const key = clientKey === undefined ? null : judgeClientKey(clientKey, `${at}.clientKey`, faults);
+    issues.push(`${at}.clientKey: a third party of the dialect ${kind.dialect} knows secrets only`);
+  const key = clientKey === undefined ? null : judgeClientKey(clientKey, `${at}.clientKey`, issues);
   return { clientKey: key, clientAuthentication: way };
 }
 
-function judgeOpenId({ issuer }: OpenIdProvider, scopes: Scopes, at: string, faults: string[]): Provider {
-  judgeUrl(issuer, `${at}.kind.issuer`, faults);
+function judgeOpenId({ issuer }: OpenIdProvider, scopes: Scopes, at: string, issues: string[]): Provider {
+  judgeUrl(issuer, `${at}.kind.issuer`, issues);
   if (!scopes.includes('openid'))
-    faults.push(`${at}.scopes must hold openid, by which the provider says who somebody is`);
+    issues.push(`${at}.scopes must hold openid, by which the provider says who somebody is`);
   return { protocol: 'openid', issuer };
 }
 
-function judgePlain(kind: PlainProvider, at: string, faults: string[]): Provider {
+function judgePlain(kind: PlainProvider, at: string, issues: string[]): Provider {
   for (const [name, url] of Object.entries(kind.endpoints))
-    judgeUrl(url, `${at}.kind.endpoints.${name}`, faults);
-  if (kind.issuer !== undefined) judgeUrl(kind.issuer, `${at}.kind.issuer`, faults);
-  if (kind.person.subject === '')
-    faults.push(`${at}.kind.person.subject must name the member that says who somebody is`);
+    judgeUrl(url, `${at}.kind.endpoints.${name}`, issues);
+  if (kind.issuer !== undefined) judgeUrl(kind.issuer, `${at}.kind.issuer`, issues);
+  if (kind.user.subject === '')
+    issues.push(`${at}.kind.person.subject must name the member that says who somebody is`);
   return {
     protocol: 'oauth',
     issuer: kind.issuer ?? URL.parse(kind.endpoints.authorization)?.origin ?? '',
     sendsIssuer: kind.issuer !== undefined,
     endpoints: kind.endpoints,
-    person: kind.person,
+    user: kind.user,
     dialect: kind.dialect ?? 'standard',
   };
 }
 
 /** Tokens travel there: https, or http to this computer. */
-function judgeUrl(text: string, at: string, faults: string[]): void {
+function judgeUrl(text: string, at: string, issues: string[]): void {
   const url = readWebUrl(text);
   if (url === null || !isSecureUrl(url) || url.hash !== '') {
-    faults.push(`${at} must be an https URL, not ${JSON.stringify(text)}`);
+    issues.push(`${at} must be an https URL, not ${JSON.stringify(text)}`);
   }
 }
 
@@ -254,15 +254,15 @@ function judgeUrl(text: string, at: string, faults: string[]): void {
  * What is asked for at a third party when these scopes of ours were allowed: what everybody is asked for, and what these
  * rest on.
  */
-export function scopesThere({ scopes, neededFor }: ThirdParty, ours: Scopes): Scopes {
+export function scopesThere({ scopes, neededFor }: IdentityProvider, ours: Scopes): Scopes {
   return [...new Set([...scopes, ...ours.flatMap((scope) => needs(neededFor, scope))])];
 }
 
 /** The scopes of ours that what was granted there carries. Ours MUST NOT exceed what they rest on. @see seed 4.5(3) */
-export function carriedScopes({ neededFor }: ThirdParty, ours: Scopes, there: Scopes): Scopes {
+export function carriedScopes({ neededFor }: IdentityProvider, ours: Scopes, there: Scopes): Scopes {
   return ours.filter((scope) => needs(neededFor, scope).every((needed) => there.includes(needed)));
 }
 
-function needs(neededFor: ThirdParty['neededFor'], scope: string): Scopes {
+function needs(neededFor: IdentityProvider['neededFor'], scope: string): Scopes {
   return Object.hasOwn(neededFor, scope) ? (neededFor[scope] ?? []) : [];
 }

@@ -2,7 +2,7 @@
 import type { Scopes } from '@portcullis/protocol';
 
 /** Secrets of the third party. In this form they are only ever in memory. */
-export interface ThirdPartyTokens {
+export interface IdentityProviderTokens {
   readonly accessToken: string;
   readonly tokenType: string;
   /** `null`: nothing renews the access token. */
@@ -15,7 +15,7 @@ export function placeOf(grantId: string): string {
 }
 
 export interface Given {
-  readonly tokens: ThirdPartyTokens;
+  readonly tokens: IdentityProviderTokens;
   readonly scopes: Scopes;
   /** Seconds for which the access token lives; `null` when they did not say. */
   readonly lifetime: number | null;

@@ -12,13 +12,13 @@ export interface UpstreamToken {
   /** What it is good for, in the third party's words. */
   readonly scopes: Scopes;
   /** The identifier of the third party in the configuration. */
-  readonly thirdParty: string;
+  readonly identityProvider: string;
 }
 
 /** What is asked for. */
 export interface UpstreamWant {
   /** The identifier of the third party; whichever the grant rests on, when left out. */
-  readonly thirdParty?: string;
+  readonly identityProvider?: string;
   /** Scopes of the third party that the token must have. */
   readonly scopes?: Scopes;
 }

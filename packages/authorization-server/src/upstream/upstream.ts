@@ -2,13 +2,13 @@
 import type { Configuration } from '../configuration.ts';
 import type { BondRecord } from '../ports/index.ts';
 import type { Statuses } from '../status/statuses.ts';
-import { type Bonds, createBonds, noThirdParty } from './bonds.ts';
+import { type Bonds, createBonds, noIdentityProvider } from './bonds.ts';
 import { createDepartures, type Departures } from './departure.ts';
 import type { Endings } from './endings.ts';
 import { createFarewells } from './farewell.ts';
-import { createPeople, type People } from './people.ts';
-import type { ThirdPartyPerson } from './person.ts';
-import type { ThirdParty } from './third-party.ts';
+import { createUsers, type Users } from './people.ts';
+import type { IdentityProviderUser } from './person.ts';
+import type { IdentityProvider } from './third-party.ts';
 import { type Given, placeOf, timesOf } from './tokens.ts';
 import { createVault } from './vault.ts';
 import { createWayOf, type WayOf } from './ways.ts';
@@ -16,19 +16,19 @@ import { createWire, type Wire } from './wire.ts';
 
 /** Somebody who came back, with what the third party gave for them. */
 export interface Arrival {
-  readonly thirdParty: ThirdParty;
-  readonly person: ThirdPartyPerson;
+  readonly identityProvider: IdentityProvider;
+  readonly user: IdentityProviderUser;
   readonly given: Given;
 }
 
 export interface Upstream {
   readonly bonds: Bonds;
   readonly departures: Departures;
-  readonly people: People;
+  readonly users: Users;
   readonly wayOf: WayOf;
-  readonly wireOf: (thirdParty: ThirdParty) => Wire;
+  readonly wireOf: (identityProvider: IdentityProvider) => Wire;
   /** Whether a bond that was made in a transaction is this person's with this third party, and stands. */
-  holds(bond: string | null, thirdParty: ThirdParty, accountId: string | null): Promise<boolean>;
+  holds(bond: string | null, identityProvider: IdentityProvider, accountId: string | null): Promise<boolean>;
   /** Makes the bond of a transaction. @returns the grant that will rest on it; `null` when the transaction is gone */
   bind(transactionId: string, accountId: string, arrival: Arrival): Promise<string | null>;
   /** Gives back what nobody needs: its tokens are revoked at the third party. */
@@ -48,30 +48,35 @@ export async function createUpstream(
   { nameGrant }: Pick<Statuses, 'nameGrant'>,
   endings: Endings,
 ): Promise<Upstream> {
-  const { store, clock, events, lifetimes, thirdParties } = configuration;
+  const { store, clock, events, lifetimes, identityProviders } = configuration;
   const vault = createVault(configuration);
-  const wires = new Map([...thirdParties.values()].map((one) => [one.id, createWire(configuration, one)]));
-  const wireOf = (thirdParty: ThirdParty): Wire =>
-    wires.get(thirdParty.id) ?? createWire(configuration, thirdParty);
-  const people = createPeople(configuration);
+  const wires = new Map(
+    [...identityProviders.values()].map((one) => [one.id, createWire(configuration, one)]),
+  );
+  const wireOf = (identityProvider: IdentityProvider): Wire =>
+    wires.get(identityProvider.id) ?? createWire(configuration, identityProvider);
+  const users = createUsers(configuration);
   // Bonds outlive the configuration that made them: without any there is nothing to watch over.
-  const isUsed = thirdParties.size > 0 || (await store.hasBonds());
+  const isUsed = identityProviders.size > 0 || (await store.hasBonds());
   if (isUsed) await vault.open();
   const bonds = isUsed ? createBonds(configuration, vault, wireOf) : unbonded;
   const farewells = isUsed ? createFarewells(configuration, vault, wireOf) : null;
   if (farewells !== null) endings.tell(farewells.nudge);
 
-  async function makeBond(accountId: string, { thirdParty, person, given }: Arrival): Promise<BondRecord> {
+  async function makeBond(
+    accountId: string,
+    { identityProvider, user, given }: Arrival,
+  ): Promise<BondRecord> {
     const grantId = await nameGrant();
     const { envelope, dataKeyId } = await vault.seal(given.tokens, placeOf(grantId));
     const now = clock();
     return {
       grantId,
       accountId,
-      thirdParty: thirdParty.id,
-      issuer: person.issuer,
-      subject: person.subject,
-      name: person.name,
+      identityProvider: identityProvider.id,
+      issuer: user.issuer,
+      subject: user.subject,
+      name: user.name,
       sealedTokens: envelope,
       dataKeyId,
       scopes: given.scopes,
@@ -94,7 +99,7 @@ export async function createUpstream(
     await store.saveEndedBond({ ...bond, endedAt: now, endReason: 'lapsed', dueAt: now });
     events({
       type: 'third-party.discarded',
-      thirdParty: bond.thirdParty,
+      identityProvider: bond.identityProvider,
       ...(accountId !== null && { accountId }),
     });
   }
@@ -102,16 +107,23 @@ export async function createUpstream(
   return {
     bonds,
     departures: createDepartures(configuration, vault, wireOf),
-    people,
-    wayOf: createWayOf(configuration, people),
+    users,
+    wayOf: createWayOf(configuration, users),
     wireOf,
     async holds(grantId, { id }, accountId) {
       const bond = grantId === null ? null : await store.findBond(grantId);
-      return bond !== null && bond.endedAt === null && bond.thirdParty === id && bond.accountId === accountId;
+      return (
+        bond !== null && bond.endedAt === null && bond.identityProvider === id && bond.accountId === accountId
+      );
     },
     async bind(transactionId, accountId, arrival) {
       const bond = await makeBond(accountId, arrival);
-      const about = { thirdParty: bond.thirdParty, accountId, grantId: bond.grantId, flowId: transactionId };
+      const about = {
+        identityProvider: bond.identityProvider,
+        accountId,
+        grantId: bond.grantId,
+        flowId: transactionId,
+      };
       // Point of no return: the bond stands, and its grant will.
       if (!(await store.bindTransaction(transactionId, bond))) {
         await discard(accountId, arrival);
@@ -135,6 +147,6 @@ const unbonded: Bonds = {
   isAlive: async () => true,
   boundsOf: async (_grantId, scopes) => ({ until: Number.MAX_SAFE_INTEGER, scopes }),
   tokenFor: async () => {
-    throw noThirdParty('the grant rests on none');
+    throw noIdentityProvider('the grant rests on none');
   },
 };

@@ -104,7 +104,7 @@ export function createVault(configuration: Configuration): Vault {
         const { sealer } = await current();
         return JSON.parse(sealer.unseal(envelope, place).toString());
       } catch (error) {
-        if (!(error instanceof SealingError) || error.fault !== 'other-key') return explain(error);
+        if (!(error instanceof SealingError) || error.issue !== 'other-key') return explain(error);
       }
       // Another process has made a key since.
       return JSON.parse((await load().catch(explain)).sealer.unseal(envelope, place).toString());

@@ -4,7 +4,7 @@ import { createFlights } from '../clients/remote/flights.ts';
 import type { Configuration } from '../configuration.ts';
 import { createMemory } from '../memory.ts';
 import { createSettlement, Over, type Rest } from './settle.ts';
-import type { ThirdParty } from './third-party.ts';
+import type { IdentityProvider } from './third-party.ts';
 import type { Vault } from './vault.ts';
 import type { Wire } from './wire.ts';
 
@@ -23,9 +23,9 @@ const LOOKS = 4;
 export function createWatch(
   configuration: Configuration,
   vault: Vault,
-  wireOf: (thirdParty: ThirdParty) => Wire,
+  wireOf: (identityProvider: IdentityProvider) => Wire,
 ): Watch {
-  const { store, clock, thirdParties } = configuration;
+  const { store, clock, identityProviders } = configuration;
   const { settle, settled } = createSettlement(configuration, vault, wireOf);
   const flights = createFlights<Rest>();
   const memory = createMemory<Rest>();
@@ -45,10 +45,10 @@ export function createWatch(
     let bond = await store.findBond(grantId);
     for (let looks = 0; looks < LOOKS; looks += 1) {
       if (bond === null) return { bond, until: clock() + UNBONDED_FOR };
-      const thirdParty = thirdParties.get(bond.thirdParty);
+      const identityProvider = identityProviders.get(bond.identityProvider);
       // What is trusted no more is honoured no more. Nothing ends: the operator may have made a mistake.
-      if (thirdParty === undefined) throw new Over('its third party is not configured any more');
-      const next = await settle(bond, thirdParty);
+      if (identityProvider === undefined) throw new Over('its third party is not configured any more');
+      const next = await settle(bond, identityProvider);
       if ('until' in next) return next;
       bond = next.bond;
     }

@@ -1,33 +1,33 @@
 /** By which way somebody signs in for a flow: here, or by a third party. */
-import type { Person } from '../accounts/sessions.ts';
+import type { User } from '../accounts/sessions.ts';
 import type { Configuration } from '../configuration.ts';
-import type { People } from './people.ts';
-import type { ThirdParty } from './third-party.ts';
+import type { Users } from './people.ts';
+import type { IdentityProvider } from './third-party.ts';
 
 interface Way {
   /** `null`: here; or the person has still to choose. */
-  readonly thirdParty: ThirdParty | null;
+  readonly identityProvider: IdentityProvider | null;
   /** Whether whoever is signed in has come by this way, and may act. */
   readonly admits: boolean;
 }
 
 /** @param chosen the identifier of the third party that was chosen for the flow */
-export type WayOf = (chosen: string | null, person: Person | null) => Promise<Way>;
+export type WayOf = (chosen: string | null, user: User | null) => Promise<Way>;
 
 export function createWayOf(
-  { thirdParties, localAccounts }: Pick<Configuration, 'thirdParties' | 'localAccounts'>,
-  people: People,
+  { identityProviders, localAccounts }: Pick<Configuration, 'identityProviders' | 'localAccounts'>,
+  users: Users,
 ): WayOf {
-  const [first = null] = thirdParties.values();
-  const only = !localAccounts && thirdParties.size === 1 ? first : null;
-  return async (chosen, person) => {
-    if (thirdParties.size === 0) return { thirdParty: null, admits: true };
-    const own = person === null ? 'nobody' : await people.thirdPartyOf(person.account.id);
-    const picked = chosen === null ? undefined : thirdParties.get(chosen);
-    if (picked !== undefined) return { thirdParty: picked, admits: own === picked };
+  const [first = null] = identityProviders.values();
+  const only = !localAccounts && identityProviders.size === 1 ? first : null;
+  return async (chosen, user) => {
+    if (identityProviders.size === 0) return { identityProvider: null, admits: true };
+    const own = user === null ? 'nobody' : await users.identityProviderOf(user.account.id);
+    const picked = chosen === null ? undefined : identityProviders.get(chosen);
+    if (picked !== undefined) return { identityProvider: picked, admits: own === picked };
     // Whoever signed in by a third party goes on with it: each grant rests on something of its own.
-    if (typeof own === 'object' && own !== null) return { thirdParty: own, admits: true };
-    if (own === null && localAccounts) return { thirdParty: null, admits: true };
-    return { thirdParty: only, admits: false };
+    if (typeof own === 'object' && own !== null) return { identityProvider: own, admits: true };
+    if (own === null && localAccounts) return { identityProvider: null, admits: true };
+    return { identityProvider: only, admits: false };
   };
 }

@@ -3,13 +3,13 @@ import type { Scopes } from '@portcullis/protocol';
 import * as oauth from 'oauth4webapi';
 import type { Configuration } from '../configuration.ts';
 import { readGranted, translate, withoutIdToken } from './dialects.ts';
-import { ThirdPartyFault } from './fault.ts';
-import { findPerson, identify } from './identify.ts';
+import { IdentityProviderIssue } from './fault.ts';
+import { findUser, identify } from './identify.ts';
 import { createLine, type Line } from './line.ts';
-import type { ThirdPartyPerson } from './person.ts';
+import type { IdentityProviderUser } from './person.ts';
 import { revokeThere } from './revocation.ts';
-import { scopesThere, type ThirdParty } from './third-party.ts';
-import type { Given, ThirdPartyTokens } from './tokens.ts';
+import { type IdentityProvider, scopesThere } from './third-party.ts';
+import type { Given, IdentityProviderTokens } from './tokens.ts';
 
 /** Fresh for every departure, known to this server alone until the browser comes back. */
 export interface DepartureSecrets {
@@ -31,30 +31,30 @@ export interface Wire {
     ours: Scopes,
     state: string,
     secrets: DepartureSecrets,
-  ): Promise<{ readonly given: Given; readonly person: ThirdPartyPerson }>;
+  ): Promise<{ readonly given: Given; readonly user: IdentityProviderUser }>;
   /** @param scopes what was granted so far */
-  renew(tokens: ThirdPartyTokens, scopes: Scopes): Promise<Given>;
+  renew(tokens: IdentityProviderTokens, scopes: Scopes): Promise<Given>;
   /** Whether their token is alive, and still that person's. `unknown`: the third party has no way to say. */
-  ask(tokens: ThirdPartyTokens, subject: string): Promise<'alive' | 'dead' | 'changed' | 'unknown'>;
+  ask(tokens: IdentityProviderTokens, subject: string): Promise<'alive' | 'dead' | 'changed' | 'unknown'>;
   /** `impossible`: the third party has no way to revoke. */
-  revoke(tokens: ThirdPartyTokens): Promise<'revoked' | 'impossible'>;
+  revoke(tokens: IdentityProviderTokens): Promise<'revoked' | 'impossible'>;
 }
 
-export function createWire(configuration: Configuration, thirdParty: ThirdParty): Wire {
-  const line = createLine(configuration, thirdParty);
+export function createWire(configuration: Configuration, identityProvider: IdentityProvider): Wire {
+  const line = createLine(configuration, identityProvider);
   const { client, authentication, options, talk } = line;
-  const isOpenId = thirdParty.provider.protocol === 'openid';
+  const isOpenId = identityProvider.provider.protocol === 'openid';
   return {
     authorizationUrl: (ours, isFresh, state, { verifier, nonce }) =>
       talk(async (server) => {
         const url = new URL(server.authorization_endpoint ?? '');
         const parameters = {
-          ...thirdParty.parameters,
-          ...line.dialect.scopeParameters(scopesThere(thirdParty, ours)),
+          ...identityProvider.parameters,
+          ...line.dialect.scopeParameters(scopesThere(identityProvider, ours)),
           response_type: 'code',
-          ...(thirdParty.responseMode !== 'query' && { response_mode: thirdParty.responseMode }),
-          client_id: thirdParty.clientId,
-          redirect_uri: thirdParty.redirectUri,
+          ...(identityProvider.responseMode !== 'query' && { response_mode: identityProvider.responseMode }),
+          client_id: identityProvider.clientId,
+          redirect_uri: identityProvider.redirectUri,
           state,
           code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
           code_challenge_method: 'S256',
@@ -66,9 +66,9 @@ export function createWire(configuration: Configuration, thirdParty: ThirdParty)
 
     redeem: (parameters, ours, state, { verifier, nonce }) =>
       talk(async (server) => {
-        const answered = comparable(parameters, thirdParty);
+        const answered = comparable(parameters, identityProvider);
         const checked = oauth.validateAuthResponse(server, client(), answered, state);
-        const { redirectUri } = thirdParty;
+        const { redirectUri } = identityProvider;
         const answer = await oauth.authorizationCodeGrantRequest(
           server, client(), authentication, checked, redirectUri, verifier, options,
         ); // biome-ignore format: one list
@@ -80,16 +80,16 @@ export function createWire(configuration: Configuration, thirdParty: ThirdParty)
           server,
           answer,
           process,
-          scopesThere(thirdParty, ours),
+          scopesThere(identityProvider, ours),
         );
-        const person = await identify(line, server, given.tokens.accessToken, idToken).catch(
+        const user = await identify(line, server, given.tokens.accessToken, idToken).catch(
           async (error: unknown) => {
             // Nobody knows whose it is, so nobody keeps it.
             await revokeThere(line, server, given.tokens).catch(() => {});
             throw error;
           },
         );
-        return { given, person };
+        return { given, user };
       }),
 
     renew: ({ refreshToken }, scopes) =>
@@ -107,9 +107,9 @@ export function createWire(configuration: Configuration, thirdParty: ThirdParty)
 
     ask: ({ accessToken }, subject) =>
       talk(async (server) => {
-        const way = thirdParty.status ?? bestWay(server, thirdParty);
+        const way = identityProvider.status ?? bestWay(server, identityProvider);
         if (way === 'expiry') return 'unknown';
-        if (way === 'userinfo') return askPerson(line, server, accessToken, subject);
+        if (way === 'userinfo') return askUser(line, server, accessToken, subject);
         const answer = await oauth.introspectionRequest(
           server,
           client(),
@@ -130,17 +130,17 @@ type Process = (response: Response) => Promise<oauth.TokenEndpointResponse>;
 
 /** What an answer of the token endpoint gives; an ID token in it has been verified. */
 async function readTokens(
-  { thirdParty, dialect, options }: Line,
+  { identityProvider, dialect, options }: Line,
   server: oauth.AuthorizationServer,
   answer: Response,
   process: Process,
   asked: Scopes,
 ): Promise<{ readonly given: Given; readonly idToken: oauth.IDToken | undefined }> {
-  const isOpenId = thirdParty.provider.protocol === 'openid';
+  const isOpenId = identityProvider.provider.protocol === 'openid';
   const response = isOpenId ? answer : await translate(answer, dialect.readToken);
   const body = await process(response);
   if (body.token_type !== 'bearer') {
-    throw new ThirdPartyFault('misbehaved', 'its token is of a type that was not asked for');
+    throw new IdentityProviderIssue('misbehaved', 'its token is of a type that was not asked for');
   }
   const idToken = oauth.getValidatedIdTokenClaims(body);
   if (idToken !== undefined) await oauth.validateApplicationLevelSignature(server, response, options);
@@ -152,16 +152,16 @@ async function readTokens(
   return { given, idToken };
 }
 
-async function askPerson(
+async function askUser(
   line: Line,
   server: oauth.AuthorizationServer,
   accessToken: string,
   subject: string,
 ): Promise<'alive' | 'dead' | 'changed'> {
   try {
-    return (await findPerson(line, server, accessToken)).subject === subject ? 'alive' : 'changed';
+    return (await findUser(line, server, accessToken)).subject === subject ? 'alive' : 'changed';
   } catch (error) {
-    if (error instanceof ThirdPartyFault && error.code === 'invalid_token') return 'dead';
+    if (error instanceof IdentityProviderIssue && error.code === 'invalid_token') return 'dead';
     throw error;
   }
 }
@@ -169,14 +169,14 @@ async function askPerson(
 /** The best way that a third party has to say whether a token is alive. */
 function bestWay(
   server: oauth.AuthorizationServer,
-  { clientAuthentication }: ThirdParty,
+  { clientAuthentication }: IdentityProvider,
 ): 'introspection' | 'userinfo' | 'expiry' {
   if (server.introspection_endpoint !== undefined && clientAuthentication !== 'none') return 'introspection';
   return server.userinfo_endpoint === undefined ? 'expiry' : 'userinfo';
 }
 
 /** Of whoever has no issuer identifier, one in an answer compares to nothing; each has a redirect URI of its own. */
-function comparable(parameters: URLSearchParams, { provider }: ThirdParty): URLSearchParams {
+function comparable(parameters: URLSearchParams, { provider }: IdentityProvider): URLSearchParams {
   const copy = new URLSearchParams(parameters);
   if (provider.protocol === 'oauth' && !provider.sendsIssuer) copy.delete('iss');
   return copy;

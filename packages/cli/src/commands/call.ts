@@ -83,19 +83,19 @@ function describeBlock(block: Input): string {
 }
 
 function readWords(words: readonly string[]): Input {
-  const faults: string[] = [];
+  const issues: string[] = [];
   const pairs = words.flatMap((word): [string, unknown][] => {
     const [, name = '', sign = '', value = ''] = /^([^=:]+)(:?=)([\s\S]*)$/.exec(word) ?? [];
     if (name === '') {
-      faults.push(`${cleanLine(word)} is no argument: write name=text or name:=JSON`);
+      issues.push(`${cleanLine(word)} is no argument: write name=text or name:=JSON`);
       return [];
     }
     if (sign === '=') return [[name, value]];
     const json = parseJson(value);
-    if (json === undefined) faults.push(`${cleanLine(name)}:= must be followed by JSON`);
+    if (json === undefined) issues.push(`${cleanLine(name)}:= must be followed by JSON`);
     return [[name, json]];
   });
-  if (faults.length > 0) throw new SettingsError(faults);
+  if (issues.length > 0) throw new SettingsError(issues);
   return Object.fromEntries(pairs);
 }
 

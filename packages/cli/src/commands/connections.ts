@@ -18,7 +18,7 @@ import { addVerb } from './verb.ts';
 type Flags = Readonly<Partial<Record<SettingName, string>>> & {
   readonly json?: true;
   readonly all?: true;
-  readonly thirdParty?: string;
+  readonly identityProvider?: string;
 };
 
 interface Task extends Tools {
@@ -75,7 +75,7 @@ async function list(task: Task): Promise<string> {
   const lists = account === undefined ? await listAll(task) : [await connections.list(account)];
   const found = lists.flatMap((one) => one ?? refuseAccount(account));
   const wanted = found.filter(
-    ({ bond }) => flags.thirdParty === undefined || bond?.thirdParty === flags.thirdParty,
+    ({ bond }) => flags.identityProvider === undefined || bond?.identityProvider === flags.identityProvider,
   );
   const named = await Promise.all(wanted.map((connection) => withName(connection, task)));
   if (flags.json) return `${cleanJson(named.map(withTimes))}\n`;
@@ -127,8 +127,8 @@ function describe({ id, account, clientId, clientName, ...connection }: NamedCon
   return `${id}  allowed ${timeOf(createdAt)}, used ${timeOf(lastUsedAt)}\n${lines.join('')}`;
 }
 
-function describeBond({ thirdParty, name, subject, scopes }: ListedBond): string {
-  return `${thirdParty}, as ${name ?? subject}${scopes.length > 0 ? `: ${scopes.join(' ')}` : ''}`;
+function describeBond({ identityProvider, name, subject, scopes }: ListedBond): string {
+  return `${identityProvider}, as ${name ?? subject}${scopes.length > 0 ? `: ${scopes.join(' ')}` : ''}`;
 }
 
 async function end({ connections, flags, named, command }: Task): Promise<string> {

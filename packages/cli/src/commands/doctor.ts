@@ -6,7 +6,7 @@ import { clientOptions } from '../client/client-options.ts';
 import { CommandFailure, exitCodes } from '../client/exit-codes.ts';
 import { addJsonOption, addSignInOptions, type SignInFlags } from '../client/flags.ts';
 import { examine } from '../doctor/examine.ts';
-import { hasFaults, isTemporary } from '../doctor/report.ts';
+import { hasIssues, isTemporary } from '../doctor/report.ts';
 import { reportHtml } from '../doctor/report-html.ts';
 import { reportText } from '../doctor/report-text.ts';
 import { reasonOf, SettingsError } from '../faults.ts';
@@ -47,7 +47,7 @@ async function doctor(serverUrl: string, flags: Flags, surroundings: Surrounding
       await writePage(resolve(surroundings.folder, flags.html), reportHtml(report));
     terminal.print(flags.json ? `${cleanJson(report)}\n` : reportText(report, terminal.styles));
     if (isTemporary(report)) throw new CommandFailure(exitCodes.temporary);
-    if (hasFaults(report)) throw new CommandFailure(exitCodes.rules);
+    if (hasIssues(report)) throw new CommandFailure(exitCodes.rules);
   } finally {
     terminal.close();
   }

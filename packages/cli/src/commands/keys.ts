@@ -92,7 +92,7 @@ async function withKeys(
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     throw new SettingsError(
-      error.faults.map((fault) => `${titleOf('keyFile')}: ${fault}`),
+      error.issues.map((issue) => `${titleOf('keyFile')}: ${issue}`),
       { cause: error },
     );
   }

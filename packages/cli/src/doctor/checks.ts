@@ -84,9 +84,9 @@ export function checkResourceMetadata(
 
 function checkResourceDocument(json: Json, server: string): readonly Breach[] {
   const reading = readProtectedResourceMetadata(json);
-  if ('faults' in reading) {
-    return reading.faults.map((fault) =>
-      breach(fault.includes('authorization_servers') ? 'S-PRM-2' : 'S-PRM-60', `The metadata: ${fault}.`),
+  if ('issues' in reading) {
+    return reading.issues.map((issue) =>
+      breach(issue.includes('authorization_servers') ? 'S-PRM-2' : 'S-PRM-60', `The metadata: ${issue}.`),
     );
   }
   const { resource, scopes_supported: scopes } = reading.document;
@@ -127,8 +127,8 @@ export function checkServerMetadata(answers: readonly Exchange[], issuer: string
     return [breach('AS-META-71', `The metadata has members that are null: ${nulls.join(', ')}.`)];
   const insecure = checkEndpoints(json);
   const reading = readAuthorizationServerMetadata(json);
-  if ('faults' in reading) {
-    const other = reading.faults.map((fault) => breach('AS-META-3', `The metadata: ${fault}.`));
+  if ('issues' in reading) {
+    const other = reading.issues.map((issue) => breach('AS-META-3', `The metadata: ${issue}.`));
     return insecure.length > 0 ? insecure : other;
   }
   return [

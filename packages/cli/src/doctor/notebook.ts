@@ -60,8 +60,8 @@ export function createNotebook(pinned: string | undefined, onBegin: (step: StepN
   const stepOf = (name: StepName, isSignedIn: boolean): Step => {
     const summary = summaries.get(name);
     if (summary !== undefined) return { name, state: isFaulty(name) ? 'faulty' : 'well', summary };
-    const person = !isSignedIn && (name === 'token' || name === 'call');
-    return { name, state: 'skipped', summary: person ? 'a person is needed: --sign-in' : 'not reached' };
+    const user = !isSignedIn && (name === 'token' || name === 'call');
+    return { name, state: 'skipped', summary: user ? 'a person is needed: --sign-in' : 'not reached' };
   };
 
   return {

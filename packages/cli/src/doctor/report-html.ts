@@ -1,6 +1,6 @@
 /** A report as one page that loads nothing and runs nothing: what is wrong, the sequence drawn, what was decided, every exchange. */
 import { escapeHtml, shortened } from './html.ts';
-import { type Exchange, type Finding, hasFaults, type Report, type Step } from './report.ts';
+import { type Exchange, type Finding, hasIssues, type Report, type Step } from './report.ts';
 import { REPORT_STYLE } from './report-style.ts';
 import { describeJudgement, whoMends } from './report-text.ts';
 import { drawSequence } from './sequence.ts';
@@ -45,12 +45,12 @@ ${exchanges.map(details).join('\n')}
 
 /** The first thing that is read. */
 function verdict(report: Report): string {
-  const faults = report.findings.filter(({ gravity }) => gravity === 'fault').length;
-  const advice = report.findings.length - faults;
+  const issues = report.findings.filter(({ gravity }) => gravity === 'fault').length;
+  const advice = report.findings.length - issues;
   const better = advice === 0 ? '' : `<small>${advice} could be better</small>`;
-  if (!hasFaults(report))
+  if (!hasIssues(report))
     return `<p class="verdict ${advice === 0 ? 'good' : 'advice'}">Nothing is wrong ${better}</p>`;
-  return `<p class="verdict fault">${faults === 1 ? 'One thing is' : `${faults} things are`} wrong ${better}</p>`;
+  return `<p class="verdict fault">${issues === 1 ? 'One thing is' : `${issues} things are`} wrong ${better}</p>`;
 }
 
 function findingCards(title: string, findings: readonly Finding[], wanted: Finding['gravity']): string {

@@ -1,11 +1,11 @@
 /** A report for a terminal. Whatever a server wrote is cleaned before it is shown. */
 import { cleanLine } from '../terminal/clean.ts';
 import type { Styles } from '../terminal/terminal.ts';
-import { type Finding, hasFaults, type Report, type Step } from './report.ts';
+import { type Finding, hasIssues, type Report, type Step } from './report.ts';
 
 export function reportText(report: Report, styles: Styles): string {
   const { server, steps, decisions, findings } = report;
-  const faults = findings.filter(({ gravity }) => gravity === 'fault');
+  const issues = findings.filter(({ gravity }) => gravity === 'fault');
   const advice = findings.filter(({ gravity }) => gravity === 'advice');
   return [
     styles.bold(cleanLine(server)),
@@ -22,7 +22,7 @@ export function reportText(report: Report, styles: Styles): string {
     ),
     ...section(
       'Wrong',
-      faults.flatMap((finding) => findingLines(finding, styles)),
+      issues.flatMap((finding) => findingLines(finding, styles)),
       styles,
     ),
     ...section(
@@ -31,7 +31,7 @@ export function reportText(report: Report, styles: Styles): string {
       styles,
     ),
     '',
-    hasFaults(report) ? styles.bad(`${faults.length} wrong.`) : styles.good('Nothing is wrong.'),
+    hasIssues(report) ? styles.bad(`${issues.length} wrong.`) : styles.good('Nothing is wrong.'),
     '',
   ].join('\n');
 }

@@ -86,13 +86,13 @@ export interface Report {
   readonly exchanges: readonly Exchange[];
 }
 
-export function hasFaults({ findings }: Report): boolean {
+export function hasIssues({ findings }: Report): boolean {
   return findings.some(({ gravity }) => gravity === 'fault');
 }
 
 /** Whether nothing is wrong but that somebody could not be reached, or is out of order. */
 export function isTemporary(report: Report): boolean {
   return (
-    hasFaults(report) && report.findings.every(({ gravity, temporary }) => gravity !== 'fault' || temporary)
+    hasIssues(report) && report.findings.every(({ gravity, temporary }) => gravity !== 'fault' || temporary)
   );
 }

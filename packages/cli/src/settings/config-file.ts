@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { Fault, reasonOf, SettingsError } from '../faults.ts';
+import { Issue, reasonOf, SettingsError } from '../faults.ts';
 
 const MODULES = ['.ts', '.mts', '.js', '.mjs'];
 
@@ -21,32 +21,32 @@ export async function readConfigFile(
   try {
     const content = MODULES.includes(extname(path)) ? await loadModule(path) : await readJson(path);
     if (typeof content !== 'object' || content === null || Array.isArray(content)) {
-      throw new Fault('must hold an object');
+      throw new Issue('must hold an object');
     }
     return content as Readonly<Record<string, unknown>>;
   } catch (error) {
-    if (!(error instanceof Fault)) throw error;
+    if (!(error instanceof Issue)) throw error;
     throw new SettingsError([`${title} is ${file}, which ${error.message}`], { cause: error });
   }
 }
 
 async function readJson(path: string): Promise<unknown> {
   const text = await readFile(path, 'utf8').catch((cause: unknown) => {
-    throw new Fault(`cannot be read: ${reasonOf(cause)}`);
+    throw new Issue(`cannot be read: ${reasonOf(cause)}`);
   });
   try {
     return JSON.parse(text);
   } catch (error) {
     // The parser's message may quote the text, which may be a secret: only the place is told, where it is known.
     const [place = ''] = /\(line \d+ column \d+\)/.exec(String(error)) ?? [];
-    throw new Fault(`is not well-formed JSON ${place}`.trim());
+    throw new Issue(`is not well-formed JSON ${place}`.trim());
   }
 }
 
 async function loadModule(path: string): Promise<unknown> {
   const module: Readonly<Record<string, unknown>> = await import(pathToFileURL(path).href).catch((cause) => {
-    throw new Fault(`cannot be loaded: ${reasonOf(cause)}`);
+    throw new Issue(`cannot be loaded: ${reasonOf(cause)}`);
   });
-  if (module['config'] === undefined) throw new Fault('must export config');
+  if (module['config'] === undefined) throw new Issue('must export config');
   return module['config'];
 }

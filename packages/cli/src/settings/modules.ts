@@ -73,11 +73,11 @@ export async function loadPages({ pages }: Settings, folder: string, nameOf: Nam
   if (typeof found !== 'object' || found === null) {
     throw new SettingsError([`${title}${from} must export pages: an object of functions`]);
   }
-  const faults = Object.entries(found).flatMap(([name, page]) => {
+  const issues = Object.entries(found).flatMap(([name, page]) => {
     if (!Object.hasOwn(PAGES, name))
       return [`has no page ${JSON.stringify(name)} to replace: ${advise(name, Object.keys(PAGES))}`];
     return typeof page === 'function' ? [] : [`must have a function as the page ${name}`];
   });
-  if (faults.length > 0) throw new SettingsError(faults.map((fault) => `${title}${from} ${fault}`));
+  if (issues.length > 0) throw new SettingsError(issues.map((issue) => `${title}${from} ${issue}`));
   return found as Pages;
 }

@@ -14,7 +14,7 @@ import { loadPages, loadWorkspaces } from './modules.ts';
 import { type FoundSettings, findSettings, type Sources } from './resolve.ts';
 import type { Settings } from './settings.ts';
 import { titleOf } from './table.ts';
-import { faultsOfServer } from './verdict.ts';
+import { issuesOfServer } from './verdict.ts';
 
 export interface Prepared {
   readonly settings: Settings;
@@ -31,19 +31,19 @@ export async function prepare(sources: Sources): Promise<Prepared> {
   const found = await findSettings(sources);
   const { settings, nameOf } = found;
   const { folder } = sources;
-  const faults = [...found.faults];
+  const issues = [...found.issues];
   const [application, pages, findWorkspaces] = await Promise.all([
     settings.app === null
       ? null
-      : collecting(faults, () => loadApplication(settings.app ?? '', folder, nameOf('app'))),
-    collecting(faults, () => loadPages(settings, folder, nameOf)),
-    collecting(faults, () => loadWorkspaces(settings, folder, nameOf)),
+      : collecting(issues, () => loadApplication(settings.app ?? '', folder, nameOf('app'))),
+    collecting(issues, () => loadPages(settings, folder, nameOf)),
+    collecting(issues, () => loadWorkspaces(settings, folder, nameOf)),
   ]);
-  await judgeFiles(settings, folder, nameOf, faults);
+  await judgeFiles(settings, folder, nameOf, issues);
   const prepared = { settings, application, pages, findWorkspaces, nameOf };
   const isLost = settings.app !== null && application === null;
-  faults.push(...judge(prepared, isLost ? [...found.unread, 'app'] : found.unread));
-  if (faults.length > 0) throw new SettingsError([...new Set(faults)]);
+  issues.push(...judge(prepared, isLost ? [...found.unread, 'app'] : found.unread));
+  if (issues.length > 0) throw new SettingsError([...new Set(issues)]);
   return prepared;
 }
 
@@ -52,11 +52,11 @@ async function judgeFiles(
   settings: Settings,
   folder: string,
   nameOf: Prepared['nameOf'],
-  faults: string[],
+  issues: string[],
 ): Promise<void> {
-  await collecting(faults, () => readCertificate(settings, folder, nameOf));
-  await collecting(faults, () => findExistingKey(settings, folder, 'or none', nameOf));
-  await collecting(faults, () => findPreviousKeys(settings, folder, nameOf));
+  await collecting(issues, () => readCertificate(settings, folder, nameOf));
+  await collecting(issues, () => findExistingKey(settings, folder, 'or none', nameOf));
+  await collecting(issues, () => findPreviousKeys(settings, folder, nameOf));
 }
 
 function judge(prepared: Prepared, unread: readonly string[]): readonly string[] {
@@ -65,9 +65,9 @@ function judge(prepared: Prepared, unread: readonly string[]): readonly string[]
   const isOpen = unread.includes('app') || unread.includes('resources');
   const isEmpty = application === null && settings.resources.length === 0;
   return [
-    ...faultsOfAccount(email, password, nameOf),
+    ...issuesOfAccount(email, password, nameOf),
     ...(isEmpty && !isOpen ? [NOTHING_PROTECTED] : []),
-    ...faultsOfServer(serverOptions(prepared, anyIssuer(settings)), {
+    ...issuesOfServer(serverOptions(prepared, anyIssuer(settings)), {
       hasApplication: application !== null,
       // What has been said already is not said again by what follows from it.
       unread: isEmpty ? [...unread, 'resources'] : unread,
@@ -83,7 +83,7 @@ function anyIssuer({ publicUrl }: Settings): string {
   return publicUrl ?? 'http://localhost';
 }
 
-function faultsOfAccount(
+function issuesOfAccount(
   email: string | null,
   password: string | null,
   nameOf: Prepared['nameOf'],
@@ -115,7 +115,7 @@ export function serverOptions(
       ...settings.resources.map(({ url, ...rest }) => ({ resource: url, ...rest })),
     ],
     localAccounts: settings.localAccounts,
-    thirdParties: settings.thirdParties,
+    identityProviders: settings.identityProviders,
     clients: settings.clients,
     ...(profiles !== null && { profiles }),
     metadata: settings.metadata,

@@ -1,6 +1,6 @@
 /** Settings found: flags before environment before file before default, and every fault reported together. */
 import { advise, nearest } from '@portcullis/protocol/known-names';
-import { type Fault, readOn, SettingsError } from '../faults.ts';
+import { type Issue, readOn, SettingsError } from '../faults.ts';
 import { readConfigFile } from './config-file.ts';
 import { flagOf, type SettingName, type Settings, variableOf } from './settings.ts';
 import { fileVariableOf, hasFlag, isInFile, settingNames, table, titleOf } from './table.ts';
@@ -16,8 +16,8 @@ export interface Sources {
 
 /** @throws SettingsError with every fault */
 export async function resolveSettings(sources: Sources): Promise<Settings> {
-  const { settings, faults } = await findSettings(sources);
-  if (faults.length > 0) throw new SettingsError(faults);
+  const { settings, issues } = await findSettings(sources);
+  if (issues.length > 0) throw new SettingsError(issues);
   return settings;
 }
 
@@ -25,7 +25,7 @@ export async function resolveSettings(sources: Sources): Promise<Settings> {
 export interface FoundSettings {
   /** Without whatever is at fault. */
   readonly settings: Settings;
-  readonly faults: readonly string[];
+  readonly issues: readonly string[];
   /** Places of what is at fault (`resources.0.scopes`): what is judged of anything that rests on it may not be true. */
   readonly unread: readonly string[];
   /** A setting, or a place in it, as the operator said it: the flag, the variable, or the key in the file. */
@@ -39,28 +39,28 @@ function isUnread(unread: readonly string[], name: SettingName): boolean {
 
 /** Settings, and every fault. */
 export async function findSettings(sources: Sources): Promise<FoundSettings> {
-  const faults: string[] = [];
+  const issues: string[] = [];
   const unread: string[] = [];
-  const config = await findFile(sources, faults);
+  const config = await findFile(sources, issues);
   // Nobody knows what a file says that cannot be read.
-  if (faults.length > 0) unread.push(...settingNames);
+  if (issues.length > 0) unread.push(...settingNames);
   const found = Object.fromEntries(
     settingNames.map((name) => {
-      const { value, faults: own } = choose(name, sources, config);
+      const { value, issues: own } = choose(name, sources, config);
       for (const { message, path, meant } of own) {
         const said = findSaid(name, sources, config);
-        if (name !== 'config') faults.push(`${nameAs(name, said, path)} ${message}`);
+        if (name !== 'config') issues.push(`${nameAs(name, said, path)} ${message}`);
         unread.push([name, ...path].join('.'));
         if (meant !== null) unread.push([name, ...path.slice(0, -1), meant].join('.'));
       }
       return [name, value];
     }),
   ) as unknown as Settings;
-  faults.push(...checkKeys(config, unread), ...checkVariables(sources.environment, unread));
+  issues.push(...checkKeys(config, unread), ...checkVariables(sources.environment, unread));
   const nameOf: FoundSettings['nameOf'] = (name, path) => nameAs(name, findSaid(name, sources, config), path);
   const besides = (name: SettingName, other: SettingName) => nameAs(name, findSaid(other, sources, config));
-  checkTogether({ settings: found, unread, nameOf, besides }, faults);
-  return { settings: Object.freeze(found), faults, unread, nameOf };
+  checkTogether({ settings: found, unread, nameOf, besides }, issues);
+  return { settings: Object.freeze(found), issues, unread, nameOf };
 }
 
 /** The configuration file, empty when there is none. */
@@ -72,19 +72,19 @@ interface ConfigFile {
 
 const NO_FILE: ConfigFile = { name: '', content: {} };
 
-async function findFile(sources: Sources, faults: string[]): Promise<ConfigFile> {
-  const { value, faults: own } = choose('config', sources, NO_FILE);
+async function findFile(sources: Sources, issues: string[]): Promise<ConfigFile> {
+  const { value, issues: own } = choose('config', sources, NO_FILE);
   const title = nameAs('config', findSaid('config', sources, NO_FILE));
-  faults.push(...own.map(({ message }) => `${title} ${message}`));
+  issues.push(...own.map(({ message }) => `${title} ${message}`));
   if (typeof value !== 'string') return NO_FILE;
-  const content = await readConfigFile(value, sources.folder, title).catch(collect(faults));
+  const content = await readConfigFile(value, sources.folder, title).catch(collect(issues));
   return { name: value, content };
 }
 
-function collect(faults: string[]): (error: unknown) => Record<string, never> {
+function collect(issues: string[]): (error: unknown) => Record<string, never> {
   return (error) => {
     if (!(error instanceof SettingsError)) throw error;
-    faults.push(...error.faults);
+    issues.push(...error.issues);
     return {};
   };
 }
@@ -94,17 +94,17 @@ function choose<K extends SettingName>(
   name: K,
   sources: Sources,
   file: ConfigFile,
-): { readonly value: Settings[K]; readonly faults: readonly Fault[] } {
+): { readonly value: Settings[K]; readonly issues: readonly Issue[] } {
   const { shape, otherwise } = table[name];
   const said = findSaid(name, sources, file);
-  if (said === undefined) return { value: otherwise, faults: [] };
-  const faults: Fault[] = [];
-  const read = readOn(faults, () => {
+  if (said === undefined) return { value: otherwise, issues: [] };
+  const issues: Issue[] = [];
+  const read = readOn(issues, () => {
     const isText = said.file === null && typeof said.value === 'string';
     const value = isText && shape.fromText !== undefined ? shape.fromText(String(said.value)) : said.value;
     return shape.read(value, sources) as Settings[K];
   });
-  return { value: read === undefined ? otherwise : read, faults };
+  return { value: read === undefined ? otherwise : read, issues };
 }
 
 /** What was said of a setting, and how. */
@@ -135,7 +135,7 @@ function findSaid(
 }
 
 /** A setting, or a place in it, in the way in which another was said, or it was itself; in all ways that there are when nobody said it. */
-function nameAs(name: SettingName, said: Said | undefined, path: Fault['path'] = []): string {
+function nameAs(name: SettingName, said: Said | undefined, path: Issue['path'] = []): string {
   if (said === undefined) return [titleOf(name), ...path].join('.');
   if (said.file !== null) return `${[name, ...path].join('.')} (in ${said.file})`;
   const isFlag = said.by.startsWith('--');
@@ -193,35 +193,35 @@ const ALTERNATIVES: readonly (readonly [SettingName, SettingName])[] = [
 ];
 
 /** What is known of the settings, each by itself. */
-interface Together extends Omit<FoundSettings, 'faults'> {
+interface Together extends Omit<FoundSettings, 'issues'> {
   /** A setting that nobody said, as another was said. */
   besides(name: SettingName, other: SettingName): string;
 }
 
 /** Says nothing of settings that are at fault by themselves: what they were meant to be is not known. */
-function checkTogether({ settings, unread, nameOf, besides }: Together, faults: string[]): void {
+function checkTogether({ settings, unread, nameOf, besides }: Together, issues: string[]): void {
   const isOpen = (name: SettingName) => isUnread(unread, name);
   for (const [one, other] of PAIRS) {
     if ((settings[one] === null) === (settings[other] === null)) continue;
     if (isOpen(one) || isOpen(other)) continue;
     const [there, missing] = settings[one] === null ? [other, one] : [one, other];
-    faults.push(`${besides(missing, there)} must be set together with ${nameOf(there)}`);
+    issues.push(`${besides(missing, there)} must be set together with ${nameOf(there)}`);
   }
   for (const [one, other] of ALTERNATIVES) {
     if (settings[one] === null || settings[other] === null) continue;
-    faults.push(`${nameOf(other)} must be left out when ${nameOf(one)} is set`);
+    issues.push(`${nameOf(other)} must be left out when ${nameOf(one)} is set`);
   }
   if (settings.bootstrapEmail !== null && !settings.localAccounts) {
-    faults.push(`${nameOf('bootstrapEmail')} must be left out when ${nameOf('localAccounts')} is false`);
+    issues.push(`${nameOf('bootstrapEmail')} must be left out when ${nameOf('localAccounts')} is false`);
   }
   const mayBeGuarded = isOpen('tlsCert') || isOpen('trustedProxies');
   const isGuarded = mayBeGuarded || settings.tlsCert !== null || settings.trustedProxies.length > 0;
   if (!isGuarded && !LOOPBACK.test(settings.host)) {
-    faults.push(
+    issues.push(
       `${nameOf('host')} must be 127.0.0.1, ::1 or localhost, unless ${besides('tlsCert', 'host')} or ${besides('trustedProxies', 'host')} says how connections are protected: passwords and tokens would travel in the clear`,
     );
   }
   if (settings.tlsCert !== null && settings.publicUrl?.startsWith('http:') === true) {
-    faults.push(`${nameOf('publicUrl')} must be https when ${nameOf('tlsCert')} is set`);
+    issues.push(`${nameOf('publicUrl')} must be https when ${nameOf('tlsCert')} is set`);
   }
 }

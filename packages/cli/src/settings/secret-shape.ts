@@ -1,7 +1,7 @@
 /** The shape of secrets, which may stand elsewhere than beside the other settings. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { Fault, reasonOf } from '../faults.ts';
+import { Issue, reasonOf } from '../faults.ts';
 import { file, type Origin, type Shape, text } from './shapes.ts';
 import { object } from './structured-shapes.ts';
 
@@ -20,7 +20,7 @@ export function secret(least: number): Shape<string> {
     read(value, origin) {
       const found = typeof value === 'string' ? value : findSecret(place.read(value, origin), origin);
       if (found.length >= least) return found;
-      throw new Fault(
+      throw new Issue(
         least > 1
           ? `must have at least ${least} characters: openssl rand -hex 32 makes one`
           : 'must not be empty',
@@ -32,12 +32,12 @@ export function secret(least: number): Shape<string> {
 function findSecret(place: { file?: string; variable?: string }, origin: Origin): string {
   const { file: name, variable } = place;
   if ((name === undefined) === (variable === undefined)) {
-    throw new Fault('must be a text, { "file": … } or { "variable": … }');
+    throw new Issue('must be a text, { "file": … } or { "variable": … }');
   }
   if (name !== undefined) return readBytes(name, origin).toString('utf8').trim();
   const written = origin.environment[variable ?? ''] ?? '';
   if (written !== '') return written;
-  throw new Fault(`names the variable ${variable}, which is not set`);
+  throw new Issue(`names the variable ${variable}, which is not set`);
 }
 
 /** The content of a file. @throws Fault */
@@ -45,6 +45,6 @@ export function readBytes(name: string, { folder }: Origin): Buffer {
   try {
     return readFileSync(resolve(folder, name));
   } catch (error) {
-    throw new Fault(`names ${name}, which cannot be read: ${reasonOf(error)}`);
+    throw new Issue(`names ${name}, which cannot be read: ${reasonOf(error)}`);
   }
 }

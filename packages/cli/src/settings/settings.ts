@@ -15,7 +15,7 @@ import type {
 import type { Profile } from '@portcullis/protocol';
 import type { OutboundSetting } from './structures/clients.ts';
 import type { ResourceSetting } from './structures/resources.ts';
-import type { ThirdPartySetting } from './structures/third-parties.ts';
+import type { IdentityProviderSetting } from './structures/third-parties.ts';
 
 /** What an operator has decided. `null`: nothing, and the program does what the documentation says. */
 export interface Settings {
@@ -37,7 +37,7 @@ export interface Settings {
   readonly bootstrapEmail: string | null;
   readonly bootstrapPassword: string | null;
   readonly localAccounts: boolean;
-  readonly thirdParties: readonly ThirdPartyOptions[];
+  readonly identityProviders: readonly ThirdPartyOptions[];
   readonly clients: readonly Readonly<Record<string, unknown>>[];
   readonly registration: boolean | RegistrationOptions;
   readonly metadataDocuments: boolean | DocumentOptions;
@@ -78,8 +78,8 @@ interface WrittenOtherwise {
     readonly secrets: readonly (string | SecretPlace)[];
   };
   /** Whole, or by the name of a preset. */
-  readonly thirdParties?: readonly (ThirdPartySetting extends infer One
-    ? One extends ThirdPartySetting
+  readonly identityProviders?: readonly (IdentityProviderSetting extends infer One
+    ? One extends IdentityProviderSetting
       ? Omit<One, 'clientSecret' | 'clientKey'> & {
           readonly clientSecret?: string | SecretPlace;
           readonly clientKey?: Omit<ClientKeyOptions, 'key' | 'certificate'> & {

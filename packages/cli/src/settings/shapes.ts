@@ -1,5 +1,5 @@
 /** Shapes of settings: how a value as somebody wrote it becomes the one that the program works with, and what may be written. */
-import { Fault, Faults, readOn } from '../faults.ts';
+import { Issue, Issues, readOn } from '../faults.ts';
 import { inWords } from './times.ts';
 
 /** Where values may lead that name something else. */
@@ -38,8 +38,8 @@ export function textIn(words: string): Shape<string> {
     words,
     blank: '',
     read(value) {
-      if (typeof value !== 'string') throw new Fault(`must be a text${said}`);
-      if (value.trim() === '') throw new Fault(`must not be empty${said}`);
+      if (typeof value !== 'string') throw new Issue(`must be a text${said}`);
+      if (value.trim() === '') throw new Issue(`must not be empty${said}`);
       return value;
     },
   };
@@ -70,10 +70,10 @@ export function wholeNumber(least: number, most: number, unit: keyof typeof RANG
     fromText: (written) => (/^\d{1,15}$/.test(written) ? Number(written) : written),
     read(value) {
       if (typeof value === 'string' && /^\d+$/.test(value)) {
-        throw new Fault(`must be ${range}: a number, not a text`);
+        throw new Issue(`must be ${range}: a number, not a text`);
       }
       if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > most) {
-        throw new Fault(`must be ${range}`);
+        throw new Issue(`must be ${range}`);
       }
       return value;
     },
@@ -85,7 +85,7 @@ export const yesOrNo: Shape<boolean> = {
   blank: false,
   fromText: (written) => (written === 'true' ? true : written === 'false' ? false : written),
   read(value) {
-    if (typeof value !== 'boolean') throw new Fault('must be true or false');
+    if (typeof value !== 'boolean') throw new Issue('must be true or false');
     return value;
   },
 };
@@ -96,21 +96,21 @@ export function oneOf<const T extends string>(...choices: readonly [T, ...T[]]):
     words: choices.map((choice) => `\`${choice}\``).join(', '),
     read(value) {
       const found = choices.find((choice) => choice === value);
-      if (found === undefined) throw new Fault(`must be one of ${choices.join(', ')}`);
+      if (found === undefined) throw new Issue(`must be one of ${choices.join(', ')}`);
       return found;
     },
   };
 }
 
 /** A text that is judged by `fault`, which answers what is wrong with it. */
-export function judgedText(words: string, fault: (value: string) => string | null): Shape<string> {
+export function judgedText(words: string, issue: (value: string) => string | null): Shape<string> {
   const written = textIn(words);
   return {
     ...written,
     read(value, origin) {
       const read = written.read(value, origin);
-      const wrong = fault(read);
-      if (wrong !== null) throw new Fault(wrong);
+      const wrong = issue(read);
+      if (wrong !== null) throw new Issue(wrong);
       return read;
     },
   };
@@ -123,11 +123,11 @@ export function orNull<T>(shape: Shape<T>): Shape<T | null> {
     words: `${shape.words}, or null`,
     read(value, origin) {
       if (value === null) return null;
-      const faults: Fault[] = [];
-      const read = readOn(faults, () => shape.read(value, origin));
-      if (faults.length === 0) return read as T;
-      throw new Faults(
-        faults.map(({ message, path, meant }) => new Fault(`${message}, or null`, path, meant)),
+      const issues: Issue[] = [];
+      const read = readOn(issues, () => shape.read(value, origin));
+      if (issues.length === 0) return read as T;
+      throw new Issues(
+        issues.map(({ message, path, meant }) => new Issue(`${message}, or null`, path, meant)),
         read,
       );
     },

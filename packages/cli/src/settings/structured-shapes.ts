@@ -1,6 +1,6 @@
 /** Shapes that are made of others: lists, objects, and those of which a mere yes or no is another spelling. */
 import { advise, nearest } from '@portcullis/protocol/known-names';
-import { Fault, Faults, readOn } from '../faults.ts';
+import { Issue, Issues, readOn } from '../faults.ts';
 import { plain, type Shape } from './shapes.ts';
 
 /** `true` or `false`, or more exactly. */
@@ -43,7 +43,7 @@ const fromJson: Required<Pick<Shape<unknown>, 'fromText'>> = {
       return JSON.parse(written);
     } catch {
       // What the parser says may quote a secret.
-      throw new Fault('is not well-formed JSON');
+      throw new Issue('is not well-formed JSON');
     }
   },
 };
@@ -61,9 +61,9 @@ export function listOf<T>(shape: Shape<T>, least = 0): Shape<readonly T[]> {
     read(value, origin) {
       if (typeof value !== 'string') return elements.read(value, origin);
       // In a file, as if in a variable: what is wrong with its elements is told as well.
-      const faults = [new Fault(`must be ${plain(elements.words)}`)];
-      const read = readOn(faults, () => elements.read(fromText(value), origin));
-      throw new Faults(faults, read);
+      const issues = [new Issue(`must be ${plain(elements.words)}`)];
+      const read = readOn(issues, () => elements.read(fromText(value), origin));
+      throw new Issues(issues, read);
     },
   };
 }
@@ -80,8 +80,8 @@ function list<T>(shape: Shape<T>, least: number): Shape<readonly T[]> {
     blank: [],
     ...(shape.members && { members: shape.members }),
     read(value, origin) {
-      if (!Array.isArray(value)) throw new Fault(`must be ${plain(words)}`);
-      if (value.length < least) throw new Fault(`must not be empty: ${plain(words)}`);
+      if (!Array.isArray(value)) throw new Issue(`must be ${plain(words)}`);
+      if (value.length < least) throw new Issue(`must not be empty: ${plain(words)}`);
       const parts = value.map((element, index) => ({
         name: String(index),
         read: () => shape.read(element, origin),
@@ -174,17 +174,17 @@ export const document: Shape<Readonly<Record<string, unknown>>> = {
 
 function asObject(value: unknown, words: string): Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new Fault(`must be ${plain(words)}`);
+    throw new Issue(`must be ${plain(words)}`);
   }
   return value as Readonly<Record<string, unknown>>;
 }
 
 function refuse(sentence: string): never {
-  throw new Fault(sentence);
+  throw new Issue(sentence);
 }
 
 function refuseMember(name: string, known: readonly string[]): never {
-  throw new Fault(`is no setting: ${advise(name, known)}`, [], nearest(name, known));
+  throw new Issue(`is no setting: ${advise(name, known)}`, [], nearest(name, known));
 }
 
 /** One part of a value. */
@@ -204,14 +204,14 @@ function together<T, Whole>(
   parts: readonly Part<T>[],
   make: (read: readonly (readonly [string, T])[]) => Whole,
 ): Whole {
-  const faults: Fault[] = [];
+  const issues: Issue[] = [];
   const read = parts.flatMap(({ name, read: reader, blank }) => {
-    const before = faults.length;
-    const found = readOn(faults, reader, [name]);
-    const taken = faults.length > before && found === undefined ? blank : found;
+    const before = issues.length;
+    const found = readOn(issues, reader, [name]);
+    const taken = issues.length > before && found === undefined ? blank : found;
     return taken === undefined ? [] : [[name, taken] as const];
   });
   const whole = make(read);
-  if (faults.length > 0) throw new Faults(faults, whole);
+  if (issues.length > 0) throw new Issues(issues, whole);
   return whole;
 }

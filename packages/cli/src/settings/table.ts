@@ -8,7 +8,7 @@ import { client, metadataDocuments, outbound, registration } from './structures/
 import { limits } from './structures/limits.ts';
 import { brand, headless } from './structures/pages.ts';
 import { resource } from './structures/resources.ts';
-import { thirdParty } from './structures/third-parties.ts';
+import { identityProvider } from './structures/third-parties.ts';
 import { keys, lifetimes } from './structures/tokens.ts';
 import * as word from './words.ts';
 
@@ -43,7 +43,7 @@ export const groups: readonly { readonly title: string; readonly names: readonly
     names: ['database', 'key', 'keyFile', 'previousKey', 'previousKeyFile'],
   },
   { title: 'The first account', names: ['bootstrapEmail', 'bootstrapPassword'] },
-  { title: 'Who signs in', names: ['localAccounts', 'thirdParties'] },
+  { title: 'Who signs in', names: ['localAccounts', 'identityProviders'] },
   {
     title: 'Clients',
     names: ['clients', 'registration', 'metadataDocuments', 'privateUseSchemes', 'outbound'],
@@ -181,10 +181,10 @@ export const table: Table = {
     shape: shape.yesOrNo,
     otherwise: true,
   },
-  thirdParties: {
+  identityProviders: {
     what: 'by whose accounts people may sign in as well, and whose tokens their grants then rest on',
     placeholder: null,
-    shape: made.listOfObjects(thirdParty),
+    shape: made.listOfObjects(identityProvider),
     otherwise: [],
     otherwiseText: 'none',
     more: 'Register `<origin of the public URL>/callback/<id>` as the redirect URI there; `portcullis up` prints it.',

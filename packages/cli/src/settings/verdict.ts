@@ -14,22 +14,22 @@ export interface Origins {
 }
 
 /** All that is wrong, but for what may be right once everything can be read. */
-export function faultsOfServer(
+export function issuesOfServer(
   options: Omit<AuthorizationServerOptions, 'store' | 'sealingKey'>,
   { hasApplication, unread, nameOf }: Origins,
 ): readonly string[] {
   return faultsOfOptions(options)
-    .map((fault) => place(fault, hasApplication))
-    .filter((fault) => !unread.some((gap) => restsOn(fault, gap)))
-    .map((fault) => say(fault, nameOf));
+    .map((issue) => place(issue, hasApplication))
+    .filter((issue) => !unread.some((gap) => restsOn(issue, gap)))
+    .map((issue) => say(issue, nameOf));
 }
 
 /** A fault that is told when the server is made. */
-export function nameFault(fault: string, { hasApplication, nameOf }: Omit<Origins, 'unread'>): string {
-  if (fault.startsWith('sealingKey')) {
-    return `${nameOf('key')} or ${nameOf('keyFile')}: ${fault.replace('sealingKey', 'the sealing key')}`;
+export function nameIssue(issue: string, { hasApplication, nameOf }: Omit<Origins, 'unread'>): string {
+  if (issue.startsWith('sealingKey')) {
+    return `${nameOf('key')} or ${nameOf('keyFile')}: ${issue.replace('sealingKey', 'the sealing key')}`;
   }
-  return say(place(fault, hasApplication), nameOf);
+  return say(place(issue, hasApplication), nameOf);
 }
 
 /** A fault, and the place in the settings that it is about: `['resources', '0', 'url']`. */
@@ -40,10 +40,10 @@ interface Placed {
 }
 
 /** The server begins each of its faults with the place in its own options. */
-function place(fault: string, hasApplication: boolean): Placed {
-  const [, start = ''] = /^([\w-]+(?:\.[\w-]+)*)/.exec(fault) ?? [];
+function place(issue: string, hasApplication: boolean): Placed {
+  const [, start = ''] = /^([\w-]+(?:\.[\w-]+)*)/.exec(issue) ?? [];
   const [first = '', ...path] = start.split('.');
-  const text = fault.slice(start.length);
+  const text = issue.slice(start.length);
   if (first === 'issuer') return { path: ['publicUrl', ...path], text };
   if (first === 'resources' && path.length > 0) return placeResource(path, text, hasApplication);
   return memberFirst({ path: [first, ...path], text });
@@ -73,21 +73,21 @@ function say({ path: [first = '', ...path], text }: Placed, nameOf: Origins['nam
 }
 
 /** Where a setting is judged by another one. */
-const ACROSS: readonly { readonly fault: RegExp; readonly gap: RegExp }[] = [
-  { fault: /^resources$/, gap: /^(?:app|resources)$/ },
-  { fault: /^resources\.\d+\.(?:introspectedBy|exchangedBy)$/, gap: /^clients\b/ },
+const ACROSS: readonly { readonly issue: RegExp; readonly gap: RegExp }[] = [
+  { issue: /^resources$/, gap: /^(?:app|resources)$/ },
+  { issue: /^resources\.\d+\.(?:introspectedBy|exchangedBy)$/, gap: /^clients\b/ },
   {
-    fault: /^(?:clients\.\d+\.scope|thirdParties\.\d+\.neededFor)$/,
+    issue: /^(?:clients\.\d+\.scope|identityProviders\.\d+\.neededFor)$/,
     gap: /^(?:app|resources(?:\.\d+(?:\.scopes\b.*)?)?)$/,
   },
-  { fault: /^localAccounts$/, gap: /^thirdParties$/ },
+  { issue: /^localAccounts$/, gap: /^identityProviders$/ },
 ];
 
 /** Members by which others of the same object are judged that do not speak of them. */
-const BESIDE: readonly { readonly fault: RegExp; readonly gap: RegExp }[] = [
-  { fault: /^thirdParties\b/, gap: /\.preset$/ },
-  { fault: /^thirdParties\.\d+\.kind\b/, gap: /\.(?:tenant|domain|server|url|realm)$/ },
-  { fault: /^thirdParties\.\d+\.(?:scopes|status|clientKey)$/, gap: /\.kind\b/ },
+const BESIDE: readonly { readonly issue: RegExp; readonly gap: RegExp }[] = [
+  { issue: /^identityProviders\b/, gap: /\.preset$/ },
+  { issue: /^identityProviders\.\d+\.kind\b/, gap: /\.(?:tenant|domain|server|url|realm)$/ },
+  { issue: /^identityProviders\.\d+\.(?:scopes|status|clientKey)$/, gap: /\.kind\b/ },
 ];
 
 /**
@@ -97,7 +97,7 @@ const BESIDE: readonly { readonly fault: RegExp; readonly gap: RegExp }[] = [
 function restsOn({ path, text }: Placed, gap: string): boolean {
   const about = path.join('.');
   const isWithin = (place: string) => about === place || about.startsWith(`${place}.`);
-  if (isWithin(gap) || ACROSS.some((law) => law.fault.test(about) && law.gap.test(gap))) return true;
+  if (isWithin(gap) || ACROSS.some((law) => law.issue.test(about) && law.gap.test(gap))) return true;
   const [whole = gap] = /^\w+(?:\.\d+)?/.exec(gap) ?? [];
   if (!isWithin(whole)) return false;
   // Of a list that is short of something, or holds a blank.
@@ -105,6 +105,6 @@ function restsOn({ path, text }: Placed, gap: string): boolean {
   const members = gap.slice(whole.length + 1).split('.');
   return (
     members.some((name) => /^\D/.test(name) && new RegExp(`\\b${RegExp.escape(name)}\\b`).test(text)) ||
-    BESIDE.some((law) => law.fault.test(about) && law.gap.test(gap))
+    BESIDE.some((law) => law.issue.test(about) && law.gap.test(gap))
   );
 }

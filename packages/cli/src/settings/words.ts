@@ -1,13 +1,13 @@
 /** The small shapes that settings of this program have: times, addresses, scopes, keys, revisions, hosts. */
 import {
-  issuerFault,
+  issuerError,
   type Profile,
   profileA,
   profileOf,
   profiles,
   readAddressBlock,
 } from '@portcullis/protocol';
-import { Fault } from '../faults.ts';
+import { Issue } from '../faults.ts';
 import { judgedText, type Shape, textIn, wholeNumber } from './shapes.ts';
 import { listOf } from './structured-shapes.ts';
 
@@ -27,7 +27,7 @@ export const port: Shape<number> = {
   ...wholeNumber(0, 65_535),
   read(value, origin) {
     if (typeof value === 'string' && /^(?:tcp|udp|sctp):\/\//.test(value)) {
-      throw new Fault(
+      throw new Issue(
         'holds the address of a Kubernetes service of that name: set enableServiceLinks to false for the pod, or rename the service',
       );
     }
@@ -37,8 +37,8 @@ export const port: Shape<number> = {
 
 /** The origin where everything is served: the issuer, kept byte for byte. */
 export const publicUrl: Shape<string> = judgedText('an https address without a path', (url) => {
-  const fault = issuerFault(url);
-  if (fault !== null) return fault;
+  const issue = issuerError(url);
+  if (issue !== null) return issue;
   return new URL(url).pathname === '/'
     ? null
     : 'must have no path: everything stands at the root of the host';
@@ -70,7 +70,7 @@ export const sealingKey: Shape<Uint8Array> = {
         ? Buffer.from(written, 'base64url')
         : null;
     if (bytes?.length !== 32)
-      throw new Fault('must be 32 random bytes in base64url: openssl rand -base64 32');
+      throw new Issue('must be 32 random bytes in base64url: openssl rand -base64 32');
     return bytes;
   },
 };
@@ -89,7 +89,7 @@ export const profile: Shape<Profile> = {
     const found =
       typeof value === 'string' ? profileOf(value) : profiles.find((candidate) => candidate === value);
     if (found === undefined) {
-      throw new Fault(`must be one of ${profiles.map((known) => known.revision).join(', ')}`);
+      throw new Issue(`must be one of ${profiles.map((known) => known.revision).join(', ')}`);
     }
     return found;
   },

@@ -5,7 +5,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Person } from '../../../../tests/support/person.ts';
+import type { User } from '../../../../tests/support/person.ts';
 
 export const main: string = fileURLToPath(new URL('../../from-sources.js', import.meta.url));
 
@@ -31,8 +31,8 @@ export interface Computer {
   leave(): void;
 }
 
-/** @param person attends to the browser; without one pages are opened and nobody looks */
-export function createComputer(person?: Person): Computer {
+/** @param user attends to the browser; without one pages are opened and nobody looks */
+export function createComputer(user?: User): Computer {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-person-'));
   const list = join(folder, 'opened');
   for (const name of ['xdg-open', 'open']) {
@@ -58,7 +58,7 @@ export function createComputer(person?: Person): Computer {
     for (const url of all.slice(attended)) {
       attended += 1;
       // Whoever cannot sign in leaves the page open: the command is who has to notice.
-      void person
+      void user
         ?.authorize(url)
         .then(fetch)
         .catch(() => undefined);

@@ -79,11 +79,11 @@ function checkPlace(announced: string, server: string, trustedOrigins: readonly 
  */
 export function checkResourceMetadata(json: unknown, server: string): ProtectedResourceMetadata {
   const reading = readProtectedResourceMetadata(json);
-  if ('faults' in reading) {
-    const faults = reading.faults.slice(0, 3).map(displayText).join('; ');
+  if ('issues' in reading) {
+    const issues = reading.issues.slice(0, 3).map(displayText).join('; ');
     throw new ClientError(
       'metadata_invalid',
-      `The server's protected resource metadata is not valid: ${faults}.`,
+      `The server's protected resource metadata is not valid: ${issues}.`,
     );
   }
   const { document } = reading;

@@ -33,11 +33,11 @@ export function checkServerMetadata(
   profile: Profile,
 ): AuthorizationServerMetadata {
   const reading = readAuthorizationServerMetadata(json);
-  if ('faults' in reading) {
-    const faults = reading.faults.slice(0, 3).map(displayText).join('; ');
+  if ('issues' in reading) {
+    const issues = reading.issues.slice(0, 3).map(displayText).join('; ');
     throw new ClientError(
       'metadata_invalid',
-      `The metadata of ${displayText(issuer)} is not valid: ${faults}.`,
+      `The metadata of ${displayText(issuer)} is not valid: ${issues}.`,
     );
   }
   const { document } = reading;

@@ -57,7 +57,7 @@ export async function obtainByMachine(grant: MachineGrant, situation: GrantCase)
       return requestTokens(hands, assertionRequest(situation, assertion));
     }
     case 'enterprise':
-      return obtainForPerson(grant, situation);
+      return obtainForUser(grant, situation);
   }
 }
 
@@ -77,7 +77,7 @@ function isScopeRefused(error: unknown): boolean {
 }
 
 /** Where the enterprise or the authorization server does not know the scopes, it is left to them what they give. */
-async function obtainForPerson(grant: EnterpriseGrant, situation: GrantCase): Promise<Tokens> {
+async function obtainForUser(grant: EnterpriseGrant, situation: GrantCase): Promise<Tokens> {
   const { hands, scopes } = situation;
   const { identityProvider, subjectTokenType } = grant;
   const provider = typeof identityProvider === 'function' ? await identityProvider() : identityProvider;
@@ -91,7 +91,7 @@ async function obtainForPerson(grant: EnterpriseGrant, situation: GrantCase): Pr
     return await requestTokens(hands, assertionRequest(situation, assertion));
   } catch (error) {
     if (!isScopeRefused(error) || scopes.length === 0) throw error;
-    return obtainForPerson(grant, { ...situation, scopes: [] });
+    return obtainForUser(grant, { ...situation, scopes: [] });
   }
 }
 

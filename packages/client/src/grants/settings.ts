@@ -2,7 +2,7 @@
 import type { RegistrationSettings } from '../registration/registration.ts';
 
 /** A person, in a browser. */
-export interface PersonGrant {
+export interface UserGrant {
   readonly kind: 'person';
 }
 
@@ -54,7 +54,7 @@ export interface DeviceGrant {
 }
 
 /** On whose behalf tokens are asked for, and how. */
-export type GrantSettings = PersonGrant | DeviceGrant | ApplicationGrant | WorkloadGrant | EnterpriseGrant;
+export type GrantSettings = UserGrant | DeviceGrant | ApplicationGrant | WorkloadGrant | EnterpriseGrant;
 
 /** Whether tokens are got without anybody's consent: by the application, the workload or the enterprise itself. */
 export function actsAlone({ kind }: GrantSettings): boolean {

@@ -22,8 +22,8 @@ const LOOPBACK: Names<LoopbackOptions> = { path: true, port: true, patience: tru
  */
 export function createNodeClient(options: NodeClientOptions): Client {
   const { loopback, ...rest } = options;
-  const faults = unknownNames(loopback, LOOPBACK, 'loopback.');
-  if (faults.length > 0) throw new ClientError('configuration_invalid', `${faults.join('; ')}.`);
+  const issues = unknownNames(loopback, LOOPBACK, 'loopback.');
+  if (issues.length > 0) throw new ClientError('configuration_invalid', `${issues.join('; ')}.`);
   const { timeout, bytes } = { ...defaultLimits, ...options.limits };
   const { serverUrl, trustedOrigins = [] } = options;
   return createClient({

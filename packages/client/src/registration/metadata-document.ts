@@ -54,7 +54,7 @@ export function buildMetadataDocument(settings: MetadataDocumentSettings): Metad
 }
 
 /** What keeps a URL from being a client identifier; `null`: nothing. */
-export function documentUrlFault(text: string): string | null {
+export function documentUrlIssue(text: string): string | null {
   const url = URL.parse(text);
   if (url === null || url.protocol !== 'https:') return 'must be an https URL';
   if (url.pathname === '/') return 'must have a path';
@@ -65,29 +65,29 @@ export function documentUrlFault(text: string): string | null {
 }
 
 /** All that keeps a document from being used for its URL; empty: nothing. */
-export function findDocumentFaults(json: unknown, url: string): readonly string[] {
+export function findDocumentIssues(json: unknown, url: string): readonly string[] {
   if (typeof json !== 'object' || json === null || Array.isArray(json))
     return ['the document must be a JSON object'];
   const document = json as Readonly<Record<string, unknown>>;
-  const faults: string[] = [];
-  const urlFault = documentUrlFault(url);
-  if (urlFault !== null) faults.push(`the URL ${urlFault}`);
+  const issues: string[] = [];
+  const urlIssue = documentUrlIssue(url);
+  if (urlIssue !== null) issues.push(`the URL ${urlIssue}`);
   // The value MUST match the URL by simple string comparison.
   if (document['client_id'] !== url)
-    faults.push('client_id must be the URL of the document, character by character');
+    issues.push('client_id must be the URL of the document, character by character');
   if (typeof document['client_name'] !== 'string' || document['client_name'].trim() === '') {
-    faults.push('client_name must be there');
+    issues.push('client_name must be there');
   }
-  faults.push(...findRedirectFaults(document['redirect_uris']));
+  issues.push(...findRedirectIssues(document['redirect_uris']));
   if (Object.keys(document).some((name) => name.startsWith('client_secret')))
-    faults.push('a secret must not be published');
+    issues.push('a secret must not be published');
   if (SECRET_METHODS.includes(String(document['token_endpoint_auth_method']))) {
-    faults.push('token_endpoint_auth_method must not need a shared secret');
+    issues.push('token_endpoint_auth_method must not need a shared secret');
   }
-  return faults;
+  return issues;
 }
 
-function findRedirectFaults(uris: unknown): readonly string[] {
+function findRedirectIssues(uris: unknown): readonly string[] {
   if (!Array.isArray(uris) || uris.length === 0) return ['redirect_uris must name at least one'];
   return uris.flatMap((uri, index) => {
     const judgement =
@@ -101,8 +101,8 @@ function findRedirectFaults(uris: unknown): readonly string[] {
  * @throws ClientError `unreachable` when nobody answers.
  */
 export async function checkHostedDocument(url: string, fetch: Fetch): Promise<readonly string[]> {
-  const urlFault = documentUrlFault(url);
-  if (urlFault !== null) return [`the URL ${urlFault}`];
+  const urlIssue = documentUrlIssue(url);
+  if (urlIssue !== null) return [`the URL ${urlIssue}`];
   const wire: Wire = { fetch, timeout: 10_000, limit: LARGEST, explain: () => null };
   try {
     const ask = askFor(url);
@@ -110,7 +110,7 @@ export async function checkHostedDocument(url: string, fetch: Fetch): Promise<re
     checkNotRedirected(ask, answer);
     if (answer.status !== 200) return [`the status must be 200, not ${answer.status}`];
     const json = parseJson(answer.body);
-    return json === undefined ? ['the answer must be JSON'] : findDocumentFaults(json, url);
+    return json === undefined ? ['the answer must be JSON'] : findDocumentIssues(json, url);
   } catch (error) {
     if (error instanceof ClientError && error.code === 'redirected') return ['there must be no redirect'];
     if (error instanceof ClientError && error.code === 'answer_too_large')

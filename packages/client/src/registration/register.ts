@@ -23,7 +23,7 @@ const WAYS: Readonly<Record<RegistrationWay, RegisterBy>> = {
   preregistered: async ({ settings, discovery }) => findPreregistered(settings, discovery),
   'metadata-document': async ({ settings, discovery }) => useMetadataDocument(settings, discovery),
   dynamic: registerIfOffered,
-  'ask-user': askPerson,
+  'ask-user': askUser,
 };
 
 /**
@@ -104,7 +104,7 @@ async function registerIfOffered({
   return ask === null ? null : understandRegistration(ask, await exchange(wire, ask));
 }
 
-async function askPerson({
+async function askUser({
   settings,
   discovery,
   redirectUris,

@@ -31,12 +31,12 @@ export function isOwn(key: CredentialKey, actor: Actor): boolean {
 export async function mayUse(record: CredentialRecord, actor: Actor): Promise<boolean> {
   const { key, tokens, bond } = record;
   if (tokens === null || !isOwn(key, actor)) return false;
-  if (!actsAlone(actor.grant)) return isPersons(record, tokens, actor.registration);
+  if (!actsAlone(actor.grant)) return isUsers(record, tokens, actor.registration);
   return bond !== undefined && bond === (await bondOf(tokens, actor, key.issuer));
 }
 
 /** A client that is named is meant; where none is, any client that the person signed in by will do. */
-function isPersons(record: CredentialRecord, tokens: Tokens, settings: RegistrationSettings): boolean {
+function isUsers(record: CredentialRecord, tokens: Tokens, settings: RegistrationSettings): boolean {
   if (sessionKindOf(record) !== 'person') return false;
   if ((settings.preregistered ?? []).length > 0)
     return clientAt(settings, record.key.issuer)?.clientId === tokens.clientId;
@@ -52,10 +52,10 @@ export function sessionKindOf({ key, tokens, registration }: CredentialRecord): 
   if (key.kind !== undefined) return key.kind;
   // A program gets no refresh token, and proves itself as a client that was registered beforehand.
   if (tokens === null || tokens.refreshToken !== null) return 'person';
-  const isPersons =
+  const isUsers =
     registration?.clientId === tokens.clientId &&
     (registration.way !== 'preregistered' || registration.authentication === 'none');
-  return isPersons ? 'person' : 'unknown';
+  return isUsers ? 'person' : 'unknown';
 }
 
 /**

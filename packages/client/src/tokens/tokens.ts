@@ -48,7 +48,7 @@ const HEADER_SAFE = /^[\x21-\x7e]+$/;
  */
 export function readTokens(json: unknown, context: TokenContext): Tokens {
   const reading = readTokenResponse(json);
-  if ('faults' in reading) throw invalid('is not a token response');
+  if ('issues' in reading) throw invalid('is not a token response');
   const { document } = reading;
   if (!HEADER_SAFE.test(document.access_token)) throw invalid('holds a token that cannot stand in a header');
   const scheme = schemeOf(document.token_type);

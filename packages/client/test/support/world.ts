@@ -42,7 +42,7 @@ export interface World {
   readonly refreshTokens: Set<string>;
   /** Makes an access token that the server takes. */
   issue(scope: string): string;
-  readonly person: Person;
+  readonly user: User;
   readonly events: ClientEvent[];
   /** A client of this world's person, with a clock that can be moved. */
   client(options?: Partial<ClientOptions>): Client;
@@ -51,7 +51,7 @@ export interface World {
 }
 
 /** The person's browser and ear, without a socket. */
-interface Person {
+interface User {
   readonly browser: Browser;
   readonly receiver: Receiver;
   /** Addresses that were opened. */
@@ -81,7 +81,7 @@ export async function createWorld(settings: WorldSettings = {}): Promise<World> 
   const as = settings.oneOrigin === true ? server : await openParty();
   const serverUrl = `${server.origin}${settings.path ?? '/mcp'}`;
   const events: ClientEvent[] = [];
-  const person = createPerson();
+  const user = createUser();
   let offset = 0;
   const world: World = {
     server,
@@ -95,13 +95,13 @@ export async function createWorld(settings: WorldSettings = {}): Promise<World> 
       world.tokens.set(token, scope);
       return token;
     },
-    person,
+    user,
     events,
     client: (options = {}) =>
       createClient({
         serverUrl,
-        browser: person.browser,
-        receiver: person.receiver,
+        browser: user.browser,
+        receiver: user.receiver,
         clock: () => Date.now() + offset,
         limits: { retryDelays: [1, 1] },
         onEvent: (event) => events.push(event),
@@ -223,7 +223,7 @@ export function grant(world: World, settings: WorldSettings, scope: string): Tol
 }
 
 /** Somebody who follows the authorization server's redirect, and whose answer arrives where it should. */
-function createPerson(redirectUri = 'http://127.0.0.1:49152/callback'): Person {
+function createUser(redirectUri = 'http://127.0.0.1:49152/callback'): User {
   const opened: URL[] = [];
   const read: string[] = [];
   const waiting = new Map<string, (query: URLSearchParams) => void>();

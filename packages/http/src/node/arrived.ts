@@ -1,16 +1,16 @@
 /** A request as node:http has it, in the words of a room, without a `Request` being made. */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import type { Asked } from '../asked.ts';
+import type { HttpRequest } from '../http-request.ts';
 
 /** @param url what it asks for, judged already */
-export function createArrived(incoming: IncomingMessage, url: string): Asked {
+export function createArrived(incoming: IncomingMessage, url: string): HttpRequest {
   return new Arrived(incoming, url);
 }
 
-class Arrived implements Asked {
+class Arrived implements HttpRequest {
   readonly method: string;
   readonly url: string;
-  readonly headers: Asked['headers'];
+  readonly headers: HttpRequest['headers'];
   readonly #incoming: IncomingMessage;
 
   constructor(incoming: IncomingMessage, url: string) {

@@ -1,6 +1,6 @@
 /** Writes an answer onto a connection of node:http, all at once. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Answer } from '../answer.ts';
+import type { HttpResponse } from '../http-response.ts';
 
 /**
  * Whoever takes nothing of an answer for `patience` milliseconds loses the connection, and what waits on it.
@@ -9,7 +9,7 @@ import type { Answer } from '../answer.ts';
 export function writeAnswer(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-  { status, headers, cookies, body }: Answer,
+  { status, headers, cookies, body }: HttpResponse,
   patience: number,
 ): void {
   const fields: string[] = [];
@@ -30,13 +30,13 @@ export function writeAnswer(
  * A server MUST NOT send Content-Length with 1xx or 204; to HEAD only what it would be to GET.
  * @see RFC 9110 §8.6
  */
-function lengthOf(body: Answer['body'], status: number, method: string | undefined): number | null {
+function lengthOf(body: HttpResponse['body'], status: number, method: string | undefined): number | null {
   if (body !== null) return typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
   return status === 204 || status === 304 || method === 'HEAD' ? null : 0;
 }
 
 /** Text that has as many bytes as characters is ASCII: Node writes it as it lies in memory when it is told so. */
-function codingOf(body: Answer['body'], length: number | null): BufferEncoding {
+function codingOf(body: HttpResponse['body'], length: number | null): BufferEncoding {
   return typeof body === 'string' && body.length === length ? 'latin1' : 'utf8';
 }
 

@@ -89,7 +89,7 @@ function pinnedLookup(addresses: readonly string[]): LookupFunction {
 
 function checkHead(message: IncomingMessage, status: number, headers: Headers, limit: number): void {
   const encoding = headers.get('content-encoding');
-  const fault =
+  const issue =
     status < 200 || status > 599
       ? new OutboundError('unreachable', 'The answer has no usable status.')
       : encoding !== null && encoding.toLowerCase() !== 'identity'
@@ -97,9 +97,9 @@ function checkHead(message: IncomingMessage, status: number, headers: Headers, l
         : Number(headers.get('content-length') ?? 0) > limit
           ? new OutboundError('size', `The answer is longer than ${limit} bytes.`)
           : null;
-  if (fault === null) return;
+  if (issue === null) return;
   message.destroy();
-  throw fault;
+  throw issue;
 }
 
 /** The body, as far as it may go. */

@@ -51,17 +51,17 @@ export function combineVerifiers(verifiers: readonly TokenVerifier[]): TokenVeri
 }
 
 function judge(verifiers: readonly TokenVerifier[]): readonly string[] {
-  const faults: string[] = [];
-  if (verifiers.length === 0) faults.push('verifiers must name at least one');
+  const issues: string[] = [];
+  if (verifiers.length === 0) issues.push('verifiers must name at least one');
   if (verifiers.filter((verifier) => verifier.opaque === true).length > 1) {
-    faults.push('verifiers: one alone may take opaque tokens, which do not say to whom they can be shown');
+    issues.push('verifiers: one alone may take opaque tokens, which do not say to whom they can be shown');
   }
   for (const isOpaque of [true, false]) {
     const alike = verifiers.filter((verifier) => (verifier.opaque ?? false) === isOpaque);
     const named = alike.flatMap((verifier) => verifier.issuers);
     const twice = named.find((issuer, index) => named.indexOf(issuer) !== index);
-    if (twice !== undefined) faults.push(`verifiers: ${twice} stands there twice`);
+    if (twice !== undefined) issues.push(`verifiers: ${twice} stands there twice`);
   }
-  if (faults.length > 0) throw new ConfigurationError(faults);
+  if (issues.length > 0) throw new ConfigurationError(issues);
   return Object.freeze([...new Set(verifiers.flatMap((verifier) => verifier.issuers))]);
 }

@@ -1,10 +1,10 @@
 /** Verifies access tokens, opaque ones above all, by asking their issuer whether they are active. */
 import { OAuthError } from '@portcullis/protocol/errors';
-import { issuerFault } from '@portcullis/protocol/issuer';
+import { issuerError } from '@portcullis/protocol/issuer';
 import { type Names, unknownNames } from '@portcullis/protocol/known-names';
 import { ConfigurationError } from '../configuration-error.ts';
 import { createMemory } from '../memory.ts';
-import { numberFaults } from '../numbers.ts';
+import { numberIssues } from '../numbers.ts';
 import type { TokenExpectation, TokenVerifier, VerifiedToken } from '../verifier.ts';
 import { type ForeignTokens, judgeClaims } from './claims.ts';
 import { createQuestions } from './questions.ts';
@@ -74,13 +74,13 @@ export function introspectionVerifier(options: IntrospectionVerifierOptions): To
 function judge(given: IntrospectionVerifierOptions): void {
   const { issuer, endpoint, clientId, clientSecret, ...options } = given;
   const { freshness, timeout } = options;
-  const faults: string[] = [...unknownNames(given, OPTIONS), ...numberFaults({ freshness, timeout })];
-  const wrong = issuerFault(issuer);
-  if (wrong !== null) faults.push(`issuer ${wrong}`);
-  if (!isTrustworthy(endpoint)) faults.push('endpoint must be an absolute https URL');
-  if (!clientId) faults.push('clientId is empty');
-  if (!clientSecret) faults.push('clientSecret is empty');
-  if (faults.length > 0) throw new ConfigurationError(faults);
+  const issues: string[] = [...unknownNames(given, OPTIONS), ...numberIssues({ freshness, timeout })];
+  const wrong = issuerError(issuer);
+  if (wrong !== null) issues.push(`issuer ${wrong}`);
+  if (!isTrustworthy(endpoint)) issues.push('endpoint must be an absolute https URL');
+  if (!clientId) issues.push('clientId is empty');
+  if (!clientSecret) issues.push('clientSecret is empty');
+  if (issues.length > 0) throw new ConfigurationError(issues);
 }
 
 /**

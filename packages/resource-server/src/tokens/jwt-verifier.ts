@@ -1,9 +1,9 @@
 /** Verifies JWT access tokens against the keys of their issuer, on the spot. */
 import { OAuthError } from '@portcullis/protocol/errors';
-import { issuerFault } from '@portcullis/protocol/issuer';
+import { issuerError } from '@portcullis/protocol/issuer';
 import { type Names, unknownNames } from '@portcullis/protocol/known-names';
 import { ConfigurationError } from '../configuration-error.ts';
-import { numberFaults } from '../numbers.ts';
+import { numberIssues } from '../numbers.ts';
 import type { VerifiedClaims } from '../principal.ts';
 import type { TokenExpectation, TokenVerifier, VerifiedToken } from '../verifier.ts';
 import { dangerouslyTakeTypes, type ForeignTokens, judgeClaims } from './claims.ts';
@@ -31,7 +31,7 @@ import {
   isTrustworthy,
   type RemoteLimits,
 } from './remote.ts';
-import { createStatusLists, faultsOfStatusList, type StatusListOptions } from './status-lists.ts';
+import { createStatusLists, issuesOfStatusList, type StatusListOptions } from './status-lists.ts';
 
 export interface JwtVerifierOptions extends ForeignTokens {
   readonly [dangerouslyTakeTypes]?: readonly string[];
@@ -74,7 +74,7 @@ const STATUS_LIST: Names<StatusListOptions> = {
   ...{ freshness: true, staleIfError: true, withoutStatus: true, origins: true, clock: true },
 };
 
-function faultsOfNames(options: JwtVerifierOptions): readonly string[] {
+function issuesOfNames(options: JwtVerifierOptions): readonly string[] {
   return [
     ...unknownNames(options, OPTIONS),
     ...unknownNames(options.keys, KEYS, 'keys.'),
@@ -131,22 +131,22 @@ async function prove(
 function judge(given: JwtVerifierOptions): void {
   const { issuer, jwks, jwksUri, algorithms, isLive, ...options } = given;
   const { statusList = false, freshness, timeout, keys } = options;
-  const faults: string[] = [
-    ...faultsOfNames(given),
-    ...numberFaults({ freshness, timeout, ...named('keys', keys) }),
+  const issues: string[] = [
+    ...issuesOfNames(given),
+    ...numberIssues({ freshness, timeout, ...named('keys', keys) }),
   ];
-  const wrong = issuerFault(issuer);
-  if (wrong !== null) faults.push(`issuer ${wrong}`);
-  if (jwks !== undefined && jwksUri !== undefined) faults.push('jwks and jwksUri exclude each other');
-  if (jwksUri !== undefined && !isTrustworthy(jwksUri)) faults.push('jwksUri must be an absolute https URL');
-  if (statusList !== false && isLive !== undefined) faults.push('isLive and statusList exclude each other');
-  if (typeof statusList === 'object') faults.push(...faultsOfStatusList(statusList));
-  if (algorithms?.length === 0) faults.push('algorithms must name at least one');
+  const wrong = issuerError(issuer);
+  if (wrong !== null) issues.push(`issuer ${wrong}`);
+  if (jwks !== undefined && jwksUri !== undefined) issues.push('jwks and jwksUri exclude each other');
+  if (jwksUri !== undefined && !isTrustworthy(jwksUri)) issues.push('jwksUri must be an absolute https URL');
+  if (statusList !== false && isLive !== undefined) issues.push('isLive and statusList exclude each other');
+  if (typeof statusList === 'object') issues.push(...issuesOfStatusList(statusList));
+  if (algorithms?.length === 0) issues.push('algorithms must name at least one');
   for (const algorithm of algorithms ?? []) {
     if (!Object.hasOwn(ALGORITHMS, algorithm))
-      faults.push(`algorithms: ${String(algorithm)} cannot be allowed`);
+      issues.push(`algorithms: ${String(algorithm)} cannot be allowed`);
   }
-  if (faults.length > 0) throw new ConfigurationError(faults);
+  if (issues.length > 0) throw new ConfigurationError(issues);
 }
 
 /** Members by the names that they have within another. */

@@ -1,7 +1,7 @@
 /** The status lists of an issuer: polled while they are needed, kept through an outage for a bounded time, never taken back. */
 import { OAuthError } from '@portcullis/protocol/errors';
 import { readStatusReference, STATUS_LIST_MEDIA_TYPE, STATUS_VALID } from '@portcullis/protocol/status-list';
-import { numberFaults } from '../numbers.ts';
+import { numberIssues } from '../numbers.ts';
 import type { VerifiedClaims } from '../principal.ts';
 import type { KeySource } from './key-source.ts';
 import { createListSource, ON_THE_WAY } from './list-source.ts';
@@ -96,11 +96,11 @@ async function load(
 }
 
 /** What is wrong with options. */
-export function faultsOfStatusList(options: StatusListOptions): readonly string[] {
+export function issuesOfStatusList(options: StatusListOptions): readonly string[] {
   const { freshness, staleIfError, origins } = complete(options);
   return [
-    ...numberFaults({ 'statusList.freshness': freshness }, 2 * ON_THE_WAY),
-    ...numberFaults({ 'statusList.staleIfError': staleIfError }),
+    ...numberIssues({ 'statusList.freshness': freshness }, 2 * ON_THE_WAY),
+    ...numberIssues({ 'statusList.staleIfError': staleIfError }),
     ...origins
       .filter((origin) => !isTrustworthy(origin) || new URL(origin).origin !== origin)
       .map((origin) => `statusList.origins: ${origin} is no https origin`),

@@ -26,10 +26,12 @@ export interface ExchangeSettings {
 /** @see RFC 8693 §2 */
 export function createExchange({ issuer, endpoint, remote, prove, clock }: ExchangeSettings): Exchange {
   let found: string | null = endpoint;
-  return async (subjectToken, { thirdParty = null, scopes = [] }) => {
-    const response = await send(subjectToken, { audience: thirdParty, scopes }).catch((error: unknown) => {
-      throw unavailable('the token endpoint cannot be reached', undefined, error);
-    });
+  return async (subjectToken, { identityProvider = null, scopes = [] }) => {
+    const response = await send(subjectToken, { audience: identityProvider, scopes }).catch(
+      (error: unknown) => {
+        throw unavailable('the token endpoint cannot be reached', undefined, error);
+      },
+    );
     const body = await readText(response).then(parse, (error: unknown) => {
       throw unavailable('the answer of the token endpoint cannot be read', undefined, error);
     });
@@ -65,7 +67,7 @@ function parse(text: string): unknown {
 /** If `scope` is left out, the token is good for what was asked for. @see RFC 8693 §2.2.1 */
 function understandToken(json: unknown, wanted: readonly string[], now: number): UpstreamToken {
   const reading = readTokenExchangeResponse(json);
-  if ('faults' in reading) throw understandRefusal(reading.faults.join('; '));
+  if ('issues' in reading) throw understandRefusal(reading.issues.join('; '));
   const { access_token: accessToken, token_type: tokenType, expires_in: lifetime, scope } = reading.document;
   return Object.freeze({
     accessToken,

@@ -66,6 +66,6 @@ function waitAfter({ code, retryAfter = 1 }: OAuthError): number {
   return code === 'server_error' ? 5 : REFUSED_FOR;
 }
 
-function keyOf({ thirdParty = '', scopes = [] }: UpstreamWant): string {
-  return JSON.stringify([thirdParty, ...[...new Set(scopes)].toSorted()]);
+function keyOf({ identityProvider = '', scopes = [] }: UpstreamWant): string {
+  return JSON.stringify([identityProvider, ...[...new Set(scopes)].toSorted()]);
 }

@@ -18,7 +18,7 @@ export interface UpstreamToken {
 /** What is asked for. */
 export interface UpstreamWant {
   /** The identifier of the third party; whichever the grant rests on, when left out. */
-  readonly thirdParty?: string;
+  readonly identityProvider?: string;
   /** Scopes of the third party that the token must have. */
   readonly scopes?: Scopes;
 }

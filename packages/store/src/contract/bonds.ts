@@ -41,7 +41,7 @@ export function describeBonds(store: StoreOfTest): void {
       expect(await store().findTransaction(transaction.id, NOW)).toEqual({
         ...transaction,
         accountId: bond.accountId,
-        thirdParty: bond.thirdParty,
+        identityProvider: bond.identityProvider,
         bond: bond.grantId,
       });
     });
@@ -257,11 +257,11 @@ export function describeBonds(store: StoreOfTest): void {
     });
 
     it('counts the other bonds with a person', async () => {
-      const person = { issuer: 'https://github.com', subject: '1' };
-      const first = await keepBond(store(), person);
-      const second = await keepBond(store(), person);
-      await keepBond(store(), { ...person, issuer: 'https://gitlab.com' });
-      const count = () => store().countBondsWith(person.issuer, person.subject, first.grantId);
+      const user = { issuer: 'https://github.com', subject: '1' };
+      const first = await keepBond(store(), user);
+      const second = await keepBond(store(), user);
+      await keepBond(store(), { ...user, issuer: 'https://gitlab.com' });
+      const count = () => store().countBondsWith(user.issuer, user.subject, first.grantId);
       expect(await count()).toBe(1);
       await store().endBond(second.grantId, 1, 'ended-here', NOW);
       expect(await count()).toBe(0);

@@ -18,15 +18,15 @@ import {
   type StoreOfTest,
   times,
 } from './samples.ts';
-import { newBond, newPerson } from './upstream-samples.ts';
+import { newBond, newUser } from './upstream-samples.ts';
 
 export function describeRemoval(store: StoreOfTest): void {
   /** An account with one of everything that the store keeps for somebody. */
   const furnish = async () => {
     const account = newAccount();
     const { id } = account;
-    const person = newPerson({ accountId: id });
-    await store().addPerson(person, account);
+    const user = newUser({ accountId: id });
+    await store().addUser(user, account);
     const link = newAccountLink(id);
     await store().saveAccountLink(link);
     const session = newSession(id);
@@ -41,14 +41,14 @@ export function describeRemoval(store: StoreOfTest): void {
     await store().openTransaction(transaction);
     const bond = newBond({ accountId: id });
     await store().bindTransaction(transaction.id, bond);
-    return { account, person, link, session, passkey, grant, token, code, bond };
+    return { account, person: user, link, session, passkey, grant, token, code, bond };
   };
   type Furnished = Awaited<ReturnType<typeof furnish>>;
 
-  const kept = async ({ account, person, link, session, passkey }: Furnished) => [
+  const kept = async ({ account, person: user, link, session, passkey }: Furnished) => [
     await store().findAccount(account.id),
     await store().findAccountByEmail(account.emailKey),
-    await store().findPerson(person.issuer, person.subject),
+    await store().findUser(user.issuer, user.subject),
     await store().findAccountLink(link.hash, NOW),
     await store().findSession(session.hash, NOW),
     await store().findPasskey(passkey.id),

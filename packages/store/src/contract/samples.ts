@@ -151,7 +151,7 @@ export function newTransaction(changes: Partial<TransactionRecord> = {}): Transa
     accountId: null,
     approved: null,
     freshLogin: false,
-    thirdParty: null,
+    identityProvider: null,
     bond: null,
     createdAt: NOW,
     expiresAt: NOW + 600,
@@ -246,7 +246,7 @@ export function newKey(changes: Partial<KeyRecord> = {}): KeyRecord {
 /** Brings an account of this identifier into the store, if it is not there: of somebody who signs in elsewhere. */
 async function welcome(store: AuthorizationStore, id: string): Promise<void> {
   if ((await store.findAccount(id)) !== null) return;
-  await store.addPerson({ issuer: 'https://people.example', subject: id, accountId: id }, newAccount({ id }));
+  await store.addUser({ issuer: 'https://people.example', subject: id, accountId: id }, newAccount({ id }));
 }
 
 /** Brings an issued code into the store, and its account. */

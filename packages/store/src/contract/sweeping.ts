@@ -149,7 +149,7 @@ const CLIENTS: readonly {
 
 async function withAccount(store: AuthorizationStore, act: (id: string) => Promise<unknown>): Promise<void> {
   const account = newAccount();
-  await store.addPerson(
+  await store.addUser(
     { issuer: 'https://people.example', subject: account.id, accountId: account.id },
     account,
   );

@@ -4,7 +4,7 @@ import type {
   BondRecord,
   DataKeyRecord,
   DepartureRecord,
-  PersonRecord,
+  LinkedIdentityRecord,
   RenewedBond,
 } from '@portcullis/authorization-server/ports';
 import { NOW, newHash } from './samples.ts';
@@ -17,7 +17,7 @@ export function newDeparture(changes: Partial<DepartureRecord> = {}): DepartureR
   return {
     stateHash: newHash(),
     browserHash: newHash(),
-    thirdParty: 'github',
+    identityProvider: 'github',
     transactionId: newId('flow'),
     page: null,
     accountId: null,
@@ -29,7 +29,7 @@ export function newDeparture(changes: Partial<DepartureRecord> = {}): DepartureR
   };
 }
 
-export function newPerson(changes: Partial<PersonRecord> = {}): PersonRecord {
+export function newUser(changes: Partial<LinkedIdentityRecord> = {}): LinkedIdentityRecord {
   return { issuer: 'https://github.com', subject: newHash(), accountId: newId('user'), ...changes };
 }
 
@@ -37,7 +37,7 @@ export function newBond(changes: Partial<BondRecord> = {}): BondRecord {
   return {
     grantId: newId('grant'),
     accountId: newId('user'),
-    thirdParty: 'github',
+    identityProvider: 'github',
     issuer: 'https://github.com',
     subject: newHash(),
     name: 'Ünïcode 🗝',

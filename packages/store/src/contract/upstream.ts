@@ -11,11 +11,11 @@ import {
   type StoreOfTest,
   times,
 } from './samples.ts';
-import { newBond, newDataKey, newDeparture, newPerson } from './upstream-samples.ts';
+import { newBond, newDataKey, newDeparture, newUser } from './upstream-samples.ts';
 
 export function describeUpstream(store: StoreOfTest): void {
   describeDepartures(store);
-  describePersons(store);
+  describeUsers(store);
   describeBonds(store);
   describeDataKeys(store);
 }
@@ -28,7 +28,7 @@ function describeDepartures(store: StoreOfTest): void {
       await store().openTransaction(other);
       await store().directTransaction(mine.id, 'github');
       await store().directTransaction('flow_unknown', 'github');
-      expect(await store().findTransaction(mine.id, NOW)).toEqual({ ...mine, thirdParty: 'github' });
+      expect(await store().findTransaction(mine.id, NOW)).toEqual({ ...mine, identityProvider: 'github' });
       expect(await store().findTransaction(other.id, NOW)).toEqual(other);
       await store().directTransaction(mine.id, null);
       expect(await store().findTransaction(mine.id, NOW)).toEqual(mine);
@@ -82,33 +82,30 @@ function describeDepartures(store: StoreOfTest): void {
   });
 }
 
-function describePersons(store: StoreOfTest): void {
+function describeUsers(store: StoreOfTest): void {
   describe('persons', () => {
     it('makes an account for a person, and finds each by the other', async () => {
       const account = newAccount();
-      const person = newPerson({ accountId: account.id });
-      expect(await store().addPerson(person, account)).toBe(account.id);
-      expect(await store().findPerson(person.issuer, person.subject)).toEqual(person);
-      expect(await store().findPersonOf(account.id)).toEqual(person);
+      const user = newUser({ accountId: account.id });
+      expect(await store().addUser(user, account)).toBe(account.id);
+      expect(await store().findUser(user.issuer, user.subject)).toEqual(user);
+      expect(await store().findUserOf(account.id)).toEqual(user);
       expect(await store().findAccount(account.id)).toEqual(account);
     });
 
     it('tells persons apart by issuer and subject together', async () => {
       const [one, two] = [newAccount(), newAccount()];
-      await store().addPerson(newPerson({ subject: '1', accountId: one.id }), one);
-      await store().addPerson(
-        newPerson({ issuer: 'https://gitlab.com', subject: '1', accountId: two.id }),
-        two,
-      );
-      expect((await store().findPerson('https://github.com', '1'))?.accountId).toBe(one.id);
-      expect((await store().findPerson('https://gitlab.com', '1'))?.accountId).toBe(two.id);
-      expect(await store().findPerson('https://github.com', '2')).toBeNull();
-      expect(await store().findPersonOf('user_unknown')).toBeNull();
+      await store().addUser(newUser({ subject: '1', accountId: one.id }), one);
+      await store().addUser(newUser({ issuer: 'https://gitlab.com', subject: '1', accountId: two.id }), two);
+      expect((await store().findUser('https://github.com', '1'))?.accountId).toBe(one.id);
+      expect((await store().findUser('https://gitlab.com', '1'))?.accountId).toBe(two.id);
+      expect(await store().findUser('https://github.com', '2')).toBeNull();
+      expect(await store().findUserOf('user_unknown')).toBeNull();
     });
 
     it('leave the first account of this server’s own to its owner', async () => {
-      const [person, first] = [newAccount(), newAccount()];
-      await store().addPerson(newPerson({ accountId: person.id }), person);
+      const [user, first] = [newAccount(), newAccount()];
+      await store().addUser(newUser({ accountId: user.id }), user);
       expect(await store().hasAccounts()).toBe(false);
       await store().saveSetupLink('link', NOW);
       expect(await store().isSetupLink('link')).toBe(true);
@@ -120,13 +117,11 @@ function describePersons(store: StoreOfTest): void {
     it(`makes one account for ${RACERS} that come at once as the same person`, async () => {
       const accounts = times(RACERS, () => newAccount());
       const ids = await Promise.all(
-        accounts.map((account) =>
-          store().addPerson(newPerson({ subject: '1', accountId: account.id }), account),
-        ),
+        accounts.map((account) => store().addUser(newUser({ subject: '1', accountId: account.id }), account)),
       );
       expect(new Set(ids).size).toBe(1);
       expect(await store().listAccounts('', 100)).toHaveLength(1);
-      expect((await store().findPerson('https://github.com', '1'))?.accountId).toBe(ids[0]);
+      expect((await store().findUser('https://github.com', '1'))?.accountId).toBe(ids[0]);
     });
   });
 }

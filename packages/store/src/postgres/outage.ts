@@ -2,7 +2,7 @@
 import { OAuthError, unavailable } from '@portcullis/protocol';
 
 /** Classes of SQLSTATE that accuse the statement: wrong values, broken constraints, unknown names. @see PostgreSQL, appendix A */
-const STATEMENT_AT_FAULT: ReadonlySet<string> = new Set(['0A', '21', '22', '23', '42']);
+const STATEMENT_AT_ISSUE: ReadonlySet<string> = new Set(['0A', '21', '22', '23', '42']);
 /** A transaction met another one: serialization_failure, deadlock_detected. */
 const COLLISIONS: ReadonlySet<string> = new Set(['40001', '40P01']);
 /** The connection was cut: by an administrator, by a crash, by the network. */
@@ -28,6 +28,6 @@ export function isCut(error: unknown): boolean {
 export function toldOutage(error: unknown): unknown {
   const code = errorCode(error);
   if (error instanceof OAuthError || error instanceof TypeError || !(error instanceof Error)) return error;
-  if (/^[0-9A-Z]{5}$/u.test(code) && STATEMENT_AT_FAULT.has(code.slice(0, 2))) return error;
+  if (/^[0-9A-Z]{5}$/u.test(code) && STATEMENT_AT_ISSUE.has(code.slice(0, 2))) return error;
   return unavailable(`PostgreSQL: ${error.message} (${code === '' ? 'no code' : code})`, 5, error);
 }

@@ -6,7 +6,7 @@ import { consents, grants, oftenAsked, refreshTokenFamilies, transactions, usage
 import { auditLog, keyLife, sharedLimits, signingKeys } from './operation.ts';
 import { accountLinks, accounts, passkeys, secondFactors } from './people.ts';
 import { statuses } from './statuses.ts';
-import { thirdParties } from './third-parties.ts';
+import { identityProviders } from './third-parties.ts';
 
 export interface Migration {
   /** Ascending. */
@@ -84,7 +84,7 @@ export const migrations: readonly Migration[] = [
   {
     number: 12,
     name: 'third parties',
-    statements: thirdParties,
+    statements: identityProviders,
   },
   {
     number: 13,

@@ -5,7 +5,7 @@ import type { Dialect } from './dialect.ts';
  * A bond has the identifier of its grant and is made before it: the grant begins when its code is redeemed. What is renewed
  * or checked often (`checked_at`, `version`, the lease) stands in no index.
  */
-export function thirdParties({ text, integer, bytes, table }: Dialect): readonly string[] {
+export function identityProviders({ text, integer, bytes, table }: Dialect): readonly string[] {
   return [
     `ALTER TABLE transactions ADD COLUMN third_party ${text}`,
     `ALTER TABLE transactions ADD COLUMN bond ${text}`,

@@ -13,14 +13,14 @@ export interface DocumentOptions {
 export function judgeDocuments(
   options: boolean | DocumentOptions,
   loopback: boolean,
-  faults: string[],
+  issues: string[],
 ): TrustPolicy | null {
   if (options === false) return null;
   const { hosts = null, refusedHosts = [] } = options === true ? {} : options;
   for (const [name, patterns] of Object.entries({ hosts: hosts ?? [], refusedHosts })) {
     for (const pattern of patterns) {
       if (isHostPattern(pattern)) continue;
-      faults.push(
+      issues.push(
         `metadataDocuments.${name}: ${JSON.stringify(pattern)} is no host such as app.example or *.app.example`,
       );
     }

@@ -12,7 +12,7 @@ export interface TrustPolicy {
 }
 
 /** A URL, or what is wrong with it. */
-export type JudgedUrl = { readonly url: URL } | { readonly fault: string };
+export type JudgedUrl = { readonly url: URL } | { readonly issue: string };
 
 /**
  * Judges an identifier, before anything is fetched. MUST be https with a path; MUST NOT contain dot segments, a fragment or
@@ -22,20 +22,20 @@ export type JudgedUrl = { readonly url: URL } | { readonly fault: string };
 export function judgeDocumentUrl(id: string, policy: TrustPolicy): JudgedUrl {
   const url = readWebUrl(id);
   if (url === null) {
-    return fault('must be a well-formed https URL, its host written plainly and without user information');
+    return issue('must be a well-formed https URL, its host written plainly and without user information');
   }
   const isLocal = isLoopbackHost(url.hostname);
-  if (url.protocol !== 'https:' && !(isLocal && policy.loopback)) return fault('must use https');
-  if (id.includes('#')) return fault('must have no fragment');
-  if (hasDotSegments(id)) return fault('must have no dot segments in its path');
-  if (url.pathname === '/') return fault('must have a path');
-  if (url.href !== id) return fault('must be written in its normal form');
-  if (isLocal ? !policy.loopback : !isPublicHost(url.hostname)) return fault('must be on a public host');
-  return isTrusted(url.hostname, policy) ? { url } : fault('is on a host that this server does not accept');
+  if (url.protocol !== 'https:' && !(isLocal && policy.loopback)) return issue('must use https');
+  if (id.includes('#')) return issue('must have no fragment');
+  if (hasDotSegments(id)) return issue('must have no dot segments in its path');
+  if (url.pathname === '/') return issue('must have a path');
+  if (url.href !== id) return issue('must be written in its normal form');
+  if (isLocal ? !policy.loopback : !isPublicHost(url.hostname)) return issue('must be on a public host');
+  return isTrusted(url.hostname, policy) ? { url } : issue('is on a host that this server does not accept');
 }
 
-function fault(reason: string): JudgedUrl {
-  return { fault: `The client_id ${reason}.` };
+function issue(reason: string): JudgedUrl {
+  return { issue: `The client_id ${reason}.` };
 }
 
 /** As written: the parser resolves them, also when they are percent-encoded. */

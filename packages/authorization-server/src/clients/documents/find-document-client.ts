@@ -39,7 +39,7 @@ export function createFindDocumentClient(
 
   return async (id, moment, network) => {
     const judged = judgeDocumentUrl(id, trust);
-    if ('fault' in judged) throw new OAuthError('invalid_client', judged.fault);
+    if ('issue' in judged) throw new OAuthError('invalid_client', judged.issue);
     const copy = await store.findClientDocument(id);
     const isEnough = copy !== null && (moment === 'under-way' || clock() < copy.freshUntil);
     return describe(isEnough ? copy : await flights.join(id, () => renew(id, copy, network)));
@@ -62,7 +62,7 @@ export function createFindDocumentClient(
       const reason = refusal.reason ?? refusal.description;
       const standsIn = copy !== null && mayStandIn(copy, error);
       // Nobody was asked, so nothing is known of the document: a stranger could have that told without end.
-      const isAsked = !(error instanceof RemoteError && error.fault === 'budget');
+      const isAsked = !(error instanceof RemoteError && error.issue === 'budget');
       if (isAsked) events({ type: 'client.document-refused', clientId: url, reason, lastGoodCopy: standsIn });
       if (standsIn) return copy;
       throw refusal;
@@ -71,7 +71,7 @@ export function createFindDocumentClient(
 
   /** A host that says that the document is gone has taken it back; everything else may be an accident. */
   function mayStandIn(copy: ClientDocumentRecord, error: unknown): boolean {
-    const isGone = error instanceof RemoteError && error.fault === 'gone';
+    const isGone = error instanceof RemoteError && error.issue === 'gone';
     const isOurs = error instanceof RemoteError || error instanceof OAuthError;
     return isOurs && !isGone && clock() < copy.fetchedAt + LAST_GOOD_FOR;
   }
@@ -112,7 +112,7 @@ function explain(error: unknown): OAuthError {
     if (error instanceof OAuthError) return error;
     throw error;
   }
-  if (error.fault === 'budget') {
+  if (error.issue === 'budget') {
     return new OAuthError(
       'temporarily_unavailable',
       'Too many client documents are asked for at this moment. Try again shortly.',

@@ -21,10 +21,10 @@ export interface Outbound {
 /** Bytes of the largest answer that anybody waits for. Each kind of document has a limit of its own below. */
 const LARGEST = 65_536;
 
-export function judgeOutbound(settings: OutboundSettings, faults: string[]): Outbound {
+export function judgeOutbound(settings: OutboundSettings, issues: string[]): Outbound {
   const { allowLoopback: loopback = false, timeout = 5000 } = settings;
   if (!Number.isSafeInteger(timeout) || timeout < 1) {
-    faults.push('outbound.timeout must be whole milliseconds, at least 1');
+    issues.push('outbound.timeout must be whole milliseconds, at least 1');
   }
   const fetch = settings.fetch ?? createOutboundFetch({ loopback, timeout, maxBytes: LARGEST });
   return Object.freeze({ fetch, loopback, timeout });

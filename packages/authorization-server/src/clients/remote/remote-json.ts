@@ -28,19 +28,19 @@ export type RemoteAnswer =
  * Why there is no answer: nobody was asked (`budget`), nobody answered (`outage`), the host took the document back (`gone`),
  * or what came or was named is of no use (`unusable`).
  */
-export type RemoteFault = 'budget' | 'outage' | 'gone' | 'unusable';
+export type RemoteIssue = 'budget' | 'outage' | 'gone' | 'unusable';
 
 /** Ends a fetch. The message is for the developer of the client; what a stranger could learn of a network stands in the reason. */
 export class RemoteError extends Error {
   override readonly name: string = 'RemoteError';
-  readonly fault: RemoteFault;
+  readonly issue: RemoteIssue;
   readonly reason: string;
   /** Seconds after which the budget allows another try. */
   readonly retryAfter: number;
 
-  constructor(fault: RemoteFault, message: string, more: { reason?: string; retryAfter?: number } = {}) {
+  constructor(issue: RemoteIssue, message: string, more: { reason?: string; retryAfter?: number } = {}) {
     super(message);
-    this.fault = fault;
+    this.issue = issue;
     this.reason = more.reason ?? message;
     this.retryAfter = more.retryAfter ?? 5;
   }
@@ -91,24 +91,24 @@ async function understand(
   const conditional = validators !== null && (validators.etag !== null || validators.lastModified !== null);
   // Whoever asked without a condition cannot be told that it holds.
   if (status === 304 && conditional) return { kind: 'unchanged', headers };
-  const fault = statusFault(status) ?? typeFault(headers);
-  if (fault !== null) {
+  const issue = statusIssue(status) ?? typeIssue(headers);
+  if (issue !== null) {
     await response.body?.cancel();
-    throw fault;
+    throw issue;
   }
   const text = await readText(response, limit, signal);
   return { kind: 'found', json: parse(text), headers };
 }
 
 /** Redirects are not followed: what stands elsewhere is another's word. */
-function statusFault(status: number): RemoteError | null {
+function statusIssue(status: number): RemoteError | null {
   if (status === 200) return null;
   const message = `its host answered with status ${status}, not 200`;
   if (status === 410) return new RemoteError('gone', message);
   return new RemoteError(status >= 500 || status === 429 ? 'outage' : 'unusable', message);
 }
 
-function typeFault(headers: Headers): RemoteError | null {
+function typeIssue(headers: Headers): RemoteError | null {
   const [type = '', ...parameters] = (headers.get('content-type') ?? '').toLowerCase().split(';');
   const isJson = /^application\/(?:[a-z0-9!#$&^_.+-]+\+)?json$/.test(type.trim());
   const isUtf8 = parameters.every((parameter) => !/^\s*charset=(?!"?utf-?8"?\s*$)/.test(parameter));

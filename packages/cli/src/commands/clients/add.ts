@@ -79,14 +79,14 @@ function readOneOf(value: string, known: readonly string[]): string {
 function inFlags(description: string, flags: Flags): string {
   return description
     .split('; ')
-    .map((fault) => {
-      const [member = '', position] = (/^[a-z_]+(?:\.\d+)?(?=:? )/.exec(fault)?.[0] ?? '').split('.');
+    .map((issue) => {
+      const [member = '', position] = (/^[a-z_]+(?:\.\d+)?(?=:? )/.exec(issue)?.[0] ?? '').split('.');
       const known = FLAGS.find(([name, , of]) => name === member && said(flags, of));
-      if (known === undefined) return fault;
+      if (known === undefined) return issue;
       const [, flag, of] = known;
       const value = flags[of];
       const which = Array.isArray(value) && value.length > 1 ? ` ${value[Number(position ?? 0)]}` : '';
-      return `${flag}${which}${fault.slice(member.length + (position === undefined ? 0 : position.length + 1))}`;
+      return `${flag}${which}${issue.slice(member.length + (position === undefined ? 0 : position.length + 1))}`;
     })
     .join('; ');
 }

@@ -1,6 +1,6 @@
 /** The shape of limits: how often what may be done. */
 import { defaultLimits, type LimitOptions } from '@portcullis/authorization-server';
-import { Fault } from '../../faults.ts';
+import { Issue } from '../../faults.ts';
 import { type Shape, wholeNumber } from '../shapes.ts';
 import { type MembersOf, MUST, object } from '../structured-shapes.ts';
 
@@ -35,7 +35,7 @@ const rate: Shape<Rate> = {
   members: [],
   read(value, origin) {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      throw new Fault(`must be an object with burst and perMinute, such as ${EXAMPLE}`);
+      throw new Issue(`must be an object with burst and perMinute, such as ${EXAMPLE}`);
     }
     return members.read(value, origin);
   },

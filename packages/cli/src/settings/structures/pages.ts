@@ -1,6 +1,6 @@
 /** The shapes of what pages look like and say, and of an application that shows them itself. */
 import type { BrandOptions, HeadlessOptions } from '@portcullis/authorization-server';
-import { Fault } from '../../faults.ts';
+import { Issue } from '../../faults.ts';
 import { readBytes, secret } from '../secret-shape.ts';
 import { type Shape, text, textIn, yesOrNo } from '../shapes.ts';
 import { document, listOf, listOfObjects, MUST, object } from '../structured-shapes.ts';
@@ -17,7 +17,7 @@ const logo: Shape<Uint8Array> = {
   read(value, origin) {
     if (value instanceof Uint8Array) return value;
     if (typeof value !== 'string')
-      throw new Fault('must name a file: a PNG, JPEG, WebP or SVG of at most 64 KiB');
+      throw new Issue('must name a file: a PNG, JPEG, WebP or SVG of at most 64 KiB');
     return readBytes(value, origin);
   },
 };

@@ -17,7 +17,7 @@ import {
   type ThirdPartyOptions,
 } from '@portcullis/authorization-server';
 import { advise } from '@portcullis/protocol/known-names';
-import { Fault, Faults, readOn } from '../../faults.ts';
+import { Issue, Issues, readOn } from '../../faults.ts';
 import { secret } from '../secret-shape.ts';
 import { oneOf, type Shape, text, textIn } from '../shapes.ts';
 import { document, listOf, type MembersOf, MUST, mapOf, object } from '../structured-shapes.ts';
@@ -46,7 +46,7 @@ const plainProvider: Shape<PlainProvider> = object<PlainProvider>({
     }),
     otherwise: MUST,
   },
-  person: {
+  user: {
     what: 'where in that answer it stands who somebody is, members of members with dots',
     shape: object<PersonMembers>({
       subject: {
@@ -139,7 +139,7 @@ const common: MembersOf<Omit<ThirdPartyOptions, 'kind'>> = {
     shape: mapOf(text, 'an object of texts'),
     otherwise: 'none',
   },
-  people: {
+  users: {
     what: 'who may sign in; all that is said must hold',
     shape: object<PeopleRule>({
       subjects: { what: 'these people there', shape: listOf(text), otherwise: 'anybody' },
@@ -240,23 +240,23 @@ const byName: Shape<Known> = object<Known>({
 });
 
 function readByName(value: unknown, origin: Parameters<Shape<unknown>['read']>[1]): ThirdPartyOptions {
-  const faults: Fault[] = [];
-  const read = readOn(faults, () => byName.read(value, origin)) ?? byName.blank;
+  const issues: Issue[] = [];
+  const read = readOn(issues, () => byName.read(value, origin)) ?? byName.blank;
   const { preset: name, tenant, domain, server, url, realm, ...options } = read;
   const preset = Object.hasOwn(presets, name) ? presets[name] : undefined;
   if (preset === undefined) {
-    const unknown = new Fault(`is none that is known: ${advise(name, presetNames)}`, ['preset']);
-    throw new Faults(name === '' ? faults : [...faults, unknown]);
+    const unknown = new Issue(`is none that is known: ${advise(name, presetNames)}`, ['preset']);
+    throw new Issues(name === '' ? issues : [...issues, unknown]);
   }
   const places = { tenant, domain, server, url, realm };
-  const known = new Set(faults.flatMap(({ path: [member], meant }) => [member, meant]));
+  const known = new Set(issues.flatMap(({ path: [member], meant }) => [member, meant]));
   for (const [member, said] of Object.entries(places) as [Place, string | undefined][]) {
     if (known.has(member)) continue;
     if (said === undefined && preset.needs.includes(member)) {
-      faults.push(new Fault(`is missing: ${presetMembers[member].what.replaceAll('`', '')}`, [member]));
+      issues.push(new Issue(`is missing: ${presetMembers[member].what.replaceAll('`', '')}`, [member]));
     }
     if (said !== undefined && ![...preset.needs, ...(preset.takes ?? [])].includes(member)) {
-      faults.push(new Fault(`says nothing of ${name}: leave it out`, [member]));
+      issues.push(new Issue(`says nothing of ${name}: leave it out`, [member]));
     }
   }
   const said = (text: string | undefined) => text ?? '';
@@ -267,11 +267,11 @@ function readByName(value: unknown, origin: Parameters<Shape<unknown>['read']>[1
     url: said(url),
     realm: said(realm),
   });
-  if (faults.length > 0) throw new Faults(faults, made);
+  if (issues.length > 0) throw new Issues(issues, made);
   return made;
 }
 
-export const thirdParty: Shape<ThirdPartyOptions> = {
+export const identityProvider: Shape<ThirdPartyOptions> = {
   ...whole,
   members: [
     ...(byName.members ?? []).filter(({ name }) => Object.hasOwn(presetMembers, name)),
@@ -283,4 +283,4 @@ export const thirdParty: Shape<ThirdPartyOptions> = {
 };
 
 /** As it stands in a file. */
-export type ThirdPartySetting = ThirdPartyOptions | Known;
+export type IdentityProviderSetting = ThirdPartyOptions | Known;

@@ -1,7 +1,7 @@
 /** What a room reads of a request: less than the web's `Request`, so that any of those is one, and a lighter thing as well. */
 
 /** A request. */
-export interface Asked {
+export interface HttpRequest {
   readonly method: string;
   /** Absolute, and written in the one way that URLs are. */
   readonly url: string;

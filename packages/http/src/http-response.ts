@@ -1,7 +1,7 @@
 /** What a room answers, whole: a status, fields and a body that is there at once. */
 
 /** An answer. Nothing changes it: what adds to one makes another. */
-export interface Answer {
+export interface HttpResponse {
   readonly status: number;
   /** Fields by their names in lowercase. */
   readonly headers: Readonly<Record<string, string>>;
@@ -16,25 +16,25 @@ const NO_COOKIES: readonly string[] = [];
 /** Makes an answer. */
 export function respond(
   status: number,
-  headers: Answer['headers'],
-  body: Answer['body'] = null,
+  headers: HttpResponse['headers'],
+  body: HttpResponse['body'] = null,
   cookies: readonly string[] = NO_COOKIES,
-): Answer {
+): HttpResponse {
   return { status, headers, cookies, body };
 }
 
 /** The same answer with these fields; they stand instead of those of the same name. */
-export function withHeaders(answer: Answer, headers: Answer['headers']): Answer {
-  return { ...answer, headers: { ...answer.headers, ...headers } };
+export function withHeaders(response: HttpResponse, headers: HttpResponse['headers']): HttpResponse {
+  return { ...response, headers: { ...response.headers, ...headers } };
 }
 
 /** The same answer with these cookies besides its own. */
-export function withCookies(answer: Answer, cookies: readonly string[]): Answer {
-  return cookies.length === 0 ? answer : { ...answer, cookies: [...answer.cookies, ...cookies] };
+export function withCookies(response: HttpResponse, cookies: readonly string[]): HttpResponse {
+  return cookies.length === 0 ? response : { ...response, cookies: [...response.cookies, ...cookies] };
 }
 
 /** The web's `Response` for an answer: for hosts that know nothing else. */
-export function toResponse({ status, headers, cookies, body }: Answer): Response {
+export function toResponse({ status, headers, cookies, body }: HttpResponse): Response {
   const response = new Response(body, { status, headers });
   for (const cookie of cookies) response.headers.append('set-cookie', cookie);
   return response;
