@@ -93,6 +93,6 @@ describe('readTokenExchangeResponse', () => {
     ['no token', { ...answer, access_token: null }],
     ['something else', 'text'],
   ])('refuses %s', (_name, json) => {
-    expect(readTokenExchangeResponse(json)).toHaveProperty('faults');
+    expect(readTokenExchangeResponse(json)).toHaveProperty('issues');
   });
 });
