@@ -148,7 +148,7 @@ describe('the reference on a page', () => {
     const lines = (await found()).trim().split('\n');
     expect(lines).toHaveLength(1);
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({
-      type: 'request.refused',
+      type: 'request.rejected',
       endpoint: path.split('?')[0],
       reference,
       reason: expect.stringMatching(reason),

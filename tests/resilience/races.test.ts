@@ -73,9 +73,11 @@ async function judgeStore({ ask }: Place, rounds: number): Promise<void> {
   expect(grants.filter(({ token_number: number }) => Number(number) === 2)).toHaveLength(rounds);
   const issued = `SELECT grant_id FROM events WHERE type = 'token.issued' GROUP BY grant_id HAVING count(*) <> 1`;
   expect(await ask(issued)).toEqual([]);
-  const rotated = `SELECT count(*) AS n FROM events WHERE type = 'token.refreshed'`;
+  const rotated = `SELECT count(*) AS n FROM events WHERE type = 'refresh_token.rotated'`;
   expect(Number((await ask(rotated))[0]?.['n'])).toBe(2 * rounds);
   expect(
-    await ask(`SELECT id FROM events WHERE type IN ('code.replayed', 'token.reused', 'request.failed')`),
+    await ask(
+      `SELECT id FROM events WHERE type IN ('authorization_code.replayed', 'refresh_token.reuse_detected', 'request.failed')`,
+    ),
   ).toEqual([]);
 }

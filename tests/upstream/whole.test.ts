@@ -105,7 +105,7 @@ describe.each([
       expect(log.includes(secret)).toBe(false);
     }
     // What is searched is there: who it is, and what happened.
-    expect(stored).toContain('bond.made');
+    expect(stored).toContain('provider_token.stored');
     expect((await repositoriesOf(client, portcullis)).status).toBe(200);
   });
 });
@@ -132,8 +132,8 @@ describe('a third party that others wrote', () => {
     expect(party.renewals()).toBeGreaterThan(0);
     const stored = await dumpPostgres(database);
     const log = portcullis.output() + portcullis.errors();
-    expect(stored).toContain('bond.made');
-    expect(log).toContain('bond.made');
+    expect(stored).toContain('provider_token.stored');
+    expect(log).toContain('provider_token.stored');
     for (const secret of [...secretsOf(party), ...tokens]) {
       expect(stored.includes(secret)).toBe(false);
       expect(log.includes(secret)).toBe(false);

@@ -110,7 +110,7 @@ function refusePath(path: string): Answer {
 function refuse(error: unknown, request: Asked, endpoint: string, events: EventSink): Answer {
   if (error instanceof OAuthError) {
     const reason = error.reason ?? error.description;
-    events({ type: 'request.refused', endpoint, error: error.code, reason });
+    events({ type: 'request.rejected', endpoint, error: error.code, reason });
     return respondError(error, request);
   }
   const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -119,7 +119,9 @@ describe('used twice', () => {
     expect([again.status, again.body['error']]).toEqual([400, 'invalid_grant']);
     expect(await t.server.isLive(claims)).toBe(false);
     expect((await t.post('/token', refreshing(body['refresh_token']))).body['error']).toBe('invalid_grant');
-    expect(t.events).toContainEqual(expect.objectContaining({ type: 'code.replayed', clientId: 'desktop' }));
+    expect(t.events).toContainEqual(
+      expect.objectContaining({ type: 'authorization_code.replayed', clientId: 'desktop' }),
+    );
     expect((await t.post('/token', refreshing(bystander.body['refresh_token']))).status).toBe(200);
   });
 

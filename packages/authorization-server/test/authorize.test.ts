@@ -65,7 +65,7 @@ describe('who asks and where the answer goes', () => {
     expect(reference).toMatch(/^[2-9A-Z]{4}-[2-9A-Z]{4}$/);
     expect(t.events).toContainEqual(
       expect.objectContaining({
-        type: 'request.refused',
+        type: 'request.rejected',
         endpoint: '/authorize',
         error: 'invalid_client',
         reference,
@@ -322,7 +322,9 @@ describe('what is asked for', () => {
   it('[AS-AUTHZ-69 AS-AUTHZ-72 AS-AUTHZ-86 AS-FALLBACK-2] gives a request without scope and resource the defaults', async () => {
     const t = await setScene({ metadata: false });
     const { left } = await decide(t.visitor, requestOf());
-    expect(t.events).toContainEqual(expect.objectContaining({ type: 'code.issued', scopes: ['notes:read'] }));
+    expect(t.events).toContainEqual(
+      expect.objectContaining({ type: 'authorization_code.issued', scopes: ['notes:read'] }),
+    );
     expect(await foundCode(t, left)).toMatchObject({
       scopes: ['notes:read'],
       resources: [NOTES],
@@ -429,7 +431,7 @@ describe('an error for a client that anybody could have registered', () => {
       expect(sight.headers.get('retry-after')).toBeNull();
       expect(t.events).toContainEqual(
         expect.objectContaining({
-          type: 'request.refused',
+          type: 'request.rejected',
           endpoint: '/authorize',
           clientId: client_id,
           error,
@@ -454,7 +456,7 @@ describe('an error for a client that anybody could have registered', () => {
       const page = await t.stranger().open(asked);
       expect([page.status, page.left, page.headers.get('retry-after')]).toEqual([status, null, retryAfter]);
       for (const told of [left?.href ?? '', page.html]) expect(told).not.toContain('secrets');
-      const reasons = t.events.flatMap((event) => (event.type === 'request.refused' ? [event.reason] : []));
+      const reasons = t.events.flatMap((event) => (event.type === 'request.rejected' ? [event.reason] : []));
       expect(reasons).toEqual(Array(2).fill(expect.stringContaining('secrets')));
     },
   );

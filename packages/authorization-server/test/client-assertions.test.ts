@@ -272,7 +272,7 @@ describe('an assertion', () => {
     await expectRefused(t, formOf(await assertionOf({ aud: 'https://other.example' })));
     expect(t.events).toContainEqual(
       expect.objectContaining({
-        type: 'request.refused',
+        type: 'request.rejected',
         reason: expect.stringContaining('assertion: unexpected "aud"'),
       }),
     );

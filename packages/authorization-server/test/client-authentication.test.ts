@@ -243,7 +243,7 @@ describe('refusals', () => {
   it('keep their reasons for the event log', async () => {
     const t = await startServer();
     for (const [, send] of everyRefusal.slice(0, 3)) await send(t);
-    const reasons = t.events.flatMap((event) => (event.type === 'request.refused' ? [event.reason] : []));
+    const reasons = t.events.flatMap((event) => (event.type === 'request.rejected' ? [event.reason] : []));
     expect(reasons).toEqual([
       'unknown client: "nobody"',
       'wrong secret: "web"',

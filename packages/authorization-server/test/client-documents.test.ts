@@ -447,7 +447,11 @@ describe('what a host answers', () => {
       const u = await setStage(t.host, { outbound: { fetch: t.host.fetch, timeout: 500 } });
       await expectRefused(u, ask(), words);
       expect(u.events).toContainEqual(
-        expect.objectContaining({ type: 'client.document-refused', clientId: APP, lastGoodCopy: false }),
+        expect.objectContaining({
+          type: 'client_metadata_document.rejected',
+          clientId: APP,
+          lastGoodCopy: false,
+        }),
       );
       // Nothing was kept: as soon as the host is well again, so is the client.
       t.host.pages.set(APP, documentOf());
@@ -691,7 +695,11 @@ describe('a host that answers badly', () => {
       t.clock.now += 6 * 86_400;
       await expectAdmitted(t);
       expect(t.events).toContainEqual(
-        expect.objectContaining({ type: 'client.document-refused', clientId: APP, lastGoodCopy: true }),
+        expect.objectContaining({
+          type: 'client_metadata_document.rejected',
+          clientId: APP,
+          lastGoodCopy: true,
+        }),
       );
       const { status, body } = await t.post('/token', refreshing(refresh_token, APP));
       expect(status).toBe(200);
@@ -775,7 +783,7 @@ describe('how much strangers can make this server ask', () => {
       await t.stranger(`198.51.100.${index % 250}`).open(ask(`https://h${index}.example/c`));
     }
     // Of those that nobody asked there is nothing to tell.
-    const told = t.events.filter(({ type }) => type === 'client.document-refused');
+    const told = t.events.filter(({ type }) => type === 'client_metadata_document.rejected');
     expect(told.length).toBeLessThanOrEqual(120);
     expect(told.length).toBeGreaterThan(100);
     expect(t.host.asked).toHaveLength(121);

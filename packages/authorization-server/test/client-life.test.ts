@@ -442,7 +442,7 @@ describe('initial access tokens', () => {
       const { status, body } = await registerWith(t, bearer(token));
       expect([status, body['error']]).toEqual([401, 'invalid_token']);
       expect(t.snapshot()).toBe(before);
-      const [refused] = t.events.filter(({ type }) => type === 'request.refused');
+      const [refused] = t.events.filter(({ type }) => type === 'request.rejected');
       expect(refused).toMatchObject({ reason: `initial access token: ${token === '' ? 'none' : 'unknown'}` });
       expect((await registerWith(t, bearer((await t.server.invitations.make()).token))).status).toBe(201);
     });
@@ -473,10 +473,10 @@ describe('initial access tokens', () => {
       const { body } = await registerWith(t, bearer(made[0]?.token ?? ''));
       await invitations.takeBack(made[1]?.id ?? '');
       expect(t.events.filter(({ type }) => type.startsWith('client.'))).toMatchObject([
-        { type: 'client.invited', invitationId: made[0]?.id },
-        { type: 'client.invited', invitationId: made[1]?.id },
-        { type: 'client.registered', clientId: body['client_id'], invitationId: made[0]?.id },
-        { type: 'client.uninvited', invitationId: made[1]?.id },
+        { type: 'initial_access_token.created', initialAccessTokenId: made[0]?.id },
+        { type: 'initial_access_token.created', initialAccessTokenId: made[1]?.id },
+        { type: 'client.registered', clientId: body['client_id'], initialAccessTokenId: made[0]?.id },
+        { type: 'initial_access_token.revoked', initialAccessTokenId: made[1]?.id },
       ]);
       const kept = `${t.snapshot()}${JSON.stringify([await invitations.list(), t.events])}`;
       for (const { token } of made) expect(kept).not.toContain(token);

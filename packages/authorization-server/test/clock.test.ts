@@ -81,7 +81,7 @@ describe('T141 somebody who takes their time', () => {
       expect(late.left ?? null).toBeNull();
       expect(late.status).toBeGreaterThanOrEqual(400);
       expect(late.status).toBeLessThan(500);
-      expect(t.events.map(({ type }) => type)).not.toContain('code.issued');
+      expect(t.events.map(({ type }) => type)).not.toContain('authorization_code.issued');
     },
   );
 

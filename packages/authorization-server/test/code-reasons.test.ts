@@ -12,7 +12,7 @@ async function redeem(t: ServerUnderTest, form: Readonly<Record<string, string>>
 }
 
 function reasonOf({ events }: ServerUnderTest): string | undefined {
-  return events.findLast((event) => event.type === 'request.refused')?.reason;
+  return events.findLast((event) => event.type === 'request.rejected')?.reason;
 }
 
 const REFUSAL = {
@@ -102,6 +102,6 @@ describe('a refused code', () => {
     expect((await redeem(t, redemption(code, verifier))).status).toBe(200);
     const refused = await redeem(t, redemption(code, verifier), HOME);
     expect([refused.status, refused.body]).toEqual([400, REFUSAL]);
-    expect(t.events).toContainEqual(expect.objectContaining({ type: 'code.replayed' }));
+    expect(t.events).toContainEqual(expect.objectContaining({ type: 'authorization_code.replayed' }));
   });
 });

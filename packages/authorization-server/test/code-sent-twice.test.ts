@@ -48,7 +48,7 @@ describe('a code that comes again', () => {
       expect([again.status, again.body['error']]).toEqual([400, 'invalid_grant']);
       expect(t.snapshot()).toBe(before);
       expect(await isLive()).toBe(true);
-      expect(t.events.map(({ type }) => type)).not.toContain('code.replayed');
+      expect(t.events.map(({ type }) => type)).not.toContain('authorization_code.replayed');
       expect(t.events).toContainEqual(expect.objectContaining({ reason: 'code: sent twice at once' }));
       expect((await t.post('/token', refreshing(body['refresh_token']))).status).toBe(200);
     },
@@ -64,7 +64,9 @@ describe('a code that comes again', () => {
     const again = await redeemFrom(t, from, form);
     expect([again.status, again.body['error']]).toEqual([400, 'invalid_grant']);
     expect(await isLive()).toBe(false);
-    expect(t.events).toContainEqual(expect.objectContaining({ type: 'code.replayed', clientId: 'desktop' }));
+    expect(t.events).toContainEqual(
+      expect.objectContaining({ type: 'authorization_code.replayed', clientId: 'desktop' }),
+    );
     expect((await t.post('/token', refreshing(body['refresh_token']))).body['error']).toBe('invalid_grant');
   });
 

@@ -215,7 +215,7 @@ describe('connections', () => {
     expect(refreshed.status).toBe(200);
     expect(t.events).toContainEqual(
       expect.objectContaining({
-        type: 'access.ended',
+        type: 'grant.revoked',
         accountId: 'user_ada',
         count: 1,
         grantId: ended.grantId,

@@ -58,14 +58,15 @@ describe('a flow from end to end', () => {
     });
     expect(t.events.map(({ type }) => type)).toEqual([
       'key.created',
-      'authorization.begun',
-      'account.signed-in',
+      'authorization.started',
+      'login.succeeded',
       'consent.allowed',
-      'code.issued',
+      'authorization_code.issued',
     ]);
     const [, begun, ...others] = t.events;
-    expect(begun?.flowId).toMatch(/./);
-    for (const { type, flowId } of others) expect([type, flowId]).toEqual([type, begun?.flowId]);
+    expect(begun?.transactionId).toMatch(/./);
+    for (const { type, transactionId } of others)
+      expect([type, transactionId]).toEqual([type, begun?.transactionId]);
   });
 
   it('[AS-O21-1 ALL-O21-1 AS-GRANT-2] gives public and confidential clients a code for a token of that person', async () => {

@@ -32,7 +32,7 @@ async function refresh(t: Scene, token: string) {
 }
 
 function begunOf({ events }: Scene) {
-  return events.find(({ type }) => type === 'authorization.begun');
+  return events.find(({ type }) => type === 'authorization.started');
 }
 
 describe('a flow', () => {
@@ -43,15 +43,15 @@ describe('a flow', () => {
     expect(begun).toMatchObject({
       discovery: { path: '/.well-known/oauth-authorization-server', version: '2025-11-25', before: 0 },
     });
-    expect(t.events.filter(({ type }) => type === 'token.first-used')).toEqual([]);
+    expect(t.events.filter(({ type }) => type === 'token.first_used')).toEqual([]);
     for (let count = 0; count < 2; count++) {
       const asked = await t.post('/introspect', { token }, basic('notes-server', 'notes-server-secret'));
       expect(asked.body['active']).toBe(true);
     }
-    const used = t.events.filter(({ type }) => type === 'token.first-used');
+    const used = t.events.filter(({ type }) => type === 'token.first_used');
     expect(used).toEqual([
       expect.objectContaining({
-        flowId: begun?.flowId,
+        transactionId: begun?.transactionId,
         clientId: 'web',
         accountId: 'user_ada',
         grantId: expect.stringMatching(/^grant_/),
@@ -59,9 +59,9 @@ describe('a flow', () => {
       }),
     ]);
     await t.server.close();
-    const joined = await t.store.listFlow(begun?.flowId ?? '', 100);
+    const joined = await t.store.listFlow(begun?.transactionId ?? '', 100);
     expect(joined.map(({ type }) => type)).toEqual([
-      'authorization.begun', 'account.signed-in', 'consent.allowed', 'code.issued', 'token.issued', 'token.first-used',
+      'authorization.started', 'login.succeeded', 'consent.allowed', 'authorization_code.issued', 'token.issued', 'token.first_used',
     ]); // biome-ignore format: one list
     expect(joined[0]?.details['discovery']).toMatchObject({ version: '2025-11-25' });
   });
@@ -71,7 +71,10 @@ describe('a flow', () => {
     const { access } = await flow(t);
     const claims = claimsOf(access) as never;
     expect(await t.server.isLive(claims)).toBe(true);
-    expect(t.events.at(-1)).toMatchObject({ type: 'token.first-used', flowId: begunOf(t)?.flowId });
+    expect(t.events.at(-1)).toMatchObject({
+      type: 'token.first_used',
+      transactionId: begunOf(t)?.transactionId,
+    });
   });
 
   it('has one refresh at most: later ones are joined by their grant', async () => {
@@ -81,13 +84,14 @@ describe('a flow', () => {
     const third = await refresh(t, second.refresh);
     await t.server.isLive(claimsOf(third.access) as never);
     await t.server.close();
-    const { flowId, grantId } = t.events.find(({ type }) => type === 'code.issued') ?? {};
+    const { transactionId, grantId } =
+      t.events.find(({ type }) => type === 'authorization_code.issued') ?? {};
     const log = await t.store.listEvents('', 100);
     expect(log.slice(-4)).toMatchObject([
-      { type: 'token.issued', flowId, grantId },
-      { type: 'token.refreshed', flowId, grantId },
-      { type: 'token.refreshed', flowId: null, grantId },
-      { type: 'token.first-used', flowId, grantId },
+      { type: 'token.issued', transactionId, grantId },
+      { type: 'refresh_token.rotated', transactionId, grantId },
+      { type: 'refresh_token.rotated', transactionId: null, grantId },
+      { type: 'token.first_used', transactionId, grantId },
     ]);
   });
 
@@ -96,7 +100,7 @@ describe('a flow', () => {
     const { access: token } = await flow(t);
     await t.post('/revoke', { token, client_id: 'web', client_secret: 'web-secret' });
     expect(await t.server.isLive(claimsOf(token) as never)).toBe(false);
-    expect(t.events.filter(({ type }) => type === 'token.first-used')).toEqual([]);
+    expect(t.events.filter(({ type }) => type === 'token.first_used')).toEqual([]);
   });
 
   it.each([
@@ -112,7 +116,7 @@ describe('a flow', () => {
 it('every event that there is stands in the list for operators, and no other', () => {
   const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');
   const [, types = ''] = read('../src/events.ts').split('export type AuthorizationEvent');
-  const defined = [...types.matchAll(/'([a-z-]+\.[a-z-]+)'/g)].map(([, name]) => name);
+  const defined = [...types.matchAll(/'([a-z_]+\.[a-z_]+)'/g)].map(([, name]) => name);
   const [, list = ''] = read('../../../docs/events.md').split('## The list');
   const rows = list.split('\n').filter((line) => line.startsWith('| `'));
   const documented = rows.flatMap((row) =>

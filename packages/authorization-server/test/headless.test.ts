@@ -133,7 +133,12 @@ describe('a headless mode', () => {
     });
     expect([token.status, token.body['scope']]).toEqual([200, 'notes:read']);
     expect(t.events.map(({ type }) => type)).toEqual(
-      expect.arrayContaining(['account.signed-in', 'consent.allowed', 'code.issued', 'token.issued']),
+      expect.arrayContaining([
+        'login.succeeded',
+        'consent.allowed',
+        'authorization_code.issued',
+        'token.issued',
+      ]),
     );
   });
 
@@ -376,7 +381,7 @@ describe('the interface of the application', () => {
     const accept = { challenge, account: ACCOUNT };
     const { status, body } = await t.call('/headless/accept', { ...accept, ...members });
     expect([status, body['error']]).toEqual([400, 'invalid_request']);
-    expect(t.events.some(({ type }) => type === 'code.issued')).toBe(false);
+    expect(t.events.some(({ type }) => type === 'authorization_code.issued')).toBe(false);
     await t.conclude('/headless/accept', { ...accept, scopes: ['notes:read'] });
   });
 
@@ -470,7 +475,7 @@ describe('an answer of the application', () => {
     await signIn(t, t.visitor, requestOf({ prompt: 'login' }), { email: 'grace@example.org' });
     const swapped = await t.visitor.open(back);
     expect([swapped.status, swapped.left]).toEqual([403, null]);
-    expect(t.events.some(({ type }) => type === 'code.issued')).toBe(false);
+    expect(t.events.some(({ type }) => type === 'authorization_code.issued')).toBe(false);
   });
 
   it('T067: is not used up by programs that look at links, and is used once', async () => {

@@ -44,30 +44,30 @@ describe('the log', () => {
     const log = await logOf(t);
     expect(log.map(({ type }) => type)).toEqual([
       'key.created',
-      'authorization.begun',
-      'account.signed-in',
+      'authorization.started',
+      'login.succeeded',
       'consent.allowed',
-      'code.issued',
+      'authorization_code.issued',
       'token.issued',
-      'token.refreshed',
+      'refresh_token.rotated',
     ]);
-    const flow = log[1]?.flowId ?? '';
+    const flow = log[1]?.transactionId ?? '';
     expect(flow).toMatch(/^flow_/);
     const joined = await t.store.listFlow(flow, 100);
     expect(joined.map(({ type }) => type)).toEqual([
-      'authorization.begun',
-      'account.signed-in',
+      'authorization.started',
+      'login.succeeded',
       'consent.allowed',
-      'code.issued',
+      'authorization_code.issued',
       'token.issued',
-      'token.refreshed',
+      'refresh_token.rotated',
     ]);
     expect(joined.at(-1)).toMatchObject({
       clientId: 'web',
       accountId: 'user_ada',
       grantId: expect.stringMatching(/^grant_/),
       resource: 'https://mcp.example/notes',
-      flowId: flow,
+      transactionId: flow,
       details: { scopes: ['notes:read'] },
     });
     expect(joined[0]?.details).toMatchObject({ network: '192.0.2.1' });
@@ -78,7 +78,7 @@ describe('the log', () => {
     await t.post('/token', { grant_type: 'client_credentials' }, basic('nightly', 'wrong'));
     const [last] = (await logOf(t)).slice(-1);
     expect(last).toMatchObject({
-      type: 'request.refused',
+      type: 'request.rejected',
       details: { endpoint: '/token', error: 'invalid_client', reason: 'wrong secret: "nightly"' },
     });
   });
@@ -115,7 +115,7 @@ describe('the log', () => {
     await t.send(`/authorize?client_id=${code}&code_challenge=${CHALLENGE}`);
 
     const log = JSON.stringify([await logOf(t), t.events]);
-    for (const type of ['code.replayed', 'token.issued', 'request.refused', 'account.sign-in-refused']) {
+    for (const type of ['authorization_code.replayed', 'token.issued', 'request.rejected', 'login.failed']) {
       expect(log).toContain(type);
     }
     expect(secrets.size).toBeGreaterThan(12);
@@ -184,7 +184,7 @@ describe('the journal', () => {
     await journal.close();
     const written = await store.listEvents('', 20_000);
     expect(written.filter(({ type }) => type === 'token.issued')).toHaveLength(10_000);
-    expect(written.filter(({ type }) => type === 'events.lost').map(({ details }) => details)).toEqual([
+    expect(written.filter(({ type }) => type === 'audit.dropped').map(({ details }) => details)).toEqual([
       { count: 3 },
     ]);
     await store.close();
@@ -193,23 +193,23 @@ describe('the journal', () => {
   it('writes of each kind that strangers bring about so many, in short words, and of the others all', async () => {
     const store = await openStore(':memory:');
     const journal = createJournal(store, 100, now);
-    const noise = { type: 'request.refused', endpoint: '/token', error: 'x', reason: 'y' } as const;
+    const noise = { type: 'request.rejected', endpoint: '/token', error: 'x', reason: 'y' } as const;
     const document = {
-      type: 'client.document-refused',
+      type: 'client_metadata_document.rejected',
       clientId: `https://a.example/${'x'.repeat(2000)}`,
       reason: 'z'.repeat(2000),
       lastGoodCopy: false,
     } as const;
     for (let count = 0; count < 2000; count++) for (const event of [noise, document]) journal.note(event);
-    journal.note({ type: 'account.sign-in-refused' });
+    journal.note({ type: 'login.failed' });
     journal.note({ ...issued('c'), resource: `https://mcp.example/${'r'.repeat(400)}` });
     await journal.close();
     const written = await store.listEvents('', 10_000);
     const ofType = (type: string) => written.filter((event) => event.type === type);
-    expect(ofType('request.refused')).toHaveLength(1000);
-    expect(ofType('client.document-refused')).toHaveLength(1000);
-    expect(ofType('account.sign-in-refused')).toHaveLength(1);
-    const [first] = ofType('client.document-refused');
+    expect(ofType('request.rejected')).toHaveLength(1000);
+    expect(ofType('client_metadata_document.rejected')).toHaveLength(1000);
+    expect(ofType('login.failed')).toHaveLength(1);
+    const [first] = ofType('client_metadata_document.rejected');
     expect([first?.clientId?.length, String(first?.details['reason']).length]).toEqual([301, 301]);
     expect(first?.details['lastGoodCopy']).toBe(false);
     expect(ofType('token.issued')[0]?.resource).toHaveLength(420);
@@ -219,13 +219,13 @@ describe('the journal', () => {
   it('writes so many refusals and no more: a stranger does not fill the disk', async () => {
     const store = await openStore(':memory:');
     const journal = createJournal(store, 100, now);
-    const refused = { type: 'request.refused', endpoint: '/token', error: 'x', reason: 'y' } as const;
+    const refused = { type: 'request.rejected', endpoint: '/token', error: 'x', reason: 'y' } as const;
     for (let count = 0; count < 5000; count++) journal.note(refused);
     journal.note(issued('c'));
     await journal.close();
     const written = await store.listEvents('', 10_000);
-    expect(written.filter(({ type }) => type === 'request.refused')).toHaveLength(1000);
-    expect(written.find(({ type }) => type === 'events.lost')?.details).toEqual({ count: 4000 });
+    expect(written.filter(({ type }) => type === 'request.rejected')).toHaveLength(1000);
+    expect(written.find(({ type }) => type === 'audit.dropped')?.details).toEqual({ count: 4000 });
     expect(written.some(({ clientId }) => clientId === 'c')).toBe(true);
     await store.close();
   });

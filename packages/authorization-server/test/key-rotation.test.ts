@@ -117,7 +117,7 @@ describe('rotation by time', () => {
     clock.now += 31;
     expect(await kidsOf(server)).toEqual(before);
     expect((await send('/jwks')).status).toBe(200);
-    expect(events).toContainEqual({ type: 'keys.not-refreshed', reason: 'Error: away' });
+    expect(events).toContainEqual({ type: 'key_ring.refresh_failed', reason: 'Error: away' });
   });
 });
 

@@ -218,7 +218,7 @@ describe('a form that is sent twice', () => {
     const { page } = await enter();
     await signIn(page, await request());
     await page.waitForSelector(allow);
-    const issued = () => events.filter(({ type }) => type === 'code.issued').length;
+    const issued = () => events.filter(({ type }) => type === 'authorization_code.issued').length;
     const before = issued();
     await page.evaluate(`(() => {
       const form = document.querySelector('form.consent');

@@ -99,7 +99,7 @@ describe('a passkey', () => {
         status,
       ]);
     }
-    expect(t.events.filter(({ type }) => type === 'passkey.copied')).toHaveLength(3);
+    expect(t.events.filter(({ type }) => type === 'passkey.clone_detected')).toHaveLength(3);
   });
 
   it('T017: stands for one factor when its device did not ask who is there', async () => {

@@ -77,7 +77,7 @@ describe('a client', () => {
     const before = t.snapshot();
     const { status, body } = await t.post('/token', { ...MACHINE, client_secret: 'web-secret' });
     expect([status, body['error']]).toEqual([401, 'invalid_client']);
-    expect(t.events.at(-1)).toMatchObject({ type: 'request.refused', reason: 'unknown client: ""' });
+    expect(t.events.at(-1)).toMatchObject({ type: 'request.rejected', reason: 'unknown client: ""' });
     expect(t.snapshot()).toBe(before);
   });
 
@@ -88,7 +88,7 @@ describe('a client', () => {
       await t.post('/token', MACHINE, basic('nightly', 'x')),
     ];
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
-    const reasons = t.events.flatMap((event) => (event.type === 'request.refused' ? [event.reason] : []));
+    const reasons = t.events.flatMap((event) => (event.type === 'request.rejected' ? [event.reason] : []));
     expect(reasons).toEqual(['unknown client: "nobody"', 'wrong secret: "nightly"']);
   });
 });

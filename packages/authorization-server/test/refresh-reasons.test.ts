@@ -49,7 +49,7 @@ describe('a refused refresh', () => {
       await before?.(t, token);
       const refused = await t.post('/token', { ...refreshing(token), ...change });
       expect([refused.status, refused.body]).toEqual([400, REFUSAL]);
-      const last = t.events.findLast((event) => event.type === 'request.refused');
+      const last = t.events.findLast((event) => event.type === 'request.rejected');
       expect(last).toMatchObject({ reason });
       const twin = await startServer();
       expect(
@@ -71,7 +71,7 @@ describe('a refused refresh', () => {
     const { refresh_token: token } = (await t.signIn()).body;
     const refused = await t.post('/token', refreshing(token));
     expect([refused.status, refused.body]).toEqual([400, REFUSAL]);
-    expect(t.events.map(({ type }) => type)).not.toContain('token.refreshed');
+    expect(t.events.map(({ type }) => type)).not.toContain('refresh_token.rotated');
   });
 
   it('[AS-REF-68] names the end of the grant, which no use puts off, before the idleness of its token', async () => {
@@ -113,7 +113,7 @@ describe('a refused refresh', () => {
 });
 
 const reasonsOf = ({ events }: ServerUnderTest): readonly unknown[] =>
-  events.flatMap((event) => (event.type === 'request.refused' ? [event.reason] : []));
+  events.flatMap((event) => (event.type === 'request.rejected' ? [event.reason] : []));
 
 describe('who is overtaken while a refresh is under way', () => {
   /** A server, and beside it one that shares all; what the other does comes before the first rotation of this one. */
@@ -147,7 +147,7 @@ describe('who is overtaken while a refresh is under way', () => {
     token = (await other.signIn()).body['refresh_token'];
     const answer = await t.post('/token', refreshing(token));
     expect([answer.status, answer.body['refresh_token']]).toEqual([200, given]);
-    expect(t.events.map(({ type }) => type)).toContain('token.replayed');
+    expect(t.events.map(({ type }) => type)).toContain('refresh_token.retried');
   });
 
   it('T028 ends the family when that was longer ago than the grace: by a clock that is slow', async () => {
@@ -164,7 +164,7 @@ describe('who is overtaken while a refresh is under way', () => {
     const refused = await t.post('/token', refreshing(token));
     expect([refused.status, refused.body]).toEqual([400, REFUSAL]);
     const about = { clientId: 'desktop', accountId: 'user_ada', scopes: ['notes:read', 'notes:write'] };
-    expect(t.events.filter(({ type }) => type === 'token.reused')).toMatchObject([about]);
+    expect(t.events.filter(({ type }) => type === 'refresh_token.reuse_detected')).toMatchObject([about]);
     expect((await t.post('/token', refreshing(token))).body).toEqual(REFUSAL);
     expect(reasonsOf(t)).toEqual(['refresh token: reused', 'refresh token: its grant is revoked']);
   });
@@ -183,7 +183,7 @@ describe('who is overtaken while a refresh is under way', () => {
     const { refresh_token: token } = (await t.signIn()).body;
     const answer = await t.post('/token', refreshing(token));
     expect([answer.status, answer.body['error'], tries]).toEqual([503, 'temporarily_unavailable', 2]);
-    expect(t.events.map(({ type }) => type)).not.toContain('token.refreshed');
+    expect(t.events.map(({ type }) => type)).not.toContain('refresh_token.rotated');
     expect(t.events.findLast(({ type }) => type.startsWith('request.'))).toMatchObject({
       reason: 'the store does not agree with itself on a refresh token',
     });

@@ -76,7 +76,10 @@ describe('a retry', () => {
     t.clock.now += 30;
     const second = await refresh(t, token);
     expect([second.status, second.token]).toEqual([200, first.token]);
-    expect(t.events.map(({ type }) => type).slice(-2)).toEqual(['token.refreshed', 'token.replayed']);
+    expect(t.events.map(({ type }) => type).slice(-2)).toEqual([
+      'refresh_token.rotated',
+      'refresh_token.retried',
+    ]);
     expect((await refresh(t, first.token)).status).toBe(200);
   });
 
@@ -110,7 +113,11 @@ describe('reuse', () => {
     expect(await t.server.isLive(claims)).toBe(true);
     t.clock.now += 31;
     expect(await refresh(t, token)).toMatchObject({ status: 400, error: 'invalid_grant' });
-    expect(t.events.at(-2)).toMatchObject({ type: 'token.reused', clientId: 'desktop', accountId: ACCOUNT });
+    expect(t.events.at(-2)).toMatchObject({
+      type: 'refresh_token.reuse_detected',
+      clientId: 'desktop',
+      accountId: ACCOUNT,
+    });
     expect(await refresh(t, next.token)).toMatchObject({ status: 400, error: 'invalid_grant' });
     expect(await t.server.isLive(claims)).toBe(false);
     expect((await refresh(t, bystander.body['refresh_token'])).status).toBe(200);
@@ -146,7 +153,7 @@ describe('a family', () => {
     t.clock.now += 31;
     const answers = await Promise.all(Array.from({ length: 50 }, () => refresh(t, token)));
     expect(new Set(answers.map(({ error }) => error))).toEqual(new Set(['invalid_grant']));
-    expect(t.events.filter(({ type }) => type === 'token.reused')).toHaveLength(1);
+    expect(t.events.filter(({ type }) => type === 'refresh_token.reuse_detected')).toHaveLength(1);
     expect((await refresh(t, next.token)).error).toBe('invalid_grant');
   });
 

@@ -104,7 +104,7 @@ describe('reading', () => {
     for (const id of ['made-up', 'made-up/2', client.id])
       await manage(t, 'GET', { path: `/register/${id}`, token: 'x' });
     expect(t.snapshot()).toBe(before);
-    const refused = t.events.filter(({ type }) => type === 'request.refused');
+    const refused = t.events.filter(({ type }) => type === 'request.rejected');
     expect(refused.map((event) => 'endpoint' in event && event.endpoint)).toEqual([
       '/register/*',
       '/register/*',
@@ -137,7 +137,7 @@ describe('reading', () => {
     await expectUnauthorized(t, '/register/client_of_the_operator', bearer);
     await expectUnauthorized(t, client.path, { headers: { authorization: `DPoP ${client.token}` } });
     await expectUnauthorized(t, client.path, { headers: { authorization: 'Bearer wrong' } });
-    const reasons = t.events.flatMap((event) => (event.type === 'request.refused' ? [event.reason] : []));
+    const reasons = t.events.flatMap((event) => (event.type === 'request.rejected' ? [event.reason] : []));
     expect(reasons).toEqual(
       ['unknown', 'unknown', 'wrong'].map((why) => `registration access token: ${why}`),
     );

@@ -166,7 +166,7 @@ describe('failures inside', () => {
     ]);
     expect(text).not.toContain('database');
     expect(events).toContainEqual(
-      expect.objectContaining({ type: 'request.refused', reason: 'the database is gone' }),
+      expect.objectContaining({ type: 'request.rejected', reason: 'the database is gone' }),
     );
   });
 });

@@ -95,7 +95,11 @@ describe('switching codes on', () => {
     const stored = t.snapshot();
     for (const text of [secret, ...recovery]) expect(stored).not.toContain(text);
     expect(textOf(await t.visitor.open('/account'))).toContain('On. Recovery codes left: 10.');
-    expect(t.events).toContainEqual({ type: 'second-factor.on', accountId: ACCOUNT, network: '192.0.2.1' });
+    expect(t.events).toContainEqual({
+      type: 'second_factor.enabled',
+      accountId: ACCOUNT,
+      network: '192.0.2.1',
+    });
   });
 
   it('changes nothing for a wrong code, a foreign secret, or an old sign-in', async () => {
@@ -149,7 +153,7 @@ describe('new recovery codes', () => {
     const code = codeOf(secret, t.clock.now);
     expect((await other.submit(await firstStep(other), { code })).path).toBe('/connections');
     expect(t.events).toContainEqual(
-      expect.objectContaining({ type: 'second-factor.codes-renewed', accountId: ACCOUNT }),
+      expect.objectContaining({ type: 'second_factor.recovery_codes_renewed', accountId: ACCOUNT }),
     );
   });
 

@@ -146,7 +146,7 @@ describe('token exchange', () => {
     expect(party.received()).not.toContain(tokens.access_token.slice(-30));
     expect(under.events).toContainEqual(
       expect.objectContaining({
-        type: 'upstream.token-given',
+        type: 'provider_token.released',
         identityProvider: 'github',
         clientId: 'desktop',
         resource: NOTES,
@@ -323,7 +323,7 @@ describe('limits and outages', () => {
   it('tells once a minute of a server that asks at each of its requests', async () => {
     const under = await open();
     const { access_token: token } = await connect(under);
-    const given = () => under.events.filter(({ type }) => type === 'upstream.token-given').length;
+    const given = () => under.events.filter(({ type }) => type === 'provider_token.released').length;
     for (let count = 0; count < 3; count += 1) await under.post('/token', form(token), asNotes);
     await under.server.upstreamToken(claimsOf(token) as never);
     expect(given()).toBe(1);

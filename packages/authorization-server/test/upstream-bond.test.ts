@@ -147,7 +147,7 @@ describe('honouring', () => {
     expect(await t.server.isLive(claims)).toBe(true);
     t.clock.now += 1;
     expect(await t.server.isLive(claims)).toBe(false);
-    expect(t.events.find(({ type }) => type === 'bond.ended')).toMatchObject({
+    expect(t.events.find(({ type }) => type === 'provider_token.ended')).toMatchObject({
       reason: 'revoked-there',
       grantId: claims.grant_id,
     });
@@ -246,7 +246,9 @@ describe('honouring', () => {
     liar.at('userinfo', { kind: 'members', members: { sub: 'mallory' } });
     t.clock.now += 60;
     expect(await t.server.isLive(claims)).toBe(false);
-    expect(t.events.find(({ type }) => type === 'bond.ended')).toMatchObject({ reason: 'changed-there' });
+    expect(t.events.find(({ type }) => type === 'provider_token.ended')).toMatchObject({
+      reason: 'changed-there',
+    });
   });
 
   it('honours nothing of a third party that left the configuration, and ends nothing either', async () => {
@@ -280,7 +282,9 @@ describe('lifetimes and scopes', () => {
     expect(await t.server.isLive(claims)).toBe(false);
     const late = await refresh(t, String(body['refresh_token']));
     expect(late.body).toMatchObject({ error: 'invalid_grant' });
-    expect(t.events.find(({ type }) => type === 'bond.ended')).toMatchObject({ reason: 'expired-there' });
+    expect(t.events.find(({ type }) => type === 'provider_token.ended')).toMatchObject({
+      reason: 'expired-there',
+    });
   });
 
   it('[GW-3P-16] lets ours live on where theirs is renewed', async () => {
@@ -381,7 +385,7 @@ describe('renewal', () => {
     const refreshed = await Promise.all(Array.from({ length: 10 }, () => refresh(t, refreshToken)));
     expect(refreshed.map(({ body }) => body['error'])).toEqual(Array(10).fill('invalid_grant'));
     expect(liar.renewals()).toBe(1);
-    expect(t.events.filter(({ type }) => type === 'bond.ended')).toHaveLength(1);
+    expect(t.events.filter(({ type }) => type === 'provider_token.ended')).toHaveLength(1);
   });
 
   it.each([
@@ -450,7 +454,9 @@ describe('renewal', () => {
     liar.at('refresh', { kind: 'error', error: 'invalid_grant' });
     t.clock.now += 60;
     expect(await t.server.isLive(claims)).toBe(false);
-    expect(t.events.find(({ type }) => type === 'bond.ended')).toMatchObject({ reason: 'renewal-lost' });
+    expect(t.events.find(({ type }) => type === 'provider_token.ended')).toMatchObject({
+      reason: 'renewal-lost',
+    });
   });
 
   it('keeps what was renewed before anybody uses it, and a restart finds it', async () => {
@@ -563,8 +569,10 @@ describe('farewells', () => {
     });
     expect(status).toBe(200);
     await until(async () => (await standing(files)) === 0);
-    await until(() => t.events.some(({ type }) => type === 'bond.parted'));
-    expect(t.events.find(({ type }) => type === 'bond.parted')).toMatchObject({ outcome: 'revoked' });
+    await until(() => t.events.some(({ type }) => type === 'provider_token.revocation_finished'));
+    expect(t.events.find(({ type }) => type === 'provider_token.revocation_finished')).toMatchObject({
+      outcome: 'revoked',
+    });
     expect(t.snapshot()).not.toMatch(/"sealed_tokens":"/);
   });
 
@@ -588,8 +596,10 @@ describe('farewells', () => {
     await t.store.revokeGrant(claims.grant_id, t.clock.now);
     // Whichever process comes to it: one that has just begun looks at once.
     await anotherProcess(t, identityProvider);
-    await until(() => t.events.some(({ type }) => type === 'bond.parted'));
-    expect(t.events.find(({ type }) => type === 'bond.parted')).toMatchObject({ outcome: 'shared' });
+    await until(() => t.events.some(({ type }) => type === 'provider_token.revocation_finished'));
+    expect(t.events.find(({ type }) => type === 'provider_token.revocation_finished')).toMatchObject({
+      outcome: 'shared',
+    });
     expect(hub.count('DELETE /applications/portcullis/token')).toBe(0);
     expect(await t.server.isLive(other)).toBe(true);
     await t.store.revokeGrant(other.grant_id, t.clock.now);
@@ -642,8 +652,10 @@ describe('farewells', () => {
     }
     t.clock.now = far;
     // Nobody nudges: it looks by itself, every five seconds.
-    await until(() => t.events.some(({ type }) => type === 'bond.parted'));
-    expect(t.events.find(({ type }) => type === 'bond.parted')).toMatchObject({ outcome: 'given-up' });
+    await until(() => t.events.some(({ type }) => type === 'provider_token.revocation_finished'));
+    expect(t.events.find(({ type }) => type === 'provider_token.revocation_finished')).toMatchObject({
+      outcome: 'given-up',
+    });
     expect((await t.store.findBond(claims.grant_id))?.sealedTokens).toBeNull();
   });
 });

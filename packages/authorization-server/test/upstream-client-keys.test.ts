@@ -245,7 +245,7 @@ describe('a third party that knows us by a key', () => {
     const t = await setUpstreamScene([{ ...said, clientKey: { key: pem(other.privateKey) } }]);
     const { left } = await signInThere(t.visitor);
     expect(left?.searchParams.get('error')).toBe('server_error');
-    expect(t.events.map(({ type }) => type)).toContain('third-party.refused');
+    expect(t.events.map(({ type }) => type)).toContain('federated_login.failed');
     expect(JSON.stringify(t.events)).not.toContain('client_assertion');
   });
 });

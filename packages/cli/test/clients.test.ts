@@ -208,7 +208,8 @@ describe('invitations', () => {
       expect(refused.errors).toMatch(says);
     }
     const told = (await run(['events', '--database', closed.database])).output;
-    for (const type of ['client.invited', 'client.uninvited']) expect(told).toContain(type);
+    for (const type of ['initial_access_token.created', 'initial_access_token.revoked'])
+      expect(told).toContain(type);
     for (const faulty of [
       ['--days', '0'],
       ['--note', 'x'.repeat(201)],

@@ -44,10 +44,10 @@ function refuse(): Promise<Response> {
 describe('portcullis events', () => {
   it('shows what happened, as text and as JSON', async () => {
     expect((await refuse()).status).toBe(401);
-    await expect.poll(() => run()).toMatch(/^\d\d:\d\d:\d\d request\.refused endpoint=\/token /m);
+    await expect.poll(() => run()).toMatch(/^\d\d:\d\d:\d\d request\.rejected endpoint=\/token /m);
     const lines = (await run('--json', '--last', '1')).trimEnd().split('\n');
     expect(lines.map((line) => JSON.parse(line))).toEqual([
-      expect.objectContaining({ type: 'request.refused', error: 'invalid_client', network: '127.0.0.1' }),
+      expect.objectContaining({ type: 'request.rejected', error: 'invalid_client', network: '127.0.0.1' }),
     ]);
   });
 
@@ -61,7 +61,7 @@ describe('portcullis events', () => {
       code: 0,
       output: '',
       errors:
-        'portcullis: no event has the flowId flow_unknown, or it was not kept for so long: look for it with --last, or by --reference\n',
+        'portcullis: no event has the transactionId flow_unknown, or it was not kept for so long: look for it with --last, or by --reference\n',
     });
     expect(await here('--reference', 'zzzzzzzz')).toEqual({
       code: 0,
@@ -70,7 +70,7 @@ describe('portcullis events', () => {
     });
     expect(await here('--last', '0')).toEqual({ code: 0, output: '', errors: '' });
     expect((await here('--help')).output).toMatch(
-      /--flow <id>\s+all of one authorization request: the flowId/,
+      /--flow <id>\s+all of one authorization request: the transactionId/,
     );
   });
 
@@ -90,7 +90,7 @@ describe('portcullis events', () => {
         },
         { interval: 300 },
       )
-      .toContain('"type":"request.refused"');
+      .toContain('"type":"request.rejected"');
     const ids = output.trimEnd().split('\n');
     expect(new Set(ids).size).toBe(ids.length);
   });
@@ -104,7 +104,7 @@ describe('/metrics', () => {
     expect(response.headers.get('content-type')).toContain('version=0.0.4');
     const text = await response.text();
     expect(text).toMatch(
-      /^portcullis_events_total\{type="request\.refused",error="invalid_client",endpoint="\/token"\} [1-9]/m,
+      /^portcullis_events_total\{type="request\.rejected",error="invalid_client",endpoint="\/token"\} [1-9]/m,
     );
     expect(text).toMatch(/^portcullis_http_responses_total\{path="\/token",status="401"\} [1-9]/m);
     expect(text).toMatch(/^portcullis_http_duration_seconds_bucket\{path="\/token",le="\+Inf"\} [1-9]/m);

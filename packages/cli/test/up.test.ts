@@ -198,7 +198,7 @@ describe('a running server', () => {
     // Lines are written a moment after what they tell of.
     await expect
       .poll(() => portcullis.output())
-      .toMatch(/^\d\d:\d\d:\d\d request.refused status=401 error=invalid_token /m);
+      .toMatch(/^\d\d:\d\d:\d\d request.rejected status=401 error=invalid_token /m);
     for (const secret of [...Object.values(tokens).map(String), owner.password]) {
       if (secret.length > 20) expect(portcullis.output()).not.toContain(secret);
     }

@@ -92,7 +92,7 @@ describe('portcullis users', () => {
       .map((line) => JSON.parse(line));
     expect(events.map(({ type }) => type)).toEqual([
       'account.created',
-      'account.reset-link-made',
+      'account.reset_link_created',
       'account.disabled',
       'account.enabled',
     ]);

@@ -4,7 +4,7 @@ import type { Scopes } from '@portcullis/protocol';
 /** Never a token, and nothing of a request's body. */
 export type GuardEvent =
   | {
-      readonly type: 'request.refused';
+      readonly type: 'request.rejected';
       readonly status: number;
       /** OAuth error code, or what was wrong before a token was looked at. */
       readonly error: string;

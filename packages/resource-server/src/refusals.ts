@@ -28,7 +28,7 @@ export function createRefusals({ resources, origins, events }: Configuration): R
       return withPageHeaders(FAILED, origins, facts);
     }
     const { status, code, reason = code } = error;
-    events({ type: 'request.refused', status, error: code, reason, resource: resource.resource });
+    events({ type: 'request.rejected', status, error: code, reason, resource: resource.resource });
     return withPageHeaders(
       refusalAnswer(error, resource.challenge, schemeOf(resource, facts)),
       origins,
@@ -48,7 +48,7 @@ export function createRefusals({ resources, origins, events }: Configuration): R
       if (!isForeignPage && (!isPresent(host) || origins.admitsHost(host))) return null;
       const [error, answer] = isForeignPage ? STRANGE_ORIGIN : STRANGE_HOST;
       events({
-        type: 'request.refused',
+        type: 'request.rejected',
         status: 403,
         error,
         reason: 'possible DNS rebinding',

@@ -124,7 +124,7 @@ describe('a token that is bound to a key', () => {
     const send = serve();
     const token = await boundToken();
     expectRefused(await send(token, await make(token)), 'invalid_dpop_proof');
-    expect(events).toMatchObject([{ type: 'request.refused', status: 401 }]);
+    expect(events).toMatchObject([{ type: 'request.rejected', status: 401 }]);
     expect((await send(token, [await makeProof(token)])).status).toBe(200);
   });
 

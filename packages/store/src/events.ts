@@ -36,7 +36,7 @@ export function createEventStore(database: Database): EventStore {
     async lastEvents(limit) {
       return (await read(lastEvents(limit))).toReversed();
     },
-    listFlow: (flowId, limit) => read(eventsOfFlow(flowId, limit)),
+    listFlow: (transactionId, limit) => read(eventsOfFlow(transactionId, limit)),
   };
 }
 
@@ -65,8 +65,19 @@ function* append(events: readonly EventRecord[]): Steps<undefined> {
 }
 
 function valuesOf(event: EventRecord): readonly Value[] {
-  const { id, at, type, clientId, accountId, grantId, resource, flowId, details, expiresAt } = event;
-  return [id, at, type, clientId, accountId, grantId, resource, flowId, JSON.stringify(details), expiresAt];
+  const { id, at, type, clientId, accountId, grantId, resource, transactionId, details, expiresAt } = event;
+  return [
+    id,
+    at,
+    type,
+    clientId,
+    accountId,
+    grantId,
+    resource,
+    transactionId,
+    JSON.stringify(details),
+    expiresAt,
+  ];
 }
 
 /** One value holds them all, so that their number changes neither the statement nor the round trips. */
@@ -77,9 +88,9 @@ function appendAtOnce(events: readonly EventRecord[]): Query {
   // PostgreSQL's text holds no U+0000.
   const text = rows.replaceAll('\\u0000', '\\ufffd');
   return sql`INSERT INTO events (id, at, type, client_id, account_id, grant_id, resource, flow_id, details, expires_at)
-    SELECT id, at, type, "clientId", "accountId", "grantId", resource, "flowId", details, "expiresAt"
+    SELECT id, at, type, "clientId", "accountId", "grantId", resource, "transactionId", details, "expiresAt"
     FROM json_to_recordset(${text}::json) AS event (id text, at bigint, type text, "clientId" text, "accountId" text,
-      "grantId" text, resource text, "flowId" text, details text, "expiresAt" bigint)
+      "grantId" text, resource text, "transactionId" text, details text, "expiresAt" bigint)
     ON CONFLICT (id) DO NOTHING`;
 }
 
@@ -92,7 +103,7 @@ function readEvent(row: EventRow): EventRecord {
     accountId: row.account_id,
     grantId: row.grant_id,
     resource: row.resource,
-    flowId: row.flow_id,
+    transactionId: row.flow_id,
     details: readJson(row.details),
     expiresAt: row.expires_at,
   };

@@ -56,7 +56,7 @@ export function createConnectionAdministration({ store, clock, events }: Hands):
       const count = await store.endGrants(account.id, grantId, clock());
       if (count > 0) {
         events({
-          type: 'access.ended',
+          type: 'grant.revoked',
           accountId: account.id,
           count,
           ...(grantId !== null && { grantId }),

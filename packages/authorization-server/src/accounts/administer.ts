@@ -98,7 +98,7 @@ export function createAccountAdministration({
       if (account.disabledAt !== null) return { refused: 'disabled' };
       const { record, answer } = makeLink(account.id, 'reset');
       await store.saveAccountLink(record);
-      events({ type: 'account.reset-link-made', accountId: account.id });
+      events({ type: 'account.reset_link_created', accountId: account.id });
       return answer;
     },
   };

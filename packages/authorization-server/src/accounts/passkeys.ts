@@ -103,7 +103,7 @@ export function createPasskeys(configuration: Configuration): Passkeys | null {
       const { newCounter, userVerified } = judged.authenticationInfo;
       // Point of no return: the use is counted.
       if (!(await store.usePasskey(passkey.id, newCounter, clock()))) {
-        events({ type: 'passkey.copied', accountId: account.id });
+        events({ type: 'passkey.clone_detected', accountId: account.id });
         return null;
       }
       return { account, isVerified: userVerified };

@@ -65,7 +65,7 @@ export function createSignIn(
     if (attempt.kind === 'wait') return attempt;
     const account = await attempt.judge(check(key, password, askerOf(attempt.isKnown, key, address)));
     if (account === null) {
-      events({ type: 'account.sign-in-refused' });
+      events({ type: 'login.failed' });
       await attempt.failed();
       return { kind: 'refused' };
     }

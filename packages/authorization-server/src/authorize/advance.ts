@@ -74,14 +74,14 @@ async function finish(rooms: Rooms, flow: Flow, subject: string, approval: Appro
   };
   return end(rooms, flow, record, (context) => {
     const about = {
-      flowId: transaction.id,
+      transactionId: transaction.id,
       clientId: client.id,
       accountId: subject,
       grantId: record.grantId,
       scopes,
     };
     events({ type: by === 'answer' ? 'consent.allowed' : 'consent.remembered', ...about });
-    events({ type: 'code.issued', ...about });
+    events({ type: 'authorization_code.issued', ...about });
     return successResponse(flow.target, code, context);
   });
 }
@@ -92,7 +92,7 @@ export function decline(rooms: Rooms, flow: Flow): Promise<Answer> {
   return end(rooms, flow, null, (context) => {
     rooms.configuration.events({
       type: 'consent.denied',
-      flowId: transaction.id,
+      transactionId: transaction.id,
       clientId: client.id,
       ...(subject !== null && { accountId: subject }),
     });
@@ -131,7 +131,7 @@ async function end(
     events({
       type: 'request.failed',
       endpoint: '/consent',
-      flowId: transaction.id,
+      transactionId: transaction.id,
       clientId: client.id,
       reason,
     });

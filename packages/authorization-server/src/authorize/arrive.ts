@@ -41,10 +41,10 @@ export async function arrive(rooms: Rooms, back: Return, arrival: Arrival): Prom
   }
   const cookie = await orGiveBack(rooms, account.id, arrival, sessions.open(request, peer, account.id));
   configuration.events({
-    type: 'account.signed-in',
+    type: 'login.succeeded',
     accountId: account.id,
     identityProvider: identityProvider.id,
-    ...(flow !== null && { flowId: flow.transaction.id }),
+    ...(flow !== null && { transactionId: flow.transaction.id }),
   });
   if (flow === null) {
     // They only wanted to say who they are: what came with it is given back.

@@ -116,8 +116,8 @@ async function open(rooms: Rooms, request: Asked, beginning: Beginning): Promise
   // What is answered from memory ends with this very request: nobody comes back to it.
   if (approval === null) await configuration.store.openTransaction(transaction);
   configuration.events({
-    type: 'authorization.begun',
-    flowId: transaction.id,
+    type: 'authorization.started',
+    transactionId: transaction.id,
     clientId: client.id,
     resource: resource.resource,
     scopes,

@@ -109,10 +109,10 @@ async function refuse(
   const { identityProvider } = back;
   const error = cause instanceof IdentityProviderIssue ? explain(cause) : readError(cause);
   rooms.configuration.events({
-    type: 'third-party.refused',
+    type: 'federated_login.failed',
     identityProvider: identityProvider.id,
     reason: error.reason ?? error.description,
-    ...(flow !== null && { flowId: flow.transaction.id, clientId: flow.client.id }),
+    ...(flow !== null && { transactionId: flow.transaction.id, clientId: flow.client.id }),
   });
   if (flow !== null && error.code !== 'invalid_request') return refuseFlow(rooms, flow, error);
   if (cause instanceof IdentityProviderIssue) return refuseVisit(rooms, back, cause);

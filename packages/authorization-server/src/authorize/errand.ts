@@ -8,7 +8,7 @@ export interface Errand {
   /** The app that waits, or the page of their own account that somebody comes for. */
   readonly purpose: SignInPurpose;
   /** The authorization request that waits; `null`: none does. */
-  readonly flowId: string | null;
+  readonly transactionId: string | null;
   /** What a form carries so that the errand is found again. */
   readonly fields: Readonly<Record<string, string>>;
   /** What forms of this errand in this browser are bound to. */

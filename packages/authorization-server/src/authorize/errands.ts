@@ -28,7 +28,7 @@ async function findFlowErrand(rooms: Rooms, request: Asked, parameters: Paramete
   const again = parameters.one('again') !== undefined;
   return {
     purpose: { appName: appName(flow.client, rooms.frame) },
-    flowId: id,
+    transactionId: id,
     fields: { flow: id },
     bound: flow.bound,
     // Who signs in by a third party is asked first, and named afterwards.
@@ -64,7 +64,7 @@ async function findVisit(rooms: Rooms, request: Asked, parameters: Parameters): 
   const age = user === null ? Number.POSITIVE_INFINITY : configuration.clock() - user.signedInAt;
   return {
     purpose: { to: user !== null && 'again' in again ? 'once-more' : to },
-    flowId: null,
+    transactionId: null,
     fields,
     bound: ['visit', hashSecret(cookie), user?.sessionHash ?? ''],
     isSignedIn: 'again' in again ? age < RECENT : user !== null,

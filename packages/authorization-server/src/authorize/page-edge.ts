@@ -48,14 +48,14 @@ export function createPageEdge({ events }: Configuration, frame: Frame): PageEdg
   const refuse: PageEdge['refuse'] = (endpoint, situation, details) => {
     const reference = newReference();
     const reason = details?.reason ?? situation;
-    events({ type: 'request.refused', endpoint, error: situation, reason, reference });
+    events({ type: 'request.rejected', endpoint, error: situation, reason, reference });
     return show(situation, reference, situations[situation].status, details);
   };
 
   const refuseError = (endpoint: string, error: OAuthError) => {
     const reference = newReference();
     const reason = error.reason ?? error.description;
-    events({ type: 'request.refused', endpoint, error: error.code, reason, reference });
+    events({ type: 'request.rejected', endpoint, error: error.code, reason, reference });
     if (error.status >= 500 || error.retryAfter !== undefined) {
       return show('busy', reference, error.status, { retryAfter: error.retryAfter ?? 5 });
     }

@@ -23,7 +23,7 @@ export function createPasskeyLogin(
     const { form, errand } = found;
     const signedIn = await passkeys.signIn(form.one('credential') ?? '', errand.bound);
     if (signedIn === null) {
-      configuration.events({ type: 'account.sign-in-refused' });
+      configuration.events({ type: 'login.failed' });
       return show(errand, frame.text('passkey.refused'));
     }
     return welcome(request, peer, errand, signedIn.account, signedIn.isVerified ? 'both' : 'one');

@@ -31,7 +31,7 @@ export async function refuseRequest(
   const error = readError(cause);
   const reference = edge.reference();
   configuration.events({
-    type: 'request.refused',
+    type: 'request.rejected',
     endpoint: '/authorize',
     clientId: client.id,
     error: error.code,

@@ -73,7 +73,7 @@ export function createSecondStep(rooms: Rooms, hands: SecondStepHands): SecondSt
       const attempt = await attempts.begin(account.id, peer.address, knownBrowsers.find(request, account));
       if (attempt.kind === 'wait') return ask(errand, account, until, askToWait(frame, attempt.seconds));
       if (!(await attempt.judge(factors.take(account, form.one('code') ?? '')))) {
-        events({ type: 'account.sign-in-refused', accountId: account.id });
+        events({ type: 'login.failed', accountId: account.id });
         await attempt.failed();
         return ask(errand, account, until, wrong(frame));
       }

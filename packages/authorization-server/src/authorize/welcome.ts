@@ -22,8 +22,11 @@ export function createWelcome(
   knownBrowsers: KnownBrowsers,
 ): Welcome {
   return async (request, peer, errand, account) => {
-    const about = { accountId: account.id, ...(errand.flowId !== null && { flowId: errand.flowId }) };
-    configuration.events({ type: 'account.signed-in', ...about });
+    const about = {
+      accountId: account.id,
+      ...(errand.transactionId !== null && { transactionId: errand.transactionId }),
+    };
+    configuration.events({ type: 'login.succeeded', ...about });
     const session = await sessions.open(request, peer, account.id);
     const response = await errand.proceedAs(account.id, [session, knownBrowsers.mark(request, account)]);
     const isAskedElsewhere = configuration.headless !== null && configuration.headless.consentUrl !== null;

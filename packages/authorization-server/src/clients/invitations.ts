@@ -48,7 +48,7 @@ export function createInvitationAdministration({
         clientId: null,
       };
       await store.saveClientInvitation({ ...invitation, hash: hashSecret(token) });
-      events({ type: 'client.invited', invitationId: invitation.id });
+      events({ type: 'initial_access_token.created', initialAccessTokenId: invitation.id });
       return { ...invitation, token };
     },
     async list(after = '', limit = 100) {
@@ -57,7 +57,8 @@ export function createInvitationAdministration({
     },
     async takeBack(id) {
       const outcome = await store.takeBackClientInvitation(id);
-      if (outcome === 'taken-back') events({ type: 'client.uninvited', invitationId: id });
+      if (outcome === 'taken-back')
+        events({ type: 'initial_access_token.revoked', initialAccessTokenId: id });
       return outcome;
     },
   };

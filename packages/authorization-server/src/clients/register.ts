@@ -55,7 +55,7 @@ export function createRegistration(
       events({
         type: 'client.registered',
         clientId: client.id,
-        ...(invitation !== null && { invitationId: invitation.id }),
+        ...(invitation !== null && { initialAccessTokenId: invitation.id }),
       });
       return respondToClient(describe(client, { secret, managementToken }), { isHttps, status: 201 });
     },

@@ -58,8 +58,11 @@ async function continueLogin(rooms: Rooms, brought: BroughtAnswer, decision: Dec
   if (decision.kind !== 'login') return refuseLogin(rooms, brought);
   const account = await configuration.store.findAccount(decision.accountId);
   if (account === null || account.disabledAt !== null) return edge.refuse(PATH, 'gone');
-  const about = { accountId: account.id, ...(errand.flowId !== null && { flowId: errand.flowId }) };
-  configuration.events({ type: 'account.signed-in', ...about });
+  const about = {
+    accountId: account.id,
+    ...(errand.transactionId !== null && { transactionId: errand.transactionId }),
+  };
+  configuration.events({ type: 'login.succeeded', ...about });
   return errand.proceedAs(account.id, [await sessions.open(request, peer, account.id, decision.seconds)]);
 }
 

@@ -60,7 +60,7 @@ export function describeAskedConsent(
   const page = describeConsent(frame, flow, deliberation);
   const base = `${new URL(configuration.issuer).origin}/`;
   const at = (path: string) => new URL(path, base).href;
-  const flowId = encodeURIComponent(errand['flow'] ?? '');
+  const transactionId = encodeURIComponent(errand['flow'] ?? '');
   return {
     kind,
     expires_at: until,
@@ -80,8 +80,8 @@ export function describeAskedConsent(
     known: page.isKnown,
     workspace: 'chosen' in page.workspace ? page.workspace.chosen : null,
     workspaces: 'choices' in page.workspace ? page.workspace.choices : [],
-    other_workspaces_url: deliberation.hasOthers ? at(`/consent?flow=${flowId}&afresh=yes`) : null,
-    other_account_url: at(`/login?flow=${flowId}&again=yes`),
+    other_workspaces_url: deliberation.hasOthers ? at(`/consent?flow=${transactionId}&afresh=yes`) : null,
+    other_account_url: at(`/login?flow=${transactionId}&again=yes`),
   };
 }
 

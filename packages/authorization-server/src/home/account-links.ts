@@ -78,7 +78,7 @@ export function createAccountLinks(
     if (!(await store.useAccountLink(record.hash, chosen, clock()))) {
       return edge.refuse(`/${record.purpose}`, 'spent-link');
     }
-    events({ type: 'account.link-used', accountId: account.id });
+    events({ type: 'account.link_used', accountId: account.id });
     const known = knownBrowsers.mark(request, { ...account, passwordHash: chosen.passwordHash });
     return respondRedirect(THEN[record.purpose], [await sessions.open(request, peer, account.id), known]);
   };

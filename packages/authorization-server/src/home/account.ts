@@ -62,7 +62,7 @@ export function createAccount(rooms: Rooms, ways: WaysIn | null): readonly Route
         ({ hash }) => hash !== user.sessionHash && (chosen === 'others' || hash === chosen),
       );
       await Promise.all(ended.map(({ hash }) => store.endSession(hash)));
-      events({ type: 'sessions.ended', accountId, count: ended.length });
+      events({ type: 'session.ended', accountId, count: ended.length });
       return respondRedirect(newsPath('signed-out'));
     }),
   ];

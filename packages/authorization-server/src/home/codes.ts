@@ -38,7 +38,7 @@ export function createCodes(
       const sealed = parameters.one('sealed') ?? '';
       const codes = await factors.confirm(account, sealed, parameters.one('code') ?? '');
       if (codes !== null) {
-        events({ type: 'second-factor.on', accountId: account.id });
+        events({ type: 'second_factor.enabled', accountId: account.id });
         return respondPage(recoveryCodesPage(frame, { codes }));
       }
       const setup = factors.resume(account, sealed) ?? factors.begin(account);
@@ -65,13 +65,13 @@ export function createCodes(
       attempt.succeeded();
       const codes = await factors.renew(account.id);
       if (codes === null) return respondRedirect(homePaths.account);
-      events({ type: 'second-factor.codes-renewed', accountId: account.id });
+      events({ type: 'second_factor.recovery_codes_renewed', accountId: account.id });
       return respondPage(recoveryCodesPage(frame, { codes }));
     }),
 
     signedIn.form('/account/codes/off', async ({ user }) => {
       const { id: accountId } = user.account;
-      if (await factors.turnOff(accountId)) events({ type: 'second-factor.off', accountId });
+      if (await factors.turnOff(accountId)) events({ type: 'second_factor.disabled', accountId });
       return respondRedirect(newsPath('codes-off'));
     }),
   ];

@@ -37,7 +37,7 @@ export function createConnections(rooms: Rooms): readonly Route[] {
       if (grantId === null && parameters.one('all') !== 'yes') return respondRedirect(homePaths.connections);
       // Point of no return: the grants and their tokens are dead.
       const count = await store.endGrants(accountId, grantId, clock());
-      events({ type: 'access.ended', accountId, count, ...(grantId !== null && { grantId }) });
+      events({ type: 'grant.revoked', accountId, count, ...(grantId !== null && { grantId }) });
       return backTo(grantId === null ? 'all' : 'one');
     }),
   ];

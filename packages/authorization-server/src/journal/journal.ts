@@ -26,11 +26,11 @@ const MOST_WAITING = 10_000;
  * and counted. By type, so that noise of one kind does not hide another.
  */
 const OF_STRANGERS: ReadonlySet<AuthorizationEvent['type']> = new Set([
-  'request.refused',
-  'account.sign-in-refused',
-  'client.document-refused',
-  'third-party.refused',
-  'third-party.failed',
+  'request.rejected',
+  'login.failed',
+  'client_metadata_document.rejected',
+  'federated_login.failed',
+  'identity_provider.failed',
 ]);
 const WRITTEN = { burst: 1000, perMinute: 120 };
 const LONGEST_WORD = 300;
@@ -99,7 +99,7 @@ export function createJournal(store: EventStore, keptFor: number, clock: () => n
 
   async function writeBatch(): Promise<boolean> {
     const batch = waiting.slice(0, BATCH);
-    if (lost > 0) batch.push(describe({ type: 'events.lost', count: lost }, clock(), keptFor));
+    if (lost > 0) batch.push(describe({ type: 'audit.dropped', count: lost }, clock(), keptFor));
     const told = lost;
     try {
       await store.appendEvents(batch);
@@ -125,7 +125,7 @@ export function createJournal(store: EventStore, keptFor: number, clock: () => n
 let counter = randomBytes(4).readUInt32BE();
 
 function describe(event: AuthorizationEvent, now: number, keptFor: number): EventRecord {
-  const { type, clientId, accountId, grantId, resource, flowId, ...details } = event;
+  const { type, clientId, accountId, grantId, resource, transactionId, ...details } = event;
   const at = Math.floor(now) === Math.floor(Date.now() / 1000) ? Date.now() : now * 1000;
   return {
     id: newId(at),
@@ -135,7 +135,7 @@ function describe(event: AuthorizationEvent, now: number, keptFor: number): Even
     accountId: accountId ?? null,
     grantId: grantId ?? null,
     resource: resource ?? null,
-    flowId: flowId ?? null,
+    transactionId: transactionId ?? null,
     details,
     expiresAt: now + keptFor,
   };

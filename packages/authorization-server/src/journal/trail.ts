@@ -14,7 +14,7 @@ export interface Trail {
 const WINDOW = 120;
 
 /** A grant that nobody has called with yet, and what is known of it. */
-type Uncalled = Pick<AuthorizationEvent, 'clientId' | 'accountId' | 'grantId' | 'resource' | 'flowId'>;
+type Uncalled = Pick<AuthorizationEvent, 'clientId' | 'accountId' | 'grantId' | 'resource' | 'transactionId'>;
 
 /**
  * A client says nothing by which its reading of metadata and its authorization request could be told to be of one flow, so
@@ -34,17 +34,18 @@ export function createTrail(clock: () => number): Trail {
   }
 
   function learn(event: AuthorizationEvent): void {
-    const { type, grantId, flowId, network } = event;
+    const { type, grantId, transactionId, network } = event;
     if (type === 'metadata.read' && network !== undefined) {
       readings.set(network, { path: event.path, version: event.version, at: clock() });
     }
-    if (type === 'code.issued' && grantId !== undefined && flowId !== undefined) flows.set(grantId, flowId);
+    if (type === 'authorization_code.issued' && grantId !== undefined && transactionId !== undefined)
+      flows.set(grantId, transactionId);
     if (type === 'token.issued' && grantId !== undefined) {
       const { clientId, accountId, resource } = event;
-      const ofFlow = flowId ?? flows.get(grantId);
+      const ofFlow = transactionId ?? flows.get(grantId);
       uncalled.set(grantId, {
         grantId,
-        ...(ofFlow !== undefined && { flowId: ofFlow }),
+        ...(ofFlow !== undefined && { transactionId: ofFlow }),
         ...(clientId !== undefined && { clientId }),
         ...(accountId !== undefined && { accountId }),
         ...(resource !== undefined && { resource }),
@@ -55,11 +56,11 @@ export function createTrail(clock: () => number): Trail {
   return {
     join(event) {
       learn(event);
-      const { grantId, flowId = grantId === undefined ? undefined : flows.get(grantId) } = event;
-      const joined = flowId === undefined ? event : { ...event, flowId };
+      const { grantId, transactionId = grantId === undefined ? undefined : flows.get(grantId) } = event;
+      const joined = transactionId === undefined ? event : { ...event, transactionId };
       // The last of its flow: from here on, for months maybe, the grant is what joins.
-      if (event.type === 'token.refreshed' && grantId !== undefined) flows.delete(grantId);
-      if (joined.type !== 'authorization.begun' || joined.network === undefined) return joined;
+      if (event.type === 'refresh_token.rotated' && grantId !== undefined) flows.delete(grantId);
+      if (joined.type !== 'authorization.started' || joined.network === undefined) return joined;
       const discovery = findDiscovery(joined.network);
       return discovery === null ? joined : { ...joined, discovery };
     },
@@ -68,7 +69,7 @@ export function createTrail(clock: () => number): Trail {
       const about = stands && claims.grant_id !== undefined ? uncalled.get(claims.grant_id) : undefined;
       if (about?.grantId !== undefined) {
         uncalled.delete(about.grantId);
-        events({ type: 'token.first-used', ...about });
+        events({ type: 'token.first_used', ...about });
       }
       return stands;
     },

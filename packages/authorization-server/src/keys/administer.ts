@@ -109,7 +109,7 @@ export function createKeyAdministration(
     async reseal(newSealingKey) {
       if (newSealingKey.length !== 32) throw new ConfigurationError(['the new sealing key must be 32 bytes']);
       const count = await resealStore(store, sealer, createSealer(newSealingKey));
-      events({ type: 'keys.resealed', count });
+      events({ type: 'key.reencrypted', count });
       return count;
     },
   };

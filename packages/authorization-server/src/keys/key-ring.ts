@@ -73,7 +73,7 @@ export async function loadKeyRing(configuration: Configuration): Promise<KeyRing
       schedule = scheduleNow();
       await removeRetired();
     } catch (error) {
-      events({ type: 'keys.not-refreshed', reason: String(error) });
+      events({ type: 'key_ring.refresh_failed', reason: String(error) });
     }
   }
 
@@ -89,7 +89,7 @@ export async function loadKeyRing(configuration: Configuration): Promise<KeyRing
       opened.set(record.id, openKey(record, sealer));
       return true;
     } catch (error) {
-      events({ type: 'keys.not-refreshed', reason: `${record.id}: ${String(error)}` });
+      events({ type: 'key_ring.refresh_failed', reason: `${record.id}: ${String(error)}` });
       return false;
     }
   }

@@ -12,7 +12,7 @@ export interface EventRecord {
   readonly grantId: string | null;
   readonly resource: string | null;
   /** The authorization request that it belongs to. */
-  readonly flowId: string | null;
+  readonly transactionId: string | null;
   /** Everything else that is known of it. */
   readonly details: Readonly<Record<string, unknown>>;
   /** Epoch seconds after which it is forgotten. */
@@ -32,5 +32,5 @@ export interface EventStore {
   /** The last events, oldest first, at most `limit`. */
   lastEvents(limit: number): Promise<readonly EventRecord[]>;
   /** Everything of one authorization request, oldest first, at most `limit`. */
-  listFlow(flowId: string, limit: number): Promise<readonly EventRecord[]>;
+  listFlow(transactionId: string, limit: number): Promise<readonly EventRecord[]>;
 }

@@ -27,7 +27,7 @@ export function createAuthorizationCodeGrant(hands: GrantHands): Grant {
       if (await isDoubled(store, found, found.spentAt, peer, now)) throw invalid('sent twice at once');
       await store.revokeGrant(found.grantId, now);
       const { accountId, grantId } = found;
-      events({ type: 'code.replayed', clientId: client.id, accountId, grantId });
+      events({ type: 'authorization_code.replayed', clientId: client.id, accountId, grantId });
       throw invalid('used before');
     }
     if (found.expiresAt <= now) throw invalid('expired');

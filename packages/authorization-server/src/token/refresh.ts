@@ -8,9 +8,9 @@ import type { PresentedToken } from './refresh-tokens.ts';
 
 /** What each use of a refresh token is called in the event log. */
 const EVENTS = {
-  live: 'token.refreshed',
-  replayed: 'token.replayed',
-  reused: 'token.reused',
+  live: 'refresh_token.rotated',
+  replayed: 'refresh_token.retried',
+  reused: 'refresh_token.reuse_detected',
 } as const satisfies Record<Standing, string>;
 
 /**

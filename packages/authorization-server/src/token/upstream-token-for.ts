@@ -33,7 +33,7 @@ export function createUpstreamTokenFor(
     told.set(key, now);
     const { identityProvider, scopes } = token;
     events({
-      type: 'upstream.token-given',
+      type: 'provider_token.released',
       clientId,
       accountId: sub,
       grantId,

@@ -71,7 +71,7 @@ export function createDepartures(
         .catch(readIssue);
       if (location instanceof IdentityProviderIssue) {
         events({
-          type: 'third-party.failed',
+          type: 'identity_provider.failed',
           identityProvider: identityProvider.id,
           reason: location.message,
         });
@@ -90,9 +90,9 @@ export function createDepartures(
         expiresAt,
       });
       events({
-        type: 'third-party.left',
+        type: 'federated_login.started',
         identityProvider: identityProvider.id,
-        ...(errand.transactionId !== null && { flowId: errand.transactionId }),
+        ...(errand.transactionId !== null && { transactionId: errand.transactionId }),
       });
       return respondRedirect(location, [...cookies, cookieOf(stateHash).write(browser, expiresAt - now)]);
     },

@@ -2,8 +2,8 @@
 import type { AuthorizationEvent, EventSink } from '../events.ts';
 
 const ENDINGS: readonly AuthorizationEvent['type'][] = [
-  'access.ended', 'account.disabled', 'account.removed', 'bond.ended', 'client.removed', 'code.replayed', 'third-party.discarded',
-  'token.reused', 'token.revoked',
+  'grant.revoked', 'account.disabled', 'account.removed', 'provider_token.ended', 'client.removed', 'authorization_code.replayed', 'provider_token.discarded',
+  'refresh_token.reuse_detected', 'token.revoked',
 ]; // biome-ignore format: one list
 
 export interface Endings {

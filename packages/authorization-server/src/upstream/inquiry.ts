@@ -34,7 +34,7 @@ export function createInquire(
       const reason = `status: ${issue.message}`;
       waits.begin(grantId, { retryAfter, reason });
       events({
-        type: 'third-party.failed',
+        type: 'identity_provider.failed',
         identityProvider: identityProvider.id,
         grantId,
         accountId,

@@ -34,7 +34,7 @@ export function createPart(
     parted: { readonly outcome: Outcome | 'given-up'; readonly reason?: string },
   ): Promise<void> {
     await store.forgetBondTokens(grantId);
-    events({ type: 'bond.parted', identityProvider, grantId, accountId, ...parted });
+    events({ type: 'provider_token.revocation_finished', identityProvider, grantId, accountId, ...parted });
   }
 
   async function revoke(bond: BondRecord): Promise<Outcome> {

@@ -77,7 +77,7 @@ export function createRenewAs(
       return { kind: 'later', retryAfter: 1, reason: 'another process took the renewal over' };
     }
     events({
-      type: 'bond.renewed',
+      type: 'provider_token.refreshed',
       identityProvider: bond.identityProvider,
       grantId: bond.grantId,
       accountId: bond.accountId,
@@ -90,7 +90,7 @@ export function createRenewAs(
 
   function note(bond: BondRecord, issue: IdentityProviderIssue): void {
     events({
-      type: 'third-party.failed',
+      type: 'identity_provider.failed',
       identityProvider: bond.identityProvider,
       grantId: bond.grantId,
       accountId: bond.accountId,

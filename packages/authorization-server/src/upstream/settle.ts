@@ -97,7 +97,13 @@ export function createSettlement(
     const { grantId, accountId, version } = bond;
     // Point of no return: the grant and its tokens are dead.
     if (bond.endedAt === null && (await store.endBond(grantId, version, reason, clock()))) {
-      events({ type: 'bond.ended', identityProvider: bond.identityProvider, grantId, accountId, reason });
+      events({
+        type: 'provider_token.ended',
+        identityProvider: bond.identityProvider,
+        grantId,
+        accountId,
+        reason,
+      });
       throw new Over(reason);
     }
     const now = await store.findBond(grantId);

@@ -98,7 +98,7 @@ export async function createUpstream(
     const now = clock();
     await store.saveEndedBond({ ...bond, endedAt: now, endReason: 'lapsed', dueAt: now });
     events({
-      type: 'third-party.discarded',
+      type: 'provider_token.discarded',
       identityProvider: bond.identityProvider,
       ...(accountId !== null && { accountId }),
     });
@@ -122,14 +122,14 @@ export async function createUpstream(
         identityProvider: bond.identityProvider,
         accountId,
         grantId: bond.grantId,
-        flowId: transactionId,
+        transactionId: transactionId,
       };
       // Point of no return: the bond stands, and its grant will.
       if (!(await store.bindTransaction(transactionId, bond))) {
         await discard(accountId, arrival);
         return null;
       }
-      events({ type: 'bond.made', ...about });
+      events({ type: 'provider_token.stored', ...about });
       return bond.grantId;
     },
     discard,

@@ -52,7 +52,7 @@ export function createVault(configuration: Configuration): Vault {
       } catch (error) {
         // Sealed anew under a key that this process has not got: what is known goes on.
         if (!(error instanceof SealingError) || keys === null) throw error;
-        events({ type: 'keys.not-refreshed', reason: `data keys: ${error.message}` });
+        events({ type: 'key_ring.refresh_failed', reason: `data keys: ${error.message}` });
         keys = { ...keys, lookedAt: clock() };
       }
       return keys;
@@ -63,7 +63,7 @@ export function createVault(configuration: Configuration): Vault {
     const id = `data-key_${randomBytes(16).toString('base64url')}`;
     const made = { id, sealedKey: master.seal(randomBytes(32), dataKeyPlace(id)), createdAt: clock() };
     const records = await store.addDataKey(made, after);
-    if (records[0]?.id === id) events({ type: 'data-key.created', keyId: id });
+    if (records[0]?.id === id) events({ type: 'data_key.created', keyId: id });
     return records;
   }
 

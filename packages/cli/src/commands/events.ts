@@ -34,7 +34,7 @@ export function defineEvents(program: Command, surroundings: Surroundings): void
   for (const setting of ['config', 'database'] as const) command.addOption(optionOf(setting));
   command
     .option('--last <number>', 'so many', readCount, 50)
-    .option('--flow <id>', 'all of one authorization request: the flowId of any of its events')
+    .option('--flow <id>', 'all of one authorization request: the transactionId of any of its events')
     .option('--reference <code>', 'the one behind a page that shows this reference')
     .option('--follow', 'and those to come, until it is stopped')
     .option('--json', 'a line of JSON each')
@@ -71,7 +71,9 @@ function nothingOf({ flow, reference }: Flags): readonly string[] {
   if (reference !== undefined)
     return [`no event has the reference ${cleanLine(readReference(reference))}, ${kept}`];
   if (flow === undefined) return [];
-  return [`no event has the flowId ${cleanLine(flow)}, ${kept}: look for it with --last, or by --reference`];
+  return [
+    `no event has the transactionId ${cleanLine(flow)}, ${kept}: look for it with --last, or by --reference`,
+  ];
 }
 
 function findPast(
@@ -101,9 +103,9 @@ async function findReference(store: AuthorizationStore, reference: string): Prom
   }
 }
 
-function isWanted({ flowId, details }: EventRecord, { flow, reference }: Flags): boolean {
+function isWanted({ transactionId, details }: EventRecord, { flow, reference }: Flags): boolean {
   if (reference !== undefined) return details['reference'] === readReference(reference);
-  return flow === undefined || flow === flowId;
+  return flow === undefined || flow === transactionId;
 }
 
 /** Never resolves. */
@@ -133,8 +135,8 @@ function beginningOf(at: number): string {
 }
 
 function describe({ type, details, ...record }: EventRecord): LogEvent {
-  const { clientId, accountId, grantId, resource, flowId } = record;
-  const known = Object.entries({ clientId, accountId, grantId, resource, flowId, ...details }).filter(
+  const { clientId, accountId, grantId, resource, transactionId } = record;
+  const known = Object.entries({ clientId, accountId, grantId, resource, transactionId, ...details }).filter(
     ([, value]) => value !== null,
   );
   return { type, ...Object.fromEntries(known) };

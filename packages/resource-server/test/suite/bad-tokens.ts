@@ -242,7 +242,7 @@ export function describeBadTokens(stage: Stage): void {
         ).not.toContain(secret);
       }
       expect(stage.events).toMatchObject([
-        { type: 'request.refused', status: 401, reason: 'token has expired' },
+        { type: 'request.rejected', status: 401, reason: 'token has expired' },
       ]);
     });
 

@@ -118,7 +118,7 @@ export function describeScopes(stage: Stage): void {
           needed: ['base', 'notes:write'],
           granted: ['base'],
         },
-        { type: 'request.refused', status: 403 },
+        { type: 'request.rejected', status: 403 },
       ]);
     });
 

@@ -19,7 +19,7 @@ export function describeEvents(store: StoreOfTest): void {
         accountId: null,
         grantId: null,
         resource: null,
-        flowId: null,
+        transactionId: null,
         details: {},
       });
       await store().appendEvents([bare]);
@@ -65,7 +65,7 @@ export function describeEvents(store: StoreOfTest): void {
 
     it('are found by their flow, in their order', async () => {
       const events = times(6, (index) =>
-        newEvent({ id: `e${index}`, flowId: index % 2 === 0 ? 'flow_a' : 'flow_b' }),
+        newEvent({ id: `e${index}`, transactionId: index % 2 === 0 ? 'flow_a' : 'flow_b' }),
       );
       await store().appendEvents(events.toReversed());
       const flow = async (most: number) => (await store().listFlow('flow_a', most)).map(({ id }) => id);

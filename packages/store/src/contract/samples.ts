@@ -224,7 +224,7 @@ export function newEvent(changes: Partial<EventRecord> = {}): EventRecord {
     accountId: newId('user'),
     grantId: newId('grant'),
     resource: 'https://mcp.example/notes',
-    flowId: newId('flow'),
+    transactionId: newId('flow'),
     details: { grantType: 'authorization_code', scopes: ['notes:read'] },
     expiresAt: NOW + 86_400,
     ...changes,

@@ -63,7 +63,8 @@ export function createFindDocumentClient(
       const standsIn = copy !== null && mayStandIn(copy, error);
       // Nobody was asked, so nothing is known of the document: a stranger could have that told without end.
       const isAsked = !(error instanceof RemoteError && error.issue === 'budget');
-      if (isAsked) events({ type: 'client.document-refused', clientId: url, reason, lastGoodCopy: standsIn });
+      if (isAsked)
+        events({ type: 'client_metadata_document.rejected', clientId: url, reason, lastGoodCopy: standsIn });
       if (standsIn) return copy;
       throw refusal;
     }
