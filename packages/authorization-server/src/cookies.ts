@@ -1,10 +1,10 @@
 /** The cookies of the pages: values that no script reads, no other site sends, and no other host can plant. */
-import type { Asked } from '@portcullis/http';
+import type { HttpRequest } from '@portcullis/http';
 
 /** One cookie of this server. */
 export interface Cookie {
   /** The value that the browser sent; `null` when it sent none of the right form. */
-  read(request: Asked): string | null;
+  read(request: HttpRequest): string | null;
   /** A `Set-Cookie` value. @param maxAge seconds */
   write(value: string, maxAge: number): string;
   /** A `Set-Cookie` value that removes the cookie. */

@@ -1,5 +1,5 @@
 /** OAuth 2.1 authorization server for protected context-protocol servers: `createAuthorizationServer`. */
-import { type Answer, type Asked, harden, toResponse } from '@portcullis/http';
+import { type HttpRequest, type HttpResponse, harden, toResponse } from '@portcullis/http';
 import type { AccessTokenClaims } from '@portcullis/protocol';
 import { type AccountAdministration, createAccountAdministration } from './accounts/administer.ts';
 import { type ClientAdministration, createClientAdministration } from './clients/administer.ts';
@@ -110,7 +110,7 @@ export interface AuthorizationServer {
   /** Answers every request: 404 for a path that is not its own. Never rejects. */
   handle(request: Request, peer?: Peer): Promise<Response>;
   /** The same without the web's `Request` and `Response`, which take time to make: for `listen` of `@portcullis/http/node`. */
-  handleHttp(asked: Asked, peer?: Peer): Promise<Answer>;
+  handleHttp(asked: HttpRequest, peer?: Peer): Promise<HttpResponse>;
   /** Whether a path is one of its own, so that a host can mount an application beside it. */
   owns(path: string): boolean;
   /** What it answers, so that a host can list, count or try all of it. A path that ends with `/*` stands for all below it. */
@@ -132,9 +132,9 @@ export interface AuthorizationServer {
   /** The accounts of people. */
   readonly accounts: AccountAdministration;
   /** A page that lists what tokens are issued for: for a host that has nothing better at its root. */
-  frontPage(asked: Asked, peer?: Peer): Promise<Answer>;
+  frontPage(asked: HttpRequest, peer?: Peer): Promise<HttpResponse>;
   /** A page that says, with 404, that nothing stands at a path: for a host that is asked for one by a browser. */
-  missingPage(asked: Asked, peer?: Peer): Promise<Answer>;
+  missingPage(asked: HttpRequest, peer?: Peer): Promise<HttpResponse>;
   /** A one-time link that makes the first account; `null` when there is one. */
   setupLink(): Promise<string | null>;
   /** Creates the first account, if there is none. */

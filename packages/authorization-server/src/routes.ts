@@ -1,7 +1,7 @@
 /** The routes of the authorization server: which hand answers which path and method, and what becomes of errors. */
 import {
-  type Answer,
-  type Asked,
+  type HttpRequest,
+  type HttpResponse,
   harden,
   isPreflight,
   pathOf,
@@ -29,15 +29,15 @@ export interface Route {
   /** Whether scripts of any web origin may call it, without cookies. Never for pages. */
   readonly crossOrigin?: true;
   /** Answers. An `OAuthError` that it throws becomes a JSON error response, anything else a 500. */
-  handle(request: Asked, peer: Peer): Promise<Answer>;
+  handle(request: HttpRequest, peer: Peer): Promise<HttpResponse>;
   /** Answers a method that its path does not have, for people; a JSON error when left out. */
-  refuseMethod?(request: Asked): Promise<Answer>;
+  refuseMethod?(request: HttpRequest): Promise<HttpResponse>;
 }
 
 /** All routes as one hand. */
 export interface Router {
   /** Answers every request, hardened; 404 for a path that is not its own. Never rejects. */
-  handle(request: Asked, peer: Peer): Promise<Answer>;
+  handle(request: HttpRequest, peer: Peer): Promise<HttpResponse>;
   owns(path: string): boolean;
 }
 
@@ -75,17 +75,17 @@ export function createRouter(routes: readonly Route[], events: EventSink, isHttp
 }
 
 /** HEAD follows GET. */
-function methodOf({ method }: Asked): string {
+function methodOf({ method }: HttpRequest): string {
   return method === 'HEAD' ? 'GET' : method;
 }
 
 /** What every answer of a place says besides. */
-function finish(answer: Answer, place: Place, isHttps: boolean): Answer {
+function finish(answer: HttpResponse, place: Place, isHttps: boolean): HttpResponse {
   return harden(place.some((route) => route.crossOrigin) ? shareAcrossOrigins(answer) : answer, isHttps);
 }
 
 /** OPTIONS, and the methods that a path does not have: 405 MUST carry `Allow`. @see RFC 9110 §15.5.6 */
-async function respondMethods(place: Place, request: Asked): Promise<Answer> {
+async function respondMethods(place: Place, request: HttpRequest): Promise<HttpResponse> {
   const methods = place.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
   if (isPreflight(request) && place.some((route) => route.crossOrigin))
     return respondPreflight(request, methods);
@@ -96,7 +96,7 @@ async function respondMethods(place: Place, request: Asked): Promise<Answer> {
   return withHeaders(page ?? respondError(error), { allow });
 }
 
-function refusePath(path: string): Answer {
+function refusePath(path: string): HttpResponse {
   const answer = respondError(
     new OAuthError('invalid_request', 'The authorization server has nothing at this path.', { status: 404 }),
   );
@@ -107,7 +107,7 @@ function refusePath(path: string): Answer {
  * The JSON edge: public words on the wire, the private reason in an event.
  * @param endpoint the path of the route: what strangers ask for below it would be words of theirs, without end, in every count
  */
-function refuse(error: unknown, request: Asked, endpoint: string, events: EventSink): Answer {
+function refuse(error: unknown, request: HttpRequest, endpoint: string, events: EventSink): HttpResponse {
   if (error instanceof OAuthError) {
     const reason = error.reason ?? error.description;
     events({ type: 'request.rejected', endpoint, error: error.code, reason });

@@ -1,6 +1,6 @@
 /** Paths of the program itself, beside those of the authorization server and the application: probes, counts, the front page. */
 import type { AuthorizationServer } from '@portcullis/authorization-server';
-import { type Answer, pathOf, respondError, respondJson, withHeaders } from '@portcullis/http';
+import { type HttpResponse, pathOf, respondError, respondJson, withHeaders } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
 import type { Door } from './door.ts';
 import { respondFrontPage, respondMissing } from './front-page.ts';
@@ -35,12 +35,12 @@ export function createDoors({ storage, server, servers, metrics, metricsToken, i
 }
 
 /** @see RFC 9110 §15.5.6 */
-function refuseMethod(): Answer {
+function refuseMethod(): HttpResponse {
   const error = new OAuthError('invalid_request', 'This path is only read: use GET.', { status: 405 });
   return withHeaders(respondError(error), { allow: 'GET, HEAD' });
 }
 
-async function ready({ store }: Storage): Promise<Answer> {
+async function ready({ store }: Storage): Promise<HttpResponse> {
   try {
     await store.ping();
     return respondJson({ status: 'ok' });

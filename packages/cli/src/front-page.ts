@@ -1,35 +1,39 @@
 /** What stands at `/`, and where nothing stands: tells a person who typed the address what this is, in HTML to browsers and as text to the rest. */
 import type { AuthorizationServer } from '@portcullis/authorization-server';
-import { type Answer, type Asked, respond, withHeaders } from '@portcullis/http';
+import { type HttpRequest, type HttpResponse, respond, withHeaders } from '@portcullis/http';
 import type { Peer } from '@portcullis/http/node';
 import { refuseMissing } from './door.ts';
 import type { ProtectedServer } from './protected-servers.ts';
 
 /** Content is negotiated, so that `curl` shows something to read too. @see RFC 9110 §12.5.1 */
 export async function respondFrontPage(
-  asked: Asked,
+  asked: HttpRequest,
   peer: Peer,
   server: AuthorizationServer,
   servers: readonly ProtectedServer[],
-): Promise<Answer> {
+): Promise<HttpResponse> {
   if (!wantsPage(asked)) return respondText(servers);
   return withHeaders(await server.frontPage(asked, peer), { vary: 'Accept' });
 }
 
 /** What stands where nothing does: a page for browsers, JSON for the rest. @see RFC 9110 §12.5.1 */
-export async function respondMissing(asked: Asked, peer: Peer, server: AuthorizationServer): Promise<Answer> {
+export async function respondMissing(
+  asked: HttpRequest,
+  peer: Peer,
+  server: AuthorizationServer,
+): Promise<HttpResponse> {
   const isRead = asked.method === 'GET' || asked.method === 'HEAD';
   const answer = isRead && wantsPage(asked) ? await server.missingPage(asked, peer) : refuseMissing();
   return withHeaders(answer, { vary: 'Accept' });
 }
 
 /** Whether a browser asks, for somebody to read. */
-function wantsPage(asked: Asked): boolean {
+function wantsPage(asked: HttpRequest): boolean {
   return /\btext\/html\b/i.test(asked.headers.get('accept') ?? '');
 }
 
 /** Plain, so that nothing in it needs escaping. */
-function respondText(servers: readonly ProtectedServer[]): Answer {
+function respondText(servers: readonly ProtectedServer[]): HttpResponse {
   const list = servers.map(({ name, url }) => `  ${name}\n  ${url}\n`).join('\n');
   const text = `Portcullis guards ${servers.length === 1 ? 'this MCP server' : 'these MCP servers'}. Give the address to an MCP client:
 

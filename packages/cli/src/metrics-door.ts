@@ -1,6 +1,6 @@
 /** The door to the counts: for programs on this computer, or for whoever has the token. */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { type Asked, respond } from '@portcullis/http';
+import { type HttpRequest, respond } from '@portcullis/http';
 import { isLoopbackHost } from '@portcullis/protocol';
 import { type Door, refuseMissing } from './door.ts';
 import type { Metrics } from './metrics.ts';
@@ -43,13 +43,13 @@ const TRACES = [
  * A tunnel that ends on this computer looks local too, but carries the public name: in the `Host` field, by which it was found,
  * although a whole URL as target can say anything and counts for more.
  */
-function namesThisComputer({ headers, url }: Asked): boolean {
+function namesThisComputer({ headers, url }: HttpRequest): boolean {
   const host = URL.parse(`http://${headers.get('host') ?? ''}`)?.hostname ?? '';
   const isNamed = [host, new URL(url).hostname].every(isLoopbackHost);
   return isNamed && !TRACES.some((name) => headers.has(name));
 }
 
-function carries({ headers }: Asked, token: string): boolean {
+function carries({ headers }: HttpRequest, token: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(headers.get('authorization') ?? ''), digest(`Bearer ${token}`));
 }

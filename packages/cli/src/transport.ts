@@ -1,7 +1,7 @@
 /** How the program is spoken to: https by given files, plain http on this computer or behind a declared proxy only. */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type Answer, harden, hardenResponse, pathOf, respondError } from '@portcullis/http';
+import { type HttpResponse, harden, hardenResponse, pathOf, respondError } from '@portcullis/http';
 import type { Certificate, Handover, Listening, PeerHandler } from '@portcullis/http/node';
 import { OAuthError } from '@portcullis/protocol';
 import { collecting, reasonOf, SettingsError } from './faults.ts';
@@ -18,7 +18,7 @@ const PROBES = ['/healthz', '/readyz'];
  */
 export function secure(handler: PeerHandler, issuer: string): PeerHandler {
   const isHttps = issuer.startsWith('https:');
-  const hardenAll = (answer: Answer | Handover): Answer | Handover => {
+  const hardenAll = (answer: HttpResponse | Handover): HttpResponse | Handover => {
     if (!('application' in answer)) return harden(answer, isHttps);
     return { application: async (request) => hardenResponse(await answer.application(request), isHttps) };
   };
@@ -28,7 +28,7 @@ export function secure(handler: PeerHandler, issuer: string): PeerHandler {
   };
 }
 
-function refusePlain(): Answer {
+function refusePlain(): HttpResponse {
   return respondError(
     new OAuthError('invalid_request', 'Use https: this connection is not protected.', { status: 403 }),
   );

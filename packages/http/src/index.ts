@@ -3,9 +3,9 @@
 export { LARGEST_BODY, readForm, readJson, readJsonText } from './bodies.ts';
 export { isPreflight, respondPreflight, shareAcrossOrigins } from './cross-origin.ts';
 export { harden, hardenResponse } from './harden.ts';
-export type { HttpRequest as Asked } from './http-request.ts';
+export type { HttpRequest } from './http-request.ts';
 export {
-  type HttpResponse as Answer,
+  type HttpResponse,
   respond,
   toResponse,
   withCookies,

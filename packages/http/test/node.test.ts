@@ -4,7 +4,7 @@ import { Agent, request as send } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Asked, readForm, respond, respondJson, toResponse, withCookies } from '../src/index.ts';
+import { type HttpRequest, readForm, respond, respondJson, toResponse, withCookies } from '../src/index.ts';
 import {
   type Listening,
   type ListenOptions,
@@ -38,7 +38,7 @@ async function exchange(port: number, text: string): Promise<string> {
   return answer;
 }
 
-type Tell = (asked: Asked, peer: Peer) => unknown;
+type Tell = (asked: HttpRequest, peer: Peer) => unknown;
 
 /** The two kinds of handlers: what is told by either has to be the same. */
 const kinds = {

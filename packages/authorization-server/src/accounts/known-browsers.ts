@@ -1,6 +1,6 @@
 /** Browsers that somebody signed in with before: a cookie tells, so nothing is stored, and every process and the next start know. */
 import { createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { Asked } from '@portcullis/http';
+import type { HttpRequest } from '@portcullis/http';
 import type { Configuration } from '../configuration.ts';
 import { defineCookie } from '../cookies.ts';
 import { deriveKey } from '../keys/sealing.ts';
@@ -28,14 +28,14 @@ const LIFETIME = 180 * 86_400;
  */
 export interface KnownBrowsers {
   /** Whether a request has a cookie of this form: forged or not. */
-  isCarriedBy(request: Asked): boolean;
+  isCarriedBy(request: HttpRequest): boolean;
   /**
    * The name of the browser, if its cookie was made for this account and its password of now; `null` for everything else, and
    * where there is no account, at the same cost.
    */
-  find(request: Asked, account: AccountRecord | null): string | null;
+  find(request: HttpRequest, account: AccountRecord | null): string | null;
   /** Knows the browser from now on, by a new name: for complete sign-ins only. Answers the `Set-Cookie` value. */
-  mark(request: Asked, account: AccountRecord): string;
+  mark(request: HttpRequest, account: AccountRecord): string;
 }
 
 type Configured = Pick<Configuration, 'issuer' | 'sealingKey' | 'previousSealingKeys' | 'clock'>;
@@ -46,7 +46,7 @@ export function createKnownBrowsers(configuration: Configured): KnownBrowsers {
   const key = keyFrom(sealingKey);
   const keys = [key, ...previousSealingKeys.map(keyFrom)];
 
-  const marksIn = (request: Asked) => cookie.read(request)?.split('.') ?? [];
+  const marksIn = (request: HttpRequest) => cookie.read(request)?.split('.') ?? [];
   const isOf = (mark: Buffer, account: AccountRecord | null) =>
     keys.some((one) => timingSafeEqual(macOf(one, mark, account), mark.subarray(MAC_AT))) &&
     clock() - mark.readUInt32BE(MADE_AT) < LIFETIME;

@@ -1,5 +1,5 @@
 /** Browser sessions: a random cookie, known to the store by its hash, new at every sign-in. */
-import type { Asked } from '@portcullis/http';
+import type { HttpRequest } from '@portcullis/http';
 import type { Configuration } from '../configuration.ts';
 import { defineCookie } from '../cookies.ts';
 import type { AccountRecord } from '../ports/index.ts';
@@ -17,19 +17,19 @@ export interface User {
 }
 
 export interface Sessions {
-  find(request: Asked): Promise<User | null>;
+  find(request: HttpRequest): Promise<User | null>;
   /**
    * Signs an account in; the session that the request carried ends. Answers the `Set-Cookie` value.
    * @param seconds how long it lasts; as long as sessions do when left out
    */
-  open(request: Asked, peer: Peer, accountId: string, seconds?: number): Promise<string>;
+  open(request: HttpRequest, peer: Peer, accountId: string, seconds?: number): Promise<string>;
   /** Signs out. Answers the `Set-Cookie` value. */
-  end(request: Asked): Promise<string>;
+  end(request: HttpRequest): Promise<string>;
 }
 
 export function createSessions({ issuer, store, lifetimes, clock }: Configuration): Sessions {
   const cookie = defineCookie(issuer, 'session');
-  const endCarried = async (request: Asked) => {
+  const endCarried = async (request: HttpRequest) => {
     const carried = cookie.read(request);
     if (carried !== null) await store.endSession(hashSecret(carried));
   };

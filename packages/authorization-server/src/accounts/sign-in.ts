@@ -1,5 +1,5 @@
 /** Signing in by e-mail and password: the same answer and the same work whether or not the account exists. */
-import type { Asked } from '@portcullis/http';
+import type { HttpRequest } from '@portcullis/http';
 import { siteOf } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { AccountRecord } from '../ports/index.ts';
@@ -20,7 +20,7 @@ type SignIn =
 
 /** Where an attempt comes from: a browser at an address. */
 export interface Origin {
-  readonly request: Asked;
+  readonly request: HttpRequest;
   readonly peer: Peer;
 }
 
@@ -53,7 +53,7 @@ export function createSignIn(
   };
 
   /** Who carries no such cookie and has to wait costs the store nothing. */
-  const findBrowser = async (request: Asked, key: string): Promise<string | null> =>
+  const findBrowser = async (request: HttpRequest, key: string): Promise<string | null> =>
     knownBrowsers.isCarriedBy(request)
       ? knownBrowsers.find(request, await store.findAccountByEmail(key))
       : null;

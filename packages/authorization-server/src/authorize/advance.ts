@@ -1,5 +1,5 @@
 /** Moves a transaction on: to the page that it needs next, or to its end. */
-import { type Answer, respondSeeOther, withCookies } from '@portcullis/http';
+import { type HttpResponse, respondSeeOther, withCookies } from '@portcullis/http';
 import { errorResponse, OAuthError, successResponse } from '@portcullis/protocol';
 import { respondRedirect } from '../pages/respond.ts';
 import type { CodeRecord } from '../ports/index.ts';
@@ -12,7 +12,11 @@ import type { Rooms } from './rooms.ts';
 import { termsOf } from './terms.ts';
 
 /** Sends the browser to the next page of a flow, or back to its client with a code. */
-export async function advance(rooms: Rooms, flow: Flow, cookies: readonly string[] = []): Promise<Answer> {
+export async function advance(
+  rooms: Rooms,
+  flow: Flow,
+  cookies: readonly string[] = [],
+): Promise<HttpResponse> {
   const { transaction, identityProvider, approval: approved } = flow;
   // What a grant rests on there is made in its own transaction, by whoever acts in it and nobody else.
   const isNamed =
@@ -31,7 +35,7 @@ async function leave(
   { transaction, identityProvider, subject }: Flow,
   { scopes, workspace }: Approval,
   cookies: readonly string[],
-): Promise<Answer> {
+): Promise<HttpResponse> {
   if (identityProvider === null) throw new Error('there is no third party to leave for');
   const errand = {
     transactionId: transaction.id,
@@ -52,7 +56,7 @@ export function pagePath(page: 'login' | 'consent', flow: string): string {
 }
 
 /** Issues the code and redirects with it. */
-async function finish(rooms: Rooms, flow: Flow, subject: string, approval: Approval): Promise<Answer> {
+async function finish(rooms: Rooms, flow: Flow, subject: string, approval: Approval): Promise<HttpResponse> {
   const { clock, events, lifetimes } = rooms.configuration;
   const { transaction, client, target } = flow;
   const { scopes, workspace, by } = approval;
@@ -87,7 +91,7 @@ async function finish(rooms: Rooms, flow: Flow, subject: string, approval: Appro
 }
 
 /** Ends a flow without a code: the person declined. @see OAuth 2.1 draft 13 §4.1.2.1 */
-export function decline(rooms: Rooms, flow: Flow): Promise<Answer> {
+export function decline(rooms: Rooms, flow: Flow): Promise<HttpResponse> {
   const { transaction, client, subject } = flow;
   return end(rooms, flow, null, (context) => {
     rooms.configuration.events({
@@ -101,7 +105,7 @@ export function decline(rooms: Rooms, flow: Flow): Promise<Answer> {
 }
 
 /** Ends a flow without a code, because something went wrong that is not the person's. */
-export function refuseFlow(rooms: Rooms, flow: Flow, error: OAuthError): Promise<Answer> {
+export function refuseFlow(rooms: Rooms, flow: Flow, error: OAuthError): Promise<HttpResponse> {
   return end(rooms, flow, null, (context) => errorResponse(flow.target, error, context));
 }
 
@@ -116,7 +120,7 @@ async function end(
   { transaction, target, client, approval }: Flow,
   code: CodeRecord | null,
   locate: (context: ResponseContext) => string,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { store, issuer, events } = rooms.configuration;
   const context = { state: transaction.state ?? undefined, issuer };
   try {

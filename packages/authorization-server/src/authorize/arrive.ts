@@ -1,5 +1,5 @@
 /** Arriving from a third party: whoever it has proven is let in, and goes on with what they left for, or gets back what came. */
-import type { Answer, Asked } from '@portcullis/http';
+import type { HttpRequest, HttpResponse } from '@portcullis/http';
 import { OAuthError, readParameters } from '@portcullis/protocol';
 import { respondRedirect } from '../pages/respond.ts';
 import { type HomePage, homePaths } from '../pages/tabs.ts';
@@ -15,7 +15,7 @@ import type { Rooms } from './rooms.ts';
 
 /** An answer of the third party in the browser that left for it. */
 export interface Return {
-  readonly request: Asked;
+  readonly request: HttpRequest;
   readonly peer: Peer;
   readonly state: string;
   readonly identityProvider: IdentityProvider;
@@ -30,7 +30,7 @@ export async function findWaiting(rooms: Rooms, { request, departure }: Return):
 }
 
 /** Somebody is there, proven by the third party. */
-export async function arrive(rooms: Rooms, back: Return, arrival: Arrival): Promise<Answer> {
+export async function arrive(rooms: Rooms, back: Return, arrival: Arrival): Promise<HttpResponse> {
   const { configuration, sessions, upstream } = rooms;
   const { request, peer, departure, identityProvider } = back;
   const account = await admit(rooms, arrival);
@@ -95,7 +95,7 @@ async function finish(
   rooms: Rooms,
   { departure }: Return,
   { flow, account, arrival, cookie }: Arrived,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const approving = approvalOf(rooms, flow, departure, account, arrival);
   const approval = await orGiveBack(rooms, account.id, arrival, approving);
   const bond = await rooms.upstream.bind(flow.transaction.id, account.id, arrival);

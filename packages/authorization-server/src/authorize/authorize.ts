@@ -1,5 +1,5 @@
 /** The authorization endpoint: from the parameters of a request to an open transaction, or a refusal. */
-import { type Answer, type Asked, queryOf, readForm } from '@portcullis/http';
+import { type HttpRequest, type HttpResponse, queryOf, readForm } from '@portcullis/http';
 import {
   type AuthorizationRequest,
   admitRedirect,
@@ -80,7 +80,7 @@ interface Beginning extends AdmittedRequest {
 }
 
 /** Judges what is asked for, opens its transaction, and shows the first page; who answered before gets a code at once. */
-async function open(rooms: Rooms, request: Asked, beginning: Beginning): Promise<Answer> {
+async function open(rooms: Rooms, request: HttpRequest, beginning: Beginning): Promise<HttpResponse> {
   const { configuration, browser } = rooms;
   const { client, target, user } = beginning;
   if (!client.metadata.grant_types.includes('authorization_code')) {

@@ -1,5 +1,5 @@
 /** Coming back from a third party: the browser, the state and the answer are judged, and whoever it is goes on where they left. */
-import { type Answer, type Asked, queryOf, readForm, withCookies } from '@portcullis/http';
+import { type HttpRequest, type HttpResponse, queryOf, readForm, withCookies } from '@portcullis/http';
 import { OAuthError, readParameters, unavailable } from '@portcullis/protocol';
 import { respondRedirect } from '../pages/respond.ts';
 import type { Peer, Route } from '../routes.ts';
@@ -39,9 +39,9 @@ const ANSWER = ['code', 'state', 'iss', 'error'];
  */
 async function relay(
   { configuration, edge }: Rooms,
-  request: Asked,
+  request: HttpRequest,
   { id, name: provider }: IdentityProvider,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const path = `/callback/${id}`;
   const form = await readForm(request);
   const query = new URLSearchParams();
@@ -57,10 +57,10 @@ async function relay(
 
 async function receive(
   rooms: Rooms,
-  request: Asked,
+  request: HttpRequest,
   peer: Peer,
   identityProvider: IdentityProvider,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { departures } = rooms.upstream;
   const endpoint = `/callback/${identityProvider.id}`;
   const state = readParameters(queryOf(request)).one('state');
@@ -73,7 +73,7 @@ async function receive(
   return withCookies(answer, [departures.forget(departure)]);
 }
 
-async function goOn(rooms: Rooms, back: Return): Promise<Answer> {
+async function goOn(rooms: Rooms, back: Return): Promise<HttpResponse> {
   const { departure, identityProvider } = back;
   const endpoint = `/callback/${identityProvider.id}`;
   // The client and its redirect URI are judged before anything is spent, and again before the last hop.
@@ -105,7 +105,7 @@ async function refuse(
   back: Return,
   flow: FlowUnderWay | null,
   cause: unknown,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { identityProvider } = back;
   const error = cause instanceof IdentityProviderIssue ? explain(cause) : readError(cause);
   rooms.configuration.events({
@@ -125,7 +125,7 @@ function refuseVisit(
   rooms: Rooms,
   { identityProvider, departure }: Return,
   issue: IdentityProviderIssue,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const endpoint = `/callback/${identityProvider.id}`;
   const again = loginPath(pageOf(departure));
   if (issue.code !== 'access_denied') return refuseIssue(rooms, identityProvider, issue, { endpoint, again });

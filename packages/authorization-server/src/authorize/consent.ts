@@ -1,5 +1,5 @@
 /** Consent as a step of a flow: the person sees exactly what will be granted, and only a posted answer decides. */
-import { type Answer, type Asked, queryOf, readForm } from '@portcullis/http';
+import { type HttpRequest, type HttpResponse, queryOf, readForm } from '@portcullis/http';
 import { type Parameters, type RedirectTarget, readParameters } from '@portcullis/protocol';
 import type { User } from '../accounts/sessions.ts';
 import { type ConsentPage, consentPage } from '../pages/consent.ts';
@@ -80,7 +80,7 @@ async function consider(
 }
 
 /** Grants what was chosen, if it was asked for and the page showed what is asked for now. */
-async function allow(rooms: Rooms, form: Parameters, flow: FlowUnderWay): Promise<Answer> {
+async function allow(rooms: Rooms, form: Parameters, flow: FlowUnderWay): Promise<HttpResponse> {
   const matter = await consider(rooms, flow, form);
   const choice = readChoice(form);
   const approval = readApproval(matter.deliberation, choice);
@@ -96,9 +96,9 @@ async function allow(rooms: Rooms, form: Parameters, flow: FlowUnderWay): Promis
 /** Somebody else is to answer. */
 async function signInAgain(
   { configuration, sessions }: Rooms,
-  request: Asked,
+  request: HttpRequest,
   { transaction, identityProvider }: FlowUnderWay,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   if (identityProvider !== null) await configuration.store.directTransaction(transaction.id, null);
   return respondRedirect(`${pagePath('login', transaction.id)}&again=yes`, [await sessions.end(request)]);
 }
@@ -107,7 +107,7 @@ function refuse(
   { edge, frame }: Rooms,
   { transaction }: FlowUnderWay,
   situation: Situation,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const action = { label: frame.text('consent.look-again'), href: pagePath('consent', transaction.id) };
   return edge.refuse('/consent', situation, { action });
 }
@@ -117,7 +117,7 @@ function show(
   rooms: Rooms,
   matter: Matter,
   before: Pick<ConsentPage, 'wrong' | 'chosen'> = { wrong: null, chosen: null },
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { configuration, formTokens, frame } = rooms;
   const { flow, user, deliberation, afresh } = matter;
   const { transaction, target, bound, identityProvider } = flow;

@@ -1,5 +1,5 @@
 /** What somebody signs in for, as the pages and hands of signing in know it. */
-import type { Answer } from '@portcullis/http';
+import type { HttpResponse } from '@portcullis/http';
 import type { SignInPurpose } from '../pages/sign-in.ts';
 import type { IdentityProvider } from '../upstream/third-party.ts';
 
@@ -22,9 +22,9 @@ export interface Errand {
   /** Cookies that the page has to set. */
   readonly cookies: readonly string[];
   /** Goes on, for the person that is signed in. */
-  proceed(): Promise<Answer>;
+  proceed(): Promise<HttpResponse>;
   /** Goes on for somebody who has just signed in, by a session whose cookie has to be set, maybe with others. */
-  proceedAs(accountId: string, cookies: readonly string[]): Promise<Answer>;
+  proceedAs(accountId: string, cookies: readonly string[]): Promise<HttpResponse>;
   /** Goes on for somebody who chose to sign in by a third party. */
-  goTo(identityProvider: IdentityProvider): Promise<Answer>;
+  goTo(identityProvider: IdentityProvider): Promise<HttpResponse>;
 }

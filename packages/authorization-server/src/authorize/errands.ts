@@ -1,5 +1,5 @@
 /** What somebody signs in for: the flow of an app, or the pages of their own account. */
-import type { Asked } from '@portcullis/http';
+import type { HttpRequest } from '@portcullis/http';
 import type { Parameters } from '@portcullis/protocol';
 import { respondRedirect } from '../pages/respond.ts';
 import type { Situation } from '../pages/situations.ts';
@@ -15,13 +15,21 @@ import type { Rooms } from './rooms.ts';
 export type FoundErrand = Errand | { readonly missing: Situation };
 
 /** Finds the errand that the parameters name: a `flow`, or else a page to go `to`. */
-export async function findErrand(rooms: Rooms, request: Asked, parameters: Parameters): Promise<FoundErrand> {
+export async function findErrand(
+  rooms: Rooms,
+  request: HttpRequest,
+  parameters: Parameters,
+): Promise<FoundErrand> {
   return parameters.one('flow') === undefined
     ? findVisit(rooms, request, parameters)
     : findFlowErrand(rooms, request, parameters);
 }
 
-async function findFlowErrand(rooms: Rooms, request: Asked, parameters: Parameters): Promise<FoundErrand> {
+async function findFlowErrand(
+  rooms: Rooms,
+  request: HttpRequest,
+  parameters: Parameters,
+): Promise<FoundErrand> {
   const flow = await findFlow(rooms, request, parameters);
   if ('missing' in flow) return flow;
   const { id, freshLogin } = flow.transaction;
@@ -51,7 +59,7 @@ async function findFlowErrand(rooms: Rooms, request: Asked, parameters: Paramete
 /** For so long after signing in one may change how one signs in. Seconds. */
 export const RECENT = 900;
 
-async function findVisit(rooms: Rooms, request: Asked, parameters: Parameters): Promise<FoundErrand> {
+async function findVisit(rooms: Rooms, request: HttpRequest, parameters: Parameters): Promise<FoundErrand> {
   const { configuration, browser, sessions } = rooms;
   const carried = browser.read(request);
   if (carried === null && request.method === 'POST') return { missing: 'no-cookie' };

@@ -1,5 +1,5 @@
 /** Finding the flow that a page belongs to: its transaction, in the browser that began it, everything judged again. */
-import type { Asked } from '@portcullis/http';
+import type { HttpRequest } from '@portcullis/http';
 import { admitRedirect, type Parameters } from '@portcullis/protocol';
 import type { Situation } from '../pages/situations.ts';
 import { matchesSecret } from '../secrets.ts';
@@ -15,7 +15,11 @@ export type FoundFlow = FlowUnderWay | { readonly missing: Situation };
  * somebody else's learns nothing about it.
  * @throws OAuthError `invalid_request` when the client does not have the redirect URI any more
  */
-export async function findFlow(rooms: Rooms, request: Asked, parameters: Parameters): Promise<FoundFlow> {
+export async function findFlow(
+  rooms: Rooms,
+  request: HttpRequest,
+  parameters: Parameters,
+): Promise<FoundFlow> {
   const { configuration, browser, sessions, findClient, upstream } = rooms;
   const id = parameters.one('flow');
   if (id === undefined) return { missing: 'no-flow' };

@@ -1,7 +1,7 @@
 /** Forged forms: what proves that a form which arrives is the one that this server showed to this browser. */
 
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
-import type { Asked } from '@portcullis/http';
+import type { HttpRequest } from '@portcullis/http';
 import type { Configuration } from '../configuration.ts';
 import { deriveKey } from '../keys/sealing.ts';
 
@@ -35,7 +35,7 @@ export function createFormTokens({ sealingKey }: Configuration): FormTokens {
  * Whether the browser says that another site sent this form: the second line of defence, behind the token. Our pages
  * send no referrer, which makes browsers send `Origin: null` even to ourselves, so that alone says nothing.
  */
-export function isForeignForm(request: Asked, issuer: string): boolean {
+export function isForeignForm(request: HttpRequest, issuer: string): boolean {
   const site = request.headers.get('sec-fetch-site');
   if (site !== null) return site !== 'same-origin' && site !== 'none';
   const origin = request.headers.get('origin');

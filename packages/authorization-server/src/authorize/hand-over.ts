@@ -1,5 +1,5 @@
 /** The ways to an application of the operator that shows pages of its own, as the pages of this server know them. */
-import type { Answer } from '@portcullis/http';
+import type { HttpResponse } from '@portcullis/http';
 import type { Language } from '../pages/texts/languages.ts';
 import type { Deliberation } from './deliberation.ts';
 import type { Errand } from './errand.ts';
@@ -7,9 +7,9 @@ import type { FlowUnderWay } from './flow.ts';
 
 export interface HandOver {
   /** The way to the application's sign-in; `null` when this server shows its own page. */
-  toLogin(errand: Errand, language: Language): Answer | null;
+  toLogin(errand: Errand, language: Language): HttpResponse | null;
   /** The way to the application's consent; `null` when this server shows its own page. */
-  toConsent(asked: ConsentToAsk, language: Language): Answer | null;
+  toConsent(asked: ConsentToAsk, language: Language): HttpResponse | null;
 }
 
 /** A consent that a person in this browser is asked for. */

@@ -1,5 +1,5 @@
 /** The language of a browser: its cookie when somebody switched, else what it prefers; and the switch itself. */
-import { type Asked, queryOf } from '@portcullis/http';
+import { type HttpRequest, queryOf } from '@portcullis/http';
 import { readParameters } from '@portcullis/protocol';
 import { noticePage } from '../pages/notice.ts';
 import { respondPage, respondRedirect } from '../pages/respond.ts';
@@ -12,7 +12,7 @@ const COOKIE = 'portcullis-language';
 /** A year, in seconds. */
 const KEPT = 31_536_000;
 
-function languageOf({ headers }: Asked): Language {
+function languageOf({ headers }: HttpRequest): Language {
   const sent = headers.get('cookie')?.split(';') ?? [];
   const chosen = sent.map((pair) => pair.trim().split('=')).find(([name]) => name === COOKIE)?.[1];
   return readLanguage(chosen) ?? preferredLanguage(headers.get('accept-language'));
@@ -22,13 +22,13 @@ function languageOf({ headers }: Asked): Language {
 export function inTheirLanguage(routesIn: (language: Language) => readonly Route[]): readonly Route[] {
   const others = new Map(languageTags.map((language) => [language, routesIn(language)]));
   return (others.get('en') ?? []).map((route, index) => {
-    const own = (request: Asked): Route => others.get(languageOf(request))?.[index] ?? route;
+    const own = (request: HttpRequest): Route => others.get(languageOf(request))?.[index] ?? route;
     const { refuseMethod } = route;
     return {
       ...route,
       handle: (request, peer) => own(request).handle(request, peer),
       ...(refuseMethod !== undefined && {
-        refuseMethod: (request: Asked) => (own(request).refuseMethod ?? refuseMethod)(request),
+        refuseMethod: (request: HttpRequest) => (own(request).refuseMethod ?? refuseMethod)(request),
       }),
     };
   });
@@ -58,7 +58,7 @@ export function createLanguage({ configuration, edge, frame }: Rooms): Route {
 }
 
 /** Where the link stood: as it says, or else as the browser does. */
-function placeOf(back: string | undefined, { headers }: Asked, issuer: string): string | null {
+function placeOf(back: string | undefined, { headers }: HttpRequest, issuer: string): string | null {
   return back === undefined ? headers.get('referer') : (URL.parse(back, issuer)?.href ?? null);
 }
 

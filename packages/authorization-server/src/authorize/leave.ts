@@ -1,5 +1,5 @@
 /** Leaving for a third party from a page of ours; one that cannot sign anybody in now is named, and nothing is lost by it. */
-import { type Answer, withCookies } from '@portcullis/http';
+import { type HttpResponse, withCookies } from '@portcullis/http';
 import { waitInWords } from '../pages/times.ts';
 import type { Leave } from '../upstream/departure.ts';
 import { COME_AGAIN_AFTER, type IdentityProviderIssue, isAway } from '../upstream/fault.ts';
@@ -21,7 +21,7 @@ export async function leaveFor(
   identityProvider: IdentityProvider,
   errand: Leave,
   { cookies = [], ...threshold }: Threshold,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const left = await rooms.upstream.departures.leave(identityProvider, errand, cookies);
   if (!('issue' in left)) return left;
   return withCookies(await refuseIssue(rooms, identityProvider, left.issue, threshold), cookies);
@@ -37,7 +37,7 @@ export function refuseIssue(
   { id, name: provider }: IdentityProvider,
   issue: IdentityProviderIssue,
   { endpoint, again }: Threshold,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const reason = `${id}: ${issue.message}`;
   const action = { label: frame.text('notice.again'), href: again };
   if (!isAway(issue)) {

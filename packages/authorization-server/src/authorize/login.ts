@@ -1,5 +1,5 @@
 /** Sign-in, for the flow of an app or for the pages of one's own account. */
-import { type Answer, queryOf } from '@portcullis/http';
+import { type HttpResponse, queryOf } from '@portcullis/http';
 import { readParameters } from '@portcullis/protocol';
 import type { Passkeys } from '../accounts/passkeys.ts';
 import type { SignInHand } from '../accounts/sign-in.ts';
@@ -37,7 +37,7 @@ export function createLogin(rooms: Rooms, { signIn, passkeys, welcome }: LoginHa
   const { checkOpening, configuration, edge, frame, formTokens } = rooms;
   const providers = [...configuration.identityProviders.values()].map(({ id, name }) => ({ id, name }));
 
-  const show = (errand: Errand, complaint: SignInComplaint | null): Promise<Answer> => {
+  const show = (errand: Errand, complaint: SignInComplaint | null): Promise<HttpResponse> => {
     const page = signInPage(frame, {
       purpose: errand.purpose,
       fields: errand.fields,

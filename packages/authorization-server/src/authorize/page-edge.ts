@@ -1,7 +1,7 @@
 /** The edge where errors become pages: what happened, whose move it is, and a reference that the operator finds again. */
 
 import { randomInt } from 'node:crypto';
-import type { Answer } from '@portcullis/http';
+import type { HttpResponse } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { Frame } from '../pages/layout.ts';
@@ -24,7 +24,7 @@ export interface PageEdge {
   /** A route whose errors become pages. */
   route(method: Route['method'], path: string, handle: Route['handle']): Route;
   /** A page for a situation, noted in the event log. */
-  refuse(endpoint: string, situation: Situation, details?: Details): Promise<Answer>;
+  refuse(endpoint: string, situation: Situation, details?: Details): Promise<HttpResponse>;
   /** A reference for a page that stands also in the event log. */
   reference(): string;
 }
@@ -87,7 +87,7 @@ export function createPageEdge({ events }: Configuration, frame: Frame): PageEdg
 }
 
 /** A page where there is none. No event tells of it: strangers try paths all day. */
-export function showMissing(frame: Frame, status: 404 | 405): Promise<Answer> {
+export function showMissing(frame: Frame, status: 404 | 405): Promise<HttpResponse> {
   const { heading, sentences } = situations['no-page'];
   const words = {
     heading: frame.text(heading),

@@ -1,5 +1,5 @@
 /** Signing in with a passkey: the answer of the browser comes as a form, like every other. */
-import type { Answer } from '@portcullis/http';
+import type { HttpResponse } from '@portcullis/http';
 import type { Passkeys } from '../accounts/passkeys.ts';
 import type { Route } from '../routes.ts';
 import type { Errand } from './errand.ts';
@@ -8,7 +8,7 @@ import { readSignInForm } from './sign-in-form.ts';
 import type { Welcome } from './welcome.ts';
 
 /** Shows the sign-in page with what went wrong. */
-type ShowLogin = (errand: Errand, complaint: string) => Promise<Answer>;
+type ShowLogin = (errand: Errand, complaint: string) => Promise<HttpResponse>;
 
 export function createPasskeyLogin(
   rooms: Rooms,

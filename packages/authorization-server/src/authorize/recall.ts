@@ -1,5 +1,5 @@
 /** Remembered consent: whether a request may be answered without asking, because its person has answered it before. */
-import type { Asked } from '@portcullis/http';
+import type { HttpRequest } from '@portcullis/http';
 import { findAnswered, type RepeatedRequest } from './allowed-before.ts';
 import type { Approval } from './flow.ts';
 import type { Rooms } from './rooms.ts';
@@ -7,7 +7,7 @@ import type { Rooms } from './rooms.ts';
 /** What the person allowed before; `null` when they have to be asked. Whatever goes wrong, they are. */
 export async function recall(
   { configuration }: Pick<Rooms, 'configuration'>,
-  request: Asked,
+  request: HttpRequest,
   repeated: RepeatedRequest,
 ): Promise<Approval | null> {
   if (!isOwnNavigation(request)) return null;
@@ -20,7 +20,7 @@ export async function recall(
  * Whether the browser says that the person came here by themselves or from our own site, in a page of its own. Another
  * site's link, a frame, a page fetched before anybody asked for it, or a browser that says nothing: the page asks.
  */
-function isOwnNavigation({ method, headers }: Asked): boolean {
+function isOwnNavigation({ method, headers }: HttpRequest): boolean {
   return (
     method === 'GET' &&
     !headers.has('sec-purpose') &&

@@ -1,5 +1,5 @@
 /** Refusing an authorization request whose client and redirect URI are proven: by redirect, or first by a page. */
-import type { Answer } from '@portcullis/http';
+import type { HttpResponse } from '@portcullis/http';
 import { errorResponse, OAuthError, type RedirectTarget } from '@portcullis/protocol';
 import type { User } from '../accounts/sessions.ts';
 import { isVouchedFor, type ResolvedClient } from '../clients/resolved-client.ts';
@@ -26,7 +26,7 @@ export async function refuseRequest(
   { client, target, state }: AdmittedRequest,
   user: User | null,
   cause: unknown,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { configuration, edge, frame } = rooms;
   const error = readError(cause);
   const reference = edge.reference();

@@ -1,5 +1,5 @@
 /** The first start: a one-time link, a form, the first account. */
-import { type Answer, queryOf, readForm } from '@portcullis/http';
+import { type HttpResponse, queryOf, readForm } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
 import { emailKey } from '../accounts/email.ts';
 import type { FirstAccount } from '../accounts/first-account.ts';
@@ -30,7 +30,7 @@ export function createSetup(
 ): readonly Route[] {
   const { configuration, edge, formTokens, frame, sessions } = rooms;
 
-  const show = (token: string, email: string, wrong: SetupIssues): Promise<Answer> => {
+  const show = (token: string, email: string, wrong: SetupIssues): Promise<HttpResponse> => {
     const status = wrong === NO_ISSUES ? 200 : 400;
     return respondPage(setupPage(frame, { token, email, wrong }), {
       status,
@@ -38,7 +38,7 @@ export function createSetup(
   };
 
   /** The link is for the first account alone: whoever has that one signs in. */
-  const refuse = async (): Promise<Answer> => {
+  const refuse = async (): Promise<HttpResponse> => {
     if (!(await configuration.store.hasAccounts())) return edge.refuse('/setup', 'spent-link');
     const action = { label: frame.text('sign-in.submit'), href: loginPath('account', false) };
     return edge.refuse('/setup', 'set-up', { action });

@@ -1,5 +1,5 @@
 /** The end of every sign-in: a session is opened, the browser is known from now on, and the errand goes on. */
-import type { Answer, Asked } from '@portcullis/http';
+import type { HttpRequest, HttpResponse } from '@portcullis/http';
 import type { KnownBrowsers } from '../accounts/known-browsers.ts';
 import { leadOnward } from '../pages/onward.ts';
 import type { AccountRecord } from '../ports/index.ts';
@@ -9,13 +9,13 @@ import type { Rooms } from './rooms.ts';
 
 /** Lets somebody in who has proven to be the owner of an account. */
 export type Welcome = (
-  request: Asked,
+  request: HttpRequest,
   peer: Peer,
   errand: Errand,
   account: AccountRecord,
   /** Whether it was proven by one factor or by both. */
   proof: 'one' | 'both',
-) => Promise<Answer>;
+) => Promise<HttpResponse>;
 
 export function createWelcome(
   { configuration, frame, sessions }: Rooms,

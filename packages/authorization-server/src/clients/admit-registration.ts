@@ -1,6 +1,6 @@
 /** Admission to registration: who may register, and for whom there is a place until the first use. */
 import { createHmac } from 'node:crypto';
-import type { Asked } from '@portcullis/http';
+import type { HttpRequest } from '@portcullis/http';
 import { OAuthError, readCredentials, siteOf } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import { deriveKey } from '../keys/sealing.ts';
@@ -22,7 +22,7 @@ export interface Admission {
 }
 
 /** Lets a stranger register. Throws `OAuthError`. */
-export type AdmitRegistration = (request: Asked, peer: Peer) => Promise<Admission>;
+export type AdmitRegistration = (request: HttpRequest, peer: Peer) => Promise<Admission>;
 
 export function createAdmitRegistration(
   { store, clock, sealingKey }: Pick<Configuration, 'store' | 'clock' | 'sealingKey'>,
@@ -63,7 +63,7 @@ function createNameNetwork(sealingKey: Uint8Array): (peer: Peer) => string | nul
  * @see RFC 7591 §3
  */
 async function checkInitialAccess(
-  request: Asked,
+  request: HttpRequest,
   { invitedOnly, initialAccessHashes: hashes }: RegistrationRules,
   store: Pick<AuthorizationStore, 'findClientInvitation'>,
   now: number,
@@ -87,7 +87,7 @@ export function refuseInitialAccess(reason: 'none' | 'unknown' | 'used'): OAuthE
 }
 
 /** The bearer token of a request; `null` when there is none that can be read. */
-export function readBearer(request: Asked): string | null {
+export function readBearer(request: HttpRequest): string | null {
   const credentials = readCredentials(request.headers.get('authorization'));
   return credentials.kind === 'token' && credentials.scheme === 'Bearer' ? credentials.token : null;
 }

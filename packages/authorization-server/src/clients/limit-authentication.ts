@@ -1,5 +1,5 @@
 /** Authentication of clients, limited in its failures: nobody guesses a secret, and nobody elsewhere locks a client out. */
-import type { Asked } from '@portcullis/http';
+import type { HttpRequest } from '@portcullis/http';
 import { networkOf, OAuthError, type Parameters, tooMany } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { LimitRules } from '../limits/limit-options.ts';
@@ -12,7 +12,7 @@ import { type Presented, readPresented } from './presented.ts';
 
 /** Authenticates a client, unless that failed too often. Throws `OAuthError`. */
 export type LimitedAuthenticate = (
-  request: Asked,
+  request: HttpRequest,
   form: Parameters,
   peer: Peer,
 ) => Promise<AuthenticatedClient>;
@@ -27,7 +27,7 @@ export function limitAuthentication(
   return holdToLimits(configuration, limits, authenticate);
 }
 
-function presentedBy({ headers }: Asked, form: Parameters): Presented {
+function presentedBy({ headers }: HttpRequest, form: Parameters): Presented {
   return readPresented(headers.get('authorization'), form);
 }
 

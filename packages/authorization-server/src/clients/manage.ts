@@ -1,5 +1,12 @@
 /** Management of a registration by its client: read, replace, delete. */
-import { type Answer, type Asked, pathOf, readJson, respond, respondJson } from '@portcullis/http';
+import {
+  type HttpRequest,
+  type HttpResponse,
+  pathOf,
+  readJson,
+  respond,
+  respondJson,
+} from '@portcullis/http';
 import { OAuthError, tooMany } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { Rate } from '../limits/buckets.ts';
@@ -72,12 +79,12 @@ export function createManagement(configuration: Configuration): readonly Route[]
     events({ type: 'client.changed', clientId: id });
   }
 
-  function route(method: Route['method'], handle: (request: Asked) => Promise<Answer>): Route {
+  function route(method: Route['method'], handle: (request: HttpRequest) => Promise<HttpResponse>): Route {
     return { method, path: `${PLACE}*`, crossOrigin: true, handle };
   }
 
   /** A wrong token, another client's, and one of a client that is gone look alike. @see RFC 7592 §2.1 */
-  async function authorize(request: Asked): Promise<Owner> {
+  async function authorize(request: HttpRequest): Promise<Owner> {
     const id = pathOf(request).slice(PLACE.length);
     const managementToken = readBearer(request);
     const client = await store.findClient(id);

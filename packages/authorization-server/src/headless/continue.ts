@@ -1,5 +1,5 @@
 /** The way back from the operator's application: its answer takes effect in the browser that began, and in no other. */
-import { type Answer, type Asked, queryOf } from '@portcullis/http';
+import { type HttpRequest, type HttpResponse, queryOf } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
 import { advance, decline } from '../authorize/advance.ts';
 import { deliberate, fingerprint } from '../authorize/deliberation.ts';
@@ -19,7 +19,7 @@ const PATH = '/headless/continue';
 
 /** An answer of the application, and the browser that brought it. */
 interface BroughtAnswer {
-  readonly request: Asked;
+  readonly request: HttpRequest;
   readonly peer: Peer;
   readonly challenge: Challenge;
   /** Spends the answer: whether this is its first time. */
@@ -46,7 +46,11 @@ export function createContinue(rooms: Rooms, tickets: Tickets): Route {
   });
 }
 
-async function continueLogin(rooms: Rooms, brought: BroughtAnswer, decision: Decision): Promise<Answer> {
+async function continueLogin(
+  rooms: Rooms,
+  brought: BroughtAnswer,
+  decision: Decision,
+): Promise<HttpResponse> {
   const { edge, configuration, sessions } = rooms;
   const { request, peer, challenge, spend } = brought;
   const errand = await findErrand(rooms, request, errandOf(challenge));
@@ -67,7 +71,7 @@ async function continueLogin(rooms: Rooms, brought: BroughtAnswer, decision: Dec
 }
 
 /** Nobody signed in: an app is told; who came on their own account reads it. */
-async function refuseLogin(rooms: Rooms, { request, challenge }: BroughtAnswer): Promise<Answer> {
+async function refuseLogin(rooms: Rooms, { request, challenge }: BroughtAnswer): Promise<HttpResponse> {
   const { frame, edge } = rooms;
   if (challenge.errand['flow'] !== undefined) {
     const flow = await findFlow(rooms, request, errandOf(challenge));
@@ -81,7 +85,11 @@ async function refuseLogin(rooms: Rooms, { request, challenge }: BroughtAnswer):
   return respondPage(page, { status: 403 });
 }
 
-async function continueConsent(rooms: Rooms, brought: BroughtAnswer, decision: Decision): Promise<Answer> {
+async function continueConsent(
+  rooms: Rooms,
+  brought: BroughtAnswer,
+  decision: Decision,
+): Promise<HttpResponse> {
   const { edge, configuration } = rooms;
   const { request, challenge, spend } = brought;
   const flow = await findFlow(rooms, request, errandOf(challenge));
@@ -106,7 +114,7 @@ async function continueConsent(rooms: Rooms, brought: BroughtAnswer, decision: D
   return (await spend()) ? advance(rooms, { ...flow, approval }) : edge.refuse(PATH, 'gone');
 }
 
-function refuseStale({ edge, frame }: Rooms, challenge: Challenge): Promise<Answer> {
+function refuseStale({ edge, frame }: Rooms, challenge: Challenge): Promise<HttpResponse> {
   const isLogin = challenge.kind === 'login';
   const label = frame.text(isLogin ? 'sign-in.again' : 'consent.look-again');
   return edge.refuse(PATH, 'stale-form', { action: { label, href: againPath(challenge) } });

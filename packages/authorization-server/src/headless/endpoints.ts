@@ -1,5 +1,5 @@
 /** The interface of the operator's application: it asks what a challenge is about, and accepts or refuses. */
-import { type Answer, respondJson } from '@portcullis/http';
+import { type HttpResponse, respondJson } from '@portcullis/http';
 import { OAuthError, type Scopes } from '@portcullis/protocol';
 import { fingerprint } from '../authorize/deliberation.ts';
 import { readApproval } from '../authorize/read-approval.ts';
@@ -38,12 +38,12 @@ export function createHeadlessEndpoints(
     if (challenge === null) throw noLongerOpen();
     return challenge;
   };
-  const conclude = async (challenge: Challenge, decision: Decision): Promise<Answer> => {
+  const conclude = async (challenge: Challenge, decision: Decision): Promise<HttpResponse> => {
     // Point of no return: a challenge is answered once.
     if (!(await tickets.spendChallenge(challenge))) throw noLongerOpen();
     return respondJson({ continue: `${continuePath}?answer=${tickets.sealAnswer(challenge, decision)}` });
   };
-  const route = (path: string, handle: (members: Members) => Promise<Answer>): Route => ({
+  const route = (path: string, handle: (members: Members) => Promise<HttpResponse>): Route => ({
     method: 'POST',
     path,
     handle: async (request) => handle(await signed.read(request)),

@@ -1,6 +1,6 @@
 /** Requests of the operator's application: signed with a shared secret, young, and taken once. */
 import { createHmac, hash } from 'node:crypto';
-import { type Asked, readJsonText } from '@portcullis/http';
+import { type HttpRequest, readJsonText } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import { hashSecret, isSame } from '../secrets.ts';
@@ -20,7 +20,7 @@ export interface SignedRequests {
    * Judges a request, and spends its signature.
    * @throws OAuthError `invalid_client` when it is not signed as it has to be, `invalid_request` when its body is no object
    */
-  read(request: Asked): Promise<Members>;
+  read(request: HttpRequest): Promise<Members>;
 }
 
 export function createSignedRequests(
@@ -29,7 +29,7 @@ export function createSignedRequests(
 ): SignedRequests {
   const { issuer, store, clock } = configuration;
 
-  const check = async (request: Asked, body: string): Promise<void> => {
+  const check = async (request: HttpRequest, body: string): Promise<void> => {
     const [, timestamp, nonce = '', signature = ''] =
       SIGNATURE.exec(request.headers.get('portcullis-signature') ?? '') ?? [];
     if (timestamp === undefined) throw refuse('no signature');

@@ -1,5 +1,5 @@
 /** Invitations and resets: a one-time link, a choice how to sign in, and the owner is in. */
-import { type Answer, type Asked, queryOf, readForm } from '@portcullis/http';
+import { type HttpRequest, type HttpResponse, queryOf, readForm } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
 import type { KnownBrowsers } from '../accounts/known-browsers.ts';
 import type { Passkeys } from '../accounts/passkeys.ts';
@@ -59,7 +59,7 @@ export function createAccountLinks(
     link: OpenLink,
     wrong: PasswordIssues | null,
     trouble: string | null = null,
-  ): Promise<Answer> => {
+  ): Promise<HttpResponse> => {
     const { token, record, account } = link;
     const page = accountLinkPage(frame, {
       purpose: record.purpose,
@@ -73,7 +73,7 @@ export function createAccountLinks(
     return respondPage(page, { status, script: passkeys !== null });
   };
 
-  const use = async (request: Asked, peer: Peer, { record, account }: OpenLink, chosen: Chosen) => {
+  const use = async (request: HttpRequest, peer: Peer, { record, account }: OpenLink, chosen: Chosen) => {
     // Point of no return: the link is spent, and every way in but this one.
     if (!(await store.useAccountLink(record.hash, chosen, clock()))) {
       return edge.refuse(`/${record.purpose}`, 'spent-link');
@@ -83,14 +83,14 @@ export function createAccountLinks(
     return respondRedirect(THEN[record.purpose], [await sessions.open(request, peer, account.id), known]);
   };
 
-  const usePassword = async (request: Asked, peer: Peer, link: OpenLink, form: Parameters) => {
+  const usePassword = async (request: HttpRequest, peer: Peer, link: OpenLink, form: Parameters) => {
     const issues = judgePassword(form, link.account.emailKey);
     if (issues !== null) return show(link, issues);
     const passwordHash = await passwords.hash(form.required('password'), link.account.emailKey);
     return use(request, peer, link, { passwordHash, passkey: null });
   };
 
-  const usePasskey = async (request: Asked, peer: Peer, link: OpenLink, answer: string) => {
+  const usePasskey = async (request: HttpRequest, peer: Peer, link: OpenLink, answer: string) => {
     const name = suggestedName(frame, request);
     const passkey = (await passkeys?.judgeNew(link.account, answer, name, boundTo(link))) ?? null;
     if (passkey === null) return show(link, null, frame.text('passkey.not-used'));

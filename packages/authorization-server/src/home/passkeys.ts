@@ -1,5 +1,5 @@
 /** Passkeys of a person: added by their browser, removed by a button. */
-import type { Answer, Asked } from '@portcullis/http';
+import type { HttpRequest, HttpResponse } from '@portcullis/http';
 import { browserName } from '../accounts/browser-name.ts';
 import { MOST_PASSKEYS, type Passkeys } from '../accounts/passkeys.ts';
 import type { User } from '../accounts/sessions.ts';
@@ -13,7 +13,7 @@ import { newsPath } from './news.ts';
 import { createSignedIn } from './signed-in.ts';
 
 /** What a passkey is called unless its owner says otherwise: the browser that made it, in words of theirs. */
-export function suggestedName(frame: Frame, { headers }: Asked): string {
+export function suggestedName(frame: Frame, { headers }: HttpRequest): string {
   const browser = browserName(headers.get('user-agent'));
   return browser === null ? 'Passkey' : browserInWords(frame, browser);
 }
@@ -23,7 +23,7 @@ export function createPasskeyPages(rooms: Rooms, passkeys: Passkeys): readonly R
   const { store, events } = configuration;
   const signedIn = createSignedIn(rooms, 'account', 'delicate');
 
-  const show = async (request: Asked, user: User, wrong: string | null): Promise<Answer> => {
+  const show = async (request: HttpRequest, user: User, wrong: string | null): Promise<HttpResponse> => {
     const known = await store.listPasskeys(user.account.id);
     const page = addPasskeyPage(frame, {
       options: passkeys.creationOptions(user.account, known, [user.sessionHash]),

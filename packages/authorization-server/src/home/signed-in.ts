@@ -1,5 +1,5 @@
 /** Pages of a person's own account: whoever is not signed in signs in first, and forms are bound to the session. */
-import { type Answer, type Asked, queryOf, readForm } from '@portcullis/http';
+import { type HttpRequest, type HttpResponse, queryOf, readForm } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
 import type { User } from '../accounts/sessions.ts';
 import { loginPath, RECENT } from '../authorize/errands.ts';
@@ -14,7 +14,7 @@ import type { Peer, Route } from '../routes.ts';
 
 /** Who asks for what. */
 interface Visit {
-  readonly request: Asked;
+  readonly request: HttpRequest;
   readonly peer: Peer;
   readonly user: User;
   /** Of the query of a page, of the body of a form. */
@@ -22,9 +22,9 @@ interface Visit {
 }
 
 export interface SignedIn {
-  page(path: string, handle: (visit: Visit) => Promise<Answer>): Route;
+  page(path: string, handle: (visit: Visit) => Promise<HttpResponse>): Route;
   /** A posted form with a token of this session. Anything else changes nothing. */
-  form(path: string, handle: (visit: Visit) => Promise<Answer>): Route;
+  form(path: string, handle: (visit: Visit) => Promise<HttpResponse>): Route;
   /** The token of this person's forms. */
   token(user: User): string;
 }

@@ -1,7 +1,7 @@
 /** Files that the pages load, under names that change with their content, so that browsers keep them for ever. */
 
 import { hash } from 'node:crypto';
-import { type Answer, respond } from '@portcullis/http';
+import { type HttpResponse, respond } from '@portcullis/http';
 import type { Brand } from './brand.ts';
 import { SCRIPT } from './script.ts';
 import { STYLE } from './style.ts';
@@ -20,7 +20,7 @@ export interface Assets {
   /** Where the operator's logo stands; `null` when there is none. */
   readonly logo: string | null;
   /** Answers for everything below `/assets/`. */
-  respond(path: string): Answer;
+  respond(path: string): HttpResponse;
 }
 
 export function createAssets(brand: Brand): Assets {
@@ -40,7 +40,7 @@ export function createAssets(brand: Brand): Assets {
 }
 
 /** Opened by itself, a drawing runs nothing and loads nothing. */
-function respondFile(file: File | undefined): Answer {
+function respondFile(file: File | undefined): HttpResponse {
   if (file === undefined) {
     const headers = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' };
     return respond(404, headers, 'There is no such file.\n');

@@ -1,5 +1,5 @@
 /** Leaving a form of ours for somebody else's page: by a page that leads on, because a redirect would be held back. */
-import type { Answer } from '@portcullis/http';
+import type { HttpResponse } from '@portcullis/http';
 import type { Frame } from './layout.ts';
 import { noticePage } from './notice.ts';
 import { respondPage } from './respond.ts';
@@ -8,7 +8,7 @@ import { respondPage } from './respond.ts';
  * Chromium holds every redirect that follows a form to the `form-action` of its page. The pages on which people type
  * passwords name no origin but ours there, so the redirect becomes a page, which begins a way of its own.
  */
-export function leadOnward(frame: Frame, answer: Answer): Answer | Promise<Answer> {
+export function leadOnward(frame: Frame, answer: HttpResponse): HttpResponse | Promise<HttpResponse> {
   const location = answer.headers['location'];
   if (location === undefined) return answer;
   const page = noticePage(frame, {

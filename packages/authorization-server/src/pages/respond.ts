@@ -1,5 +1,5 @@
 /** The page edge: markup as an answer that cannot be framed, kept, scripted or told to post elsewhere. */
-import { type Answer, respond } from '@portcullis/http';
+import { type HttpResponse, respond } from '@portcullis/http';
 import type { Markup } from './markup.ts';
 
 export interface PageOptions {
@@ -20,7 +20,7 @@ const NOTHING_KEPT = { 'cache-control': 'no-store', 'referrer-policy': 'no-refer
 export async function respondPage(
   markup: Markup | Promise<string>,
   options: PageOptions = {},
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const headers = {
     'content-type': 'text/html; charset=utf-8',
     'content-security-policy': contentSecurityPolicy(options),
@@ -49,6 +49,6 @@ function contentSecurityPolicy({ formAction = [], script = false }: PageOptions)
  * Sends the browser on. MUST NOT be 307: the browser would post the person's password again, to the client.
  * @see OAuth 2.1 draft 13 §7.5.4
  */
-export function respondRedirect(location: string, cookies: readonly string[] = []): Answer {
+export function respondRedirect(location: string, cookies: readonly string[] = []): HttpResponse {
   return respond(303, { location, ...NOTHING_KEPT }, null, cookies);
 }

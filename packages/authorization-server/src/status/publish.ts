@@ -1,5 +1,5 @@
 /** Where the status lists are published: each at an address of its own, and the list of them all. */
-import { type Answer, pathOf, respond, respondJson } from '@portcullis/http';
+import { type HttpResponse, pathOf, respond, respondJson } from '@portcullis/http';
 import { OAuthError, STATUS_LIST_MEDIA_TYPE } from '@portcullis/protocol';
 import type { Route } from '../routes.ts';
 import type { StatusLists } from './lists.ts';
@@ -33,7 +33,7 @@ export function createStatusRoutes(lists: StatusLists): readonly Route[] {
   ];
 }
 
-function respondList(list: string): Answer {
+function respondList(list: string): HttpResponse {
   const headers = {
     'content-type': STATUS_LIST_MEDIA_TYPE,
     'cache-control': `public, max-age=${MAX_AGE}`,

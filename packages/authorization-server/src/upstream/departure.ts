@@ -1,5 +1,5 @@
 /** Leaving for a third party: everything that must come back is noted before the browser goes, and bound to that browser. */
-import type { Answer, Asked } from '@portcullis/http';
+import type { HttpRequest, HttpResponse } from '@portcullis/http';
 import { type Scopes, tooMany } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import { type Cookie, defineCookie } from '../cookies.ts';
@@ -38,9 +38,9 @@ export interface Departures {
     identityProvider: IdentityProvider,
     errand: Leave,
     cookies?: readonly string[],
-  ): Promise<Answer | { readonly issue: IdentityProviderIssue }>;
+  ): Promise<HttpResponse | { readonly issue: IdentityProviderIssue }>;
   /** The departure that a `state` stands for, and whether this browser made it. */
-  find(request: Asked, identityProvider: IdentityProvider, state: string): Promise<FoundDeparture>;
+  find(request: HttpRequest, identityProvider: IdentityProvider, state: string): Promise<FoundDeparture>;
   /** Takes it, once. */
   take(departure: DepartureRecord): Promise<DepartureSecrets | null>;
   /** The `Set-Cookie` value by which the browser forgets it. */
