@@ -1,7 +1,7 @@
-/** Each row of SECURITY.md names a test that there is. */
+/** Every row of the threat model names an existing test. */
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { findUnshown } from './security-rows.ts';
+import { findUnshown } from './threat-rows.ts';
 
 const PLACES = [
   'packages/*/test/**/*.ts',
@@ -10,7 +10,7 @@ const PLACES = [
   'docs/mutation.md',
 ];
 
-describe('SECURITY.md', () => {
+describe('docs/threat-model.md', () => {
   const tests = PLACES.flatMap((place) => globSync(place)).map((path) => ({
     path,
     text: readFileSync(path, 'utf8'),
@@ -18,7 +18,7 @@ describe('SECURITY.md', () => {
 
   it('names tests that there are, for every threat', () => {
     expect(tests.length).toBeGreaterThan(200);
-    expect(findUnshown(readFileSync('SECURITY.md', 'utf8'), tests)).toEqual([]);
+    expect(findUnshown(readFileSync('docs/threat-model.md', 'utf8'), tests)).toEqual([]);
   });
 });
 

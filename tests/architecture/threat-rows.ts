@@ -1,4 +1,4 @@
-/** What SECURITY.md says is tested, held against the tests that there are: a row that nothing shows is a bug. */
+/** Checks that each row of the threat model names existing test files and titles. */
 import { basename } from 'node:path';
 
 /** A file of tests. */
@@ -19,7 +19,7 @@ export function findUnshown(page: string, tests: readonly TestFile[]): readonly 
   return rowsOf(page).flatMap(([threat = '', , cell = '']) => {
     const claims = claimsOf(cell);
     if (claims.length === 0) return [`${threat}: names no test`];
-    return claims.flatMap((claim) => judge(claim, tests)).map((what) => `${threat}: ${what}`);
+    return claims.flatMap((claim) => checkClaim(claim, tests)).map((what) => `${threat}: ${what}`);
   });
 }
 
@@ -64,7 +64,7 @@ function titlesOf(text: string): readonly string[] {
     });
 }
 
-function judge({ files, titles }: Claim, tests: readonly TestFile[]): readonly string[] {
+function checkClaim({ files, titles }: Claim, tests: readonly TestFile[]): readonly string[] {
   const named = files.map((name) => ({ name, found: tests.filter(({ path }) => isNamed(path, name)) }));
   const missing = named.filter(({ found }) => found.length === 0).map(({ name }) => `${name} is not there`);
   const texts = named.flatMap(({ found }) => found).map(({ text }) => text.toLowerCase());
