@@ -70,11 +70,13 @@ async function serve(grants: number, inUse: number): Promise<void> {
     issuer,
     store,
     sealingKey: new Uint8Array(32).fill(1),
-    resources: [{ resource: RESOURCE, name: 'Notes', scopes: { read: 'Read' }, introspectedBy: ['guard'] }],
+    resources: [
+      { resource: RESOURCE, name: 'Notes', scopes: { read: 'Read' }, introspectionClients: ['guard'] },
+    ],
     clients: [{ client_id: 'guard', client_secret: 'guard-secret', grant_types: ['client_credentials'] }],
     statusLists: true,
-    limits: false,
-    keepEvents: false,
+    rateLimits: false,
+    auditRetention: false,
     clock: () => now,
   } as const;
   const server = await createAuthorizationServer(options);

@@ -46,7 +46,7 @@ async function ask(url: string): Promise<number> {
 }
 
 // So many requests in so short a time come from no person.
-const server = await startPortcullis({ limits: false });
+const server = await startPortcullis({ rateLimits: false });
 const browser = await launchChromium();
 try {
   const registered = await fetch(`${server.url}/register`, {

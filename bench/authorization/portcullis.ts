@@ -52,7 +52,7 @@ const LIMITS = Object.fromEntries(
 );
 
 /** Registrations that were never used: in use, 20,000 at a time. */
-const REGISTRATION = { mostUnused: 100_000_000 };
+const REGISTRATION = { maxUnusedClients: 100_000_000 };
 
 const machineFields = {
   authorization: `Basic ${Buffer.from(`${MACHINE.client_id}:${MACHINE.client_secret}`).toString('base64')}`,
@@ -99,7 +99,7 @@ export async function startPortcullis(instance: Instance = {}): Promise<Server> 
   const config = join(folder, 'config.json');
   writeFileSync(
     config,
-    JSON.stringify({ clients: [MACHINE, APP], limits: LIMITS, registration: REGISTRATION }),
+    JSON.stringify({ clients: [MACHINE, APP], rateLimits: LIMITS, registration: REGISTRATION }),
   );
   const [node, ...words] = nodeCommand(instance.main ?? 'packages/cli/from-sources.js', 'up');
   // What was built stands on what was built.

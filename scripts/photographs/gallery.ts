@@ -184,7 +184,7 @@ function identityProvider(id: string, name: string) {
     scopes: ['profile', 'notes:sync'],
     kind: {
       endpoints: { authorization: at('authorize'), token: at('token'), userinfo: at('user') },
-      user: { subject: 'id' },
+      userinfoClaims: { subject: 'id' },
     },
   };
 }

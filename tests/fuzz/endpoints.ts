@@ -41,8 +41,8 @@ export async function createEndpointTargets(): Promise<readonly Target[]> {
     sealingKey: SEALING_KEY,
     resources: RESOURCES,
     clients: CLIENTS,
-    limits: false,
-    keepEvents: false,
+    rateLimits: false,
+    auditRetention: false,
     metadataDocuments: false,
     events: (event) => {
       if (event.type === 'request.failed') failures.push(event.reason);

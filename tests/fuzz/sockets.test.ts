@@ -35,8 +35,8 @@ async function serve(failures: unknown[]) {
     sealingKey: SEALING_KEY,
     resources: RESOURCES,
     clients: CLIENTS,
-    limits: false,
-    keepEvents: false,
+    rateLimits: false,
+    auditRetention: false,
     metadataDocuments: false,
     events: (event) => {
       if (event.type === 'request.failed') failures.push(event);

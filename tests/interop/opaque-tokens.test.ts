@@ -26,7 +26,7 @@ async function start() {
         name: 'Notes',
         scopes: { read: 'Read' },
         accessTokens: 'opaque',
-        introspectedBy: ['guard'],
+        introspectionClients: ['guard'],
       },
     ],
     clients: ['machine', 'guard'].map((id) => ({

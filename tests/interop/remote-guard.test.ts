@@ -27,7 +27,9 @@ beforeEach(async () => {
     issuer: ISSUER,
     store,
     sealingKey: new Uint8Array(32).fill(1),
-    resources: [{ resource: RESOURCE, name: 'Notes', scopes: { read: 'Read' }, introspectedBy: ['guard'] }],
+    resources: [
+      { resource: RESOURCE, name: 'Notes', scopes: { read: 'Read' }, introspectionClients: ['guard'] },
+    ],
     statusLists: true,
     clients: ['machine', 'guard'].map((id) => ({
       client_id: id,

@@ -53,7 +53,7 @@ beforeAll(async () => {
       url: resource,
       name: `Notes ${bound}`,
       scopes: { read: 'Read' },
-      endsWithin: bound,
+      revocationDelay: bound,
     })),
   });
   const guardOf = ({ resource }: Elsewhere, statusList: StatusListOptions | true) =>

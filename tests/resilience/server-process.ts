@@ -15,7 +15,7 @@ const server = await createAuthorizationServer({
   clients: CLIENTS,
   statusLists: lists === 'lists',
   // Hundreds register here, all of them from this computer, and few people ask for much.
-  limits: {
+  rateLimits: {
     registrations: { burst: 100_000, perMinute: 100_000 },
     authorizations: { burst: 100_000, perMinute: 100_000 },
   },

@@ -14,7 +14,7 @@ export const RESOURCES: AuthorizationServerOptions['resources'] = [
     resource: NOTES,
     name: 'Notes',
     scopes: { 'notes:read': 'Read your notes' },
-    introspectedBy: ['notes-server'],
+    introspectionClients: ['notes-server'],
   },
 ];
 

@@ -19,7 +19,12 @@ afterAll(() => browser.close());
 async function setStage() {
   const [hub, company, callback] = await Promise.all([startGithub(), startOidc(), openCallback()]);
   const portcullis = await startPortcullis(
-    { identityProviders: [{ ...likeGithub(hub), neededFor: { 'files:list': ['repo'] } }, likeOidc(company)] },
+    {
+      identityProviders: [
+        { ...likeGithub(hub), upstreamScopes: { 'files:list': ['repo'] } },
+        likeOidc(company),
+      ],
+    },
     fileURLToPath(new URL('./files-app.ts', import.meta.url)),
   );
   hub.admitRedirect(`${portcullis.url}/callback/github`);

@@ -64,7 +64,7 @@ it('[GW-UP-1 GW-UP-2] the example reads from the third party by a token that it 
         url: resource,
         name: 'Repositories',
         scopes: { 'repositories:read': 'List your repositories at GitHub' },
-        exchangedBy: ['repositories'],
+        tokenExchangeClients: ['repositories'],
       },
     ],
     clients: [{ client_id: 'repositories', client_secret: SECRET, grant_types: [TOKEN_EXCHANGE] }],

@@ -34,19 +34,19 @@ export interface ResourceDefinition {
   readonly hierarchy?: ScopeHierarchy;
   /**
    * What its access tokens are: JWTs that its guard verifies by itself (`jwt`, when left out), or texts that say nothing to
-   * whoever carries them (`opaque`), about which one of `introspectedBy` asks this server.
+   * whoever carries them (`opaque`), about which one of `introspectionClients` asks this server.
    */
   readonly accessTokens?: 'jwt' | 'opaque';
   /** Identifiers of the confidential clients that may introspect its access tokens: the resource itself, as a client. */
-  readonly introspectedBy?: readonly string[];
+  readonly introspectionClients?: readonly string[];
   /** Identifiers of the confidential clients that get the third party's token for an access token of it: the resource itself. */
-  readonly exchangedBy?: readonly string[];
+  readonly tokenExchangeClients?: readonly string[];
   /**
    * Seconds within which its guard notices that access has ended, as people are told: 0 for one that asks this server at each
    * request, 10 for one that polls its status lists or believes answers for ten seconds. The life of a token when left out: only
    * the guard can promise less.
    */
-  readonly endsWithin?: number;
+  readonly revocationDelay?: number;
 }
 
 /** A part of a protected server that a grant can be bound to: a team, a project, a customer. */
@@ -103,7 +103,7 @@ export interface AuthorizationServerOptions {
   /** Pages in the place of ours. */
   readonly pages?: Pages;
   /** An application of the operator that shows sign-in or consent itself. */
-  readonly headless?: HeadlessOptions;
+  readonly externalUi?: HeadlessOptions;
   /** Where people choose a workspace as they consent. */
   readonly workspaces?: FindWorkspaces;
   /** Whose accounts people may sign in with as well, and whose tokens their grants then rest on. */
@@ -113,9 +113,9 @@ export interface AuthorizationServerOptions {
   readonly lifetimes?: Partial<Lifetimes>;
   readonly privateUseSchemes?: readonly string[];
   /** How often what may be done; `false`: as often as anybody likes. */
-  readonly limits?: LimitOptions | false;
+  readonly rateLimits?: LimitOptions | false;
   /** Seconds for which events are kept in the store; `false`: they are not. 90 days when left out. */
-  readonly keepEvents?: number | false;
+  readonly auditRetention?: number | false;
   readonly events?: EventSink;
   /** Epoch seconds. */
   readonly clock?: () => number;
@@ -146,11 +146,11 @@ export interface Configuration {
   readonly brand: Brand;
   readonly pages: Pages;
   /** `null`: this server shows every page itself. */
-  readonly headless: HeadlessRules | null;
+  readonly externalUi: HeadlessRules | null;
   readonly lifetimes: Lifetimes;
   /** `null`: nothing is limited. */
-  readonly limits: LimitRules | null;
-  readonly keepEvents: number | false;
+  readonly rateLimits: LimitRules | null;
+  readonly auditRetention: number | false;
   readonly redirects: RedirectPolicy;
   readonly events: EventSink;
   readonly clock: () => number;

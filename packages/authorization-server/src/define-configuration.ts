@@ -46,17 +46,17 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
   const registration = judgeRegistration(options.registration ?? true, issues);
   const outbound = judgeOutbound(options.outbound ?? {}, issues);
   const metadataDocuments = judgeDocuments(options.metadataDocuments ?? true, outbound.loopback, issues);
-  const limits = judgeLimits(options.limits ?? {}, issues);
-  const keepEvents = options.keepEvents ?? 90 * 86_400;
-  if (keepEvents !== false && (!Number.isSafeInteger(keepEvents) || keepEvents < 1)) {
-    issues.push('keepEvents must be whole seconds, at least 1, or false');
+  const limits = judgeLimits(options.rateLimits ?? {}, issues);
+  const auditRetention = options.auditRetention ?? 90 * 86_400;
+  if (auditRetention !== false && (!Number.isSafeInteger(auditRetention) || auditRetention < 1)) {
+    issues.push('auditRetention must be whole seconds, at least 1, or false');
   }
   const brand = judgeBrand(options.brand ?? {}, issues);
-  const headless = judgeHeadless(options.headless, issues);
+  const externalUi = judgeHeadless(options.externalUi, issues);
   const identityProviders = judgeIdentityProviders(options, issues);
-  if (headless !== null && headless.loginUrl !== null && identityProviders.size > 0) {
+  if (externalUi !== null && externalUi.loginUrl !== null && identityProviders.size > 0) {
     issues.push(
-      'headless.loginUrl and identityProviders: choose one, people sign in by one way or the other',
+      'externalUi.loginUrl and identityProviders: choose one, people sign in by one way or the other',
     );
   }
   if (issues.length > 0) throw new ConfigurationError(issues);
@@ -80,10 +80,10 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
     localAccounts: options.localAccounts ?? true,
     brand,
     pages: options.pages ?? {},
-    headless,
+    externalUi,
     lifetimes,
-    limits,
-    keepEvents,
+    rateLimits: limits,
+    auditRetention,
     redirects,
     events: options.events ?? (() => {}),
     clock: options.clock ?? (() => Math.floor(Date.now() / 1000)),
@@ -137,12 +137,12 @@ function judgeResources(
       if (!scopes.includes(scope))
         issues.push(`${at}.hierarchy: ${scope} is not one of its scopes: ${scopes.join(', ')}`);
     }
-    const { endsWithin = 0 } = definition;
-    if (!Number.isSafeInteger(endsWithin) || endsWithin < 0) {
-      issues.push(`${at}.endsWithin must be whole seconds, 0 or more`);
+    const { revocationDelay = 0 } = definition;
+    if (!Number.isSafeInteger(revocationDelay) || revocationDelay < 0) {
+      issues.push(`${at}.revocationDelay must be whole seconds, 0 or more`);
     }
-    if (definition.accessTokens === 'opaque' && (definition.introspectedBy ?? []).length === 0) {
-      issues.push(`${at}.accessTokens: nobody can read opaque ones but who is named in introspectedBy`);
+    if (definition.accessTokens === 'opaque' && (definition.introspectionClients ?? []).length === 0) {
+      issues.push(`${at}.accessTokens: nobody can read opaque ones but who is named in introspectionClients`);
     }
     judgeTranslations(definition, at, issues);
     resources.set(definition.resource, definition);
@@ -163,8 +163,8 @@ function judgeNamedClients(
   clients: ReadonlyMap<string, ConfiguredClient>,
   issues: string[],
 ): void {
-  for (const [index, { introspectedBy = [], exchangedBy = [] }] of definitions.entries()) {
-    for (const [member, ids] of Object.entries({ introspectedBy, exchangedBy })) {
+  for (const [index, { introspectionClients = [], tokenExchangeClients = [] }] of definitions.entries()) {
+    for (const [member, ids] of Object.entries({ introspectionClients, tokenExchangeClients })) {
       for (const id of ids) {
         if ((clients.get(id)?.metadata.token_endpoint_auth_method ?? 'none') !== 'none') continue;
         issues.push(
@@ -172,10 +172,10 @@ function judgeNamedClients(
         );
       }
     }
-    for (const id of exchangedBy) {
+    for (const id of tokenExchangeClients) {
       if (clients.get(id)?.metadata.grant_types.includes(TOKEN_EXCHANGE) !== false) continue;
       issues.push(
-        `resources.${index}.exchangedBy: ${JSON.stringify(id)} needs the grant type ${TOKEN_EXCHANGE}`,
+        `resources.${index}.tokenExchangeClients: ${JSON.stringify(id)} needs the grant type ${TOKEN_EXCHANGE}`,
       );
     }
   }

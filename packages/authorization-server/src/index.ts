@@ -47,7 +47,7 @@ export {
   type ListedBond,
   type ListedConnection,
 } from './accounts/administer-connections.ts';
-export { issuesOfFirstAccount as faultsOfFirstAccount } from './accounts/first-account.ts';
+export { issuesOfFirstAccount } from './accounts/first-account.ts';
 export {
   type AdministeredClients,
   type ClientAdministration,
@@ -69,7 +69,7 @@ export type {
   ResourceDefinition,
   Workspace,
 } from './configuration.ts';
-export { issuesOfOptions as faultsOfOptions } from './define-configuration.ts';
+export { issuesOfOptions } from './define-configuration.ts';
 export type { AuthorizationEvent, EventSink } from './events.ts';
 export type { HeadlessOptions } from './headless/headless-options.ts';
 export { createJournal, type Journal } from './journal/journal.ts';
@@ -84,12 +84,12 @@ export type { Translation, Translations } from './pages/translations.ts';
 export type { Peer } from './routes.ts';
 export type { ClientKeyAlgorithm, ClientKeyOptions } from './upstream/client-key.ts';
 export type {
-  AllowedUsers as PeopleRule,
-  IdentityProviderOptions as ThirdPartyOptions,
+  AllowedUsers,
+  IdentityProviderOptions,
   OpenIdProvider,
   PlainProvider,
   StatusWay,
-  UserMembers as PersonMembers,
+  UserinfoClaims,
 } from './upstream/options.ts';
 export {
   auth0,
@@ -151,8 +151,8 @@ export async function createAuthorizationServer(
   options: AuthorizationServerOptions,
 ): Promise<AuthorizationServer> {
   const judged = defineConfiguration(options);
-  const { store, keepEvents, clock } = judged;
-  const journal = keepEvents === false ? null : createJournal(store, keepEvents, clock);
+  const { store, auditRetention, clock } = judged;
+  const journal = auditRetention === false ? null : createJournal(store, auditRetention, clock);
   const trail = createTrail(clock);
   const endings = createEndings();
   const sink = endings.noticeIn(createSink(journal, judged.events));

@@ -15,7 +15,7 @@ const INACTIVE = { active: false } as const;
 
 /**
  * The introspection endpoint. Only confidential clients may call it: each about tokens that were issued to itself, and about
- * access tokens for those resources whose definition names it in `introspectedBy`.
+ * access tokens for those resources whose definition names it in `introspectionClients`.
  * @see RFC 7662 §2
  */
 export function createIntrospection(
@@ -54,7 +54,7 @@ export function createIntrospection(
 
   function mayAskAbout(audience: AccessTokenClaims['aud'], callerId: string): boolean {
     const resource = typeof audience === 'string' ? resources.get(audience) : undefined;
-    return resource?.introspectedBy?.includes(callerId) === true;
+    return resource?.introspectionClients?.includes(callerId) === true;
   }
 
   async function describeRefreshToken(token: string, callerId: string): Promise<object> {

@@ -22,9 +22,22 @@ const OPTIONS: Names<AuthorizationServerOptions> = {
     metadata: true,
     registration: true,
   },
-  ...{ metadataDocuments: true, outbound: true, brand: true, pages: true, headless: true, workspaces: true },
-  ...{ identityProviders: true, localAccounts: true, lifetimes: true, privateUseSchemes: true, limits: true },
-  ...{ keepEvents: true, events: true, clock: true },
+  ...{
+    metadataDocuments: true,
+    outbound: true,
+    brand: true,
+    pages: true,
+    externalUi: true,
+    workspaces: true,
+  },
+  ...{
+    identityProviders: true,
+    localAccounts: true,
+    lifetimes: true,
+    privateUseSchemes: true,
+    rateLimits: true,
+  },
+  ...{ auditRetention: true, events: true, clock: true },
 };
 
 const RESOURCE: Names<ResourceDefinition> = {
@@ -36,7 +49,13 @@ const RESOURCE: Names<ResourceDefinition> = {
     defaultScopes: true,
     requiredScopes: true,
   },
-  ...{ hierarchy: true, accessTokens: true, introspectedBy: true, exchangedBy: true, endsWithin: true },
+  ...{
+    hierarchy: true,
+    accessTokens: true,
+    introspectionClients: true,
+    tokenExchangeClients: true,
+    revocationDelay: true,
+  },
 };
 
 const THIRD_PARTY: Names<IdentityProviderOptions> = {
@@ -48,17 +67,30 @@ const THIRD_PARTY: Names<IdentityProviderOptions> = {
     clientKey: true,
     clientAuthentication: true,
   },
-  ...{ responseMode: true, scopes: true, neededFor: true, kind: true, parameters: true, users: true },
-  ...{ status: true, noticedWithin: true, revocationEnds: true },
+  ...{
+    responseMode: true,
+    scopes: true,
+    upstreamScopes: true,
+    kind: true,
+    parameters: true,
+    allowedUsers: true,
+  },
+  ...{ status: true, statusCheckInterval: true, revocationEnds: true },
 };
 const CLIENT_KEY: Names<ClientKeyOptions> = {
   ...{ key: true, id: true, certificate: true, algorithm: true, audience: true, signer: true },
 };
 const USERS: Names<AllowedUsers> = { subjects: true, emailDomains: true, claims: true };
 
-const KEYS: Names<KeyOptions> = { algorithm: true, rotateEvery: true, publishedBefore: true };
+const KEYS: Names<KeyOptions> = { algorithm: true, rotateEvery: true, prepublish: true };
 const REGISTRATION: Names<RegistrationOptions> = {
-  ...{ initialAccessTokens: true, invitedOnly: true, scope: true, mostUnused: true, management: true },
+  ...{
+    initialAccessTokens: true,
+    requireInitialAccessToken: true,
+    scope: true,
+    maxUnusedClients: true,
+    management: true,
+  },
 };
 const DOCUMENTS: Names<DocumentOptions> = { hosts: true, refusedHosts: true };
 const OUTBOUND: Names<OutboundSettings> = { fetch: true, allowLoopback: true, timeout: true };
@@ -72,7 +104,7 @@ const RATE: Names<NonNullable<LimitOptions['refreshes']>> = { burst: true, perMi
 
 /** Faults of names, in the options and in what they hold. What clients are is judged as metadata of clients is. */
 export function issuesOfNames(options: Partial<AuthorizationServerOptions>): readonly string[] {
-  const { resources = [], identityProviders = [], limits = {}, brand = {} } = options;
+  const { resources = [], identityProviders = [], rateLimits: limits = {}, brand = {} } = options;
   return [
     ...unknownNames(options, OPTIONS),
     ...resources.flatMap((resource, index) => unknownNames(resource, RESOURCE, `resources.${index}.`)),
@@ -81,12 +113,12 @@ export function issuesOfNames(options: Partial<AuthorizationServerOptions>): rea
     ),
     ...unknownNames(options.keys, KEYS, 'keys.'),
     ...unknownNames(options.lifetimes, namesOf(defaultLifetimes), 'lifetimes.'),
-    ...unknownNames(limits, namesOf(defaultLimits), 'limits.'),
-    ...Object.entries(limits).flatMap(([name, rate]) => unknownNames(rate, RATE, `limits.${name}.`)),
+    ...unknownNames(limits, namesOf(defaultLimits), 'rateLimits.'),
+    ...Object.entries(limits).flatMap(([name, rate]) => unknownNames(rate, RATE, `rateLimits.${name}.`)),
     ...unknownNames(options.registration, REGISTRATION, 'registration.'),
     ...unknownNames(options.metadataDocuments, DOCUMENTS, 'metadataDocuments.'),
     ...unknownNames(options.outbound, OUTBOUND, 'outbound.'),
-    ...unknownNames(options.headless, HEADLESS, 'headless.'),
+    ...unknownNames(options.externalUi, HEADLESS, 'externalUi.'),
     ...unknownNames(brand, BRAND, 'brand.'),
     ...unknownNames(brand.accent, ACCENT, 'brand.accent.'),
     ...(brand.links ?? []).flatMap((link, index) => unknownNames(link, LINK, `brand.links.${index}.`)),
@@ -94,13 +126,13 @@ export function issuesOfNames(options: Partial<AuthorizationServerOptions>): rea
 }
 
 function issuesOfIdentityProvider(
-  { clientKey, users, ...rest }: IdentityProviderOptions,
+  { clientKey, allowedUsers: users, ...rest }: IdentityProviderOptions,
   at: string,
 ): readonly string[] {
   return [
     ...unknownNames(rest, THIRD_PARTY, at),
     ...unknownNames(clientKey, CLIENT_KEY, `${at}clientKey.`),
-    ...unknownNames(users, USERS, `${at}people.`),
+    ...unknownNames(users, USERS, `${at}allowedUsers.`),
   ];
 }
 

@@ -437,7 +437,7 @@ describe('the first account', () => {
       issuer: ISSUER,
       store,
       sealingKey: SEALING_KEY,
-      resources: RESOURCES.map(({ introspectedBy: _, ...resource }) => resource),
+      resources: RESOURCES.map(({ introspectionClients: _, ...resource }) => resource),
     });
     onTestFinished(async () => {
       await server.close();

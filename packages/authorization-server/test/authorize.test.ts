@@ -348,7 +348,12 @@ describe('what is asked for', () => {
       ...CLIENTS,
     ];
     const resources = [
-      { resource: NOTES, name: 'Notes', scopes: { 'notes:read': 'Read' }, introspectedBy: ['notes-server'] },
+      {
+        resource: NOTES,
+        name: 'Notes',
+        scopes: { 'notes:read': 'Read' },
+        introspectionClients: ['notes-server'],
+      },
       { resource: FILES, name: 'Files', scopes: { 'files:read': 'Read' } },
       { resource: bare, name: 'Bare', scopes: {} },
     ];

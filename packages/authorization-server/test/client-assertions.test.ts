@@ -185,7 +185,7 @@ describe('an assertion', () => {
 
   it('[AS-AUTH-66] T031: is worth nothing unsigned, signed with a public key as a secret, or by another key', async () => {
     // More wrong ones than a client may send in a row.
-    const t = await start({}, { limits: false });
+    const t = await start({}, { rateLimits: false });
     const good = await assertionOf();
     const [header = '', payload = '', signature = ''] = good.split('.');
     const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -357,7 +357,7 @@ describe('one way, the registered one', () => {
 
   it('an assertion is worth a secret at the other endpoints too', async () => {
     const resources = [
-      { resource: 'https://mcp.example/notes', name: 'Notes', scopes: {}, introspectedBy: ['signer'] },
+      { resource: 'https://mcp.example/notes', name: 'Notes', scopes: {}, introspectionClients: ['signer'] },
     ];
     const t = await startServer({ clients: [signer()], resources });
     const { body } = await t.post('/token', formOf(await assertionOf()));
@@ -552,7 +552,7 @@ describe('keys at an address', () => {
   it('T056: are still asked for when clients of another network have used up theirs', async () => {
     const host = createDocumentHost({ [KEYS]: { keys: [pair.jwk] } });
     const limits = { networkFailures: { burst: 1000, perMinute: 1000 } };
-    const t = await start({ jwks_uri: KEYS }, { outbound: { fetch: host.fetch }, limits });
+    const t = await start({ jwks_uri: KEYS }, { outbound: { fetch: host.fetch }, rateLimits: limits });
     const prove = async (address: string, form: Record<string, string>) => {
       const request = new Request(`${ISSUER}/token`, { method: 'POST', body: new URLSearchParams(form) });
       return (await t.server.handle(request, { address })).status;

@@ -167,7 +167,7 @@ describe('a registration', () => {
 
 describe('a flood of registrations', () => {
   it('[AS-DCR-73] T043: meets a cap, while known clients go on; room comes back', async () => {
-    const t = await startServer({ registration: { mostUnused: 100 } });
+    const t = await startServer({ registration: { maxUnusedClients: 100 } });
     const known = await registerClient(t);
     const { body } = await t.signIn({ clientId: known, redirectUri: CALLBACK });
     t.clock.now += 10;
@@ -193,13 +193,13 @@ describe('a flood of registrations', () => {
   });
 
   it('T043: leaves bounded rows, also when it comes all at once', async () => {
-    const t = await startServer({ registration: { mostUnused: 50 } });
+    const t = await startServer({ registration: { maxUnusedClients: 50 } });
     await Promise.all(Array.from({ length: 500 }, () => t.register(METADATA)));
     expect(await t.store.countUnusedClients()).toBeLessThanOrEqual(50);
   });
 
   it('T043: counts nothing that could not be stored, and counts again when it could not count', async () => {
-    const t = await startServer({ registration: { mostUnused: 1 } });
+    const t = await startServer({ registration: { maxUnusedClients: 1 } });
     const { countUnusedClients, registerClient } = t.store;
     const away = () => Promise.reject(unavailable('the store is away'));
     const before = t.snapshot();
@@ -216,14 +216,14 @@ describe('a flood of registrations', () => {
   });
 
   it('does not count what is refused for another reason', async () => {
-    const t = await startServer({ registration: { mostUnused: 1 } });
+    const t = await startServer({ registration: { maxUnusedClients: 1 } });
     for (let index = 0; index < 5; index += 1) await t.register({ redirect_uris: ['javascript:x'] });
     expect((await t.register(METADATA)).status).toBe(201);
   });
 
   describe('from one network', () => {
     const limits = { registrations: { burst: 10_000, perMinute: 10_000 } };
-    const registration = { mostUnused: 100 };
+    const registration = { maxUnusedClients: 100 };
     /** Registers from an address; answers the status and the answer. */
     async function registerFrom(t: ServerUnderTest, address: string, token?: string, server = t.server) {
       const response = await server.handle(
@@ -245,7 +245,7 @@ describe('a flood of registrations', () => {
     }
 
     it('[AS-DCR-73] T043: takes no more than its part of the places, from whichever /64, and leaves the others theirs', async () => {
-      const t = await startServer({ registration, limits });
+      const t = await startServer({ registration, rateLimits: limits });
       expect(await flood(t, (count) => `2001:db8:7:${count.toString(16)}::1`)).toBe(50);
       const before = t.snapshot();
       const { status, headers, body } = await registerFrom(t, '2001:db8:7:ffff::1');
@@ -266,7 +266,7 @@ describe('a flood of registrations', () => {
     });
 
     it('T043: has its part over all processes and restarts', async () => {
-      const t = await startServer({ registration, limits });
+      const t = await startServer({ registration, rateLimits: limits });
       await flood(t, () => '192.0.2.1');
       const restarted = await createAuthorizationServer({
         issuer: ISSUER,
@@ -276,7 +276,7 @@ describe('a flood of registrations', () => {
         clients: CLIENTS,
         clock: () => t.clock.now,
         registration,
-        limits,
+        rateLimits: limits,
       });
       const before = t.snapshot();
       expect((await registerFrom(t, '192.0.2.1', undefined, restarted)).status).toBe(429);
@@ -286,7 +286,7 @@ describe('a flood of registrations', () => {
     });
 
     it('T043: has as many as it likes that become used: a platform is not held back by them', async () => {
-      const t = await startServer({ registration, limits });
+      const t = await startServer({ registration, rateLimits: limits });
       for (let count = 0; count < 60; count += 1) {
         const { status, body } = await registerFrom(t, '192.0.2.1');
         expect(status).toBe(201);
@@ -303,19 +303,23 @@ describe('a flood of registrations', () => {
     });
 
     it('T043: is told by the store to nobody: its name is a keyed hash', async () => {
-      const t = await startServer({ registration, limits });
+      const t = await startServer({ registration, rateLimits: limits });
       await registerFrom(t, '192.0.2.1');
       const [[name] = ['']] = [...(await t.store.countUnusedClientsByNetwork())];
       expect(name).toMatch(/^[A-Za-z0-9_-]{11}$/);
       expect(t.snapshot()).toContain(name);
       expect(t.snapshot()).not.toContain('192.0.2.1');
-      const other = await startServer({ registration, limits, sealingKey: new Uint8Array(32).fill(8) });
+      const other = await startServer({
+        registration,
+        rateLimits: limits,
+        sealingKey: new Uint8Array(32).fill(8),
+      });
       await registerFrom(other, '192.0.2.1');
       expect([...(await other.store.countUnusedClientsByNetwork()).keys()]).not.toContain(name);
     });
 
     it('T043: takes no place from whom an administrator invited, also where anybody may register', async () => {
-      const t = await startServer({ registration, limits });
+      const t = await startServer({ registration, rateLimits: limits });
       await flood(t, () => '192.0.2.1');
       const { token } = await t.server.invitations.make();
       const before = t.snapshot();
@@ -332,7 +336,7 @@ describe('a flood of registrations', () => {
     });
 
     it('asks the store whose they are only when more than half of the places are taken', async () => {
-      const t = await startServer({ registration, limits });
+      const t = await startServer({ registration, rateLimits: limits });
       const { countUnusedClientsByNetwork } = t.store;
       let asked = 0;
       t.store.countUnusedClientsByNetwork = () => {
@@ -346,7 +350,7 @@ describe('a flood of registrations', () => {
     });
 
     it('T043: has no more when it comes all at once', async () => {
-      const t = await startServer({ registration, limits });
+      const t = await startServer({ registration, rateLimits: limits });
       await Promise.all(Array.from({ length: 300 }, () => registerFrom(t, '192.0.2.1')));
       expect(await t.store.countUnusedClients()).toBe(50);
       t.clock.now += 10;
@@ -357,8 +361,10 @@ describe('a flood of registrations', () => {
     });
   });
 
-  it.each([0, -1, 1.5, Number.NaN])('needs a cap that is a number: %s', async (mostUnused) => {
-    await expect(startServer({ registration: { mostUnused } })).rejects.toThrow('registration.mostUnused');
+  it.each([0, -1, 1.5, Number.NaN])('needs a cap that is a number: %s', async (maxUnusedClients) => {
+    await expect(startServer({ registration: { maxUnusedClients } })).rejects.toThrow(
+      'registration.maxUnusedClients',
+    );
   });
 });
 
@@ -395,7 +401,7 @@ describe('initial access tokens', () => {
   });
 
   describe('that an administrator makes', () => {
-    const invited = { registration: { invitedOnly: true } };
+    const invited = { registration: { requireInitialAccessToken: true } };
     const bearer = (token: string) => `Bearer ${token}`;
 
     it('[AS-DCR-67] are for one registration each, and a refusal burns none', async () => {
@@ -483,7 +489,7 @@ describe('initial access tokens', () => {
     });
 
     it('need no turn of a network, for each is one', async () => {
-      const t = await startServer({ ...invited, limits: { registrations: { burst: 1, perMinute: 1 } } });
+      const t = await startServer({ ...invited, rateLimits: { registrations: { burst: 1, perMinute: 1 } } });
       for (const _ of [1, 2, 3]) {
         const { token } = await t.server.invitations.make();
         expect((await registerWith(t, bearer(token))).status).toBe(201);
@@ -494,8 +500,8 @@ describe('initial access tokens', () => {
       const t = await startServer({ registration: { initialAccessTokens } });
       expect((await registerWith(t, bearer((await t.server.invitations.make()).token))).status).toBe(201);
       expect((await registerWith(t, `Bearer ${initialAccessTokens[0]}`)).status).toBe(201);
-      const faulty = startServer({ registration: { initialAccessTokens, invitedOnly: false } });
-      await expect(faulty).rejects.toThrow('registration.invitedOnly');
+      const faulty = startServer({ registration: { initialAccessTokens, requireInitialAccessToken: false } });
+      await expect(faulty).rejects.toThrow('registration.requireInitialAccessToken');
     });
   });
 

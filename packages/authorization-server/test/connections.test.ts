@@ -257,14 +257,14 @@ describe('connections', () => {
     ['en', undefined, 'up to 10 minutes'],
     // A token lives no longer, whatever a guard does.
     ['en', 86_400, 'up to 10 minutes'],
-  ])('say in %s how soon a server notices that says %s', async (language, endsWithin, said) => {
+  ])('say in %s how soon a server notices that says %s', async (language, revocationDelay, said) => {
     const t = await setScene({
       resources: [
         {
           resource: 'https://mcp.example/notes',
           name: 'Notes',
           scopes: { 'notes:read': 'Read your notes' },
-          ...(endsWithin !== undefined && { endsWithin }),
+          ...(revocationDelay !== undefined && { revocationDelay }),
         },
       ],
       clients: [],

@@ -102,11 +102,11 @@ function consentFields(asked: Record<string, unknown>): string {
 }
 
 async function startServer(
-  headless: Omit<NonNullable<AuthorizationServerOptions['headless']>, 'secrets'>,
+  headless: Omit<NonNullable<AuthorizationServerOptions['externalUi']>, 'secrets'>,
 ): Promise<void> {
   const stage = await startListening(
     (own) => ({
-      headless: { ...headless, secrets: [SECRET] },
+      externalUi: { ...headless, secrets: [SECRET] },
       resources: [
         {
           resource: `${own}/mcp`,

@@ -43,10 +43,10 @@ interface Stage extends Scene {
 }
 
 async function stage(
-  headless: AuthorizationServerOptions['headless'] = both,
+  headless: AuthorizationServerOptions['externalUi'] = both,
   options: Partial<AuthorizationServerOptions> = {},
 ): Promise<Stage> {
-  const t = await setScene({ ...(headless !== undefined && { headless }), ...options });
+  const t = await setScene({ ...(headless !== undefined && { externalUi: headless }), ...options });
   const call: Stage['call'] = async (path, members, signed = {}) => {
     const body = typeof members === 'string' ? members : JSON.stringify(members);
     const signature = signatureOf({ issuer: ISSUER, path, body, at: t.clock.now, ...signed });
@@ -505,7 +505,7 @@ describe('an answer of the application', () => {
         sealingKey: SEALING_KEY,
         resources: RESOURCES,
         clients: CLIENTS,
-        headless: both,
+        externalUi: both,
         clock: () => t.clock.now,
         ...more,
       });

@@ -17,7 +17,7 @@ const startStage = () =>
         resource: `${issuer}/mcp`,
         name: 'Notes',
         scopes: { 'notes:read': 'Read your notes', 'notes:write': 'Add, change and delete your notes' },
-        endsWithin: 0,
+        revocationDelay: 0,
       },
       { resource: 'https://files.example/mcp', name: 'Files', scopes: { 'files:read': 'Read your files' } },
     ],

@@ -123,14 +123,14 @@ describe('the log', () => {
   });
 
   it('can be switched off', async () => {
-    const t = await setScene({ keepEvents: false });
+    const t = await setScene({ auditRetention: false });
     await t.signIn();
     expect(t.events.map(({ type }) => type)).toContain('token.issued');
     expect(await logOf(t)).toEqual([]);
   });
 
   it('is forgotten after the time that was set', async () => {
-    const t = await setScene({ keepEvents: 100 });
+    const t = await setScene({ auditRetention: 100 });
     const log = await logOf(t);
     expect(log.every(({ expiresAt }) => expiresAt === t.clock.now + 100)).toBe(true);
     expect(await t.store.sweep(t.clock.now + 100, 1000)).toBe(log.length);

@@ -22,7 +22,7 @@ import {
 
 const NEW_SEALING_KEY = new Uint8Array(32).fill(9);
 const DAY = 86_400;
-const rotation = { rotateEvery: 90 * DAY, publishedBefore: 3600 };
+const rotation = { rotateEvery: 90 * DAY, prepublish: 3600 };
 
 describe('the schedule', () => {
   const [first, second, third] = [{ signsFrom: 100 }, { signsFrom: 200 }, { signsFrom: 300 }] as const;
@@ -263,7 +263,7 @@ describe('algorithms', () => {
 
   it.each([
     [{ algorithm: 'HS256' }, /keys\.algorithm must be one of ES256, EdDSA, RS256/],
-    [{ publishedBefore: 329 }, /keys\.publishedBefore must be whole seconds, at least 330/],
+    [{ prepublish: 329 }, /keys\.prepublish must be whole seconds, at least 330/],
     [{ rotateEvery: 7199 }, /keys\.rotateEvery must be whole seconds, at least twice/],
   ])('and times are judged: %j', async (keys, says) => {
     const store = await openStore(':memory:');

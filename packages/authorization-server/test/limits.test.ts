@@ -259,7 +259,7 @@ describe('wrong secrets', () => {
 
 describe('tokens', () => {
   it('[AS-TOK-76] of one grant are limited, and those of another grant of the same client are not', async () => {
-    const t = await startServer({ limits: { refreshes: { burst: 3, perMinute: 6 } } });
+    const t = await startServer({ rateLimits: { refreshes: { burst: 3, perMinute: 6 } } });
     const [mine, theirs] = [(await t.signIn()).body, (await t.signIn()).body];
     const refresh = (token: unknown) => postFrom(t, '192.0.2.1', '/token', refreshing(token));
     const answers = [await refresh(mine['refresh_token']), await refresh(mine['refresh_token'])];
@@ -275,7 +275,7 @@ describe('tokens', () => {
   });
 
   it('[AS-TOK-76] of one application are limited', async () => {
-    const t = await startServer({ limits: { clientTokens: { burst: 2, perMinute: 60 } } });
+    const t = await startServer({ rateLimits: { clientTokens: { burst: 2, perMinute: 60 } } });
     const ask = (id: string) =>
       postFrom(t, undefined, '/token', { grant_type: 'client_credentials' }, basic(id, `${id}-secret`));
     expect([(await ask('nightly')).status, (await ask('nightly')).status]).toEqual([200, 200]);
@@ -298,7 +298,7 @@ describe('registrations', () => {
   const limits = { registrations: { burst: 5, perMinute: 6 } };
 
   it('T043 from one network are limited in all processes together; known clients do not notice', async () => {
-    const t = await startServer({ limits });
+    const t = await startServer({ rateLimits: limits });
     const other = await createAuthorizationServer({
       issuer: ISSUER,
       store: t.store,
@@ -306,7 +306,7 @@ describe('registrations', () => {
       resources: RESOURCES,
       clients: CLIENTS,
       clock: () => t.clock.now,
-      limits,
+      rateLimits: limits,
     });
     const register = (server: typeof other, address: string) =>
       postFrom({ server }, address, '/register', METADATA, { 'x-forwarded-for': '8.8.8.8' });
@@ -349,7 +349,7 @@ describe('registrations', () => {
 
 describe('authorization requests', () => {
   it('of people who are not signed in keep few rows, whoever floods, and no one else out', async () => {
-    const t = await setScene({ limits: { authorizations: { burst: 3, perMinute: 6 } } });
+    const t = await setScene({ rateLimits: { authorizations: { burst: 3, perMinute: 6 } } });
     const known = t.stranger('192.0.2.7');
     await known.signIn(requestOf());
     const flood = t.stranger('192.0.2.7');
@@ -368,7 +368,7 @@ describe('authorization requests', () => {
 
 describe('authorization requests of one account', () => {
   it('keep so many rows a minute, wherever they come from, and keep nobody else out', async () => {
-    const t = await setScene({ limits: { authorizations: { burst: 5, perMinute: 6 } } });
+    const t = await setScene({ rateLimits: { authorizations: { burst: 5, perMinute: 6 } } });
     const [ada, other] = [t.stranger('192.0.2.7'), t.stranger('192.0.2.8')];
     // Each takes one of its network, since nobody is signed in yet.
     for (const visitor of [ada, other]) await visitor.signIn(requestOf());
@@ -386,7 +386,7 @@ describe('authorization requests of one account', () => {
 
 describe('sign-ins', () => {
   it('T075 to one account from one network are counted over processes and restarts', async () => {
-    const t = await setScene({ limits: { signIns: { burst: 3, perMinute: 1 } } });
+    const t = await setScene({ rateLimits: { signIns: { burst: 3, perMinute: 1 } } });
     const try1 = async (address: string, password: string) => {
       const visitor = t.stranger(address);
       return visitor.submit(await visitor.open(requestOf()), { email: EMAIL, password });
@@ -399,7 +399,7 @@ describe('sign-ins', () => {
 });
 
 it('can be switched off, and are judged', async () => {
-  const t = await startServer({ limits: false });
+  const t = await startServer({ rateLimits: false });
   for (let count = 0; count < 20; count++) {
     const answer = await postFrom(t, '192.0.2.1', '/introspect', { token: 'x' }, basic('nightly', 'wrong'));
     expect(answer.status).toBe(401);
@@ -411,7 +411,7 @@ it('can be switched off, and are judged', async () => {
     sealingKey: SEALING_KEY,
     resources: RESOURCES,
     clients: CLIENTS,
-    limits: { signIns: { burst: 0, perMinute: 0 } },
+    rateLimits: { signIns: { burst: 0, perMinute: 0 } },
   });
   await expect(start).rejects.toThrow(ConfigurationError);
   await expect(start).rejects.toThrow(/limits\.signIns\.burst.*limits\.signIns\.perMinute/);

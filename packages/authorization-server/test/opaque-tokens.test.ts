@@ -168,7 +168,7 @@ describe('a resource with opaque tokens', () => {
   });
 
   it('names who may ask, or it is refused at birth', async () => {
-    const alone = RESOURCES.map(({ introspectedBy: _nobody, ...one }) => ({
+    const alone = RESOURCES.map(({ introspectionClients: _nobody, ...one }) => ({
       ...one,
       accessTokens: 'opaque' as const,
     }));

@@ -86,7 +86,7 @@ const ownPages: Kind = {
 /** Its other routes are those of the other kind. */
 const elsewhereShown: Kind = {
   kind: 'whose pages an application shows',
-  options: async () => ({ headless }),
+  options: async () => ({ externalUi: headless }),
   prepare: prepareHeadless,
   asked: (routes) =>
     routes.filter(

@@ -133,7 +133,7 @@ describe('a passkey', () => {
     ['https://as.example', true],
   ])('can be had at %s: %s', async (issuer, can) => {
     const { store } = await setScene();
-    const resources = RESOURCES.map(({ introspectedBy: _, ...resource }) => resource);
+    const resources = RESOURCES.map(({ introspectionClients: _, ...resource }) => resource);
     const configuration = defineConfiguration({ issuer, store, sealingKey: SEALING_KEY, resources });
     expect(createPasskeys(configuration) !== null).toBe(can);
   });

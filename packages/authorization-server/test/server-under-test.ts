@@ -29,7 +29,7 @@ export const RESOURCES: AuthorizationServerOptions['resources'] = [
     scopes: { 'notes:read': 'Read your notes', 'notes:write': 'Change your notes' },
     defaultScopes: ['notes:read'],
     hierarchy: { 'notes:write': ['notes:read'] },
-    introspectedBy: ['notes-server'],
+    introspectionClients: ['notes-server'],
   },
   { resource: FILES, name: 'Files', scopes: { 'files:read': 'Read your files' } },
 ];

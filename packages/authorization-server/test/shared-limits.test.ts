@@ -25,8 +25,8 @@ const MACHINE = { grant_type: 'client_credentials' };
 const HOME = '192.0.2.1';
 
 /** Two servers on one store, of which the first is the one that the test sets up. */
-async function startTwo(limits: AuthorizationServerOptions['limits'] = {}) {
-  const t = await startServer({ limits });
+async function startTwo(limits: AuthorizationServerOptions['rateLimits'] = {}) {
+  const t = await startServer({ rateLimits: limits });
   const other = await createAuthorizationServer({
     issuer: ISSUER,
     store: t.store,
@@ -34,7 +34,7 @@ async function startTwo(limits: AuthorizationServerOptions['limits'] = {}) {
     resources: RESOURCES,
     clients: CLIENTS,
     clock: () => t.clock.now,
-    limits,
+    rateLimits: limits,
   });
   return { t, servers: [t.server, other] as const };
 }
@@ -159,7 +159,7 @@ describe('a rate that is shared', () => {
 describe('guesses at one account', () => {
   it('T075: from anywhere are counted over all processes; an owner known to a process gets in there', async () => {
     const t = await startServer();
-    const configuration = { store: t.store, limits: defaultLimits, clock: () => t.clock.now };
+    const configuration = { store: t.store, rateLimits: defaultLimits, clock: () => t.clock.now };
     const processes = Array.from({ length: 5 }, () => createSharedAttempts(configuration, 'sign-in'));
     const [known] = processes;
     const owner = await known?.begin('ada', HOME);

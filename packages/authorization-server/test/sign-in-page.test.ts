@@ -17,7 +17,7 @@ const party = (id: string, name: string): IdentityProvider => ({
       token: `https://${id}.example/token`,
       userinfo: `https://${id}.example/user`,
     },
-    user: { subject: 'id' },
+    userinfoClaims: { subject: 'id' },
   },
 });
 

@@ -6,11 +6,11 @@ import {
   github,
   gitlab,
   google,
+  type IdentityProviderOptions,
   keycloak,
   microsoftEntra,
   okta,
   slack,
-  type ThirdPartyOptions,
 } from '../src/index.ts';
 import { dialects, translate } from '../src/upstream/dialects.ts';
 import { readUser } from '../src/upstream/person.ts';
@@ -22,7 +22,7 @@ import {
 } from '../src/upstream/third-party.ts';
 import { startServer } from './server-under-test.ts';
 
-const good: ThirdPartyOptions = {
+const good: IdentityProviderOptions = {
   id: 'sso',
   name: 'Single Sign-on',
   clientId: 'portcullis',
@@ -37,13 +37,16 @@ const ours = {
 };
 
 /** What is wrong with third parties. */
-function issuesOf(identityProviders: readonly ThirdPartyOptions[], localAccounts = true): readonly string[] {
+function issuesOf(
+  identityProviders: readonly IdentityProviderOptions[],
+  localAccounts = true,
+): readonly string[] {
   const issues: string[] = [];
   judgeIdentityProviders({ ...ours, identityProviders, localAccounts }, issues);
   return issues;
 }
 
-function judged(options: ThirdPartyOptions): IdentityProvider {
+function judged(options: IdentityProviderOptions): IdentityProvider {
   const issues: string[] = [];
   const found = judgeIdentityProviders({ ...ours, identityProviders: [options] }, issues).get(options.id);
   expect(issues).toEqual([]);
@@ -61,7 +64,7 @@ describe('third parties in the configuration', () => {
   it('are taken as they are, and get a redirect URI of their own', () => {
     expect(judged(good)).toMatchObject({
       redirectUri: 'https://as.example/callback/sso',
-      noticedWithin: 60,
+      statusCheckInterval: 60,
       revocationEnds: 'grant',
       provider: { protocol: 'openid', issuer: 'https://sso.example' },
     });
@@ -81,7 +84,7 @@ describe('third parties in the configuration', () => {
     { description: 'what is no scope', wrong: { scopes: ['openid', 'a b'] }, issue: /is no scope/ },
     {
       description: 'needs of a scope that is not ours',
-      wrong: { neededFor: { other: ['x'] } },
+      wrong: { upstreamScopes: { other: ['x'] } },
       issue: /no scope of a resource/,
     },
     {
@@ -89,7 +92,7 @@ describe('third parties in the configuration', () => {
       wrong: { parameters: { state: 'x' } },
       issue: /chosen by this server/,
     },
-    { description: 'a bound of no seconds', wrong: { noticedWithin: 0 }, issue: /noticedWithin/ },
+    { description: 'a bound of no seconds', wrong: { statusCheckInterval: 0 }, issue: /statusCheckInterval/ },
     {
       description: 'an issuer over http',
       wrong: { kind: { issuer: 'http://sso.example' } },
@@ -103,18 +106,21 @@ describe('third parties in the configuration', () => {
     {
       description: 'an endpoint over http',
       wrong: {
-        kind: { endpoints: { ...endpoints, token: 'http://hub.example/' }, user: { subject: 'id' } },
+        kind: {
+          endpoints: { ...endpoints, token: 'http://hub.example/' },
+          userinfoClaims: { subject: 'id' },
+        },
       },
       issue: /endpoints\.token/,
     },
     {
       description: 'nothing that says who somebody is',
-      wrong: { kind: { endpoints, user: { subject: '' } } },
-      issue: /person\.subject/,
+      wrong: { kind: { endpoints, userinfoClaims: { subject: '' } } },
+      issue: /userinfoClaims\.subject/,
     },
     {
       description: 'introspection without an endpoint',
-      wrong: { status: 'introspection', kind: { endpoints, user: { subject: 'id' } } },
+      wrong: { status: 'introspection', kind: { endpoints, userinfoClaims: { subject: 'id' } } },
       issue: /introspection needs/,
     },
   ] as const)('are refused with $description', ({ wrong, issue }) => {
@@ -130,12 +136,12 @@ describe('third parties in the configuration', () => {
   it('T068 let no scope round what it implies: it rests on the same', () => {
     const scopes = { admin: 'All', 'files:write': 'Write', 'files:read': 'Read', other: 'Other' };
     const hierarchy = { admin: ['files:write'], 'files:write': ['files:read'] };
-    const neededFor = { 'files:read': ['read'], 'files:write': ['repo'] };
+    const upstreamScopes = { 'files:read': ['read'], 'files:write': ['repo'] };
     const party = judgeIdentityProviders(
       {
         issuer: ours.issuer,
         resources: [{ scopes, hierarchy }],
-        identityProviders: [{ ...good, neededFor }],
+        identityProviders: [{ ...good, upstreamScopes }],
       },
       [],
     ).get('sso') as IdentityProvider;
@@ -146,7 +152,7 @@ describe('third parties in the configuration', () => {
   });
 
   it('T082 are refused when people of two could not be told apart', () => {
-    const tenant = (id: string, issuer?: string): ThirdPartyOptions => ({
+    const tenant = (id: string, issuer?: string): IdentityProviderOptions => ({
       ...good,
       id,
       kind: {
@@ -155,7 +161,7 @@ describe('third parties in the configuration', () => {
           token: `https://hub.example/${id}/token`,
           userinfo: `https://hub.example/${id}/user`,
         },
-        user: { subject: 'id' },
+        userinfoClaims: { subject: 'id' },
         ...(issuer !== undefined && { issuer }),
       },
     });
@@ -165,7 +171,10 @@ describe('third parties in the configuration', () => {
     const kind = { issuer: 'https://hub.example' };
     expect(issuesOf([{ ...good, kind }, tenant('one')])).toHaveLength(1);
     const byName = { ...tenant('one'), id: 'names' };
-    const named = { ...byName, kind: { ...byName.kind, user: { subject: 'login' } } } as ThirdPartyOptions;
+    const named = {
+      ...byName,
+      kind: { ...byName.kind, userinfoClaims: { subject: 'login' } },
+    } as IdentityProviderOptions;
     expect(issuesOf([tenant('one'), named])).toHaveLength(1);
     expect(issuesOf([tenant('one'), tenant('two', 'https://hub.example/two')])).toEqual([]);
     expect(issuesOf([tenant('one'), { ...tenant('one'), id: 'again' }])).toEqual([]);
@@ -183,7 +192,7 @@ describe('third parties in the configuration', () => {
 describe('scopes here and there', () => {
   const party = judged({
     ...good,
-    neededFor: { 'notes:write': ['repo', 'gist'], 'notes:read': ['read:user'] },
+    upstreamScopes: { 'notes:write': ['repo', 'gist'], 'notes:read': ['read:user'] },
   });
   it.each([
     { description: 'what everybody is asked for', ours: [], expected: ['openid'] },

@@ -38,7 +38,7 @@ function optionsFor(there: GithubIdentityProvider): Partial<AuthorizationServerO
     outbound: { allowLoopback: true },
     resources: RESOURCES.map((definition) => ({
       ...definition,
-      exchangedBy: [definition.resource === NOTES ? 'notes-exchange' : 'files-exchange'],
+      tokenExchangeClients: [definition.resource === NOTES ? 'notes-exchange' : 'files-exchange'],
     })),
     clients: [
       ...CLIENTS,
@@ -56,13 +56,13 @@ function optionsFor(there: GithubIdentityProvider): Partial<AuthorizationServerO
             token: there.tokenEndpoint,
             userinfo: `${there.api}/user`,
           },
-          user: { subject: 'id', name: 'login' },
-          dialect: 'github',
+          userinfoClaims: { subject: 'id', name: 'login' },
+          responseFormat: 'github',
         },
         clientId: there.client.id,
         clientSecret: there.client.secret,
         scopes: ['read:user'],
-        neededFor: { 'notes:write': ['repo'] },
+        upstreamScopes: { 'notes:write': ['repo'] },
       },
       {
         id: 'other',
@@ -310,9 +310,9 @@ describe('who is not the protected server', () => {
   });
 
   it.each([
-    ['a client that is not configured', { exchangedBy: ['nobody'] }, 'no configured client'],
-    ['a public client', { exchangedBy: ['desktop'] }, 'no configured client'],
-    ['a client without the grant', { exchangedBy: ['nightly'] }, 'needs the grant type'],
+    ['a client that is not configured', { tokenExchangeClients: ['nobody'] }, 'no configured client'],
+    ['a public client', { tokenExchangeClients: ['desktop'] }, 'no configured client'],
+    ['a client without the grant', { tokenExchangeClients: ['nightly'] }, 'needs the grant type'],
   ])('cannot be configured: %s', async (_name, more, expected) => {
     const resources = RESOURCES.map((definition) => ({ ...definition, ...more }));
     await expect(open({ resources })).rejects.toThrow(expected);
@@ -333,7 +333,7 @@ describe('limits and outages', () => {
   });
 
   it('holds a server that asks all the time to a rate, for this grant alone', async () => {
-    const under = await open({ limits: { exchanges: { burst: 2, perMinute: 1 } } });
+    const under = await open({ rateLimits: { exchanges: { burst: 2, perMinute: 1 } } });
     const [first, second] = [await connect(under), await connect(under, 'bob')];
     const ask = (token: string) => under.post('/token', form(token), asNotes);
     for (let count = 0; count < 2; count += 1) expect((await ask(first.access_token)).status).toBe(200);

@@ -10,7 +10,7 @@ import {
   type AuthorizationServer,
   type AuthorizationServerOptions,
   createAuthorizationServer,
-  type ThirdPartyOptions,
+  type IdentityProviderOptions,
 } from '../src/index.ts';
 import { needOf } from '../src/upstream/bond-law.ts';
 import { createWire } from '../src/upstream/wire.ts';
@@ -40,7 +40,7 @@ interface SignedIn {
 }
 
 async function signIn(
-  identityProvider: ThirdPartyOptions,
+  identityProvider: IdentityProviderOptions,
   options: Partial<AuthorizationServerOptions> = {},
   path: string = requestOf(),
 ): Promise<SignedIn> {
@@ -58,7 +58,7 @@ async function signIn(
 /** Another process on the same store. */
 async function anotherProcess(
   t: UpstreamScene,
-  identityProvider: ThirdPartyOptions,
+  identityProvider: IdentityProviderOptions,
 ): Promise<AuthorizationServer> {
   const server = await createAuthorizationServer({
     issuer: ISSUER,
@@ -140,7 +140,7 @@ describe('what a bond needs', () => {
 describe('honouring', () => {
   it('[GW-3P-10] refuses our token within the bound after the third party has revoked theirs', async () => {
     const files = await startFiles();
-    const { t, claims, refreshToken } = await signIn(openId(files, { noticedWithin: 30 }));
+    const { t, claims, refreshToken } = await signIn(openId(files, { statusCheckInterval: 30 }));
     expect(await t.server.isLive(claims)).toBe(true);
     await files.revokeAll();
     t.clock.now += 29;
@@ -157,7 +157,7 @@ describe('honouring', () => {
 
   it('[GW-3P-10] says the same to whoever introspects', async () => {
     const hub = await startHub();
-    const { t, accessToken } = await signIn(plain(hub, { noticedWithin: 10 }));
+    const { t, accessToken } = await signIn(plain(hub, { statusCheckInterval: 10 }));
     const ask = async () =>
       (await t.post('/introspect', { token: accessToken }, basic('notes-server', 'notes-server-secret')))
         .body;
@@ -298,7 +298,7 @@ describe('lifetimes and scopes', () => {
 
   it('[GW-3P-16] asks there for what ours rest on, and for no more', async () => {
     const hub = await startHub();
-    const t = await setUpstreamScene([plain(hub, { scopes: [], neededFor: needs })]);
+    const t = await setUpstreamScene([plain(hub, { scopes: [], upstreamScopes: needs })]);
     const asked = await t.visitor.open(requestOf({ scope: 'notes:read' }));
     const { left } = await t.visitor.submit(asked, { decision: 'allow' });
     expect(left?.searchParams.get('scope')).toBe('read:user');
@@ -308,7 +308,7 @@ describe('lifetimes and scopes', () => {
     const hub = await startHub();
     hub.grants = ['read:user'];
     const { t, claims, refreshToken } = await signIn(
-      plain(hub, { neededFor: needs }),
+      plain(hub, { upstreamScopes: needs }),
       {},
       requestOf({ scope: 'notes:read notes:write' }),
     );
@@ -319,7 +319,7 @@ describe('lifetimes and scopes', () => {
   it('[GW-3P-16 GW-3P-17] tells the client when nothing of what it asked for is carried, and gives the token back', async () => {
     const hub = await startHub();
     hub.grants = [];
-    const t = await setUpstreamScene([plain(hub, { neededFor: needs })]);
+    const t = await setUpstreamScene([plain(hub, { upstreamScopes: needs })]);
     const end = await signInThere(t.visitor);
     expect(end.left?.searchParams.get('error')).toBe('access_denied');
     await until(() => hub.given.every((token) => !hub.stands(token)));
@@ -330,7 +330,7 @@ describe('renewal', () => {
   it('[GW-3P-12] renews ahead of the expiry, before anybody is refused', async () => {
     const files = await startFiles();
     files.tokenLifetime = 600;
-    const { t, claims } = await signIn(openId(files, { noticedWithin: 3600 }));
+    const { t, claims } = await signIn(openId(files, { statusCheckInterval: 3600 }));
     const first = await t.server.upstreamToken(claims);
     t.clock.now += 540;
     expect(await t.server.isLive(claims)).toBe(true);

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { decodeJwt, decodeProtectedHeader, importJWK, jwtVerify } from 'jose';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startOidc } from '../../../tests/support/third-parties/oidc.ts';
-import { type ClientKeyOptions, microsoftEntra, type ThirdPartyOptions } from '../src/index.ts';
+import { type ClientKeyOptions, type IdentityProviderOptions, microsoftEntra } from '../src/index.ts';
 import { signAssertion } from '../src/upstream/client-key.ts';
 import { judgeIdentityProviders } from '../src/upstream/third-party.ts';
 import { ISSUER } from './server-under-test.ts';
@@ -30,7 +30,7 @@ const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' });
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const ed25519 = generateKeyPairSync('ed25519');
 
-const good: ThirdPartyOptions = {
+const good: IdentityProviderOptions = {
   id: 'sso',
   name: 'Single Sign-on',
   clientId: 'portcullis',
@@ -38,7 +38,7 @@ const good: ThirdPartyOptions = {
   kind: { issuer: 'https://sso.example' },
 };
 
-function judge(options: ThirdPartyOptions) {
+function judge(options: IdentityProviderOptions) {
   const issues: string[] = [];
   const surroundings = { issuer: ISSUER, resources: [], identityProviders: [options] };
   const party = judgeIdentityProviders(surroundings, issues).get(options.id);
@@ -46,7 +46,7 @@ function judge(options: ThirdPartyOptions) {
 }
 
 /** What is signed for a third party. */
-async function assertionFor(options: ThirdPartyOptions, now = 1_800_000_000) {
+async function assertionFor(options: IdentityProviderOptions, now = 1_800_000_000) {
   const { faults: issues, party } = judge(options);
   expect(issues).toEqual([]);
   if (party?.clientKey === undefined || party.clientKey === null) throw new Error('it has no key');
@@ -118,7 +118,7 @@ describe('a key for a third party', () => {
 
   const weak = generateKeyPairSync('rsa', { modulusLength: 1024 });
   const k1 = generateKeyPairSync('ec', { namedCurve: 'secp256k1' });
-  it.each<[string, Partial<ThirdPartyOptions>, RegExp]>([
+  it.each<[string, Partial<IdentityProviderOptions>, RegExp]>([
     ['text', { clientKey: { key: 'canary' } }, /clientKey\.key must be a private key/],
     ['JSON that is none', { clientKey: { key: '{"canary":1}' } }, /clientKey\.key must be/],
     [
@@ -175,11 +175,11 @@ describe('a key for a third party', () => {
             token: 'https://hub.example/token',
             userinfo: 'https://hub.example/user',
           },
-          user: { subject: 'id' },
-          dialect: 'github',
+          userinfoClaims: { subject: 'id' },
+          responseFormat: 'github',
         },
       },
-      /dialect github knows secrets only/,
+      /response format github knows secrets only/,
     ],
   ])('is refused with %s, without repeating it', (_name, wrong, issue) => {
     const { faults: issues } = judge({ ...good, ...wrong });

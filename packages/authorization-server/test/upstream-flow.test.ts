@@ -404,7 +404,7 @@ describe('ways that end early or begin anew', () => {
             introspection: `${files.origin}/token/introspection`,
             revocation: `${files.origin}/token/revocation`,
           },
-          user: { subject: 'sub' },
+          userinfoClaims: { subject: 'sub' },
         },
       }),
     ]);
@@ -507,8 +507,8 @@ describe('T076 consent before anything is forwarded', () => {
 });
 
 describe('how often one leaves for a third party', () => {
-  const limits = { departures: { burst: 3, perMinute: 6 } };
-  const startScene = async () => setUpstreamScene([plain(await startHub())], { limits });
+  const limits = { federatedLogins: { burst: 3, perMinute: 6 } };
+  const startScene = async () => setUpstreamScene([plain(await startHub())], { rateLimits: limits });
 
   it('is limited for each account; others go on, and so does it later', async () => {
     const t = await startScene();
@@ -1010,7 +1010,9 @@ describe('T082 who somebody is', () => {
   ])('lets in by domain: $description → $may', async ({ claims, may }) => {
     const files = await startFiles();
     const scopes = ['openid', 'email'];
-    const t = await setUpstreamScene([openId(files, { scopes, users: { emailDomains: ['corp.example'] } })]);
+    const t = await setUpstreamScene([
+      openId(files, { scopes, allowedUsers: { emailDomains: ['corp.example'] } }),
+    ]);
     files.users.set('ada', claims);
     const end = await signInThere(t.visitor);
     expect(end.left?.searchParams.get(may ? 'code' : 'error')).toBe(
@@ -1053,7 +1055,9 @@ describe('T082 who somebody is', () => {
     liar.lies = { claims: { email_verified: undefined, ...row.claims } };
     liar.at('userinfo', { kind: 'members', members: row.members });
     const users = { emailDomains: ['corp.example'] };
-    const t = await setUpstreamScene([openId(liar, { id: 'liar', scopes: ['openid', 'email'], users })]);
+    const t = await setUpstreamScene([
+      openId(liar, { id: 'liar', scopes: ['openid', 'email'], allowedUsers: users }),
+    ]);
     const { left } = await signInThere(t.visitor);
     expect(left?.searchParams.has('code')).toBe(row.may);
   });

@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest';
 import type { OidcIdentityProvider } from '../../../tests/support/third-parties/oidc.ts';
 import { startOidc } from '../../../tests/support/third-parties/oidc.ts';
 import type { IdentityProvider as Elsewhere } from '../../../tests/support/third-parties/third-party.ts';
-import type { AuthorizationServerOptions, ThirdPartyOptions } from '../src/index.ts';
+import type { AuthorizationServerOptions, IdentityProviderOptions } from '../src/index.ts';
 import { ISSUER, redemption } from './server-under-test.ts';
 import { requestOf, type Scene, type Sight, setScene, VERIFIER, type Visitor } from './visitor.ts';
 
@@ -17,7 +17,10 @@ export interface UpstreamScene extends Scene {
 }
 
 /** How an OpenID Connect third party of the tests stands in the configuration. */
-export function openId(elsewhere: Elsewhere, changes: Partial<ThirdPartyOptions> = {}): ThirdPartyOptions {
+export function openId(
+  elsewhere: Elsewhere,
+  changes: Partial<IdentityProviderOptions> = {},
+): IdentityProviderOptions {
   return {
     id: 'files',
     name: 'Files',
@@ -37,8 +40,8 @@ export function plain(
     readonly tokenEndpoint: string;
     readonly api: string;
   },
-  changes: Partial<ThirdPartyOptions> = {},
-): ThirdPartyOptions {
+  changes: Partial<IdentityProviderOptions> = {},
+): IdentityProviderOptions {
   return {
     id: 'hub',
     name: 'Hub',
@@ -52,8 +55,8 @@ export function plain(
         userinfo: `${elsewhere.api}/user`,
         revocation: `${elsewhere.api}/applications`,
       },
-      user: { subject: 'id', name: 'login' },
-      dialect: 'github',
+      userinfoClaims: { subject: 'id', name: 'login' },
+      responseFormat: 'github',
     },
     ...changes,
   };
@@ -61,7 +64,7 @@ export function plain(
 
 /** A server whose people sign in at third parties. */
 export async function setUpstreamScene(
-  identityProviders: readonly ThirdPartyOptions[],
+  identityProviders: readonly IdentityProviderOptions[],
   options: Partial<AuthorizationServerOptions> = {},
 ): Promise<UpstreamScene> {
   const clock: TurnedClock = { now: Math.floor(Date.now() / 1000) };

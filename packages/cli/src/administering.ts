@@ -31,9 +31,9 @@ export async function administer<T>(
   process.umask(0o077);
   const store = await openBesideServers(settings, folder, otherwise);
   const clock = () => Math.floor(Date.now() / 1000);
-  const journal = createJournal(store, settings.keepEvents, clock);
+  const journal = createJournal(store, settings.auditRetention, clock);
   try {
-    return await task({ store, clock, events: settings.keepEvents === 0 ? () => {} : journal.note });
+    return await task({ store, clock, events: settings.auditRetention === 0 ? () => {} : journal.note });
   } finally {
     await journal.close();
     await store.close();

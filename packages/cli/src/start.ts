@@ -120,7 +120,7 @@ async function reportSelf(
 /** The account of the settings, or a link by which a person makes it. */
 async function makeFirstAccount(
   {
-    settings: { bootstrapEmail: email, bootstrapPassword: password, headless, ...settings },
+    settings: { bootstrapEmail: email, bootstrapPassword: password, externalUi: headless, ...settings },
     nameOf,
   }: Prepared,
   { authorizationServer }: Composition,

@@ -154,7 +154,7 @@ describe('scopes of a client that is added', () => {
 
 describe('invitations', () => {
   it('[AS-DCR-67] are made, listed, used once where they are asked for, and taken back', async () => {
-    const closed = await startPortcullis({ registration: { invitedOnly: true } });
+    const closed = await startPortcullis({ registration: { requireInitialAccessToken: true } });
     const place = ['--database', closed.database];
     const invite = async (...more: readonly string[]): Promise<{ id: string; token: string }> =>
       JSON.parse((await clients('invite', '--json', ...more, ...place)).output);

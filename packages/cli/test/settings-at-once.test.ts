@@ -47,7 +47,7 @@ describe('every fault at once', () => {
       ],
       clients: [{ ...robot, grant_types: ['magic'], jwks_uri: 7, redirect_uris: ['ftp://x'] }],
       lifetimes: { accessToken: '10m', code: 0.5 },
-      keys: { rotateEvery: '90d', publishedBefore: 3 },
+      keys: { rotateEvery: '90d', prepublish: 3 },
       brand: { accent: { light: '#ffffff' }, logo: 7 },
       keyFile: 'gate.json',
       tlsCert: 'no.crt',
@@ -55,7 +55,7 @@ describe('every fault at once', () => {
     });
     expect(issues).toEqual([
       'resources.0.name (in gate.json) must not be empty',
-      'resources.0.colour (in gate.json) is no setting: use url, name, scopes, defaultScopes, requiredScopes, hierarchy, translations, accessTokens, introspectedBy, exchangedBy, endsWithin',
+      'resources.0.colour (in gate.json) is no setting: use url, name, scopes, defaultScopes, requiredScopes, hierarchy, translations, accessTokens, introspectionClients, tokenExchangeClients, revocationDelay',
       'port (in gate.json) must be a whole number from 0 to 65535',
       'clients.0.jwks_uri (in gate.json) must be a text: an address',
       `lifetimes.accessToken (in gate.json) ${SECONDS}`,
@@ -65,7 +65,7 @@ describe('every fault at once', () => {
       expect.stringMatching(/^tlsCert \(in gate\.json\) is no\.crt, which cannot be read: ENOENT/),
       expect.stringMatching(/^tlsKey \(in gate\.json\) is no\.key, which cannot be read: ENOENT/),
       'keyFile (in gate.json) is gate.json, which must be 32 random bytes in base64url: openssl rand -base64 32',
-      'keys.publishedBefore (in gate.json) must be whole seconds, at least 330: verifiers keep the old set for so long',
+      'keys.prepublish (in gate.json) must be whole seconds, at least 330: verifiers keep the old set for so long',
       'resources.0.url (in gate.json) must be a canonical URI, such as "https://mcp.example.com/mcp", not "https://mcp.example/notes#top"',
       'resources.0.requiredScopes (in gate.json): all is not one of its scopes: read, write',
       expect.stringMatching(
@@ -79,7 +79,7 @@ describe('every fault at once', () => {
 
   it('under the flag, the variable or the file by which it was said', async () => {
     const environment = {
-      PORTCULLIS_KEEP_EVENTS: '90d',
+      PORTCULLIS_AUDIT_RETENTION: '90d',
       PORTCULLIS_LIFETIMES: '{"code":"soon"}',
       PORTCULLIS_METRICS_TOKEN_FILE: 'no.txt',
     };
@@ -87,7 +87,7 @@ describe('every fault at once', () => {
       `PORTCULLIS_LIFETIMES.code ${SECONDS}`,
       'statusLists (in gate.json) must be true or false',
       '--log must be one of text, json, none',
-      'PORTCULLIS_KEEP_EVENTS must be a whole number of seconds from 0 to 3153600000 (36500 days), such as 600 for 10 minutes',
+      'PORTCULLIS_AUDIT_RETENTION must be a whole number of seconds from 0 to 3153600000 (36500 days), such as 600 for 10 minutes',
       expect.stringMatching(/^PORTCULLIS_METRICS_TOKEN_FILE names no\.txt, which cannot be read/),
     ]);
     const spoken = { PORTCULLIS_LIFETIMES: '{"accessToken":43201}', PORTCULLIS_STATUS_LISTS: 'true' };
@@ -99,18 +99,18 @@ describe('every fault at once', () => {
 
 /** Each with the fault of another setting that is told as soon as the first can be read, and not before. */
 describe('nothing that may only follow from another fault', () => {
-  const opaque = { ...notes, accessTokens: 'opaque', introspectedBy: ['robot'] };
+  const opaque = { ...notes, accessTokens: 'opaque', introspectionClients: ['robot'] };
   it.each<[string, Said, Said, RegExp]>([
     ['scopes of a client', { ...good, clients: [{ ...robot, scope: 'dance' }] }, { resources: [{ ...notes, scopes: 7 }] }, /^clients\.0\.scope .* no resource has "dance"/],
     ['scopes of a client, and an application', { ...good, clients: [{ ...robot, scope: 'dance' }] }, { app: 'no.ts' }, /^clients\.0\.scope .* no resource has "dance"/],
-    ['what rests on third parties', { ...good, identityProviders: [{ ...sso, neededFor: { dance: ['x'] } }] }, { resources: [{ ...notes, scops: {}, scopes: undefined }] }, /^identityProviders\.0\.neededFor .* "dance" is no scope of a resource/],
-    ['who introspects', { ...good, resources: [opaque], clients: [] }, { clients: ['robot'] }, /^resources\.0\.introspectedBy .* "robot" is no configured client/],
-    ['opaque tokens', { ...good, resources: [{ ...opaque, introspectedBy: [] }] }, { resources: [{ ...opaque, introspectedBy: 'robot' }] }, /^resources\.0\.accessTokens .* nobody can read opaque ones/],
+    ['what rests on third parties', { ...good, identityProviders: [{ ...sso, upstreamScopes: { dance: ['x'] } }] }, { resources: [{ ...notes, scops: {}, scopes: undefined }] }, /^identityProviders\.0\.upstreamScopes .* "dance" is no scope of a resource/],
+    ['who introspects', { ...good, resources: [opaque], clients: [] }, { clients: ['robot'] }, /^resources\.0\.introspectionClients .* "robot" is no configured client/],
+    ['opaque tokens', { ...good, resources: [{ ...opaque, introspectionClients: [] }] }, { resources: [{ ...opaque, introspectionClients: 'robot' }] }, /^resources\.0\.accessTokens .* nobody can read opaque ones/],
     ['nobody to sign in with', { ...good, localAccounts: false, identityProviders: [] }, { identityProviders: {} }, /^localAccounts .* must be a third party/],
     ['an OpenID scope', { ...good, identityProviders: [{ ...sso, scopes: ['files'] }] }, { identityProviders: [{ ...sso, scopes: ['files'], kind: 'okta' }] }, /^identityProviders\.0\.scopes .* must hold openid/],
-    ['all secrets of a headless application', { ...good, identityProviders: [], headless: { loginUrl: 'https://app.example', secrets: [] } }, { headless: { loginUrl: 'https://app.example', secrets: ['short'] } }, /^headless\.secrets (?!.*openssl).* must /],
+    ['all secrets of a headless application', { ...good, identityProviders: [], externalUi: { loginUrl: 'https://app.example', secrets: [] } }, { externalUi: { loginUrl: 'https://app.example', secrets: ['short'] } }, /^externalUi\.secrets (?!.*openssl).* must /],
     ['hosts of documents', { ...good, metadataDocuments: { hosts: ['https://x'] } }, { metadataDocuments: { hosts: [7] } }, /^metadataDocuments\.hosts .* is no host/],
-    ['pages of a headless application', { ...good, headless: { secrets: ['s'.repeat(32)] } }, { headless: { secrets: ['s'.repeat(32)], loginUrl: 7 } }, /^headless .* must name a loginUrl/],
+    ['pages of a headless application', { ...good, externalUi: { secrets: ['s'.repeat(32)] } }, { externalUi: { secrets: ['s'.repeat(32)], loginUrl: 7 } }, /^externalUi .* must name a loginUrl/],
   ])('%s', async (_what, told, hidden, issue) => {
     expect(await issuesOf(told)).toEqual([expect.stringMatching(issue)]);
     const issues = await issuesOf({ ...told, ...hidden });

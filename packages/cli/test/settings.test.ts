@@ -254,10 +254,10 @@ describe('transport', () => {
 });
 
 it.each([
-  [{ limits: false }, { limits: false }],
+  [{ rateLimits: false }, { rateLimits: false }],
   [
-    { limits: { refreshes: { burst: 1, perMinute: 2 } } },
-    { limits: { refreshes: { burst: 1, perMinute: 2 } } },
+    { rateLimits: { refreshes: { burst: 1, perMinute: 2 } } },
+    { rateLimits: { refreshes: { burst: 1, perMinute: 2 } } },
   ],
   [{ keys: { algorithm: 'RS256', rotateEvery: null } }, { keys: { algorithm: 'RS256', rotateEvery: null } }],
   [{ trustedProxies: ['10.0.0.1'] }, { trustedProxies: ['10.0.0.1'] }],
@@ -267,20 +267,23 @@ it.each([
 
 it.each([
   [
-    { limits: { refreshes: { burst: 1 } } },
-    /^limits\.refreshes\.perMinute \(in \S+\) is missing: how many a minute from then on \(a whole number, as in \{ "burst": 20, "perMinute": 2 \}\)$/,
+    { rateLimits: { refreshes: { burst: 1 } } },
+    /^rateLimits\.refreshes\.perMinute \(in \S+\) is missing: how many a minute from then on \(a whole number, as in \{ "burst": 20, "perMinute": 2 \}\)$/,
   ],
   [
-    { limits: { signIns: 5 } },
-    /^limits\.signIns \(in \S+\) must be an object with burst and perMinute, such as \{/,
+    { rateLimits: { signIns: 5 } },
+    /^rateLimits\.signIns \(in \S+\) must be an object with burst and perMinute, such as \{/,
   ],
-  [{ limits: 5 }, /^limits \(in \S+\) must be false, or an object with refreshes, /],
+  [{ rateLimits: 5 }, /^rateLimits \(in \S+\) must be false, or an object with refreshes, /],
   [
     { registration: 'no' },
     /^registration \(in \S+\) must be true or false, or an object with initialAccessTokens, /,
   ],
   [{ port: '18781' }, /^port \(in \S+\) must be a whole number from 0 to 65535: a number, not a text$/],
-  [{ limits: { logins: {} } }, /^limits\.logins \(in \S+\) is no setting: did you mean signIns\?|use/],
+  [
+    { rateLimits: { logins: {} } },
+    /^rateLimits\.logins \(in \S+\) is no setting: did you mean signIns\?|use/,
+  ],
   [{ keys: { algorithm: 'none' } }, /^keys\.algorithm \(in \S+\) must be one of ES256, EdDSA, RS256$/],
 ])('the file may not say %j', async (content, says) => {
   const issues = await issuesOf({ flags: { config: file(content) } });

@@ -64,14 +64,14 @@ describe('the page', () => {
       outbound: 'outbound',
       brand: 'brand',
       pages: 'pages',
-      headless: 'headless',
+      externalUi: 'externalUi',
       workspaces: 'workspaces',
       identityProviders: 'identityProviders',
       localAccounts: 'localAccounts',
       lifetimes: 'lifetimes',
       privateUseSchemes: 'privateUseSchemes',
-      limits: 'limits',
-      keepEvents: 'keepEvents',
+      rateLimits: 'rateLimits',
+      auditRetention: 'auditRetention',
       // For tests.
       clock: null,
     };
@@ -103,7 +103,7 @@ describe('a variable', () => {
     [{ PORTCULLIS_PRIVATE_USE_SCHEMES: 'cursor, vscode' }, { privateUseSchemes: ['cursor', 'vscode'] }],
     [{ PORTCULLIS_PRIVATE_USE_SCHEMES: '["cursor"]' }, { privateUseSchemes: ['cursor'] }],
     [{ PORTCULLIS_LIFETIMES: '{"accessToken":60}' }, { lifetimes: { accessToken: 60 } }],
-    [{ PORTCULLIS_LIMITS: 'false' }, { limits: false }],
+    [{ PORTCULLIS_RATE_LIMITS: 'false' }, { rateLimits: false }],
     [{ PORTCULLIS_RESOURCES: JSON.stringify([greeter]) }, { resources: [greeter] }],
   ])('may hold what is structured: %j', async (environment, expected) => {
     expect(await resolveSettings({ flags: {}, environment, folder })).toMatchObject(expected);
@@ -192,7 +192,7 @@ describe('members', () => {
         clients: [{ client_id: 'a', redirect_uri: ['http://localhost/'] }, { client_name: 'B' }],
         registration: { managment: true },
         metadataDocuments: { host: [] },
-        limits: { signins: { burst: 1, perMinute: 1 } },
+        rateLimits: { signins: { burst: 1, perMinute: 1 } },
         lifetimes: { acessToken: 1, code: 'x' },
         brand: { accent: { night: '#000000' }, links: [{ label: 'x' }] },
         metadataDocument: true,
@@ -214,7 +214,7 @@ describe('members', () => {
       `lifetimes.acessToken ${where} is no setting: did you mean accessToken?`,
       `brand.accent.night ${where} is no setting: did you mean light?`,
       `brand.links.0.href ${where} is missing: where it leads (an https address)`,
-      `limits.signins ${where} is no setting: did you mean signIns?`,
+      `rateLimits.signins ${where} is no setting: did you mean signIns?`,
       `"metadataDocument" ${where} is no setting: did you mean metadataDocuments?`,
     ]);
   });

@@ -19,8 +19,8 @@ const company = {
   clientId: 'gate',
   clientSecret: { variable: 'COMPANY_SECRET' },
   scopes: ['openid', 'files'],
-  neededFor: { greet: ['files'] },
-  users: { emailDomains: ['company.example'] },
+  upstreamScopes: { greet: ['files'] },
+  allowedUsers: { emailDomains: ['company.example'] },
 };
 
 const forge = {
@@ -32,8 +32,8 @@ const forge = {
       token: 'https://forge.example/token',
       userinfo: 'https://api.forge.example/user',
     },
-    user: { subject: 'id', name: 'login' },
-    dialect: 'github',
+    userinfoClaims: { subject: 'id', name: 'login' },
+    responseFormat: 'github',
   },
   clientId: 'gate',
   clientSecret: 'forge-secret',
@@ -76,15 +76,19 @@ describe('third parties in the configuration file', () => {
     [
       'endpoints without a person',
       { ...forge, kind: { endpoints: forge.kind.endpoints } },
-      /^identityProviders\.0\.kind\.person \(in file-\d+\.json\) is missing: /,
+      /^identityProviders\.0\.kind\.userinfoClaims \(in file-\d+\.json\) is missing: /,
     ],
-    ['a dialect of nobody', { ...forge, kind: { ...forge.kind, dialect: 'klingon' } }, /dialect .* one of/],
+    [
+      'an unknown response format',
+      { ...forge, kind: { ...forge.kind, responseFormat: 'klingon' } },
+      /responseFormat .* one of/,
+    ],
     // These the server judges.
     ['an identifier with a slash', { ...company, id: 'a/b' }, /^identityProviders\.0\.id \(in \S+\) must be/],
     [
       'a scope of nobody',
-      { ...company, neededFor: { dance: ['files'] } },
-      /neededFor \(in \S+\): "dance" is no scope/,
+      { ...company, upstreamScopes: { dance: ['files'] } },
+      /upstreamScopes \(in \S+\): "dance" is no scope/,
     ],
     [
       'plain http',

@@ -411,7 +411,12 @@ it('prints the redirect URIs to register at third parties, for programs too, and
     userinfo: endpoint('me'),
   };
   const forge = {
-    ...{ id: 'forge', name: 'Forge', kind: { endpoints, user: { subject: 'id' } }, clientId: 'gate' },
+    ...{
+      id: 'forge',
+      name: 'Forge',
+      kind: { endpoints, userinfoClaims: { subject: 'id' } },
+      clientId: 'gate',
+    },
     scopes: ['read'],
   };
   const github = { preset: 'github', clientId: 'x', clientSecret: 'y' };

@@ -30,7 +30,7 @@ export interface UpstreamTokens {
   forget(principal: Principal): void;
 }
 
-/** How the authorization server is asked, and as whom: a client that the resource names in `exchangedBy` there. */
+/** How the authorization server is asked, and as whom: a client that the resource names in `tokenExchangeClients` there. */
 export type UpstreamOptions = Credentials & {
   readonly issuer: string;
   readonly clientId: string;

@@ -17,14 +17,14 @@ export function likeGithub(party: GithubIdentityProvider): IdentityProviderSetti
         userinfo: `${party.api}/user`,
         revocation: `${party.api}/applications`,
       },
-      user: { subject: 'id', name: 'login' },
-      dialect: 'github',
+      userinfoClaims: { subject: 'id', name: 'login' },
+      responseFormat: 'github',
     },
     clientId: party.client.id,
     clientSecret: party.client.secret,
     scopes: ['read:user'],
-    neededFor: { 'repositories:read': ['repo'] },
-    noticedWithin: 1,
+    upstreamScopes: { 'repositories:read': ['repo'] },
+    statusCheckInterval: 1,
   };
 }
 
@@ -41,7 +41,7 @@ export function likeOidc(
     clientSecret: party.client.secret,
     scopes: ['openid', 'offline_access', 'email', 'files:read'],
     parameters: { prompt: 'consent' },
-    noticedWithin: 1,
+    statusCheckInterval: 1,
     ...said,
   };
 }

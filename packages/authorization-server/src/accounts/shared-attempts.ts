@@ -39,12 +39,12 @@ export interface SharedAttempts {
 
 /** @param purpose what is tried: attempts of different kinds do not count together */
 export function createSharedAttempts(
-  configuration: Pick<Configuration, 'store' | 'limits' | 'clock'>,
+  configuration: Pick<Configuration, 'store' | 'rateLimits' | 'clock'>,
   purpose: 'sign-in' | 'code',
 ): SharedAttempts {
   const attempts = createAttempts(configuration.clock);
   const turns = createSharedTurns(configuration, purpose);
-  const findCounts = configuration.limits === null ? () => [] : createCounts(configuration, purpose);
+  const findCounts = configuration.rateLimits === null ? () => [] : createCounts(configuration, purpose);
   // What succeeds with known browsers takes turns by account: each success gives the browser a new name.
   const takeTurn = (account: string, address: string | undefined, knownBy: KnownBy) =>
     knownBy === 'browser'

@@ -73,7 +73,7 @@ async function orGiveBack<T>(
 async function admit(rooms: Rooms, arrival: Arrival): Promise<AccountRecord> {
   const { identityProvider, user } = arrival;
   // Of whom nobody lets in, no account is made.
-  const account = isAdmitted(identityProvider.users, user)
+  const account = isAdmitted(identityProvider.allowedUsers, user)
     ? await orGiveBack(rooms, null, arrival, rooms.upstream.users.resolve(user, identityProvider))
     : null;
   if (account !== null && account.disabledAt === null) return account;

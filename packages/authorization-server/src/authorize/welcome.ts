@@ -29,7 +29,8 @@ export function createWelcome(
     configuration.events({ type: 'login.succeeded', ...about });
     const session = await sessions.open(request, peer, account.id);
     const response = await errand.proceedAs(account.id, [session, knownBrowsers.mark(request, account)]);
-    const isAskedElsewhere = configuration.headless !== null && configuration.headless.consentUrl !== null;
+    const isAskedElsewhere =
+      configuration.externalUi !== null && configuration.externalUi.consentUrl !== null;
     return isAskedElsewhere ? leadOnward(frame, response) : response;
   };
 }

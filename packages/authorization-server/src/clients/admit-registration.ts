@@ -28,7 +28,7 @@ export function createAdmitRegistration(
   { store, clock, sealingKey }: Pick<Configuration, 'store' | 'clock' | 'sealingKey'>,
   rules: RegistrationRules,
 ): AdmitRegistration {
-  const places = createUnusedClients(store, clock, rules.mostUnused);
+  const places = createUnusedClients(store, clock, rules.maxUnusedClients);
   const networkOfPeer = createNameNetwork(sealingKey);
   return async (request, peer) => {
     const invitation = await checkInitialAccess(request, rules, store, clock());
@@ -64,19 +64,19 @@ function createNameNetwork(sealingKey: Uint8Array): (peer: Peer) => string | nul
  */
 async function checkInitialAccess(
   request: HttpRequest,
-  { invitedOnly, initialAccessHashes: hashes }: RegistrationRules,
+  { requireInitialAccessToken, initialAccessHashes: hashes }: RegistrationRules,
   store: Pick<AuthorizationStore, 'findClientInvitation'>,
   now: number,
 ): Promise<ClientInvitationRecord | null> {
   const token = readBearer(request);
   if (token === null) {
-    if (invitedOnly) throw refuseInitialAccess('none');
+    if (requireInitialAccessToken) throw refuseInitialAccess('none');
     return null;
   }
   if (hashes.some((known) => matchesSecret(token, known))) return null;
   const invitation = await store.findClientInvitation(hashSecret(token), now);
   if (invitation !== null && invitation.clientId === null) return invitation;
-  if (invitedOnly) throw refuseInitialAccess(invitation === null ? 'unknown' : 'used');
+  if (requireInitialAccessToken) throw refuseInitialAccess(invitation === null ? 'unknown' : 'used');
   return null;
 }
 

@@ -19,10 +19,10 @@ export type LimitedAuthenticate = (
 
 /** Limits what authenticates, as the configuration says; `null` there: nothing is counted, and no network is known. */
 export function limitAuthentication(
-  configuration: Pick<Configuration, 'store' | 'clock' | 'limits' | 'clients'>,
+  configuration: Pick<Configuration, 'store' | 'clock' | 'rateLimits' | 'clients'>,
   authenticate: Authenticate,
 ): LimitedAuthenticate {
-  const { limits } = configuration;
+  const { rateLimits: limits } = configuration;
   if (limits === null) return (request, form) => authenticate(presentedBy(request, form), null);
   return holdToLimits(configuration, limits, authenticate);
 }

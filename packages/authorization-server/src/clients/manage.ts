@@ -39,7 +39,7 @@ interface Owner {
 
 /** @see RFC 7592 §2 */
 export function createManagement(configuration: Configuration): readonly Route[] {
-  const { store, clock, events, limits } = configuration;
+  const { store, clock, events, rateLimits: limits } = configuration;
   const changes = limits === null ? null : createSharedRate(configuration, 'changes of client', CHANGES);
   const describe = createDescribeClient(configuration);
   const read = createReadRegistration(configuration);

@@ -9,14 +9,14 @@ export interface RegistrationOptions {
    * Whether who registers has to present an initial access token: one of those, or an invitation of an administrator, which is
    * for one registration. `true` with `initialAccessTokens`, else `false` when left out.
    */
-  readonly invitedOnly?: boolean;
+  readonly requireInitialAccessToken?: boolean;
   /**
    * What the scope means that a client registers: a `ceiling` for everything that it can ever get, or a `hint` that limits
    * nothing, because clients register before they know which scopes there are. `hint` when left out.
    */
   readonly scope?: 'ceiling' | 'hint';
   /** Registrations that may wait for their first token at one time; 20,000 when left out. */
-  readonly mostUnused?: number;
+  readonly maxUnusedClients?: number;
   /** Whether clients may read, change and delete their registrations; `true` when left out. @see RFC 7592 */
   readonly management?: boolean;
 }
@@ -26,9 +26,9 @@ export interface RegistrationRules {
   /** Base64url SHA-256 of each. */
   readonly initialAccessHashes: readonly string[];
   /** `false`: anybody may register. */
-  readonly invitedOnly: boolean;
+  readonly requireInitialAccessToken: boolean;
   readonly scope: 'ceiling' | 'hint';
-  readonly mostUnused: number;
+  readonly maxUnusedClients: number;
   readonly management: boolean;
 }
 
@@ -40,9 +40,9 @@ export function judgeRegistration(
   if (options === false) return null;
   const {
     initialAccessTokens,
-    invitedOnly = initialAccessTokens !== undefined,
+    requireInitialAccessToken = initialAccessTokens !== undefined,
     scope = 'hint',
-    mostUnused = 20_000,
+    maxUnusedClients = 20_000,
     management = true,
   } = options === true ? {} : options;
   if (initialAccessTokens?.length === 0) {
@@ -53,17 +53,19 @@ export function judgeRegistration(
   if (initialAccessTokens?.some((token) => !/^[A-Za-z0-9\-._~+/]{16,}=*$/.test(token)) === true) {
     issues.push('registration.initialAccessTokens must be bearer tokens of at least 16 characters');
   }
-  if (!invitedOnly && initialAccessTokens !== undefined) {
-    issues.push('registration.invitedOnly must not be false where initialAccessTokens are asked for');
+  if (!requireInitialAccessToken && initialAccessTokens !== undefined) {
+    issues.push(
+      'registration.requireInitialAccessToken must not be false where initialAccessTokens are asked for',
+    );
   }
-  if (!Number.isSafeInteger(mostUnused) || mostUnused < 1) {
-    issues.push('registration.mostUnused must be a whole number, at least 1');
+  if (!Number.isSafeInteger(maxUnusedClients) || maxUnusedClients < 1) {
+    issues.push('registration.maxUnusedClients must be a whole number, at least 1');
   }
   return Object.freeze<RegistrationRules>({
     initialAccessHashes: (initialAccessTokens ?? []).map(hashSecret),
-    invitedOnly,
+    requireInitialAccessToken,
     scope,
-    mostUnused,
+    maxUnusedClients,
     management,
   });
 }

@@ -42,13 +42,13 @@ interface Stored {
   readonly ofNetworks: ReadonlyMap<string, number> | null;
 }
 
-/** @param mostUnused places in all */
+/** @param maxUnusedClients places in all */
 export function createUnusedClients(
   store: Pick<AuthorizationStore, 'countUnusedClients' | 'countUnusedClientsByNetwork'>,
   clock: () => number,
-  mostUnused: number,
+  maxUnusedClients: number,
 ): UnusedClients {
-  const calm = mostUnused * CALM;
+  const calm = maxUnusedClients * CALM;
   /** Places whose client is on its way to the store: whether a count has seen it, nobody knows. */
   const underWay = createPlaces();
   let newest: Count | null = null;
@@ -82,10 +82,10 @@ export function createUnusedClients(
       }
       // From here until the place is taken nothing is waited for: of many at once each sees those before it.
       const all = stored.all + known.since.all();
-      if (all >= mostUnused) throw refuseAll(all);
+      if (all >= maxUnusedClients) throw refuseAll(all);
       if (network !== null && stored.ofNetworks !== null) {
         const own = (stored.ofNetworks.get(network) ?? 0) + known.since.of(network);
-        if (own > 0 && own + 1 > (mostUnused - all) * SHARE) throw refuseNetwork(own, all);
+        if (own > 0 && own + 1 > (maxUnusedClients - all) * SHARE) throw refuseNetwork(own, all);
       }
       const note = (more: 1 | -1) => {
         underWay.add(network, more);

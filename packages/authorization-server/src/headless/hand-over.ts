@@ -6,7 +6,10 @@ import { respondRedirect } from '../pages/respond.ts';
 import { hashSecret } from '../secrets.ts';
 import type { Tickets } from './tickets.ts';
 
-export function createHandOver({ headless }: Pick<Configuration, 'headless'>, tickets: Tickets): HandOver {
+export function createHandOver(
+  { externalUi: headless }: Pick<Configuration, 'externalUi'>,
+  tickets: Tickets,
+): HandOver {
   const { loginUrl = null, consentUrl = null } = headless ?? {};
   return {
     toLogin({ fields, bound, isFresh, cookies }, language) {

@@ -22,8 +22,8 @@ export interface HeadlessRules {
 }
 
 /** Whether people sign in at the application, and not on pages of this server. */
-export function signsInElsewhere({ headless }: { readonly headless: HeadlessRules | null }): boolean {
-  return headless !== null && headless.loginUrl !== null;
+export function signsInElsewhere({ externalUi }: { readonly externalUi: HeadlessRules | null }): boolean {
+  return externalUi !== null && externalUi.loginUrl !== null;
 }
 
 /** Characters of a secret that nobody guesses. */
@@ -34,19 +34,19 @@ export function judgeHeadless(options: HeadlessOptions | undefined, issues: stri
   if (options === undefined) return null;
   const { loginUrl, consentUrl, secrets, createAccounts = false } = options;
   if (loginUrl === undefined && consentUrl === undefined) {
-    issues.push('headless must name a loginUrl, a consentUrl, or both');
+    issues.push('externalUi must name a loginUrl, a consentUrl, or both');
   }
   for (const [name, url] of Object.entries({ loginUrl, consentUrl })) {
     if (url !== undefined && !isPlace(url)) {
-      issues.push(`headless.${name} must be an https address without a fragment, or http on loopback`);
+      issues.push(`externalUi.${name} must be an https address without a fragment, or http on loopback`);
     }
   }
-  if (secrets.length === 0) issues.push('headless.secrets must have at least one secret');
+  if (secrets.length === 0) issues.push('externalUi.secrets must have at least one secret');
   if (secrets.some(({ length }) => length < SHORTEST_SECRET)) {
-    issues.push(`headless.secrets must each have at least ${SHORTEST_SECRET} characters`);
+    issues.push(`externalUi.secrets must each have at least ${SHORTEST_SECRET} characters`);
   }
   if (createAccounts && loginUrl === undefined) {
-    issues.push('headless.createAccounts is for applications that let people sign in: name a loginUrl');
+    issues.push('externalUi.createAccounts is for applications that let people sign in: name a loginUrl');
   }
   return { loginUrl: loginUrl ?? null, consentUrl: consentUrl ?? null, secrets, createAccounts };
 }

@@ -49,7 +49,10 @@ function describe(
     since: grant.createdAt,
     lastUsedAt: grant.lastUsedAt,
     lastUsedFrom: grant.lastUsedFrom,
-    noticedWithin: Math.min(definition?.endsWithin ?? lifetimes.accessToken, lifetimes.accessToken),
+    statusCheckInterval: Math.min(
+      definition?.revocationDelay ?? lifetimes.accessToken,
+      lifetimes.accessToken,
+    ),
   };
 }
 

@@ -43,7 +43,7 @@ export interface Interaction {
  * ```
  */
 export function createInteraction(configuration: Configuration, hands: InteractionHands): Interaction {
-  const { brand, headless, localAccounts } = configuration;
+  const { brand, externalUi: headless, localAccounts } = configuration;
   const isElsewhere = signsInElsewhere(configuration);
   const assets = createAssets(brand);
   const tickets = createTickets(configuration);

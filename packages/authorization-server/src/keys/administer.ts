@@ -85,7 +85,7 @@ export function createKeyAdministration(
       const [newest] = records;
       if (newest !== undefined && !opensKey(newest, sealer)) throw cannotOpen(newest);
       const now = timeBehind(newest, clock());
-      const signsFrom = now + (replacement === 'in-time' ? rules.publishedBefore : 0);
+      const signsFrom = now + (replacement === 'in-time' ? rules.prepublish : 0);
       const made = await makeKey(rules.algorithm, sealer, now, signsFrom);
       const after = await store.addKey(made, newest?.id ?? null);
       if (after[0]?.id !== made.id) {

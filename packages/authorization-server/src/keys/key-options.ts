@@ -8,14 +8,14 @@ export interface KeyOptions {
   /** Seconds after which a key is replaced by a new one; `null`: only by command. 90 days when left out. */
   readonly rotateEvery?: number | null;
   /** Seconds for which a new key is published before it signs; an hour when left out. */
-  readonly publishedBefore?: number;
+  readonly prepublish?: number;
 }
 
 /** The options as judged. */
 export interface KeyRules {
   readonly algorithm: SigningAlgorithm;
   readonly rotateEvery: number | null;
-  readonly publishedBefore: number;
+  readonly prepublish: number;
   /** Seconds for which a key is published after it signed its last token. */
   readonly publishedAfter: number;
 }
@@ -31,25 +31,25 @@ const CLOCKS_DIFFER = 90;
 const SHORTEST_PUBLICATION = KEYS_MAX_AGE + KEYS_NOTICED_WITHIN;
 
 export function judgeKeys(
-  { algorithm = 'ES256', rotateEvery = 90 * 86_400, publishedBefore = 3600 }: KeyOptions,
+  { algorithm = 'ES256', rotateEvery = 90 * 86_400, prepublish = 3600 }: KeyOptions,
   { accessToken }: Lifetimes,
   issues: string[],
 ): KeyRules {
   if (!signingAlgorithms.includes(algorithm)) {
     issues.push(`keys.algorithm must be one of ${signingAlgorithms.join(', ')}`);
   }
-  if (!Number.isSafeInteger(publishedBefore) || publishedBefore < SHORTEST_PUBLICATION) {
+  if (!Number.isSafeInteger(prepublish) || prepublish < SHORTEST_PUBLICATION) {
     issues.push(
-      `keys.publishedBefore must be whole seconds, at least ${SHORTEST_PUBLICATION}: verifiers keep the old set for so long`,
+      `keys.prepublish must be whole seconds, at least ${SHORTEST_PUBLICATION}: verifiers keep the old set for so long`,
     );
   }
-  if (rotateEvery !== null && (!Number.isSafeInteger(rotateEvery) || rotateEvery < 2 * publishedBefore)) {
-    issues.push('keys.rotateEvery must be whole seconds, at least twice keys.publishedBefore, or null');
+  if (rotateEvery !== null && (!Number.isSafeInteger(rotateEvery) || rotateEvery < 2 * prepublish)) {
+    issues.push('keys.rotateEvery must be whole seconds, at least twice keys.prepublish, or null');
   }
   return Object.freeze<KeyRules>({
     algorithm,
     rotateEvery,
-    publishedBefore,
+    prepublish,
     publishedAfter: accessToken + CLOCKS_DIFFER,
   });
 }

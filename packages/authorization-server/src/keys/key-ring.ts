@@ -35,7 +35,7 @@ export async function loadKeyRing(configuration: Configuration): Promise<KeyRing
     let records = await store.listKeys();
     if (records.length === 0) records = await add([], 0, 'key.created');
     else if (records[0]?.algorithm !== rules.algorithm)
-      records = await add(records, rules.publishedBefore, 'key.rotated');
+      records = await add(records, rules.prepublish, 'key.rotated');
     try {
       for (const record of records) opened.set(record.id, openKey(record, sealer));
     } catch (error) {
@@ -48,11 +48,11 @@ export async function loadKeyRing(configuration: Configuration): Promise<KeyRing
   /** Makes a key and adds it behind the newest. Another process may have been first. */
   async function add(
     known: readonly KeyRecord[],
-    publishedBefore: number,
+    prepublish: number,
     type: 'key.created' | 'key.rotated',
   ): Promise<readonly KeyRecord[]> {
     const at = timeBehind(known[0], clock());
-    const made = await makeKey(rules.algorithm, sealer, at, at + publishedBefore);
+    const made = await makeKey(rules.algorithm, sealer, at, at + prepublish);
     const records = await store.addKey(made, known[0]?.id ?? null);
     if (records[0]?.id === made.id) events({ type, keyId: made.id });
     return records;
@@ -68,7 +68,7 @@ export async function loadKeyRing(configuration: Configuration): Promise<KeyRing
       const mine = records.every((record) => sealer.isOwn(record.sealedPrivateKey));
       // Under a key that this process is not to seal with any more, it makes none.
       if (mine && isDue(records, rules, clock()))
-        records = await add(records, rules.publishedBefore, 'key.rotated');
+        records = await add(records, rules.prepublish, 'key.rotated');
       takeOver(records);
       schedule = scheduleNow();
       await removeRetired();
@@ -122,10 +122,8 @@ export async function loadKeyRing(configuration: Configuration): Promise<KeyRing
 }
 
 /** Whether the newest key has signed for so long that the next one has to be published. */
-function isDue([newest]: readonly KeyRecord[], { rotateEvery, publishedBefore }: KeyRules, now: number) {
-  return (
-    newest !== undefined && rotateEvery !== null && now >= newest.signsFrom + rotateEvery - publishedBefore
-  );
+function isDue([newest]: readonly KeyRecord[], { rotateEvery, prepublish }: KeyRules, now: number) {
+  return newest !== undefined && rotateEvery !== null && now >= newest.signsFrom + rotateEvery - prepublish;
 }
 
 function sealingIssue({ issue }: SealingError): string {

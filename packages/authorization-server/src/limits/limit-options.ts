@@ -21,7 +21,7 @@ export interface LimitOptions {
   /** Authorization requests of one account, or of people who are not signed in from one network, over all processes. */
   readonly authorizations?: Rate;
   /** Departures to third parties of one account, or of one request of an app, over all processes. */
-  readonly departures?: Rate;
+  readonly federatedLogins?: Rate;
   /** Attempts to sign in to one account from one network, over all processes. */
   readonly signIns?: Rate;
 }
@@ -40,7 +40,7 @@ export const defaultLimits: LimitRules = {
   networkFailures: { burst: 100, perMinute: 60 },
   registrations: { burst: 300, perMinute: 30 },
   authorizations: { burst: 600, perMinute: 300 },
-  departures: { burst: 60, perMinute: 30 },
+  federatedLogins: { burst: 60, perMinute: 30 },
   signIns: { burst: 20, perMinute: 2 },
 };
 
@@ -49,9 +49,9 @@ export function judgeLimits(options: LimitOptions | false, issues: string[]): Li
   if (options === false) return null;
   const rules = { ...defaultLimits, ...options };
   for (const [name, { burst, perMinute }] of Object.entries(rules)) {
-    if (!Number.isSafeInteger(burst) || burst < 1) issues.push(`limits.${name}.burst must be at least 1`);
+    if (!Number.isSafeInteger(burst) || burst < 1) issues.push(`rateLimits.${name}.burst must be at least 1`);
     // Shared limits count in whole seconds.
-    if (!(perMinute > 0)) issues.push(`limits.${name}.perMinute must be more than 0`);
+    if (!(perMinute > 0)) issues.push(`rateLimits.${name}.perMinute must be more than 0`);
   }
   return Object.freeze(rules);
 }

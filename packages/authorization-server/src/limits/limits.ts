@@ -21,7 +21,7 @@ export interface Limits {
 }
 
 export function createLimits(configuration: Configuration): Limits {
-  const { limits } = configuration;
+  const { rateLimits: limits } = configuration;
   return limits === null ? unlimited : createLimitsOf(configuration, limits);
 }
 

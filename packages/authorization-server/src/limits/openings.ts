@@ -11,9 +11,9 @@ import { createSharedRate } from './shared-rate.ts';
 export type CheckOpening = (peer: Peer, accountId?: string) => Promise<void>;
 
 export function createCheckOpening(
-  configuration: Pick<Configuration, 'store' | 'limits' | 'clock'>,
+  configuration: Pick<Configuration, 'store' | 'rateLimits' | 'clock'>,
 ): CheckOpening {
-  const { limits } = configuration;
+  const { rateLimits: limits } = configuration;
   if (limits === null) return async () => {};
   const openings = createSharedRate(configuration, 'authorizations', limits.authorizations);
   return async ({ address }, accountId) => {

@@ -14,7 +14,7 @@ export interface SharedTurns {
 
 /** @param purpose says in the store what the turns are of */
 export function createSharedTurns(
-  { store, limits, clock }: Pick<Configuration, 'store' | 'limits' | 'clock'>,
+  { store, rateLimits: limits, clock }: Pick<Configuration, 'store' | 'rateLimits' | 'clock'>,
   purpose: string,
 ): SharedTurns {
   if (limits === null) return { take: async () => 0 };

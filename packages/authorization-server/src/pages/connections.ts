@@ -18,7 +18,7 @@ export interface Connection {
   readonly lastUsedAt: number;
   readonly lastUsedFrom: string | null;
   /** Seconds until the server notices that access has ended; 0: at once. */
-  readonly noticedWithin: number;
+  readonly statusCheckInterval: number;
   /** Whose rights elsewhere it uses as well; `null`: nobody's. */
   readonly identityProvider: IdentityProviderBond | null;
 }
@@ -158,7 +158,7 @@ ${endings(frame, connections)}
 
 /** When it is noticed that connections have ended, and what third parties gave for them. */
 export function endings(frame: Frame, connections: readonly Connection[]): Markup {
-  return html`<p class="fact">${boundSentence(frame, Math.max(0, ...connections.map(({ noticedWithin }) => noticedWithin)))}</p>
+  return html`<p class="fact">${boundSentence(frame, Math.max(0, ...connections.map(({ statusCheckInterval }) => statusCheckInterval)))}</p>
 ${identityProvidersOf(connections).map(
   (name) => html`<p class="fact">${frame.say('end.third-party', { provider: html`<bdi>${name}</bdi>` })}</p>`,
 )}`;

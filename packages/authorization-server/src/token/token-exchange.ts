@@ -13,7 +13,7 @@ import type { UpstreamToken } from '../upstream/upstream-token.ts';
 import type { Grant, GrantHands } from './grant.ts';
 
 /**
- * For the protected server alone: a configured client that proves itself, and that the resource names in `exchangedBy`. What it
+ * For the protected server alone: a configured client that proves itself, and that the resource names in `tokenExchangeClients`. What it
  * shows MUST be an access token of ours for exactly that resource. That token goes nowhere from here.
  * @see RFC 8693 §2
  */
@@ -35,10 +35,12 @@ export function createTokenExchangeGrant(hands: GrantHands): Grant {
 
   /** The resources that this client is. Saying a name proves nothing, so it has to have proven it. */
   function ownResources(client: AuthenticatedClient): readonly string[] {
-    const own = [...resources.values()].filter(({ exchangedBy }) => exchangedBy?.includes(client.id));
+    const own = [...resources.values()].filter(({ tokenExchangeClients }) =>
+      tokenExchangeClients?.includes(client.id),
+    );
     if (client.provenBy !== 'none' && own.length > 0) return own.map(({ resource }) => resource);
     throw new OAuthError('unauthorized_client', 'Token exchange is for protected servers only.', {
-      reason: 'no resource names it in exchangedBy',
+      reason: 'no resource names it in tokenExchangeClients',
     });
   }
 

@@ -16,13 +16,13 @@ export type Need =
 
 /**
  * The server MUST validate the third-party token status before honouring an issued token, and handle expiry and renewal.
- * @param noticedWithin seconds for which what is known is good enough
+ * @param statusCheckInterval seconds for which what is known is good enough
  * @see seed 4.5(3)
  */
 export function needOf(
   bond: Pick<BondRecord, 'endedAt' | 'endReason' | 'expiresAt' | 'isRenewable' | 'renewFrom' | 'checkedAt'>,
   now: number,
-  noticedWithin: number,
+  statusCheckInterval: number,
 ): Need {
   const { endedAt, endReason, expiresAt, isRenewable, renewFrom, checkedAt } = bond;
   if (endedAt !== null) return { do: 'end', reason: endReason ?? 'ended-here' };
@@ -30,8 +30,8 @@ export function needOf(
     return isRenewable ? { do: 'renew' } : { do: 'end', reason: 'expired-there' };
   }
   if (renewFrom !== null && renewFrom <= now) return { do: 'renew-ahead' };
-  if (checkedAt + noticedWithin <= now) return { do: 'ask' };
-  const ends = [checkedAt + noticedWithin, renewFrom, expiresAt].filter((one) => one !== null);
+  if (checkedAt + statusCheckInterval <= now) return { do: 'ask' };
+  const ends = [checkedAt + statusCheckInterval, renewFrom, expiresAt].filter((one) => one !== null);
   return { do: 'honour', until: Math.min(...ends) };
 }
 

@@ -120,9 +120,9 @@ export function createDepartures(
 function createCheckDeparture(
   configuration: Configuration,
 ): (errand: Pick<Leave, 'accountId' | 'transactionId'>) => Promise<void> {
-  const { limits } = configuration;
+  const { rateLimits: limits } = configuration;
   if (limits === null) return async () => {};
-  const departures = createSharedRate(configuration, 'departures', limits.departures);
+  const departures = createSharedRate(configuration, 'departures', limits.federatedLogins);
   return async ({ accountId, transactionId }) => {
     const key = accountId ?? transactionId;
     const wait = key === null ? 0 : await departures.take(key);

@@ -134,7 +134,7 @@ const slackErrors: Readonly<Record<string, string>> = {
   invalid_client_id: 'invalid_client',
 };
 
-export const dialects: Readonly<Record<NonNullable<PlainProvider['dialect']>, Dialect>> = {
+export const dialects: Readonly<Record<NonNullable<PlainProvider['responseFormat']>, Dialect>> = {
   standard,
   github,
   slack,

@@ -43,7 +43,7 @@ export async function findUser(
   const { provider } = line.identityProvider;
   const said = await askBearer(line, server, accessToken);
   return provider.protocol === 'oauth'
-    ? readUser(provider.issuer, said, provider.user)
+    ? readUser(provider.issuer, said, provider.userinfoClaims)
     : readOpenIdUser(provider.issuer, said);
 }
 

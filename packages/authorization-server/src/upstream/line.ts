@@ -51,7 +51,7 @@ export function createLine(configuration: Configuration, identityProvider: Ident
   let underWay = 0;
   return {
     identityProvider,
-    dialect: dialects[provider.protocol === 'oauth' ? provider.dialect : 'standard'],
+    dialect: dialects[provider.protocol === 'oauth' ? provider.responseFormat : 'standard'],
     fetch,
     options,
     client: () => ({

@@ -31,17 +31,17 @@ export interface IdentityProviderOptions {
    * Which of their scopes a scope of ours rests on: `{ 'repositories:write': ['repo'] }`. They are asked for there when a client
    * asks for ours here, and ours is never given, or taken away at the next token, when theirs is not granted. What a scope implies counts as well.
    */
-  readonly neededFor?: Readonly<Record<string, Scopes>>;
+  readonly upstreamScopes?: Readonly<Record<string, Scopes>>;
   /** How it is found and spoken to. */
   readonly kind: OpenIdProvider | PlainProvider;
   /** More parameters of the authorization request there, such as `{ "prompt": "select_account" }`. */
   readonly parameters?: Readonly<Record<string, string>>;
   /** Who may sign in; anybody whom the third party lets in, when left out. */
-  readonly users?: AllowedUsers;
+  readonly allowedUsers?: AllowedUsers;
   /** How the status of their token is learnt; the best way that the third party has, when left out. */
   readonly status?: StatusWay;
   /** Seconds within which it is noticed that the third party has ended what it gave; 60 when left out. */
-  readonly noticedWithin?: number;
+  readonly statusCheckInterval?: number;
   /** What revoking one token there ends: that token's grant alone, or everything of that person and this server. */
   readonly revocationEnds?: 'grant' | 'everything';
 }
@@ -63,15 +63,15 @@ export interface PlainProvider {
     /** RFC 7009. */
     readonly revocation?: string;
   };
-  readonly user: UserMembers;
+  readonly userinfoClaims: UserinfoClaims;
   /** Its issuer identifier, when it sends `iss` with authorization responses (RFC 9207) or has one; its origin when left out. */
   readonly issuer?: string;
   /** How its answers differ from the standard; `standard` when left out. */
-  readonly dialect?: 'standard' | 'github' | 'slack';
+  readonly responseFormat?: 'standard' | 'github' | 'slack';
 }
 
 /** Where in the answer of `userinfo` it stands who somebody is. Members of members are written with dots. */
-export interface UserMembers {
+export interface UserinfoClaims {
   /** What never changes and is never given to anybody else: a number or a text. Never a name or an address. */
   readonly subject: string;
   /** What people are called there. */

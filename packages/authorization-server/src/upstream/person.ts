@@ -1,7 +1,7 @@
 /** Who somebody is at a third party, and whether they may come in. */
 import { isJson } from './dialects.ts';
 import { IdentityProviderIssue } from './fault.ts';
-import type { AllowedUsers, UserMembers } from './options.ts';
+import type { AllowedUsers, UserinfoClaims } from './options.ts';
 
 /** A person, proven by the third party. */
 export interface IdentityProviderUser {
@@ -21,7 +21,7 @@ const LONGEST_SUBJECT = 255;
 export function readUser(
   issuer: string,
   claims: Readonly<Record<string, unknown>>,
-  { subject, name }: UserMembers,
+  { subject, name }: UserinfoClaims,
 ): IdentityProviderUser {
   const said = name === undefined ? undefined : memberOf(claims, name);
   return {

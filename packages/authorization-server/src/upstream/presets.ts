@@ -27,8 +27,8 @@ export function github(options: PresetOptions): IdentityProviderOptions {
         userinfo: 'https://api.github.com/user',
         revocation: 'https://api.github.com/applications',
       },
-      user: { subject: 'id', name: 'login' },
-      dialect: 'github',
+      userinfoClaims: { subject: 'id', name: 'login' },
+      responseFormat: 'github',
     },
   };
 }
@@ -172,8 +172,8 @@ export function slack(options: PresetOptions): IdentityProviderOptions {
         userinfo: 'https://slack.com/api/auth.test',
         revocation: 'https://slack.com/api/auth.revoke',
       },
-      user: { subject: 'subject', name: 'user' },
-      dialect: 'slack',
+      userinfoClaims: { subject: 'subject', name: 'user' },
+      responseFormat: 'slack',
     },
   };
 }

@@ -46,7 +46,7 @@ export function createSettlement(
   return { settle, settled: renewals.settled };
 
   async function settle(bond: BondRecord, identityProvider: IdentityProvider): Promise<Rest | Changed> {
-    const need = needOf(bond, clock(), identityProvider.noticedWithin);
+    const need = needOf(bond, clock(), identityProvider.statusCheckInterval);
     switch (need.do) {
       case 'honour':
         return { bond, until: need.until };
@@ -65,7 +65,7 @@ export function createSettlement(
   }
 
   async function honourOrAsk(bond: BondRecord, identityProvider: IdentityProvider): Promise<Rest | Changed> {
-    const need = needOf({ ...bond, renewFrom: null }, clock(), identityProvider.noticedWithin);
+    const need = needOf({ ...bond, renewFrom: null }, clock(), identityProvider.statusCheckInterval);
     if (need.do === 'honour') return { bond, until: Math.min(need.until, clock() + ASKED_AGAIN_AFTER) };
     return ask(bond, identityProvider);
   }
@@ -88,7 +88,7 @@ export function createSettlement(
     }
     if (answer === 'alive') await store.noteBondAlive(bond.grantId, at);
     const alive = { ...bond, checkedAt: Math.max(at, bond.checkedAt) };
-    const need = needOf({ ...alive, renewFrom: null }, at, identityProvider.noticedWithin);
+    const need = needOf({ ...alive, renewFrom: null }, at, identityProvider.statusCheckInterval);
     return need.do === 'honour' ? { bond: alive, until: need.until } : { bond: alive };
   }
 

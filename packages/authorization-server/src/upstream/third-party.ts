@@ -8,7 +8,7 @@ import type {
   OpenIdProvider,
   PlainProvider,
   StatusWay,
-  UserMembers,
+  UserinfoClaims,
 } from './options.ts';
 
 export interface IdentityProvider {
@@ -23,13 +23,13 @@ export interface IdentityProvider {
   /** Where it sends people back to. Each third party has an address of its own, so that none can answer for another. @see RFC 9700 §4.4.2.2 */
   readonly redirectUri: string;
   readonly scopes: Scopes;
-  readonly neededFor: Readonly<Record<string, Scopes>>;
+  readonly upstreamScopes: Readonly<Record<string, Scopes>>;
   readonly provider: Provider;
   readonly parameters: Readonly<Record<string, string>>;
-  readonly users: AllowedUsers;
+  readonly allowedUsers: AllowedUsers;
   /** `null`: the best way there is. */
   readonly status: StatusWay | null;
-  readonly noticedWithin: number;
+  readonly statusCheckInterval: number;
   readonly revocationEnds: 'grant' | 'everything';
 }
 
@@ -41,8 +41,8 @@ type Provider =
       /** Whether the operator said what it calls itself: then an `iss` in its answers is compared. */
       readonly sendsIssuer: boolean;
       readonly endpoints: PlainProvider['endpoints'];
-      readonly user: UserMembers;
-      readonly dialect: NonNullable<PlainProvider['dialect']>;
+      readonly userinfoClaims: UserinfoClaims;
+      readonly responseFormat: NonNullable<PlainProvider['responseFormat']>;
     };
 
 /** Parameters of the authorization request that are this server's own to choose. */
@@ -80,7 +80,10 @@ export function judgeIdentityProviders(
     if (RESERVED.includes(options.id)) issues.push(`${at}.id: ${options.id} is the name of a page here`);
     if (judged.has(options.id)) issues.push(`${at}.id stands there twice`);
     const party = judge(options, at, { issuer, scopes }, issues);
-    judged.set(options.id, Object.freeze({ ...party, neededFor: withImplied(party.neededFor, resources) }));
+    judged.set(
+      options.id,
+      Object.freeze({ ...party, upstreamScopes: withImplied(party.upstreamScopes, resources) }),
+    );
   }
   judgeUsers([...judged.values()], issues);
   if (!localAccounts && judged.size === 0) {
@@ -107,17 +110,17 @@ function judgeUsers(identityProviders: readonly IdentityProvider[], issues: stri
 
 /** A scope that implies others rests on what they rest on: otherwise it would be a way round them. */
 function withImplied(
-  neededFor: IdentityProvider['neededFor'],
+  upstreamScopes: IdentityProvider['upstreamScopes'],
   resources: Surroundings['resources'],
-): IdentityProvider['neededFor'] {
+): IdentityProvider['upstreamScopes'] {
   const entries = resources.flatMap(({ scopes, hierarchy = {} }) =>
     Object.keys(scopes).map((scope): [string, Scopes] => [
       scope,
-      [...impliedScopes([scope], hierarchy)].flatMap((implied) => needs(neededFor, implied)),
+      [...impliedScopes([scope], hierarchy)].flatMap((implied) => needs(upstreamScopes, implied)),
     ]),
   );
   const merged = new Map<string, ReadonlySet<string>>();
-  for (const [scope, needed] of [...Object.entries(neededFor), ...entries]) {
+  for (const [scope, needed] of [...Object.entries(upstreamScopes), ...entries]) {
     merged.set(scope, new Set([...(merged.get(scope) ?? []), ...needed]));
   }
   return Object.fromEntries(
@@ -129,7 +132,7 @@ function withImplied(
 function subjectsOf(provider: Provider): string {
   return provider.protocol === 'openid'
     ? provider.protocol
-    : JSON.stringify([provider.endpoints.userinfo, provider.user.subject]);
+    : JSON.stringify([provider.endpoints.userinfo, provider.userinfoClaims.subject]);
 }
 
 function judge(
@@ -142,20 +145,20 @@ function judge(
   if (options.clientId === '') issues.push(`${at}.clientId must say what this server is called there`);
   if (options.clientSecret === '')
     issues.push(`${at}.clientSecret must not be empty: leave it out if there is none`);
-  const { neededFor = {}, parameters = {}, noticedWithin = 60 } = options;
-  for (const scope of [...options.scopes, ...Object.values(neededFor).flat()].filter(
+  const { upstreamScopes = {}, parameters = {}, statusCheckInterval = 60 } = options;
+  for (const scope of [...options.scopes, ...Object.values(upstreamScopes).flat()].filter(
     (one) => !isScope(one),
   )) {
     issues.push(`${at}: ${JSON.stringify(scope)} is no scope`);
   }
-  for (const scope of Object.keys(neededFor).filter((one) => !ourScopes.has(one))) {
-    issues.push(`${at}.neededFor: ${JSON.stringify(scope)} is no scope of a resource here`);
+  for (const scope of Object.keys(upstreamScopes).filter((one) => !ourScopes.has(one))) {
+    issues.push(`${at}.upstreamScopes: ${JSON.stringify(scope)} is no scope of a resource here`);
   }
   for (const name of Object.keys(parameters).filter((one) => OURS.includes(one))) {
     issues.push(`${at}.parameters: ${name} is chosen by this server`);
   }
-  if (!Number.isSafeInteger(noticedWithin) || noticedWithin < 1 || noticedWithin > 86_400) {
-    issues.push(`${at}.noticedWithin must be whole seconds, 1 to 86400`);
+  if (!Number.isSafeInteger(statusCheckInterval) || statusCheckInterval < 1 || statusCheckInterval > 86_400) {
+    issues.push(`${at}.statusCheckInterval must be whole seconds, 1 to 86400`);
   }
   const provider =
     'issuer' in options.kind && !('endpoints' in options.kind)
@@ -177,12 +180,12 @@ function judge(
     responseMode: options.responseMode ?? 'query',
     redirectUri: redirectUriOf(issuer, options.id),
     scopes: options.scopes,
-    neededFor,
+    upstreamScopes,
     provider,
     parameters,
-    users: options.users ?? {},
+    allowedUsers: options.allowedUsers ?? {},
     status: options.status ?? null,
-    noticedWithin,
+    statusCheckInterval,
     revocationEnds: options.revocationEnds ?? 'grant',
   });
 }
@@ -213,8 +216,14 @@ function judgeProof(
     issues.push(`${at}: clientSecret and clientKey must not both be there`);
   else if (proofWays[way].by !== by)
     issues.push(`${at}.clientAuthentication: ${way} needs ${by === 'key' ? 'clientSecret' : 'clientKey'}`);
-  if (clientKey !== undefined && 'dialect' in kind && (kind.dialect ?? 'standard') !== 'standard')
-    issues.push(`${at}.clientKey: a third party of the dialect ${kind.dialect} knows secrets only`);
+  if (
+    clientKey !== undefined &&
+    'responseFormat' in kind &&
+    (kind.responseFormat ?? 'standard') !== 'standard'
+  )
+    issues.push(
+      `${at}.clientKey: a third party with the response format ${kind.responseFormat} knows secrets only`,
+    );
   const key = clientKey === undefined ? null : judgeClientKey(clientKey, `${at}.clientKey`, issues);
   return { clientKey: key, clientAuthentication: way };
 }
@@ -230,15 +239,15 @@ function judgePlain(kind: PlainProvider, at: string, issues: string[]): Provider
   for (const [name, url] of Object.entries(kind.endpoints))
     judgeUrl(url, `${at}.kind.endpoints.${name}`, issues);
   if (kind.issuer !== undefined) judgeUrl(kind.issuer, `${at}.kind.issuer`, issues);
-  if (kind.user.subject === '')
-    issues.push(`${at}.kind.person.subject must name the member that says who somebody is`);
+  if (kind.userinfoClaims.subject === '')
+    issues.push(`${at}.kind.userinfoClaims.subject must name the member that says who somebody is`);
   return {
     protocol: 'oauth',
     issuer: kind.issuer ?? URL.parse(kind.endpoints.authorization)?.origin ?? '',
     sendsIssuer: kind.issuer !== undefined,
     endpoints: kind.endpoints,
-    user: kind.user,
-    dialect: kind.dialect ?? 'standard',
+    userinfoClaims: kind.userinfoClaims,
+    responseFormat: kind.responseFormat ?? 'standard',
   };
 }
 
@@ -254,15 +263,15 @@ function judgeUrl(text: string, at: string, issues: string[]): void {
  * What is asked for at a third party when these scopes of ours were allowed: what everybody is asked for, and what these
  * rest on.
  */
-export function scopesThere({ scopes, neededFor }: IdentityProvider, ours: Scopes): Scopes {
-  return [...new Set([...scopes, ...ours.flatMap((scope) => needs(neededFor, scope))])];
+export function scopesThere({ scopes, upstreamScopes }: IdentityProvider, ours: Scopes): Scopes {
+  return [...new Set([...scopes, ...ours.flatMap((scope) => needs(upstreamScopes, scope))])];
 }
 
 /** The scopes of ours that what was granted there carries. Ours MUST NOT exceed what they rest on. @see seed 4.5(3) */
-export function carriedScopes({ neededFor }: IdentityProvider, ours: Scopes, there: Scopes): Scopes {
-  return ours.filter((scope) => needs(neededFor, scope).every((needed) => there.includes(needed)));
+export function carriedScopes({ upstreamScopes }: IdentityProvider, ours: Scopes, there: Scopes): Scopes {
+  return ours.filter((scope) => needs(upstreamScopes, scope).every((needed) => there.includes(needed)));
 }
 
-function needs(neededFor: IdentityProvider['neededFor'], scope: string): Scopes {
-  return Object.hasOwn(neededFor, scope) ? (neededFor[scope] ?? []) : [];
+function needs(upstreamScopes: IdentityProvider['upstreamScopes'], scope: string): Scopes {
+  return Object.hasOwn(upstreamScopes, scope) ? (upstreamScopes[scope] ?? []) : [];
 }

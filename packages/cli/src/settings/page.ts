@@ -92,7 +92,7 @@ An authorization server alone, for two servers elsewhere, in which only apps fro
       "url": "https://mcp.example.com/files",
       "name": "Files",
       "scopes": { "files:read": "Read your files" },
-      "introspectedBy": ["files-server"]
+      "introspectionClients": ["files-server"]
     }
   ],
   "registration": false,

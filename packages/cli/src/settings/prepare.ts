@@ -2,7 +2,7 @@
 import {
   type AuthorizationServerOptions,
   type FindWorkspaces,
-  faultsOfFirstAccount,
+  issuesOfFirstAccount,
   type Pages,
   type ResourceDefinition,
 } from '@portcullis/authorization-server';
@@ -89,7 +89,7 @@ function issuesOfAccount(
   nameOf: Prepared['nameOf'],
 ): readonly string[] {
   if (email === null || password === null) return [];
-  const { email: aboutEmail, password: aboutPassword } = faultsOfFirstAccount(email, password);
+  const { email: aboutEmail, password: aboutPassword } = issuesOfFirstAccount(email, password);
   return [
     ...(aboutEmail === null ? [] : [`${nameOf('bootstrapEmail')} ${aboutEmail}`]),
     ...(aboutPassword === null ? [] : [`${nameOf('bootstrapPassword')} ${aboutPassword}`]),
@@ -106,7 +106,7 @@ export function serverOptions(
   { settings, application, pages, findWorkspaces }: Prepared,
   issuer: string,
 ): ServerOptions {
-  const { name, profiles, headless, keepEvents } = settings;
+  const { name, profiles, externalUi: headless, auditRetention } = settings;
   return {
     issuer,
     ...(name !== null && { name }),
@@ -124,14 +124,14 @@ export function serverOptions(
     outbound: settings.outbound,
     brand: settings.brand,
     ...(pages !== null && { pages }),
-    ...(headless !== null && { headless }),
+    ...(headless !== null && { externalUi: headless }),
     ...(findWorkspaces !== null && { workspaces: findWorkspaces }),
     lifetimes: settings.lifetimes,
     keys: settings.keys,
     statusLists: settings.statusLists,
-    limits: settings.limits,
+    rateLimits: settings.rateLimits,
     privateUseSchemes: settings.privateUseSchemes,
-    keepEvents: keepEvents === 0 ? false : keepEvents,
+    auditRetention: auditRetention === 0 ? false : auditRetention,
   };
 }
 
@@ -148,6 +148,6 @@ function ownResource(
     ...(defaultScopes && { defaultScopes }),
     ...(requiredScopes && { requiredScopes }),
     ...(hierarchy && { hierarchy }),
-    endsWithin: 0,
+    revocationDelay: 0,
   };
 }

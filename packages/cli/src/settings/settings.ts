@@ -5,12 +5,12 @@ import type {
   DocumentOptions,
   FindWorkspaces,
   HeadlessOptions,
+  IdentityProviderOptions,
   KeyOptions,
   Lifetimes,
   LimitOptions,
   Pages,
   RegistrationOptions,
-  ThirdPartyOptions,
 } from '@portcullis/authorization-server';
 import type { Profile } from '@portcullis/protocol';
 import type { OutboundSetting } from './structures/clients.ts';
@@ -37,7 +37,7 @@ export interface Settings {
   readonly bootstrapEmail: string | null;
   readonly bootstrapPassword: string | null;
   readonly localAccounts: boolean;
-  readonly identityProviders: readonly ThirdPartyOptions[];
+  readonly identityProviders: readonly IdentityProviderOptions[];
   readonly clients: readonly Readonly<Record<string, unknown>>[];
   readonly registration: boolean | RegistrationOptions;
   readonly metadataDocuments: boolean | DocumentOptions;
@@ -46,14 +46,14 @@ export interface Settings {
   readonly lifetimes: Partial<Lifetimes>;
   readonly keys: KeyOptions;
   readonly statusLists: boolean;
-  readonly limits: LimitOptions | false;
+  readonly rateLimits: LimitOptions | false;
   readonly name: string | null;
   readonly brand: BrandOptions;
   readonly pages: string | Pages | null;
-  readonly headless: HeadlessOptions | null;
+  readonly externalUi: HeadlessOptions | null;
   readonly log: 'text' | 'json' | 'none';
   readonly metricsToken: string | null;
-  readonly keepEvents: number;
+  readonly auditRetention: number;
   readonly metadata: boolean;
   readonly profiles: readonly Profile[] | null;
 }
@@ -74,7 +74,7 @@ interface WrittenOtherwise {
     | (Omit<RegistrationOptions, 'initialAccessTokens'> & {
         readonly initialAccessTokens?: readonly (string | SecretPlace)[];
       });
-  readonly headless?: Omit<HeadlessOptions, 'secrets'> & {
+  readonly externalUi?: Omit<HeadlessOptions, 'secrets'> & {
     readonly secrets: readonly (string | SecretPlace)[];
   };
   /** Whole, or by the name of a preset. */

@@ -49,8 +49,8 @@ export const groups: readonly { readonly title: string; readonly names: readonly
     names: ['clients', 'registration', 'metadataDocuments', 'privateUseSchemes', 'outbound'],
   },
   { title: 'Tokens', names: ['lifetimes', 'keys', 'statusLists'] },
-  { title: 'Pages', names: ['name', 'brand', 'pages', 'headless'] },
-  { title: 'Operation', names: ['limits', 'log', 'keepEvents', 'metricsToken'] },
+  { title: 'Pages', names: ['name', 'brand', 'pages', 'externalUi'] },
+  { title: 'Operation', names: ['rateLimits', 'log', 'auditRetention', 'metricsToken'] },
   { title: 'Protocol', names: ['profiles', 'metadata', 'config'] },
 ];
 
@@ -247,7 +247,7 @@ export const table: Table = {
     otherwise: false,
     more: 'Anybody can then see how many tokens were revoked in the last hour or so, and by their numbers how many grants there are, to some hundreds.',
   },
-  limits: {
+  rateLimits: {
     what: 'how often what may be done, each { burst, perMinute }; false for as often as anybody likes',
     placeholder: null,
     shape: made.falseOr(limits),
@@ -275,7 +275,7 @@ export const table: Table = {
     otherwise: null,
     otherwiseText: 'ours',
   },
-  headless: {
+  externalUi: {
     what: 'application of yours that shows sign-in or consent in the place of our pages',
     placeholder: null,
     shape: headless,
@@ -287,7 +287,7 @@ export const table: Table = {
     shape: shape.oneOf('text', 'json', 'none'),
     otherwise: 'text',
   },
-  keepEvents: {
+  auditRetention: {
     what: 'seconds for which events are kept in the database; 0: they are not',
     placeholder: 'seconds',
     shape: word.seconds(0, 100 * 365 * 86_400),

@@ -1,5 +1,5 @@
 /** What the authorization server says is wrong with its options, told of the settings that decide them. */
-import { type AuthorizationServerOptions, faultsOfOptions } from '@portcullis/authorization-server';
+import { type AuthorizationServerOptions, issuesOfOptions } from '@portcullis/authorization-server';
 import type { FoundSettings } from './resolve.ts';
 import type { SettingName } from './settings.ts';
 import { settingNames } from './table.ts';
@@ -18,7 +18,7 @@ export function issuesOfServer(
   options: Omit<AuthorizationServerOptions, 'store' | 'sealingKey'>,
   { hasApplication, unread, nameOf }: Origins,
 ): readonly string[] {
-  return faultsOfOptions(options)
+  return issuesOfOptions(options)
     .map((issue) => place(issue, hasApplication))
     .filter((issue) => !unread.some((gap) => restsOn(issue, gap)))
     .map((issue) => say(issue, nameOf));
@@ -75,9 +75,9 @@ function say({ path: [first = '', ...path], text }: Placed, nameOf: Origins['nam
 /** Where a setting is judged by another one. */
 const ACROSS: readonly { readonly issue: RegExp; readonly gap: RegExp }[] = [
   { issue: /^resources$/, gap: /^(?:app|resources)$/ },
-  { issue: /^resources\.\d+\.(?:introspectedBy|exchangedBy)$/, gap: /^clients\b/ },
+  { issue: /^resources\.\d+\.(?:introspectionClients|tokenExchangeClients)$/, gap: /^clients\b/ },
   {
-    issue: /^(?:clients\.\d+\.scope|identityProviders\.\d+\.neededFor)$/,
+    issue: /^(?:clients\.\d+\.scope|identityProviders\.\d+\.upstreamScopes)$/,
     gap: /^(?:app|resources(?:\.\d+(?:\.scopes\b.*)?)?)$/,
   },
   { issue: /^localAccounts$/, gap: /^identityProviders$/ },

@@ -61,7 +61,7 @@ const invite: Act = async (invitations, { days, note, json }, _id, { command }) 
   if (json) return `${cleanJson({ ...described(made), token })}\n`;
   return [
     `One client may register with this as a bearer token, once, until ${timeOf(made.expiresAt)}.`,
-    'It is asked for where registration.invitedOnly is true.',
+    'It is asked for where registration.requireInitialAccessToken is true.',
     `To take it back: ${command} clients uninvite ${made.id}`,
     `${token}\n`,
   ].join('\n');

@@ -85,7 +85,7 @@ export const registration: Shape<RegistrationOptions> = object<RegistrationOptio
     shape: listOf(secret(SHORTEST_SECRET), 1),
     otherwise: 'anybody may register',
   },
-  invitedOnly: {
+  requireInitialAccessToken: {
     what: 'whether who registers has to present one of those, or an invitation (`portcullis clients invite`)',
     shape: yesOrNo,
     otherwise: '`true` with `initialAccessTokens`, else `false`',
@@ -95,7 +95,7 @@ export const registration: Shape<RegistrationOptions> = object<RegistrationOptio
     shape: oneOf('ceiling', 'hint'),
     otherwise: '`hint`',
   },
-  mostUnused: {
+  maxUnusedClients: {
     what: 'how many registrations may wait for their first token',
     shape: wholeNumber(1, 100_000_000),
     otherwise: '20000',

@@ -18,7 +18,8 @@ const LIMITS: Readonly<Record<keyof LimitOptions, string>> = {
   registrations: 'registrations from one network, over all processes',
   authorizations:
     'authorization requests of one account, or of strangers from one network, over all processes',
-  departures: 'departures to third parties of one account, or of one request of an app, over all processes',
+  federatedLogins:
+    'departures to third parties of one account, or of one request of an app, over all processes',
   signIns: 'attempts to sign in to one account from one network, over all processes',
 };
 

@@ -47,21 +47,21 @@ export const resource: Shape<ResourceSetting> = object<ResourceSetting>({
     otherwise: 'none',
   },
   accessTokens: {
-    what: 'what its access tokens are: JWTs that its guard verifies by itself, or `opaque` ones, about which one of `introspectedBy` asks',
+    what: 'what its access tokens are: JWTs that its guard verifies by itself, or `opaque` ones, about which one of `introspectionClients` asks',
     shape: oneOf('jwt', 'opaque'),
     otherwise: '`jwt`',
   },
-  introspectedBy: {
+  introspectionClients: {
     what: 'identifiers of the confidential clients that may introspect its tokens',
     shape: listOf(textIn('a `client_id`')),
     otherwise: 'none',
   },
-  exchangedBy: {
+  tokenExchangeClients: {
     what: "identifiers of the confidential clients that get a third party's token for one of its tokens",
     shape: listOf(textIn('a `client_id`')),
     otherwise: 'none',
   },
-  endsWithin: {
+  revocationDelay: {
     what: 'in so many seconds its guard notices that access has ended, as people are told: 0 when it asks at each request, 10 when it polls status lists or remembers answers for ten seconds',
     shape: seconds(0),
     otherwise: 'the life of an access token',

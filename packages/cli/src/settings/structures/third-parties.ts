@@ -1,20 +1,20 @@
 /** Third parties as settings: known by name, or by all that there is to say of them. */
 import {
+  type AllowedUsers,
   auth0,
   type ClientKeyOptions,
   github,
   gitlab,
   google,
+  type IdentityProviderOptions,
   keycloak,
   microsoftEntra,
   type OpenIdProvider,
   okta,
-  type PeopleRule,
-  type PersonMembers,
   type PlainProvider,
   type PresetOptions,
   slack,
-  type ThirdPartyOptions,
+  type UserinfoClaims,
 } from '@portcullis/authorization-server';
 import { advise } from '@portcullis/protocol/known-names';
 import { Issue, Issues, readOn } from '../../faults.ts';
@@ -46,9 +46,9 @@ const plainProvider: Shape<PlainProvider> = object<PlainProvider>({
     }),
     otherwise: MUST,
   },
-  user: {
+  userinfoClaims: {
     what: 'where in that answer it stands who somebody is, members of members with dots',
-    shape: object<PersonMembers>({
+    shape: object<UserinfoClaims>({
       subject: {
         what: 'what never changes and is nobody else: no name, no address',
         shape: text,
@@ -59,15 +59,15 @@ const plainProvider: Shape<PlainProvider> = object<PlainProvider>({
     otherwise: MUST,
   },
   issuer: { what: 'its issuer identifier', shape: address, otherwise: 'its origin' },
-  dialect: {
+  responseFormat: {
     what: 'how its answers differ from the standard',
     shape: oneOf('standard', 'github', 'slack'),
     otherwise: '`standard`',
   },
 });
 
-const kind: Shape<ThirdPartyOptions['kind']> = {
-  words: 'an object: `issuer` alone for OpenID Connect, else `endpoints` and `person`',
+const kind: Shape<IdentityProviderOptions['kind']> = {
+  words: 'an object: `issuer` alone for OpenID Connect, else `endpoints` and `userinfoClaims`',
   blank: openIdProvider.blank,
   members: plainProvider.members ?? [],
   read(value, origin) {
@@ -77,7 +77,7 @@ const kind: Shape<ThirdPartyOptions['kind']> = {
 };
 
 /** What is said of every third party. */
-const common: MembersOf<Omit<ThirdPartyOptions, 'kind'>> = {
+const common: MembersOf<Omit<IdentityProviderOptions, 'kind'>> = {
   id: {
     what: 'what addresses here call it',
     shape: textIn('lowercase letters, digits, hyphens'),
@@ -129,7 +129,7 @@ const common: MembersOf<Omit<ThirdPartyOptions, 'kind'>> = {
     otherwise: '`query`',
   },
   scopes: { what: 'what everybody is asked for there', shape: scopes, otherwise: MUST },
-  neededFor: {
+  upstreamScopes: {
     what: 'for scopes of servers here, which scopes there each rests on: `{ "files:write": ["drive"] }`',
     shape: mapOf(scopes, 'an object, a list of their scopes for each of ours'),
     otherwise: 'none rests on any',
@@ -139,9 +139,9 @@ const common: MembersOf<Omit<ThirdPartyOptions, 'kind'>> = {
     shape: mapOf(text, 'an object of texts'),
     otherwise: 'none',
   },
-  users: {
+  allowedUsers: {
     what: 'who may sign in; all that is said must hold',
-    shape: object<PeopleRule>({
+    shape: object<AllowedUsers>({
       subjects: { what: 'these people there', shape: listOf(text), otherwise: 'anybody' },
       emailDomains: {
         what: 'addresses that it has verified, in these domains',
@@ -161,7 +161,7 @@ const common: MembersOf<Omit<ThirdPartyOptions, 'kind'>> = {
     shape: oneOf('introspection', 'userinfo', 'expiry'),
     otherwise: 'the best way that there is',
   },
-  noticedWithin: {
+  statusCheckInterval: {
     what: 'within so many seconds it is noticed that the third party has ended what it gave',
     shape: seconds(1, 86_400),
     otherwise: inWords(60),
@@ -173,7 +173,7 @@ const common: MembersOf<Omit<ThirdPartyOptions, 'kind'>> = {
   },
 };
 
-const whole: Shape<ThirdPartyOptions> = object<ThirdPartyOptions>({
+const whole: Shape<IdentityProviderOptions> = object<IdentityProviderOptions>({
   ...common,
   kind: { what: 'how it is found and spoken to; left out with a `preset`', shape: kind, otherwise: MUST },
 });
@@ -192,7 +192,7 @@ type Place = Exclude<keyof Known, keyof PresetOptions | 'preset'>;
 interface Preset {
   readonly needs: readonly Place[];
   readonly takes?: readonly Place[];
-  make(options: PresetOptions, places: Readonly<Record<Place, string>>): ThirdPartyOptions;
+  make(options: PresetOptions, places: Readonly<Record<Place, string>>): IdentityProviderOptions;
 }
 
 const presets: Readonly<Record<string, Preset>> = {
@@ -239,7 +239,7 @@ const byName: Shape<Known> = object<Known>({
   scopes: { ...common.scopes, otherwise: 'the preset' },
 });
 
-function readByName(value: unknown, origin: Parameters<Shape<unknown>['read']>[1]): ThirdPartyOptions {
+function readByName(value: unknown, origin: Parameters<Shape<unknown>['read']>[1]): IdentityProviderOptions {
   const issues: Issue[] = [];
   const read = readOn(issues, () => byName.read(value, origin)) ?? byName.blank;
   const { preset: name, tenant, domain, server, url, realm, ...options } = read;
@@ -271,7 +271,7 @@ function readByName(value: unknown, origin: Parameters<Shape<unknown>['read']>[1
   return made;
 }
 
-export const identityProvider: Shape<ThirdPartyOptions> = {
+export const identityProvider: Shape<IdentityProviderOptions> = {
   ...whole,
   members: [
     ...(byName.members ?? []).filter(({ name }) => Object.hasOwn(presetMembers, name)),
@@ -283,4 +283,4 @@ export const identityProvider: Shape<ThirdPartyOptions> = {
 };
 
 /** As it stands in a file. */
-export type IdentityProviderSetting = ThirdPartyOptions | Known;
+export type IdentityProviderSetting = IdentityProviderOptions | Known;

@@ -45,7 +45,7 @@ export const keys: Shape<KeyOptions> = object<KeyOptions>({
     shape: orNull(seconds(1, 100 * 365 * 86_400)),
     otherwise: inWords(90 * 86_400),
   },
-  publishedBefore: {
+  prepublish: {
     what: 'for so long a new key is published before it signs',
     shape: seconds(1, 365 * 86_400),
     otherwise: inWords(3600),
