@@ -1,10 +1,9 @@
 /** Access tokens: signed JWTs, or opaque ones for resources that want them; written on the hot path, read back for revocation and introspection. */
-import type { AccessTokenClaims } from '@portcullis/protocol';
+import { type AccessTokenClaims, createBatch } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import { createMemory } from '../memory.ts';
 import type { KeyRing } from './key-ring.ts';
 import { createOpaqueTokens, looksOpaque } from './opaque-tokens.ts';
-import { together } from './together.ts';
 
 /** Longer than any token that this server issues. */
 const LONGEST_TOKEN = 16_384;
@@ -26,12 +25,14 @@ export function createAccessTokens(
 ): AccessTokens {
   const signed = createMemory<true>(REMEMBERED);
   const opaque = createOpaqueTokens(configuration);
+  const runBatched = createBatch(setImmediate);
   return {
-    sign: together((claims: AccessTokenClaims) => {
-      const { signing } = keys.now();
-      const input = `${signing.header}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`;
-      return `${input}.${signing.sign(input).toString('base64url')}`;
-    }),
+    sign: (claims) =>
+      runBatched(() => {
+        const { signing } = keys.now();
+        const input = `${signing.header}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`;
+        return `${input}.${signing.sign(input).toString('base64url')}`;
+      }),
     seal: opaque.seal,
     read(token) {
       if (token.length > LONGEST_TOKEN) return null;

@@ -1,7 +1,7 @@
 /** The signature algorithms of this server: how each makes keys, signs and verifies, as entries of one table. */
 import { createPublicKey, generateKeyPair, type KeyObject, sign, verify } from 'node:crypto';
 import { promisify } from 'node:util';
-import { signEs256, verifyEs256 } from './es256.ts';
+import { createEs256 } from '@portcullis/protocol';
 
 /** An algorithm by its name in a JWS header. @see RFC 7518 §3.1, RFC 8037 §3.1 */
 export type SigningAlgorithm = 'ES256' | 'EdDSA' | 'RS256';
@@ -29,12 +29,13 @@ interface Algorithm {
 }
 
 const generate = promisify(generateKeyPair);
+const es256 = createEs256<KeyObject>({ sign, verify });
 
 const algorithms: Readonly<Record<SigningAlgorithm, Algorithm>> = {
   ES256: {
     generate: async () => (await generate('ec', { namedCurve: 'P-256' })).privateKey,
-    sign: signEs256,
-    verify: verifyEs256,
+    sign: (input, privateKey) => Buffer.from(es256.sign(Buffer.from(input), privateKey).buffer),
+    verify: (input, signature, publicKey) => es256.verify(Buffer.from(input), signature, publicKey),
     members: ['kty', 'crv', 'x', 'y'],
   },
   EdDSA: {

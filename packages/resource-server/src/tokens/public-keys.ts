@@ -1,8 +1,8 @@
 /** The public keys of an issuer, read from its key set: which of them may verify what. */
+import { createBatch } from '@portcullis/protocol';
 import type { JWK } from 'jose';
-import { createEs256 } from './es256.ts';
+import { createEs256Verifier } from './es256.ts';
 import { nodeCrypto } from './node-crypto.ts';
-import { together } from './together.ts';
 
 /** Signature algorithms that can be allowed: asymmetric ones alone. @see RFC 8725 §3.1 */
 export const ALGORITHMS = {
@@ -38,6 +38,9 @@ export interface PublicKeys {
   /** The key of that identifier; without one, the only key that fits the algorithm. `undefined`: there is none. */
   find(algorithm: string, keyId: string | undefined): PublicKey | undefined;
 }
+
+/** On the real `setImmediate`, even if a test fakes the timers later. Runtimes that lack it verify asynchronously anyway. */
+const runBatched = createBatch(globalThis.setImmediate);
 
 /** A longer set is not worth reading. */
 const MOST_KEYS = 100;
@@ -100,9 +103,11 @@ function createPublicKey(jwk: JWK, algorithm: Algorithm): PublicKey | null {
   const publicJwk = publicMembersOf(jwk);
   if (!isKey(publicJwk)) return null;
   if (algorithm === 'ES256') {
-    const verify = createEs256({ x: String(jwk.x), y: String(jwk.y) });
+    const verify = createEs256Verifier({ x: String(jwk.x), y: String(jwk.y) });
     if (verify !== null)
-      return { verify: (_token, signingInput, signature) => together(() => verify(signingInput, signature)) };
+      return {
+        verify: (_token, signingInput, signature) => runBatched(() => verify(signingInput, signature)),
+      };
   }
   const loaded = loadVerify(publicJwk, algorithm);
   return { verify: async (token) => (await loaded)(token) };

@@ -1,40 +1,42 @@
+/** Batches: order, isolation of errors, and how much runs per turn. */
 import { describe, expect, it, vi } from 'vitest';
-import { together } from '../src/tokens/together.ts';
+import { createBatch } from '../src/batch.ts';
 
+const runBatched = createBatch(setImmediate);
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-describe('work that is done together', () => {
-  it('is done in its order, after the turn that brings it', async () => {
+describe('a batch', () => {
+  it('runs jobs in order after the current turn', async () => {
     const done: string[] = [];
-    const outcomes = ['a', 'b'].map((name) => together(() => done.push(name)));
+    const outcomes = ['a', 'b'].map((name) => runBatched(() => done.push(name)));
     expect(done).toEqual([]);
     expect(await Promise.all(outcomes)).toEqual([1, 2]);
     expect(done).toEqual(['a', 'b']);
   });
 
-  it('is done although a test holds the clock', async () => {
+  it('runs although a test fakes the timers', async () => {
     vi.useFakeTimers();
     try {
-      expect(await together(() => 'done')).toBe('done');
+      expect(await runBatched(() => 'done')).toBe('done');
     } finally {
       vi.useRealTimers();
     }
   });
 
-  it('fails alone', async () => {
+  it('rejects only the job that throws', async () => {
     const outcomes = await Promise.allSettled([
-      together(() => {
+      runBatched(() => {
         throw new Error('mine');
       }),
-      together(() => 'well'),
+      runBatched(() => 'well'),
     ]);
     expect(outcomes).toMatchObject([{ status: 'rejected' }, { status: 'fulfilled', value: 'well' }]);
   });
 
-  it('leaves others a turn between when there is much of it', async () => {
+  it('runs at most 64 jobs per turn', async () => {
     let done = 0;
     const outcomes = Array.from({ length: 150 }, () =>
-      together(() => {
+      runBatched(() => {
         done += 1;
       }),
     );
