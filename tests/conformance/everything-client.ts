@@ -61,7 +61,7 @@ function grantOf(scenario: string): GrantSettings {
       subjectToken: async () => subject,
     };
   }
-  return scenario.startsWith('auth/client-credentials') ? { kind: 'application' } : { kind: 'person' };
+  return scenario.startsWith('auth/client-credentials') ? { kind: 'application' } : { kind: 'user' };
 }
 
 async function main(): Promise<void> {

@@ -83,7 +83,7 @@ export function createProgram(
     store: createMemoryStore(),
     fetch: transcript.as('client'),
     onEvent(event) {
-      if (event.type !== 'discovered') return;
+      if (event.type !== 'discovery.completed') return;
       tell(`     (the client finds out: revision ${event.revision}, endpoints from ${event.endpoints})\n`);
     },
     ...options,

@@ -7,7 +7,7 @@ import { protect } from '@portcullis/resource-server/fetch';
 import { decodeJwt } from 'jose';
 import { afterEach, expect, it } from 'vitest';
 import { openStage, visit } from '../../client/test/support/oidc-provider.ts';
-import type { Asked, Told } from '../../client/test/support/party.ts';
+import type { Asked, Told } from '../../client/test/support/stub-server.ts';
 import { type Computer, createComputer, main } from './support/command.ts';
 
 const computers: Computer[] = [];

@@ -87,7 +87,7 @@ it('accounts shows who acts, by which client, with which scopes, and since when'
   await signIn();
   await whoami(...as('report'));
   const [user, program] = await accounts();
-  expect(user).toMatchObject({ kind: 'person', account: 'default', refreshable: true });
+  expect(user).toMatchObject({ kind: 'user', account: 'default', refreshable: true });
   expect(program).toMatchObject({ kind: 'application', clientId: 'report', scopes: ['notes:read'] });
   expect(Date.parse(program?.since ?? '')).toBeGreaterThanOrEqual(Date.parse(user?.since ?? ''));
   const { output } = await run(['accounts']);
@@ -103,11 +103,11 @@ it('logout ends the session that is meant, and leaves the others', async () => {
   await whoami(...as('report'));
   await whoami(...as('backup'));
   const standing = async () =>
-    (await accounts()).map(({ kind, clientId }) => (kind === 'person' ? kind : clientId));
-  expect(await standing()).toEqual(['person', 'backup', 'report']);
+    (await accounts()).map(({ kind, clientId }) => (kind === 'user' ? kind : clientId));
+  expect(await standing()).toEqual(['user', 'backup', 'report']);
   const out = (...words: readonly string[]) => run(['logout', server.resource, '--json', ...words]);
   expect(JSON.parse((await out(...as('report'))).output)).toEqual({ outcome: 'revoked' });
-  expect(await standing()).toEqual(['person', 'backup']);
+  expect(await standing()).toEqual(['user', 'backup']);
   expect(JSON.parse((await out()).output)).toEqual({ outcome: 'revoked' });
   expect(JSON.parse((await out()).output)).toEqual({ outcome: 'no_session' });
   expect(await standing()).toEqual(['backup']);

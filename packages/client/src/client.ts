@@ -1,24 +1,24 @@
 /** The client of one protected server: all its rooms put together. */
 import type { Scopes } from '@portcullis/protocol';
-import { createSignIn } from './authorization/sign-in.ts';
-import { createAuthorizedFetch } from './calls/authorized-fetch.ts';
-import { type Configuration, defineConfiguration } from './configuration.ts';
-import type { Discovery } from './discovery/conclude.ts';
-import { createFinder } from './discovery/finder.ts';
+import { createAuthorizationCodeGrant } from './authorization/authorization-code.ts';
+import { extensionsOf, isMachineGrant } from './authorization/grant-settings.ts';
+import type { DiscoveryResult } from './discovery/discovery-result.ts';
+import { createServerDiscovery } from './discovery/server-discovery.ts';
 import { ClientError } from './errors.ts';
-import { actsAlone, extensionsOf } from './grants/settings.ts';
 import type { ClientOptions } from './options.ts';
-import { signingKeyOf } from './registration/registration.ts';
-import { createRegistry } from './registry/registry.ts';
-import { createAccess } from './session/access.ts';
-import { createEnding } from './session/ending.ts';
-import { createObtainer } from './session/obtainer.ts';
-import { createRefresher } from './session/refresher.ts';
-import { describeSession, type Session } from './session/session.ts';
-import { type BeginOptions, beginSignIn, completeSignIn } from './session/two-halves.ts';
-import { createProver } from './tokens/prover.ts';
-import type { TokenHands } from './tokens/token-endpoint.ts';
-import type { Fetch, Wire } from './transport.ts';
+import { signingKeyFor } from './registration/registration.ts';
+import { createStoredRegistrations } from './registration/stored-registrations.ts';
+import { type ClientSettings, resolveClientOptions } from './settings.ts';
+import { createClientContext } from './token-endpoint/client-context.ts';
+import type { TokenEndpointContext } from './token-endpoint/endpoint-request.ts';
+import { createAuthorizedFetch } from './tokens/authorized-fetch.ts';
+import { createObtainer } from './tokens/obtainer.ts';
+import { createRefresher } from './tokens/refresher.ts';
+import { describeSession, type Session } from './tokens/session.ts';
+import { createSessionRevocation } from './tokens/session-revocation.ts';
+import { createTokenManager } from './tokens/token-manager.ts';
+import { type BeginOptions, beginSignIn, completeSignIn } from './tokens/two-halves.ts';
+import type { Fetch, Transport } from './transport.ts';
 
 /** How a sign-in is asked for. */
 export interface SignInOptions {
@@ -27,7 +27,7 @@ export interface SignInOptions {
   /** Asked for beside what the session has; `confirmStepUp` may decline. */
   readonly scopes?: Scopes;
   /** Registers the client anew, when a page of the authorization server says that it does not know it; tokens stay. */
-  readonly registerAnew?: boolean;
+  readonly newRegistration?: boolean;
 }
 
 /** A client of one server, for one account. */
@@ -39,7 +39,7 @@ export interface Client {
   /** As the platform's `fetch`, with an access token for this server. Signs in, refreshes and steps up as needed. */
   readonly fetch: Fetch;
   /** What can be found out about the server's authorization. */
-  discover(): Promise<Discovery>;
+  discover(): Promise<DiscoveryResult>;
   /** The session that stands, without asking anybody; `null` when there is none. */
   session(): Promise<Session | null>;
   /** Signs in now, with the browser and receiver of the options. */
@@ -47,7 +47,7 @@ export interface Client {
   /** First half of a sign-in with pages of one's own: where to send the browser. */
   begin(options: BeginOptions): Promise<string>;
   /** Second half: the whole URL at which the browser arrived, or its query. */
-  complete(arrived: string | URLSearchParams, binding?: string): Promise<Session>;
+  complete(redirectedTo: string | URLSearchParams, binding?: string): Promise<Session>;
   /** An access token that is good now, for hosts that have to send it themselves; `null` when there is no session. */
   accessToken(): Promise<string | null>;
   /** Revokes the tokens where that is possible, and forgets them. Tells whether the server took it. */
@@ -59,7 +59,7 @@ export interface Client {
  * @throws ClientError `server_url_invalid` or `configuration_invalid`, with every fault.
  */
 export function createClient(options: ClientOptions): Client {
-  const configuration = defineConfiguration(options);
+  const configuration = resolveClientOptions(options);
   const { server, account, store } = configuration;
   const rooms = createRooms(configuration);
   const { finder, registry, access, ending, tokenHands } = rooms;
@@ -68,11 +68,11 @@ export function createClient(options: ClientOptions): Client {
     server,
     extensions: extensionsOf(configuration.grant),
     fetch: createAuthorizedFetch(configuration, access, tokenHands),
-    discover: finder.findNow,
+    discover: finder.discover,
     session,
-    async signIn({ prompt, scopes, registerAnew } = {}) {
-      if (registerAnew) await forgetRegistrations();
-      const found = await finder.provoke();
+    async signIn({ prompt, scopes, newRegistration } = {}) {
+      if (newRegistration) await forgetRegistrations();
+      const found = await finder.requestChallenge();
       const challenge = scopes === undefined ? found : { ...found, scopes };
       const standing = scopes === undefined ? null : ((await access.record())?.tokens ?? null);
       if (standing === null) await access.obtain(challenge, prompt ?? null);
@@ -80,9 +80,9 @@ export function createClient(options: ClientOptions): Client {
       return requireSession();
     },
     begin: (begin) => beginSignIn(rooms, begin),
-    async complete(arrived, binding) {
+    async complete(redirectedTo, binding) {
       requireUser();
-      await completeSignIn(rooms, arrived, binding ?? null);
+      await completeSignIn(rooms, redirectedTo, binding ?? null);
       return requireSession();
     },
     accessToken: async () => (await access.current())?.accessToken ?? null,
@@ -95,19 +95,19 @@ export function createClient(options: ClientOptions): Client {
 
   /** What a person has signed in for must not be kept as a program's. */
   function requireUser(): void {
-    if (!actsAlone(configuration.grant)) return;
+    if (!isMachineGrant(configuration.grant)) return;
     const why = `A sign-in in two halves is a person's, and the grant is ${configuration.grant.kind}`;
     throw new ClientError('configuration_invalid', `${why}.`);
   }
 
   async function forgetRegistrations(): Promise<void> {
     for (const { key } of await store.list(server, account))
-      await registry.dropDead(key, 'a new registration was asked for');
+      await registry.discard(key, 'a new registration was asked for');
   }
 
   async function session(): Promise<Session | null> {
     const record = await access.record();
-    return record === null ? null : describeSession(record, store.place);
+    return record === null ? null : describeSession(record, store.location);
   }
 
   async function requireSession(): Promise<Session> {
@@ -118,23 +118,26 @@ export function createClient(options: ClientOptions): Client {
 }
 
 /** Makes each room of a client from those above it. */
-function createRooms(configuration: Configuration) {
+function createRooms(configuration: ClientSettings) {
   const { clock, sleep, limits, registration: settings } = configuration;
-  const wire: Wire = {
+  const transport: Transport = {
     fetch: configuration.oauthFetch,
     timeout: limits.timeout,
-    limit: limits.bytes,
-    explain: configuration.explainFailure,
+    maxBytes: limits.maxBytes,
+    mapError: configuration.mapFetchError,
   };
-  const prover = createProver({ clock, signingKeyOf: (clientId) => signingKeyOf(settings, clientId) });
-  const tokenHands: TokenHands = { ...prover, wire, sleep };
-  const finder = createFinder(configuration, wire);
-  const registry = createRegistry(configuration, wire);
-  const signIn = createSignIn(configuration, tokenHands, registry);
-  const refresher = createRefresher(configuration, tokenHands, registry.ofTokens);
+  const prover = createClientContext({
+    clock,
+    signingKeyFor: (clientId) => signingKeyFor(settings, clientId),
+  });
+  const tokenHands: TokenEndpointContext = { ...prover, transport, sleep };
+  const finder = createServerDiscovery(configuration, transport);
+  const registry = createStoredRegistrations(configuration, transport);
+  const signIn = createAuthorizationCodeGrant(configuration, tokenHands, registry);
+  const refresher = createRefresher(configuration, tokenHands, registry.forTokens);
   const obtainer = createObtainer(configuration, { finder, registry, signIn, tokens: tokenHands });
-  const ending = createEnding(configuration, { finder, registry, tokens: tokenHands });
+  const ending = createSessionRevocation(configuration, { finder, registry, tokens: tokenHands });
   const { endReplaced } = ending;
-  const access = createAccess(configuration, { obtainer, refresher, endReplaced });
+  const access = createTokenManager(configuration, { obtainer, refresher, endReplaced });
   return { tokenHands, finder, registry, signIn, obtainer, ending, access };
 }

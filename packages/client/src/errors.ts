@@ -11,7 +11,7 @@ export type ClientErrorCode =
   | 'address_refused'
   | 'insecure_url'
   | 'redirected'
-  | 'answer_too_large'
+  | 'response_too_large'
   // Discovery
   | 'metadata_missing'
   | 'metadata_invalid'
@@ -88,7 +88,7 @@ export function resourceAdvice(oauthError: string | undefined, description: stri
  * Text that somebody else wrote, fit to be shown: control characters, bidirectional overrides and line breaks are
  * gone, and it is at most 300 characters long.
  */
-export function displayText(text: string): string {
+export function sanitizeText(text: string): string {
   const cleaned = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim();
   return cleaned.length > 300 ? `${cleaned.slice(0, 299)}…` : cleaned;
 }

@@ -3,7 +3,7 @@ import type { Client } from './client.ts';
 import { ClientError } from './errors.ts';
 
 /** The provider in the words of both versions of the SDK; nothing of either is imported. */
-export interface McpProvider {
+export interface McpOAuthProvider {
   readonly redirectUrl: string;
   readonly clientMetadata: { readonly redirect_uris: string[]; readonly client_name: string };
   clientInformation(): Promise<{ client_id: string; issuer: string } | undefined>;
@@ -29,7 +29,7 @@ const NOWHERE = 'http://127.0.0.1/callback';
  * made again.
  * @throws ClientError from `tokens`, when nobody signs in, or when the server demands tokens bound to a key.
  */
-export function createMcpProvider(client: Client): McpProvider {
+export function createMcpProvider(client: Client): McpOAuthProvider {
   return {
     redirectUrl: NOWHERE,
     clientMetadata: { redirect_uris: [NOWHERE], client_name: 'Portcullis' },

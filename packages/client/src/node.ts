@@ -1,8 +1,13 @@
 /** The client in Node: the system's browser, an ear on this computer, and credentials from the environment for local servers. */
-export { createSystemBrowser, type OpenerCommand, openerCommand, type Start } from './node/browser.ts';
+export { createSystemBrowser, type OpenerCommand, openerCommand, type StartProcess } from './node/browser.ts';
 export { credentialsFromEnvironment } from './node/environment.ts';
 export { type FileStore, type FileStoreOptions, openFileStore } from './node/file-store.ts';
-export { createGuardedFetch, explainOutbound, type VouchedPlaces } from './node/guarded-transport.ts';
-export { findKeychainKey, type KeychainEntry, type OpenEntry, openCredentialStore } from './node/keychain.ts';
+export { createGuardedFetch, type GuardedFetchOptions, toClientError } from './node/guarded-fetch.ts';
+export {
+  findKeychainKey,
+  type KeychainEntry,
+  type OpenKeychainEntry,
+  openCredentialStore,
+} from './node/keychain.ts';
 export { createLoopbackReceiver, type LoopbackOptions } from './node/loopback-receiver.ts';
 export { createNodeClient, type NodeClientOptions } from './node/node-client.ts';

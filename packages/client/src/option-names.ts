@@ -1,23 +1,23 @@
 /** The names of all options of a client: any other is refused, for a wish that is spelled wrong would not be granted. */
 import { type Names, unknownNames } from '@portcullis/protocol';
 import type { ScopeSettings } from './authorization/scope-plan.ts';
-import type { ClientOptions, Limits } from './options.ts';
+import type { ClientLimits, ClientOptions } from './options.ts';
 import type { PreregisteredClient, RegistrationSettings } from './registration/registration.ts';
 
 const OPTIONS: Names<ClientOptions> = {
   ...{ serverUrl: true, grant: true, registration: true, browser: true, receiver: true, store: true },
-  ...{ account: true, fetch: true, oauthFetch: true, explainFailure: true, revision: true },
+  ...{ account: true, fetch: true, oauthFetch: true, mapFetchError: true, revision: true },
   ...{ versionHeader: true, scopes: true, trustedOrigins: true, issuerAliases: true, dpop: true },
-  ...{ resourceIndicators: true, orderAuthorizationServers: true, confirmStepUp: true, stepUpAgain: true },
+  ...{ resourceIndicators: true, orderAuthorizationServers: true, confirmStepUp: true, retryStepUp: true },
   ...{ onEvent: true, clock: true, random: true, sleep: true, limits: true },
 };
 
 const SCOPES: Names<ScopeSettings> = { add: true, only: true };
-const LIMITS: Names<Limits> = {
+const LIMITS: Names<ClientLimits> = {
   timeout: true,
-  bytes: true,
+  maxBytes: true,
   retryDelays: true,
-  coolDown: true,
+  cooldown: true,
   stepUps: true,
 };
 const REGISTRATION: Names<RegistrationSettings> = {

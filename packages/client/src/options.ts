@@ -1,12 +1,12 @@
 /** What is said of a client by whoever makes one, and what counts where nothing is said. */
 import type { ProtocolVersionHeader, Scopes } from '@portcullis/protocol';
+import type { GrantSettings } from './authorization/grant-settings.ts';
 import type { Browser, Receiver } from './authorization/receiver.ts';
 import type { ScopeSettings } from './authorization/scope-plan.ts';
 import type { ClientError } from './errors.ts';
 import type { ClientEvent } from './events.ts';
-import type { GrantSettings } from './grants/settings.ts';
 import type { RegistrationSettings } from './registration/registration.ts';
-import type { CredentialStore } from './store/credential-store.ts';
+import type { CredentialStore } from './storage/credential-store.ts';
 import type { Fetch } from './transport.ts';
 
 /** What `createClient` takes. Only the server's URL is needed. */
@@ -29,7 +29,7 @@ export interface ClientOptions {
   /** Carries the requests to OAuth parties, where they go another way than those to the server. */
   readonly oauthFetch?: Fetch;
   /** Understands what a transport of one's own throws when that origin is asked; `null`: the usual way. */
-  readonly explainFailure?: (error: unknown, origin: string) => ClientError | null;
+  readonly mapFetchError?: (error: unknown, origin: string) => ClientError | null;
   /** Pins the revision, as a date; by default it is found out. */
   readonly revision?: string;
   readonly versionHeader?: ProtocolVersionHeader;
@@ -50,9 +50,9 @@ export interface ClientOptions {
   /** Asks the person before more is asked for; `false` declines. */
   readonly confirmStepUp?: (added: Scopes) => Promise<boolean>;
   /** Asks for scopes once more that were asked for before and not granted; once each. `false` by default. */
-  readonly stepUpAgain?: boolean;
+  readonly retryStepUp?: boolean;
   /** Tokens bound to a key: where the server asks for them (the default), wherever they are offered, or never. */
-  readonly dpop?: 'when-asked' | 'when-offered' | 'never';
+  readonly dpop?: 'when-required' | 'when-offered' | 'never';
   readonly onEvent?: (event: ClientEvent) => void;
   /** Epoch milliseconds. */
   readonly clock?: () => number;
@@ -60,28 +60,28 @@ export interface ClientOptions {
   readonly random?: (bytes: number) => Uint8Array;
   /** Waits; milliseconds. */
   readonly sleep?: (milliseconds: number) => Promise<void>;
-  readonly limits?: Partial<Limits>;
+  readonly limits?: Partial<ClientLimits>;
 }
 
 /** How long and how often. */
-export interface Limits {
+export interface ClientLimits {
   /** Milliseconds for one exchange with an OAuth party. */
   readonly timeout: number;
   /** Most bytes of an answer of an OAuth party. */
-  readonly bytes: number;
+  readonly maxBytes: number;
   /** Milliseconds before each further try of a refresh that failed for a while. */
   readonly retryDelays: readonly number[];
   /** Milliseconds during which a sign-in that failed is not tried again by itself. */
-  readonly coolDown: number;
+  readonly cooldown: number;
   /** Most step-ups for one operation. */
   readonly stepUps: number;
 }
 
 /** What counts when the host says nothing. */
-export const defaultLimits: Limits = {
+export const defaultClientLimits: ClientLimits = {
   timeout: 15_000,
-  bytes: 262_144,
+  maxBytes: 262_144,
   retryDelays: [300, 1500],
-  coolDown: 30_000,
+  cooldown: 30_000,
   stepUps: 2,
 };

@@ -1,79 +1,92 @@
 /**
- * The plain steps of every flow as pairs: `ask…` writes a request as data, `understand…` judges its answer. Nothing here
+ * The plain steps of every flow: `ask…` writes a request, `understand…` judges its answer. Nothing here
  * sends anything, waits, or keeps anything; it runs wherever WebCrypto does.
  */
-export type { Pending } from './authorization/pending.ts';
-export {
-  askAuthorization,
-  type RequestFacts,
-  type StartedFlow,
-} from './authorization/request.ts';
-export { codeRequest, understandAuthorization } from './authorization/response.ts';
-export { planScopes, planStepUp, type ScopePlan, type ScopeSettings } from './authorization/scope-plan.ts';
-export { authorize, type CallAnswer, understandCall } from './calls/protected-request.ts';
-export {
-  askServer,
-  NO_CHALLENGE,
-  readServerChallenge,
-  type ServerChallenge,
-  understandServer,
-} from './discovery/challenge.ts';
-export {
-  chooseWay,
-  concludeDiscovery,
-  type Discovery,
-  type Exceptions,
-  type Way,
-} from './discovery/conclude.ts';
-export {
-  askResourceMetadata,
-  askServerMetadata,
-  type DocumentSettings,
-  understandResourceMetadata,
-  understandServerMetadata,
-} from './discovery/discover.ts';
-export { createDpopKey } from './dpop/proof.ts';
-export { ClientError, type ClientErrorCode } from './errors.ts';
+
 export {
   askDeviceAuthorization,
   type DeviceAuthorization,
-  deviceRequest,
-  deviceTokenRequest,
-  understandDeviceAuthorization,
-} from './grants/device.ts';
+  deviceAuthorizationRequest,
+  deviceCodeTokenRequest,
+  processDeviceAuthorizationResponse,
+} from './authorization/device-authorization.ts';
 export {
-  applicationRequest,
   askAssertion,
-  assertionRequest,
-  type ExchangeSettings,
-  exchangeRequest,
-  type GrantFacts,
-  understandAssertion,
-} from './grants/machine.ts';
-export { readSigningKey, type SigningKey } from './keys/signing-key.ts';
+  clientCredentialsTokenRequest,
+  type GrantRequestInput,
+  type IdentityAssertionSettings,
+  identityAssertionRequest,
+  jwtBearerTokenRequest,
+  processIdentityAssertionResponse,
+} from './authorization/machine-grants.ts';
+export type { PendingAuthorization } from './authorization/pending.ts';
 export {
-  askRegistration,
-  type RegistrationAsk,
-  type RegistrationRequest,
-  understandRegistration,
+  type AuthorizationRequestInput,
+  authorizationRequest,
+  type StartedAuthorization,
+} from './authorization/request.ts';
+export { codeTokenRequest, processAuthorizationResponse } from './authorization/response.ts';
+export { planScopes, planStepUp, type ScopePlan, type ScopeSettings } from './authorization/scope-plan.ts';
+export {
+  challengeRequest,
+  NO_CHALLENGE,
+  processChallengeResponse,
+  readServerChallenge,
+  type ServerChallenge,
+} from './discovery/challenge.ts';
+export {
+  type MetadataRequestOptions,
+  processResourceMetadataResponse,
+  processServerMetadataResponse,
+  resourceMetadataRequests,
+  serverMetadataRequests,
+} from './discovery/discover.ts';
+export {
+  buildDiscoveryResult,
+  type DiscoveryExceptions,
+  type DiscoveryResult,
+  type ProfileSelection,
+  selectProfile,
+} from './discovery/discovery-result.ts';
+export { createDpopKey } from './dpop/proof.ts';
+export { ClientError, type ClientErrorCode } from './errors.ts';
+export {
+  type DynamicRegistrationRequest,
+  processRegistrationResponse,
+  type RegistrationRequestBody,
+  registrationRequest,
 } from './registration/dynamic.ts';
-export { findPreregistered, useMetadataDocument } from './registration/register.ts';
+export { findPreregistered, metadataDocumentRegistration } from './registration/register.ts';
 export type { Registration, RegistrationSettings } from './registration/registration.ts';
-export { askStanding, type RegistrationStanding, understandStanding } from './registration/standing.ts';
-export { createProver, type Prover, type ProverOptions } from './tokens/prover.ts';
+export {
+  processReadRegistrationResponse,
+  type RegistrationStatus,
+  readRegistrationRequest,
+} from './registration/registration-status.ts';
+export { type ClientSigningKey, readSigningKey } from './signing-key.ts';
+export {
+  type ClientContext,
+  type ClientContextOptions,
+  createClientContext,
+} from './token-endpoint/client-context.ts';
 export {
   askRevocation,
-  type RevocationFacts,
+  processRevocationResponse,
+  type RevocationInput,
   type RevocationRequest,
   revocationRequests,
-  understandRevocation,
-} from './tokens/revocation.ts';
+} from './token-endpoint/revocation.ts';
 export {
   askTokens,
-  refreshRequest,
-  type TokenAnswer,
+  processTokenResponse,
+  refreshTokenRequest,
   type TokenRequest,
-  understandTokens,
-} from './tokens/token-request.ts';
-export { isExpired, isStale, type Tokens } from './tokens/tokens.ts';
-export type { Answer, Ask } from './transport.ts';
+  type TokenResult,
+} from './token-endpoint/token-request.ts';
+export { isExpired, isStale, type Tokens } from './token-endpoint/token-response.ts';
+export {
+  type ProtectedResourceResult,
+  processProtectedResourceResponse,
+  protectedResourceHeaders,
+} from './tokens/protected-resource.ts';
+export type { OAuthRequest, OAuthResponse } from './transport.ts';

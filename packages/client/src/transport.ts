@@ -1,30 +1,30 @@
 /** One request of the client to an OAuth party, bounded: secure addresses only, no redirects, a time limit and a size limit. */
 import { isSecureUrl, readWebUrl } from '@portcullis/protocol';
-import { ClientError, displayText } from './errors.ts';
+import { ClientError, sanitizeText } from './errors.ts';
 
 /** The `fetch` that every leg goes through: put a proxy or a private certificate authority into it. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
 /** What carries a request, and how far it may go. */
-export interface Wire {
+export interface Transport {
   readonly fetch: Fetch;
   /** Milliseconds for a whole exchange, body included. */
   readonly timeout: number;
   /** Most bytes of a body. */
-  readonly limit: number;
+  readonly maxBytes: number;
   /** Understands what `fetch` throws; `null`: nobody could be reached. */
-  readonly explain: (error: unknown, origin: string) => ClientError | null;
+  readonly mapError: (error: unknown, origin: string) => ClientError | null;
 }
 
 /** An answer, read to its end. */
-export interface Answer {
+export interface OAuthResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly body: string;
 }
 
 /** A request as data: whoever has a transport sends it as it stands, and follows no redirect. */
-export interface Ask {
+export interface OAuthRequest {
   readonly url: string;
   readonly method: 'GET' | 'POST';
   readonly headers: Readonly<Record<string, string>>;
@@ -38,7 +38,7 @@ const TYPES = { form: 'application/x-www-form-urlencoded', json: 'application/js
  * Writes a request for a document.
  * @throws ClientError `insecure_url`
  */
-export function askFor(url: string, headers: Readonly<Record<string, string>> = {}): Ask {
+export function getRequest(url: string, headers: Readonly<Record<string, string>> = {}): OAuthRequest {
   return checkAsk({ url, method: 'GET', headers: { accept: 'application/json', ...headers }, body: null });
 }
 
@@ -46,35 +46,35 @@ export function askFor(url: string, headers: Readonly<Record<string, string>> = 
  * Writes a request that posts something.
  * @throws ClientError `insecure_url`
  */
-export function post(
+export function postRequest(
   url: string,
   kind: keyof typeof TYPES,
   body: string,
   headers: Readonly<Record<string, string>> = {},
-): Ask {
+): OAuthRequest {
   const own = { accept: 'application/json', 'content-type': TYPES[kind], ...headers };
   return checkAsk({ url, method: 'POST', headers: own, body });
 }
 
 /** All authorization endpoints MUST be served over HTTPS. @see seed 5.3(6) */
-function checkAsk(ask: Ask): Ask {
+function checkAsk(ask: OAuthRequest): OAuthRequest {
   const url = readWebUrl(ask.url);
   if (url !== null && isSecureUrl(url)) return ask;
   throw new ClientError(
     'insecure_url',
-    `Refused to contact ${displayText(ask.url)}: it must be an https address.`,
+    `Refused to contact ${sanitizeText(ask.url)}: it must be an https address.`,
   );
 }
 
 /**
  * Sends a request, and reads the answer to its end.
- * @throws ClientError `redirected`, `answer_too_large`, or `unreachable` when nothing came in time.
+ * @throws ClientError `redirected`, `response_too_large`, or `unreachable` when nothing came in time.
  */
-export async function exchange(wire: Wire, ask: Ask): Promise<Answer> {
-  const signal = AbortSignal.timeout(wire.timeout);
+export async function sendRequest(transport: Transport, ask: OAuthRequest): Promise<OAuthResponse> {
+  const signal = AbortSignal.timeout(transport.timeout);
   const { origin } = new URL(ask.url);
   try {
-    const response = await wire.fetch(ask.url, {
+    const response = await transport.fetch(ask.url, {
       method: ask.method,
       headers: ask.headers,
       ...(ask.body !== null && { body: ask.body }),
@@ -88,10 +88,14 @@ export async function exchange(wire: Wire, ask: Ask): Promise<Answer> {
       await discard(response);
       throw redirected(origin, response.status);
     }
-    return { status: response.status, headers: response.headers, body: await readText(response, wire.limit) };
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: await readText(response, transport.maxBytes),
+    };
   } catch (error) {
     if (error instanceof ClientError) throw error;
-    throw wire.explain(error, origin) ?? unreachable(origin, error, signal.aborted);
+    throw transport.mapError(error, origin) ?? unreachable(origin, error, signal.aborted);
   }
 }
 
@@ -99,7 +103,7 @@ export async function exchange(wire: Wire, ask: Ask): Promise<Answer> {
  * An OAuth party that redirects is not followed: what was sent there belongs nowhere else.
  * @throws ClientError `redirected`
  */
-export function checkNotRedirected({ url }: Pick<Ask, 'url'>, { status }: Answer): void {
+export function checkNotRedirected({ url }: Pick<OAuthRequest, 'url'>, { status }: OAuthResponse): void {
   if (status >= 300 && status < 400) throw redirected(new URL(url).origin, status);
 }
 
@@ -126,7 +130,7 @@ async function readText(response: Response, limit: number): Promise<string> {
     size += value.byteLength;
     if (size > limit) {
       await reader.cancel().catch(() => undefined);
-      throw new ClientError('answer_too_large', `The answer is longer than ${limit} bytes.`);
+      throw new ClientError('response_too_large', `The answer is longer than ${limit} bytes.`);
     }
     text += decoder.decode(value, { stream: true });
   }
@@ -138,7 +142,7 @@ export async function discard(response: Response): Promise<void> {
 }
 
 /** JSON, or `undefined` when it is none. */
-export function parseJson(text: string): unknown {
+export function parseJsonOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {

@@ -294,7 +294,7 @@ describe('scopes', () => {
     const world = await createWorld({ challengeScopes: 'a' });
     await world.client({ scopes: { add: ['b'] } }).fetch(world.serverUrl);
     expect(scopeOf(world)).toBe('a b');
-    expect(world.events.find(({ type }) => type === 'sign_in')).toMatchObject({
+    expect(world.events.find(({ type }) => type === 'sign_in.started')).toMatchObject({
       reason: 'no_tokens',
       scopeReasons: ['the challenge names them', 'configured additions'],
     });

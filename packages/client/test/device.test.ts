@@ -1,7 +1,7 @@
 /** People without a browser beside the program: a code for another device, or an address that is pasted. */
 import { describe, expect, it } from 'vitest';
 import { type ClientOptions, createPasteReceiver, type DevicePrompt } from '../src/index.ts';
-import type { Told } from './support/party.ts';
+import type { Told } from './support/stub-server.ts';
 import { codeOf, createWorld, grant, refusal, type World } from './support/world.ts';
 
 const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';

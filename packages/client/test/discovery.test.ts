@@ -414,7 +414,7 @@ describe('hostile documents', () => {
   it('T112 a document of many megabytes is not read to its end', async () => {
     const world = await createWorld();
     world.as.on(`GET ${ASM}`, { body: { issuer: 'x'.repeat(20_000_000) } });
-    expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('answer_too_large');
+    expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('response_too_large');
     expectNothingBegun(world);
   });
 

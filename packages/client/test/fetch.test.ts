@@ -169,8 +169,8 @@ describe('step-up', () => {
     const response = await client.fetch(world.serverUrl, { method: 'POST', body: 'call' });
     expect(await response.text()).toBe('done');
     expect(requested(world)).toEqual(['read', 'read write']);
-    expect(world.events.find(({ type }) => type === 'step_up')).toEqual({
-      type: 'step_up',
+    expect(world.events.find(({ type }) => type === 'step_up.requested')).toEqual({
+      type: 'step_up.requested',
       added: ['write'],
     });
     expect(world.as.asked('/token').map(({ form }) => form.get('grant_type'))).not.toContain('refresh_token');
@@ -258,7 +258,7 @@ describe('step-up', () => {
     expect((await cautious.fetch(world.serverUrl, { method: 'POST' })).status).toBe(403);
     expect(world.user.opened).toHaveLength(before);
 
-    const client = world.client({ store: await declined(world), stepUpAgain: true });
+    const client = world.client({ store: await declined(world), retryStepUp: true });
     for (let round = 0; round < 2; round += 1)
       expect((await client.fetch(world.serverUrl, { method: 'POST' })).status).toBe(403);
     expect(requested(world).slice(before)).toEqual(['read', 'read write', 'read write']);

@@ -17,7 +17,7 @@ import {
   type CredentialStore,
   createMemoryStore,
   createWebStore,
-  type Pending,
+  type PendingAuthorization,
   type WebStorage,
 } from '../src/index.ts';
 import { type FileStore, type FileStoreOptions, openFileStore } from '../src/node.ts';
@@ -70,7 +70,7 @@ function record(changes: Partial<CredentialRecord['key']> = {}, accessToken = 'c
   };
 }
 
-function pending(state: string, expiresAt = Date.now() + 60_000): Pending {
+function pending(state: string, expiresAt = Date.now() + 60_000): PendingAuthorization {
   return {
     ...{
       state,
@@ -88,7 +88,7 @@ function pending(state: string, expiresAt = Date.now() + 60_000): Pending {
     ...{ resource: null, scopes: [], dpopKey: null, binding: null, expiresAt },
     registration: {
       ...{
-        way: 'dynamic',
+        method: 'dynamic',
         clientId: 'c',
         clientSecret: null,
         authentication: 'none',
@@ -232,7 +232,7 @@ describe('the file', () => {
     expect(() => openStore({ key: new Uint8Array(16) })).toThrowError(
       expect.objectContaining({ code: 'configuration_invalid' }),
     );
-    expect(store.place).toContain('sealed');
+    expect(store.location).toContain('sealed');
   });
 
   it('forgets flows that nobody finished', async () => {

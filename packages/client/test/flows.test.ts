@@ -1,7 +1,7 @@
 /** Whole flows: from the URL of a server of each profile to an answer that only a token gets. */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { displayText } from '../src/index.ts';
+import { sanitizeText } from '../src/index.ts';
 import { calls, createWorld } from './support/world.ts';
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
@@ -209,5 +209,5 @@ it.each([
   ['\u001b]8;;https://evil.example\u0007link', ']8;;https://evil.example link'],
   ['x'.repeat(400), `${'x'.repeat(299)}…`],
 ])("T126 T147 a server's text %j is shown as %j", (text, shown) => {
-  expect(displayText(text)).toBe(shown);
+  expect(sanitizeText(text)).toBe(shown);
 });

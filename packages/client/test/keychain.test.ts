@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CredentialRecord } from '../src/index.ts';
-import { findKeychainKey, type OpenEntry, openCredentialStore, openFileStore } from '../src/node.ts';
+import { findKeychainKey, type OpenKeychainEntry, openCredentialStore, openFileStore } from '../src/node.ts';
 
 let folder: string;
 
@@ -24,7 +24,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 /** A keychain in memory. */
-function createKeychain(): { open: OpenEntry; held: Map<string, string> } {
+function createKeychain(): { open: OpenKeychainEntry; held: Map<string, string> } {
   const held = new Map<string, string>();
   return {
     held,
@@ -35,12 +35,12 @@ function createKeychain(): { open: OpenEntry; held: Map<string, string> } {
   };
 }
 
-const closed: OpenEntry = () => Promise.reject(new Error('access denied'));
+const closed: OpenKeychainEntry = () => Promise.reject(new Error('access denied'));
 
 const record: CredentialRecord = {
   key: { server: 'https://mcp.example/mcp', issuer: 'https://as.example', account: 'default' },
   registration: {
-    ...{ way: 'ask-user', clientId: 'c', clientSecret: 'canary', authentication: 'client_secret_basic' },
+    ...{ method: 'ask-user', clientId: 'c', clientSecret: 'canary', authentication: 'client_secret_basic' },
     ...{ redirectUris: [], secretExpiresAt: null },
   },
   tokens: null,
@@ -62,7 +62,7 @@ it('[C-STORE-1] seals the credential file, and says with what', async () => {
   const path = join(folder, 'credentials.db');
   const store = await openCredentialStore(path, 'notes', open);
   await store.save(record);
-  expect(store.place).toBe(`the file ${path}, sealed with a key of the system's keychain`);
+  expect(store.location).toBe(`the file ${path}, sealed with a key of the system's keychain`);
   store.close();
   expect(readFileSync(path).includes('canary')).toBe(false);
   expect(readdirSync(folder)).toEqual(['credentials.db']);
@@ -93,7 +93,7 @@ describe('without a keychain', () => {
     const store = await openCredentialStore(path(), 'notes', closed);
     process.umask(before);
     await store.save(record);
-    expect(store.place).toBe(`the file ${path()}, sealed with the key in ${path()}.key`);
+    expect(store.location).toBe(`the file ${path()}, sealed with the key in ${path()}.key`);
     store.close();
     expect(readFileSync(path()).includes('canary')).toBe(false);
     expect(statSync(`${path()}.key`).mode & 0o777).toBe(0o600);

@@ -3,17 +3,17 @@ import { request as sendRequest } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Reception } from '../src/index.ts';
+import type { RedirectListener } from '../src/index.ts';
 import { createLoopbackReceiver, createNodeClient } from '../src/node.ts';
 import { codeOf, createWorld } from './support/world.ts';
 
-const open: Reception[] = [];
+const open: RedirectListener[] = [];
 
 afterEach(async () => {
   for (const reception of open.splice(0)) await reception.close();
 });
 
-async function listen(preferred: readonly string[] = [], options = {}): Promise<Reception> {
+async function listen(preferred: readonly string[] = [], options = {}): Promise<RedirectListener> {
   const reception = await createLoopbackReceiver(options).listen(preferred);
   open.push(reception);
   return reception;
@@ -38,7 +38,7 @@ function ask(port: number, path: string, options: { method?: string; host?: stri
   );
 }
 
-const portOf = ({ redirectUri }: Reception): number => Number(new URL(redirectUri).port);
+const portOf = ({ redirectUri }: RedirectListener): number => Number(new URL(redirectUri).port);
 
 /** Whether anybody accepts a connection there. */
 function accepts(host: string, port: number): Promise<boolean> {
@@ -69,9 +69,9 @@ describe('the loopback listener', () => {
   it('[C-REDIR-20] T119 takes one answer, and is closed then', async () => {
     const reception = await listen();
     const port = portOf(reception);
-    const arriving = reception.arrival('s1', Promise.resolve());
+    const arriving = reception.waitForRedirect('s1', Promise.resolve());
     const page = ask(port, '/callback?code=c&state=s1&iss=https%3A%2F%2Fas.example');
-    const { query, finish } = await arriving;
+    const { query, respond: finish } = await arriving;
     expect(Object.fromEntries(query)).toEqual({ code: 'c', state: 's1', iss: 'https://as.example' });
     expect(await accepts('127.0.0.1', port)).toBe(false);
     await finish({ ok: true, message: 'Done.' });
@@ -91,10 +91,10 @@ describe('the loopback listener', () => {
     '[C-STATE-2] T119 turns a request with %s away, and goes on listening',
     async (_what, path, options, status) => {
       const reception = await listen();
-      const arriving = reception.arrival('s1', Promise.resolve());
+      const arriving = reception.waitForRedirect('s1', Promise.resolve());
       expect((await ask(portOf(reception), path, options)).status).toBe(status);
       const page = ask(portOf(reception), '/callback?code=good&state=s1');
-      const { query, finish } = await arriving;
+      const { query, respond: finish } = await arriving;
       expect(query.get('code')).toBe('good');
       await finish({ ok: true, message: 'x' });
       await page;
@@ -109,12 +109,12 @@ describe('the loopback listener', () => {
 
   it('[C-REDIR-21 C-URL-44] T119 shows a page of its own words, escaped, that loads, runs and follows nothing', async () => {
     const reception = await listen();
-    const arriving = reception.arrival('s1', Promise.resolve());
+    const arriving = reception.waitForRedirect('s1', Promise.resolve());
     const page = ask(
       portOf(reception),
       '/callback?state=s1&error=%3Cscript%3E&next=https%3A%2F%2Fevil.example',
     );
-    const { finish } = await arriving;
+    const { respond: finish } = await arriving;
     await finish({ ok: false, message: 'Refused: <script>alert(1)</script> "\'&' });
     const { status, headers, body } = await page;
     expect(status).toBe(400);
@@ -152,13 +152,13 @@ describe('the loopback listener', () => {
   });
 
   it('gives up when nobody comes, and when it is closed', async () => {
-    const late = await listen([], { patience: 30 });
-    await expect(late.arrival('s1', Promise.resolve())).rejects.toMatchObject({
+    const late = await listen([], { timeout: 30 });
+    await expect(late.waitForRedirect('s1', Promise.resolve())).rejects.toMatchObject({
       code: 'cancelled',
       message: 'Nobody finished the sign-in in time. Start it again.',
     });
     const given = await listen();
-    const arriving = given.arrival('s1', Promise.resolve());
+    const arriving = given.waitForRedirect('s1', Promise.resolve());
     await given.close();
     expect(await codeOf(arriving)).toBe('cancelled');
     expect(await accepts('127.0.0.1', portOf(given))).toBe(false);
@@ -175,12 +175,12 @@ describe('T150 what listens on this computer', () => {
   ])('refuses a request %s, and still hears the right one', async (_what, options, query) => {
     const reception = await listen();
     const port = portOf(reception);
-    const arriving = reception.arrival('right', Promise.resolve());
+    const arriving = reception.waitForRedirect('right', Promise.resolve());
     expect((await ask(port, `/callback?code=injected&${query}`, options)).status).toBeGreaterThanOrEqual(400);
     const answered = ask(port, '/callback?code=c&state=right');
     const arrival = await arriving;
     expect(arrival.query.get('code')).toBe('c');
-    await arrival.finish({ ok: true, message: 'done' });
+    await arrival.respond({ ok: true, message: 'done' });
     expect((await answered).status).toBe(200);
   });
 

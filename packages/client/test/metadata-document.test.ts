@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import {
   buildMetadataDocument,
   checkHostedDocument,
-  findDocumentFaults,
+  findDocumentIssues,
   readSigningKey,
 } from '../src/index.ts';
 import { createWorld } from './support/world.ts';
@@ -15,7 +15,7 @@ const good = buildMetadataDocument({ url, clientName: 'Notes' });
 it('[C-CIMD-23 C-CIMD-24 C-REFRESH-31] is written so that servers take it', () => {
   expect(good).toMatchObject({ client_id: url, client_name: 'Notes', application_type: 'native' });
   expect(good.grant_types).toContain('refresh_token');
-  expect(findDocumentFaults(good, url)).toEqual([]);
+  expect(findDocumentIssues(good, url)).toEqual([]);
   expect(readClientMetadata(good, openRegistrationPolicy).redirect_uris).toEqual(good.redirect_uris);
 });
 
@@ -33,7 +33,7 @@ it.each([
     'token_endpoint_auth_method',
   ],
 ])('T052 with %s is found wrong', (_what, change, expected) => {
-  expect(findDocumentFaults({ ...good, ...change }, url)).toEqual([expect.stringContaining(expected)]);
+  expect(findDocumentIssues({ ...good, ...change }, url)).toEqual([expect.stringContaining(expected)]);
 });
 
 describe('a hosted document', () => {

@@ -1,9 +1,9 @@
 /** The redirect URI of a program on this computer is no way to anywhere else. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { Reception } from '../src/authorization/receiver.ts';
+import type { RedirectListener } from '../src/authorization/receiver.ts';
 import { createLoopbackReceiver } from '../src/node.ts';
 
-let reception: Reception;
+let reception: RedirectListener;
 
 beforeEach(async () => {
   reception = await createLoopbackReceiver().listen([]);
@@ -12,10 +12,10 @@ beforeEach(async () => {
 afterEach(() => reception.close());
 
 it('[C-REDIR-21] follows no address in an answer, and its page loads nothing', async () => {
-  const arrival = reception.arrival('expected', Promise.resolve());
+  const arrival = reception.waitForRedirect('expected', Promise.resolve());
   const query = new URLSearchParams({ code: 'c', state: 'expected', next: 'https://evil.example/' });
   const page = fetch(`${reception.redirectUri}?${query}`, { redirect: 'manual' });
-  await (await arrival).finish({ ok: true, message: 'Back to <https://evil.example/>' });
+  await (await arrival).respond({ ok: true, message: 'Back to <https://evil.example/>' });
   const response = await page;
   expect(response.status).toBe(200);
   expect(response.headers.has('location')).toBe(false);
@@ -24,7 +24,7 @@ it('[C-REDIR-21] follows no address in an answer, and its page loads nothing', a
 });
 
 it('[C-REDIR-21] turns an answer away that nobody waits for, and goes nowhere with it either', async () => {
-  void reception.arrival('expected', Promise.resolve()).catch(() => {});
+  void reception.waitForRedirect('expected', Promise.resolve()).catch(() => {});
   const query = new URLSearchParams({ code: 'c', state: 'other', redirect_uri: 'https://evil.example/' });
   const response = await fetch(`${reception.redirectUri}?${query}`, { redirect: 'manual' });
   expect(response.status).toBe(400);

@@ -5,7 +5,7 @@ import { createNodeClient } from '../src/node.ts';
 
 const good = {
   serverUrl: 'https://mcp.example/mcp',
-  ...{ scopes: { add: ['read'] }, limits: { stepUps: 1 }, loopback: { patience: 1000 } },
+  ...{ scopes: { add: ['read'] }, limits: { stepUps: 1 }, loopback: { timeout: 1000 } },
   registration: { clientName: 'Test', preregistered: [{ clientId: 'mine', redirectUris: [] }] },
 };
 

@@ -356,7 +356,7 @@ describe('a client identifier that the authorization server has forgotten', () =
     await client.signIn();
     await client.signIn();
     expect(world.as.asked('/register')).toHaveLength(1);
-    await client.signIn({ registerAnew: true });
+    await client.signIn({ newRegistration: true });
     expect(world.as.asked('/register')).toHaveLength(2);
   });
 

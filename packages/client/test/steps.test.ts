@@ -3,54 +3,54 @@ import { request } from 'node:http';
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
 import {
-  type Answer,
-  type Ask,
-  applicationRequest,
   askAssertion,
-  askAuthorization,
   askDeviceAuthorization,
-  askRegistration,
-  askResourceMetadata,
   askRevocation,
-  askServer,
-  askServerMetadata,
   askTokens,
-  assertionRequest,
-  authorize,
+  authorizationRequest,
+  buildDiscoveryResult,
+  type ClientContext,
   type ClientErrorCode,
-  chooseWay,
-  codeRequest,
-  concludeDiscovery,
+  challengeRequest,
+  clientCredentialsTokenRequest,
+  codeTokenRequest,
+  createClientContext,
   createDpopKey,
-  createProver,
-  type Discovery,
-  deviceRequest,
-  deviceTokenRequest,
-  exchangeRequest,
+  type DiscoveryResult,
+  deviceAuthorizationRequest,
+  deviceCodeTokenRequest,
   findPreregistered,
-  type Prover,
+  identityAssertionRequest,
+  jwtBearerTokenRequest,
+  metadataDocumentRegistration,
+  type OAuthRequest,
+  type OAuthResponse,
   planScopes,
+  processAuthorizationResponse,
+  processChallengeResponse,
+  processDeviceAuthorizationResponse,
+  processIdentityAssertionResponse,
+  processProtectedResourceResponse,
+  processRegistrationResponse,
+  processResourceMetadataResponse,
+  processRevocationResponse,
+  processServerMetadataResponse,
+  processTokenResponse,
+  protectedResourceHeaders,
   type Registration,
-  refreshRequest,
+  refreshTokenRequest,
+  registrationRequest,
+  resourceMetadataRequests,
   revocationRequests,
+  selectProfile,
+  serverMetadataRequests,
   type TokenRequest,
   type Tokens,
-  understandAssertion,
-  understandAuthorization,
-  understandCall,
-  understandDeviceAuthorization,
-  understandRegistration,
-  understandResourceMetadata,
-  understandRevocation,
-  understandServer,
-  understandServerMetadata,
-  understandTokens,
-  useMetadataDocument,
 } from '../src/steps.ts';
 import { codeOf, createWorld, refusal, type World, type WorldSettings } from './support/world.ts';
 
 /** The transport of somebody who has no `fetch`. */
-function send({ url, method, headers, body }: Ask): Promise<Answer> {
+function send({ url, method, headers, body }: OAuthRequest): Promise<OAuthResponse> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { method, headers }, async (response) => {
       const chunks: Buffer[] = [];
@@ -69,8 +69,8 @@ function send({ url, method, headers, body }: Ask): Promise<Answer> {
 
 /** The first place that has a document; each place is asked in its turn. */
 async function search<T>(
-  asks: readonly Ask[],
-  understand: (ask: Ask, answer: Answer) => T | null,
+  asks: readonly OAuthRequest[],
+  understand: (ask: OAuthRequest, answer: OAuthResponse) => T | null,
 ): Promise<T | null> {
   for (const ask of asks) {
     const found = understand(ask, await send(ask));
@@ -79,50 +79,57 @@ async function search<T>(
   return null;
 }
 
-async function discover(server: string): Promise<Discovery> {
-  const challenge = understandServer(await send(askServer(server)));
-  const document = await search(askResourceMetadata(server, challenge), (ask, answer) =>
-    understandResourceMetadata(ask, answer, server),
+async function discover(server: string): Promise<DiscoveryResult> {
+  const challenge = processChallengeResponse(await send(challengeRequest(server)));
+  const document = await search(resourceMetadataRequests(server, challenge), (ask, answer) =>
+    processResourceMetadataResponse(ask, answer, server),
   );
-  const way = chooseWay(server, challenge, document);
+  const way = selectProfile(server, challenge, document);
   const [issuer = ''] = way.issuers;
-  const metadata = await search(askServerMetadata(issuer, way.profile), (ask, answer) =>
-    understandServerMetadata(ask, answer, issuer, way.profile),
+  const metadata = await search(serverMetadataRequests(issuer, way.profile), (ask, answer) =>
+    processServerMetadataResponse(ask, answer, issuer, way.profile),
   );
-  return concludeDiscovery(way, issuer, metadata);
+  return buildDiscoveryResult(way, issuer, metadata);
 }
 
-async function register(discovery: Discovery, redirectUris: readonly string[]): Promise<Registration> {
-  const ask = askRegistration(discovery, { clientName: 'By hand' }, redirectUris);
+async function register(discovery: DiscoveryResult, redirectUris: readonly string[]): Promise<Registration> {
+  const ask = registrationRequest(discovery, { clientName: 'By hand' }, redirectUris);
   if (ask === null) throw new Error('nobody is registered here');
-  return understandRegistration(ask, await send(ask));
+  return processRegistrationResponse(ask, await send(ask));
 }
 
 /** Asks until there are tokens, as often as the server wants it; answers how often that was. */
-async function fetchTokens(prover: Prover, wanted: TokenRequest): Promise<{ tokens: Tokens; asked: number }> {
+async function fetchTokens(
+  prover: ClientContext,
+  wanted: TokenRequest,
+): Promise<{ tokens: Tokens; asked: number }> {
   for (let asked = 1; asked < 10; asked += 1) {
-    const answer = understandTokens(prover, wanted, await send(await askTokens(prover, wanted)));
+    const answer = processTokenResponse(prover, wanted, await send(await askTokens(prover, wanted)));
     if (answer.kind === 'tokens') return { tokens: answer.tokens, asked };
   }
   throw new Error('no tokens');
 }
 
 /** Calls once; answers what the server's answer means. */
-async function call(prover: Prover, tokens: Tokens, url: string): Promise<string> {
-  const headers = await authorize(prover, tokens, { method: 'GET', url });
-  return understandCall(prover, url, await send({ url, method: 'GET', headers, body: null })).kind;
+async function call(prover: ClientContext, tokens: Tokens, url: string): Promise<string> {
+  const headers = await protectedResourceHeaders(prover, tokens, { method: 'GET', url });
+  return processProtectedResourceResponse(
+    prover,
+    url,
+    await send({ url, method: 'GET', headers, body: null }),
+  ).kind;
 }
 
-async function signIn(world: World, discovery: Discovery, settings: { bound?: boolean } = {}) {
-  const prover = createProver();
+async function signIn(world: World, discovery: DiscoveryResult, settings: { bound?: boolean } = {}) {
+  const prover = createClientContext();
   const { redirectUri } = world.user;
   const registration = await register(discovery, [redirectUri]);
   const { scopes } = planScopes(discovery, {});
   const dpopKey = settings.bound ? await createDpopKey() : null;
-  const flow = await askAuthorization({ discovery, registration, redirectUri, scopes, dpopKey });
+  const flow = await authorizationRequest({ discovery, registration, redirectUri, scopes, dpopKey });
   const arrived = (await fetch(flow.url, { redirect: 'manual' })).headers.get('location') ?? '';
-  const code = understandAuthorization(arrived, flow.pending);
-  const { tokens, asked } = await fetchTokens(prover, codeRequest(flow.pending, code));
+  const code = processAuthorizationResponse(arrived, flow.pending);
+  const { tokens, asked } = await fetchTokens(prover, codeTokenRequest(flow.pending, code));
   return { prover, registration, tokens, asked };
 }
 
@@ -140,11 +147,11 @@ describe('a person at a browser', () => {
     const { prover, registration, tokens } = await signIn(world, discovery);
     expect(await call(prover, tokens, world.serverUrl)).toBe('answered');
 
-    const renewed = await fetchTokens(prover, refreshRequest(tokens, discovery.issuer, registration));
+    const renewed = await fetchTokens(prover, refreshTokenRequest(tokens, discovery.issuer, registration));
     expect(renewed.tokens.accessToken).not.toBe(tokens.accessToken);
     expect(renewed.tokens.requestedScopes).toEqual(tokens.requestedScopes);
     expect(await call(prover, renewed.tokens, world.serverUrl)).toBe('answered');
-    const dead = refreshRequest(tokens, discovery.issuer, registration);
+    const dead = refreshTokenRequest(tokens, discovery.issuer, registration);
     await expect(fetchTokens(prover, dead)).rejects.toMatchObject({ oauthError: 'invalid_grant' });
 
     world.tokens.clear();
@@ -164,7 +171,7 @@ describe('a person at a browser', () => {
     const endpoint = `${world.as.origin}/revoke`;
     const facts = { endpoint, issuer: discovery.issuer, registration, tokens: renewed.tokens };
     for (const one of revocationRequests(facts))
-      understandRevocation(prover, one, await send(await askRevocation(prover, one)));
+      processRevocationResponse(prover, one, await send(await askRevocation(prover, one)));
     expect(revoked).toEqual(['refresh_token', 'access_token']);
   });
 
@@ -239,12 +246,12 @@ describe('a person at a browser', () => {
     const discovery = await discover(world.serverUrl);
     const { redirectUri } = world.user;
     const registration = await register(discovery, [redirectUri]);
-    const { url, pending } = await askAuthorization({ discovery, registration, redirectUri });
+    const { url, pending } = await authorizationRequest({ discovery, registration, redirectUri });
     const arrived = new URL((await fetch(url, { redirect: 'manual' })).headers.get('location') ?? '');
     change(arrived);
     if (code === 'authorization_denied') arrived.searchParams.delete('code');
-    expect(await codeOf((async () => understandAuthorization(arrived.href, pending))())).toBe(code);
-    const late = async () => understandAuthorization(arrived.href, pending, pending.expiresAt);
+    expect(await codeOf((async () => processAuthorizationResponse(arrived.href, pending))())).toBe(code);
+    const late = async () => processAuthorizationResponse(arrived.href, pending, pending.expiresAt);
     expect(await codeOf(late())).toBe('response_rejected');
   });
 });
@@ -266,11 +273,11 @@ describe('others', () => {
     const metadata = { ...found.metadata, device_authorization_endpoint: `${world.as.origin}/device` };
     const discovery = { ...found, metadata };
     const registration = await register(discovery, []);
-    const prover = createProver();
+    const prover = createClientContext();
     const facts = { discovery, registration, scopes: ['notes:read'], dpopKey: null };
-    const wanted = deviceRequest(facts);
+    const wanted = deviceAuthorizationRequest(facts);
     const answer = await send(await askDeviceAuthorization(prover, wanted));
-    const shown = understandDeviceAuthorization(prover, wanted, answer);
+    const shown = processDeviceAuthorizationResponse(prover, wanted, answer);
     expect(shown).toMatchObject({
       userCode: 'WDJB',
       interval: 7,
@@ -282,17 +289,21 @@ describe('others', () => {
       const error = answers.shift();
       return error === undefined ? { body: { access_token: 'a', token_type: 'bearer' } } : refusal(error);
     });
-    const tokenRequest = deviceTokenRequest(facts, shown);
+    const tokenRequest = deviceCodeTokenRequest(facts, shown);
     const kinds: unknown[] = [];
     for (let round = 0; round < 3; round += 1) {
-      kinds.push(understandTokens(prover, tokenRequest, await send(await askTokens(prover, tokenRequest))));
+      kinds.push(
+        processTokenResponse(prover, tokenRequest, await send(await askTokens(prover, tokenRequest))),
+      );
     }
     expect(kinds).toEqual([
       { kind: 'wait', longer: false },
       { kind: 'wait', longer: true },
       { kind: 'tokens', tokens: expect.objectContaining({ accessToken: 'a', scopes: ['notes:read'] }) },
     ]);
-    expect(() => deviceRequest({ ...facts, discovery: found })).toThrow('does not offer sign-in by code');
+    expect(() => deviceAuthorizationRequest({ ...facts, discovery: found })).toThrow(
+      'does not offer sign-in by code',
+    );
   });
 
   it('an application with its secret, and an enterprise’s person by an identity assertion', async () => {
@@ -301,9 +312,9 @@ describe('others', () => {
     const settings = { preregistered: [{ clientId: 'robot', clientSecret: 'secret' }] };
     const registration = findPreregistered(settings, discovery);
     if (registration === null) throw new Error('it is configured');
-    const prover = createProver();
+    const prover = createClientContext();
     const facts = { discovery, registration, scopes: ['jobs'], dpopKey: null };
-    const { tokens } = await fetchTokens(prover, applicationRequest(facts));
+    const { tokens } = await fetchTokens(prover, clientCredentialsTokenRequest(facts));
     expect(await call(prover, tokens, world.serverUrl)).toBe('answered');
 
     world.as.on('POST /exchange', {
@@ -314,9 +325,13 @@ describe('others', () => {
       },
     });
     const identityProvider = { tokenEndpoint: `${world.as.origin}/exchange`, clientId: 'us' };
-    const exchange = exchangeRequest(facts, { identityProvider }, 'id-token');
-    const assertion = understandAssertion(prover, exchange, await send(await askAssertion(prover, exchange)));
-    const enterprise = await fetchTokens(prover, assertionRequest(facts, assertion));
+    const exchange = identityAssertionRequest(facts, { identityProvider }, 'id-token');
+    const assertion = processIdentityAssertionResponse(
+      prover,
+      exchange,
+      await send(await askAssertion(prover, exchange)),
+    );
+    const enterprise = await fetchTokens(prover, jwtBearerTokenRequest(facts, assertion));
     expect(await call(prover, enterprise.tokens, world.serverUrl)).toBe('answered');
     expect(world.as.log.slice(-3).map(({ form }) => form.get('grant_type')?.split(':').at(-1))).toEqual([
       ...['client_credentials', 'token-exchange', 'jwt-bearer'],
@@ -327,16 +342,16 @@ describe('others', () => {
     const url = 'https://app.example/client.json';
     const world = await createWorld({ metadata: { client_id_metadata_document_supported: true } });
     const discovery = await discover(world.serverUrl);
-    expect(useMetadataDocument({ metadataDocumentUrl: url }, discovery)?.clientId).toBe(url);
+    expect(metadataDocumentRegistration({ metadataDocumentUrl: url }, discovery)?.clientId).toBe(url);
     const without = await discover((await createWorld()).serverUrl);
-    expect(useMetadataDocument({ metadataDocumentUrl: url }, without)).toBeNull();
+    expect(metadataDocumentRegistration({ metadataDocumentUrl: url }, without)).toBeNull();
   });
 });
 
 describe('nothing is written that may not be sent, and nothing taken that may not be believed', () => {
   it('T109 no request to an address without https', async () => {
-    expect(() => askServer('http://mcp.example/mcp')).toThrow('https');
-    const [asked] = askServerMetadata(
+    expect(() => challengeRequest('http://mcp.example/mcp')).toThrow('https');
+    const [asked] = serverMetadataRequests(
       'https://as.example',
       (await discover((await createWorld()).serverUrl)).profile,
     );
@@ -346,19 +361,19 @@ describe('nothing is written that may not be sent, and nothing taken that may no
   it('T103 T104 T105 no foreign, mismatched or redirected document', async () => {
     const server = 'https://mcp.example/mcp';
     const foreign = { resourceMetadata: 'https://evil.example/x', scopes: null, error: null, dpop: false };
-    expect(() => askResourceMetadata(server, foreign)).toThrow('not its own origin');
-    const [ask] = askResourceMetadata(server);
+    expect(() => resourceMetadataRequests(server, foreign)).toThrow('not its own origin');
+    const [ask] = resourceMetadataRequests(server);
     if (ask === undefined) throw new Error('there is a place');
     const answer = (status: number, document: object) => ({
       ...{ status, headers: new Headers(), body: JSON.stringify(document) },
     });
     const document = { resource: 'https://evil.example', authorization_servers: ['https://as.example'] };
-    expect(() => understandResourceMetadata(ask, answer(200, document), server)).toThrow('speaks for');
-    expect(() => understandResourceMetadata(ask, answer(302, document), server)).toThrow('redirect');
-    expect(() => understandResourceMetadata(ask, answer(503, {}), server)).toThrow('status 503');
-    expect(understandResourceMetadata(ask, answer(404, {}), server)).toBeNull();
+    expect(() => processResourceMetadataResponse(ask, answer(200, document), server)).toThrow('speaks for');
+    expect(() => processResourceMetadataResponse(ask, answer(302, document), server)).toThrow('redirect');
+    expect(() => processResourceMetadataResponse(ask, answer(503, {}), server)).toThrow('status 503');
+    expect(processResourceMetadataResponse(ask, answer(404, {}), server)).toBeNull();
     const announced = { ...foreign, resourceMetadata: `${server}/x` };
-    expect(() => chooseWay(server, announced, null)).toThrow('but there is none');
+    expect(() => selectProfile(server, announced, null)).toThrow('but there is none');
   });
 });
 

@@ -129,7 +129,7 @@ describe('refreshing', () => {
     );
     world.advance(560_000);
     expect((await client.fetch(world.serverUrl)).status).toBe(200);
-    expect(world.events.at(-1)).toMatchObject({ type: 'refresh_postponed' });
+    expect(world.events.at(-1)).toMatchObject({ type: 'tokens.refresh_deferred' });
     world.advance(60_000);
     expect(await codeOf(client.fetch(world.serverUrl))).toBe('temporarily_unavailable');
     expect(await client.session()).not.toBeNull();

@@ -1,7 +1,7 @@
 /** What carries the requests of a command: the system's `fetch`, through a proxy where the environment names one, and why it failed in words. */
 import { setGlobalProxyFromEnv } from 'node:http';
-import { ClientError, defaultLimits, type Fetch } from '@portcullis/client';
-import { createGuardedFetch, explainOutbound, type NodeClientOptions } from '@portcullis/client/node';
+import { ClientError, defaultClientLimits, type Fetch } from '@portcullis/client';
+import { createGuardedFetch, type NodeClientOptions, toClientError } from '@portcullis/client/node';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -26,12 +26,12 @@ export function carriersOf({
   serverUrl,
   trustedOrigins,
   environment,
-}: Carried): Required<Pick<NodeClientOptions, 'fetch' | 'oauthFetch' | 'explainFailure'>> {
+}: Carried): Required<Pick<NodeClientOptions, 'fetch' | 'oauthFetch' | 'mapFetchError'>> {
   const fetch = explaining((input, init) => globalThis.fetch(input, init));
-  const { timeout, bytes } = defaultLimits;
-  const bounds = { serverUrl, trustedOrigins, timeout, bytes };
-  const oauthFetch = createGuardedFetch({ ...bounds, ...(useProxy(environment) && { via: fetch }) });
-  return { fetch, oauthFetch: explaining(oauthFetch), explainFailure: explainOutbound };
+  const { timeout, maxBytes } = defaultClientLimits;
+  const bounds = { serverUrl, trustedOrigins, timeout, maxBytes };
+  const oauthFetch = createGuardedFetch({ ...bounds, ...(useProxy(environment) && { proxyFetch: fetch }) });
+  return { fetch, oauthFetch: explaining(oauthFetch), mapFetchError: toClientError };
 }
 
 /** The same `fetch`, whose failures say who could not be reached, and why. */
@@ -48,7 +48,7 @@ function explaining(fetch: Fetch): Fetch {
 
 /** What the caller has ended itself is no failure, and a ClientError says all already. */
 function explain(error: unknown, origin: string): unknown {
-  const guarded = explainOutbound(error, origin);
+  const guarded = toClientError(error, origin);
   if (guarded !== null && guarded.code !== 'unreachable') return guarded;
   if (guarded === null && !(error instanceof TypeError)) return error;
   const why = whyOf(error);

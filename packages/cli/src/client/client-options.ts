@@ -92,10 +92,10 @@ export async function clientOptions(
       ...(terminal.interactive && { ask: (question) => askForClient(question, terminal) }),
     },
     ...(flags.scope !== undefined && { scopes: { only: flags.scope } }),
-    stepUpAgain: flags.stepUp === true,
+    retryStepUp: flags.stepUp === true,
     confirmStepUp: (added) => confirmStepUp(added, flags, terminal),
     onEvent(event) {
-      if (event.type === 'registered') isNew = true;
+      if (event.type === 'client.registered') isNew = true;
       const words = noticeOf(event);
       if (words !== null) terminal.tell(words);
       terminal.during(activityOf(event));

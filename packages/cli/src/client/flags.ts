@@ -13,7 +13,7 @@ export interface ClientFlags {
   readonly trustOrigin?: readonly string[];
   readonly issuerAlias?: readonly Pair[];
   readonly resourceFor?: readonly Pair[];
-  readonly dpop?: 'when-asked' | 'when-offered' | 'never';
+  readonly dpop?: 'when-required' | 'when-offered' | 'never';
   readonly json?: true;
 }
 
@@ -64,7 +64,7 @@ export function addClientOptions(command: Command): Command {
     )
     .addOption(
       new Option('--dpop <when>', 'bind tokens to a key of this computer').choices([
-        'when-asked',
+        'when-required',
         'when-offered',
         'never',
       ]),

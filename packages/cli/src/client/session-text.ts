@@ -3,7 +3,7 @@ import type { Session } from '@portcullis/client';
 import { cleanLine } from '../terminal/clean.ts';
 
 /** ISO 8601 instead of milliseconds. */
-export function sessionShape({ since, expiresAt, ...session }: Omit<Session, 'place'>): object {
+export function sessionShape({ since, expiresAt, ...session }: Omit<Session, 'location'>): object {
   return { ...session, since: iso(since), expiresAt: iso(expiresAt) };
 }
 
@@ -13,7 +13,7 @@ function iso(time: number | null): string | null {
 
 /** Who acts by a session, in words. */
 export function actorOf({ kind, clientId }: Pick<Session, 'kind' | 'clientId'>): string {
-  if (kind === 'person') return `you, by the client ${clientId}`;
+  if (kind === 'user') return `you, by the client ${clientId}`;
   if (kind === 'unknown')
     return `kept by an earlier version for the client ${clientId}, and not used any more`;
   return `the ${kind} ${clientId} itself`;
@@ -35,7 +35,7 @@ export function sessionLines(session: Session): readonly string[] {
       session.scopes.length === 0 ? 'those that the server gives by default' : session.scopes.join(' '),
     ],
     ['token', `${session.scheme}, ${endOf(session)}`],
-    ['kept in', session.place],
+    ['kept in', session.location],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
   return rows.map(([name, value]) => `  ${name.padEnd(width)}  ${cleanLine(value)}`);

@@ -26,10 +26,10 @@ export function defineAccounts(program: Command, surroundings: Surroundings): vo
       const records = await store.all();
       const accounts = records
         .filter(({ key }) => server === null || key.server === server)
-        .flatMap((record) => accountOf(record, store.place));
+        .flatMap((record) => accountOf(record, store.location));
       if (flags.json) {
         const shapes = accounts.map(accountShape);
-        return terminal.print(`${cleanJson({ place: store.place, accounts: shapes })}\n`);
+        return terminal.print(`${cleanJson({ place: store.location, accounts: shapes })}\n`);
       }
       terminal.print(table(accounts));
     }),
@@ -37,7 +37,7 @@ export function defineAccounts(program: Command, surroundings: Surroundings): vo
 }
 
 /** Where they are kept is said once. */
-function accountShape({ place: _, ...session }: Session): object {
+function accountShape({ location: _, ...session }: Session): object {
   return sessionShape(session);
 }
 

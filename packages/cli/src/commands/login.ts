@@ -34,7 +34,7 @@ function login(serverUrl: string, flags: Flags, surroundings: Surroundings): Pro
     const { prompt, newRegistration } = flags;
     const session = await client.signIn({
       ...(prompt !== undefined && { prompt }),
-      ...(newRegistration && { registerAnew: true }),
+      ...(newRegistration && { newRegistration: true }),
     });
     show(session, flags, terminal);
   });

@@ -1,6 +1,6 @@
 /** Something that may fail at a server, tried: what came, or why it did not. */
 import { ClientError } from '@portcullis/client';
-import { explainOutbound } from '@portcullis/client/node';
+import { toClientError } from '@portcullis/client/node';
 
 export type Attempt<T> = { readonly value: T } | { readonly failure: ClientError };
 
@@ -23,7 +23,7 @@ export function failureOf(error: unknown): ClientError {
     );
   }
   if (error instanceof ClientError) return error;
-  const explained = explainOutbound(error, 'The server');
+  const explained = toClientError(error, 'The server');
   if (explained !== null) return explained;
   const isNetwork =
     error instanceof TypeError || (error instanceof DOMException && error.name === 'TimeoutError');

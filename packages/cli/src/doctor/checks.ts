@@ -1,5 +1,5 @@
 /** What answers have to be: laws over what was written down. Each breach is named by its requirement. */
-import { displayText } from '@portcullis/client';
+import { sanitizeText } from '@portcullis/client';
 import {
   coversResource,
   isSecureUrl,
@@ -106,7 +106,7 @@ function checkResourceDocument(json: Json, server: string): readonly Breach[] {
 /** Of another path at the same origin, what may have been meant. */
 function meantBeside(resource: string, server: string): string {
   return URL.parse(resource)?.origin === new URL(server).origin
-    ? ` Did you mean ${displayText(resource)}?`
+    ? ` Did you mean ${sanitizeText(resource)}?`
     : '';
 }
 
@@ -232,7 +232,9 @@ export function checkAuthorizationAnswer(
 function errorIn(answer: unknown): string {
   if (!isObject(answer) || typeof answer['error'] !== 'string') return '';
   const { error, error_description: description } = answer;
-  const said = [error, ...(typeof description === 'string' ? [description] : [])].map(displayText).join(', ');
+  const said = [error, ...(typeof description === 'string' ? [description] : [])]
+    .map(sanitizeText)
+    .join(', ');
   const advice =
     error === 'invalid_target'
       ? '. The authorization server does not know this server: add it to the resources there, by the URL in its metadata'

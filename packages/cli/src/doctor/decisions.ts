@@ -1,5 +1,5 @@
 /** Why the client chose what it chose, in words. */
-import type { Discovery, RegistrationSettings, ScopePlan } from '@portcullis/client';
+import type { DiscoveryResult, RegistrationSettings, ScopePlan } from '@portcullis/client';
 import type { RegistrationWay } from '@portcullis/protocol';
 import type { Claims } from './claims.ts';
 import type { Decision } from './report.ts';
@@ -10,7 +10,7 @@ export function explainClaims({ revisions, reason }: Claims): Decision {
 
 /** @param refusals origin → what its places answered that had no document */
 export function explainDiscovery(
-  discovery: Discovery,
+  discovery: DiscoveryResult,
   pinned: boolean,
   refusals: ReadonlyMap<string, readonly string[]>,
 ): readonly Decision[] {
@@ -74,7 +74,7 @@ const WAYS: Readonly<Record<RegistrationWay, string>> = {
 export function explainRegistration(
   way: RegistrationWay,
   clientId: string,
-  { profile, metadata }: Discovery,
+  { profile, metadata }: DiscoveryResult,
   settings: RegistrationSettings,
 ): Decision {
   const closed: Readonly<Record<RegistrationWay, string>> = {

@@ -3,8 +3,8 @@ import { type ClientEvent, type CredentialStore, createMemoryStore, readServerUr
 import {
   createGuardedFetch,
   createNodeClient,
-  explainOutbound,
   type NodeClientOptions,
+  toClientError,
 } from '@portcullis/client/node';
 import { noteRegistrations, removeRegistered } from './leaving.ts';
 import { createNotebook, Ended } from './notebook.ts';
@@ -31,7 +31,7 @@ export interface ExaminationOptions {
 }
 
 /** Of documents of authorization servers: milliseconds, and bytes. */
-const LIMITS = { timeout: 15_000, bytes: 262_144 };
+const LIMITS = { timeout: 15_000, maxBytes: 262_144 };
 
 /** @throws ClientError for options that make no client. */
 export async function examine(options: ExaminationOptions): Promise<Report> {
@@ -68,7 +68,7 @@ function prepare({ client: options, version, begin }: ExaminationOptions, store:
   const events: ClientEvent[] = [];
   const client = createNodeClient({
     ...options,
-    ...{ store, fetch, oauthFetch, explainFailure: explainOutbound },
+    ...{ store, fetch, oauthFetch, mapFetchError: toClientError },
     onEvent(event) {
       events.push(event);
       options.onEvent?.(event);

@@ -21,7 +21,7 @@ export function noteRegistrations(store: CredentialStore): Registered {
       ...store,
       async save(record) {
         const { registration } = record;
-        if (registration?.way === 'dynamic') clients.set(registration.clientId, registration);
+        if (registration?.method === 'dynamic') clients.set(registration.clientId, registration);
         await store.save(record);
       },
     },

@@ -1,5 +1,11 @@
 /** The steps of a client's way, one after the other: each is taken, written down, and held against the rules. */
-import { type Client, type ClientEvent, type Discovery, type Fetch, planScopes } from '@portcullis/client';
+import {
+  type Client,
+  type ClientEvent,
+  type DiscoveryResult,
+  type Fetch,
+  planScopes,
+} from '@portcullis/client';
 import type { NodeClientOptions } from '@portcullis/client/node';
 import { parseChallenges, profileD, serverMetadataUrls } from '@portcullis/protocol';
 import { Refusal } from '../client/answers.ts';
@@ -57,7 +63,7 @@ export async function lookAtRequest(way: Way): Promise<string | null> {
   return challenges.map(({ parameters }) => parameters.get('resource_metadata')).find(Boolean) ?? null;
 }
 
-export async function lookAtDiscovery(way: Way, announced: string | null): Promise<Discovery> {
+export async function lookAtDiscovery(way: Way, announced: string | null): Promise<DiscoveryResult> {
   const { client, notebook, options, recorder, server } = way;
   const { revision: pinned } = options;
   notebook.begin('resource metadata');
@@ -95,7 +101,7 @@ export async function lookAtDiscovery(way: Way, announced: string | null): Promi
 }
 
 /** Up to where a person is needed. */
-export async function lookAtAuthorization(way: Way, discovery: Discovery): Promise<void> {
+export async function lookAtAuthorization(way: Way, discovery: DiscoveryResult): Promise<void> {
   const { client, events, notebook, oauthFetch, options, recorder } = way;
   notebook.begin('registration');
   const since = recorder.exchanges.length;
@@ -105,12 +111,12 @@ export async function lookAtAuthorization(way: Way, discovery: Discovery): Promi
     ({ url, method }) => method === 'POST' && url === discovery.metadata.registration_endpoint,
   );
   if (registration !== undefined) notebook.note('registration', checkRegistration(registration));
-  const registered = events.findLast((event) => event.type === 'registered');
+  const registered = events.findLast((event) => event.type === 'client.registered');
   if (registered !== undefined) {
     notebook.decide(
-      explainRegistration(registered.way, registered.clientId, discovery, options.registration ?? {}),
+      explainRegistration(registered.method, registered.clientId, discovery, options.registration ?? {}),
     );
-    notebook.summarize('registration', `${registered.way}, as ${registered.clientId}`);
+    notebook.summarize('registration', `${registered.method}, as ${registered.clientId}`);
   }
   if ('failure' in begun) return notebook.end('registration', begun.failure);
 
@@ -135,7 +141,10 @@ export async function lookAtAuthorization(way: Way, discovery: Discovery): Promi
   if (isRefused) throw new Ended();
 }
 
-export async function lookAtTokens({ client, notebook, recorder }: Way, discovery: Discovery): Promise<void> {
+export async function lookAtTokens(
+  { client, notebook, recorder }: Way,
+  discovery: DiscoveryResult,
+): Promise<void> {
   notebook.begin('token');
   const since = recorder.exchanges.length;
   const session = await attempt(() => client.signIn());
@@ -159,7 +168,7 @@ export async function lookAtTokens({ client, notebook, recorder }: Way, discover
   );
 }
 
-export async function lookAtCall(way: Way, discovery: Discovery): Promise<void> {
+export async function lookAtCall(way: Way, discovery: DiscoveryResult): Promise<void> {
   const { client, notebook, options, recorder, server, version } = way;
   notebook.begin('call');
   const since = recorder.exchanges.length;

@@ -25,7 +25,7 @@ const stops: Readonly<Record<ClientErrorCode, Stop>> = {
   address_refused: stop('network', null, 'Add --trust-origin if that private address is meant.'),
   insecure_url: stop('authorization server', 'AS-HTTPS-1', 'Serve it by https.'),
   redirected: stop('server', null, 'Serve the document at the place where clients look for it.'),
-  answer_too_large: stop('server', null, 'Send a shorter document.'),
+  response_too_large: stop('server', null, 'Send a shorter document.'),
   metadata_missing: stop('authorization server', 'AS-META-20', 'Serve metadata at a well-known place.'),
   metadata_invalid: stop(
     'authorization server',

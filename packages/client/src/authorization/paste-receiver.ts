@@ -27,12 +27,12 @@ export function createPasteReceiver({
     async listen() {
       return {
         redirectUri,
-        async arrival(state, opened) {
+        async waitForRedirect(state, opened) {
           await opened;
           for (let attempt = 0; attempt < MOST_TRIES; attempt += 1) {
             const query = URL.parse((await read()).trim())?.searchParams;
             if (query?.get('state') === state) {
-              return { query, finish: async ({ message }) => tell(message) };
+              return { query, respond: async ({ message }) => tell(message) };
             }
             tell('That is not the address at which this sign-in ended. Paste all of it.');
           }

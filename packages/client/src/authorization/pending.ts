@@ -1,10 +1,10 @@
 /** A flow between its request and its answer: everything that the answer is judged by, in one record. */
 import type { Profile, Scopes } from '@portcullis/protocol';
-import type { EllipticJwk } from '../keys/jwk.ts';
+import type { PrivateEcJwk } from '../jwk.ts';
 import type { Registration } from '../registration/registration.ts';
 
 /** Kept in the credential store until its answer comes, and then handed out once. */
-export interface Pending {
+export interface PendingAuthorization {
   readonly state: string;
   readonly codeVerifier: string;
   readonly server: string;
@@ -18,7 +18,7 @@ export interface Pending {
   readonly redirectUri: string;
   readonly resource: string | null;
   readonly scopes: Scopes;
-  readonly dpopKey: EllipticJwk | null;
+  readonly dpopKey: PrivateEcJwk | null;
   /** What the answer has to be brought with, where a host serves several people: its session, for example. */
   readonly binding: string | null;
   /** Epoch milliseconds after which the answer comes too late. */

@@ -7,26 +7,26 @@ export interface Browser {
 }
 
 /** What the person is to read when the answer was dealt with. */
-export interface Outcome {
+export interface SignInOutcome {
   readonly ok: boolean;
   readonly message: string;
 }
 
 /** An answer that has arrived. */
-export interface Arrival {
+export interface ReceivedRedirect {
   readonly query: URLSearchParams;
   /** Tells the person how it went. */
-  finish(outcome: Outcome): Promise<void>;
+  respond(outcome: SignInOutcome): Promise<void>;
 }
 
 /** An open ear for one answer. */
-export interface Reception {
+export interface RedirectListener {
   readonly redirectUri: string;
   /**
    * Waits for the answer with this state. Answers with another, or with none, are turned away.
    * @param opened resolves once the person's browser was opened
    */
-  arrival(state: string, opened: Promise<void>): Promise<Arrival>;
+  waitForRedirect(state: string, opened: Promise<void>): Promise<ReceivedRedirect>;
   /** Stops listening. */
   close(): Promise<void>;
 }
@@ -37,5 +37,5 @@ export interface Receiver {
    * Starts to listen.
    * @param preferred redirect URIs that are registered already: the first that can be served is used.
    */
-  listen(preferred: readonly string[]): Promise<Reception>;
+  listen(preferred: readonly string[]): Promise<RedirectListener>;
 }

@@ -8,19 +8,19 @@ import {
   readWebUrl,
   type Scopes,
 } from '@portcullis/protocol';
-import type { Discovery } from '../discovery/conclude.ts';
+import type { DiscoveryResult } from '../discovery/discovery-result.ts';
 import { requireTokenEndpoint } from '../discovery/endpoints.ts';
-import { ClientError, displayText } from '../errors.ts';
-import type { EllipticJwk } from '../keys/jwk.ts';
+import { ClientError, sanitizeText } from '../errors.ts';
+import type { PrivateEcJwk } from '../jwk.ts';
 import type { Registration } from '../registration/registration.ts';
-import type { Pending } from './pending.ts';
+import type { PendingAuthorization } from './pending.ts';
 
 /** Ten minutes for a person to sign in. */
 const PATIENCE = 600_000;
 
 /** What an authorization request is made of. */
-export interface RequestFacts {
-  readonly discovery: Discovery;
+export interface AuthorizationRequestInput {
+  readonly discovery: DiscoveryResult;
   readonly registration: Registration;
   readonly redirectUri: string;
   /** None by default: the server decides. */
@@ -28,7 +28,7 @@ export interface RequestFacts {
   /** The person's name for what comes of it; `default` by default. */
   readonly account?: string;
   /** The key that the token will be bound to; `null`, the default: a bearer token. */
-  readonly dpopKey?: EllipticJwk | null;
+  readonly dpopKey?: PrivateEcJwk | null;
   /** What the answer has to be brought with, such as the session of the person at a host that serves several. */
   readonly binding?: string | null;
   /** Sent as `prompt`, such as `select_account`. */
@@ -45,9 +45,9 @@ function randomBytes(bytes: number): Uint8Array {
 }
 
 /** What a person's browser is sent to, and what is kept until the answer comes. */
-export interface StartedFlow {
+export interface StartedAuthorization {
   readonly url: string;
-  readonly pending: Pending;
+  readonly pending: PendingAuthorization;
 }
 
 /**
@@ -55,12 +55,12 @@ export interface StartedFlow {
  * If code_challenge_methods_supported is absent, clients MUST refuse to proceed.
  * @throws ClientError `pkce_unsupported`
  */
-export function checkPkceSupport({ profile, metadata, issuer }: Discovery): void {
+export function checkPkceSupport({ profile, metadata, issuer }: DiscoveryResult): void {
   if (profile.pkceSupport === 'assume') return;
   if (metadata.code_challenge_methods_supported?.includes(CODE_CHALLENGE_METHOD) === true) return;
   throw new ClientError(
     'pkce_unsupported',
-    `${displayText(issuer)} does not say that it supports PKCE with S256, so signing in there would not be safe. ` +
+    `${sanitizeText(issuer)} does not say that it supports PKCE with S256, so signing in there would not be safe. ` +
       'If you know that it does, pin revision 2025-06-18.',
   );
 }
@@ -70,7 +70,7 @@ export function checkPkceSupport({ profile, metadata, issuer }: Discovery): void
  * @throws ClientError `pkce_unsupported`, `metadata_invalid` or `authorization_url_refused`
  * @see seed 2.4, OAuth 2.1 draft 13 §4.1.1
  */
-export async function askAuthorization(facts: RequestFacts): Promise<StartedFlow> {
+export async function authorizationRequest(facts: AuthorizationRequestInput): Promise<StartedAuthorization> {
   const { discovery, registration, redirectUri, scopes = [], random = randomBytes } = facts;
   checkPkceSupport(discovery);
   const endpoint = checkAuthorizationEndpoint(discovery);
@@ -83,7 +83,7 @@ export async function askAuthorization(facts: RequestFacts): Promise<StartedFlow
     ...{ redirectUri, state, resource, scopes },
     ...promptFor(facts),
   });
-  const pending: Pending = {
+  const pending: PendingAuthorization = {
     ...{ state, codeVerifier, registration, redirectUri, resource, scopes },
     server: discovery.server,
     account: facts.account ?? 'default',
@@ -99,18 +99,18 @@ export async function askAuthorization(facts: RequestFacts): Promise<StartedFlow
 }
 
 /** OpenID Connect gives offline access only with consent. @see OpenID Connect Core 1.0 §11 */
-function promptFor({ prompt = null, scopes = [] }: RequestFacts): { prompt?: string } {
+function promptFor({ prompt = null, scopes = [] }: AuthorizationRequestInput): { prompt?: string } {
   if (prompt !== null) return { prompt };
   return scopes.includes('offline_access') ? { prompt: 'consent' } : {};
 }
 
 /** The browser is sent to https addresses only, http to this computer. @see seed 5.3(6) */
-function checkAuthorizationEndpoint({ metadata, issuer }: Discovery): string {
+function checkAuthorizationEndpoint({ metadata, issuer }: DiscoveryResult): string {
   const endpoint = metadata.authorization_endpoint;
   if (endpoint === undefined) {
     throw new ClientError(
       'metadata_invalid',
-      `${displayText(issuer)} names no authorization endpoint: people cannot sign in.`,
+      `${sanitizeText(issuer)} names no authorization endpoint: people cannot sign in.`,
     );
   }
   const url = readWebUrl(endpoint);

@@ -1,25 +1,25 @@
 /** The authorization response: one waiting flow is taken for it, judged, and redeemed where the flow began. */
 import { authorizationCodeForm, readAuthorizationResponse } from '@portcullis/protocol';
-import { ClientError, displayText, resourceAdvice } from '../errors.ts';
-import type { TokenRequest } from '../tokens/token-request.ts';
-import type { Pending } from './pending.ts';
+import { ClientError, resourceAdvice, sanitizeText } from '../errors.ts';
+import type { TokenRequest } from '../token-endpoint/token-request.ts';
+import type { PendingAuthorization } from './pending.ts';
 
 /** Where flows wait for their answers. */
-export interface WaitingFlows {
+export interface PendingAuthorizationStore {
   /** Hands a waiting flow to exactly one caller, and forgets it; `null` when there is none. */
-  takePending(state: string): Promise<Pending | null>;
+  takePending(state: string): Promise<PendingAuthorization | null>;
 }
 
 /**
  * Takes the flow that a response answers. A response whose state is missing or differs MUST be discarded.
  * @throws ClientError `response_rejected` when there is none, it is too late, or it came by another session.
  */
-export async function takeFlow(
-  store: WaitingFlows,
+export async function takePendingAuthorization(
+  store: PendingAuthorizationStore,
   query: URLSearchParams,
   binding: string | null,
   now: number,
-): Promise<Pending> {
+): Promise<PendingAuthorization> {
   const states = query.getAll('state');
   const state = states.length === 1 ? (states[0] ?? '') : '';
   // Point of no return: a flow is answered once, well or badly.
@@ -34,7 +34,7 @@ export async function takeFlow(
 }
 
 /** A whole URL as it is pasted from an address bar, or a query. */
-export function readArrived(arrived: string | URLSearchParams): URLSearchParams {
+export function readRedirectQuery(arrived: string | URLSearchParams): URLSearchParams {
   if (typeof arrived !== 'string') return arrived;
   const url = URL.parse(arrived.trim());
   if (url !== null) return url.searchParams;
@@ -47,13 +47,13 @@ export function readArrived(arrived: string | URLSearchParams): URLSearchParams 
  * @returns the code, for `codeRequest`
  * @throws ClientError `response_rejected`, `authorization_denied` or `authorization_failed`
  */
-export function understandAuthorization(
+export function processAuthorizationResponse(
   arrived: string | URLSearchParams,
-  pending: Pending,
+  pending: PendingAuthorization,
   now: number = Date.now(),
 ): string {
   if (now >= pending.expiresAt) throw new ClientError('response_rejected', 'This answer comes too late.');
-  return checkResponse(readArrived(arrived), pending);
+  return validateAuthorizationResponse(readRedirectQuery(arrived), pending);
 }
 
 /**
@@ -62,7 +62,7 @@ export function understandAuthorization(
  * @throws ClientError `response_rejected`, `authorization_denied` or `authorization_failed`
  * @see RFC 9207 §2.4
  */
-export function checkResponse(query: URLSearchParams, pending: Pending): string {
+export function validateAuthorizationResponse(query: URLSearchParams, pending: PendingAuthorization): string {
   const response = readAuthorizationResponse(query, {
     state: pending.state,
     issuer: pending.issuer,
@@ -82,21 +82,21 @@ export function checkResponse(query: URLSearchParams, pending: Pending): string 
       const denied = response.error === 'access_denied';
       const said = [response.error, response.description]
         .filter((part) => part !== '')
-        .map(displayText)
+        .map(sanitizeText)
         .join(': ');
       throw new ClientError(
         denied ? 'authorization_denied' : 'authorization_failed',
         denied
           ? 'The person did not allow it.'
           : `The authorization server did not sign the person in (${said}).${resourceAdvice(response.error, response.description)}`,
-        { oauthError: displayText(response.error) },
+        { oauthError: sanitizeText(response.error) },
       );
     }
   }
 }
 
 /** The request that redeems a code: at the token endpoint of the issuer that the flow began with, and nowhere else. */
-export function codeRequest(pending: Pending, code: string): TokenRequest {
+export function codeTokenRequest(pending: PendingAuthorization, code: string): TokenRequest {
   const { codeVerifier, redirectUri, resource, scopes } = pending;
   return {
     endpoint: pending.tokenEndpoint,

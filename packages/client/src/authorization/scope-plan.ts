@@ -1,6 +1,6 @@
 /** Which scopes are asked for, and why: a law that can explain itself. */
 import { type Scopes, unionScopes } from '@portcullis/protocol';
-import type { Discovery } from '../discovery/conclude.ts';
+import type { DiscoveryResult } from '../discovery/discovery-result.ts';
 
 /** The person's or program's own wishes. */
 export interface ScopeSettings {
@@ -21,7 +21,7 @@ export interface ScopePlan {
  * Plans a first request: the challenge's scopes, else all that the resource's metadata lists, else none; in the order
  * that the profile knows.
  */
-export function planScopes(discovery: Discovery, settings: ScopeSettings): ScopePlan {
+export function planScopes(discovery: DiscoveryResult, settings: ScopeSettings): ScopePlan {
   if (settings.only !== undefined) return { scopes: settings.only, reasons: ['configured scopes only'] };
   const named = namedScopes(discovery);
   const reasons = [named.reason];
@@ -38,7 +38,7 @@ export function planScopes(discovery: Discovery, settings: ScopeSettings): Scope
   return { scopes, reasons };
 }
 
-function namedScopes({ profile, challenge, resourceMetadata }: Discovery): {
+function namedScopes({ profile, challenge, resourceMetadata }: DiscoveryResult): {
   scopes: Scopes;
   reason: string;
 } {
@@ -57,7 +57,7 @@ function namedScopes({ profile, challenge, resourceMetadata }: Discovery): {
 }
 
 /** The scope MUST NOT be asked for where the authorization server does not list it. */
-function offersOfflineAccess({ profile, metadata }: Discovery): boolean {
+function offersOfflineAccess({ profile, metadata }: DiscoveryResult): boolean {
   return profile.scopeFrom.length > 0 && metadata.scopes_supported?.includes('offline_access') === true;
 }
 
@@ -66,7 +66,7 @@ function offersOfflineAccess({ profile, metadata }: Discovery): boolean {
  * @param again whether to ask for what was asked for before and not granted: somebody wants it asked once more
  */
 export function planStepUp(
-  discovery: Pick<Discovery, 'profile'>,
+  discovery: Pick<DiscoveryResult, 'profile'>,
   needed: Scopes,
   before: { readonly requested: Scopes; readonly granted: Scopes },
   again = false,

@@ -1,6 +1,6 @@
 /** What a protected server says when it refuses, and how it is made to: read from every `WWW-Authenticate` challenge that carries an access token. */
 import { type Challenge, parseChallenges, type Scopes, salvageScopes } from '@portcullis/protocol';
-import { type Answer, type Ask, askFor } from '../transport.ts';
+import { getRequest, type OAuthRequest, type OAuthResponse } from '../transport.ts';
 
 /** A server's refusal, understood. Absent parts are `null`. */
 export interface ServerChallenge {
@@ -23,12 +23,15 @@ export const NO_CHALLENGE: ServerChallenge = {
 };
 
 /** Writes the request without a token that makes a server say what it wants. */
-export function askServer(server: string): Ask {
-  return askFor(server, { accept: 'application/json, text/event-stream' });
+export function challengeRequest(server: string): OAuthRequest {
+  return getRequest(server, { accept: 'application/json, text/event-stream' });
 }
 
 /** Understands what it said; a server that refuses nobody says nothing. */
-export function understandServer({ status, headers }: Pick<Answer, 'status' | 'headers'>): ServerChallenge {
+export function processChallengeResponse({
+  status,
+  headers,
+}: Pick<OAuthResponse, 'status' | 'headers'>): ServerChallenge {
   return status === 401 ? readServerChallenge(headers) : NO_CHALLENGE;
 }
 

@@ -8,22 +8,26 @@ import {
   serverMetadataUrls,
 } from '@portcullis/protocol';
 import { ClientError } from '../errors.ts';
-import { type Answer, type Ask, askFor, type Wire } from '../transport.ts';
+import { getRequest, type OAuthRequest, type OAuthResponse, type Transport } from '../transport.ts';
 import { NO_CHALLENGE, type ServerChallenge } from './challenge.ts';
 import {
-  chooseWay,
-  concludeDiscovery,
-  type Discovery,
-  type Exceptions,
+  buildDiscoveryResult,
+  type DiscoveryExceptions,
+  type DiscoveryResult,
   firstProfile,
-  type Way,
-} from './conclude.ts';
-import { understandDocument } from './documents.ts';
-import { checkResourceMetadata, findResourceMetadata, resourceMetadataPlaces } from './resource-metadata.ts';
-import { checkServerMetadata, findServerMetadata } from './server-metadata.ts';
+  type ProfileSelection,
+  selectProfile,
+} from './discovery-result.ts';
+import { processDocumentResponse } from './documents.ts';
+import {
+  findResourceMetadata,
+  resourceMetadataLocations,
+  validateResourceMetadata,
+} from './resource-metadata.ts';
+import { findServerMetadata, validateServerMetadata } from './server-metadata.ts';
 
-export interface DiscoverySettings extends Required<Exceptions> {
-  readonly wire: Wire;
+export interface DiscoverySettings extends Required<DiscoveryExceptions> {
+  readonly transport: Transport;
   /** Pins the revision; `null`: found out by evidence. */
   readonly profile: Profile | null;
   readonly versionHeader: ProtocolVersionHeader;
@@ -42,25 +46,29 @@ export async function discover(
   settings: DiscoverySettings,
   server: string,
   challenge: ServerChallenge,
-): Promise<Discovery> {
+): Promise<DiscoveryResult> {
   const asked = firstProfile(settings.profile);
   const headers = versionHeaders(settings.versionHeader, asked);
   const found =
     asked.discovery === 'server-origin'
       ? null
       : await findResourceMetadata({ ...settings, headers }, server, challenge);
-  return chooseServer(settings, chooseWay(server, challenge, found, settings.profile));
+  return chooseServer(settings, selectProfile(server, challenge, found, settings.profile));
 }
 
 /** The first authorization server that can be used; what kept the earlier ones from it is said when none can. */
-async function chooseServer(settings: DiscoverySettings, way: Way): Promise<Discovery> {
+async function chooseServer(settings: DiscoverySettings, way: ProfileSelection): Promise<DiscoveryResult> {
   const headers = versionHeaders(settings.versionHeader, way.profile);
   let failure: unknown = null;
   for (const named of way.resourceMetadata === null ? way.issuers : await settings.order(way.issuers)) {
     const issuer = aliasOf(settings, named);
     try {
-      const metadata = await findServerMetadata({ wire: settings.wire, headers }, issuer, way.profile);
-      return concludeDiscovery(way, issuer, metadata, settings);
+      const metadata = await findServerMetadata(
+        { transport: settings.transport, headers },
+        issuer,
+        way.profile,
+      );
+      return buildDiscoveryResult(way, issuer, metadata, settings);
     } catch (error) {
       failure ??= error;
     }
@@ -81,7 +89,7 @@ function versionHeaders(
 }
 
 /** What requests for documents are written with. */
-export interface DocumentSettings {
+export interface MetadataRequestOptions {
   readonly versionHeader?: ProtocolVersionHeader;
   readonly trustedOrigins?: readonly string[];
 }
@@ -90,48 +98,48 @@ export interface DocumentSettings {
  * Writes the requests for the metadata of a server, to be sent in this order until one of them has it.
  * @throws ClientError `endpoint_refused` when the challenge names a foreign place
  */
-export function askResourceMetadata(
+export function resourceMetadataRequests(
   server: string,
   challenge: ServerChallenge = NO_CHALLENGE,
-  { versionHeader = PROTOCOL_VERSION_HEADERS[0], trustedOrigins = [] }: DocumentSettings = {},
-): readonly Ask[] {
+  { versionHeader = PROTOCOL_VERSION_HEADERS[0], trustedOrigins = [] }: MetadataRequestOptions = {},
+): readonly OAuthRequest[] {
   const headers = versionHeaders(versionHeader, firstProfile(null));
-  return resourceMetadataPlaces(server, challenge, trustedOrigins).map((url) => askFor(url, headers));
+  return resourceMetadataLocations(server, challenge, trustedOrigins).map((url) => getRequest(url, headers));
 }
 
 /**
  * Understands the answer of one place: the document, or `null`, and the next place may be asked.
  * @throws ClientError when the place is out of order, or its document is not one for this server: ask no other.
  */
-export function understandResourceMetadata(
-  ask: Ask,
-  answer: Answer,
+export function processResourceMetadataResponse(
+  ask: OAuthRequest,
+  answer: OAuthResponse,
   server: string,
 ): ProtectedResourceMetadata | null {
-  const json = understandDocument(ask, answer);
-  return json === null ? null : checkResourceMetadata(json, server);
+  const json = processDocumentResponse(ask, answer);
+  return json === null ? null : validateResourceMetadata(json, server);
 }
 
 /** Writes the requests for the metadata of an issuer, to be sent in this order until one of them has it. */
-export function askServerMetadata(
+export function serverMetadataRequests(
   issuer: string,
   profile: Profile,
-  { versionHeader = PROTOCOL_VERSION_HEADERS[0] }: DocumentSettings = {},
-): readonly Ask[] {
+  { versionHeader = PROTOCOL_VERSION_HEADERS[0] }: MetadataRequestOptions = {},
+): readonly OAuthRequest[] {
   const headers = versionHeaders(versionHeader, profile);
-  return serverMetadataUrls(issuer, profile.serverMetadata).map((url) => askFor(url, headers));
+  return serverMetadataUrls(issuer, profile.serverMetadata).map((url) => getRequest(url, headers));
 }
 
 /**
  * Understands the answer of one place: the document, or `null`, and the next place may be asked.
  * @throws ClientError when the place is out of order, or its document is not this issuer's: ask no other.
  */
-export function understandServerMetadata(
-  ask: Ask,
-  answer: Answer,
+export function processServerMetadataResponse(
+  ask: OAuthRequest,
+  answer: OAuthResponse,
   issuer: string,
   profile: Profile,
 ): AuthorizationServerMetadata | null {
-  const json = understandDocument(ask, answer);
-  return json === null ? null : checkServerMetadata(json, issuer, profile);
+  const json = processDocumentResponse(ask, answer);
+  return json === null ? null : validateServerMetadata(json, issuer, profile);
 }

@@ -1,19 +1,19 @@
 /** Looking for a metadata document in several places: absence leads to the next place, an outage is never taken for absence. */
 import { ClientError } from '../errors.ts';
 import {
-  type Answer,
-  type Ask,
-  askFor,
   checkNotRedirected,
-  exchange,
-  parseJson,
+  getRequest,
+  type OAuthRequest,
+  type OAuthResponse,
+  parseJsonOrUndefined,
   readRetryAfter,
-  type Wire,
+  sendRequest,
+  type Transport,
 } from '../transport.ts';
 
 /** How documents are asked for. */
 export interface DocumentRequest {
-  readonly wire: Wire;
+  readonly transport: Transport;
   /** The protocol version header. */
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -37,7 +37,7 @@ const NOT_NOW: ReadonlySet<number> = new Set([408, 425, 429]);
  * @throws ClientError when a place is out of order or holds something else than JSON, and no later one that may still
  * be asked has the document.
  */
-export async function searchDocument(
+export async function fetchFirstDocument(
   request: DocumentRequest,
   urls: readonly string[],
 ): Promise<FoundDocument | null> {
@@ -53,21 +53,21 @@ export async function searchDocument(
   return null;
 }
 
-async function askForDocument({ wire, headers }: DocumentRequest, url: string): Promise<PlaceOutcome> {
-  const outcome = await tryDocument(wire, headers, url);
+async function askForDocument({ transport, headers }: DocumentRequest, url: string): Promise<PlaceOutcome> {
+  const outcome = await tryDocument(transport, headers, url);
   // In a browser a server that does not expect the header in its preflight looks like no server at all.
   const plain = outcome.kind === 'failed' && outcome.passable && outcome.error.code === 'unreachable';
-  return plain ? tryDocument(wire, {}, url) : outcome;
+  return plain ? tryDocument(transport, {}, url) : outcome;
 }
 
 async function tryDocument(
-  wire: Wire,
+  transport: Transport,
   headers: DocumentRequest['headers'],
   url: string,
 ): Promise<PlaceOutcome> {
   try {
-    const ask = askFor(url, headers);
-    const json = understandDocument(ask, await exchange(wire, ask));
+    const ask = getRequest(url, headers);
+    const json = processDocumentResponse(ask, await sendRequest(transport, ask));
     return json === null ? { kind: 'absent' } : { kind: 'found', json };
   } catch (error) {
     if (!(error instanceof ClientError)) throw error;
@@ -81,11 +81,14 @@ async function tryDocument(
  * Understands the answer of one place: the document, or `null`, when it has none and the next place may be asked.
  * @throws ClientError when the place is out of order or holds something else than JSON, which is never absence.
  */
-export function understandDocument(ask: Ask, answer: Answer): NonNullable<unknown> | null {
+export function processDocumentResponse(
+  ask: OAuthRequest,
+  answer: OAuthResponse,
+): NonNullable<unknown> | null {
   checkNotRedirected(ask, answer);
   const { status, headers, body } = answer;
   if (status >= 200 && status < 300) {
-    const json = parseJson(body);
+    const json = parseJsonOrUndefined(body);
     if (typeof json === 'object' && json !== null) return json;
     throw new ClientError('metadata_invalid', `${ask.url} answered, but not with JSON.`, { status });
   }

@@ -1,6 +1,6 @@
 /** Which endpoints of an authorization server may receive secrets: all at one place, and that place its issuer's. */
 import type { AuthorizationServerMetadata, Profile } from '@portcullis/protocol';
-import { ClientError, displayText } from '../errors.ts';
+import { ClientError, sanitizeText } from '../errors.ts';
 
 /** Endpoints that codes, secrets, tokens or registrations are sent to. */
 const SECRET_ENDPOINTS = [
@@ -22,7 +22,7 @@ const KNOWN_HOSTS: Readonly<Record<string, readonly string[]>> = {
  * is not, all must share one.
  * @throws ClientError `endpoint_refused`, naming the endpoint.
  */
-export function checkEndpoints(
+export function validateEndpointOrigins(
   metadata: AuthorizationServerMetadata,
   issuer: string,
   profile: Profile,
@@ -40,7 +40,7 @@ export function checkEndpoints(
     if (origin === home || trusted.includes(origin)) continue;
     throw new ClientError(
       'endpoint_refused',
-      `The ${name} of ${displayText(issuer)} is at ${displayText(origin)}, away from ${displayText(home)}. ` +
+      `The ${name} of ${sanitizeText(issuer)} is at ${sanitizeText(origin)}, away from ${sanitizeText(home)}. ` +
         'If that is right, name it in trustedOrigins.',
     );
   }
@@ -60,5 +60,5 @@ export function requireTokenEndpoint({
   readonly issuer: string;
 }): string {
   if (metadata.token_endpoint !== undefined) return metadata.token_endpoint;
-  throw new ClientError('metadata_invalid', `${displayText(issuer)} names no token endpoint.`);
+  throw new ClientError('metadata_invalid', `${sanitizeText(issuer)} names no token endpoint.`);
 }

@@ -6,9 +6,9 @@ import {
   readWebUrl,
   resourceMetadataUrls,
 } from '@portcullis/protocol';
-import { ClientError, displayText } from '../errors.ts';
+import { ClientError, sanitizeText } from '../errors.ts';
 import type { ServerChallenge } from './challenge.ts';
-import { type DocumentRequest, searchDocument } from './documents.ts';
+import { type DocumentRequest, fetchFirstDocument } from './documents.ts';
 
 export interface ResourceMetadataSearch extends DocumentRequest {
   /** Origins besides the server's own where its metadata may stand. */
@@ -27,18 +27,18 @@ export async function findResourceMetadata(
   server: string,
   challenge: ServerChallenge,
 ): Promise<ProtectedResourceMetadata | null> {
-  const found = await searchDocument(
+  const found = await fetchFirstDocument(
     search,
-    resourceMetadataPlaces(server, challenge, search.trustedOrigins),
+    resourceMetadataLocations(server, challenge, search.trustedOrigins),
   );
-  return found === null ? null : checkResourceMetadata(found.json, server);
+  return found === null ? null : validateResourceMetadata(found.json, server);
 }
 
 /**
  * Where a server's metadata may be, in the order in which it is asked for.
  * @throws ClientError `endpoint_refused` when the challenge names a foreign place
  */
-export function resourceMetadataPlaces(
+export function resourceMetadataLocations(
   server: string,
   { resourceMetadata: announced }: ServerChallenge,
   trustedOrigins: readonly string[],
@@ -53,11 +53,11 @@ export function resourceMetadataPlaces(
  * Metadata that is announced is never absent.
  * @throws ClientError `metadata_missing`
  */
-export function checkNotAnnounced({ resourceMetadata: announced }: ServerChallenge): void {
+export function requireNotAnnounced({ resourceMetadata: announced }: ServerChallenge): void {
   if (announced === null) return;
   throw new ClientError(
     'metadata_missing',
-    `The server names metadata at ${displayText(announced)}, but there is none.`,
+    `The server names metadata at ${sanitizeText(announced)}, but there is none.`,
   );
 }
 
@@ -68,7 +68,7 @@ function checkPlace(announced: string, server: string, trustedOrigins: readonly 
   if (origin !== null && (origin === new URL(server).origin || trustedOrigins.includes(origin))) return;
   throw new ClientError(
     'endpoint_refused',
-    `The server says that its metadata is at ${displayText(announced)}, which is not its own origin. ` +
+    `The server says that its metadata is at ${sanitizeText(announced)}, which is not its own origin. ` +
       'If you trust that origin, name it in trustedOrigins.',
   );
 }
@@ -77,10 +77,10 @@ function checkPlace(announced: string, server: string, trustedOrigins: readonly 
  * Judges a document. If the resource is not the one that was asked for, the metadata MUST NOT be used.
  * @see RFC 9728 §3.3
  */
-export function checkResourceMetadata(json: unknown, server: string): ProtectedResourceMetadata {
+export function validateResourceMetadata(json: unknown, server: string): ProtectedResourceMetadata {
   const reading = readProtectedResourceMetadata(json);
   if ('issues' in reading) {
-    const issues = reading.issues.slice(0, 3).map(displayText).join('; ');
+    const issues = reading.issues.slice(0, 3).map(sanitizeText).join('; ');
     throw new ClientError(
       'metadata_invalid',
       `The server's protected resource metadata is not valid: ${issues}.`,
@@ -90,7 +90,7 @@ export function checkResourceMetadata(json: unknown, server: string): ProtectedR
   if (!coversResource(document.resource, server)) {
     throw new ClientError(
       'resource_mismatch',
-      `The server's metadata speaks for ${displayText(document.resource)}, not for ${server}. Nothing was sent there.`,
+      `The server's metadata speaks for ${sanitizeText(document.resource)}, not for ${server}. Nothing was sent there.`,
     );
   }
   return document;

@@ -5,8 +5,8 @@ import {
   readAuthorizationServerMetadata,
   serverMetadataUrls,
 } from '@portcullis/protocol';
-import { ClientError, displayText } from '../errors.ts';
-import { type DocumentRequest, searchDocument } from './documents.ts';
+import { ClientError, sanitizeText } from '../errors.ts';
+import { type DocumentRequest, fetchFirstDocument } from './documents.ts';
 
 /**
  * Finds and judges the metadata of an issuer; `null` when it has none.
@@ -18,8 +18,8 @@ export async function findServerMetadata(
   issuer: string,
   profile: Profile,
 ): Promise<AuthorizationServerMetadata | null> {
-  const found = await searchDocument(request, serverMetadataUrls(issuer, profile.serverMetadata));
-  return found === null ? null : checkServerMetadata(found.json, issuer, profile);
+  const found = await fetchFirstDocument(request, serverMetadataUrls(issuer, profile.serverMetadata));
+  return found === null ? null : validateServerMetadata(found.json, issuer, profile);
 }
 
 /**
@@ -27,24 +27,24 @@ export async function findServerMetadata(
  * not, the document MUST NOT be used.
  * @see RFC 8414 §3.3
  */
-export function checkServerMetadata(
+export function validateServerMetadata(
   json: unknown,
   issuer: string,
   profile: Profile,
 ): AuthorizationServerMetadata {
   const reading = readAuthorizationServerMetadata(json);
   if ('issues' in reading) {
-    const issues = reading.issues.slice(0, 3).map(displayText).join('; ');
+    const issues = reading.issues.slice(0, 3).map(sanitizeText).join('; ');
     throw new ClientError(
       'metadata_invalid',
-      `The metadata of ${displayText(issuer)} is not valid: ${issues}.`,
+      `The metadata of ${sanitizeText(issuer)} is not valid: ${issues}.`,
     );
   }
   const { document } = reading;
   if (profile.metadataIssuer === 'exact' && document.issuer !== issuer) {
     throw new ClientError(
       'issuer_mismatch',
-      `The metadata of ${displayText(issuer)} says that it belongs to ${displayText(document.issuer)}. It was not used. ` +
+      `The metadata of ${sanitizeText(issuer)} says that it belongs to ${sanitizeText(document.issuer)}. It was not used. ` +
         'If both are known to be one, name them in issuerAliases (--issuer-alias).',
     );
   }

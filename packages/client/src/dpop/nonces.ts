@@ -1,6 +1,6 @@
 /** The newest DPoP nonce of each server: whatever it sends last is what it wants next. */
 
-export interface Nonces {
+export interface DpopNonceCache {
   /** The nonce for requests to that URL's origin. */
   find(url: string): string | null;
   /** Keeps the nonce of an answer, if it has one; tells whether it is a new one. */
@@ -8,7 +8,7 @@ export interface Nonces {
 }
 
 /** Makes an empty collection. @see RFC 9449 §8.2 */
-export function createNonces(): Nonces {
+export function createDpopNonceCache(): DpopNonceCache {
   const known = new Map<string, string>();
   return {
     find: (url) => known.get(new URL(url).origin) ?? null,

@@ -1,13 +1,13 @@
 /** Proof of possession: a fresh signed statement for each request that a key's owner makes. */
 import { base64url } from '@portcullis/protocol';
-import type { EllipticJwk } from '../keys/jwk.ts';
-import { readSigningKey, type SigningKey, signJwt } from '../keys/signing-key.ts';
+import type { PrivateEcJwk } from '../jwk.ts';
+import { type ClientSigningKey, readSigningKey, signClientJwt } from '../signing-key.ts';
 
 /** The algorithm of every key made here. */
 export const DPOP_ALGORITHM = 'ES256';
 
 /** What one proof is for. */
-export interface ProofSubject {
+export interface DpopProofInput {
   readonly method: string;
   /** Query and fragment are left out of the proof. */
   readonly url: string;
@@ -22,7 +22,7 @@ export interface ProofSubject {
 }
 
 /** Makes a private key, as JWK, so that it can be kept beside its token. */
-export async function createDpopKey(): Promise<EllipticJwk> {
+export async function createDpopKey(): Promise<PrivateEcJwk> {
   const pair = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, [
     'sign',
     'verify',
@@ -31,9 +31,9 @@ export async function createDpopKey(): Promise<EllipticJwk> {
   return { kty: 'EC', crv: 'P-256', x, y, d };
 }
 
-const imported = new WeakMap<EllipticJwk, Promise<SigningKey>>();
+const imported = new WeakMap<PrivateEcJwk, Promise<ClientSigningKey>>();
 
-function signingKeyOf(key: EllipticJwk): Promise<SigningKey> {
+function signingKeyOf(key: PrivateEcJwk): Promise<ClientSigningKey> {
   const known = imported.get(key);
   if (known !== undefined) return known;
   const reading = readSigningKey({ ...key }, DPOP_ALGORITHM);
@@ -42,7 +42,7 @@ function signingKeyOf(key: EllipticJwk): Promise<SigningKey> {
 }
 
 /** Makes the value of one `DPoP` header. @see RFC 9449 §4.2 */
-export async function createProof(key: EllipticJwk, subject: ProofSubject): Promise<string> {
+export async function createDpopProof(key: PrivateEcJwk, subject: DpopProofInput): Promise<string> {
   const url = new URL(subject.url);
   const { kty, crv, x, y } = key;
   const claims = {
@@ -53,7 +53,7 @@ export async function createProof(key: EllipticJwk, subject: ProofSubject): Prom
     ...(subject.accessToken !== null && { ath: await hashToken(subject.accessToken) }),
     ...(subject.nonce !== null && { nonce: subject.nonce }),
   };
-  return signJwt(await signingKeyOf(key), { typ: 'dpop+jwt', jwk: { kty, crv, x, y } }, claims);
+  return signClientJwt(await signingKeyOf(key), { typ: 'dpop+jwt', jwk: { kty, crv, x, y } }, claims);
 }
 
 async function hashToken(token: string): Promise<string> {

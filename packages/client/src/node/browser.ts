@@ -11,7 +11,7 @@ export interface OpenerCommand {
 }
 
 /** Starts a program; it is let go once it runs. */
-export type Start = (program: string, args: readonly string[], options: SpawnOptions) => Promise<void>;
+export type StartProcess = (program: string, args: readonly string[], options: SpawnOptions) => Promise<void>;
 
 /** Openers by platform; each takes the address as one argument of its own. */
 const OPENERS: Readonly<Partial<Record<NodeJS.Platform, (url: string) => OpenerCommand>>> = {
@@ -38,7 +38,7 @@ export function openerCommand(url: string, platform: NodeJS.Platform): OpenerCom
 
 /** The browser that the person has set for the system. */
 export function createSystemBrowser(
-  start: Start = startDetached,
+  start: StartProcess = startDetached,
   platform: NodeJS.Platform = process.platform,
 ): Browser {
   return {

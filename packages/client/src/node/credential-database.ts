@@ -1,6 +1,6 @@
 /** The database of a credential file: its tables, and statements that are prepared once. */
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { preparePrivateFile, unusable } from './private-file.ts';
+import { preparePrivateFile, storeUnusable } from './private-file.ts';
 
 export interface CredentialDatabase {
   /** Prepared at its first use. */
@@ -49,6 +49,6 @@ function openDatabase(path: string): DatabaseSync {
     database.exec(SCHEMA);
     return database;
   } catch (cause) {
-    throw unusable(path, 'it cannot be read as a credential store', cause);
+    throw storeUnusable(path, 'it cannot be read as a credential store', cause);
   }
 }

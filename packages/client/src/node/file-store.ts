@@ -1,21 +1,21 @@
 /** Credentials in one file of the person's own: mode 0600, sealed where a key is given, shared safely by any number of processes. */
-import type { Pending } from '../authorization/pending.ts';
+import type { PendingAuthorization } from '../authorization/pending.ts';
 import {
   type CredentialKey,
   type CredentialRecord,
   type CredentialStore,
   holderOf,
-} from '../store/credential-store.ts';
+} from '../storage/credential-store.ts';
+import { createCredentialCipher, isEncrypted } from './credential-cipher.ts';
 import { openCredentialDatabase } from './credential-database.ts';
-import { createLeases } from './leases.ts';
-import { createSeal, isSealed } from './seal.ts';
+import { createLockLeases } from './lock-leases.ts';
 
 /** How a file is sealed. */
 export interface FileStoreOptions {
   /** 32 bytes: everything that is kept is sealed with them (AES-256-GCM). Without it the file's mode alone protects it. */
   readonly key?: Uint8Array;
   /** Where that key is kept, for `place` to say. */
-  readonly keyPlace?: string;
+  readonly keyLocation?: string;
   /** Epoch milliseconds. */
   readonly clock?: () => number;
 }
@@ -25,7 +25,7 @@ export interface FileStore extends CredentialStore {
   /** All records, of all servers and accounts. */
   all(): Promise<readonly CredentialRecord[]>;
   /** Whether anything in it is sealed. */
-  holdsSealed(): boolean;
+  hasEncrypted(): boolean;
   close(): void;
 }
 
@@ -35,13 +35,13 @@ export interface FileStore extends CredentialStore {
  */
 export function openFileStore(path: string, options: FileStoreOptions = {}): FileStore {
   const clock = options.clock ?? Date.now;
-  const seal = createSeal(options.key ?? null);
+  const seal = createCredentialCipher(options.key ?? null);
   const database = openCredentialDatabase(path);
   const { statement } = database;
-  const leases = createLeases(database, clock);
+  const leases = createLockLeases(database, clock);
 
   return {
-    place: `the file ${path}${describeSeal(options)}`,
+    location: `the file ${path}${describeSeal(options)}`,
     async find(key) {
       const place = placeOf(key);
       const row = statement(
@@ -59,14 +59,14 @@ export function openFileStore(path: string, options: FileStoreOptions = {}): Fil
         .all()
         .map(readRecord);
     },
-    holdsSealed: () =>
+    hasEncrypted: () =>
       statement(`SELECT body FROM (${ALL}) UNION ALL SELECT body FROM flows`)
         .all()
-        .some(({ body }) => isSealed(String(body))),
+        .some(({ body }) => isEncrypted(String(body))),
     async save(record) {
       const place = placeOf(record.key);
       const [server, account, issuer, holder] = place;
-      const body = seal.close(JSON.stringify(record), recordLabel(place));
+      const body = seal.encrypt(JSON.stringify(record), recordLabel(place));
       if (holder === '')
         statement('INSERT OR REPLACE INTO records (server, account, issuer, body) VALUES (?, ?, ?, ?)').run(
           ...[server, account, issuer, body],
@@ -90,12 +90,18 @@ export function openFileStore(path: string, options: FileStoreOptions = {}): Fil
     async savePending(pending) {
       statement('DELETE FROM flows WHERE expires_at < ?').run(clock());
       statement('INSERT INTO flows (state, body, expires_at) VALUES (?, ?, ?)').run(
-        ...[pending.state, seal.close(JSON.stringify(pending), pending.state), Math.floor(pending.expiresAt)],
+        ...[
+          pending.state,
+          seal.encrypt(JSON.stringify(pending), pending.state),
+          Math.floor(pending.expiresAt),
+        ],
       );
     },
     async takePending(state) {
       const row = statement('DELETE FROM flows WHERE state = ? RETURNING body').get(state);
-      return row === undefined ? null : (JSON.parse(seal.open(String(row['body']), state)) as Pending);
+      return row === undefined
+        ? null
+        : (JSON.parse(seal.decrypt(String(row['body']), state)) as PendingAuthorization);
     },
     lock: leases.lock,
     close() {
@@ -107,7 +113,7 @@ export function openFileStore(path: string, options: FileStoreOptions = {}): Fil
   function readRecord(row: Readonly<Record<string, unknown>>): CredentialRecord {
     const { server, account, issuer, holder, body } = row;
     const label = recordLabel([String(server), String(account), String(issuer), String(holder)]);
-    return JSON.parse(seal.open(String(body), label)) as CredentialRecord;
+    return JSON.parse(seal.decrypt(String(body), label)) as CredentialRecord;
   }
 }
 
@@ -123,7 +129,7 @@ function placeOf(key: CredentialKey): Place {
 const ALL = `SELECT server, account, issuer, '' AS holder, body FROM records
   UNION ALL SELECT server, account, issuer, holder, body FROM program_records`;
 
-function describeSeal({ key, keyPlace }: FileStoreOptions): string {
+function describeSeal({ key, keyLocation: keyPlace }: FileStoreOptions): string {
   if (key === undefined) return '';
   return keyPlace === undefined ? ', sealed' : `, sealed with ${keyPlace}`;
 }

@@ -1,7 +1,7 @@
 /** The key that seals the credential file: in the system's keychain, so that a copy of the file is worth nothing, else in a file of its own. */
 import { randomBytes } from 'node:crypto';
 import { type FileStore, openFileStore } from './file-store.ts';
-import { createPrivateFile, readPrivateFile, unusable } from './private-file.ts';
+import { createPrivateFile, readPrivateFile, storeUnusable } from './private-file.ts';
 
 /** One entry of a keychain. */
 export interface KeychainEntry {
@@ -11,7 +11,7 @@ export interface KeychainEntry {
 }
 
 /** Opens an entry of the keychain of the system. */
-export type OpenEntry = (service: string, account: string) => Promise<KeychainEntry>;
+export type OpenKeychainEntry = (service: string, account: string) => Promise<KeychainEntry>;
 
 /** A key, and where it is kept, for a person to read. */
 interface KeptKey {
@@ -25,7 +25,7 @@ interface KeptKey {
  */
 export async function findKeychainKey(
   service: string,
-  openEntry: OpenEntry = openSystemEntry,
+  openEntry: OpenKeychainEntry = openSystemEntry,
 ): Promise<Uint8Array | null> {
   try {
     const entry = await openEntry(service, 'credential store');
@@ -45,7 +45,7 @@ export async function findKeychainKey(
 export async function openCredentialStore(
   path: string,
   service = 'portcullis',
-  openEntry: OpenEntry = openSystemEntry,
+  openEntry: OpenKeychainEntry = openSystemEntry,
 ): Promise<FileStore> {
   const plain = openFileStore(path);
   // Two programs that start for the first time must not make two keys.
@@ -63,15 +63,15 @@ async function findKey(
   store: FileStore,
   keyFile: string,
   service: string,
-  openEntry: OpenEntry,
+  openEntry: OpenKeychainEntry,
 ): Promise<KeptKey> {
   const kept = readPrivateFile(keyFile);
   if (kept !== null) return { key: requireKey(keyFile, kept), keyPlace: `the key in ${keyFile}` };
   const key = await findKeychainKey(service, openEntry);
   if (key !== null) return { key, keyPlace: "a key of the system's keychain" };
-  if (store.holdsSealed()) {
+  if (store.hasEncrypted()) {
     const why = 'they were sealed with a key of the keychain, which does not let us in now';
-    throw unusable(keyFile.replace(/\.key$/, ''), why);
+    throw storeUnusable(keyFile.replace(/\.key$/, ''), why);
   }
   const text = randomBytes(32).toString('base64url');
   createPrivateFile(keyFile, text);
@@ -80,7 +80,7 @@ async function findKey(
 
 function requireKey(path: string, text: string): Uint8Array {
   const key = readKey(text);
-  if (key === null) throw unusable(path, 'it holds no key');
+  if (key === null) throw storeUnusable(path, 'it holds no key');
   return key;
 }
 

@@ -1,7 +1,12 @@
 /** An ear on this computer alone, open for one answer: 127.0.0.1, closed as soon as the answer is there. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Arrival, Outcome, Receiver, Reception } from '../authorization/receiver.ts';
+import type {
+  ReceivedRedirect,
+  Receiver,
+  RedirectListener,
+  SignInOutcome,
+} from '../authorization/receiver.ts';
 import { ClientError } from '../errors.ts';
 import { RESULT_PAGE_HEADERS, resultPage } from './result-page.ts';
 
@@ -12,12 +17,12 @@ export interface LoopbackOptions {
   /** Port of the redirect URI; by default one that is registered already, else any that is free. */
   readonly port?: number;
   /** Milliseconds that a person may take; ten minutes by default. */
-  readonly patience?: number;
+  readonly timeout?: number;
 }
 
 const TEN_MINUTES = 600_000;
 
-const FOREIGN: Outcome = {
+const FOREIGN: SignInOutcome = {
   ok: false,
   message: 'This address belongs to no sign-in that is waiting. Go back and start again.',
 };
@@ -35,7 +40,7 @@ export function createLoopbackReceiver(options: LoopbackOptions = {}): Receiver 
       for (const place of [...wanted, { port: 0, path }]) {
         const server = createServer({ requestTimeout: 5_000, headersTimeout: 5_000, maxHeaderSize: 16_384 });
         if (await tryToListen(server, place.port)) {
-          return receive(server, place.path, options.patience ?? TEN_MINUTES);
+          return receive(server, place.path, options.timeout ?? TEN_MINUTES);
         }
         if (options.port !== undefined) break;
       }
@@ -64,11 +69,11 @@ function tryToListen(server: Server, port: number): Promise<boolean> {
   });
 }
 
-function receive(server: Server, path: string, patience: number): Reception {
+function receive(server: Server, path: string, patience: number): RedirectListener {
   const { port } = server.address() as AddressInfo;
   const host = `127.0.0.1:${port}`;
   let expected: string | null = null;
-  const { promise, resolve, reject } = Promise.withResolvers<Arrival>();
+  const { promise, resolve, reject } = Promise.withResolvers<ReceivedRedirect>();
   promise.catch(() => undefined);
 
   const giveUp = setTimeout(() => {
@@ -86,12 +91,12 @@ function receive(server: Server, path: string, patience: number): Reception {
     expected = null;
     // Point of no return: one answer, and the ear closes.
     server.close();
-    resolve({ query, finish: (outcome) => respond(response, outcome.ok ? 200 : 400, outcome) });
+    resolve({ query, respond: (outcome) => respond(response, outcome.ok ? 200 : 400, outcome) });
   });
 
   return {
     redirectUri: `http://${host}${path}`,
-    arrival(state) {
+    waitForRedirect(state) {
       expected = state;
       return promise;
     },
@@ -111,7 +116,7 @@ function readAnswer(request: IncomingMessage, host: string, path: string): URLSe
   return url !== null && url.pathname === path ? url.searchParams : null;
 }
 
-function respond(response: ServerResponse, status: number, outcome: Outcome): Promise<void> {
+function respond(response: ServerResponse, status: number, outcome: SignInOutcome): Promise<void> {
   return new Promise((resolve) => {
     response.once('close', resolve);
     response.writeHead(status, RESULT_PAGE_HEADERS).end(resultPage(outcome), () => resolve());

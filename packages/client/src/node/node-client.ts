@@ -2,9 +2,9 @@
 import { type Names, unknownNames } from '@portcullis/protocol';
 import { type Client, createClient } from '../client.ts';
 import { ClientError } from '../errors.ts';
-import { type ClientOptions, defaultLimits } from '../options.ts';
+import { type ClientOptions, defaultClientLimits } from '../options.ts';
 import { createSystemBrowser } from './browser.ts';
-import { createGuardedFetch, explainOutbound } from './guarded-transport.ts';
+import { createGuardedFetch, toClientError } from './guarded-fetch.ts';
 import { createLoopbackReceiver, type LoopbackOptions } from './loopback-receiver.ts';
 
 /** Options of a client, and those of what Node lends it. */
@@ -13,7 +13,7 @@ export interface NodeClientOptions extends ClientOptions {
   readonly loopback?: LoopbackOptions;
 }
 
-const LOOPBACK: Names<LoopbackOptions> = { path: true, port: true, patience: true };
+const LOOPBACK: Names<LoopbackOptions> = { path: true, port: true, timeout: true };
 
 /**
  * Makes a client with the system's browser, a loopback receiver, and a guarded way to OAuth parties, where the options
@@ -24,14 +24,14 @@ export function createNodeClient(options: NodeClientOptions): Client {
   const { loopback, ...rest } = options;
   const issues = unknownNames(loopback, LOOPBACK, 'loopback.');
   if (issues.length > 0) throw new ClientError('configuration_invalid', `${issues.join('; ')}.`);
-  const { timeout, bytes } = { ...defaultLimits, ...options.limits };
+  const { timeout, maxBytes: bytes } = { ...defaultClientLimits, ...options.limits };
   const { serverUrl, trustedOrigins = [] } = options;
   return createClient({
     ...rest,
     ...(options.fetch === undefined &&
       options.oauthFetch === undefined && {
-        oauthFetch: createGuardedFetch({ serverUrl, trustedOrigins, timeout, bytes }),
-        explainFailure: explainOutbound,
+        oauthFetch: createGuardedFetch({ serverUrl, trustedOrigins, timeout, maxBytes: bytes }),
+        mapFetchError: toClientError,
       }),
     browser: options.browser ?? createSystemBrowser(),
     receiver: options.receiver ?? createLoopbackReceiver(loopback),

@@ -38,13 +38,13 @@ export function readPrivateFile(path: string): string | null {
     file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
   } catch (cause) {
     if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return null;
-    throw unusable(path, 'it is a symbolic link or may not be opened', cause);
+    throw storeUnusable(path, 'it is a symbolic link or may not be opened', cause);
   }
   try {
     const facts = fstatSync(file);
     checkOwn(path, facts);
     if (process.platform !== 'win32' && (facts.mode & 0o077) !== 0)
-      throw unusable(path, 'others may read it, so that what it protects is not safe any more');
+      throw storeUnusable(path, 'others may read it, so that what it protects is not safe any more');
     return readFileSync(file, 'utf8');
   } finally {
     closeSync(file);
@@ -62,7 +62,7 @@ export function createPrivateFile(path: string, text: string): void {
   }
 }
 
-export function unusable(path: string, why: string, cause?: unknown): ClientError {
+export function storeUnusable(path: string, why: string, cause?: unknown): ClientError {
   return new ClientError('store_unusable', `The credentials cannot be kept in ${path}: ${why}.`, { cause });
 }
 
@@ -70,12 +70,12 @@ function open(path: string, flags: number): number {
   try {
     return openSync(path, flags | constants.O_NOFOLLOW, 0o600);
   } catch (cause) {
-    throw unusable(path, 'it is a symbolic link or may not be opened', cause);
+    throw storeUnusable(path, 'it is a symbolic link or may not be opened', cause);
   }
 }
 
 function checkOwn(path: string, facts: Stats): void {
-  if (!facts.isFile()) throw unusable(path, 'it is no plain file');
+  if (!facts.isFile()) throw storeUnusable(path, 'it is no plain file');
   if (process.getuid !== undefined && facts.uid !== process.getuid())
-    throw unusable(path, 'it belongs to somebody else');
+    throw storeUnusable(path, 'it belongs to somebody else');
 }

@@ -1,5 +1,5 @@
 /** The page that a person sees when the browser comes back: words of ours only, nothing loaded, nothing followed. */
-import type { Outcome } from '../authorization/receiver.ts';
+import type { SignInOutcome } from '../authorization/receiver.ts';
 
 const ESCAPES: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -14,7 +14,7 @@ function escapeHtml(text: string): string {
 }
 
 /** The page as HTML. */
-export function resultPage({ ok, message }: Outcome): string {
+export function resultPage({ ok, message }: SignInOutcome): string {
   const title = ok ? 'Signed in' : 'Not signed in';
   return `<!doctype html>
 <html lang="en">

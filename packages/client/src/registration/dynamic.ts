@@ -5,14 +5,21 @@ import {
   isLoopbackHost,
   matchesRedirectUri,
 } from '@portcullis/protocol';
-import type { Discovery } from '../discovery/conclude.ts';
-import { ClientError, displayText } from '../errors.ts';
-import { type Answer, type Ask, checkNotRedirected, parseJson, post, readRetryAfter } from '../transport.ts';
+import type { DiscoveryResult } from '../discovery/discovery-result.ts';
+import { ClientError, sanitizeText } from '../errors.ts';
+import {
+  checkNotRedirected,
+  type OAuthRequest,
+  type OAuthResponse,
+  parseJsonOrUndefined,
+  postRequest,
+  readRetryAfter,
+} from '../transport.ts';
 import { chooseMethod, methodToRegister } from './authentication-method.ts';
-import type { Management, Registration, RegistrationSettings } from './registration.ts';
+import type { Registration, RegistrationManagement, RegistrationSettings } from './registration.ts';
 
 /** The body of a registration request; names are those of the wire. @see RFC 7591 §2 */
-export interface RegistrationRequest {
+export interface RegistrationRequestBody {
   readonly client_name: string;
   readonly client_uri?: string;
   readonly software_id?: string;
@@ -33,11 +40,11 @@ const BY_DEVICE = {
 };
 
 /** Writes the request. The refresh grant is registered, so that the person is asked seldom. */
-function registrationRequest(
+function registrationBody(
   settings: RegistrationSettings,
   metadata: AuthorizationServerMetadata,
   redirectUris: readonly string[],
-): RegistrationRequest {
+): RegistrationRequestBody {
   return {
     client_name: settings.clientName ?? 'Portcullis client',
     ...(settings.clientUri !== undefined && { client_uri: settings.clientUri }),
@@ -57,8 +64,8 @@ export function applicationType(redirectUris: readonly string[]): 'native' | 'we
 }
 
 /** A registration as it is asked for, with what its answer is judged by. */
-export interface RegistrationAsk extends Ask {
-  readonly request: RegistrationRequest;
+export interface DynamicRegistrationRequest extends OAuthRequest {
+  readonly request: RegistrationRequestBody;
   readonly listedMethods: readonly string[] | undefined;
 }
 
@@ -67,15 +74,15 @@ export interface RegistrationAsk extends Ask {
  * server registers nobody.
  * @see RFC 7591 §3.1
  */
-export function askRegistration(
-  { metadata }: Pick<Discovery, 'metadata'>,
+export function registrationRequest(
+  { metadata }: Pick<DiscoveryResult, 'metadata'>,
   settings: RegistrationSettings,
   redirectUris: readonly string[],
-): RegistrationAsk | null {
+): DynamicRegistrationRequest | null {
   const endpoint = metadata.registration_endpoint;
   if (endpoint === undefined) return null;
-  const request = registrationRequest(settings, metadata, redirectUris);
-  const ask = post(endpoint, 'json', JSON.stringify(request));
+  const request = registrationBody(settings, metadata, redirectUris);
+  const ask = postRequest(endpoint, 'json', JSON.stringify(request));
   return { ...ask, request, listedMethods: metadata.token_endpoint_auth_methods_supported };
 }
 
@@ -84,10 +91,13 @@ export function askRegistration(
  * @throws ClientError `registration_refused` with what the server said, or an outage.
  * @see RFC 7591 §3.2.1
  */
-export function understandRegistration(ask: RegistrationAsk, answer: Answer): Registration {
+export function processRegistrationResponse(
+  ask: DynamicRegistrationRequest,
+  answer: OAuthResponse,
+): Registration {
   checkNotRedirected(ask, answer);
   if (answer.status < 200 || answer.status >= 300) throw refused(answer);
-  const json = parseJson(answer.body);
+  const json = parseJsonOrUndefined(answer.body);
   const document = typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : {};
   const clientId = text(document['client_id']);
   if (clientId === null) {
@@ -104,11 +114,11 @@ export function understandRegistration(ask: RegistrationAsk, answer: Answer): Re
   if (authentication === null || (authentication.startsWith('client_secret') && clientSecret === null)) {
     throw new ClientError(
       'registration_refused',
-      `The server registered this client for ${displayText(registered ?? 'a secret')}, which it cannot use.`,
+      `The server registered this client for ${sanitizeText(registered ?? 'a secret')}, which it cannot use.`,
     );
   }
   return {
-    way: 'dynamic',
+    method: 'dynamic',
     clientId,
     clientSecret,
     authentication,
@@ -122,7 +132,7 @@ export function understandRegistration(ask: RegistrationAsk, answer: Answer): Re
 function readManagement(
   document: Readonly<Record<string, unknown>>,
   endpoint: string,
-): { management?: Management } {
+): { management?: RegistrationManagement } {
   const uri = text(document['registration_client_uri']);
   const token = text(document['registration_access_token']);
   if (uri === null || token === null || !/^[\x21-\x7e]+$/.test(token)) return {};
@@ -139,7 +149,7 @@ function checkRedirectUris(answered: unknown, asked: readonly string[]): readonl
   );
 }
 
-function refused(answer: Answer): ClientError {
+function refused(answer: OAuthResponse): ClientError {
   if (answer.status >= 500 || answer.status === 429) {
     return new ClientError(
       'temporarily_unavailable',
@@ -150,10 +160,10 @@ function refused(answer: Answer): ClientError {
       },
     );
   }
-  const json = parseJson(answer.body);
+  const json = parseJsonOrUndefined(answer.body);
   const document = typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : {};
-  const error = displayText(text(document['error']) ?? '');
-  const description = displayText(text(document['error_description']) ?? '');
+  const error = sanitizeText(text(document['error']) ?? '');
+  const description = sanitizeText(text(document['error_description']) ?? '');
   const said = [error, description].filter((part) => part !== '').join(': ') || `status ${answer.status}`;
   return new ClientError('registration_refused', `The server refused to register this client (${said}).`, {
     oauthError: error === '' ? undefined : error,

@@ -1,7 +1,14 @@
 /** A client's own metadata document: written for whoever hosts it, and checked where it is hosted. */
 import { judgeRedirectUri } from '@portcullis/protocol';
 import { ClientError } from '../errors.ts';
-import { askFor, checkNotRedirected, exchange, type Fetch, parseJson, type Wire } from '../transport.ts';
+import {
+  checkNotRedirected,
+  type Fetch,
+  getRequest,
+  parseJsonOrUndefined,
+  sendRequest,
+  type Transport,
+} from '../transport.ts';
 import { applicationType } from './dynamic.ts';
 
 /** What a document is made from. */
@@ -54,7 +61,7 @@ export function buildMetadataDocument(settings: MetadataDocumentSettings): Metad
 }
 
 /** What keeps a URL from being a client identifier; `null`: nothing. */
-export function documentUrlIssue(text: string): string | null {
+export function findDocumentUrlIssue(text: string): string | null {
   const url = URL.parse(text);
   if (url === null || url.protocol !== 'https:') return 'must be an https URL';
   if (url.pathname === '/') return 'must have a path';
@@ -70,7 +77,7 @@ export function findDocumentIssues(json: unknown, url: string): readonly string[
     return ['the document must be a JSON object'];
   const document = json as Readonly<Record<string, unknown>>;
   const issues: string[] = [];
-  const urlIssue = documentUrlIssue(url);
+  const urlIssue = findDocumentUrlIssue(url);
   if (urlIssue !== null) issues.push(`the URL ${urlIssue}`);
   // The value MUST match the URL by simple string comparison.
   if (document['client_id'] !== url)
@@ -101,19 +108,19 @@ function findRedirectIssues(uris: unknown): readonly string[] {
  * @throws ClientError `unreachable` when nobody answers.
  */
 export async function checkHostedDocument(url: string, fetch: Fetch): Promise<readonly string[]> {
-  const urlIssue = documentUrlIssue(url);
+  const urlIssue = findDocumentUrlIssue(url);
   if (urlIssue !== null) return [`the URL ${urlIssue}`];
-  const wire: Wire = { fetch, timeout: 10_000, limit: LARGEST, explain: () => null };
+  const transport: Transport = { fetch, timeout: 10_000, maxBytes: LARGEST, mapError: () => null };
   try {
-    const ask = askFor(url);
-    const answer = await exchange(wire, ask);
+    const ask = getRequest(url);
+    const answer = await sendRequest(transport, ask);
     checkNotRedirected(ask, answer);
     if (answer.status !== 200) return [`the status must be 200, not ${answer.status}`];
-    const json = parseJson(answer.body);
+    const json = parseJsonOrUndefined(answer.body);
     return json === undefined ? ['the answer must be JSON'] : findDocumentIssues(json, url);
   } catch (error) {
     if (error instanceof ClientError && error.code === 'redirected') return ['there must be no redirect'];
-    if (error instanceof ClientError && error.code === 'answer_too_large')
+    if (error instanceof ClientError && error.code === 'response_too_large')
       return [`it must be at most ${LARGEST} bytes long`];
     throw error;
   }

@@ -1,27 +1,27 @@
 /** How the client gets its identity at an issuer: the ways of the profile in order, each an entry in a table. */
 import type { RegistrationWay } from '@portcullis/protocol';
-import type { Discovery } from '../discovery/conclude.ts';
-import { ClientError, displayText } from '../errors.ts';
-import { exchange, type Wire } from '../transport.ts';
+import type { DiscoveryResult } from '../discovery/discovery-result.ts';
+import { ClientError, sanitizeText } from '../errors.ts';
+import { sendRequest, type Transport } from '../transport.ts';
 import { chooseMethod } from './authentication-method.ts';
-import { applicationType, askRegistration, understandRegistration } from './dynamic.ts';
+import { applicationType, processRegistrationResponse, registrationRequest } from './dynamic.ts';
 import type { PreregisteredClient, Registration, RegistrationSettings } from './registration.ts';
 
 /** What a way works with. */
-export interface RegistrationCase {
-  readonly wire: Wire;
+export interface RegistrationContext {
+  readonly transport: Transport;
   readonly settings: RegistrationSettings;
-  readonly discovery: Discovery;
+  readonly discovery: DiscoveryResult;
   /** Where the answer of the coming request will be received. */
   readonly redirectUris: readonly string[];
 }
 
 /** `null`: this way is not open here. */
-type RegisterBy = (situation: RegistrationCase) => Promise<Registration | null>;
+type RegisterBy = (situation: RegistrationContext) => Promise<Registration | null>;
 
 const WAYS: Readonly<Record<RegistrationWay, RegisterBy>> = {
   preregistered: async ({ settings, discovery }) => findPreregistered(settings, discovery),
-  'metadata-document': async ({ settings, discovery }) => useMetadataDocument(settings, discovery),
+  'metadata-document': async ({ settings, discovery }) => metadataDocumentRegistration(settings, discovery),
   dynamic: registerIfOffered,
   'ask-user': askUser,
 };
@@ -30,7 +30,7 @@ const WAYS: Readonly<Record<RegistrationWay, RegisterBy>> = {
  * Gets an identity by the first way that is open.
  * @throws ClientError `registration_needed` when none is, saying what to register.
  */
-export async function register(situation: RegistrationCase): Promise<Registration> {
+export async function register(situation: RegistrationContext): Promise<Registration> {
   for (const way of situation.discovery.profile.registration) {
     const registration = await WAYS[way](situation);
     if (registration !== null) return registration;
@@ -43,7 +43,10 @@ export async function register(situation: RegistrationCase): Promise<Registratio
  * @throws ClientError `registration_issuer_mismatch` when all configured ones belong to other issuers and nothing else
  * could be meant by them.
  */
-export function findPreregistered(settings: RegistrationSettings, discovery: Discovery): Registration | null {
+export function findPreregistered(
+  settings: RegistrationSettings,
+  discovery: DiscoveryResult,
+): Registration | null {
   const configured = settings.preregistered ?? [];
   const client = configured.find(({ issuer }) => issuer === undefined || issuer === discovery.issuer);
   if (client !== undefined) return registrationOf(client, discovery);
@@ -51,11 +54,11 @@ export function findPreregistered(settings: RegistrationSettings, discovery: Dis
   throw new ClientError(
     'registration_issuer_mismatch',
     `The configured client is registered with ${configured.map(({ issuer }) => issuer).join(', ')}, ` +
-      `but the server now names ${displayText(discovery.issuer)}. It was not sent there.`,
+      `but the server now names ${sanitizeText(discovery.issuer)}. It was not sent there.`,
   );
 }
 
-function registrationOf(client: PreregisteredClient, { metadata }: Discovery): Registration {
+function registrationOf(client: PreregisteredClient, { metadata }: DiscoveryResult): Registration {
   const authentication = chooseMethod({
     registered: client.authentication,
     hasSecret: client.clientSecret !== undefined,
@@ -63,7 +66,7 @@ function registrationOf(client: PreregisteredClient, { metadata }: Discovery): R
     listed: metadata.token_endpoint_auth_methods_supported,
   });
   return {
-    way: 'preregistered',
+    method: 'preregistered',
     clientId: client.clientId,
     clientSecret: client.clientSecret ?? null,
     authentication: authentication ?? 'none',
@@ -73,9 +76,9 @@ function registrationOf(client: PreregisteredClient, { metadata }: Discovery): R
 }
 
 /** The identity of a metadata document; `null` where the server does not say that it understands one. */
-export function useMetadataDocument(
+export function metadataDocumentRegistration(
   settings: RegistrationSettings,
-  discovery: Discovery,
+  discovery: DiscoveryResult,
 ): Registration | null {
   const url = settings.metadataDocumentUrl;
   if (url === undefined || discovery.metadata.client_id_metadata_document_supported !== true) return null;
@@ -85,7 +88,7 @@ export function useMetadataDocument(
     listed: discovery.metadata.token_endpoint_auth_methods_supported,
   });
   return {
-    way: 'metadata-document',
+    method: 'metadata-document',
     clientId: url,
     clientSecret: null,
     authentication: authentication ?? 'none',
@@ -95,20 +98,20 @@ export function useMetadataDocument(
 }
 
 async function registerIfOffered({
-  wire,
+  transport,
   settings,
   discovery,
   redirectUris,
-}: RegistrationCase): Promise<Registration | null> {
-  const ask = askRegistration(discovery, settings, redirectUris);
-  return ask === null ? null : understandRegistration(ask, await exchange(wire, ask));
+}: RegistrationContext): Promise<Registration | null> {
+  const ask = registrationRequest(discovery, settings, redirectUris);
+  return ask === null ? null : processRegistrationResponse(ask, await sendRequest(transport, ask));
 }
 
 async function askUser({
   settings,
   discovery,
   redirectUris,
-}: RegistrationCase): Promise<Registration | null> {
+}: RegistrationContext): Promise<Registration | null> {
   if (settings.ask === undefined) return null;
   const listed = discovery.metadata.token_endpoint_auth_methods_supported;
   const reply = await settings.ask({
@@ -122,7 +125,7 @@ async function askUser({
   if (reply === null) return null;
   const hasSecret = reply.clientSecret !== undefined && reply.clientSecret !== '';
   return {
-    way: 'ask-user',
+    method: 'ask-user',
     clientId: reply.clientId,
     clientSecret: hasSecret ? (reply.clientSecret ?? null) : null,
     authentication: chooseMethod({ hasSecret, hasKey: false, listed }) ?? 'none',
@@ -131,9 +134,9 @@ async function askUser({
   };
 }
 
-function registrationInstructions({ discovery, redirectUris }: RegistrationCase): string {
+function registrationInstructions({ discovery, redirectUris }: RegistrationContext): string {
   return (
-    `${displayText(discovery.issuer)} does not let clients register themselves. Register one there by hand ` +
+    `${sanitizeText(discovery.issuer)} does not let clients register themselves. Register one there by hand ` +
     `(${applicationType(redirectUris)} application, authorization code with PKCE and refresh token, ` +
     `redirect URI ${redirectUris.join(' and ')}) and configure its client ID.`
   );

@@ -1,10 +1,10 @@
 /** What a client is to one authorization server: its identifier, how it proves itself, and where answers may be sent. */
 import type { ClientAuthenticationMethod, RegistrationWay } from '@portcullis/protocol';
-import type { SigningKey } from '../keys/signing-key.ts';
+import type { ClientSigningKey } from '../signing-key.ts';
 
 /** A client identity at one issuer. It is never shown to another. */
 export interface Registration {
-  readonly way: RegistrationWay;
+  readonly method: RegistrationWay;
   readonly clientId: string;
   readonly clientSecret: string | null;
   readonly authentication: ClientAuthenticationMethod;
@@ -13,11 +13,11 @@ export interface Registration {
   /** Epoch seconds; `null`: the secret does not expire. */
   readonly secretExpiresAt: number | null;
   /** Where it may be read, and with which token. @see RFC 7592 §3 */
-  readonly management?: Management;
+  readonly management?: RegistrationManagement;
 }
 
 /** Access to a registration of one's own. */
-export interface Management {
+export interface RegistrationManagement {
   readonly uri: string;
   /** Secret. */
   readonly token: string;
@@ -30,7 +30,7 @@ export interface PreregisteredClient {
   readonly clientId: string;
   readonly clientSecret?: string;
   /** For `private_key_jwt`. */
-  readonly signingKey?: SigningKey;
+  readonly signingKey?: ClientSigningKey;
   readonly authentication?: ClientAuthenticationMethod;
   /** The redirect URIs that are registered, where they are fixed. */
   readonly redirectUris?: readonly string[];
@@ -60,7 +60,7 @@ export interface RegistrationSettings {
   /** An https URL with a path, at which this client's metadata document is. It is the client identifier. */
   readonly metadataDocumentUrl?: string;
   /** For a document that names public keys: what the client proves itself with, where servers take it. */
-  readonly metadataDocumentKey?: SigningKey;
+  readonly metadataDocumentKey?: ClientSigningKey;
   /** Shown to people at registration. */
   readonly clientName?: string;
   readonly clientUri?: string;
@@ -79,7 +79,7 @@ export function configuredClient(
 }
 
 /** The key by which a configured client proves itself; `null` when it has none. */
-export function signingKeyOf(settings: RegistrationSettings, clientId: string): SigningKey | null {
+export function signingKeyFor(settings: RegistrationSettings, clientId: string): ClientSigningKey | null {
   if (clientId === settings.metadataDocumentUrl) return settings.metadataDocumentKey ?? null;
   return configuredClient(settings, clientId)?.signingKey ?? null;
 }

@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import { afterEach, vi } from 'vitest';
-import { type Party, startParty } from './party.ts';
+import { type Party, startParty } from './stub-server.ts';
 
 /** What is used of oidc-provider, which brings no types. */
 interface Provider {

@@ -9,7 +9,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openFileStore } from '../../src/node.ts';
-import { startParty } from './party.ts';
+import { startParty } from './stub-server.ts';
 
 export interface Shared {
   readonly rounds: number;
@@ -72,7 +72,7 @@ export async function shareSession(rounds: number, processes: number): Promise<S
   await store.save({
     key: { server: serverUrl, issuer, account: 'default' },
     registration: {
-      ...{ way: 'dynamic', clientId: 'c', clientSecret: null, authentication: 'none' },
+      ...{ method: 'dynamic', clientId: 'c', clientSecret: null, authentication: 'none' },
       ...{ redirectUris: [], secretExpiresAt: null },
     },
     tokens: {

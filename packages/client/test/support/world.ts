@@ -3,7 +3,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { afterEach } from 'vitest';
 import type { Browser, Client, ClientEvent, ClientOptions, Receiver } from '../../src/index.ts';
 import { createClient } from '../../src/index.ts';
-import { type Asked, type Party, startParty, type Told } from './party.ts';
+import { type Asked, type Party, startParty, type Told } from './stub-server.ts';
 
 /** What the worlds differ in. */
 export interface WorldSettings {
@@ -253,10 +253,10 @@ function createUser(redirectUri = 'http://127.0.0.1:49152/callback'): User {
         let mine = '';
         return {
           redirectUri,
-          async arrival(state) {
+          async waitForRedirect(state) {
             mine = state;
             waiting.set(state, resolve);
-            return { query: await promise, finish: async ({ message }) => void read.push(message) };
+            return { query: await promise, respond: async ({ message }) => void read.push(message) };
           },
           async close() {
             waiting.delete(mine);

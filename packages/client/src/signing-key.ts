@@ -1,0 +1,92 @@
+/** Private keys that sign for a client: client assertions and proofs of possession, with WebCrypto alone. */
+import { base64url } from '@portcullis/protocol';
+import { ClientError } from './errors.ts';
+
+/** Algorithms by their JOSE names: how a key is imported, and how it signs. */
+const ALGORITHMS = {
+  ES256: [
+    { name: 'ECDSA', namedCurve: 'P-256' },
+    { name: 'ECDSA', hash: 'SHA-256' },
+  ],
+  ES384: [
+    { name: 'ECDSA', namedCurve: 'P-384' },
+    { name: 'ECDSA', hash: 'SHA-384' },
+  ],
+  RS256: [{ name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }, { name: 'RSASSA-PKCS1-v1_5' }],
+  PS256: [
+    { name: 'RSA-PSS', hash: 'SHA-256' },
+    { name: 'RSA-PSS', saltLength: 32 },
+  ],
+  EdDSA: [{ name: 'Ed25519' }, { name: 'Ed25519' }],
+} as const;
+
+/** By its name in headers. @see RFC 7518 §3.1, RFC 8037 §3.1 */
+export type ClientSigningAlgorithm = keyof typeof ALGORITHMS;
+
+/** A private key as WebCrypto holds it. */
+type PrivateKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
+
+/** A private key, its algorithm, and the `kid` that its public half is published under. */
+export interface ClientSigningKey {
+  readonly algorithm: ClientSigningAlgorithm;
+  readonly key: PrivateKey;
+  readonly keyId?: string;
+}
+
+/**
+ * Reads a private key from PKCS #8 PEM or from a JWK.
+ * @throws ClientError `configuration_invalid` when it is neither or does not fit the algorithm.
+ */
+export async function readSigningKey(
+  source: string | Readonly<Record<string, unknown>>,
+  algorithm: string,
+  keyId?: string,
+): Promise<ClientSigningKey> {
+  if (!isAlgorithm(algorithm)) {
+    throw new ClientError(
+      'configuration_invalid',
+      `Signing keys must be one of ${Object.keys(ALGORITHMS).join(', ')}.`,
+    );
+  }
+  const [parameters] = ALGORITHMS[algorithm];
+  try {
+    const key =
+      typeof source === 'string'
+        ? await crypto.subtle.importKey('pkcs8', decodePem(source), parameters, false, ['sign'])
+        : await crypto.subtle.importKey('jwk', source, parameters, false, ['sign']);
+    return { algorithm, key, ...(keyId !== undefined && { keyId }) };
+  } catch (cause) {
+    throw new ClientError(
+      'configuration_invalid',
+      `The signing key is no ${algorithm} private key in PKCS #8 or JWK form.`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+/** Signs a JWT in compact form. */
+export async function signClientJwt(
+  key: ClientSigningKey,
+  header: Readonly<Record<string, unknown>>,
+  claims: Readonly<Record<string, unknown>>,
+): Promise<string> {
+  const [, parameters] = ALGORITHMS[key.algorithm];
+  const signed = `${encodeJson({ alg: key.algorithm, ...header })}.${encodeJson(claims)}`;
+  const signature = await crypto.subtle.sign(parameters, key.key, new TextEncoder().encode(signed));
+  return `${signed}.${base64url(new Uint8Array(signature))}`;
+}
+
+function isAlgorithm(text: string): text is ClientSigningAlgorithm {
+  return Object.hasOwn(ALGORITHMS, text);
+}
+
+function encodeJson(value: unknown): string {
+  return base64url(new TextEncoder().encode(JSON.stringify(value)));
+}
+
+function decodePem(pem: string): Uint8Array<ArrayBuffer> {
+  const base64 = pem.replace(/-----(?:BEGIN|END) PRIVATE KEY-----/g, '').replace(/\s+/g, '');
+  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+}

@@ -1,0 +1,83 @@
+/** Credentials in a browser's own storage, shared by the pages of one origin. */
+import type { PendingAuthorization } from '../authorization/pending.ts';
+import { type CredentialRecord, type CredentialStore, keyText, type Unlock } from './credential-store.ts';
+import { createLockQueue } from './lock-queue.ts';
+
+/** What is used of `localStorage` or `sessionStorage`. */
+export interface WebStorage {
+  readonly length: number;
+  key(index: number): string | null;
+  getItem(name: string): string | null;
+  setItem(name: string, value: string): void;
+  removeItem(name: string): void;
+}
+
+/** What is used of `navigator.locks`. */
+export interface WebLocks {
+  request(name: string, hold: () => Promise<void>): Promise<unknown>;
+}
+
+/** What of the browser is used. */
+export interface WebStoreOptions {
+  /** `sessionStorage` ends with the tab, `localStorage` does not. Every script of the origin can read either. */
+  readonly storage: WebStorage;
+  /** `navigator.locks`; without it, pages that are open at the same time do not wait for one another. */
+  readonly locks?: WebLocks;
+  /** Begins every name; `portcullis` by default. */
+  readonly prefix?: string;
+}
+
+/** Makes a store over a browser's storage. */
+export function createWebStore({ storage, locks, prefix = 'portcullis' }: WebStoreOptions): CredentialStore {
+  const recordName = (text: string): string => `${prefix}:record:${text}`;
+  const flowName = (state: string): string => `${prefix}:flow:${state}`;
+
+  return {
+    location: "this browser's storage",
+    async find(key) {
+      return read<CredentialRecord>(recordName(keyText(key)));
+    },
+    async list(server, account) {
+      return names()
+        .filter((name) => name.startsWith(recordName('')))
+        .flatMap((name) => read<CredentialRecord>(name) ?? [])
+        .filter(({ key }) => key.server === server && key.account === account);
+    },
+    async save(record) {
+      storage.setItem(recordName(keyText(record.key)), JSON.stringify(record));
+    },
+    async remove(key) {
+      storage.removeItem(recordName(keyText(key)));
+    },
+    async savePending(pending) {
+      storage.setItem(flowName(pending.state), JSON.stringify(pending));
+    },
+    async takePending(state) {
+      const pending = read<PendingAuthorization>(flowName(state));
+      storage.removeItem(flowName(state));
+      return pending;
+    },
+    lock: locks === undefined ? createLockQueue() : (name) => lockWith(locks, `${prefix}:${name}`),
+  };
+
+  function names(): readonly string[] {
+    return Array.from({ length: storage.length }, (_, index) => storage.key(index) ?? '');
+  }
+
+  function read<T>(name: string): T | null {
+    const text = storage.getItem(name);
+    return text === null ? null : (JSON.parse(text) as T);
+  }
+}
+
+/** The browser gives a lock back when the page that holds it ends. */
+function lockWith(locks: WebLocks, name: string): Promise<Unlock> {
+  return new Promise((resolve, reject) => {
+    const held = Promise.withResolvers<void>();
+    const hold = (): Promise<void> => {
+      resolve(async () => held.resolve());
+      return held.promise;
+    };
+    locks.request(name, hold).catch(reject);
+  });
+}

@@ -1,0 +1,435 @@
+/** Clients without a browser, and tokens that are bound to a key. */
+import { createHash, generateKeyPairSync } from 'node:crypto';
+import {
+  calculateJwkThumbprint,
+  decodeJwt,
+  decodeProtectedHeader,
+  exportJWK,
+  importJWK,
+  type JWK,
+  jwtVerify,
+} from 'jose';
+import { describe, expect, it } from 'vitest';
+import { type ClientOptions, readSigningKey } from '../src/index.ts';
+import type { Asked } from './support/stub-server.ts';
+import { calls, codeOf, createWorld, refusal, type World, type WorldSettings } from './support/world.ts';
+
+const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+
+const application: Partial<ClientOptions> = {
+  grant: { kind: 'application' },
+  registration: { preregistered: [{ clientId: 'robot', clientSecret: 'secret' }] },
+};
+
+/** A person's part never happened. */
+function expectNobodyAsked({ as, user }: World): void {
+  expect(user.opened).toEqual([]);
+  expect(as.asked('/register')).toEqual([]);
+  expect(as.asked('/authorize')).toEqual([]);
+}
+
+describe('the application itself', () => {
+  it('[X-CC-2 X-CC-6 X-CC-8 X-CC-13 X-CC-16] reads the metadata, gets a token with its secret, and gets the next one in time', async () => {
+    const world = await createWorld({ challengeScopes: 'jobs' });
+    const client = world.client(application);
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+    world.advance(590_000);
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+    const asked = world.as.asked('/token');
+    expect(asked.map(({ form }) => Object.fromEntries(form))).toEqual(
+      Array(2).fill({ grant_type: 'client_credentials', scope: 'jobs', resource: world.serverUrl }),
+    );
+    expect(asked[0]?.headers.get('authorization')).toBe(`Basic ${btoa('robot:secret')}`);
+    expect(world.server.log[1]?.path).toBe('/.well-known/oauth-protected-resource/mcp');
+    expectNobodyAsked(world);
+  });
+
+  it.each(['pem', 'jwk'])(
+    '[X-CC-3 X-CC-7 X-CC-9 ALL-SEC-1] T125 proves itself by a key in %s: one audience, one minute, once',
+    async (form) => {
+      const world = await createWorld();
+      const jwk = (await exportJWK(privateKey)) as Readonly<Record<string, unknown>>;
+      const signingKey = await readSigningKey(form === 'pem' ? pem : jwk, 'ES256', 'k1');
+      const client = world.client({
+        ...application,
+        registration: { preregistered: [{ clientId: 'robot', signingKey }] },
+      });
+      await client.fetch(world.serverUrl);
+      world.tokens.clear();
+      await client.fetch(world.serverUrl);
+
+      const assertions = world.as.asked('/token').map(({ form: sent }) => sent.get('client_assertion') ?? '');
+      expect(world.as.asked('/token')[0]?.form.get('client_assertion_type')).toBe(
+        'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+      );
+      for (const assertion of assertions) {
+        const { payload, protectedHeader } = await jwtVerify(assertion, publicKey, {
+          audience: world.issuer,
+        });
+        expect(protectedHeader).toEqual({ alg: 'ES256', typ: 'JWT', kid: 'k1' });
+        expect(payload).toMatchObject({ iss: 'robot', sub: 'robot', aud: world.issuer });
+        expect((payload.exp ?? 0) - (payload.iat ?? 0)).toBe(60);
+      }
+      expect(new Set(assertions.map((assertion) => decodeJwt(assertion).jti)).size).toBe(2);
+    },
+  );
+
+  it('[C-STEP-22] asks for what it lacks, once', async () => {
+    const world = await createWorld({ challengeScopes: 'jobs' });
+    const client = world.client(application);
+    await client.fetch(world.serverUrl);
+    world.server.on('/mcp', ({ headers }) => {
+      const granted = world.tokens.get(headers.get('authorization')?.replace('Bearer ', '') ?? '') ?? '';
+      if (granted.includes('admin')) return { body: 'done' };
+      return {
+        status: 403,
+        headers: { 'www-authenticate': 'Bearer error="insufficient_scope", scope="admin"' },
+      };
+    });
+    expect(await (await client.fetch(world.serverUrl)).text()).toBe('done');
+    expect(world.as.asked('/token').map(({ form }) => form.get('scope'))).toEqual(['jobs', 'jobs admin']);
+    expectNobodyAsked(world);
+  });
+
+  describe('that may not have all that the server names', () => {
+    const narrow = async () => {
+      const world = await createWorld({ challengeScopes: 'jobs admin' });
+      world.as.on('POST /token', ({ form }) =>
+        form.has('scope')
+          ? { status: 400, body: { error: 'invalid_scope' } }
+          : { body: { access_token: 'at', token_type: 'Bearer', expires_in: 600, scope: 'jobs' } },
+      );
+      return world;
+    };
+    const askedScopes = ({ as }: World) => as.asked('/token').map(({ form }) => form.get('scope'));
+
+    it('gets what it was registered for, by naming none', async () => {
+      const world = await narrow();
+      expect((await world.client(application).signIn()).scopes).toEqual(['jobs']);
+      expect(askedScopes(world)).toEqual(['jobs admin', null]);
+    });
+
+    it('hears so when it has chosen the scopes itself', async () => {
+      const world = await narrow();
+      const client = world.client({ ...application, scopes: { only: ['admin'] } });
+      await expect(client.signIn()).rejects.toMatchObject({ oauthError: 'invalid_scope' });
+      expect(askedScopes(world)).toEqual(['admin']);
+      expect(await client.session()).toBeNull();
+    });
+  });
+
+  it('T125 makes no assertion for an issuer that its document merely names', async () => {
+    const world = await createWorld({ resourceMetadata: false, oneOrigin: true });
+    world.as.on('GET /.well-known/oauth-authorization-server', {
+      body: { issuer: 'https://honest.example', token_endpoint: `${world.issuer}/token` },
+    });
+    const signingKey = await readSigningKey(pem, 'ES256');
+    const client = world.client({
+      ...application,
+      registration: { preregistered: [{ clientId: 'robot', signingKey }] },
+    });
+    expect(await codeOf(client.fetch(world.serverUrl))).toBe('issuer_mismatch');
+    expect(world.as.asked('/token')).toEqual([]);
+  });
+
+  it('says that a key does not fit', async () => {
+    await expect(
+      readSigningKey('-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----', 'ES256'),
+    ).rejects.toMatchObject({ code: 'configuration_invalid' });
+    await expect(readSigningKey(pem, 'HS256')).rejects.toMatchObject({ code: 'configuration_invalid' });
+    await expect(readSigningKey(pem, 'RS256')).rejects.toMatchObject({ code: 'configuration_invalid' });
+  });
+});
+
+describe('a workload', () => {
+  function workload(assertion: (audience: string) => Promise<string>): Partial<ClientOptions> {
+    return { grant: { kind: 'workload', assertion }, registration: { preregistered: [{ clientId: 'pod' }] } };
+  }
+
+  it('[X-WIF-1] shows the token of its platform, made for the authorization server', async () => {
+    const world = await createWorld({ challengeScopes: 'a' });
+    const audiences: string[] = [];
+    const client = world.client(
+      workload(async (audience) => {
+        audiences.push(audience);
+        return 'platform.token.jwt';
+      }),
+    );
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+    expect(audiences).toEqual([world.issuer]);
+    expect(Object.fromEntries(world.as.asked('/token')[0]?.form ?? [])).toEqual({
+      grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
+      assertion: 'platform.token.jwt',
+      client_id: 'pod',
+      scope: 'a',
+      resource: world.serverUrl,
+    });
+    expectNobodyAsked(world);
+  });
+
+  it.each(['invalid_grant', 'invalid_scope', 'unauthorized_client'])(
+    '[X-WIF-3 X-WIF-4 X-WIF-5] reports %s, and does not ask again',
+    async (error) => {
+      const world = await createWorld();
+      world.as.on('POST /token', refusal(error));
+      const client = world.client(workload(async () => 'x.y.z'));
+      for (let round = 0; round < 2; round += 1) {
+        await expect(client.fetch(world.serverUrl)).rejects.toMatchObject({
+          code: 'token_refused',
+          oauthError: error,
+        });
+      }
+      expect(world.as.asked('/token')).toHaveLength(1);
+      expectNobodyAsked(world);
+    },
+  );
+});
+
+it('[X-NEG-1] says which extension of the protocol a grant belongs to, and none for a person', async () => {
+  const world = await createWorld();
+  const names = (options: Partial<ClientOptions>) => Object.entries(world.client(options).extensions);
+  expect(names({})).toEqual([]);
+  expect(names(application)).toEqual([['io.modelcontextprotocol/oauth-client-credentials', {}]]);
+  const grant = { kind: 'workload', assertion: async () => 'x' } as const;
+  expect(names({ ...application, grant })).toEqual([['io.modelcontextprotocol/auth/wif', {}]]);
+});
+
+describe("an enterprise's person", () => {
+  it('[X-EMA-1 X-EMA-2 X-EMA-3 X-EMA-4 X-EMA-5 X-EMA-11 X-EMA-12] exchanges the identity assertion, and shows the grant to the server', async () => {
+    const world = await createWorld();
+    const provider = await createWorld();
+    provider.as.on('POST /token', {
+      body: {
+        access_token: 'id.jag.jwt',
+        issued_token_type: 'urn:ietf:params:oauth:token-type:id-jag',
+        token_type: 'N_A',
+      },
+    });
+    const client = world.client({
+      grant: {
+        kind: 'enterprise',
+        identityProvider: {
+          tokenEndpoint: `${provider.issuer}/token`,
+          clientId: 'at-idp',
+          clientSecret: 'idp-secret',
+        },
+        subjectToken: async () => 'id.token.jwt',
+      },
+      registration: { preregistered: [{ clientId: 'at-as', clientSecret: 'as-secret' }] },
+    });
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+    const [exchange] = provider.as.asked('/token');
+    expect(Object.fromEntries(exchange?.form ?? [])).toEqual({
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      requested_token_type: 'urn:ietf:params:oauth:token-type:id-jag',
+      audience: world.issuer,
+      resource: world.serverUrl,
+      subject_token: 'id.token.jwt',
+      subject_token_type: 'urn:ietf:params:oauth:token-type:id_token',
+    });
+    expect(exchange?.headers.get('authorization')).toBe(`Basic ${btoa('at-idp:idp-secret')}`);
+    const [bearer] = world.as.asked('/token');
+    expect(Object.fromEntries(bearer?.form ?? [])).toEqual({
+      grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
+      assertion: 'id.jag.jwt',
+      resource: world.serverUrl,
+    });
+    expect(bearer?.headers.get('authorization')).toBe(`Basic ${btoa('at-as:as-secret')}`);
+    expectNobodyAsked(world);
+  });
+
+  it('[X-EMA-23] follows the organisation to another provider, and takes what is given where its scopes are unknown', async () => {
+    const world = await createWorld({ challengeScopes: 'unheard-of' });
+    const answer = {
+      access_token: 'id.jag.jwt',
+      issued_token_type: 'urn:ietf:params:oauth:token-type:id-jag',
+      token_type: 'N_A',
+    };
+    const providers = [await createWorld(), await createWorld()];
+    for (const { as } of providers)
+      as.on('POST /token', ({ form }) => (form.has('scope') ? refusal('invalid_scope') : { body: answer }));
+    let current = 0;
+    const client = world.client({
+      grant: {
+        kind: 'enterprise',
+        identityProvider: () => ({
+          tokenEndpoint: `${providers[current]?.issuer}/token`,
+          clientId: `at-${current}`,
+        }),
+        subjectToken: async () => 'id.token.jwt',
+      },
+      registration: { preregistered: [{ clientId: 'at-as', clientSecret: 's' }] },
+    });
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+    current = 1;
+    world.tokens.clear();
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+    const asked = providers.map(({ as }) =>
+      as.asked('/token').map(({ form }) => [form.get('client_id'), form.get('scope')]),
+    );
+    expect(asked).toEqual([
+      [
+        ['at-0', 'unheard-of'],
+        ['at-0', null],
+      ],
+      [
+        ['at-1', 'unheard-of'],
+        ['at-1', null],
+      ],
+    ]);
+    expectNobodyAsked(world);
+  });
+
+  it('[X-EMA-23] a scope that is refused always ends in an error, and not in circles', async () => {
+    const world = await createWorld({ challengeScopes: 'unheard-of' });
+    const provider = await createWorld();
+    provider.as.on('POST /token', refusal('invalid_scope'));
+    const client = world.client({
+      grant: {
+        kind: 'enterprise',
+        identityProvider: { tokenEndpoint: `${provider.issuer}/token`, clientId: 'at-idp' },
+        subjectToken: async () => 'id.token.jwt',
+      },
+      registration: { preregistered: [{ clientId: 'at-as', clientSecret: 's' }] },
+    });
+    await expect(client.fetch(world.serverUrl)).rejects.toMatchObject({ oauthError: 'invalid_scope' });
+    expect(provider.as.asked('/token')).toHaveLength(2);
+  });
+
+  it('takes no other kind of token for the grant', async () => {
+    const world = await createWorld();
+    const provider = await createWorld();
+    provider.as.on('POST /token', { body: { access_token: 'an access token', token_type: 'Bearer' } });
+    const client = world.client({
+      grant: {
+        kind: 'enterprise',
+        identityProvider: { tokenEndpoint: `${provider.issuer}/token`, clientId: 'at-idp' },
+        subjectToken: async () => 'id.token.jwt',
+      },
+      registration: { preregistered: [{ clientId: 'at-as', clientSecret: 's' }] },
+    });
+    expect(await codeOf(client.fetch(world.serverUrl))).toBe('token_response_invalid');
+    expect(world.as.asked('/token')).toEqual([]);
+  });
+});
+
+describe('tokens that are bound to a key', () => {
+  /** Checks a proof as a server does, and tells its claims and the thumbprint of its key. */
+  async function readProof(asked: Asked | undefined) {
+    const proof = asked?.headers.get('dpop') ?? '';
+    const header = decodeProtectedHeader(proof);
+    expect(header).toMatchObject({ typ: 'dpop+jwt', alg: 'ES256' });
+    const jwk = header.jwk as JWK;
+    expect(Object.keys(jwk).toSorted()).toEqual(['crv', 'kty', 'x', 'y']);
+    const { payload } = await jwtVerify(proof, await importJWK(jwk, 'ES256'));
+    return {
+      claims: payload as Readonly<Record<string, unknown>>,
+      thumbprint: await calculateJwkThumbprint(jwk),
+    };
+  }
+
+  /** A world whose server asks for bound tokens; nonces are demanded where they are given. */
+  async function boundWorld(nonces: { as?: string; server?: string } = {}, settings: WorldSettings = {}) {
+    const world = await createWorld({
+      metadata: { dpop_signing_alg_values_supported: ['RS256', 'ES256'] },
+      ...settings,
+    });
+    const nonceOf = (asked: Asked) => decodeJwt(asked.headers.get('dpop') ?? '')['nonce'];
+    world.as.on('POST /token', (asked) => {
+      if (nonces.as !== undefined && nonceOf(asked) !== nonces.as) {
+        return { ...refusal('use_dpop_nonce'), headers: { 'dpop-nonce': nonces.as } };
+      }
+      const token = world.issue('');
+      const type = asked.headers.has('dpop') ? 'DPoP' : 'Bearer';
+      return { body: { access_token: token, token_type: type, expires_in: 600, refresh_token: 'rt' } };
+    });
+    world.server.on('/mcp', (asked) => {
+      const [scheme, token = ''] = (asked.headers.get('authorization') ?? '').split(' ');
+      if (!world.tokens.has(token))
+        return { status: 401, headers: { 'www-authenticate': 'Bearer, DPoP algs="ES256"' } };
+      if (scheme === 'DPoP' && nonces.server !== undefined && nonceOf(asked) !== nonces.server) {
+        return {
+          status: 401,
+          headers: { 'www-authenticate': 'DPoP error="use_dpop_nonce"', 'dpop-nonce': nonces.server },
+        };
+      }
+      return { body: scheme };
+    });
+    return world;
+  }
+
+  it('[X-DPOP-1 X-DPOP-2 X-DPOP-3 C-401-20] are asked for where the server wants them, and proven at every request', async () => {
+    const world = await boundWorld();
+    const client = world.client();
+    expect(await (await client.fetch(`${world.serverUrl}?a=b`, { method: 'POST' })).text()).toBe('DPoP');
+    await client.fetch(world.serverUrl);
+
+    const token = await readProof(world.as.asked('/token')[0]);
+    expect(token.claims).toMatchObject({
+      htm: 'POST',
+      htu: `${world.issuer}/token`,
+      iat: expect.any(Number),
+      jti: expect.any(String),
+    });
+    const [, first, second] = calls(world);
+    const used = await readProof(first);
+    const accessToken = first?.headers.get('authorization')?.replace('DPoP ', '') ?? '';
+    expect(used.claims).toMatchObject({
+      htm: 'POST',
+      htu: world.serverUrl,
+      ath: createHash('sha256').update(accessToken).digest('base64url'),
+    });
+    expect(used.thumbprint).toBe(token.thumbprint);
+    const identifiers = [token, used, await readProof(second)].map(({ claims }) => claims['jti']);
+    expect(new Set(identifiers).size).toBe(3);
+  });
+
+  it('[X-DPOP-3 X-DPOP-4 X-DPOP-5] nonces of both servers are given when they are asked for, and kept', async () => {
+    const nonces = { as: 'as-1', server: 'rs-1' };
+    const world = await boundWorld(nonces);
+    const client = world.client();
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+    expect(world.as.asked('/token')).toHaveLength(2);
+    expect(calls(world)).toHaveLength(3);
+    await client.fetch(world.serverUrl);
+    expect(calls(world)).toHaveLength(4);
+    nonces.server = 'rs-2';
+    await client.fetch(world.serverUrl);
+    expect(calls(world)).toHaveLength(6);
+    expect((await readProof(calls(world).at(-1))).claims['nonce']).toBe('rs-2');
+    expect(world.user.opened).toHaveLength(1);
+  });
+
+  it('are refreshed with the same key', async () => {
+    const world = await boundWorld();
+    const client = world.client();
+    await client.fetch(world.serverUrl);
+    world.advance(590_000);
+    await client.fetch(world.serverUrl);
+    const [first, second] = await Promise.all(world.as.asked('/token').map(readProof));
+    expect(first?.thumbprint).toBe(second?.thumbprint);
+  });
+
+  it('a token that comes unbound is used as a bearer token', async () => {
+    const world = await boundWorld();
+    world.as.on('POST /token', () => ({ body: { access_token: world.issue(''), token_type: 'Bearer' } }));
+    expect(await (await world.client().fetch(world.serverUrl)).text()).toBe('Bearer');
+    expect(calls(world)[1]?.headers.has('dpop')).toBe(false);
+  });
+
+  it.each([
+    ['when-required', 'Bearer', false],
+    ['when-offered', 'Bearer', true],
+    ['never', 'Bearer, DPoP', false],
+  ] as const)('dpop %s with a challenge of %s: bound %j', async (dpop, challenge, bound) => {
+    const world = await boundWorld();
+    world.server.on('/mcp', ({ headers }) =>
+      headers.has('authorization')
+        ? { body: 'in' }
+        : { status: 401, headers: { 'www-authenticate': challenge } },
+    );
+    await world.client({ dpop }).fetch(world.serverUrl);
+    expect(world.as.asked('/token')[0]?.headers.has('dpop')).toBe(bound);
+  });
+});

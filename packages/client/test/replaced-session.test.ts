@@ -1,0 +1,179 @@
+/** A new session ends the one that it replaces, where the authorization server is known to end no more than that. */
+import { describe, expect, it, vi } from 'vitest';
+import { createMemoryStore } from '../src/index.ts';
+import type { Registration } from '../src/registration/registration.ts';
+import { keyText } from '../src/storage/credential-store.ts';
+import type { Tokens } from '../src/token-endpoint/token-response.ts';
+import { createWorld, type World } from './support/world.ts';
+
+/** A world whose server revokes; `metadata` is what it says beside that. */
+async function revokingWorld(metadata: Readonly<Record<string, unknown>>): Promise<World> {
+  const world = await createWorld();
+  const { origin } = world.as;
+  world.as.on('GET /.well-known/oauth-authorization-server', {
+    body: {
+      issuer: origin,
+      authorization_endpoint: `${origin}/authorize`,
+      token_endpoint: `${origin}/token`,
+      registration_endpoint: `${origin}/register`,
+      revocation_endpoint: `${origin}/revoke`,
+      response_types_supported: ['code'],
+      code_challenge_methods_supported: ['S256'],
+      ...metadata,
+    },
+  });
+  world.as.on('POST /revoke', ({ form }) => {
+    world.refreshTokens.delete(form.get('token') ?? '');
+    return { body: '' };
+  });
+  return world;
+}
+
+const SEPARATE = { revocation_leaves_other_grants: true };
+
+describe('a second sign-in', () => {
+  it('revokes the tokens that it replaces, after the new ones are kept', async () => {
+    const world = await revokingWorld(SEPARATE);
+    const store = createMemoryStore();
+    const client = world.client({ store });
+    await client.signIn();
+    const [first = ''] = world.refreshTokens;
+    expect(world.as.asked('/revoke')).toEqual([]);
+    await client.signIn();
+    expect(world.as.log.map(({ path }) => path).slice(-3)).toEqual(['/token', '/revoke', '/revoke']);
+    expect(world.as.asked('/revoke')[0]?.form.get('token')).toBe(first);
+    expect([...world.refreshTokens]).toHaveLength(1);
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+    world.advance(3_600_000);
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+    expect(world.user.opened).toHaveLength(2);
+  });
+
+  it('revokes as the registration that the tokens were issued to, though the new ones have another', async () => {
+    const world = await revokingWorld(SEPARATE);
+    const store = createMemoryStore();
+    const client = world.client({ store });
+    const { clientId } = await client.signIn();
+    const redirectUri = 'http://127.0.0.1:50000/callback';
+    const elsewhere = world.client({
+      store,
+      receiver: {
+        listen: async (known) => ({ ...(await world.user.receiver.listen(known)), redirectUri }),
+      },
+    });
+    const { clientId: later } = await elsewhere.signIn();
+    expect(later).not.toBe(clientId);
+    expect(world.as.asked('/revoke')[0]?.form.get('client_id')).toBe(clientId);
+    expect(world.refreshTokens.size).toBe(1);
+  });
+
+  it('leaves them where the new ones might end with them', async () => {
+    const world = await revokingWorld({});
+    const client = world.client();
+    await client.signIn();
+    await client.signIn();
+    expect(world.as.asked('/revoke')).toEqual([]);
+    expect(world.refreshTokens.size).toBe(2);
+  });
+
+  it('tells of a revocation that fails, and stands all the same', async () => {
+    const world = await revokingWorld(SEPARATE);
+    world.as.on('POST /revoke', { status: 400, body: { error: 'invalid_client' } });
+    const client = world.client();
+    await client.signIn();
+    await client.signIn();
+    expect(world.events.at(-1)).toMatchObject({ type: 'session.revocation_failed', issuer: world.issuer });
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+    expect(world.user.opened).toHaveLength(2);
+  });
+
+  it('in two halves does the same', async () => {
+    const world = await revokingWorld(SEPARATE);
+    const client = world.client();
+    for (let round = 0; round < 2; round += 1) {
+      const url = await client.begin({ redirectUri: world.user.redirectUri });
+      const arrived = (await fetch(url, { redirect: 'manual' })).headers.get('location') ?? '';
+      await client.complete(arrived);
+    }
+    expect(world.refreshTokens.size).toBe(1);
+    expect((await client.session())?.issuer).toBe(world.issuer);
+  });
+
+  it('whose store another process holds says that it waits', async () => {
+    const world = await revokingWorld({});
+    const store = createMemoryStore();
+    const release = await store.lock(`sign in ${world.serverUrl} default`);
+    const waits = Promise.withResolvers<void>();
+    const client = world.client({
+      store,
+      onEvent: (event) => event.type === 'sign_in.waiting' && waits.resolve(),
+    });
+    const signing = client.signIn();
+    await waits.promise;
+    expect(world.user.opened).toEqual([]);
+    await release();
+    expect((await signing).issuer).toBe(world.issuer);
+  });
+});
+
+it('after a session that has ended, the next sign-in says so', async () => {
+  const world = await createWorld();
+  const client = world.client();
+  await client.fetch(world.serverUrl);
+  world.refreshTokens.clear();
+  world.tokens.clear();
+  world.advance(3_600_000);
+  expect((await client.fetch(world.serverUrl)).status).toBe(200);
+  const told = world.events.flatMap((event) => (event.type === 'sign_in.started' ? [event.reason] : []));
+  expect(told).toEqual(['no_tokens', 'session_ended']);
+});
+
+describe('a sign-in at another authorization server than before', () => {
+  const OLD = 'https://old.example';
+
+  /** What was got there; the token says when. */
+  function got(accessToken: string): Tokens {
+    return {
+      accessToken,
+      scheme: 'Bearer',
+      expiresAt: null,
+      obtainedAt: Date.now(),
+      refreshToken: `${accessToken} again`,
+      scopes: [],
+      requestedScopes: [],
+      resource: null,
+      tokenEndpoint: `${OLD}/token`,
+      clientId: 'before',
+      dpopKey: null,
+    };
+  }
+
+  it('forgets the tokens of that one once a refresh of them has ended, and nothing else of it', async () => {
+    const world = await createWorld();
+    const store = createMemoryStore();
+    const key = { server: world.serverUrl, issuer: OLD, account: 'default' };
+    await store.save({ key, registration: null, tokens: got('before') });
+    const client = world.client({ store });
+    // Somebody who shares the store refreshes them, and has registered anew.
+    const release = await store.lock(`refresh ${keyText(key)}`);
+    const signing = client.signIn();
+    const isKept = async () => (await store.find({ ...key, issuer: world.issuer }))?.tokens != null;
+    await vi.waitFor(async () => expect(await isKept()).toBe(true), { timeout: 60_000 });
+    const registration: Registration = {
+      method: 'dynamic',
+      clientId: 'before',
+      clientSecret: null,
+      authentication: 'none',
+      redirectUris: [],
+      secretExpiresAt: null,
+    };
+    await store.save({ key, registration, tokens: got('after') });
+    await release();
+    expect((await signing).issuer).toBe(world.issuer);
+    expect(await store.find(key)).toEqual({ key, registration, tokens: null });
+    expect(world.events).toContainEqual(expect.objectContaining({ type: 'session.ended', issuer: OLD }));
+    expect((await client.session())?.issuer).toBe(world.issuer);
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+    expect(world.user.opened).toHaveLength(1);
+  });
+});
