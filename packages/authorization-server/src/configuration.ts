@@ -10,10 +10,9 @@ import type { HeadlessOptions, HeadlessRules } from './headless/headless-options
 import type { KeyOptions, KeyRules } from './keys/key-options.ts';
 import type { Lifetimes } from './lifetimes.ts';
 import type { LimitOptions, LimitRules } from './limits/limit-options.ts';
-import type { Brand, BrandOptions } from './pages/brand.ts';
-import type { Pages } from './pages/pages.ts';
-import type { Translations } from './pages/translations.ts';
 import type { AuthorizationStore } from './ports/index.ts';
+import type { Brand, BrandOptions } from './ui/brand.ts';
+import type { Translations } from './ui/translations.ts';
 import type { IdentityProviderOptions } from './upstream/options.ts';
 import type { IdentityProvider } from './upstream/third-party.ts';
 
@@ -100,8 +99,6 @@ export interface AuthorizationServerOptions {
   readonly outbound?: OutboundSettings;
   /** What the pages look like and say. */
   readonly brand?: BrandOptions;
-  /** Pages in the place of ours. */
-  readonly pages?: Pages;
   /** An application of the operator that shows sign-in or consent itself. */
   readonly externalUi?: HeadlessOptions;
   /** Where people choose a workspace as they consent. */
@@ -144,7 +141,6 @@ export interface Configuration {
   readonly identityProviders: ReadonlyMap<string, IdentityProvider>;
   readonly localAccounts: boolean;
   readonly brand: Brand;
-  readonly pages: Pages;
   /** `null`: this server shows every page itself. */
   readonly externalUi: HeadlessRules | null;
   readonly lifetimes: Lifetimes;

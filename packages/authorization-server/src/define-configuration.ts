@@ -20,9 +20,9 @@ import { judgeHeadless } from './headless/headless-options.ts';
 import { judgeKeySettings } from './keys/key-settings.ts';
 import { judgeLimits } from './limits/limit-options.ts';
 import { issuesOfNames } from './option-names.ts';
-import { judgeBrand } from './pages/brand.ts';
-import { judgeTranslations } from './pages/translations.ts';
 import type { AuthorizationStore } from './ports/index.ts';
+import { validateBrand } from './ui/brand.ts';
+import { validateTranslations } from './ui/translations.ts';
 import { judgeIdentityProviders } from './upstream/third-party.ts';
 
 /**
@@ -51,7 +51,7 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
   if (auditRetention !== false && (!Number.isSafeInteger(auditRetention) || auditRetention < 1)) {
     issues.push('auditRetention must be whole seconds, at least 1, or false');
   }
-  const brand = judgeBrand(options.brand ?? {}, issues);
+  const brand = validateBrand(options.brand ?? {}, issues);
   const externalUi = judgeHeadless(options.externalUi, issues);
   const identityProviders = judgeIdentityProviders(options, issues);
   if (externalUi !== null && externalUi.loginUrl !== null && identityProviders.size > 0) {
@@ -79,7 +79,6 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
     identityProviders,
     localAccounts: options.localAccounts ?? true,
     brand,
-    pages: options.pages ?? {},
     externalUi,
     lifetimes,
     rateLimits: limits,
@@ -144,7 +143,7 @@ function judgeResources(
     if (definition.accessTokens === 'opaque' && (definition.introspectionClients ?? []).length === 0) {
       issues.push(`${at}.accessTokens: nobody can read opaque ones but who is named in introspectionClients`);
     }
-    judgeTranslations(definition, at, issues);
+    validateTranslations(definition, at, issues);
     resources.set(definition.resource, definition);
   }
   return resources;

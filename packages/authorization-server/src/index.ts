@@ -1,7 +1,6 @@
 /** OAuth 2.1 authorization server for protected context-protocol servers: `createAuthorizationServer`. */
 import { type HttpRequest, type HttpResponse, harden, toResponse } from '@portcullis/http';
 import type { AccessTokenClaims } from '@portcullis/protocol';
-import { type AccountAdministration, createAccountAdministration } from './accounts/administer.ts';
 import { type ClientAdministration, createClientAdministration } from './clients/administer.ts';
 import { createClients } from './clients/clients.ts';
 import { createInvitationAdministration, type InvitationAdministration } from './clients/invitations.ts';
@@ -32,22 +31,9 @@ import { createUpstreamTokenFor } from './token/upstream-token-for.ts';
 import { createEndings } from './upstream/endings.ts';
 import { createUpstream } from './upstream/upstream.ts';
 import type { UpstreamToken, UpstreamWant } from './upstream/upstream-token.ts';
+import { type AccountAdministration, createAccountAdministration } from './users/administer-accounts.ts';
 
 export { ConfigurationError } from '@portcullis/protocol';
-export {
-  type AccountAdministration,
-  type AccountLink,
-  type AdministeredStore,
-  createAccountAdministration,
-  type ListedAccount,
-} from './accounts/administer.ts';
-export {
-  type ConnectionAdministration,
-  createConnectionAdministration,
-  type ListedBond,
-  type ListedConnection,
-} from './accounts/administer-connections.ts';
-export { issuesOfFirstAccount } from './accounts/first-account.ts';
 export {
   type AdministeredClients,
   type ClientAdministration,
@@ -78,10 +64,9 @@ export type { PublicJwk, SigningAlgorithm } from './keys/algorithms.ts';
 export type { KeyOptions } from './keys/key-options.ts';
 export { defaultLifetimes, type Lifetimes } from './lifetimes.ts';
 export { defaultLimits, type LimitOptions } from './limits/limit-options.ts';
-export type { BrandOptions } from './pages/brand.ts';
-export type { Pages } from './pages/pages.ts';
-export type { Translation, Translations } from './pages/translations.ts';
 export type { Peer } from './routes.ts';
+export type { BrandOptions } from './ui/brand.ts';
+export type { Translation, Translations } from './ui/translations.ts';
 export type { ClientKeyAlgorithm, ClientKeyOptions } from './upstream/client-key.ts';
 export type {
   AllowedUsers,
@@ -104,6 +89,20 @@ export {
 } from './upstream/presets.ts';
 export { redirectUriOf } from './upstream/third-party.ts';
 export type { UpstreamToken, UpstreamWant } from './upstream/upstream-token.ts';
+export {
+  type AccountAdministration,
+  type AccountAdministrationContext,
+  type AccountLink,
+  createAccountAdministration,
+  type ListedAccount,
+} from './users/administer-accounts.ts';
+export {
+  type ConnectionAdministration,
+  createConnectionAdministration,
+  type ListedConnection,
+  type ListedProviderTokens,
+} from './users/administer-connections.ts';
+export { findFirstAccountIssues } from './users/first-account.ts';
 
 /** An authorization server, to be mounted at the root of its issuer's origin. */
 export interface AuthorizationServer {

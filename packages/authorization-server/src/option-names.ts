@@ -8,7 +8,7 @@ import type { HeadlessOptions } from './headless/headless-options.ts';
 import type { KeyOptions } from './keys/key-options.ts';
 import { defaultLifetimes } from './lifetimes.ts';
 import { defaultLimits, type LimitOptions } from './limits/limit-options.ts';
-import type { BrandOptions, Link } from './pages/brand.ts';
+import type { BrandOptions, Link } from './ui/brand.ts';
 import type { ClientKeyOptions } from './upstream/client-key.ts';
 import type { AllowedUsers, IdentityProviderOptions } from './upstream/options.ts';
 
@@ -26,7 +26,6 @@ const OPTIONS: Names<AuthorizationServerOptions> = {
     metadataDocuments: true,
     outbound: true,
     brand: true,
-    pages: true,
     externalUi: true,
     workspaces: true,
   },

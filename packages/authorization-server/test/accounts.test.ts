@@ -5,11 +5,11 @@ import { openStore } from '@portcullis/store';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { costHere, costOf } from '../../../tests/support/cost.ts';
 import { createAttempts, pauseAfter } from '../src/accounts/attempts.ts';
-import { emailKey } from '../src/accounts/email.ts';
-import { normalizePassword, passwordIssue } from '../src/accounts/password-rules.ts';
-import { createPasswords } from '../src/accounts/passwords.ts';
 import { ConfigurationError, createAuthorizationServer } from '../src/index.ts';
 import { hashSecret } from '../src/secrets.ts';
+import { emailKey } from '../src/users/email.ts';
+import { findPasswordIssue, normalizePassword } from '../src/users/password-rules.ts';
+import { createPasswords } from '../src/users/passwords.ts';
 import { ACCOUNT, ISSUER, RESOURCES, SEALING_KEY } from './server-under-test.ts';
 import {
   createVisitor,
@@ -86,7 +86,7 @@ describe('passwordFault', () => {
     ['a first guess in full width', 'ｐａｓｓｗｏｒｄ１２３', 'guessable'],
     ['one character', 'aaaaaaaaaaaa', 'guessable'],
   ])('%s', (_description, given, expected) => {
-    expect(passwordIssue(given, 'ada.lovelace@example.org')).toBe(expected);
+    expect(findPasswordIssue(given, 'ada.lovelace@example.org')).toBe(expected);
   });
 });
 
@@ -96,8 +96,8 @@ describe('passwords', () => {
 
   it('T075: are not sorted for ever when they are accents without end, and may have some', () => {
     expect(costHere(() => normalizePassword(ACCENTS))).toBeLessThan(50);
-    expect(passwordIssue(ACCENTS, 'ada@example.org')).toBe('long');
-    expect(passwordIssue('e\u0302\u0301x'.repeat(100), 'ada@example.org')).toBe(null);
+    expect(findPasswordIssue(ACCENTS, 'ada@example.org')).toBe('long');
+    expect(findPasswordIssue('e\u0302\u0301x'.repeat(100), 'ada@example.org')).toBe(null);
   });
 
   it('are hashed with argon2id, each with its own salt, in the form that others read too', async () => {

@@ -1,6 +1,6 @@
 /** What an operator may change of the pages, and what is refused at birth because people could not read it. */
 import { describe, expect, it } from 'vitest';
-import { type BrandOptions, ConfigurationError, type Pages } from '../src/index.ts';
+import { type BrandOptions, ConfigurationError } from '../src/index.ts';
 import { startServer } from './server-under-test.ts';
 import { requestOf, setScene, textOf } from './visitor.ts';
 
@@ -79,42 +79,5 @@ describe('a brand', () => {
     expect(await issuesOf({ accent: { light: '#fff', dark: '#000' }, logo: new Uint8Array() })).toHaveLength(
       3,
     );
-  });
-});
-
-describe('pages of the operator', () => {
-  it('stand in the place of ours, with our headers, and get what is to be shown', async () => {
-    const t = await setScene({
-      pages: {
-        consent: ({ appName, asked, fields }, frame) =>
-          `<!doctype html><html lang="${frame.language}"><title>Mine</title><main>${appName}: ${asked
-            .map(({ sentence }) => sentence)
-            .join()}<form action="/consent">${Object.entries(fields)
-            .map(([name, value]) =>
-              value === null ? '' : `<input type="hidden" name="${name}" value="${value}">`,
-            )
-            .join('')}<input type="hidden" name="scope" value="notes:read"></form></main>`,
-      },
-    });
-    const sight = await t.visitor.signIn(requestOf());
-    expect(textOf(sight)).toBe('web: Read your notes');
-    expect(sight.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
-    const back = await t.visitor.submit(sight, { decision: 'allow' });
-    expect(back.left?.searchParams.has('code')).toBe(true);
-    expect(textOf(await t.visitor.open('/consent?flow=x'))).toContain('This request is no longer open');
-  });
-
-  it.each<[keyof Pages, string]>([
-    ['connections', '/connections'],
-    ['account', '/account'],
-    ['password', '/account/password'],
-    ['add-passkey', '/account/passkeys/add'],
-    ['remove-account', '/account/remove'],
-    ['set-up-codes', '/account/codes'],
-  ])('stand in the place of ours for one’s own account too: %s', async (name, path) => {
-    const mine: Pages = { [name]: () => '<!doctype html><title>Mine</title><main>mine</main>' };
-    const t = await setScene({ pages: mine });
-    await t.visitor.signIn('/login');
-    expect(textOf(await t.visitor.open(path))).toBe('mine');
   });
 });

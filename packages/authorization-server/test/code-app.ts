@@ -1,5 +1,5 @@
 /** An app that shows codes, and what it reads on our pages. */
-import { hotp } from '../src/accounts/totp.ts';
+import { hotp } from '../src/users/totp.ts';
 import type { Sight } from './visitor.ts';
 
 /** The six digits that an app shows now, from the secret that the page wrote out. */

@@ -1,10 +1,10 @@
 /** What has access to an account: shown in words, noted when used, ended at once with all its tokens. */
 import { describe, expect, it } from 'vitest';
 import { costHere } from '../../../tests/support/cost.ts';
-import { browserName } from '../src/accounts/browser-name.ts';
-import { createFrame, type Frame } from '../src/pages/layout.ts';
-import { type Language, languages } from '../src/pages/texts/languages.ts';
-import { agoInWords, duration } from '../src/pages/times.ts';
+import { createLayout, type Layout } from '../src/ui/layout.ts';
+import { type Language, languages } from '../src/ui/texts/languages.ts';
+import { describeDuration, describeTimeAgo } from '../src/ui/times.ts';
+import { parseBrowserName } from '../src/users/browser-name.ts';
 import { claimsOf, FILES, redemption, refreshing } from './server-under-test.ts';
 import {
   createVisitor,
@@ -404,12 +404,12 @@ describe('browserName', () => {
     ['<script>', null],
     [null, null],
   ])('%s', (given, expected) => {
-    expect(browserName(given)).toBe(expected);
+    expect(parseBrowserName(given)).toBe(expected);
   });
 
   it('does not take long over a header that is all digits', () => {
     const hostile = `Version/${'1'.repeat(100_000)}`;
-    expect(costHere(() => expect(browserName(hostile)).toBe(null))).toBeLessThan(200);
+    expect(costHere(() => expect(parseBrowserName(hostile)).toBe(null))).toBeLessThan(200);
   });
 });
 
@@ -417,7 +417,7 @@ function firefoxOn(system: string): string {
   return `Mozilla/5.0 (${system}; rv:140.0) Gecko/20100101 Firefox/140.0`;
 }
 
-function frameIn(language: Language): Frame {
+function layoutIn(language: Language): Layout {
   const mounting = {
     serverName: 'x',
     stylesheet: '',
@@ -426,7 +426,7 @@ function frameIn(language: Language): Frame {
     links: [],
     replaced: new Map(),
   };
-  return createFrame(mounting, language, languages);
+  return createLayout(mounting, language, languages);
 }
 
 describe('times in words', () => {
@@ -434,7 +434,7 @@ describe('times in words', () => {
     [0, 'just now'], [-5, 'just now'], [59, 'just now'], [60, '1 minute ago'], [3599, '59 minutes ago'], [7200, '2 hours ago'],
     [86_400, '1 day ago'], [13 * 86_400, '13 days ago'], [14 * 86_400, 'on 1 January 2027'],
   ])('%i seconds: %s', (passed, words) => {
-    expect(agoInWords(frameIn('en'), 1_800_000_000 - passed, 1_800_000_000)).toBe(words);
+    expect(describeTimeAgo(layoutIn('en'), 1_800_000_000 - passed, 1_800_000_000)).toBe(words);
   }); // biome-ignore format: a table
 
   it.each([
@@ -443,14 +443,14 @@ describe('times in words', () => {
     [3600, '1 hour'],
     [90_000, '1 day'],
   ])('%i: %s', (seconds, words) => {
-    expect(duration(seconds, 'en')).toBe(words);
+    expect(describeDuration(seconds, 'en')).toBe(words);
   });
 
   it('speak German too', () => {
     const passed = [0, 60, 7200, 13 * 86_400, 14 * 86_400];
     expect(
-      passed.map((seconds) => agoInWords(frameIn('de'), 1_800_000_000 - seconds, 1_800_000_000)),
+      passed.map((seconds) => describeTimeAgo(layoutIn('de'), 1_800_000_000 - seconds, 1_800_000_000)),
     ).toEqual(['gerade eben', 'vor 1 Minute', 'vor 2 Stunden', 'vor 13 Tagen', 'am 1. Januar 2027']);
-    expect(duration(600, 'de')).toBe('10 Minuten');
+    expect(describeDuration(600, 'de')).toBe('10 Minuten');
   });
 });

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { drawn } from '../../../scripts/photographs/drawn.ts';
 import { launchChromium } from '../../../tests/support/browser.ts';
 import { hearComplaints } from '../../../tests/support/complaints.ts';
-import { hotp } from '../src/accounts/totp.ts';
 import { hashSecret, newIdentifier, newSecret } from '../src/secrets.ts';
+import { hotp } from '../src/users/totp.ts';
 import { type ListeningServer, startListening } from './listening-server.ts';
 import { EMAIL, PASSWORD, requestOf } from './visitor.ts';
 

@@ -1,8 +1,8 @@
 /** Browsers that somebody signed in with before: their owners get in while others guess at the account, and nobody else does. */
 import { describe, expect, it } from 'vitest';
 import { createAttempts } from '../src/accounts/attempts.ts';
-import { createKnownBrowsers } from '../src/accounts/known-browsers.ts';
 import { createAuthorizationServer } from '../src/index.ts';
+import { createDeviceCookies } from '../src/users/device-cookie.ts';
 import { ACCOUNT, CLIENTS, ISSUER, RESOURCES, SEALING_KEY, startServer } from './server-under-test.ts';
 import {
   createVisitor,
@@ -83,7 +83,7 @@ describe('the cookie of a known browser', () => {
 
   async function start() {
     const t = await startServer();
-    const known = createKnownBrowsers({
+    const known = createDeviceCookies({
       issuer: ISSUER,
       sealingKey: SEALING_KEY,
       previousSealingKeys: [],
@@ -100,21 +100,21 @@ describe('the cookie of a known browser', () => {
     const { known, account } = await start();
     const users = ['a', 'b', 'c', 'd', 'e'].map((id) => ({ ...account, id }));
     let cookie = '';
-    for (const user of users) cookie = known.mark(requestWith(cookie), user).split(';')[0] ?? '';
-    const names = users.map((user) => known.find(requestWith(cookie), user));
+    for (const user of users) cookie = known.issue(requestWith(cookie), user).split(';')[0] ?? '';
+    const names = users.map((user) => known.findDevice(requestWith(cookie), user));
     expect(names).toEqual([null, ...Array.from({ length: 4 }, () => expect.stringMatching(/^[\w-]{16}$/))]);
     expect(new Set(names).size).toBe(5);
-    expect(known.find(requestWith(cookie), null)).toBeNull();
+    expect(known.findDevice(requestWith(cookie), null)).toBeNull();
   });
 
   it('T075: is of use for 180 days, however often another person signs in beside', async () => {
     const { t, known, account } = await start();
-    const first = known.mark(requestWith(''), account).split(';')[0] ?? '';
+    const first = known.issue(requestWith(''), account).split(';')[0] ?? '';
     t.clock.now += LIFETIME - 1;
-    const cookie = known.mark(requestWith(first), { ...account, id: 'bob' }).split(';')[0] ?? '';
-    expect(known.find(requestWith(cookie), account)).toMatch(/^[\w-]{16}$/);
+    const cookie = known.issue(requestWith(first), { ...account, id: 'bob' }).split(';')[0] ?? '';
+    expect(known.findDevice(requestWith(cookie), account)).toMatch(/^[\w-]{16}$/);
     t.clock.now += 1;
-    expect(known.find(requestWith(cookie), account)).toBeNull();
+    expect(known.findDevice(requestWith(cookie), account)).toBeNull();
   });
 });
 

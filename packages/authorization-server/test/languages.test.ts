@@ -1,7 +1,7 @@
 /** The languages of the pages: whole, chosen by the browser or by the person, and never in the way of anything else. */
 import { describe, expect, it } from 'vitest';
-import { languages, languageTags, preferredLanguage } from '../src/pages/texts/languages.ts';
-import { placesOf, type TextName } from '../src/pages/texts/texts.ts';
+import { languages, languageTags, preferredLanguage } from '../src/ui/texts/languages.ts';
+import { placeholdersOf, type TextName } from '../src/ui/texts/texts.ts';
 import { CALLBACK, ISSUER, RESOURCES, redemption } from './server-under-test.ts';
 import {
   EMAIL,
@@ -25,7 +25,7 @@ describe('the texts', () => {
     const texts = languages[language];
     expect(Object.keys(texts).toSorted()).toEqual(Object.keys(languages.en).toSorted());
     for (const [name, text] of Object.entries(texts)) {
-      expect([name, placesOf(text)]).toEqual([name, placesOf(languages.en[name as TextName])]);
+      expect([name, placeholdersOf(text)]).toEqual([name, placeholdersOf(languages.en[name as TextName])]);
       expect(text.trim()).toBe(text);
       expect(text).not.toMatch(/!|\bscope|\bgrant\b|\bauthori[sz]e/i);
     }

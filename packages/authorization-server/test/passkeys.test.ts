@@ -1,7 +1,7 @@
 /** Passkeys against forgers: an authenticator of software that is made to lie. */
 import { describe, expect, it } from 'vitest';
-import { createPasskeys } from '../src/accounts/passkeys.ts';
 import { defineConfiguration } from '../src/define-configuration.ts';
+import { createPasskeys } from '../src/users/passkeys.ts';
 import { challengeOf, enrol, type Lies, USER_PRESENT, USER_VERIFIED } from './authenticator.ts';
 import { ACCOUNT, RESOURCES, SEALING_KEY } from './server-under-test.ts';
 import { type Sight, setScene, textOf, type Visitor } from './visitor.ts';

@@ -1,11 +1,11 @@
 /** Codes from an app: the law of RFC 6238, the second step of a sign-in, recovery codes. */
 import { describe, expect, it } from 'vitest';
-import { base32, hotp, stepOf } from '../src/accounts/totp.ts';
 import {
   type AuthorizationServerOptions,
   createAuthorizationServer,
   createKeyAdministration,
 } from '../src/index.ts';
+import { base32, findTotpStep, hotp } from '../src/users/totp.ts';
 import { codeOf, recoveryCodesOn, secretOn } from './code-app.ts';
 import { ACCOUNT, CLIENTS, ISSUER, RESOURCES, SEALING_KEY } from './server-under-test.ts';
 import {
@@ -54,9 +54,10 @@ describe('the law', () => {
     const secret = ascii('12345678901234567890');
     const now = 1_800_000_000;
     const step = now / 30;
-    for (const off of [-1, 0, 1]) expect(stepOf(secret, hotp(secret, step + off), now)).toBe(step + off);
-    for (const off of [-2, 2]) expect(stepOf(secret, hotp(secret, step + off), now)).toBeNull();
-    for (const code of ['', '12345', 'abcdef']) expect(stepOf(secret, code, now)).toBeNull();
+    for (const off of [-1, 0, 1])
+      expect(findTotpStep(secret, hotp(secret, step + off), now)).toBe(step + off);
+    for (const off of [-2, 2]) expect(findTotpStep(secret, hotp(secret, step + off), now)).toBeNull();
+    for (const code of ['', '12345', 'abcdef']) expect(findTotpStep(secret, code, now)).toBeNull();
   });
 });
 

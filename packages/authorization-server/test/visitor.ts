@@ -1,6 +1,7 @@
 /** Somebody in front of the pages, without a browser: keeps cookies, follows this server's redirects, fills forms in. */
-import { createPasswords } from '../src/accounts/passwords.ts';
+
 import type { AuthorizationServer, AuthorizationServerOptions } from '../src/index.ts';
+import { createPasswords } from '../src/users/passwords.ts';
 import { ACCOUNT, ISSUER, type ServerUnderTest, startServer } from './server-under-test.ts';
 
 export const EMAIL = 'ada@example.org';

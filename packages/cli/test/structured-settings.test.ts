@@ -63,7 +63,6 @@ describe('the page', () => {
       metadataDocuments: 'metadataDocuments',
       outbound: 'outbound',
       brand: 'brand',
-      pages: 'pages',
       externalUi: 'externalUi',
       workspaces: 'workspaces',
       identityProviders: 'identityProviders',
@@ -231,7 +230,6 @@ describe('the whole', () => {
           port: 'x',
           app: 'nowhere.ts',
           workspaces: file('export const other = 1;', 'mjs'),
-          pages: file('export const pages = { concent: () => "" , consent: 1 };', 'mjs'),
           resources: [{ ...greeter, url: 'http://LOCALHOST:3000/mcp', requiredScopes: ['great'] }],
           metadataDocuments: { hosts: ['https://x'] },
           brand: { accent: { light: '#ffffff' } },
@@ -243,8 +241,6 @@ describe('the whole', () => {
       /^port \(in \S+\) must be a whole number/,
       /^app \(in \S+\) is nowhere\.ts, which cannot be loaded/,
       /^workspaces \(in \S+\) is \S+, which must export findWorkspaces$/,
-      /^pages \(in \S+\) is \S+, which has no page "concent" to replace: did you mean consent\?$/,
-      /^pages \(in \S+\) is \S+, which must have a function as the page consent$/,
       /^PORTCULLIS_BOOTSTRAP_PASSWORD must have at least 10 characters$/,
       /^resources\.0\.url \(in \S+\) must be a canonical URI, written as "http:\/\/localhost:3000\/mcp"$/,
       /^resources\.0\.requiredScopes \(in \S+\): great is not one of its scopes: greet$/,
@@ -253,7 +249,7 @@ describe('the whole', () => {
     ]) {
       expect(issues).toContainEqual(expect.stringMatching(says));
     }
-    expect(issues).toHaveLength(10);
+    expect(issues).toHaveLength(8);
   });
 
   it('tells the application from servers elsewhere', async () => {
@@ -298,18 +294,13 @@ describe('the whole', () => {
 
   it('takes hooks from modules, and from a file that is one itself', async () => {
     const workspaces = file('export const findWorkspaces = async () => [{ id: "w", name: "W" }];', 'mjs');
-    const pages = file('export const pages = { consent: () => "<p>" };', 'mjs');
-    const named = await start({ resources: [greeter], workspaces, pages });
+    const named = await start({ resources: [greeter], workspaces });
     expect(await named.findWorkspaces?.('user', 'resource')).toEqual([{ id: 'w', name: 'W' }]);
-    expect(Object.keys(named.pages ?? {})).toEqual(['consent']);
     const config = file(
-      `export const config = { resources: [${JSON.stringify(greeter)}], workspaces: async () => [], pages: { notice: () => '' } };`,
+      `export const config = { resources: [${JSON.stringify(greeter)}], workspaces: async () => []};`,
       'mjs',
     );
     const direct = await prepare({ flags: { config }, environment: {}, folder });
-    expect([await direct.findWorkspaces?.('', ''), Object.keys(direct.pages ?? {})]).toEqual([
-      [],
-      ['notice'],
-    ]);
+    expect(await direct.findWorkspaces?.('', '')).toEqual([]);
   });
 });

@@ -1,9 +1,9 @@
 /** Moves a transaction on: to the page that it needs next, or to its end. */
 import { type HttpResponse, respondSeeOther, withCookies } from '@portcullis/http';
 import { errorResponse, OAuthError, successResponse } from '@portcullis/protocol';
-import { respondRedirect } from '../pages/respond.ts';
 import type { CodeRecord } from '../ports/index.ts';
 import { keyOf, newTicket } from '../secrets.ts';
+import { respondRedirect } from '../ui/respond-page.ts';
 import type { Approval, Flow } from './flow.ts';
 import { leaveFor } from './leave.ts';
 import { nextStep } from './next-step.ts';
@@ -37,7 +37,7 @@ async function leave(
   cookies: readonly string[],
 ): Promise<HttpResponse> {
   if (identityProvider === null) throw new Error('there is no third party to leave for');
-  const errand = {
+  const loginTarget = {
     transactionId: transaction.id,
     page: null,
     accountId: subject,
@@ -47,7 +47,7 @@ async function leave(
     until: transaction.expiresAt,
   };
   const again = pagePath('consent', transaction.id);
-  return leaveFor(rooms, identityProvider, errand, { endpoint: '/consent', again, cookies });
+  return leaveFor(rooms, identityProvider, loginTarget, { endpoint: '/consent', again, cookies });
 }
 
 /** Where the page of a flow stands. */

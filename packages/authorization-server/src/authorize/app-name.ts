@@ -1,10 +1,10 @@
 /** What an app is called on a page. */
 import { isVouchedFor, type ResolvedClient } from '../clients/resolved-client.ts';
-import type { Frame } from '../pages/layout.ts';
 import { presentable } from '../presentable.ts';
+import type { Layout } from '../ui/layout.ts';
 
 /** The name that the client gave itself; for one that the operator set up without a name, its identifier. */
-export function appName(client: ResolvedClient, frame: Frame): string {
+export function appName(client: ResolvedClient, layout: Layout): string {
   const name = presentable(client.metadata.client_name ?? (isVouchedFor(client) ? client.id : ''));
-  return name === '' ? frame.text('app.nameless') : name;
+  return name === '' ? layout.text('app.nameless') : name;
 }

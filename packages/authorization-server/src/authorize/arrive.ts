@@ -1,10 +1,10 @@
 /** Arriving from a third party: whoever it has proven is let in, and goes on with what they left for, or gets back what came. */
 import type { HttpRequest, HttpResponse } from '@portcullis/http';
 import { OAuthError, readParameters } from '@portcullis/protocol';
-import { respondRedirect } from '../pages/respond.ts';
-import { type HomePage, homePaths } from '../pages/tabs.ts';
 import type { AccountRecord, DepartureRecord } from '../ports/index.ts';
 import type { Peer } from '../routes.ts';
+import { type AccountSection, accountPaths } from '../ui/account-tabs.ts';
+import { respondRedirect } from '../ui/respond-page.ts';
 import { isAdmitted } from '../upstream/person.ts';
 import { carriedScopes, type IdentityProvider } from '../upstream/third-party.ts';
 import type { Arrival } from '../upstream/upstream.ts';
@@ -39,7 +39,7 @@ export async function arrive(rooms: Rooms, back: Return, arrival: Arrival): Prom
     await upstream.discard(account.id, arrival);
     return rooms.edge.refuse(`/callback/${identityProvider.id}`, flow.missing);
   }
-  const cookie = await orGiveBack(rooms, account.id, arrival, sessions.open(request, peer, account.id));
+  const cookie = await orGiveBack(rooms, account.id, arrival, sessions.start(request, peer, account.id));
   configuration.events({
     type: 'login.succeeded',
     accountId: account.id,
@@ -49,7 +49,7 @@ export async function arrive(rooms: Rooms, back: Return, arrival: Arrival): Prom
   if (flow === null) {
     // They only wanted to say who they are: what came with it is given back.
     await upstream.discard(account.id, arrival);
-    return respondRedirect(homePaths[pageOf(departure)], [cookie]);
+    return respondRedirect(accountPaths[pageOf(departure)], [cookie]);
   }
   return finish(rooms, back, { flow, account, arrival, cookie });
 }
@@ -128,6 +128,6 @@ async function approvalOf(
 }
 
 /** The page of their own that somebody left for. */
-export function pageOf({ page }: DepartureRecord): HomePage {
-  return page !== null && Object.hasOwn(homePaths, page) ? (page as HomePage) : 'connections';
+export function pageOf({ page }: DepartureRecord): AccountSection {
+  return page !== null && Object.hasOwn(accountPaths, page) ? (page as AccountSection) : 'connections';
 }

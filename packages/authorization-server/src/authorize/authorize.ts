@@ -9,11 +9,11 @@ import {
   type Parameters,
   readParameters,
 } from '@portcullis/protocol';
-import type { User } from '../accounts/sessions.ts';
-import { respondRedirect } from '../pages/respond.ts';
 import type { TransactionRecord } from '../ports/index.ts';
 import type { Peer, Route } from '../routes.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
+import { respondRedirect } from '../ui/respond-page.ts';
+import type { User } from '../users/sessions.ts';
 import { resolveAccess, scopeCeiling } from './access.ts';
 import { isTooLong, LONGEST_ADDRESS } from './address.ts';
 import { advance } from './advance.ts';

@@ -1,8 +1,9 @@
 /** Coming back from a third party: the browser, the state and the answer are judged, and whoever it is goes on where they left. */
 import { type HttpRequest, type HttpResponse, queryOf, readForm, withCookies } from '@portcullis/http';
 import { OAuthError, readParameters, unavailable } from '@portcullis/protocol';
-import { respondRedirect } from '../pages/respond.ts';
 import type { Peer, Route } from '../routes.ts';
+import { loginPath } from '../ui/account-tabs.ts';
+import { respondRedirect } from '../ui/respond-page.ts';
 import { COME_AGAIN_AFTER, IdentityProviderIssue, isAway } from '../upstream/fault.ts';
 import type { IdentityProvider } from '../upstream/third-party.ts';
 import type { Arrival } from '../upstream/upstream.ts';
@@ -10,7 +11,6 @@ import type { DepartureSecrets } from '../upstream/wire.ts';
 import { isTooLong } from './address.ts';
 import { refuseFlow } from './advance.ts';
 import { arrive, findWaiting, pageOf, type Return } from './arrive.ts';
-import { loginPath } from './errands.ts';
 import type { FlowUnderWay } from './flow.ts';
 import { refuseIssue } from './leave.ts';
 import { readError } from './refuse-request.ts';
@@ -129,7 +129,7 @@ function refuseVisit(
   const endpoint = `/callback/${identityProvider.id}`;
   const again = loginPath(pageOf(departure));
   if (issue.code !== 'access_denied') return refuseIssue(rooms, identityProvider, issue, { endpoint, again });
-  const action = { label: rooms.frame.text('notice.again'), href: again };
+  const action = { label: rooms.layout.text('notice.again'), href: again };
   return rooms.edge.refuse(endpoint, 'declined-there', {
     values: { provider: identityProvider.name },
     action,

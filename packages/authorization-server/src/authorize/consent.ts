@@ -1,12 +1,12 @@
 /** Consent as a step of a flow: the person sees exactly what will be granted, and only a posted answer decides. */
 import { type HttpRequest, type HttpResponse, queryOf, readForm } from '@portcullis/http';
 import { type Parameters, type RedirectTarget, readParameters } from '@portcullis/protocol';
-import type { User } from '../accounts/sessions.ts';
-import { type ConsentPage, consentPage } from '../pages/consent.ts';
-import { respondPage, respondRedirect } from '../pages/respond.ts';
-import type { Situation } from '../pages/situations.ts';
+import { type ConsentPage, consentPage } from '../consent/consent-view.ts';
 import type { Route } from '../routes.ts';
+import type { ErrorPage } from '../ui/error-pages.ts';
+import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import { scopesThere } from '../upstream/third-party.ts';
+import type { User } from '../users/sessions.ts';
 import { advance, decline, pagePath } from './advance.ts';
 import { type Deliberation, deliberate, fingerprint } from './deliberation.ts';
 import { describeConsent } from './describe-consent.ts';
@@ -27,7 +27,7 @@ interface Matter {
 }
 
 export function createConsent(rooms: Rooms): readonly Route[] {
-  const { configuration, edge, formTokens, frame, handOver } = rooms;
+  const { configuration, edge, formTokens, layout, handOver } = rooms;
   return [
     edge.route('GET', '/consent', async (request) => {
       const parameters = readParameters(queryOf(request));
@@ -37,7 +37,7 @@ export function createConsent(rooms: Rooms): readonly Route[] {
       const matter = await consider(rooms, flow, parameters);
       if (flow.identityProvider !== null || matter.user === null) return show(rooms, matter);
       const asked = { ...matter, accountId: matter.user.account.id };
-      return handOver.toConsent(asked, frame.language) ?? show(rooms, matter);
+      return handOver.toConsent(asked, layout.language) ?? show(rooms, matter);
     }),
 
     edge.route('POST', '/consent', async (request) => {
@@ -85,7 +85,7 @@ async function allow(rooms: Rooms, form: Parameters, flow: FlowUnderWay): Promis
   const choice = readChoice(form);
   const approval = readApproval(matter.deliberation, choice);
   if (approval === 'foreign') return refuse(rooms, flow, 'bad-form');
-  if (typeof approval === 'string') return show(rooms, matter, { wrong: approval, chosen: choice });
+  if (typeof approval === 'string') return show(rooms, matter, { error: approval, chosen: choice });
   const seen = fingerprint(matter.deliberation);
   if (!rooms.formTokens.matches(form.one('seen'), 'consent', ...flow.bound, seen)) {
     return refuse(rooms, flow, 'stale-form');
@@ -104,25 +104,25 @@ async function signInAgain(
 }
 
 function refuse(
-  { edge, frame }: Rooms,
+  { edge, layout }: Rooms,
   { transaction }: FlowUnderWay,
-  situation: Situation,
+  errorPage: ErrorPage,
 ): Promise<HttpResponse> {
-  const action = { label: frame.text('consent.look-again'), href: pagePath('consent', transaction.id) };
-  return edge.refuse('/consent', situation, { action });
+  const action = { label: layout.text('consent.look-again'), href: pagePath('consent', transaction.id) };
+  return edge.refuse('/consent', errorPage, { action });
 }
 
 /** @param before what was wrong with the answer before, and what it chose: nothing that was switched off comes back on by itself */
 function show(
   rooms: Rooms,
   matter: Matter,
-  before: Pick<ConsentPage, 'wrong' | 'chosen'> = { wrong: null, chosen: null },
+  before: Pick<ConsentPage, 'error' | 'chosen'> = { error: null, chosen: null },
 ): Promise<HttpResponse> {
-  const { configuration, formTokens, frame } = rooms;
+  const { configuration, formTokens, layout } = rooms;
   const { flow, user, deliberation, afresh } = matter;
   const { transaction, target, bound, identityProvider } = flow;
-  const page = consentPage(frame, {
-    ...describeConsent(frame, flow, deliberation),
+  const page = consentPage(layout, {
+    ...describeConsent(layout, flow, deliberation),
     account:
       user === null
         ? { provider: identityProvider?.name ?? '', hasOthers: hasOtherWays(configuration) }
@@ -145,7 +145,7 @@ function show(
       afresh: afresh ? 'yes' : null,
     },
   });
-  return respondPage(page, { status: before.wrong === null ? 200 : 400, formAction: onwardSources(target) });
+  return respondPage(page, { status: before.error === null ? 200 : 400, formAction: onwardSources(target) });
 }
 
 /** Whether the page to sign in offers more than one third party. */

@@ -1,34 +1,34 @@
 /** What a person is asked to allow, in words: for our own page, and for an application that shows it. */
 import type { RedirectTarget } from '@portcullis/protocol';
 import { isVouchedFor, type ResolvedClient } from '../clients/resolved-client.ts';
-import type { ConsentPage } from '../pages/consent.ts';
-import type { Frame } from '../pages/layout.ts';
-import { inLanguage } from '../pages/translations.ts';
+import type { ConsentPage } from '../consent/consent-view.ts';
 import { presentable } from '../presentable.ts';
+import type { Layout } from '../ui/layout.ts';
+import { translate } from '../ui/translations.ts';
 import { appName } from './app-name.ts';
 import type { Deliberation } from './deliberation.ts';
 import { describeResource, sentenceOf } from './describe-resource.ts';
 
 /** All that does not depend on how the question is put. */
-export type DescribedConsent = Omit<ConsentPage, 'account' | 'othersPath' | 'wrong' | 'chosen' | 'fields'>;
+export type DescribedConsent = Omit<ConsentPage, 'account' | 'othersPath' | 'error' | 'chosen' | 'fields'>;
 
 export function describeConsent(
-  frame: Frame,
+  layout: Layout,
   asker: Asker,
   { resource, question, workspace, choices }: Deliberation,
 ): DescribedConsent {
-  const { name, place } = describeResource(resource, resource.resource, [], frame);
-  const { scopes } = inLanguage(resource, frame.language);
+  const { name, place } = describeResource(resource, resource.resource, [], layout);
+  const { scopes } = translate(resource, layout.language);
   const describe = (scope: string) => sentenceOf(scopes, scope);
   return {
-    ...describeAsker(frame, asker),
+    ...describeAsker(layout, asker),
     server: { name, place },
-    asked: question.asked.map((asked) => ({
+    requested: question.asked.map((asked) => ({
       ...asked,
       sentence: describe(asked.scope),
       includes: asked.includes.map(describe),
     })),
-    kept: question.kept.map(describe),
+    alreadyGranted: question.kept.map(describe),
     isKnown: question.isKnown,
     workspace: workspace === null ? { choices: choices.map(named) } : { chosen: named(workspace) },
   };
@@ -41,15 +41,15 @@ interface Asker {
 }
 
 export function describeAsker(
-  frame: Frame,
+  layout: Layout,
   { client, target }: Asker,
-): Pick<ConsentPage, 'appName' | 'vouchedBy' | 'returnTo' | 'isElsewhere'> {
+): Pick<ConsentPage, 'appName' | 'verifiedBy' | 'returnTo' | 'redirectsElsewhere'> {
   const vouchedBy = voucherOf(client);
   return {
-    appName: appName(client, frame),
-    vouchedBy,
+    appName: appName(client, layout),
+    verifiedBy: vouchedBy,
     returnTo: target,
-    isElsewhere: typeof vouchedBy === 'object' && isElsewhere(target, vouchedBy.host),
+    redirectsElsewhere: typeof vouchedBy === 'object' && isElsewhere(target, vouchedBy.host),
   };
 }
 
@@ -58,7 +58,7 @@ function named({ id, name }: { readonly id: string; readonly name: string }): { 
 }
 
 /** Who says what the app is: the operator, the host of its document, or nobody but itself. */
-function voucherOf(client: ResolvedClient): ConsentPage['vouchedBy'] {
+function voucherOf(client: ResolvedClient): ConsentPage['verifiedBy'] {
   if (isVouchedFor(client)) return 'operator';
   return client.origin === 'metadata-document' ? { host: new URL(client.id).host } : 'nobody';
 }

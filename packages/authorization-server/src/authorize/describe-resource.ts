@@ -1,24 +1,24 @@
 /** A protected server in words of people, in the language of their page. */
 import type { Scopes } from '@portcullis/protocol';
 import type { ResourceDefinition } from '../configuration.ts';
-import type { AskedResource } from '../pages/consent.ts';
-import type { Frame } from '../pages/layout.ts';
-import { inLanguage } from '../pages/translations.ts';
+import type { DescribedResource } from '../consent/consent-view.ts';
+import type { Layout } from '../ui/layout.ts';
+import { translate } from '../ui/translations.ts';
 
 /** A resource in words. One that left the configuration meanwhile is shown as it stands in the store. */
 export function describeResource(
   definition: ResourceDefinition | undefined,
   resource: string,
   scopes: Scopes,
-  { text, language }: Pick<Frame, 'text' | 'language'>,
-): AskedResource {
+  { text, language }: Pick<Layout, 'text' | 'language'>,
+): DescribedResource {
   const url = new URL(resource);
-  const described = definition === undefined ? undefined : inLanguage(definition, language);
+  const described = definition === undefined ? undefined : translate(definition, language);
   const sentences = scopes.map((scope) => sentenceOf(described?.scopes ?? {}, scope));
   return {
     name: described?.name ?? url.host,
     place: `${url.host}${url.pathname === '/' ? '' : url.pathname}`,
-    powers: sentences.length === 0 ? [text('consent.in-your-name')] : sentences,
+    permissions: sentences.length === 0 ? [text('consent.in-your-name')] : sentences,
   };
 }
 

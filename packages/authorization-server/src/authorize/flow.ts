@@ -1,9 +1,9 @@
 /** An authorization request under way, with everything about it that was proven. */
 import type { RedirectTarget, Scopes } from '@portcullis/protocol';
-import type { User } from '../accounts/sessions.ts';
 import type { ResolvedClient } from '../clients/resolved-client.ts';
 import type { TransactionRecord } from '../ports/index.ts';
 import type { IdentityProvider } from '../upstream/third-party.ts';
+import type { User } from '../users/sessions.ts';
 
 /** A transaction with everything about it that was proven. */
 export interface Flow {

@@ -1,14 +1,14 @@
 /** Finding the flow that a page belongs to: its transaction, in the browser that began it, everything judged again. */
 import type { HttpRequest } from '@portcullis/http';
 import { admitRedirect, type Parameters } from '@portcullis/protocol';
-import type { Situation } from '../pages/situations.ts';
 import { matchesSecret } from '../secrets.ts';
+import type { ErrorPage } from '../ui/error-pages.ts';
 import type { FlowUnderWay } from './flow.ts';
 import { subjectOf } from './next-step.ts';
 import type { Rooms } from './rooms.ts';
 
 /** The flow, or why there is none. */
-export type FoundFlow = FlowUnderWay | { readonly missing: Situation };
+export type FoundFlow = FlowUnderWay | { readonly missing: ErrorPage };
 
 /**
  * Finds the flow that the parameter `flow` names. A transaction is for the browser that began it: whoever is led to

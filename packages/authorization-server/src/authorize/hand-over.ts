@@ -1,13 +1,12 @@
 /** The ways to an application of the operator that shows pages of its own, as the pages of this server know them. */
 import type { HttpResponse } from '@portcullis/http';
-import type { Language } from '../pages/texts/languages.ts';
+import type { Language } from '../ui/texts/languages.ts';
 import type { Deliberation } from './deliberation.ts';
-import type { Errand } from './errand.ts';
 import type { FlowUnderWay } from './flow.ts';
 
 export interface HandOver {
   /** The way to the application's sign-in; `null` when this server shows its own page. */
-  toLogin(errand: Errand, language: Language): HttpResponse | null;
+  toLogin(login: LoginToAsk, language: Language): HttpResponse | null;
   /** The way to the application's consent; `null` when this server shows its own page. */
   toConsent(asked: ConsentToAsk, language: Language): HttpResponse | null;
 }
@@ -19,4 +18,14 @@ interface ConsentToAsk {
   readonly deliberation: Deliberation;
   /** Whether the person looks for another workspace. */
   readonly afresh: boolean;
+}
+
+/** A login that the application is asked for. */
+interface LoginToAsk {
+  /** What the callback carries to find the login target again. */
+  readonly fields: Readonly<Record<string, string>>;
+  /** What the response is bound to in this browser. */
+  readonly binding: readonly string[];
+  readonly requiresFreshLogin: boolean;
+  readonly cookies: readonly string[];
 }

@@ -1,10 +1,10 @@
 /** The language of a browser: its cookie when somebody switched, else what it prefers; and the switch itself. */
 import { type HttpRequest, queryOf } from '@portcullis/http';
 import { readParameters } from '@portcullis/protocol';
-import { noticePage } from '../pages/notice.ts';
-import { respondPage, respondRedirect } from '../pages/respond.ts';
-import { type Language, languageTags, preferredLanguage, readLanguage } from '../pages/texts/languages.ts';
 import type { Route } from '../routes.ts';
+import { messagePage } from '../ui/message-page.ts';
+import { respondPage, respondRedirect } from '../ui/respond-page.ts';
+import { type Language, languageTags, preferredLanguage, readLanguage } from '../ui/texts/languages.ts';
 import type { Rooms } from './rooms.ts';
 
 /** No secret, and nothing is decided by it: it needs no prefix. */
@@ -38,7 +38,7 @@ export function inTheirLanguage(routesIn: (language: Language) => readonly Route
 const LANGUAGE_PATH = '/language';
 
 /** A link that sets the cookie and leads back to the page where it stood, which it names, or else the browser does. */
-export function createLanguage({ configuration, edge, frame }: Rooms): Route {
+export function createLanguage({ configuration, edge, layout }: Rooms): Route {
   const isSecure = configuration.issuer.startsWith('https:');
   return edge.route('GET', LANGUAGE_PATH, async (request) => {
     const parameters = readParameters(queryOf(request));
@@ -49,9 +49,9 @@ export function createLanguage({ configuration, edge, frame }: Rooms): Route {
       configuration.issuer,
     );
     if (back !== null) return respondRedirect(back, [cookie]);
-    const page = noticePage(frame, {
-      heading: frame.text('language.changed'),
-      sentences: [frame.text('language.go-back')],
+    const page = messagePage(layout, {
+      heading: layout.text('language.changed'),
+      sentences: [layout.text('language.go-back')],
     });
     return respondPage(page, { cookies: [cookie] });
   });

@@ -1,6 +1,6 @@
 /** Leaving for a third party from a page of ours; one that cannot sign anybody in now is named, and nothing is lost by it. */
 import { type HttpResponse, withCookies } from '@portcullis/http';
-import { waitInWords } from '../pages/times.ts';
+import { describeWait } from '../ui/times.ts';
 import type { Leave } from '../upstream/departure.ts';
 import { COME_AGAIN_AFTER, type IdentityProviderIssue, isAway } from '../upstream/fault.ts';
 import type { IdentityProvider } from '../upstream/third-party.ts';
@@ -19,10 +19,10 @@ interface Threshold {
 export async function leaveFor(
   rooms: Rooms,
   identityProvider: IdentityProvider,
-  errand: Leave,
+  loginTarget: Leave,
   { cookies = [], ...threshold }: Threshold,
 ): Promise<HttpResponse> {
-  const left = await rooms.upstream.departures.leave(identityProvider, errand, cookies);
+  const left = await rooms.upstream.departures.leave(identityProvider, loginTarget, cookies);
   if (!('issue' in left)) return left;
   return withCookies(await refuseIssue(rooms, identityProvider, left.issue, threshold), cookies);
 }
@@ -33,17 +33,17 @@ export async function leaveFor(
  * @see RFC 9110 §15.6.3, §15.6.4
  */
 export function refuseIssue(
-  { edge, frame }: Pick<Rooms, 'edge' | 'frame'>,
+  { edge, layout }: Pick<Rooms, 'edge' | 'layout'>,
   { id, name: provider }: IdentityProvider,
   issue: IdentityProviderIssue,
   { endpoint, again }: Threshold,
 ): Promise<HttpResponse> {
   const reason = `${id}: ${issue.message}`;
-  const action = { label: frame.text('notice.again'), href: again };
+  const action = { label: layout.text('notice.again'), href: again };
   if (!isAway(issue)) {
     return edge.refuse(endpoint, 'third-party-astray', { values: { provider }, action, reason });
   }
   const retryAfter = issue.retryAfter ?? COME_AGAIN_AFTER;
-  const values = { provider, time: waitInWords(retryAfter, frame.language) };
+  const values = { provider, time: describeWait(retryAfter, layout.language) };
   return edge.refuse(endpoint, 'third-party-away', { values, action, reason, retryAfter });
 }

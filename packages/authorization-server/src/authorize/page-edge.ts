@@ -4,14 +4,14 @@ import { randomInt } from 'node:crypto';
 import type { HttpResponse } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
-import type { Frame } from '../pages/layout.ts';
-import { type Notice, noticePage } from '../pages/notice.ts';
-import { respondPage } from '../pages/respond.ts';
-import { type Situation, situations } from '../pages/situations.ts';
 import type { Peer, Route } from '../routes.ts';
+import { type ErrorPage, errorPages } from '../ui/error-pages.ts';
+import type { Layout } from '../ui/layout.ts';
+import { type MessagePage, messagePage } from '../ui/message-page.ts';
+import { respondPage } from '../ui/respond-page.ts';
 
 /** What goes onto the page besides the words of its situation. */
-type Details = Pick<Notice, 'action' | 'forDevelopers'> & {
+type Details = Pick<MessagePage, 'action' | 'forDevelopers'> & {
   /** What stands in the places of its words. */
   readonly values?: Readonly<Record<string, string>>;
   /** Seconds. */
@@ -24,20 +24,20 @@ export interface PageEdge {
   /** A route whose errors become pages. */
   route(method: Route['method'], path: string, handle: Route['handle']): Route;
   /** A page for a situation, noted in the event log. */
-  refuse(endpoint: string, situation: Situation, details?: Details): Promise<HttpResponse>;
+  refuse(endpoint: string, errorPage: ErrorPage, details?: Details): Promise<HttpResponse>;
   /** A reference for a page that stands also in the event log. */
   reference(): string;
 }
 
-export function createPageEdge({ events }: Configuration, frame: Frame): PageEdge {
-  const show = (situation: Situation, reference: string, status: number, details: Details = {}) => {
-    const { heading, sentences } = situations[situation];
+export function createPageEdge({ events }: Configuration, layout: Layout): PageEdge {
+  const show = (errorPage: ErrorPage, reference: string, status: number, details: Details = {}) => {
+    const { heading, sentences } = errorPages[errorPage];
     const { values, retryAfter, reason: _reason, ...more } = details;
     const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) };
     return respondPage(
-      noticePage(frame, {
-        heading: frame.text(heading, values),
-        sentences: sentences.map((sentence) => frame.text(sentence, values)),
+      messagePage(layout, {
+        heading: layout.text(heading, values),
+        sentences: sentences.map((sentence) => layout.text(sentence, values)),
         reference,
         ...more,
       }),
@@ -45,11 +45,11 @@ export function createPageEdge({ events }: Configuration, frame: Frame): PageEdg
     );
   };
 
-  const refuse: PageEdge['refuse'] = (endpoint, situation, details) => {
+  const refuse: PageEdge['refuse'] = (endpoint, errorPage, details) => {
     const reference = newReference();
-    const reason = details?.reason ?? situation;
-    events({ type: 'request.rejected', endpoint, error: situation, reason, reference });
-    return show(situation, reference, situations[situation].status, details);
+    const reason = details?.reason ?? errorPage;
+    events({ type: 'request.rejected', endpoint, error: errorPage, reason, reference });
+    return show(errorPage, reference, errorPages[errorPage].status, details);
   };
 
   const refuseError = (endpoint: string, error: OAuthError) => {
@@ -61,8 +61,8 @@ export function createPageEdge({ events }: Configuration, frame: Frame): PageEdg
     }
     // A 401 would have to carry a challenge, and a browser would ask for a password.
     const status = error.status === 401 ? 400 : error.status;
-    const situation = error.code === 'invalid_client' ? 'unknown-app' : 'bad-request';
-    return show(situation, reference, status, { forDevelopers: error.description });
+    const errorPage = error.code === 'invalid_client' ? 'unknown-app' : 'bad-request';
+    return show(errorPage, reference, status, { forDevelopers: error.description });
   };
 
   const fail = (endpoint: string, error: unknown) => {
@@ -81,20 +81,20 @@ export function createPageEdge({ events }: Configuration, frame: Frame): PageEdg
         handle(request, peer).catch((error: unknown) =>
           error instanceof OAuthError ? refuseError(path, error) : fail(path, error),
         ),
-      refuseMethod: () => showMissing(frame, 405),
+      refuseMethod: () => showMissing(layout, 405),
     }),
   };
 }
 
 /** A page where there is none. No event tells of it: strangers try paths all day. */
-export function showMissing(frame: Frame, status: 404 | 405): Promise<HttpResponse> {
-  const { heading, sentences } = situations['no-page'];
+export function showMissing(layout: Layout, status: 404 | 405): Promise<HttpResponse> {
+  const { heading, sentences } = errorPages['no-page'];
   const words = {
-    heading: frame.text(heading),
-    sentences: sentences.map((sentence) => frame.text(sentence)),
-    action: { label: frame.text('situation.no-page.home'), href: '/connections' },
+    heading: layout.text(heading),
+    sentences: sentences.map((sentence) => layout.text(sentence)),
+    action: { label: layout.text('situation.no-page.home'), href: '/connections' },
   };
-  return respondPage(noticePage(frame, words), { status });
+  return respondPage(messagePage(layout, words), { status });
 }
 
 /** Letters and digits that nobody confuses when reading them out. */

@@ -1,10 +1,10 @@
 /** Refusing an authorization request whose client and redirect URI are proven: by redirect, or first by a page. */
 import type { HttpResponse } from '@portcullis/http';
 import { errorResponse, OAuthError, type RedirectTarget } from '@portcullis/protocol';
-import type { User } from '../accounts/sessions.ts';
 import { isVouchedFor, type ResolvedClient } from '../clients/resolved-client.ts';
-import { noticePage } from '../pages/notice.ts';
-import { respondPage, respondRedirect } from '../pages/respond.ts';
+import { messagePage } from '../ui/message-page.ts';
+import { respondPage, respondRedirect } from '../ui/respond-page.ts';
+import type { User } from '../users/sessions.ts';
 import { appName } from './app-name.ts';
 import type { Rooms } from './rooms.ts';
 
@@ -27,7 +27,7 @@ export async function refuseRequest(
   user: User | null,
   cause: unknown,
 ): Promise<HttpResponse> {
-  const { configuration, edge, frame } = rooms;
+  const { configuration, edge, layout } = rooms;
   const error = readError(cause);
   const reference = edge.reference();
   configuration.events({
@@ -41,11 +41,11 @@ export async function refuseRequest(
   const location = errorResponse(target, error, { state, issuer: configuration.issuer });
   if (user !== null || isVouchedFor(client)) return respondRedirect(location);
 
-  const name = appName(client, frame);
-  const notice = noticePage(frame, {
-    heading: frame.text('refused.heading'),
-    sentences: [frame.text('refused.what', { app: name }), frame.text('refused.unverified')],
-    action: { label: frame.text('refused.return', { app: name }), href: location, place: target.display },
+  const name = appName(client, layout);
+  const notice = messagePage(layout, {
+    heading: layout.text('refused.heading'),
+    sentences: [layout.text('refused.what', { app: name }), layout.text('refused.unverified')],
+    action: { label: layout.text('refused.return', { app: name }), href: location, place: target.display },
     forDevelopers: error.description,
     reference,
   });

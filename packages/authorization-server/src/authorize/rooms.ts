@@ -1,12 +1,13 @@
 /** What the endpoints of the interaction share. */
-import type { Sessions } from '../accounts/sessions.ts';
+
 import type { FindClient } from '../clients/find-client.ts';
 import type { Configuration } from '../configuration.ts';
 import type { Cookie } from '../cookies.ts';
 import type { CheckOpening } from '../limits/openings.ts';
-import type { Frame } from '../pages/layout.ts';
 import type { Statuses } from '../status/statuses.ts';
+import type { Layout } from '../ui/layout.ts';
 import type { Upstream } from '../upstream/upstream.ts';
+import type { Sessions } from '../users/sessions.ts';
 import type { FormTokens } from './form-tokens.ts';
 import type { HandOver } from './hand-over.ts';
 import type { PageEdge } from './page-edge.ts';
@@ -26,6 +27,6 @@ export interface Rooms {
   readonly statuses: Pick<Statuses, 'nameGrant'>;
   /** The ways to the operator's own application. */
   readonly handOver: HandOver;
-  readonly frame: Frame;
+  readonly layout: Layout;
   readonly edge: PageEdge;
 }

@@ -3,14 +3,14 @@ import { type HttpRequest, type HttpResponse, queryOf } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
 import { advance, decline } from '../authorize/advance.ts';
 import { deliberate, fingerprint } from '../authorize/deliberation.ts';
-import { findErrand } from '../authorize/errands.ts';
 import { findFlow } from '../authorize/flows.ts';
 import { readApproval } from '../authorize/read-approval.ts';
 import type { Rooms } from '../authorize/rooms.ts';
-import { noticePage } from '../pages/notice.ts';
-import { respondPage, respondRedirect } from '../pages/respond.ts';
+import { findLoginTarget } from '../login/find-login-target.ts';
 import type { Peer, Route } from '../routes.ts';
 import { hashSecret } from '../secrets.ts';
+import { messagePage } from '../ui/message-page.ts';
+import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import { againPath } from './describe-challenge.ts';
 import { digestOf } from './hand-over.ts';
 import type { Challenge, Decision, Tickets } from './tickets.ts';
@@ -53,10 +53,10 @@ async function continueLogin(
 ): Promise<HttpResponse> {
   const { edge, configuration, sessions } = rooms;
   const { request, peer, challenge, spend } = brought;
-  const errand = await findErrand(rooms, request, errandOf(challenge));
-  if ('missing' in errand) return edge.refuse(PATH, errand.missing);
+  const loginTarget = await findLoginTarget(rooms, request, loginTargetOf(challenge));
+  if ('missing' in loginTarget) return edge.refuse(PATH, loginTarget.missing);
   // Login CSRF: nobody is signed in by an answer that was made for another browser.
-  if (digestOf(errand.bound) !== challenge.bound) return refuseStale(rooms, challenge);
+  if (digestOf(loginTarget.binding) !== challenge.bound) return refuseStale(rooms, challenge);
   // Point of no return: the answer is used.
   if (!(await spend())) return edge.refuse(PATH, 'gone');
   if (decision.kind !== 'login') return refuseLogin(rooms, brought);
@@ -64,23 +64,25 @@ async function continueLogin(
   if (account === null || account.disabledAt !== null) return edge.refuse(PATH, 'gone');
   const about = {
     accountId: account.id,
-    ...(errand.transactionId !== null && { transactionId: errand.transactionId }),
+    ...(loginTarget.transactionId !== null && { transactionId: loginTarget.transactionId }),
   };
   configuration.events({ type: 'login.succeeded', ...about });
-  return errand.proceedAs(account.id, [await sessions.open(request, peer, account.id, decision.seconds)]);
+  return loginTarget.resumeAs(account.id, [
+    await sessions.start(request, peer, account.id, decision.seconds),
+  ]);
 }
 
 /** Nobody signed in: an app is told; who came on their own account reads it. */
 async function refuseLogin(rooms: Rooms, { request, challenge }: BroughtAnswer): Promise<HttpResponse> {
-  const { frame, edge } = rooms;
-  if (challenge.errand['flow'] !== undefined) {
-    const flow = await findFlow(rooms, request, errandOf(challenge));
+  const { layout, edge } = rooms;
+  if (challenge.loginTarget['flow'] !== undefined) {
+    const flow = await findFlow(rooms, request, loginTargetOf(challenge));
     return 'missing' in flow ? edge.refuse(PATH, flow.missing) : decline(rooms, flow);
   }
-  const page = noticePage(frame, {
-    heading: frame.text('sign-in.failed-title'),
+  const page = messagePage(layout, {
+    heading: layout.text('sign-in.failed-title'),
     sentences: [],
-    action: { label: frame.text('sign-in.again'), href: againPath(challenge) },
+    action: { label: layout.text('sign-in.again'), href: againPath(challenge) },
   });
   return respondPage(page, { status: 403 });
 }
@@ -92,7 +94,7 @@ async function continueConsent(
 ): Promise<HttpResponse> {
   const { edge, configuration } = rooms;
   const { request, challenge, spend } = brought;
-  const flow = await findFlow(rooms, request, errandOf(challenge));
+  const flow = await findFlow(rooms, request, loginTargetOf(challenge));
   if ('missing' in flow) return edge.refuse(PATH, flow.missing);
   // Consent fixation: what was allowed is for this browser, this session, and the account that was asked.
   if (
@@ -105,7 +107,7 @@ async function continueConsent(
   if (decision.kind !== 'consent') {
     return (await spend()) ? decline(rooms, flow) : edge.refuse(PATH, 'gone');
   }
-  const afresh = challenge.errand['afresh'] === 'yes';
+  const afresh = challenge.loginTarget['afresh'] === 'yes';
   const deliberation = await deliberate(configuration, flow, flow.subject, afresh);
   const isAsAsked = hashSecret(fingerprint(deliberation)) === challenge.question;
   const approval = readApproval(deliberation, decision);
@@ -114,12 +116,12 @@ async function continueConsent(
   return (await spend()) ? advance(rooms, { ...flow, approval }) : edge.refuse(PATH, 'gone');
 }
 
-function refuseStale({ edge, frame }: Rooms, challenge: Challenge): Promise<HttpResponse> {
+function refuseStale({ edge, layout }: Rooms, challenge: Challenge): Promise<HttpResponse> {
   const isLogin = challenge.kind === 'login';
-  const label = frame.text(isLogin ? 'sign-in.again' : 'consent.look-again');
+  const label = layout.text(isLogin ? 'sign-in.again' : 'consent.look-again');
   return edge.refuse(PATH, 'stale-form', { action: { label, href: againPath(challenge) } });
 }
 
-function errandOf({ errand }: Challenge): Parameters {
-  return readParameters(new URLSearchParams({ ...errand }));
+function loginTargetOf({ loginTarget }: Challenge): Parameters {
+  return readParameters(new URLSearchParams({ ...loginTarget }));
 }

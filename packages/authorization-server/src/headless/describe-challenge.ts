@@ -2,12 +2,12 @@
 import { admitRedirect } from '@portcullis/protocol';
 import { type Deliberation, deliberate } from '../authorize/deliberation.ts';
 import { describeAsker, describeConsent } from '../authorize/describe-consent.ts';
-import { loginPath } from '../authorize/errands.ts';
 import type { Flow } from '../authorize/flow.ts';
 import type { Rooms } from '../authorize/rooms.ts';
-import { warningOf } from '../pages/consent.ts';
-import type { HomePage } from '../pages/tabs.ts';
+import { findConsentWarning } from '../consent/consent-view.ts';
 import type { AccountRecord } from '../ports/index.ts';
+import type { AccountSection } from '../ui/account-tabs.ts';
+import { loginPath } from '../ui/account-tabs.ts';
 import type { Members } from './signed-request.ts';
 import type { Challenge } from './tickets.ts';
 
@@ -32,51 +32,51 @@ export async function loadFlow({ configuration, findClient }: Rooms, id: string)
 /** `null` when nobody can answer it any more. */
 export async function loadAskedConsent(rooms: Rooms, challenge: Challenge): Promise<AskedConsent | null> {
   const { store } = rooms.configuration;
-  const flow = await loadFlow(rooms, challenge.errand['flow'] ?? '');
+  const flow = await loadFlow(rooms, challenge.loginTarget['flow'] ?? '');
   const account = challenge.accountId === null ? null : await store.findAccount(challenge.accountId);
   if (flow === null || account === null || account.disabledAt !== null) return null;
-  const afresh = challenge.errand['afresh'] === 'yes';
+  const afresh = challenge.loginTarget['afresh'] === 'yes';
   return { flow, account, deliberation: await deliberate(rooms.configuration, flow, account.id, afresh) };
 }
 
 /** @param flow the app's request; `null` when somebody signs in for the pages of their own account */
-export function describeLogin({ frame }: Rooms, challenge: Challenge, flow: Flow | null): Members {
-  const { kind, until, language, isFresh, errand } = challenge;
+export function describeLogin({ layout }: Rooms, challenge: Challenge, flow: Flow | null): Members {
+  const { kind, until, language, isFresh, loginTarget } = challenge;
   return {
     kind,
     expires_at: until,
     language,
     fresh: isFresh,
-    page: flow === null ? (errand['to'] ?? 'connections') : null,
-    ...(flow === null ? { app: null, return_to: null } : tellAsker(flow, describeAsker(frame, flow))),
+    page: flow === null ? (loginTarget['to'] ?? 'connections') : null,
+    ...(flow === null ? { app: null, return_to: null } : tellAsker(flow, describeAsker(layout, flow))),
   };
 }
 
 export function describeAskedConsent(
-  { frame, configuration }: Rooms,
-  { kind, until, language, errand }: Challenge,
+  { layout, configuration }: Rooms,
+  { kind, until, language, loginTarget }: Challenge,
   { flow, account, deliberation }: AskedConsent,
 ): Members {
-  const page = describeConsent(frame, flow, deliberation);
+  const page = describeConsent(layout, flow, deliberation);
   const base = `${new URL(configuration.issuer).origin}/`;
   const at = (path: string) => new URL(path, base).href;
-  const transactionId = encodeURIComponent(errand['flow'] ?? '');
+  const transactionId = encodeURIComponent(loginTarget['flow'] ?? '');
   return {
     kind,
     expires_at: until,
     language,
     account: { id: account.id, email: account.email },
     ...tellAsker(flow, page),
-    warning: warningOf(page),
+    warning: findConsentWarning(page),
     server: { ...page.server, resource: deliberation.resource.resource },
-    scopes: page.asked.map(({ scope, sentence, isNew, isOptional, includes }) => ({
+    scopes: page.requested.map(({ scope, sentence, isNew, isOptional, includes }) => ({
       scope,
       sentence,
       new: isNew,
       optional: isOptional,
       includes,
     })),
-    kept: page.kept,
+    kept: page.alreadyGranted,
     known: page.isKnown,
     workspace: 'chosen' in page.workspace ? page.workspace.chosen : null,
     workspaces: 'choices' in page.workspace ? page.workspace.choices : [],
@@ -86,16 +86,19 @@ export function describeAskedConsent(
 }
 
 /** Where the browser begins this step again, with a new challenge. */
-export function againPath({ kind, errand }: Challenge): string {
-  const { flow, to = 'connections', again } = errand;
-  if (flow === undefined) return loginPath(to as HomePage, again !== undefined);
+export function againPath({ kind, loginTarget }: Challenge): string {
+  const { flow, to = 'connections', again } = loginTarget;
+  if (flow === undefined) return loginPath(to as AccountSection, again !== undefined);
   return `/${kind}?flow=${encodeURIComponent(flow)}`;
 }
 
 type DescribedAsker = ReturnType<typeof describeAsker>;
 
 /** The app, and where it is called back. */
-function tellAsker({ client }: Flow, { appName, vouchedBy, returnTo, isElsewhere }: DescribedAsker) {
+function tellAsker(
+  { client }: Flow,
+  { appName, verifiedBy: vouchedBy, returnTo, redirectsElsewhere: isElsewhere }: DescribedAsker,
+) {
   const isHost = typeof vouchedBy === 'object';
   return {
     app: {

@@ -5,9 +5,9 @@ import { fingerprint } from '../authorize/deliberation.ts';
 import { readApproval } from '../authorize/read-approval.ts';
 import type { Rooms } from '../authorize/rooms.ts';
 import type { Configuration } from '../configuration.ts';
-import type { Language } from '../pages/texts/languages.ts';
 import type { Route } from '../routes.ts';
 import { hashSecret } from '../secrets.ts';
+import type { Language } from '../ui/texts/languages.ts';
 import {
   type AskedConsent,
   describeAskedConsent,
@@ -93,9 +93,9 @@ async function loadAsked(rooms: Rooms, challenge: Challenge): Promise<AskedConse
 }
 
 /** The request of the app that somebody signs in for; `null` when they come on their own account. */
-async function loadOpenFlow(rooms: Rooms, { errand }: Challenge): ReturnType<typeof loadFlow> {
-  if (errand['flow'] === undefined) return null;
-  const flow = await loadFlow(rooms, errand['flow']);
+async function loadOpenFlow(rooms: Rooms, { loginTarget }: Challenge): ReturnType<typeof loadFlow> {
+  if (loginTarget['flow'] === undefined) return null;
+  const flow = await loadFlow(rooms, loginTarget['flow']);
   if (flow === null) throw noLongerOpen();
   return flow;
 }

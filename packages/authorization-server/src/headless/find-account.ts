@@ -1,11 +1,11 @@
 /** Accounts of people whom the operator's application signs in: found by their address, or made. */
 import { OAuthError } from '@portcullis/protocol';
-import { emailKey } from '../accounts/email.ts';
-import { newAccount } from '../accounts/new-account.ts';
-import { unusableHash } from '../accounts/passwords.ts';
 import type { Configuration } from '../configuration.ts';
 import type { AccountRecord } from '../ports/index.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
+import { emailKey } from '../users/email.ts';
+import { createAccountRecord } from '../users/new-account.ts';
+import { unusableHash } from '../users/passwords.ts';
 import type { HeadlessRules } from './headless-options.ts';
 
 /** @throws OAuthError `invalid_request` when there is no such account and none may be made, or it is disabled */
@@ -42,7 +42,7 @@ async function make(
   key: string,
 ): Promise<AccountRecord> {
   const createdAt = clock();
-  const account = newAccount(email, key, unusableHash(), createdAt);
+  const account = createAccountRecord(email, key, unusableHash(), createdAt);
   const deadLink = {
     hash: hashSecret(newSecret()),
     accountId: account.id,

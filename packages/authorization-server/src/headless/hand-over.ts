@@ -2,8 +2,8 @@
 import { fingerprint } from '../authorize/deliberation.ts';
 import type { HandOver } from '../authorize/hand-over.ts';
 import type { Configuration } from '../configuration.ts';
-import { respondRedirect } from '../pages/respond.ts';
 import { hashSecret } from '../secrets.ts';
+import { respondRedirect } from '../ui/respond-page.ts';
 import type { Tickets } from './tickets.ts';
 
 export function createHandOver(
@@ -12,11 +12,11 @@ export function createHandOver(
 ): HandOver {
   const { loginUrl = null, consentUrl = null } = headless ?? {};
   return {
-    toLogin({ fields, bound, isFresh, cookies }, language) {
+    toLogin({ fields, binding: bound, requiresFreshLogin: isFresh, cookies }, language) {
       if (loginUrl === null) return null;
       const challenge = tickets.sealChallenge({
         kind: 'login',
-        errand: fields,
+        loginTarget: fields,
         bound: digestOf(bound),
         language,
         isFresh,
@@ -29,7 +29,7 @@ export function createHandOver(
       if (consentUrl === null) return null;
       const challenge = tickets.sealChallenge({
         kind: 'consent',
-        errand: { flow: flow.transaction.id, ...(afresh && { afresh: 'yes' }) },
+        loginTarget: { flow: flow.transaction.id, ...(afresh && { afresh: 'yes' }) },
         bound: digestOf(flow.bound),
         language,
         isFresh: false,

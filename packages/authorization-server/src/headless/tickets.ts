@@ -2,8 +2,8 @@
 import type { Scopes } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import { createSealer, SealingError } from '../keys/sealing.ts';
-import type { Language } from '../pages/texts/languages.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
+import type { Language } from '../ui/texts/languages.ts';
 
 interface Ticket {
   readonly id: string;
@@ -15,7 +15,7 @@ interface Ticket {
 export interface Challenge extends Ticket {
   readonly kind: 'login' | 'consent';
   /** What the errand is found by. */
-  readonly errand: Readonly<Record<string, string>>;
+  readonly loginTarget: Readonly<Record<string, string>>;
   /** Digest of all that must be the same when the answer comes: the request, the browser, who is signed in in it. */
   readonly bound: string;
   readonly language: Language;

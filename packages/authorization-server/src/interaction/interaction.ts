@@ -1,24 +1,25 @@
 /** The part of the server that people meet, put together: authorization requests, sign-in, consent, their own account. */
+
+import { createConnectionRoutes } from '../account/connections.ts';
+import { createLocalAccounts } from '../account/local-accounts.ts';
+import { createAccountOverviewRoutes } from '../account/overview.ts';
+import { createAccountRemovalRoutes } from '../account/remove-account.ts';
 import { createAuthorize } from '../authorize/authorize.ts';
 import { createCallbacks } from '../authorize/callback.ts';
 import { createConsent } from '../authorize/consent.ts';
 import { createLanguage, inTheirLanguage } from '../authorize/language.ts';
-import { createLogout } from '../authorize/logout.ts';
 import type { Configuration } from '../configuration.ts';
 import { createContinue } from '../headless/continue.ts';
 import { createElsewhere } from '../headless/elsewhere.ts';
 import { createHeadlessEndpoints } from '../headless/endpoints.ts';
 import { signsInElsewhere } from '../headless/headless-options.ts';
 import { createTickets } from '../headless/tickets.ts';
-import { createAccount } from '../home/account.ts';
-import { createConnections } from '../home/connections.ts';
-import { createFront, createMissing } from '../home/front.ts';
-import { createAccountRemoval } from '../home/remove-account.ts';
-import { createAssets } from '../pages/assets.ts';
-import type { Language } from '../pages/texts/languages.ts';
+import { createFrontPageRoute, createNotFoundRoute } from '../http/front-page.ts';
+import { createLogoutRoutes } from '../login/logout.ts';
 import type { Route } from '../routes.ts';
+import { createAssets } from '../ui/assets.ts';
+import type { Language } from '../ui/texts/languages.ts';
 import { createRoomsIn, type InteractionHands } from './rooms-in.ts';
-import { createSigningInHere } from './signing-in-here.ts';
 
 export interface Interaction {
   readonly routes: readonly Route[];
@@ -48,7 +49,7 @@ export function createInteraction(configuration: Configuration, hands: Interacti
   const assets = createAssets(brand);
   const tickets = createTickets(configuration);
   const roomsIn = createRoomsIn(configuration, hands, tickets, assets);
-  const signingIn = createSigningInHere(configuration);
+  const signingIn = createLocalAccounts(configuration);
   const { firstAccount } = signingIn;
 
   const routesIn = (language: Language): readonly Route[] => {
@@ -58,17 +59,17 @@ export function createInteraction(configuration: Configuration, hands: Interacti
       ...(isElsewhere ? createElsewhere(rooms) : signingIn.routes(rooms)),
       ...createConsent(rooms),
       ...createCallbacks(rooms),
-      ...createConnections(rooms),
-      ...createAccount(rooms, isElsewhere ? null : signingIn),
-      ...createAccountRemoval(rooms),
-      ...createLogout(rooms),
+      ...createConnectionRoutes(rooms),
+      ...createAccountOverviewRoutes(rooms, isElsewhere ? null : signingIn),
+      ...createAccountRemovalRoutes(rooms),
+      ...createLogoutRoutes(rooms),
       ...(headless === null ? [] : [createContinue(rooms, tickets)]),
       createLanguage(rooms),
     ];
   };
   const [front, missing] = inTheirLanguage((language) => {
     const rooms = roomsIn(language);
-    return [createFront(rooms), createMissing(rooms)];
+    return [createFrontPageRoute(rooms), createNotFoundRoute(rooms)];
   });
   if (front === undefined || missing === undefined) throw new Error('a page has no language');
 
@@ -80,7 +81,7 @@ export function createInteraction(configuration: Configuration, hands: Interacti
     ],
     frontPage: front.handle,
     missingPage: missing.handle,
-    setupLink: isElsewhere || !localAccounts ? async () => null : firstAccount.link,
+    setupLink: isElsewhere || !localAccounts ? async () => null : firstAccount.createLink,
     bootstrap: firstAccount.bootstrap,
   };
 }

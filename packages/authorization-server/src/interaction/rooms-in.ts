@@ -1,5 +1,5 @@
 /** The rooms of the interaction: what all of them share is made once, and what speaks to people in each language. */
-import { createSessions } from '../accounts/sessions.ts';
+
 import { createFormTokens } from '../authorize/form-tokens.ts';
 import { createPageEdge } from '../authorize/page-edge.ts';
 import type { Rooms } from '../authorize/rooms.ts';
@@ -8,10 +8,10 @@ import { defineCookie } from '../cookies.ts';
 import { createHandOver } from '../headless/hand-over.ts';
 import type { Tickets } from '../headless/tickets.ts';
 import { createCheckOpening } from '../limits/openings.ts';
-import type { Assets } from '../pages/assets.ts';
-import { createFrame } from '../pages/layout.ts';
-import { replacedPages } from '../pages/pages.ts';
-import type { Language } from '../pages/texts/languages.ts';
+import type { Assets } from '../ui/assets.ts';
+import { createLayout } from '../ui/layout.ts';
+import type { Language } from '../ui/texts/languages.ts';
+import { createSessions } from '../users/sessions.ts';
 
 /** What the interaction gets from the rest of the server. */
 export type InteractionHands = Pick<Rooms, 'findClient' | 'upstream' | 'statuses'>;
@@ -26,14 +26,13 @@ export function createRoomsIn(
   tickets: Tickets,
   { stylesheet, script, logo }: Assets,
 ): RoomsIn {
-  const { brand, issuer, name: serverName, pages } = configuration;
+  const { brand, issuer, name: serverName } = configuration;
   const mounting = {
     serverName,
     stylesheet,
     script,
     logo,
     links: brand.links,
-    replaced: replacedPages(pages),
   };
   const shared = {
     ...hands,
@@ -45,7 +44,7 @@ export function createRoomsIn(
     handOver: createHandOver(configuration, tickets),
   };
   return (language) => {
-    const frame = createFrame(mounting, language, brand.texts);
-    return { ...shared, frame, edge: createPageEdge(configuration, frame) };
+    const layout = createLayout(mounting, language, brand.texts);
+    return { ...shared, layout, edge: createPageEdge(configuration, layout) };
   };
 }

@@ -4,9 +4,9 @@ import { type Scopes, tooMany } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import { type Cookie, defineCookie } from '../cookies.ts';
 import { createSharedRate } from '../limits/shared-rate.ts';
-import { respondRedirect } from '../pages/respond.ts';
 import type { DepartureRecord } from '../ports/index.ts';
 import { hashSecret, matchesSecret, newSecret } from '../secrets.ts';
+import { respondRedirect } from '../ui/respond-page.ts';
 import { IdentityProviderIssue, readIssue } from './fault.ts';
 import type { IdentityProvider } from './third-party.ts';
 import type { Vault } from './vault.ts';
@@ -36,7 +36,7 @@ export interface Departures {
    */
   leave(
     identityProvider: IdentityProvider,
-    errand: Leave,
+    loginTarget: Leave,
     cookies?: readonly string[],
   ): Promise<HttpResponse | { readonly issue: IdentityProviderIssue }>;
   /** The departure that a `state` stands for, and whether this browser made it. */
@@ -62,12 +62,12 @@ export function createDepartures(
   /** Several tabs may be on the way at once, so each departure has a cookie of its own. */
   const cookieOf = (stateHash: string): Cookie => defineCookie(issuer, `departure-${stateHash.slice(0, 8)}`);
   return {
-    async leave(identityProvider, { until, isFresh, ...errand }, cookies = []) {
-      await checkDeparture(errand);
+    async leave(identityProvider, { until, isFresh, ...loginTarget }, cookies = []) {
+      await checkDeparture(loginTarget);
       const [state, browser] = [newSecret(), newSecret()];
       const secrets: DepartureSecrets = { verifier: newSecret(), nonce: newSecret() };
       const location = await wireOf(identityProvider)
-        .authorizationUrl(errand.approved, isFresh, state, secrets)
+        .authorizationUrl(loginTarget.approved, isFresh, state, secrets)
         .catch(readIssue);
       if (location instanceof IdentityProviderIssue) {
         events({
@@ -82,7 +82,7 @@ export function createDepartures(
       const now = clock();
       const expiresAt = Math.min(now + PATIENCE, until);
       await store.saveDeparture({
-        ...errand,
+        ...loginTarget,
         stateHash,
         browserHash: hashSecret(browser),
         identityProvider: identityProvider.id,
@@ -92,7 +92,7 @@ export function createDepartures(
       events({
         type: 'federated_login.started',
         identityProvider: identityProvider.id,
-        ...(errand.transactionId !== null && { transactionId: errand.transactionId }),
+        ...(loginTarget.transactionId !== null && { transactionId: loginTarget.transactionId }),
       });
       return respondRedirect(location, [...cookies, cookieOf(stateHash).write(browser, expiresAt - now)]);
     },

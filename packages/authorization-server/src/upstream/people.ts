@@ -1,8 +1,9 @@
 /** People of third parties and their accounts here: the key is who the issuer says that they are, never an address. */
-import { unusableHash } from '../accounts/passwords.ts';
+
 import type { Configuration } from '../configuration.ts';
 import type { AccountRecord } from '../ports/index.ts';
 import { hashSecret, newIdentifier } from '../secrets.ts';
+import { unusableHash } from '../users/passwords.ts';
 import type { IdentityProviderUser } from './person.ts';
 import type { IdentityProvider } from './third-party.ts';
 

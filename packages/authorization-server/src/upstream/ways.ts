@@ -1,6 +1,7 @@
 /** By which way somebody signs in for a flow: here, or by a third party. */
-import type { User } from '../accounts/sessions.ts';
+
 import type { Configuration } from '../configuration.ts';
+import type { User } from '../users/sessions.ts';
 import type { Users } from './people.ts';
 import type { IdentityProvider } from './third-party.ts';
 

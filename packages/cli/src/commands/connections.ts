@@ -3,8 +3,8 @@ import {
   type ConnectionAdministration,
   createAccountAdministration,
   createConnectionAdministration,
-  type ListedBond,
   type ListedConnection,
+  type ListedProviderTokens,
 } from '@portcullis/authorization-server';
 import type { Command } from 'commander';
 import { administer, issuerOf, type Tools } from '../administering.ts';
@@ -75,7 +75,8 @@ async function list(task: Task): Promise<string> {
   const lists = account === undefined ? await listAll(task) : [await connections.list(account)];
   const found = lists.flatMap((one) => one ?? refuseAccount(account));
   const wanted = found.filter(
-    ({ bond }) => flags.identityProvider === undefined || bond?.identityProvider === flags.identityProvider,
+    ({ providerTokens: bond }) =>
+      flags.identityProvider === undefined || bond?.identityProvider === flags.identityProvider,
   );
   const named = await Promise.all(wanted.map((connection) => withName(connection, task)));
   if (flags.json) return `${cleanJson(named.map(withTimes))}\n`;
@@ -105,7 +106,13 @@ async function listAll({ connections, ...hands }: Task): Promise<(readonly Liste
 }
 
 /** Times in words, as everywhere. */
-function withTimes({ createdAt, expiresAt, lastUsedAt, bond, ...connection }: NamedConnection): object {
+function withTimes({
+  createdAt,
+  expiresAt,
+  lastUsedAt,
+  providerTokens: bond,
+  ...connection
+}: NamedConnection): object {
   return {
     ...connection,
     createdAt: timeOf(createdAt),
@@ -116,7 +123,7 @@ function withTimes({ createdAt, expiresAt, lastUsedAt, bond, ...connection }: Na
 }
 
 function describe({ id, account, clientId, clientName, ...connection }: NamedConnection): string {
-  const { resources, scopes, createdAt, lastUsedAt, bond } = connection;
+  const { resources, scopes, createdAt, lastUsedAt, providerTokens: bond } = connection;
   const facts = [
     ['of', `${account.email} ${account.id}`],
     ['by', clientName === null ? clientId : `${clientName} (${clientId})`],
@@ -127,7 +134,7 @@ function describe({ id, account, clientId, clientName, ...connection }: NamedCon
   return `${id}  allowed ${timeOf(createdAt)}, used ${timeOf(lastUsedAt)}\n${lines.join('')}`;
 }
 
-function describeBond({ identityProvider, name, subject, scopes }: ListedBond): string {
+function describeBond({ identityProvider, name, subject, scopes }: ListedProviderTokens): string {
   return `${identityProvider}, as ${name ?? subject}${scopes.length > 0 ? `: ${scopes.join(' ')}` : ''}`;
 }
 

@@ -2,15 +2,14 @@
 import {
   type AuthorizationServerOptions,
   type FindWorkspaces,
-  issuesOfFirstAccount,
-  type Pages,
+  findFirstAccountIssues,
   type ResourceDefinition,
 } from '@portcullis/authorization-server';
 import { loadApplication, type ProtectedApplication } from '../application.ts';
 import { collecting, SettingsError } from '../faults.ts';
 import { findExistingKey, findPreviousKeys } from '../sealing-key.ts';
 import { readCertificate } from '../transport.ts';
-import { loadPages, loadWorkspaces } from './modules.ts';
+import { loadWorkspaces } from './modules.ts';
 import { type FoundSettings, findSettings, type Sources } from './resolve.ts';
 import type { Settings } from './settings.ts';
 import { titleOf } from './table.ts';
@@ -20,7 +19,6 @@ export interface Prepared {
   readonly settings: Settings;
   /** `null`: tokens are for servers elsewhere only. */
   readonly application: ProtectedApplication | null;
-  readonly pages: Pages | null;
   readonly findWorkspaces: FindWorkspaces | null;
   /** A setting as the operator said it: the flag, the variable, or the key in the file. */
   readonly nameOf: FoundSettings['nameOf'];
@@ -32,15 +30,14 @@ export async function prepare(sources: Sources): Promise<Prepared> {
   const { settings, nameOf } = found;
   const { folder } = sources;
   const issues = [...found.issues];
-  const [application, pages, findWorkspaces] = await Promise.all([
+  const [application, findWorkspaces] = await Promise.all([
     settings.app === null
       ? null
       : collecting(issues, () => loadApplication(settings.app ?? '', folder, nameOf('app'))),
-    collecting(issues, () => loadPages(settings, folder, nameOf)),
     collecting(issues, () => loadWorkspaces(settings, folder, nameOf)),
   ]);
   await judgeFiles(settings, folder, nameOf, issues);
-  const prepared = { settings, application, pages, findWorkspaces, nameOf };
+  const prepared = { settings, application, findWorkspaces, nameOf };
   const isLost = settings.app !== null && application === null;
   issues.push(...judge(prepared, isLost ? [...found.unread, 'app'] : found.unread));
   if (issues.length > 0) throw new SettingsError([...new Set(issues)]);
@@ -89,7 +86,7 @@ function issuesOfAccount(
   nameOf: Prepared['nameOf'],
 ): readonly string[] {
   if (email === null || password === null) return [];
-  const { email: aboutEmail, password: aboutPassword } = issuesOfFirstAccount(email, password);
+  const { email: aboutEmail, password: aboutPassword } = findFirstAccountIssues(email, password);
   return [
     ...(aboutEmail === null ? [] : [`${nameOf('bootstrapEmail')} ${aboutEmail}`]),
     ...(aboutPassword === null ? [] : [`${nameOf('bootstrapPassword')} ${aboutPassword}`]),
@@ -103,7 +100,7 @@ export type ServerOptions = Omit<
 >;
 
 export function serverOptions(
-  { settings, application, pages, findWorkspaces }: Prepared,
+  { settings, application, findWorkspaces }: Prepared,
   issuer: string,
 ): ServerOptions {
   const { name, profiles, externalUi: headless, auditRetention } = settings;
@@ -123,7 +120,6 @@ export function serverOptions(
     metadataDocuments: settings.metadataDocuments,
     outbound: settings.outbound,
     brand: settings.brand,
-    ...(pages !== null && { pages }),
     ...(headless !== null && { externalUi: headless }),
     ...(findWorkspaces !== null && { workspaces: findWorkspaces }),
     lifetimes: settings.lifetimes,

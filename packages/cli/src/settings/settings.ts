@@ -9,7 +9,6 @@ import type {
   KeyOptions,
   Lifetimes,
   LimitOptions,
-  Pages,
   RegistrationOptions,
 } from '@portcullis/authorization-server';
 import type { Profile } from '@portcullis/protocol';
@@ -49,7 +48,6 @@ export interface Settings {
   readonly rateLimits: LimitOptions | false;
   readonly name: string | null;
   readonly brand: BrandOptions;
-  readonly pages: string | Pages | null;
   readonly externalUi: HeadlessOptions | null;
   readonly log: 'text' | 'json' | 'none';
   readonly metricsToken: string | null;

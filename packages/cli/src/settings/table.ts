@@ -1,5 +1,5 @@
 /** Every setting of the server: flags, variables, the file, the help texts, docs/configuration.md and the checks come from this table. */
-import type { FindWorkspaces, Pages } from '@portcullis/authorization-server';
+import type { FindWorkspaces } from '@portcullis/authorization-server';
 import { secret } from './secret-shape.ts';
 import { flagOf, type SettingName, type Settings, variableOf } from './settings.ts';
 import * as shape from './shapes.ts';
@@ -49,7 +49,7 @@ export const groups: readonly { readonly title: string; readonly names: readonly
     names: ['clients', 'registration', 'metadataDocuments', 'privateUseSchemes', 'outbound'],
   },
   { title: 'Tokens', names: ['lifetimes', 'keys', 'statusLists'] },
-  { title: 'Pages', names: ['name', 'brand', 'pages', 'externalUi'] },
+  { title: 'Pages', names: ['name', 'brand', 'externalUi'] },
   { title: 'Operation', names: ['rateLimits', 'log', 'auditRetention', 'metricsToken'] },
   { title: 'Protocol', names: ['profiles', 'metadata', 'config'] },
 ];
@@ -267,13 +267,6 @@ export const table: Table = {
     shape: brand,
     otherwise: {},
     otherwiseText: 'as below',
-  },
-  pages: {
-    what: 'module with pages in the place of ours, which exports pages',
-    placeholder: null,
-    shape: word.moduleOr<Pages>('pages', (value) => typeof value === 'object' && value !== null),
-    otherwise: null,
-    otherwiseText: 'ours',
   },
   externalUi: {
     what: 'application of yours that shows sign-in or consent in the place of our pages',

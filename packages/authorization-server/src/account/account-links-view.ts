@@ -1,0 +1,58 @@
+/** The pages behind links for owners of accounts: choosing how to sign in, for the first time or anew. */
+import { html } from 'hono/html';
+import { hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
+import type { Markup } from '../ui/markup.ts';
+import { passkeyForm, passkeyScript } from '../ui/passkey-form.ts';
+import { type NewPasswordFields, newPasswordFields } from '../users/new-password-view.ts';
+
+export interface AccountLinkPage {
+  readonly purpose: 'invitation' | 'reset';
+  /** The token of the link. */
+  readonly token: string;
+  readonly email: string;
+  /** `null` when nothing was wrong. */
+  readonly errors: NewPasswordFields['errors'] | null;
+  /** What was wrong with a passkey. */
+  readonly passkeyError: string | null;
+  /** For the browser; `null` where there are no passkeys. */
+  readonly passkeyOptions: Readonly<Record<string, unknown>> | null;
+}
+
+export function accountLinkPage(layout: Layout, page: AccountLinkPage): Markup {
+  const heading = layout.text(`link.${page.purpose}`);
+  return renderPage(
+    layout,
+    page.errors === null && page.passkeyError === null ? heading : layout.text('link.failed-title'),
+    html`<div class="head">
+<h1>${heading}</h1>
+<p>${layout.text(`link.${page.purpose}.why`)}</p>
+</div>
+${page.passkeyError !== null && html`<p class="wrong" role="alert">${page.passkeyError}</p>`}
+<div class="ways">
+<form class="stack once" method="post" action="/${page.purpose}">
+${hiddenFields({ token: page.token })}
+<div class="fields">
+<div class="field"><label for="email">${layout.text('field.email')}</label>
+<input id="email" type="email" autocomplete="username" value="${page.email}" readonly></div>
+${newPasswordFields(layout, {
+  errors: page.errors ?? { password: null, passwordAgain: null },
+  first: true,
+})}
+</div>
+<button class="button main">${layout.text(`link.${page.purpose}.submit`)}</button>
+</form>
+${
+  page.passkeyOptions !== null &&
+  passkeyForm(layout, {
+    kind: 'create',
+    action: `/${page.purpose}`,
+    options: page.passkeyOptions,
+    fields: { token: page.token },
+    label: layout.text('passkey.instead'),
+  })
+}
+</div>
+${page.passkeyOptions !== null && passkeyScript(layout)}`,
+    `/${page.purpose}?${new URLSearchParams({ token: page.token })}`,
+  );
+}

@@ -1,0 +1,126 @@
+/** Invitations and resets: a one-time link, a choice how to sign in, and the owner is in. */
+import { type HttpRequest, type HttpResponse, queryOf, readForm } from '@portcullis/http';
+import { type Parameters, readParameters } from '@portcullis/protocol';
+import { isForeignForm } from '../authorize/form-tokens.ts';
+import type { Rooms } from '../authorize/rooms.ts';
+import type { AccountLinkRecord, AccountRecord, PasskeyRecord } from '../ports/index.ts';
+import type { Peer, Route } from '../routes.ts';
+import { hashSecret } from '../secrets.ts';
+import { respondPage, respondRedirect } from '../ui/respond-page.ts';
+import type { DeviceCookies } from '../users/device-cookie.ts';
+import { type PasswordErrors, validateNewPassword } from '../users/new-password.ts';
+import type { Passkeys } from '../users/passkeys.ts';
+import { type Passwords, unusableHash } from '../users/passwords.ts';
+import { accountLinkPage } from './account-links-view.ts';
+import { accountNoticePath } from './notices.ts';
+import { suggestedName } from './passkeys.ts';
+
+/** A link that works, and whose it is. */
+interface ValidLink {
+  readonly token: string;
+  readonly record: AccountLinkRecord;
+  readonly account: AccountRecord;
+}
+
+type ChosenCredential = { readonly passwordHash: string; readonly passkey: PasskeyRecord | null };
+
+/** Whoever has the link may use it, in any browser; a passkey that was made for it is for no other. */
+function bindingOf({ record }: ValidLink): readonly string[] {
+  return ['link', record.hash];
+}
+
+/** Where the owner is led then. */
+const NEXT_PATHS = { invitation: '/setup', reset: accountNoticePath('reset') } as const;
+
+/** What choosing how to sign in works with. */
+interface AccountLinkDependencies {
+  readonly passwords: Passwords;
+  /** `null` where there are none. */
+  readonly passkeys: Passkeys | null;
+  readonly deviceCookies: DeviceCookies;
+}
+
+/** The token of the link proves who may use the form, so it needs no other. */
+export function createAccountLinkRoutes(
+  rooms: Rooms,
+  { passwords, passkeys, deviceCookies }: AccountLinkDependencies,
+): readonly Route[] {
+  const { configuration, edge, layout, sessions } = rooms;
+  const { store, clock, events } = configuration;
+
+  const find = async (token: string | undefined): Promise<ValidLink | null> => {
+    if (token === undefined) return null;
+    const record = await store.findAccountLink(hashSecret(token), clock());
+    const account = record === null ? null : await store.findAccount(record.accountId);
+    return record === null || account === null ? null : { token, record, account };
+  };
+
+  const show = (
+    link: ValidLink,
+    wrong: PasswordErrors | null,
+    trouble: string | null = null,
+  ): Promise<HttpResponse> => {
+    const { token, record, account } = link;
+    const page = accountLinkPage(layout, {
+      purpose: record.purpose,
+      token,
+      email: account.email,
+      errors: wrong,
+      passkeyError: trouble,
+      passkeyOptions: passkeys?.creationOptions(account, [], bindingOf(link)) ?? null,
+    });
+    const status = wrong === null && trouble === null ? 200 : 400;
+    return respondPage(page, { status, script: passkeys !== null });
+  };
+
+  const use = async (
+    request: HttpRequest,
+    peer: Peer,
+    { record, account }: ValidLink,
+    chosen: ChosenCredential,
+  ) => {
+    // Point of no return: the link is spent, and every way in but this one.
+    if (!(await store.useAccountLink(record.hash, chosen, clock()))) {
+      return edge.refuse(`/${record.purpose}`, 'spent-link');
+    }
+    events({ type: 'account.link_used', accountId: account.id });
+    const known = deviceCookies.issue(request, { ...account, passwordHash: chosen.passwordHash });
+    return respondRedirect(NEXT_PATHS[record.purpose], [
+      await sessions.start(request, peer, account.id),
+      known,
+    ]);
+  };
+
+  const usePassword = async (request: HttpRequest, peer: Peer, link: ValidLink, form: Parameters) => {
+    const issues = validateNewPassword(form, link.account.emailKey);
+    if (issues !== null) return show(link, issues);
+    const passwordHash = await passwords.hash(form.required('password'), link.account.emailKey);
+    return use(request, peer, link, { passwordHash, passkey: null });
+  };
+
+  const usePasskey = async (request: HttpRequest, peer: Peer, link: ValidLink, answer: string) => {
+    const name = suggestedName(layout, request);
+    const passkey = (await passkeys?.verifyRegistration(link.account, answer, name, bindingOf(link))) ?? null;
+    if (passkey === null) return show(link, null, layout.text('passkey.not-used'));
+    return use(request, peer, link, { passwordHash: unusableHash(), passkey });
+  };
+
+  const routesOf = (purpose: AccountLinkRecord['purpose']): readonly Route[] => [
+    edge.route('GET', `/${purpose}`, async (request) => {
+      const link = await find(readParameters(queryOf(request)).one('token'));
+      return link?.record.purpose === purpose ? show(link, null) : edge.refuse(`/${purpose}`, 'spent-link');
+    }),
+
+    edge.route('POST', `/${purpose}`, async (request, peer) => {
+      const form = await readForm(request);
+      if (isForeignForm(request, configuration.issuer)) return edge.refuse(`/${purpose}`, 'stale-form');
+      const link = await find(form.one('token'));
+      if (link?.record.purpose !== purpose) return edge.refuse(`/${purpose}`, 'spent-link');
+      const answer = form.one('credential');
+      return answer === undefined
+        ? usePassword(request, peer, link, form)
+        : usePasskey(request, peer, link, answer);
+    }),
+  ];
+  return [...routesOf('invitation'), ...routesOf('reset')];
+}

@@ -1,0 +1,166 @@
+/** The pages about what has access to an account, and ending it. */
+import { html } from 'hono/html';
+import { accountPaths, accountTabs, statusMessage } from '../ui/account-tabs.ts';
+import { hiddenFields, keyIcon, type Layout, renderPage } from '../ui/layout.ts';
+import type { Markup } from '../ui/markup.ts';
+import { dateAndTime, describeDuration, timeAgo } from '../ui/times.ts';
+
+/** One app with what it may do. */
+export interface ListedGrant {
+  readonly id: string;
+  readonly appName: string;
+  readonly server: { readonly name: string; readonly place: string };
+  /** A sentence each. */
+  readonly permissions: readonly string[];
+  /** Epoch seconds. */
+  readonly since: number;
+  readonly lastUsedAt: number;
+  readonly lastUsedFrom: string | null;
+  /** Seconds until the server notices that access has ended; 0: at once. */
+  readonly revocationDelay: number;
+  /** Whose rights elsewhere it uses as well; `null`: nobody's. */
+  readonly identityProvider: LinkedProvider | null;
+}
+
+/** What a third party gave for a connection. It ends with it. */
+interface LinkedProvider {
+  /** What people call the third party. */
+  readonly name: string;
+  /** What the account is called there; `null` when it did not say. */
+  readonly as: string | null;
+  /** In the third party's own words. */
+  readonly scopes: readonly string[];
+}
+
+export interface ConnectionsPage {
+  readonly email: string;
+  readonly connections: readonly ListedGrant[];
+  /** Epoch seconds. */
+  readonly now: number;
+  readonly ended: 'one' | 'all' | null;
+}
+
+export function connectionsPage(layout: Layout, page: ConnectionsPage): Markup {
+  const { connections } = page;
+  return renderPage(
+    layout,
+    layout.text('tabs.connections'),
+    html`${accountTabs(layout, 'connections')}
+<div class="head">
+<h1>${layout.text('connections.heading')}</h1>
+<p class="fact">${layout.say('consent.signed-in', { email: html`<bdi>${page.email}</bdi>` })}</p>
+</div>
+${statusMessage(page.ended === null ? null : layout.text(`connections.ended.${page.ended}`))}
+${connections.length === 0 ? html`<p>${layout.text('connections.none')}</p>` : html`<ul class="rows cards">${connections.map((one) => row(layout, one, page.now, hasLookalike(one, connections)))}</ul>`}
+${connections.length > 1 && html`<p class="apart"><a class="button grave" href="/connections/end">${layout.text('connections.end-all')}</a></p>`}`,
+  );
+}
+
+/** Whether another one reads the same as far as names and minutes go: a person has to see which is which before ending one. */
+function hasLookalike(one: ListedGrant, all: readonly ListedGrant[]): boolean {
+  const minuteOf = ({ since }: ListedGrant) => Math.floor(since / 60);
+  return all.some(
+    (other) =>
+      other.id !== one.id &&
+      other.appName === one.appName &&
+      other.server.place === one.server.place &&
+      minuteOf(other) === minuteOf(one),
+  );
+}
+
+function row(layout: Layout, connection: ListedGrant, now: number, isExact: boolean): Markup {
+  const { id, appName, lastUsedFrom } = connection;
+  const time = timeAgo(layout, connection.lastUsedAt, now);
+  return html`<li class="row">
+<div>
+<h2 class="name"><bdi>${appName}</bdi></h2>
+<p class="fact">${layout.say('connections.on', { server: html`<bdi>${connection.server.name}</bdi>` })} · <code>${connection.server.place}</code></p>
+</div>
+${permissionList(connection)}
+${connection.identityProvider !== null && html`<p class="fact">${describeLinkedProvider(layout, connection.identityProvider)}</p>`}
+<p class="fact">${
+    lastUsedFrom === null
+      ? layout.say('connections.used', { time })
+      : layout.say('connections.used-from', { time, address: html`<code>${lastUsedFrom}</code>` })
+  } · ${layout.say('connections.since', { moment: dateAndTime(layout, connection.since, isExact) })}</p>
+<a class="button" href="/connections/end?connection=${encodeURIComponent(id)}" aria-label="${layout.text('connections.end-of', { app: appName })}">${layout.text('connections.end')}</a>
+</li>`;
+}
+
+function describeLinkedProvider(layout: Layout, { name, as, scopes }: LinkedProvider): Markup {
+  const provider = html`<bdi>${name}</bdi>`;
+  const sentence =
+    as === null
+      ? layout.say('connections.third-party-nameless', { provider })
+      : layout.say('connections.third-party', { provider, account: html`<bdi>${as}</bdi>` });
+  const rights = html`${scopes.map((scope, index) => html`${index > 0 && ', '}<code>${scope}</code>`)}`;
+  return html`${sentence}${scopes.length > 0 && html` · ${layout.say('connections.third-party-rights', { rights })}`}`;
+}
+
+/** Each third party once. */
+function identityProvidersOf(connections: readonly ListedGrant[]): readonly string[] {
+  return [
+    ...new Set(
+      connections.flatMap(({ identityProvider }) =>
+        identityProvider === null ? [] : [identityProvider.name],
+      ),
+    ),
+  ];
+}
+
+function permissionList({ permissions: powers }: ListedGrant): Markup {
+  return html`<ul class="powers">${powers.map((power) => html`<li>${keyIcon}<span>${power}</span></li>`)}</ul>`;
+}
+
+export interface RevokePage {
+  /** What would end; every connection when `all`. */
+  readonly connections: readonly ListedGrant[];
+  readonly all: boolean;
+  readonly token: string;
+}
+
+/** Asks once, and says what ends and when that is noticed. */
+export function revokePage(layout: Layout, page: RevokePage): Markup {
+  const { connections, all } = page;
+  const [first] = connections;
+  const id = all || first === undefined ? null : first.id;
+  return renderPage(
+    layout,
+    layout.text('connections.end'),
+    html`<form class="stack once" method="post" action="/connections/end">
+${hiddenFields({ token: page.token, connection: id, all: id === null ? 'yes' : null })}
+<div class="head">
+<h1>${all || first === undefined ? layout.text('end.all-heading') : layout.say('end.heading', { app: html`<bdi>${first.appName}</bdi>` })}</h1>
+<p>${layout.text(all ? 'end.all-ask' : 'end.ask')}</p>
+</div>
+${
+  all
+    ? html`<ul class="plain">${connections.map((one) => html`<li><bdi>${one.appName}</bdi> <span class="fact">${layout.say('connections.on', { server: html`<bdi>${one.server.name}</bdi>` })}</span></li>`)}</ul>`
+    : connections.map(
+        (one) =>
+          html`<p class="fact">${layout.say('end.since', { moment: dateAndTime(layout, one.since, true) })}</p>
+<section><h2>${layout.say('end.powers', { place: html`<code>${one.server.place}</code>` })}</h2>${permissionList(one)}</section>`,
+      )
+}
+${revocationEffects(layout, connections)}
+<div class="answers">
+<a class="button" href="${accountPaths.connections}">${layout.text('consent.deny')}</a>
+<button class="button danger">${layout.text(all ? 'end.submit-all' : 'end.submit')}</button>
+</div>
+</form>`,
+  );
+}
+
+/** When it is noticed that connections have ended, and what third parties gave for them. */
+export function revocationEffects(layout: Layout, connections: readonly ListedGrant[]): Markup {
+  return html`<p class="fact">${revocationDelayText(layout, Math.max(0, ...connections.map(({ revocationDelay: noticedWithin }) => noticedWithin)))}</p>
+${identityProvidersOf(connections).map(
+  (name) =>
+    html`<p class="fact">${layout.say('end.third-party', { provider: html`<bdi>${name}</bdi>` })}</p>`,
+)}`;
+}
+
+function revocationDelayText(layout: Layout, seconds: number): string {
+  if (seconds === 0) return layout.text('end.at-once');
+  return layout.text('end.within', { time: describeDuration(seconds, layout.language) });
+}

@@ -1,0 +1,45 @@
+/** The connections of a person: seen, and ended, one or all. */
+import type { Rooms } from '../authorize/rooms.ts';
+import type { Route } from '../routes.ts';
+import { accountPaths } from '../ui/account-tabs.ts';
+import { respondPage, respondRedirect } from '../ui/respond-page.ts';
+import { createAccountRoutes } from './account-routes.ts';
+import { connectionsPage, revokePage } from './connections-view.ts';
+import { listConnections } from './list-connections.ts';
+
+export function createConnectionRoutes(rooms: Rooms): readonly Route[] {
+  const { configuration, layout } = rooms;
+  const { store, clock, events } = configuration;
+  const signedIn = createAccountRoutes(rooms, 'connections');
+  const backTo = (ended: 'one' | 'all') => respondRedirect(`${accountPaths.connections}?ended=${ended}`);
+  return [
+    signedIn.page('/connections', async ({ user, parameters }) => {
+      const connections = await listConnections(rooms, user.account.id);
+      const told = parameters.one('ended');
+      const ended = told === 'one' || told === 'all' ? told : null;
+      const { email } = user.account;
+      return respondPage(connectionsPage(layout, { email, connections, ended, now: clock() }));
+    }),
+
+    signedIn.page('/connections/end', async ({ user, parameters }) => {
+      const connections = await listConnections(rooms, user.account.id);
+      const id = parameters.one('connection');
+      const chosen = id === undefined ? connections : connections.filter((one) => one.id === id);
+      // Ended already, by a double click or in another tab: the list shows it.
+      if (chosen.length === 0) return respondRedirect(accountPaths.connections);
+      const token = signedIn.csrfToken(user);
+      return respondPage(revokePage(layout, { connections: chosen, all: id === undefined, token }));
+    }),
+
+    signedIn.form('/connections/end', async ({ user, parameters }) => {
+      const { id: accountId } = user.account;
+      const grantId = parameters.one('connection') ?? null;
+      if (grantId === null && parameters.one('all') !== 'yes')
+        return respondRedirect(accountPaths.connections);
+      // Point of no return: the grants and their tokens are dead.
+      const count = await store.endGrants(accountId, grantId, clock());
+      events({ type: 'grant.revoked', accountId, count, ...(grantId !== null && { grantId }) });
+      return backTo(grantId === null ? 'all' : 'one');
+    }),
+  ];
+}

@@ -1,0 +1,67 @@
+/** What has access to an account, in words: its grants, with the names of their apps and servers. */
+import { isUsable } from '../authorize/allowed-before.ts';
+import { appName } from '../authorize/app-name.ts';
+import { describeResource } from '../authorize/describe-resource.ts';
+import type { Rooms } from '../authorize/rooms.ts';
+import type { ResolvedClient } from '../clients/resolved-client.ts';
+import type { BondRecord, GrantRecord } from '../ports/index.ts';
+import type { Layout } from '../ui/layout.ts';
+import type { ListedGrant } from './connections-view.ts';
+
+/** The connections of an account, the last used first. */
+export async function listConnections(
+  { configuration, findClient, layout }: Pick<Rooms, 'configuration' | 'findClient' | 'layout'>,
+  accountId: string,
+): Promise<readonly ListedGrant[]> {
+  const { store, clock, lifetimes, identityProviders } = configuration;
+  const now = clock();
+  const [grants, bonds] = await Promise.all([
+    store.listGrants(accountId, now),
+    identityProviders.size === 0 ? [] : store.listBonds(accountId),
+  ]);
+  const bondOf = new Map(bonds.map((bond) => [bond.grantId, bond]));
+  // A client that cannot be asked for now still has access.
+  const clients = await Promise.all(
+    grants.map(({ clientId }) => findClient(clientId, 'under-way').catch(() => null)),
+  );
+  return grants.flatMap((grant, index) => {
+    const client = clients[index] ?? null;
+    if (!isUsable(grant, client, lifetimes, now)) return [];
+    const identityProvider = describeBond(configuration, bondOf.get(grant.id));
+    return [{ ...describe(configuration, layout, grant, client), identityProvider }];
+  });
+}
+
+function describe(
+  { resources, lifetimes }: Rooms['configuration'],
+  layout: Layout,
+  grant: GrantRecord,
+  client: ResolvedClient | null,
+): Omit<ListedGrant, 'identityProvider'> {
+  const [resource = ''] = grant.resources;
+  const definition = resources.get(resource);
+  const { name, place, permissions: powers } = describeResource(definition, resource, grant.scopes, layout);
+  return {
+    id: grant.id,
+    appName: client === null ? layout.text('app.gone') : appName(client, layout),
+    server: { name, place },
+    permissions: powers,
+    since: grant.createdAt,
+    lastUsedAt: grant.lastUsedAt,
+    lastUsedFrom: grant.lastUsedFrom,
+    revocationDelay: Math.min(definition?.revocationDelay ?? lifetimes.accessToken, lifetimes.accessToken),
+  };
+}
+
+/** Whose rights elsewhere a connection uses as well. A third party that has left the configuration keeps its identifier. */
+function describeBond(
+  { identityProviders }: Rooms['configuration'],
+  bond: BondRecord | undefined,
+): ListedGrant['identityProvider'] {
+  if (bond === undefined) return null;
+  return {
+    name: identityProviders.get(bond.identityProvider)?.name ?? bond.identityProvider,
+    as: bond.name,
+    scopes: bond.scopes,
+  };
+}

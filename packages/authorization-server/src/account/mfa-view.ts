@@ -1,0 +1,117 @@
+/** The pages of codes from an app: setting them up, the recovery codes, and the code that signing in asks for. */
+import { html, raw } from 'hono/html';
+import { encode } from 'uqr';
+import { mfaCodeField } from '../login/mfa-view.ts';
+import { accountTabs } from '../ui/account-tabs.ts';
+import { hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
+import type { Markup } from '../ui/markup.ts';
+
+export interface TotpSetupPage {
+  readonly secret: string;
+  readonly link: string;
+  readonly sealed: string;
+  readonly token: string;
+  readonly error: string | null;
+}
+
+export function totpSetupPage(layout: Layout, page: TotpSetupPage): Markup {
+  return renderPage(
+    layout,
+    layout.text('account.codes'),
+    html`${accountTabs(layout, 'account')}
+<div class="head">
+<h1>${layout.text('account.codes')}</h1>
+<p>${layout.text('code.point')}</p>
+</div>
+${qrCode(page.link, layout.text('code.picture'))}
+<p class="fact">${layout.say('code.no-camera', { secret: html`<code>${page.secret.match(/.{1,4}/g)?.join(' ')}</code>` })}</p>
+<form class="stack once" method="post" action="/account/codes">
+${hiddenFields({ token: page.token, sealed: page.sealed })}
+${mfaCodeField(layout.text('code.shown'), page.error, null)}
+<div class="answers">
+<a class="button" href="/account">${layout.text('passkey.cancel')}</a>
+<button class="button main">${layout.text('code.on')}</button>
+</div>
+</form>`,
+  );
+}
+
+/** Dark on white whatever the scheme: cameras want it so. */
+function qrCode(text: string, label: string): Markup {
+  const { size, data } = encode(text, { ecc: 'M', border: 4 });
+  const path = data
+    .flatMap((cells, y) => cells.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : '')))
+    .join('');
+  return html`<svg class="picture" viewBox="0 0 ${size} ${size}" role="img" aria-label="${label}" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h${size}v${size}H0z"/><path fill="#000" d="${raw(path)}"/></svg>`;
+}
+
+export interface RenewRecoveryCodesPage {
+  readonly token: string;
+  readonly error: string | null;
+}
+
+/** Asks for a code before the recovery codes are replaced. */
+export function renewRecoveryCodesPage(
+  layout: Layout,
+  { token, error: wrong }: RenewRecoveryCodesPage,
+): Markup {
+  return renderPage(
+    layout,
+    layout.text('code.renew'),
+    html`${accountTabs(layout, 'account')}
+<div class="head">
+<h1>${layout.text('code.renew')}</h1>
+<p>${layout.text('code.renew-why')}</p>
+</div>
+<form class="stack once" method="post" action="/account/codes/recovery">
+${hiddenFields({ token })}
+${mfaCodeField(layout.text('code.shown'), wrong, layout.text('code.recovery'))}
+<div class="answers">
+<a class="button" href="/account">${layout.text('passkey.cancel')}</a>
+<button class="button main">${layout.text('code.renew-submit')}</button>
+</div>
+</form>`,
+  );
+}
+
+/** Shown once. */
+export interface RecoveryCodesPage {
+  readonly codes: readonly string[];
+}
+
+export function recoveryCodesPage(layout: Layout, { codes }: RecoveryCodesPage): Markup {
+  return renderPage(
+    layout,
+    layout.text('code.keep-title'),
+    html`<div class="head">
+<h1>${layout.text('code.keep')}</h1>
+<p>${layout.text('code.keep-why')}</p>
+</div>
+<ul class="codes">${codes.map((code) => html`<li><code>${code}</code></li>`)}</ul>
+<div class="answers long">
+<a class="button" href="${downloadAddress(codes)}" download="recovery-codes.txt">${layout.text('code.download')}</a>
+<a class="button main" href="/account">${layout.text('code.kept')}</a>
+</div>`,
+    // Nobody sees these codes again.
+    null,
+  );
+}
+
+/** A text file in its own address: it needs no script, and stands nowhere but on the page. */
+function downloadAddress(codes: readonly string[]): string {
+  return `data:text/plain;charset=utf-8,${encodeURIComponent(`${codes.join('\n')}\n`)}`;
+}
+
+/** On the account page. @param recoveryCodes how many are left; `null` when it is off */
+export function mfaSection(layout: Layout, recoveryCodes: number | null, token: string): Markup {
+  if (recoveryCodes === null) {
+    return html`<p class="fact">${layout.text('code.what')}</p>
+<a class="button" href="/account/codes">${layout.text('code.set-up')}</a>`;
+  }
+  return html`<p class="fact">${layout.text('code.is-on', { number: recoveryCodes })}</p>
+<a class="button" href="/account/codes/recovery">${layout.text('code.renew')}</a>
+<div class="answers">
+<a class="button" href="/account/codes">${layout.text('code.anew')}</a>
+<form class="once" method="post" action="/account/codes/off">${hiddenFields({ token })}<button class="button">${layout.text('code.off')}</button></form>
+</div>`;
+}

@@ -1,0 +1,85 @@
+/** Codes from an app: switched on by a code of the app, switched off by a button. */
+
+import type { SharedAttempts } from '../accounts/shared-attempts.ts';
+import type { Rooms } from '../authorize/rooms.ts';
+import type { Route } from '../routes.ts';
+import { accountPaths } from '../ui/account-tabs.ts';
+import { type FormError, formErrorOptions, tooManyAttempts } from '../ui/form-error.ts';
+import { respondPage, respondRedirect } from '../ui/respond-page.ts';
+import type { DeviceCookies } from '../users/device-cookie.ts';
+import type { SecondFactors } from '../users/second-factors.ts';
+import type { User } from '../users/sessions.ts';
+import { createAccountRoutes } from './account-routes.ts';
+import { recoveryCodesPage, renewRecoveryCodesPage, totpSetupPage } from './mfa-view.ts';
+import { accountNoticePath } from './notices.ts';
+
+export function createMfaRoutes(
+  rooms: Rooms,
+  factors: SecondFactors,
+  attempts: SharedAttempts,
+  deviceCookies: DeviceCookies,
+): readonly Route[] {
+  const { configuration, layout } = rooms;
+  const { events } = configuration;
+  const signedIn = createAccountRoutes(rooms, 'account', 'delicate');
+  const askBeforeRenewing = (user: User, formError: FormError | null) => {
+    const page = renewRecoveryCodesPage(layout, {
+      token: signedIn.csrfToken(user),
+      error: formError?.message ?? null,
+    });
+    return respondPage(page, formErrorOptions(formError));
+  };
+
+  return [
+    signedIn.page('/account/codes', async ({ user }) => {
+      const setup = factors.startSetup(user.account);
+      return respondPage(totpSetupPage(layout, { ...setup, token: signedIn.csrfToken(user), error: null }));
+    }),
+
+    signedIn.form('/account/codes', async ({ user, parameters }) => {
+      const { account } = user;
+      const sealed = parameters.one('sealed') ?? '';
+      const codes = await factors.confirmSetup(account, sealed, parameters.one('code') ?? '');
+      if (codes !== null) {
+        events({ type: 'second_factor.enabled', accountId: account.id });
+        return respondPage(recoveryCodesPage(layout, { codes }));
+      }
+      const setup = factors.resumeSetup(account, sealed) ?? factors.startSetup(account);
+      const wrong = layout.text('code.wrong-setup');
+      return respondPage(totpSetupPage(layout, { ...setup, token: signedIn.csrfToken(user), error: wrong }), {
+        status: 400,
+      });
+    }),
+
+    signedIn.page('/account/codes/recovery', async ({ user }) =>
+      (await factors.isEnabled(user.account.id))
+        ? askBeforeRenewing(user, null)
+        : respondRedirect(accountPaths.account),
+    ),
+
+    signedIn.form('/account/codes/recovery', async ({ user, parameters, request, peer }) => {
+      const { account } = user;
+      const attempt = await attempts.begin(
+        account.id,
+        peer.address,
+        deviceCookies.findDevice(request, account),
+      );
+      if (attempt.kind === 'wait') return askBeforeRenewing(user, tooManyAttempts(layout, attempt.seconds));
+      if (!(await attempt.judge(factors.verify(account, parameters.one('code') ?? '')))) {
+        await attempt.failed();
+        return askBeforeRenewing(user, { message: layout.text('code.wrong'), status: 400 });
+      }
+      attempt.succeeded();
+      const codes = await factors.renewRecoveryCodes(account.id);
+      if (codes === null) return respondRedirect(accountPaths.account);
+      events({ type: 'second_factor.recovery_codes_renewed', accountId: account.id });
+      return respondPage(recoveryCodesPage(layout, { codes }));
+    }),
+
+    signedIn.form('/account/codes/off', async ({ user }) => {
+      const { id: accountId } = user.account;
+      if (await factors.disable(accountId)) events({ type: 'second_factor.disabled', accountId });
+      return respondRedirect(accountNoticePath('codes-off'));
+    }),
+  ];
+}

@@ -1,0 +1,138 @@
+/** The page about how and where one is signed in. */
+import { html } from 'hono/html';
+import { accountTabs, statusMessage } from '../ui/account-tabs.ts';
+import { hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
+import type { Markup } from '../ui/markup.ts';
+import { dateAndTime } from '../ui/times.ts';
+import { mfaSection } from './mfa-view.ts';
+import { type ListedPasskey, passkeyList } from './passkeys-view.ts';
+
+/** A browser in which somebody is signed in. */
+interface ListedSession {
+  /** What a form names it by. */
+  readonly id: string;
+  readonly name: string | null;
+  readonly address: string | null;
+  /** Epoch seconds. */
+  readonly since: number;
+  readonly isThisOne: boolean;
+}
+
+/** What has just happened, by the name that an address may carry. */
+export const accountNotices = [
+  'signed-out',
+  'password-changed',
+  'passkey-added',
+  'passkey-removed',
+  'codes-off',
+  'reset',
+] as const;
+
+export type AccountNotice = (typeof accountNotices)[number];
+
+export interface LoginSettings {
+  /** `null` where there are none. */
+  readonly passkeys: readonly ListedPasskey[] | null;
+  /** How many are left; `null` when no code from an app is asked for. */
+  readonly recoveryCodes: number | null;
+}
+
+export interface AccountPage {
+  readonly email: string;
+  readonly sessions: readonly ListedSession[];
+  /** How one signs in; `null` where that is settled elsewhere. */
+  readonly login: LoginSettings | null;
+  /** Epoch seconds. */
+  readonly now: number;
+  readonly notice: AccountNotice | null;
+  /** For the form that signs out. */
+  readonly logoutToken: string;
+  /** For every other form. */
+  readonly token: string;
+}
+
+export function accountPage(layout: Layout, page: AccountPage): Markup {
+  const others = page.sessions.filter(({ isThisOne }) => !isThisOne);
+  return renderPage(
+    layout,
+    layout.text('tabs.account'),
+    html`${accountTabs(layout, 'account')}
+<div class="head">
+<h1>${layout.text('account.heading')}</h1>
+<p class="fact"><bdi>${page.email}</bdi></p>
+</div>
+${statusMessage(page.notice === null ? null : layout.text(`account.news.${page.notice}`))}
+${page.login !== null && signInSections(layout, page.login, page)}
+<section class="head">
+<h2>${layout.text('account.sessions')}</h2>
+<ul class="rows close">${page.sessions.map((browser, index) => row(layout, browser, index, page))}</ul>
+${
+  others.length > 1 &&
+  html`<form class="once" method="post" action="/account/sessions">
+${hiddenFields({ token: page.token, session: 'others' })}
+<button class="button">${layout.text('account.sign-out-others')}</button>
+</form>`
+}
+</section>
+<section class="beside">
+<h2>${layout.text('account.remove')}</h2>
+<a class="button" href="/account/remove" aria-label="${layout.text('account.remove')}">${layout.text('remove.submit')}</a>
+</section>`,
+  );
+}
+
+function signInSections(
+  layout: Layout,
+  { passkeys, recoveryCodes }: LoginSettings,
+  page: AccountPage,
+): Markup {
+  return html`<section class="beside">
+<h2>${layout.text('account.password')}</h2>
+<a class="button" href="/account/password" aria-label="${layout.text('password.change')}">${layout.text('password.submit')}</a>
+</section>
+${
+  passkeys !== null &&
+  html`<section class="head">
+<h2>${layout.text('account.passkeys')}</h2>
+${passkeyList(layout, passkeys, page.token, page.now)}
+</section>`
+}
+<section class="head">
+<h2>${layout.text('account.codes')}</h2>
+${mfaSection(layout, recoveryCodes, page.token)}
+</section>`;
+}
+
+/** Whether another one reads the same as far as names, addresses and minutes go: a person has to see which is which. */
+function hasLookalike(one: ListedSession, all: readonly ListedSession[]): boolean {
+  const words = ({ name, address, since }: ListedSession) =>
+    JSON.stringify([name, address, Math.floor(since / 60)]);
+  return all.some((other) => other.id !== one.id && words(other) === words(one));
+}
+
+function row(layout: Layout, browser: ListedSession, index: number, page: AccountPage): Markup {
+  const { isThisOne, address } = browser;
+  const name = describeBrowser(layout, browser.name);
+  const time = dateAndTime(layout, browser.since, hasLookalike(browser, page.sessions));
+  const about = `browser-${index}`;
+  return html`<li class="beside">
+<div>
+<p>${name}${isThisOne && html` <em class="new">${layout.text('account.this')}</em>`}</p>
+<p class="fact" id="${about}">${layout.say('account.since', { time })} ${
+    address !== null && layout.say('account.from', { address: html`<code>${address}</code>` })
+  }</p>
+</div>
+${
+  isThisOne
+    ? html`<form method="post" action="/logout">${hiddenFields({ token: page.logoutToken })}<button class="button">${layout.text('account.sign-out')}</button></form>`
+    : html`<form class="once" method="post" action="/account/sessions">${hiddenFields({ token: page.token, session: browser.id })}<button class="button" aria-label="${layout.text('account.sign-out-of', { browser: name })}" aria-describedby="${about}">${layout.text('account.sign-out')}</button></form>`
+}
+</li>`;
+}
+
+/** `Firefox on Linux` in the language of the page: both are names, the word between them is ours. */
+export function describeBrowser(layout: Layout, name: string | null): string {
+  if (name === null) return layout.text('account.browser');
+  const [browser = '', system] = name.split(' on ');
+  return system === undefined ? name : layout.text('account.browser-on', { browser, system });
+}

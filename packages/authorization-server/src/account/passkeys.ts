@@ -1,0 +1,63 @@
+/** Passkeys of a person: added by their browser, removed by a button. */
+import type { HttpRequest, HttpResponse } from '@portcullis/http';
+import type { Rooms } from '../authorize/rooms.ts';
+import type { Route } from '../routes.ts';
+import type { Layout } from '../ui/layout.ts';
+import { respondPage, respondRedirect } from '../ui/respond-page.ts';
+import { parseBrowserName } from '../users/browser-name.ts';
+import { MAX_PASSKEYS, type Passkeys } from '../users/passkeys.ts';
+import type { User } from '../users/sessions.ts';
+import { createAccountRoutes } from './account-routes.ts';
+import { accountNoticePath } from './notices.ts';
+import { describeBrowser } from './overview-view.ts';
+import { addPasskeyPage } from './passkeys-view.ts';
+
+/** What a passkey is called unless its owner says otherwise: the browser that made it, in words of theirs. */
+export function suggestedName(layout: Layout, { headers }: HttpRequest): string {
+  const browser = parseBrowserName(headers.get('user-agent'));
+  return browser === null ? 'Passkey' : describeBrowser(layout, browser);
+}
+
+export function createPasskeyRoutes(rooms: Rooms, passkeys: Passkeys): readonly Route[] {
+  const { configuration, layout } = rooms;
+  const { store, events } = configuration;
+  const signedIn = createAccountRoutes(rooms, 'account', 'delicate');
+
+  const show = async (request: HttpRequest, user: User, wrong: string | null): Promise<HttpResponse> => {
+    const known = await store.listPasskeys(user.account.id);
+    const page = addPasskeyPage(layout, {
+      options: passkeys.creationOptions(user.account, known, [user.sessionHash]),
+      token: signedIn.csrfToken(user),
+      suggestion: suggestedName(layout, request),
+      error: wrong,
+    });
+    return respondPage(page, { script: true, status: wrong === null ? 200 : 400 });
+  };
+
+  return [
+    signedIn.page('/account/passkeys/add', ({ request, user }) => show(request, user, null)),
+
+    signedIn.form('/account/passkeys/add', async ({ request, user, parameters }) => {
+      const { account, sessionHash } = user;
+      if ((await store.listPasskeys(account.id)).length >= MAX_PASSKEYS) {
+        return show(request, user, layout.text('passkey.too-many'));
+      }
+      const answer = parameters.one('credential') ?? '';
+      const passkey = await passkeys.verifyRegistration(account, answer, parameters.one('name') ?? '', [
+        sessionHash,
+      ]);
+      if (passkey === null || !(await store.addPasskey(passkey))) {
+        return show(request, user, layout.text('passkey.not-added'));
+      }
+      events({ type: 'passkey.added', accountId: account.id });
+      return respondRedirect(accountNoticePath('passkey-added'));
+    }),
+
+    signedIn.form('/account/passkeys/remove', async ({ user, parameters }) => {
+      const { id: accountId } = user.account;
+      const removed = await store.removePasskey(accountId, parameters.required('passkey'));
+      if (removed) events({ type: 'passkey.removed', accountId });
+      return respondRedirect(accountNoticePath('passkey-removed'));
+    }),
+  ];
+}

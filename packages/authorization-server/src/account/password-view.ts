@@ -1,0 +1,52 @@
+/** The page on which somebody changes their password. */
+import { html } from 'hono/html';
+import { accountPaths, accountTabs } from '../ui/account-tabs.ts';
+import { formField, hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
+import type { Markup } from '../ui/markup.ts';
+import { type NewPasswordFields, newPasswordFields } from '../users/new-password-view.ts';
+
+export interface PasswordPage {
+  readonly email: string;
+  /** Whether they may have no password, because they sign in by a passkey. */
+  readonly mayLackPassword: boolean;
+  /** What was wrong with the current password, in words; `null` when nothing was. */
+  readonly currentError: string | null;
+  readonly errors: NewPasswordFields['errors'];
+  /** Whether every other session is to end. */
+  readonly endOthers: boolean;
+  readonly token: string;
+}
+
+export function passwordPage(layout: Layout, page: PasswordPage): Markup {
+  const { errors: wrong, currentError: wrongCurrent } = page;
+  const isNewWrong = wrong.password !== null || wrong.passwordAgain !== null;
+  return renderPage(
+    layout,
+    layout.text(isNewWrong || wrongCurrent !== null ? 'link.failed-title' : 'password.change'),
+    html`${accountTabs(layout, 'account')}
+<div class="head">
+<h1>${layout.text('password.change')}</h1>
+${page.mayLackPassword && html`<p class="fact">${layout.text('password.none')}</p>`}
+</div>
+<form class="stack once" method="post" action="/account/password">
+${hiddenFields({ token: page.token })}
+<input hidden type="email" autocomplete="username" value="${page.email}" readonly>
+<div class="fields">
+${formField({
+  name: 'current',
+  type: 'password',
+  label: layout.text('password.current'),
+  autocomplete: 'current-password',
+  error: wrongCurrent,
+  focus: !isNewWrong,
+})}
+${newPasswordFields(layout, { errors: wrong, first: isNewWrong, label: 'password.new' })}
+<label class="choice">${layout.text('password.others')}<input type="checkbox" role="switch" name="others" value="end"${page.endOthers && html` checked`}></label>
+</div>
+<div class="answers">
+<a class="button" href="${accountPaths.account}">${layout.text('passkey.cancel')}</a>
+<button class="button main">${layout.text('password.submit')}</button>
+</div>
+</form>`,
+  );
+}

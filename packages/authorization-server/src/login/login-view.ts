@@ -1,0 +1,106 @@
+/** The sign-in page: e-mail and password, a passkey, or a third party; and why the person is here. */
+import { html } from 'hono/html';
+import type { AccountSection } from '../ui/account-tabs.ts';
+import { formField, hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
+import type { Markup } from '../ui/markup.ts';
+import { passkeyForm, passkeyScript } from '../ui/passkey-form.ts';
+
+/** A third party by which one can sign in. */
+interface LoginProvider {
+  /** Its form goes to `/login/<id>`. */
+  readonly id: string;
+  /** What people call it. */
+  readonly name: string;
+}
+
+/** `once-more`: they are signed in, but not since a moment ago, and want to change what needs that. */
+export type LoginPurpose = { readonly appName: string } | { readonly to: AccountSection | 'once-more' };
+
+export interface LoginPage {
+  /** What the person signs in for: the app that they come from, or a page of their own account. */
+  readonly purpose: LoginPurpose;
+  /** What the form carries so that the errand is found again. */
+  readonly fields: Readonly<Record<string, string>>;
+  readonly token: string;
+  /** What was typed before. */
+  readonly email: string;
+  /** What was wrong with it, in words. */
+  readonly passwordError: string | null;
+  /** What went wrong otherwise. */
+  readonly otherError: string | null;
+  /** Whether one can sign in with a password or a passkey of this server. */
+  readonly hasLocalLogin: boolean;
+  /** For the browser; `null` where there are no passkeys. */
+  readonly passkeyOptions: Readonly<Record<string, unknown>> | null;
+  /** Stand below the form, or in its place. */
+  readonly providers: readonly LoginProvider[];
+}
+
+export function loginPage(layout: Layout, page: LoginPage): Markup {
+  const failed = page.passwordError !== null || page.otherError !== null;
+  return renderPage(
+    layout,
+    layout.text(failed ? 'sign-in.failed-title' : 'sign-in.title'),
+    html`<div class="head">
+<h1>${layout.text('sign-in.title')}</h1>
+<p>${purpose(layout, page.purpose)}</p>
+</div>
+${page.otherError !== null && html`<p class="wrong" role="alert">${page.otherError}</p>`}
+${page.hasLocalLogin && local(layout, page)}
+${page.hasLocalLogin && page.providers.length > 0 && html`<p class="or fact">${layout.text('sign-in.or')}</p>`}
+${page.providers.length > 0 && providers(layout, page)}
+${page.hasLocalLogin && page.passkeyOptions !== null && passkeyScript(layout)}`,
+    `/login?${new URLSearchParams(page.fields)}`,
+  );
+}
+
+function purpose(layout: Layout, about: LoginPurpose): Markup | string {
+  if ('appName' in about) {
+    return layout.say('sign-in.for-app', { app: html`<strong><bdi>${about.appName}</bdi></strong>` });
+  }
+  return layout.text(about.to === 'once-more' ? 'sign-in.once-more' : `sign-in.for-${about.to}`);
+}
+
+function local(layout: Layout, page: LoginPage): Markup {
+  return html`<div class="ways">
+<form class="stack once" method="post" action="/login">
+${hiddenFields({ ...page.fields, token: page.token })}
+<div class="fields">
+${formField({
+  name: 'email',
+  type: 'email',
+  label: layout.text('field.email'),
+  autocomplete: page.passkeyOptions === null ? 'username' : 'username webauthn',
+  value: page.email,
+  focus: page.email === '',
+})}
+${formField({
+  name: 'password',
+  type: 'password',
+  label: layout.text('field.password'),
+  autocomplete: 'current-password',
+  error: page.passwordError,
+  focus: page.email !== '',
+})}
+</div>
+<button class="button main">${layout.text('sign-in.submit')}</button>
+</form>
+${page.passkeyOptions !== null && passkeyForm(layout, { kind: 'get', action: '/login/passkey', options: page.passkeyOptions, fields: { ...page.fields, token: page.token }, label: layout.text('passkey.sign-in') })}
+</div>`;
+}
+
+/** One form with a button for each: every third party is told by an address of ours, where its way begins. */
+function providers(
+  layout: Layout,
+  { providers: all, hasLocalLogin: isLocal, fields, token }: LoginPage,
+): Markup {
+  const [first] = all;
+  const pathOf = ({ id }: LoginProvider) => `/login/${encodeURIComponent(id)}`;
+  return html`<form class="providers once" method="post" action="${first === undefined ? '/login' : pathOf(first)}">
+${hiddenFields({ ...fields, token })}
+${all.map(
+  (provider) =>
+    html`<button class="button provider${!isLocal && all.length === 1 && ' main'}" formaction="${pathOf(provider)}"><span class="initial" aria-hidden="true">${[...provider.name][0] ?? ''}</span><span>${layout.say('sign-in.continue-with', { provider: html`<bdi>${provider.name}</bdi>` })}</span></button>`,
+)}
+</form>`;
+}

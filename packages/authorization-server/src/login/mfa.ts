@@ -1,0 +1,112 @@
+/** The second step of a sign-in: whoever has proven one factor is nobody yet, and has no session, until the code is right. */
+import type { Parameters } from '@portcullis/protocol';
+import type { SharedAttempts } from '../accounts/shared-attempts.ts';
+import type { Rooms } from '../authorize/rooms.ts';
+import type { AccountRecord } from '../ports/index.ts';
+import type { Route } from '../routes.ts';
+import { type FormError, formErrorOptions, tooManyAttempts } from '../ui/form-error.ts';
+import type { Layout } from '../ui/layout.ts';
+import { respondPage } from '../ui/respond-page.ts';
+import type { DeviceCookies } from '../users/device-cookie.ts';
+import type { SecondFactors } from '../users/second-factors.ts';
+import type { CompleteLogin } from './complete-login.ts';
+import { readLoginTargetForm, refuseStaleForm } from './login-form.ts';
+import type { LoginTarget } from './login-target.ts';
+import { mfaPage } from './mfa-view.ts';
+
+/** Seconds between the first factor and the second. */
+const MFA_LIFETIME = 300;
+
+export interface MfaStep {
+  /** Lets in who needs no second factor, and asks the others for it. */
+  readonly startMfaOrComplete: CompleteLogin;
+  readonly route: Route;
+}
+
+interface MfaDependencies {
+  readonly factors: SecondFactors;
+  readonly attempts: SharedAttempts;
+  readonly deviceCookies: DeviceCookies;
+  /** Ends a sign-in that is complete. */
+  readonly completeLogin: CompleteLogin;
+}
+
+export function createMfaStep(rooms: Rooms, hands: MfaDependencies): MfaStep {
+  const { factors, attempts, deviceCookies, completeLogin } = hands;
+  const { configuration, edge, formTokens, layout } = rooms;
+  const { store, clock, events } = configuration;
+
+  /** A form is bound to the first factor: to the account, its password of now, the browser and the errand. */
+  const bound = (loginTarget: LoginTarget, { id, passwordHash }: AccountRecord, until: string) => [
+    id, until, passwordHash, ...loginTarget.binding,
+  ]; // biome-ignore format: one list
+
+  const ask = (
+    loginTarget: LoginTarget,
+    account: AccountRecord,
+    until: string,
+    formError: FormError | null,
+  ) => {
+    const token = formTokens.mint('second-step', ...bound(loginTarget, account, until));
+    const fields = { ...loginTarget.fields, account: account.id, until, token };
+    const page = mfaPage(layout, {
+      fields,
+      error: formError?.message ?? null,
+      restartPath: loginTarget.restartPath,
+    });
+    return respondPage(page, formErrorOptions(formError));
+  };
+
+  const findPending = async (loginTarget: LoginTarget, form: Parameters): Promise<PendingMfa | null> => {
+    const until = form.one('until') ?? '';
+    const account = await store.findAccount(form.one('account') ?? '');
+    if (account === null || account.disabledAt !== null || !(Number(until) > clock())) return null;
+    const isOurs = formTokens.matches(
+      form.one('token'),
+      'second-step',
+      ...bound(loginTarget, account, until),
+    );
+    return isOurs ? { account, until } : null;
+  };
+
+  return {
+    startMfaOrComplete: async (request, peer, loginTarget, account, proof) => {
+      if (proof === 'both' || !(await factors.isEnabled(account.id)))
+        return completeLogin(request, peer, loginTarget, account, 'both');
+      return ask(loginTarget, account, String(clock() + MFA_LIFETIME), null);
+    },
+
+    route: edge.route('POST', '/login/code', async (request, peer) => {
+      const found = await readLoginTargetForm(rooms, request, '/login/code');
+      if ('refusal' in found) return found.refusal;
+      const { form, loginTarget } = found;
+      const half = await findPending(loginTarget, form);
+      if (half === null) return refuseStaleForm(rooms, '/login/code', loginTarget);
+      const { account, until } = half;
+      const attempt = await attempts.begin(
+        account.id,
+        peer.address,
+        deviceCookies.findDevice(request, account),
+      );
+      if (attempt.kind === 'wait')
+        return ask(loginTarget, account, until, tooManyAttempts(layout, attempt.seconds));
+      if (!(await attempt.judge(factors.verify(account, form.one('code') ?? '')))) {
+        events({ type: 'login.failed', accountId: account.id });
+        await attempt.failed();
+        return ask(loginTarget, account, until, wrongCode(layout));
+      }
+      attempt.succeeded();
+      return completeLogin(request, peer, loginTarget, account, 'both');
+    }),
+  };
+}
+
+/** Who has proven the first factor, and until when the second may follow. */
+interface PendingMfa {
+  readonly account: AccountRecord;
+  readonly until: string;
+}
+
+function wrongCode(layout: Layout): FormError {
+  return { message: layout.text('code.wrong'), status: 400 };
+}

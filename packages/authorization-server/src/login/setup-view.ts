@@ -1,0 +1,78 @@
+/** The pages of a server's first start: making the first account, and what comes then. */
+import { html } from 'hono/html';
+import { accountPaths } from '../ui/account-tabs.ts';
+import { formField, hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
+import type { Markup } from '../ui/markup.ts';
+import type { TextName } from '../ui/texts/texts.ts';
+import { newPasswordFields } from '../users/new-password-view.ts';
+
+export interface SetupPage {
+  /** The token of the link. */
+  readonly token: string;
+  readonly email: string;
+  readonly errors: SetupErrors;
+}
+
+/** What is wrong with each field. */
+export interface SetupErrors {
+  readonly email: TextName | null;
+  readonly password: TextName | null;
+  readonly passwordAgain: TextName | null;
+}
+
+export function setupPage(layout: Layout, page: SetupPage): Markup {
+  const { errors: wrong } = page;
+  const failed = Object.values(wrong).some((issue) => issue !== null);
+  return renderPage(
+    layout,
+    layout.text(failed ? 'setup.failed-title' : 'setup.title'),
+    html`<div class="head">
+<h1>${layout.text('setup.title')}</h1>
+<p>${layout.text('setup.why')}</p>
+</div>
+<form class="stack once" method="post" action="/setup">
+${hiddenFields({ token: page.token })}
+<div class="fields">
+${formField({
+  name: 'email',
+  type: 'email',
+  label: layout.text('field.email'),
+  autocomplete: 'username',
+  value: page.email,
+  error: wrong.email === null ? null : layout.text(wrong.email),
+  focus: !failed || wrong.email !== null,
+})}
+${newPasswordFields(layout, {
+  errors: wrong,
+  first: failed && wrong.email === null,
+})}
+</div>
+<button class="button main">${layout.text('setup.submit')}</button>
+</form>`,
+    `/setup?${new URLSearchParams({ token: page.token })}`,
+  );
+}
+
+export interface ReadyPage {
+  readonly email: string;
+  /** Whether this person can have passkeys here. */
+  readonly offersPasskey: boolean;
+  /** For the form that signs out. */
+  readonly token: string;
+}
+
+export function readyPage(layout: Layout, page: ReadyPage): Markup {
+  return renderPage(
+    layout,
+    layout.text('ready.title'),
+    html`<div class="head">
+<h1>${layout.text('ready.heading')}</h1>
+<p>${layout.say('ready.next', { connections: html`<a href="${accountPaths.connections}">${layout.text('tabs.connections')}</a>` })}</p>
+${page.offersPasskey && html`<p>${layout.say('ready.passkey', { account: html`<a href="${accountPaths.account}">${layout.text('tabs.account')}</a>` })}</p>`}
+</div>
+<form class="fact" method="post" action="/logout">
+${hiddenFields({ token: page.token })}
+${layout.say('consent.signed-in', { email: html`<bdi>${page.email}</bdi>` })} · <button class="link">${layout.text('sign-out')}</button>
+</form>`,
+  );
+}

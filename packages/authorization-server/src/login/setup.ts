@@ -1,0 +1,83 @@
+/** The first start: a one-time link, a form, the first account. */
+import { type HttpResponse, queryOf, readForm } from '@portcullis/http';
+import { type Parameters, readParameters } from '@portcullis/protocol';
+import { isForeignForm } from '../authorize/form-tokens.ts';
+import type { Rooms } from '../authorize/rooms.ts';
+import type { Route } from '../routes.ts';
+import { loginPath } from '../ui/account-tabs.ts';
+import { respondPage, respondRedirect } from '../ui/respond-page.ts';
+import type { DeviceCookies } from '../users/device-cookie.ts';
+import { emailKey } from '../users/email.ts';
+import type { FirstAccountSetup } from '../users/first-account.ts';
+import { validateNewPassword } from '../users/new-password.ts';
+import { hasLocalLogin } from './has-local-login.ts';
+import { readyPage, type SetupErrors, setupPage } from './setup-view.ts';
+
+const NO_ERRORS: SetupErrors = { email: null, password: null, passwordAgain: null };
+
+/** What setting up works with. */
+interface SetupDependencies {
+  readonly firstAccount: FirstAccountSetup;
+  readonly deviceCookies: DeviceCookies;
+  /** Whether people who sign in here can have passkeys. */
+  readonly hasPasskeys: boolean;
+}
+
+/** The token of the link proves who may use the form, so it needs no other. */
+export function createSetupRoutes(
+  rooms: Rooms,
+  { firstAccount, deviceCookies, hasPasskeys }: SetupDependencies,
+): readonly Route[] {
+  const { configuration, edge, formTokens, layout, sessions } = rooms;
+
+  const show = (token: string, email: string, wrong: SetupErrors): Promise<HttpResponse> => {
+    const status = wrong === NO_ERRORS ? 200 : 400;
+    return respondPage(setupPage(layout, { token, email, errors: wrong }), {
+      status,
+    });
+  };
+
+  /** The link is for the first account alone: whoever has that one signs in. */
+  const refuse = async (): Promise<HttpResponse> => {
+    if (!(await configuration.store.hasAccounts())) return edge.refuse('/setup', 'spent-link');
+    const action = { label: layout.text('sign-in.submit'), href: loginPath('account', false) };
+    return edge.refuse('/setup', 'set-up', { action });
+  };
+
+  return [
+    edge.route('GET', '/setup', async (request) => {
+      const token = readParameters(queryOf(request)).one('token');
+      const user = await sessions.find(request);
+      if (token === undefined && user !== null) {
+        const signOutToken = formTokens.mint('logout', user.sessionHash);
+        const offersPasskey = hasPasskeys && (await hasLocalLogin(rooms, user));
+        const { email } = user.account;
+        return respondPage(readyPage(layout, { email, offersPasskey, token: signOutToken }));
+      }
+      const isOpen = token !== undefined && (await firstAccount.isValidToken(token));
+      return isOpen ? show(token, '', NO_ERRORS) : refuse();
+    }),
+
+    edge.route('POST', '/setup', async (request, peer) => {
+      const form = await readForm(request);
+      const token = form.one('token') ?? '';
+      if (isForeignForm(request, configuration.issuer)) return edge.refuse('/setup', 'stale-form');
+      if (!(await firstAccount.isValidToken(token))) return refuse();
+      const email = form.one('email') ?? '';
+      const issues = validateSetupForm(form);
+      if (issues !== NO_ERRORS) return show(token, email, issues);
+      const account = await firstAccount.create(token, email, form.required('password'));
+      if (account === null) return refuse();
+      const session = await sessions.start(request, peer, account.id);
+      return respondRedirect('/setup', [session, deviceCookies.issue(request, account)]);
+    }),
+  ];
+}
+
+function validateSetupForm(form: Parameters): SetupErrors {
+  const key = emailKey(form.one('email') ?? '');
+  const issues = validateNewPassword(form, key ?? '');
+  if (key !== null && issues === null) return NO_ERRORS;
+  const email = key === null ? 'setup.wrong.email' : null;
+  return { email, password: issues?.password ?? null, passwordAgain: issues?.passwordAgain ?? null };
+}

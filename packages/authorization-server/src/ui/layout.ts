@@ -1,0 +1,124 @@
+/** The frame that every page stands in: one card, the operator's mark, one heading, one question. */
+import { html } from 'hono/html';
+import type { Link } from './brand.ts';
+import type { Markup } from './markup.ts';
+import { type Language, languageTags } from './texts/languages.ts';
+import { fillMarkup, fillText, type TextName, type Texts, type TextValues } from './texts/texts.ts';
+
+/** What is the same on every page that a browser is shown by a server. */
+export interface Layout {
+  /** What people call this server. */
+  readonly serverName: string;
+  readonly language: Language;
+  /** A text in that language, with plain values put in. */
+  text(name: TextName, values?: Readonly<Record<string, string | number>>): string;
+  /** The same as markup: values may be markup. */
+  say(name: TextName, values: TextValues): Markup;
+  /** The other languages that the pages speak. */
+  readonly others: readonly { readonly tag: string; readonly name: string }[];
+  readonly stylesheet: string;
+  readonly script: string;
+  /** Where the operator's logo stands; `null`: the gate stands there. */
+  readonly logo: string | null;
+  readonly links: readonly Link[];
+}
+
+/** What is the same in all languages. */
+export type LayoutOptions = Pick<Layout, 'serverName' | 'stylesheet' | 'script' | 'logo' | 'links'>;
+
+export function createLayout(
+  mounting: LayoutOptions,
+  language: Language,
+  texts: Readonly<Record<Language, Texts>>,
+): Layout {
+  const own = texts[language];
+  const others = languageTags.filter((tag) => tag !== language);
+  return {
+    ...mounting,
+    language,
+    text: (name, values = {}) => fillText(own[name], values),
+    say: (name, values) => fillMarkup(own[name], values),
+    others: others.map((tag) => ({ tag, name: texts[tag]['language.name'] })),
+  };
+}
+
+/**
+ * A whole document. `title` says which page this is, before the server's name.
+ * @param here where the page is found again, if not at its own address: it answered a form. `null`: nowhere, so that its language
+ * is not switched
+ */
+export function renderPage(layout: Layout, title: string, content: Markup, here?: string | null): Markup {
+  return html`<!doctype html>
+<html lang="${layout.language}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${title} · ${layout.serverName}</title>
+<link rel="stylesheet" href="${layout.stylesheet}">
+</head>
+<body>
+<main>
+<p class="mark">${layout.logo === null ? gateIcon : html`<img src="${layout.logo}" alt="" height="20">`}<bdi>${layout.serverName}</bdi></p>
+<div class="stack">
+${content}
+</div>
+</main>
+${footer(layout, here)}
+</body>
+</html>
+`;
+}
+
+/** The link that switches the language says where it stood, so that it leads back there. */
+function footer({ links, others }: Layout, here: string | null | undefined): Markup {
+  const back = here == null ? '' : `&back=${encodeURIComponent(here)}`;
+  return html`<footer class="fact">
+${links.map(({ label, href }) => html`<a href="${href}">${label}</a>`)}
+${here !== null && others.map(({ tag, name }) => html`<a href="/language?to=${tag}${back}" lang="${tag}" hreflang="${tag}" rel="nofollow" referrerpolicy="same-origin">${name}</a>`)}
+</footer>`;
+}
+
+/** The gate: an arch with bars across. */
+const gateIcon = html`<svg width="20" height="20" viewBox="0 0 20 20" fill="none" stroke="currentColor" stroke-width="1.5" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M2.75 17.25V9a7.25 7.25 0 0 1 14.5 0v8.25M7.5 15.5V2.4M12.5 15.5V2.4M2.75 8h14.5M2.75 12.5h14.5"/></svg>`;
+
+/** A key: one thing that will be possible. */
+export const keyIcon: Markup = html`<svg width="20" height="20" viewBox="0 0 20 20" fill="none" stroke="currentColor" stroke-width="1.75" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><circle cx="6.5" cy="13.5" r="3.5"/><path d="m9 11 7.5-7.5M13 7l2.5 2.5"/></svg>`;
+
+/** An input with its label, what is wrong with it, and a hint. `note` is announced with the field. */
+export interface FormField {
+  readonly name: string;
+  readonly type: 'email' | 'password';
+  readonly label: string;
+  readonly autocomplete: 'username' | 'username webauthn' | 'current-password' | 'new-password';
+  readonly value?: string;
+  readonly error?: string | null;
+  readonly hint?: string;
+  readonly focus?: boolean;
+}
+
+export function formField(about: FormField): Markup {
+  const { name, type, label, autocomplete, value = '', error: wrong = null, hint, focus = false } = about;
+  const notes = [
+    ...(wrong === null ? [] : [`${name}-wrong`]),
+    ...(hint === undefined ? [] : [`${name}-hint`]),
+  ];
+  return html`<div class="field">
+<label for="${name}">${label}</label>
+<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" value="${value}" required${
+    type === 'email' && html` autocapitalize="none" spellcheck="false"`
+  }${wrong !== null && html` aria-invalid="true"`}${
+    notes.length > 0 && html` aria-describedby="${notes.join(' ')}"`
+  }${focus && html` autofocus`}>
+${wrong !== null && html`<p class="wrong" id="${name}-wrong" role="alert">${wrong}</p>`}
+${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}
+</div>`;
+}
+
+/** Fields that a form carries without showing them. */
+export function hiddenFields(values: Readonly<Record<string, string | null>>): Markup {
+  const inputs = Object.entries(values).flatMap(([name, value]) =>
+    value === null ? [] : [html`<input type="hidden" name="${name}" value="${value}">`],
+  );
+  return html`${inputs}`;
+}

@@ -1,0 +1,43 @@
+/** Pages that say what happened, whose move it is, and one thing to do. */
+import { html } from 'hono/html';
+import { type Layout, renderPage } from './layout.ts';
+import type { Markup } from './markup.ts';
+
+export interface MessagePage {
+  readonly heading: string;
+  /** What happened, and whose move it is. */
+  readonly sentences: readonly string[];
+  /** One action. A link: it must be an address of this server, or an admitted redirect target. */
+  readonly action?: { readonly label: string; readonly href: string; readonly place?: string };
+  /** One safe sentence for whoever builds the app. */
+  readonly forDevelopers?: string;
+  /** What the operator finds the event by. */
+  readonly reference?: string;
+}
+
+export function messagePage(layout: Layout, notice: MessagePage): Markup {
+  const { heading, sentences, action, forDevelopers, reference } = notice;
+  return renderPage(
+    layout,
+    heading,
+    html`<div class="head">
+<h1>${heading}</h1>
+${sentences.map((sentence) => html`<p>${sentence}</p>`)}
+</div>
+${
+  action !== undefined &&
+  html`<div class="head">
+<a class="button" href="${action.href}">${action.label}</a>
+${action.place !== undefined && html`<p class="fact">${layout.say('notice.takes-to', { place: html`<code>${action.place}</code>` })}</p>`}
+</div>`
+}
+${
+  (forDevelopers !== undefined || reference !== undefined) &&
+  html`<div class="head fact">
+${forDevelopers !== undefined && html`<p>${layout.say('notice.for-developers', { sentence: html`<span lang="en">${forDevelopers}</span>` })}</p>`}
+${reference !== undefined && html`<p class="reference">${layout.say('notice.reference', { reference: html`<code>${reference}</code>` })}</p>`}
+</div>`
+}`,
+    action?.href.startsWith('/') ? action.href : undefined,
+  );
+}

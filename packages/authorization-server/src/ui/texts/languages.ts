@@ -1,0 +1,47 @@
+/** The languages of the pages, and which one a browser is answered in. */
+import { english } from './english.ts';
+import { german } from './german.ts';
+import type { Texts } from './texts.ts';
+
+/** A language tag. English is spoken to whoever asks for none of them. */
+export type Language = 'en' | 'de';
+
+export const languages: Readonly<Record<Language, Texts>> = { en: english, de: german };
+
+export const languageTags: readonly Language[] = ['en', 'de'];
+
+export function readLanguage(text: string | null | undefined): Language | null {
+  return languageTags.find((tag) => tag === text) ?? null;
+}
+
+/** No header of a browser is longer; of a longer one the beginning counts. */
+const MAX_HEADER_LENGTH = 500;
+
+/**
+ * The language that a browser prefers among ours, by its own word.
+ * @param header `Accept-Language`
+ * @see RFC 9110 §12.5.4
+ */
+export function preferredLanguage(header: string | null): Language {
+  const ranges = (header ?? '')
+    .slice(0, MAX_HEADER_LENGTH)
+    .split(',')
+    .flatMap((range, index) => readLanguageRange(range, index));
+  ranges.sort((first, second) => second.quality - first.quality || first.index - second.index);
+  return ranges[0]?.language ?? 'en';
+}
+
+interface LanguageRange {
+  readonly language: Language;
+  readonly quality: number;
+  readonly index: number;
+}
+
+/** `de-AT;q=0.8` is a wish for German; regions are not told apart. */
+function readLanguageRange(text: string, index: number): readonly LanguageRange[] {
+  const [tag = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
+  const language = tag === '*' ? 'en' : readLanguage(tag.split('-')[0]);
+  const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2) ?? '1';
+  const quality = /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(weight) ? Number(weight) : 0;
+  return language === null || quality === 0 ? [] : [{ language, quality, index }];
+}

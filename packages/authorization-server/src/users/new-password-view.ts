@@ -1,0 +1,40 @@
+/** The two fields in which somebody chooses a password. */
+import { html } from 'hono/html';
+import { formField, type Layout } from '../ui/layout.ts';
+import type { Markup } from '../ui/markup.ts';
+import type { TextName } from '../ui/texts/texts.ts';
+import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from './password-rules.ts';
+
+export interface NewPasswordFields {
+  /** What is wrong with each. */
+  readonly errors: { readonly password: TextName | null; readonly passwordAgain: TextName | null };
+  /** Whether the first of them is where the page begins. */
+  readonly first: boolean;
+  /** What the first of them is called; a password when left out. */
+  readonly label?: TextName;
+}
+
+export function newPasswordFields(
+  layout: Layout,
+  { errors: wrong, first, label = 'field.password' }: NewPasswordFields,
+): Markup {
+  const lengths = { least: MIN_PASSWORD_LENGTH, most: MAX_PASSWORD_LENGTH };
+  const say = (name: TextName | null) => (name === null ? null : layout.text(name, lengths));
+  return html`${formField({
+    name: 'password',
+    type: 'password',
+    label: layout.text(label),
+    autocomplete: 'new-password',
+    hint: layout.text('password.hint', lengths),
+    error: say(wrong.password),
+    focus: first && wrong.passwordAgain === null,
+  })}
+${formField({
+  name: 'password_again',
+  type: 'password',
+  label: layout.text('password.again'),
+  autocomplete: 'new-password',
+  error: say(wrong.passwordAgain),
+  focus: wrong.passwordAgain !== null && wrong.password === null,
+})}`;
+}

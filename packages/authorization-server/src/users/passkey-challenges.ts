@@ -1,0 +1,48 @@
+/** Challenges for passkeys: made without storing anything, bound to a browser, and taken once. */
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Configuration } from '../configuration.ts';
+import { deriveKey } from '../keys/sealing.ts';
+import { hashSecret } from '../secrets.ts';
+
+export interface PasskeyChallenges {
+  /** 54 bytes in base64url. @param bound everything that must not change until the answer comes */
+  create(...bound: readonly string[]): string;
+  /** Whether it is ours, for this, and of now. */
+  isValid(challenge: string, ...bound: readonly string[]): boolean;
+  /** Spends it: of any number of answers in any number of processes, one is taken. */
+  consume(challenge: string): Promise<boolean>;
+}
+
+const EXPIRY_BYTES = 6;
+const NONCE_BYTES = 16;
+const HEAD_BYTES = EXPIRY_BYTES + NONCE_BYTES;
+const MAC_BYTES = 32;
+
+/** They live as long as a transaction. A challenge is its time, a nonce, and a MAC over both and what it is bound to. */
+export function createPasskeyChallenges({
+  sealingKey,
+  store,
+  clock,
+  lifetimes,
+}: Configuration): PasskeyChallenges {
+  const key = deriveKey(sealingKey, 'passkey challenge');
+  const mac = (head: Buffer, bound: readonly string[]) =>
+    createHmac('sha256', key).update(head).update(JSON.stringify(bound)).digest();
+  const expiryOf = (bytes: Buffer) => bytes.readUIntBE(0, EXPIRY_BYTES);
+  return {
+    create(...bound) {
+      const head = Buffer.alloc(HEAD_BYTES);
+      head.writeUIntBE(clock() + lifetimes.transaction, 0, EXPIRY_BYTES);
+      randomBytes(NONCE_BYTES).copy(head, EXPIRY_BYTES);
+      return Buffer.concat([head, mac(head, bound)]).toString('base64url');
+    },
+    isValid(challenge, ...bound) {
+      const bytes = Buffer.from(challenge, 'base64url');
+      if (bytes.length !== HEAD_BYTES + MAC_BYTES || bytes.toString('base64url') !== challenge) return false;
+      const head = bytes.subarray(0, HEAD_BYTES);
+      return expiryOf(bytes) > clock() && timingSafeEqual(bytes.subarray(HEAD_BYTES), mac(head, bound));
+    },
+    consume: (challenge) =>
+      store.spendAssertion(hashSecret(`passkey ${challenge}`), expiryOf(Buffer.from(challenge, 'base64url'))),
+  };
+}
