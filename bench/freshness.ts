@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { createAuthorizationServer } from '@portcullis/authorization-server';
-import { listen, serveApplication } from '@portcullis/http/node';
+import { listen, serveFetch } from '@portcullis/http/node';
 import {
   confirmVerifier,
   createGuard,
@@ -59,7 +59,7 @@ async function serve(grants: number, inUse: number): Promise<void> {
   let now = START;
   let handle: (request: Request) => Promise<Response> = async () => new Response();
   const { port } = await listen(
-    serveApplication((request) => handle(request)),
+    serveFetch((request) => handle(request)),
     {
       port: 0,
       host: '127.0.0.1',
@@ -188,7 +188,7 @@ function askingOf(issuer: string): TokenVerifier {
 async function measure(way: string, far: Far, rate: number): Promise<object> {
   const verifier = ways[way]?.(far.issuer);
   if (verifier === undefined) throw new Error(`there is no way ${way}`);
-  const guard = createGuard({ resource: RESOURCE, verifier, clock, skew: 5 });
+  const guard = createGuard({ resource: RESOURCE, verifier, clock, clockTolerance: 5 });
   const fields = far.tokens.map((token) => `Bearer ${token}`);
   let next = 0;
   let refused = 0;

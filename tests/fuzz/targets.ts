@@ -1,26 +1,25 @@
 /** Everything that reads what strangers write: how it is called, what must be true of what it answers, and examples to start from. */
-import { readForm, readJson } from '@portcullis/http';
+import { readFormBody, readJsonBody } from '@portcullis/http';
 import {
-  admitRedirect,
   canonicalResource,
-  checkAuthorization,
+  checkAuthorizationRequest,
+  checkRedirectUri,
   errorDocument,
   formatChallenge,
-  isInBlock,
+  isInCidrBlock,
   issuerError,
-  judgeRedirectUri,
   matchesRedirectUri,
-  networkOf,
+  networkPrefixOf,
   OAuthError,
   openRegistrationPolicy,
   parseChallenges,
-  readAddressBlock,
+  parseCidrBlock,
   readAuthorizationCodeRequest,
+  readAuthorizationHeader,
   readAuthorizationResponse,
   readAuthorizationServerMetadata,
   readClientCredentialsRequest,
   readClientMetadata,
-  readCredentials,
   readParameters,
   readProtectedResourceMetadata,
   readRefreshRequest,
@@ -28,12 +27,13 @@ import {
   readTokenExchangeRequest,
   readTokenResponse,
   readWebUrl,
+  validateRedirectUri,
 } from '@portcullis/protocol';
 import { readClientDocument } from '../../packages/authorization-server/src/clients/documents/document-law.ts';
 import { judgeDocumentUrl } from '../../packages/authorization-server/src/clients/documents/document-url.ts';
 import { readPresented } from '../../packages/authorization-server/src/clients/presented.ts';
 import { freshFor } from '../../packages/authorization-server/src/clients/remote/freshness.ts';
-import { createFindOrigin } from '../../packages/http/src/forwarded.ts';
+import { createForwardedReader } from '../../packages/http/src/node/forwarded.ts';
 import { seeds } from './seeds.ts';
 
 export interface Target {
@@ -53,7 +53,7 @@ export function must(isTrue: boolean, law: string): void {
 const POLICY = { privateUseSchemes: ['cursor', 'com.example.app'] };
 const ANYWHERE = { hosts: null, refusedHosts: ['evil.example'], loopback: false };
 const DOCUMENT = 'https://app.example/client.json';
-const findOrigin = createFindOrigin(['127.0.0.1', '10.0.0.0/8', '2001:db8::/32']);
+const findOrigin = createForwardedReader(['127.0.0.1', '10.0.0.0/8', '2001:db8::/32']);
 
 /** Characters as bytes, as they come from a socket. */
 export function bytesOf(input: string): Uint8Array {
@@ -86,7 +86,7 @@ function json(read: (value: unknown) => unknown): (input: string) => unknown {
 /** Judged good, it must mean the same to whoever follows it: the WHATWG parser. */
 function checkRedirect(input: string): void {
   const [uri = '', other = ''] = input.split('\n');
-  const { kind } = judgeRedirectUri(uri, POLICY);
+  const { kind } = validateRedirectUri(uri, POLICY);
   const url = URL.parse(uri);
   if (kind === 'https' || kind === 'loopback') {
     must(
@@ -103,7 +103,7 @@ function checkRedirect(input: string): void {
   if (kind === 'private-use')
     must(POLICY.privateUseSchemes.includes(url?.protocol.slice(0, -1) ?? ''), 'its scheme is allowed');
   if (kind !== 'refused' && kind !== 'dangerous') {
-    must(admitRedirect([uri], uri, POLICY).uri === uri, 'what may be registered is admitted');
+    must(checkRedirectUri([uri], uri, POLICY).uri === uri, 'what may be registered is admitted');
   }
   if (other !== uri && matchesRedirectUri(uri, other)) {
     const [left, right] = [URL.parse(uri), URL.parse(other)];
@@ -142,10 +142,10 @@ function checkDocumentUrl(input: string): void {
 }
 
 function checkNetwork(input: string): void {
-  const network = networkOf(input);
+  const network = networkPrefixOf(input);
   if (network === null) return;
-  const block = readAddressBlock(network);
-  must(block !== null && isInBlock(input.replace(/%.*$/, ''), block), 'an address is in its network');
+  const block = parseCidrBlock(network);
+  must(block !== null && isInCidrBlock(input.replace(/%.*$/, ''), block), 'an address is in its network');
 }
 
 function readHeaders(input: string): Headers | null {
@@ -170,10 +170,10 @@ const RESPONSE = {
 
 export const targets: readonly Target[] = [
   { name: 'form', seeds: seeds.form, read: (input) => readParameters(input) },
-  { name: 'form body', seeds: seeds.form, read: (input) => readForm(request(input, 'application/x-www-form-urlencoded')) },
-  { name: 'JSON body', seeds: seeds.json, read: (input) => readJson(request(input, 'application/json')) },
+  { name: 'form body', seeds: seeds.form, read: (input) => readFormBody(request(input, 'application/x-www-form-urlencoded')) },
+  { name: 'JSON body', seeds: seeds.json, read: (input) => readJsonBody(request(input, 'application/json')) },
   { name: 'content type', seeds: seeds.types, read: readByType },
-  { name: 'authorization header', seeds: seeds.authorization, read: (input) => readCredentials(input) },
+  { name: 'authorization header', seeds: seeds.authorization, read: (input) => readAuthorizationHeader(input) },
   { name: 'Basic', seeds: seeds.basic, read: readBasic },
   { name: 'redirect URI', seeds: seeds.redirects, read: checkRedirect },
   { name: 'client metadata', seeds: seeds.clients, read: json((value) => readClientMetadata(value, openRegistrationPolicy)) },
@@ -183,7 +183,7 @@ export const targets: readonly Target[] = [
   { name: 'protected resource metadata', seeds: seeds.resources, read: json(readProtectedResourceMetadata) },
   { name: 'token response', seeds: seeds.tokens, read: json(readTokenResponse) },
   { name: 'challenge', seeds: seeds.challenges, read: checkChallenges },
-  { name: 'authorization request', seeds: seeds.form, read: (input) => checkAuthorization(readParameters(input)) },
+  { name: 'authorization request', seeds: seeds.form, read: (input) => checkAuthorizationRequest(readParameters(input)) },
   { name: 'authorization response', seeds: seeds.form, read: (input) => readAuthorizationResponse(new URLSearchParams(input), RESPONSE) },
   { name: 'token request: code', seeds: seeds.form, read: (input) => readAuthorizationCodeRequest(readParameters(input)) },
   { name: 'token request: refresh', seeds: seeds.form, read: (input) => readRefreshRequest(readParameters(input)) },
@@ -205,14 +205,14 @@ function readByType(input: string): unknown {
   } catch {
     return null;
   }
-  return readForm(
+  return readFormBody(
     new Request('https://as.example/', { method: 'POST', headers: { 'content-type': input }, body: 'a=b' }),
   );
 }
 
 function readBasic(input: string): unknown {
   const header = `Basic ${Buffer.from(bytesOf(input)).toString('base64')}`;
-  return [readCredentials(header), readPresented(header, readParameters(''))];
+  return [readAuthorizationHeader(header), readPresented(header, readParameters(''))];
 }
 
 function readDocument(value: unknown): unknown {

@@ -1,5 +1,11 @@
 /** OAuth 2.1 authorization server for protected context-protocol servers: `createAuthorizationServer`. */
-import { type HttpRequest, type HttpResponse, harden, toResponse } from '@portcullis/http';
+import {
+  type ConnectionInfo,
+  type HttpRequest,
+  type HttpResponse,
+  toResponse,
+  withSecurityHeaders,
+} from '@portcullis/http';
 import type { AccessTokenClaims } from '@portcullis/protocol';
 import { type ClientAdministration, createClientAdministration } from './clients/administer.ts';
 import { createClients } from './clients/clients.ts';
@@ -19,7 +25,7 @@ import { createJwks, describeKeys } from './keys/publish.ts';
 import { createLimits } from './limits/limits.ts';
 import { createMetadata } from './metadata.ts';
 import { createRevocation } from './revocation.ts';
-import { createRouter, type Peer, type Route } from './routes.ts';
+import { createRouter, type Route } from './routes.ts';
 import { createStatuses } from './status/statuses.ts';
 import { chainLiveness, chainMint } from './token/chain.ts';
 import { createTokenEndpoint } from './token/endpoint.ts';
@@ -33,6 +39,7 @@ import { createUpstream } from './upstream/upstream.ts';
 import type { UpstreamToken, UpstreamWant } from './upstream/upstream-token.ts';
 import { type AccountAdministration, createAccountAdministration } from './users/administer-accounts.ts';
 
+export type { ConnectionInfo } from '@portcullis/http';
 export { ConfigurationError } from '@portcullis/protocol';
 export {
   type AdministeredClients,
@@ -64,7 +71,6 @@ export type { PublicJwk, SigningAlgorithm } from './keys/algorithms.ts';
 export type { KeyOptions } from './keys/key-options.ts';
 export { defaultLifetimes, type Lifetimes } from './lifetimes.ts';
 export { defaultLimits, type LimitOptions } from './limits/limit-options.ts';
-export type { Peer } from './routes.ts';
 export type { BrandOptions } from './ui/brand.ts';
 export type { Translation, Translations } from './ui/translations.ts';
 export type { ClientKeyAlgorithm, ClientKeyOptions } from './upstream/client-key.ts';
@@ -107,9 +113,9 @@ export { findFirstAccountIssues } from './users/first-account.ts';
 /** An authorization server, to be mounted at the root of its issuer's origin. */
 export interface AuthorizationServer {
   /** Answers every request: 404 for a path that is not its own. Never rejects. */
-  handle(request: Request, peer?: Peer): Promise<Response>;
+  handle(request: Request, connection?: ConnectionInfo): Promise<Response>;
   /** The same without the web's `Request` and `Response`, which take time to make: for `listen` of `@portcullis/http/node`. */
-  handleHttp(asked: HttpRequest, peer?: Peer): Promise<HttpResponse>;
+  handleHttp(asked: HttpRequest, connection?: ConnectionInfo): Promise<HttpResponse>;
   /** Whether a path is one of its own, so that a host can mount an application beside it. */
   owns(path: string): boolean;
   /** What it answers, so that a host can list, count or try all of it. A path that ends with `/*` stands for all below it. */
@@ -131,9 +137,9 @@ export interface AuthorizationServer {
   /** The accounts of people. */
   readonly accounts: AccountAdministration;
   /** A page that lists what tokens are issued for: for a host that has nothing better at its root. */
-  frontPage(asked: HttpRequest, peer?: Peer): Promise<HttpResponse>;
+  frontPage(asked: HttpRequest, connection?: ConnectionInfo): Promise<HttpResponse>;
   /** A page that says, with 404, that nothing stands at a path: for a host that is asked for one by a browser. */
-  missingPage(asked: HttpRequest, peer?: Peer): Promise<HttpResponse>;
+  missingPage(asked: HttpRequest, connection?: ConnectionInfo): Promise<HttpResponse>;
   /** A one-time link that makes the first account; `null` when there is one. */
   setupLink(): Promise<string | null>;
   /** Creates the first account, if there is none. */
@@ -187,13 +193,13 @@ export async function createAuthorizationServer(
   ];
   const routes = [...served, ...createMetadata(configuration, served)];
   const router = createRouter(routes, events, isHttps);
-  const answer: AuthorizationServer['handleHttp'] = (asked, peer = {}) => {
+  const answer: AuthorizationServer['handleHttp'] = (asked, connection = {}) => {
     const looking = keys.refresh();
-    const work = () => router.handle(asked, peer);
-    return inMomentOf(peer, looking === null ? work : () => looking.then(work));
+    const work = () => router.handle(asked, connection);
+    return inMomentOf(connection, looking === null ? work : () => looking.then(work));
   };
   return {
-    handle: async (request, peer) => toResponse(await answer(request, peer)),
+    handle: async (request, connection) => toResponse(await answer(request, connection)),
     handleHttp: answer,
     owns: router.owns,
     routes: routes.map(({ method, path }) => ({ method, path })),
@@ -206,8 +212,10 @@ export async function createAuthorizationServer(
     clients: createClientAdministration(configuration),
     invitations: createInvitationAdministration(configuration),
     accounts: createAccountAdministration(configuration),
-    frontPage: async (request, peer = {}) => harden(await interaction.frontPage(request, peer), isHttps),
-    missingPage: async (request, peer = {}) => harden(await interaction.missingPage(request, peer), isHttps),
+    frontPage: async (request, connection = {}) =>
+      withSecurityHeaders(await interaction.frontPage(request, connection), isHttps),
+    missingPage: async (request, connection = {}) =>
+      withSecurityHeaders(await interaction.missingPage(request, connection), isHttps),
     setupLink: interaction.setupLink,
     bootstrap: interaction.bootstrap,
     async close() {

@@ -1,5 +1,5 @@
 /** Introspection: a protected resource asks what a token is worth. */
-import { readForm, respondToClient } from '@portcullis/http';
+import { readFormBody, respondCorsJson } from '@portcullis/http';
 import { type AccessTokenClaims, formatScopes, OAuthError } from '@portcullis/protocol';
 import type { AuthenticatedClient } from './clients/authenticate.ts';
 import type { LimitedAuthenticate } from './clients/limit-authentication.ts';
@@ -31,14 +31,14 @@ export function createIntrospection(
     method: 'POST',
     path: '/introspect',
     crossOrigin: true,
-    async handle(request, peer) {
-      const form = await readForm(request);
-      const caller = checkConfidential(await authenticate(request, form, peer));
+    async handle(request, connection) {
+      const form = await readFormBody(request);
+      const caller = checkConfidential(await authenticate(request, form, connection));
       const token = form.required('token');
       const answer = token.includes('.')
         ? await describeAccessToken(token, caller.id)
         : await describeRefreshToken(token, caller.id);
-      return respondToClient(answer, { isHttps });
+      return respondCorsJson(answer, { isHttps });
     },
   };
 

@@ -3,9 +3,9 @@ import { respondJson } from '@portcullis/http';
 import {
   type AuthorizationServerMetadata,
   CODE_CHALLENGE_METHOD,
-  foldProfiles,
+  combineProfiles,
+  findProfile,
   PROTOCOL_VERSION_HEADERS,
-  profileOf,
   RESPONSE_MODES,
   RESPONSE_TYPES,
   readProtocolVersion,
@@ -48,7 +48,7 @@ const SUFFIXES: Readonly<Record<ServerMetadataKind, string>> = {
 export function createMetadata(configuration: Configuration, routes: readonly Route[]): readonly Route[] {
   if (!configuration.metadata) return [];
   const pathname = new URL(configuration.issuer).pathname.replace(/\/$/, '');
-  return foldProfiles(configuration.profiles).serverMetadata.flatMap((kind) => {
+  return combineProfiles(configuration.profiles).serverMetadata.flatMap((kind) => {
     const document = describeServer(kind, configuration, routes);
     const { client_id_metadata_document_supported: _later, ...earlier } = document;
     const suffix = SUFFIXES[kind];
@@ -70,7 +70,7 @@ export function createMetadata(configuration: Configuration, routes: readonly Ro
 
 /** Whoever names a revision in which clients have no metadata documents is not told of them; anybody else is. */
 function knowsMetadataDocuments(version: string | null): boolean {
-  const profile = version === null ? undefined : profileOf(version);
+  const profile = version === null ? undefined : findProfile(version);
   return profile === undefined || profile.registration.includes('metadata-document');
 }
 

@@ -1,5 +1,5 @@
 /** The names of all options of an authorization server: any other is refused, for a rule that is spelled wrong would protect nothing. */
-import { type Names, unknownNames } from '@portcullis/protocol/known-names';
+import { type OptionNames, unknownOptionIssues } from '@portcullis/protocol/option-names';
 import type { DocumentOptions } from './clients/documents/document-options.ts';
 import type { RegistrationOptions } from './clients/registration-options.ts';
 import type { OutboundSettings } from './clients/remote/outbound-settings.ts';
@@ -12,7 +12,7 @@ import type { BrandOptions, Link } from './ui/brand.ts';
 import type { ClientKeyOptions } from './upstream/client-key.ts';
 import type { AllowedUsers, IdentityProviderOptions } from './upstream/options.ts';
 
-const OPTIONS: Names<AuthorizationServerOptions> = {
+const OPTIONS: OptionNames<AuthorizationServerOptions> = {
   ...{ issuer: true, name: true, store: true, sealingKey: true, previousSealingKeys: true, keys: true },
   ...{
     statusLists: true,
@@ -39,7 +39,7 @@ const OPTIONS: Names<AuthorizationServerOptions> = {
   ...{ auditRetention: true, events: true, clock: true },
 };
 
-const RESOURCE: Names<ResourceDefinition> = {
+const RESOURCE: OptionNames<ResourceDefinition> = {
   ...{
     resource: true,
     name: true,
@@ -57,7 +57,7 @@ const RESOURCE: Names<ResourceDefinition> = {
   },
 };
 
-const THIRD_PARTY: Names<IdentityProviderOptions> = {
+const THIRD_PARTY: OptionNames<IdentityProviderOptions> = {
   ...{
     id: true,
     name: true,
@@ -76,13 +76,13 @@ const THIRD_PARTY: Names<IdentityProviderOptions> = {
   },
   ...{ status: true, statusCheckInterval: true, revocationEnds: true },
 };
-const CLIENT_KEY: Names<ClientKeyOptions> = {
+const CLIENT_KEY: OptionNames<ClientKeyOptions> = {
   ...{ key: true, id: true, certificate: true, algorithm: true, audience: true, signer: true },
 };
-const USERS: Names<AllowedUsers> = { subjects: true, emailDomains: true, claims: true };
+const USERS: OptionNames<AllowedUsers> = { subjects: true, emailDomains: true, claims: true };
 
-const KEYS: Names<KeyOptions> = { algorithm: true, rotateEvery: true, prepublish: true };
-const REGISTRATION: Names<RegistrationOptions> = {
+const KEYS: OptionNames<KeyOptions> = { algorithm: true, rotateEvery: true, prepublish: true };
+const REGISTRATION: OptionNames<RegistrationOptions> = {
   ...{
     initialAccessTokens: true,
     requireInitialAccessToken: true,
@@ -91,36 +91,38 @@ const REGISTRATION: Names<RegistrationOptions> = {
     management: true,
   },
 };
-const DOCUMENTS: Names<DocumentOptions> = { hosts: true, refusedHosts: true };
-const OUTBOUND: Names<OutboundSettings> = { fetch: true, allowLoopback: true, timeout: true };
-const HEADLESS: Names<HeadlessOptions> = {
+const DOCUMENTS: OptionNames<DocumentOptions> = { hosts: true, refusedHosts: true };
+const OUTBOUND: OptionNames<OutboundSettings> = { fetch: true, allowLoopback: true, timeout: true };
+const HEADLESS: OptionNames<HeadlessOptions> = {
   ...{ loginUrl: true, consentUrl: true, secrets: true, createAccounts: true },
 };
-const BRAND: Names<BrandOptions> = { logo: true, accent: true, texts: true, links: true };
-const ACCENT: Names<NonNullable<BrandOptions['accent']>> = { light: true, dark: true };
-const LINK: Names<Link> = { label: true, href: true };
-const RATE: Names<NonNullable<LimitOptions['refreshes']>> = { burst: true, perMinute: true };
+const BRAND: OptionNames<BrandOptions> = { logo: true, accent: true, texts: true, links: true };
+const ACCENT: OptionNames<NonNullable<BrandOptions['accent']>> = { light: true, dark: true };
+const LINK: OptionNames<Link> = { label: true, href: true };
+const RATE: OptionNames<NonNullable<LimitOptions['refreshes']>> = { burst: true, perMinute: true };
 
 /** Faults of names, in the options and in what they hold. What clients are is judged as metadata of clients is. */
 export function issuesOfNames(options: Partial<AuthorizationServerOptions>): readonly string[] {
   const { resources = [], identityProviders = [], rateLimits: limits = {}, brand = {} } = options;
   return [
-    ...unknownNames(options, OPTIONS),
-    ...resources.flatMap((resource, index) => unknownNames(resource, RESOURCE, `resources.${index}.`)),
+    ...unknownOptionIssues(options, OPTIONS),
+    ...resources.flatMap((resource, index) => unknownOptionIssues(resource, RESOURCE, `resources.${index}.`)),
     ...identityProviders.flatMap((identityProvider, index) =>
       issuesOfIdentityProvider(identityProvider, `identityProviders.${index}.`),
     ),
-    ...unknownNames(options.keys, KEYS, 'keys.'),
-    ...unknownNames(options.lifetimes, namesOf(defaultLifetimes), 'lifetimes.'),
-    ...unknownNames(limits, namesOf(defaultLimits), 'rateLimits.'),
-    ...Object.entries(limits).flatMap(([name, rate]) => unknownNames(rate, RATE, `rateLimits.${name}.`)),
-    ...unknownNames(options.registration, REGISTRATION, 'registration.'),
-    ...unknownNames(options.metadataDocuments, DOCUMENTS, 'metadataDocuments.'),
-    ...unknownNames(options.outbound, OUTBOUND, 'outbound.'),
-    ...unknownNames(options.externalUi, HEADLESS, 'externalUi.'),
-    ...unknownNames(brand, BRAND, 'brand.'),
-    ...unknownNames(brand.accent, ACCENT, 'brand.accent.'),
-    ...(brand.links ?? []).flatMap((link, index) => unknownNames(link, LINK, `brand.links.${index}.`)),
+    ...unknownOptionIssues(options.keys, KEYS, 'keys.'),
+    ...unknownOptionIssues(options.lifetimes, namesOf(defaultLifetimes), 'lifetimes.'),
+    ...unknownOptionIssues(limits, namesOf(defaultLimits), 'rateLimits.'),
+    ...Object.entries(limits).flatMap(([name, rate]) =>
+      unknownOptionIssues(rate, RATE, `rateLimits.${name}.`),
+    ),
+    ...unknownOptionIssues(options.registration, REGISTRATION, 'registration.'),
+    ...unknownOptionIssues(options.metadataDocuments, DOCUMENTS, 'metadataDocuments.'),
+    ...unknownOptionIssues(options.outbound, OUTBOUND, 'outbound.'),
+    ...unknownOptionIssues(options.externalUi, HEADLESS, 'externalUi.'),
+    ...unknownOptionIssues(brand, BRAND, 'brand.'),
+    ...unknownOptionIssues(brand.accent, ACCENT, 'brand.accent.'),
+    ...(brand.links ?? []).flatMap((link, index) => unknownOptionIssues(link, LINK, `brand.links.${index}.`)),
   ];
 }
 
@@ -129,9 +131,9 @@ function issuesOfIdentityProvider(
   at: string,
 ): readonly string[] {
   return [
-    ...unknownNames(rest, THIRD_PARTY, at),
-    ...unknownNames(clientKey, CLIENT_KEY, `${at}clientKey.`),
-    ...unknownNames(users, USERS, `${at}allowedUsers.`),
+    ...unknownOptionIssues(rest, THIRD_PARTY, at),
+    ...unknownOptionIssues(clientKey, CLIENT_KEY, `${at}clientKey.`),
+    ...unknownOptionIssues(users, USERS, `${at}allowedUsers.`),
   ];
 }
 

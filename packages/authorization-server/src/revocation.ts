@@ -1,5 +1,5 @@
 /** Revocation: a client gives back a token of its own. */
-import { readForm, respond } from '@portcullis/http';
+import { readFormBody, respond } from '@portcullis/http';
 import type { LimitedAuthenticate } from './clients/limit-authentication.ts';
 import type { Configuration } from './configuration.ts';
 import type { AccessTokens } from './keys/access-tokens.ts';
@@ -24,9 +24,9 @@ export function createRevocation(
     method: 'POST',
     path: '/revoke',
     crossOrigin: true,
-    async handle(request, peer) {
-      const form = await readForm(request);
-      const { id: clientId } = await authenticate(request, form, peer);
+    async handle(request, connection) {
+      const form = await readFormBody(request);
+      const { id: clientId } = await authenticate(request, form, connection);
       const token = form.required('token');
       await (token.includes('.') ? revokeAccessToken(token, clientId) : revokeRefreshToken(token, clientId));
       return respond(200, { 'cache-control': 'no-store', pragma: 'no-cache' });

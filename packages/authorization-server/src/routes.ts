@@ -1,24 +1,19 @@
 /** The routes of the authorization server: which hand answers which path and method, and what becomes of errors. */
 import {
+  type ConnectionInfo,
   type HttpRequest,
   type HttpResponse,
-  harden,
   isPreflight,
   pathOf,
   respond,
   respondError,
   respondPreflight,
-  shareAcrossOrigins,
+  withCorsHeaders,
   withHeaders,
+  withSecurityHeaders,
 } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
 import type { EventSink } from './events.ts';
-
-/** Who is at the other end of the connection, as far as the host of this server knows. */
-export interface Peer {
-  /** Its IP address: for limits and events, never for decisions about identity. */
-  readonly address?: string;
-}
 
 /** One method of one path. */
 export interface Route {
@@ -29,7 +24,7 @@ export interface Route {
   /** Whether scripts of any web origin may call it, without cookies. Never for pages. */
   readonly crossOrigin?: true;
   /** Answers. An `OAuthError` that it throws becomes a JSON error response, anything else a 500. */
-  handle(request: HttpRequest, peer: Peer): Promise<HttpResponse>;
+  handle(request: HttpRequest, connection: ConnectionInfo): Promise<HttpResponse>;
   /** Answers a method that its path does not have, for people; a JSON error when left out. */
   refuseMethod?(request: HttpRequest): Promise<HttpResponse>;
 }
@@ -37,7 +32,7 @@ export interface Route {
 /** All routes as one hand. */
 export interface Router {
   /** Answers every request, hardened; 404 for a path that is not its own. Never rejects. */
-  handle(request: HttpRequest, peer: Peer): Promise<HttpResponse>;
+  handle(request: HttpRequest, connection: ConnectionInfo): Promise<HttpResponse>;
   owns(path: string): boolean;
 }
 
@@ -57,15 +52,15 @@ export function createRouter(routes: readonly Route[], events: EventSink, isHttp
 
   return {
     owns: (path) => find(path) !== undefined || WELL_KNOWN.test(path),
-    async handle(request, peer) {
+    async handle(request, connection) {
       const path = pathOf(request);
       const place = find(path);
-      if (place === undefined) return harden(refusePath(path), isHttps);
+      if (place === undefined) return withSecurityHeaders(refusePath(path), isHttps);
       const route = place.find(({ method }) => method === methodOf(request));
       try {
         const answer = await (route === undefined
           ? respondMethods(place, request)
-          : route.handle(request, peer));
+          : route.handle(request, connection));
         return finish(request.method === 'HEAD' ? { ...answer, body: null } : answer, place, isHttps);
       } catch (error) {
         return finish(refuse(error, request, place[0]?.path ?? path, events), place, isHttps);
@@ -81,7 +76,10 @@ function methodOf({ method }: HttpRequest): string {
 
 /** What every answer of a place says besides. */
 function finish(answer: HttpResponse, place: Place, isHttps: boolean): HttpResponse {
-  return harden(place.some((route) => route.crossOrigin) ? shareAcrossOrigins(answer) : answer, isHttps);
+  return withSecurityHeaders(
+    place.some((route) => route.crossOrigin) ? withCorsHeaders(answer) : answer,
+    isHttps,
+  );
 }
 
 /** OPTIONS, and the methods that a path does not have: 405 MUST carry `Allow`. @see RFC 9110 §15.5.6 */
@@ -100,7 +98,7 @@ function refusePath(path: string): HttpResponse {
   const answer = respondError(
     new OAuthError('invalid_request', 'The authorization server has nothing at this path.', { status: 404 }),
   );
-  return WELL_KNOWN.test(path) ? shareAcrossOrigins(answer) : answer;
+  return WELL_KNOWN.test(path) ? withCorsHeaders(answer) : answer;
 }
 
 /**

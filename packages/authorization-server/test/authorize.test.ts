@@ -1,6 +1,6 @@
 /** The authorization endpoint: which requests are admitted, and where the refusals of the others go. */
 
-import { unavailable } from '@portcullis/protocol';
+import { temporarilyUnavailable } from '@portcullis/protocol';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
 import { keyOf } from '../src/secrets.ts';
@@ -448,7 +448,7 @@ describe('an error for a client that anybody could have registered', () => {
 
   it.each([
     ['nobody foresaw', new Error('no such column: secrets'), 'server_error', 500, null],
-    ['passes', unavailable('no such disk: secrets', 7), 'temporarily_unavailable', 503, '7'],
+    ['passes', temporarilyUnavailable('no such disk: secrets', 7), 'temporarily_unavailable', 503, '7'],
   ] as const)(
     'T010 T011: of a failure that %s is told in safe words: by redirect where that may be, else by a page',
     async (_what, failure, error, status, retryAfter) => {
@@ -560,7 +560,7 @@ describe('the endpoint itself', () => {
     const store = await openStore(':memory:');
     const failing = {
       ...store,
-      openTransaction: () => Promise.reject(unavailable('the disk is full')),
+      openTransaction: () => Promise.reject(temporarilyUnavailable('the disk is full')),
     };
     const t = await setScene({ store: failing });
     const { left, status } = await t.visitor.open(requestOf());

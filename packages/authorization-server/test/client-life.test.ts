@@ -1,5 +1,5 @@
 /** The life of registrations: who may begin one, how many may wait, what keeps one alive, and how it ends. */
-import { unavailable } from '@portcullis/protocol';
+import { temporarilyUnavailable } from '@portcullis/protocol';
 import { describe, expect, it } from 'vitest';
 import { type AuthorizationServerOptions, createAuthorizationServer } from '../src/index.ts';
 import {
@@ -201,7 +201,7 @@ describe('a flood of registrations', () => {
   it('T043: counts nothing that could not be stored, and counts again when it could not count', async () => {
     const t = await startServer({ registration: { maxUnusedClients: 1 } });
     const { countUnusedClients, registerClient } = t.store;
-    const away = () => Promise.reject(unavailable('the store is away'));
+    const away = () => Promise.reject(temporarilyUnavailable('the store is away'));
     const before = t.snapshot();
     t.store.countUnusedClients = away;
     expect((await t.register(METADATA)).status).toBe(503);

@@ -1,5 +1,5 @@
 /** From the open transaction to the code: sign-in, consent, and everybody who would like to answer for somebody else. */
-import { unavailable } from '@portcullis/protocol';
+import { temporarilyUnavailable } from '@portcullis/protocol';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
 import { hashSecret, keyOf } from '../src/secrets.ts';
@@ -145,7 +145,7 @@ describe('a flow from end to end', () => {
       store: {
         ...store,
         endTransaction: (id, code) =>
-          fails ? Promise.reject(unavailable('the disk is full')) : store.endTransaction(id, code),
+          fails ? Promise.reject(temporarilyUnavailable('the disk is full')) : store.endTransaction(id, code),
       },
     });
     const consent = await t.visitor.signIn(requestOf());

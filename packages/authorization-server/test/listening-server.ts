@@ -32,7 +32,7 @@ export async function startListening(
   const store = await openStore(':memory:');
   let room: Room | undefined;
   const listening = await listen(
-    (asked, peer) => room?.(asked, peer) ?? Promise.reject(new Error('too early')),
+    (asked, connection) => room?.(asked, connection) ?? Promise.reject(new Error('too early')),
     { port: 0, host: 'localhost' },
   );
   const issuer = `http://localhost:${listening.port}`;

@@ -53,8 +53,8 @@ export async function setDesk(
   let held: Request[] | null = null;
   const server: Scene['server'] = {
     ...scene.server,
-    async handle(request, peer) {
-      if (held === null) return scene.server.handle(request, peer);
+    async handle(request, connection) {
+      if (held === null) return scene.server.handle(request, connection);
       held.push(request.clone());
       return new Response('held');
     },

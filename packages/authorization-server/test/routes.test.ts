@@ -1,6 +1,6 @@
 /** Paths and methods: what is not there says so in JSON, and what fails inside tells nobody why. */
 import { respond } from '@portcullis/http';
-import { unavailable } from '@portcullis/protocol';
+import { temporarilyUnavailable } from '@portcullis/protocol';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
 import type { AuthorizationStore } from '../src/ports/index.ts';
@@ -156,7 +156,7 @@ describe('failures inside', () => {
 
   it('of the store ask to come back', async () => {
     const { post, events } = await startServer({
-      store: await brokenStore(unavailable('the database is gone', 7)),
+      store: await brokenStore(temporarilyUnavailable('the database is gone', 7)),
     });
     const { status, body, text, headers } = await post('/token', redemption('code', 'v'.repeat(43)));
     expect([status, body['error'], headers.get('retry-after')]).toEqual([

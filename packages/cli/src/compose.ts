@@ -5,9 +5,9 @@ import {
   createAuthorizationServer,
 } from '@portcullis/authorization-server';
 import { pathOf } from '@portcullis/http';
-import type { Handover, PeerHandler } from '@portcullis/http/node';
+import type { FetchDelegate, HttpHandler } from '@portcullis/http/node';
 import {
-  foldProfiles,
+  combineProfiles,
   profileA,
   profiles,
   resourceMetadataUrls,
@@ -40,7 +40,7 @@ export interface Parts {
 
 /** The whole, ready to be served. */
 export interface Composition {
-  readonly handle: PeerHandler;
+  readonly handle: HttpHandler;
   readonly servers: readonly ProtectedServer[];
   /** URLs of the metadata documents that are published. */
   readonly documents: readonly string[];
@@ -99,7 +99,7 @@ async function createServer(parts: Parts): Promise<AuthorizationServer> {
 }
 
 /** The application in this process, behind its guard. */
-interface OwnServer extends Handover {
+interface OwnServer extends FetchDelegate {
   belongs(path: string): boolean;
   close(): Promise<void>;
 }
@@ -116,7 +116,7 @@ async function createOwn(
       path === application.path ||
       path.startsWith(`${application.path}/`) ||
       path.startsWith('/.well-known/oauth-protected-resource'),
-    application: protect(guard, (request, principal) => running.handle(request, principal)),
+    fetch: protect(guard, (request, principal) => running.handle(request, principal)),
     close: () => running.close(),
   };
 }
@@ -163,7 +163,7 @@ function servedProfiles({ metadata, profiles: served }: Settings): NonNullable<S
 
 function publishedDocuments({ prepared: { settings, application }, issuer }: Parts): readonly string[] {
   if (!settings.metadata) return [];
-  const policy = foldProfiles(servedProfiles(settings));
+  const policy = combineProfiles(servedProfiles(settings));
   return [
     ...serverMetadataUrls(issuer, policy.serverMetadata),
     ...(policy.resourceMetadata && application !== null
@@ -172,10 +172,10 @@ function publishedDocuments({ prepared: { settings, application }, issuer }: Par
   ];
 }
 
-function route(server: AuthorizationServer, own: OwnServer | null, doors: Door): PeerHandler {
-  return (asked, peer) => {
+function route(server: AuthorizationServer, own: OwnServer | null, doors: Door): HttpHandler {
+  return (asked, connection) => {
     const path = pathOf(asked);
     if (own?.belongs(path) === true) return Promise.resolve(own);
-    return server.owns(path) ? server.handleHttp(asked, peer) : doors(asked, peer);
+    return server.owns(path) ? server.handleHttp(asked, connection) : doors(asked, connection);
   };
 }

@@ -1,8 +1,8 @@
 /** What a door is: whatever answers at one path of the program itself; and what is said where there is none. */
 import { type HttpRequest, type HttpResponse, respondJson } from '@portcullis/http';
-import type { Peer } from '@portcullis/http/node';
+import type { ConnectionInfo } from '@portcullis/http/node';
 
-export type Door = (asked: HttpRequest, peer: Peer) => Promise<HttpResponse>;
+export type Door = (asked: HttpRequest, connection: ConnectionInfo) => Promise<HttpResponse>;
 
 /** Answers 404: at paths without a door, and at a door that strangers shall not know of. */
 export function refuseMissing(): HttpResponse {

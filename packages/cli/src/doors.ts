@@ -21,16 +21,16 @@ interface Behind {
 /** Answers whatever nobody else does. */
 export function createDoors({ storage, server, servers, metrics, metricsToken, issuer }: Behind): Door {
   const doors: Readonly<Record<string, Door>> = {
-    '/': (asked, peer) => respondFrontPage(asked, peer, server, servers),
+    '/': (asked, connection) => respondFrontPage(asked, connection, server, servers),
     '/healthz': async () => respondJson({ status: 'ok' }),
     '/readyz': () => ready(storage),
     '/metrics': createMetricsDoor(metrics, metricsToken, issuer),
   };
-  return async (asked, peer) => {
+  return async (asked, connection) => {
     const path = pathOf(asked);
     const door = Object.hasOwn(doors, path) ? doors[path] : undefined;
-    if (door === undefined) return respondMissing(asked, peer, server);
-    return asked.method === 'GET' || asked.method === 'HEAD' ? door(asked, peer) : refuseMethod();
+    if (door === undefined) return respondMissing(asked, connection, server);
+    return asked.method === 'GET' || asked.method === 'HEAD' ? door(asked, connection) : refuseMethod();
   };
 }
 

@@ -1,29 +1,29 @@
 /** What stands at `/`, and where nothing stands: tells a person who typed the address what this is, in HTML to browsers and as text to the rest. */
 import type { AuthorizationServer } from '@portcullis/authorization-server';
 import { type HttpRequest, type HttpResponse, respond, withHeaders } from '@portcullis/http';
-import type { Peer } from '@portcullis/http/node';
+import type { ConnectionInfo } from '@portcullis/http/node';
 import { refuseMissing } from './door.ts';
 import type { ProtectedServer } from './protected-servers.ts';
 
 /** Content is negotiated, so that `curl` shows something to read too. @see RFC 9110 §12.5.1 */
 export async function respondFrontPage(
   asked: HttpRequest,
-  peer: Peer,
+  connection: ConnectionInfo,
   server: AuthorizationServer,
   servers: readonly ProtectedServer[],
 ): Promise<HttpResponse> {
   if (!wantsPage(asked)) return respondText(servers);
-  return withHeaders(await server.frontPage(asked, peer), { vary: 'Accept' });
+  return withHeaders(await server.frontPage(asked, connection), { vary: 'Accept' });
 }
 
 /** What stands where nothing does: a page for browsers, JSON for the rest. @see RFC 9110 §12.5.1 */
 export async function respondMissing(
   asked: HttpRequest,
-  peer: Peer,
+  connection: ConnectionInfo,
   server: AuthorizationServer,
 ): Promise<HttpResponse> {
   const isRead = asked.method === 'GET' || asked.method === 'HEAD';
-  const answer = isRead && wantsPage(asked) ? await server.missingPage(asked, peer) : refuseMissing();
+  const answer = isRead && wantsPage(asked) ? await server.missingPage(asked, connection) : refuseMissing();
   return withHeaders(answer, { vary: 'Accept' });
 }
 

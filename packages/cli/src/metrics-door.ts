@@ -12,10 +12,10 @@ import type { Metrics } from './metrics.ts';
  */
 export function createMetricsDoor(metrics: Metrics, token: string | null, issuer: string): Door {
   const isForThisComputer = isLoopbackHost(new URL(issuer).hostname);
-  return async (asked, { connection }) => {
+  return async (asked, { security }) => {
     const isAdmitted =
       token === null
-        ? isForThisComputer && connection === 'local' && namesThisComputer(asked)
+        ? isForThisComputer && security === 'loopback' && namesThisComputer(asked)
         : carries(asked, token);
     // A stranger is told what is told of any path at which there is nothing.
     if (!isAdmitted) return refuseMissing();

@@ -1,7 +1,7 @@
 /** Counts for Prometheus: what happened, what was answered, and how the process fares. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { pathOf } from '@portcullis/http';
-import type { PeerHandler } from '@portcullis/http/node';
+import type { HttpHandler } from '@portcullis/http/node';
 import { type Distribution, family, gauge, histogram, labelsOf } from './exposition.ts';
 import type { LogEvent } from './log.ts';
 
@@ -9,7 +9,7 @@ export interface Metrics {
   /** Counts an event. */
   count(event: LogEvent): void;
   /** A handler whose answers are counted and timed. */
-  measure(handler: PeerHandler): PeerHandler;
+  measure(handler: HttpHandler): HttpHandler;
   /** @see Prometheus text exposition format 0.0.4 */
   expose(): string;
 }
@@ -54,16 +54,16 @@ export function createMetrics(applicationPath: string | null): Metrics {
         labelsOf({ type, ...pick('error', error), ...pick('endpoint', endpoint) }),
       );
     },
-    measure: (handler) => (asked, peer) => {
+    measure: (handler) => (asked, connection) => {
       const start = performance.now();
       const path = nameOf(pathOf(asked));
       const noteAnswer = <A extends { readonly status: number }>(answer: A): A => {
         note(answers, path, answer.status, (performance.now() - start) / 1000);
         return answer;
       };
-      return handler(asked, peer).then((answer) => {
-        if (!('application' in answer)) return noteAnswer(answer);
-        return { application: async (request) => noteAnswer(await answer.application(request)) };
+      return handler(asked, connection).then((answer) => {
+        if (!('fetch' in answer)) return noteAnswer(answer);
+        return { fetch: async (request) => noteAnswer(await answer.fetch(request)) };
       });
     },
     expose: () =>

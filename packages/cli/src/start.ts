@@ -1,6 +1,6 @@
 /** Starting: the address first, then the store, then everything behind it, and the same way back when it ends. */
 import { redirectUriOf } from '@portcullis/authorization-server';
-import { type Certificate, type Listening, listen, type PeerHandler } from '@portcullis/http/node';
+import { type HttpHandler, type ListeningServer, listen, type TlsCertificate } from '@portcullis/http/node';
 import { announce, type Callback, type FirstAccount } from './announcement.ts';
 import { type Composition, compose } from './compose.ts';
 import { reasonOf, SettingsError } from './faults.ts';
@@ -34,10 +34,10 @@ export async function start(prepared: Prepared, surroundings: Surroundings): Pro
   opened.defer(() => lines.end());
 
   // The port comes before the store: its number may be part of the issuer, and a port that is taken must leave no trace.
-  const composed = Promise.withResolvers<PeerHandler>();
+  const composed = Promise.withResolvers<HttpHandler>();
   const certificate = await readCertificate(settings, surroundings.folder, nameOf);
-  let handler: PeerHandler = async (asked, peer) => (await composed.promise)(asked, peer);
-  const door = await bind(prepared, certificate, log, (asked, peer) => handler(asked, peer));
+  let handler: HttpHandler = async (asked, connection) => (await composed.promise)(asked, connection);
+  const door = await bind(prepared, certificate, log, (asked, connection) => handler(asked, connection));
   opened.defer(async () => void (await door.close(0)));
 
   if (certificate !== null) {
@@ -140,10 +140,10 @@ async function makeFirstAccount(
 
 async function bind(
   { settings: { port, host, trustedProxies }, nameOf }: Prepared,
-  certificate: Certificate | null,
+  certificate: TlsCertificate | null,
   log: Log,
-  handler: PeerHandler,
-): Promise<Listening> {
+  handler: HttpHandler,
+): Promise<ListeningServer> {
   try {
     return await listen(handler, {
       port,

@@ -1,8 +1,14 @@
 /** How the program is spoken to: https by given files, plain http on this computer or behind a declared proxy only. */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type HttpResponse, harden, hardenResponse, pathOf, respondError } from '@portcullis/http';
-import type { Certificate, Handover, Listening, PeerHandler } from '@portcullis/http/node';
+import {
+  addSecurityHeaders,
+  type HttpResponse,
+  pathOf,
+  respondError,
+  withSecurityHeaders,
+} from '@portcullis/http';
+import type { FetchDelegate, HttpHandler, ListeningServer, TlsCertificate } from '@portcullis/http/node';
 import { OAuthError } from '@portcullis/protocol';
 import { collecting, reasonOf, SettingsError } from './faults.ts';
 import type { Log } from './log.ts';
@@ -16,15 +22,15 @@ const PROBES = ['/healthz', '/readyz'];
  * Refuses what came in the clear, and hardens every answer. Authorization servers MUST NOT be spoken to over plain http.
  * @see OAuth 2.1 draft 13 §1.5
  */
-export function secure(handler: PeerHandler, issuer: string): PeerHandler {
+export function secure(handler: HttpHandler, issuer: string): HttpHandler {
   const isHttps = issuer.startsWith('https:');
-  const hardenAll = (answer: HttpResponse | Handover): HttpResponse | Handover => {
-    if (!('application' in answer)) return harden(answer, isHttps);
-    return { application: async (request) => hardenResponse(await answer.application(request), isHttps) };
+  const hardenAll = (answer: HttpResponse | FetchDelegate): HttpResponse | FetchDelegate => {
+    if (!('fetch' in answer)) return withSecurityHeaders(answer, isHttps);
+    return { fetch: async (request) => addSecurityHeaders(await answer.fetch(request), isHttps) };
   };
-  return (asked, peer) => {
-    const isRefused = peer.connection === 'plain' && !PROBES.includes(pathOf(asked));
-    return (isRefused ? Promise.resolve(refusePlain()) : handler(asked, peer)).then(hardenAll);
+  return (asked, connection) => {
+    const isRefused = connection.security === 'cleartext' && !PROBES.includes(pathOf(asked));
+    return (isRefused ? Promise.resolve(refusePlain()) : handler(asked, connection)).then(hardenAll);
   };
 }
 
@@ -42,7 +48,7 @@ export async function readCertificate(
   { tlsCert, tlsKey }: Settings,
   folder: string,
   nameOf: NameOf = titleOf,
-): Promise<Certificate | null> {
+): Promise<TlsCertificate | null> {
   if (tlsCert === null || tlsKey === null) return null;
   const issues: string[] = [];
   const [cert, key] = await Promise.all([
@@ -81,8 +87,8 @@ const LOOK = 5_000;
 export function watchCertificate(
   settings: Settings,
   folder: string,
-  served: Certificate,
-  door: Listening,
+  served: TlsCertificate,
+  door: ListeningServer,
   log: Log,
   look: number = LOOK,
 ): () => void {
@@ -120,6 +126,6 @@ export function watchCertificate(
   };
 }
 
-function textOf({ cert, key }: Certificate): string {
+function textOf({ cert, key }: TlsCertificate): string {
   return cert + key;
 }

@@ -138,7 +138,7 @@ describe('/metrics', () => {
   const ELSEWHERE = 'https://as.example';
   const ask = (
     url: string,
-    connection: 'local' | 'plain' | 'secure',
+    security: 'loopback' | 'cleartext' | 'tls',
     token: string | null,
     headers: Readonly<Record<string, string>> = {},
     issuer = url.startsWith('https:') ? ELSEWHERE : HERE,
@@ -147,36 +147,36 @@ describe('/metrics', () => {
       createMetrics('/mcp'),
       token,
       issuer,
-    )(new Request(url, { headers: { host: new URL(url).host, ...headers } }), { connection });
+    )(new Request(url, { headers: { host: new URL(url).host, ...headers } }), { security });
   it('is nobody’s without a token where the server is reached from elsewhere', async () => {
-    const asked = [`${HERE}/metrics`, 'local'] as const;
+    const asked = [`${HERE}/metrics`, 'loopback'] as const;
     expect((await ask(...asked, null, {}, HERE)).status).toBe(200);
     expect((await ask(...asked, null, {}, ELSEWHERE)).status).toBe(404);
     expect((await ask(...asked, 'token', { authorization: 'Bearer token' }, ELSEWHERE)).status).toBe(200);
   });
 
   it.each([
-    ['http://localhost:1/metrics', 'local', null, {}, 200],
-    ['http://[::1]:1/metrics', 'local', null, {}, 200],
-    ['http://localhost:1/metrics', 'local', null, { 'x-forwarded-for': '192.0.2.1' }, 404],
-    ['http://localhost:1/metrics', 'local', null, { forwarded: 'for=192.0.2.1' }, 404],
-    ['http://localhost:1/metrics', 'local', null, { 'x-forwarded-proto': 'http' }, 404],
-    ['http://localhost:1/metrics', 'local', null, { 'x-real-ip': '192.0.2.1' }, 404],
-    ['http://localhost:1/metrics', 'local', null, { via: '1.1 tunnel' }, 404],
-    ['http://localhost:1/metrics', 'local', null, { host: 'abc.tunnel.example' }, 404],
-    ['http://localhost:1/metrics', 'local', null, { host: '' }, 404],
-    ['http://localhost:1/metrics', 'plain', null, {}, 404],
-    ['https://as.example/metrics', 'secure', null, {}, 404],
-    ['https://as.example/metrics', 'secure', 'token', {}, 404],
-    ['https://as.example/metrics', 'secure', 'token', { authorization: 'Bearer other' }, 404],
-    ['https://as.example/metrics', 'secure', 'token', { authorization: 'Bearer token' }, 200],
-    ['http://localhost:1/metrics', 'local', 'token', {}, 404],
-  ] as const)('%s, %s, token %s, %j → %i', async (url, connection, token, headers, status) => {
-    expect((await ask(url, connection, token, headers)).status).toBe(status);
+    ['http://localhost:1/metrics', 'loopback', null, {}, 200],
+    ['http://[::1]:1/metrics', 'loopback', null, {}, 200],
+    ['http://localhost:1/metrics', 'loopback', null, { 'x-forwarded-for': '192.0.2.1' }, 404],
+    ['http://localhost:1/metrics', 'loopback', null, { forwarded: 'for=192.0.2.1' }, 404],
+    ['http://localhost:1/metrics', 'loopback', null, { 'x-forwarded-proto': 'http' }, 404],
+    ['http://localhost:1/metrics', 'loopback', null, { 'x-real-ip': '192.0.2.1' }, 404],
+    ['http://localhost:1/metrics', 'loopback', null, { via: '1.1 tunnel' }, 404],
+    ['http://localhost:1/metrics', 'loopback', null, { host: 'abc.tunnel.example' }, 404],
+    ['http://localhost:1/metrics', 'loopback', null, { host: '' }, 404],
+    ['http://localhost:1/metrics', 'cleartext', null, {}, 404],
+    ['https://as.example/metrics', 'tls', null, {}, 404],
+    ['https://as.example/metrics', 'tls', 'token', {}, 404],
+    ['https://as.example/metrics', 'tls', 'token', { authorization: 'Bearer other' }, 404],
+    ['https://as.example/metrics', 'tls', 'token', { authorization: 'Bearer token' }, 200],
+    ['http://localhost:1/metrics', 'loopback', 'token', {}, 404],
+  ] as const)('%s, %s, token %s, %j → %i', async (url, security, token, headers, status) => {
+    expect((await ask(url, security, token, headers)).status).toBe(status);
   });
 
   it('tells a stranger what is told of a path at which there is nothing', async () => {
-    const stranger = await ask('https://as.example/metrics', 'secure', 'token');
+    const stranger = await ask('https://as.example/metrics', 'tls', 'token');
     expect(stranger).toEqual(refuseMissing());
   });
 
@@ -184,7 +184,7 @@ describe('/metrics', () => {
     const metrics = createMetrics('/mcp');
     const answer = metrics.measure(async () => respondJson({}));
     for (const path of ['/token', '/mcp/x', '/status-lists/3', '/.well-known/x', '/a', '/b'])
-      await answer(new Request(`${HERE}${path}`), { connection: 'local' });
+      await answer(new Request(`${HERE}${path}`), { security: 'loopback' });
     const told = metrics.expose().match(/^portcullis_http_responses_total.+$/gm);
     expect(told?.map((line) => /path="([^"]+)".* (\d+)$/.exec(line)?.slice(1))).toEqual([
       ['/token', '1'],

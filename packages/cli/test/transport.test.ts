@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { respond, respondJson } from '@portcullis/http';
-import { type Listening, type ListenOptions, listen } from '@portcullis/http/node';
+import { type ListeningServer, type ListenOptions, listen } from '@portcullis/http/node';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { SettingsError } from '../src/faults.ts';
 import { resolveSettings } from '../src/settings/resolve.ts';
@@ -27,12 +27,15 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const servers: Listening[] = [];
+const servers: ListeningServer[] = [];
 afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => server.close(0)));
 });
 
-async function serve(options: Partial<ListenOptions>, issuer = 'https://as.example'): Promise<Listening> {
+async function serve(
+  options: Partial<ListenOptions>,
+  issuer = 'https://as.example',
+): Promise<ListeningServer> {
   const handler = secure(async () => respondJson({ secret: 'page' }), issuer);
   const server = await listen(handler, { port: 0, host: '127.0.0.1', ...options });
   servers.push(server);
@@ -81,11 +84,13 @@ describe('a connection', () => {
 
   it('[AS-HTTPS-1] from elsewhere in the clear is refused, but for probes', async () => {
     const handler = secure(async () => respond(200, {}, 'page'), 'https://as.example');
-    const peer = { address: '192.0.2.1', connection: 'plain' } as const;
-    const refused = await handler(new Request('http://as.example/authorize'), peer);
+    const connection = { address: '192.0.2.1', security: 'cleartext' } as const;
+    const refused = await handler(new Request('http://as.example/authorize'), connection);
     expect(refused).toMatchObject({ status: 403, body: expect.stringContaining('"invalid_request"') });
     for (const path of ['/healthz', '/readyz']) {
-      expect(await handler(new Request(`http://as.example${path}`), peer)).toMatchObject({ status: 200 });
+      expect(await handler(new Request(`http://as.example${path}`), connection)).toMatchObject({
+        status: 200,
+      });
     }
   });
 

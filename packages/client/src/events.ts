@@ -1,5 +1,5 @@
 /** What the client tells whoever wants to know: each decision, without a secret in it. */
-import type { RegistrationWay, Scopes } from '@portcullis/protocol';
+import type { RegistrationMethod, Scopes } from '@portcullis/protocol';
 
 /** Something that the client has found out, decided or done. */
 export type ClientEvent =
@@ -14,7 +14,7 @@ export type ClientEvent =
   | {
       readonly type: 'client.registered';
       readonly issuer: string;
-      readonly method: RegistrationWay;
+      readonly method: RegistrationMethod;
       readonly clientId: string;
     }
   | {

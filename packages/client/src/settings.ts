@@ -1,9 +1,9 @@
 /** What a client is made from: options that a caller gives, judged once, completed and frozen. */
 import {
+  findProfile,
   PROTOCOL_VERSION_HEADERS,
   type Profile,
   type ProtocolVersionHeader,
-  profileOf,
   profiles,
   type Scopes,
 } from '@portcullis/protocol';
@@ -71,7 +71,7 @@ export function resolveClientOptions(options: ClientOptions): ClientSettings {
     fetch: carry,
     oauthFetch: options.oauthFetch ?? carry,
     mapFetchError: options.mapFetchError ?? (() => null),
-    profile: options.revision === undefined ? null : (profileOf(options.revision) ?? null),
+    profile: options.revision === undefined ? null : (findProfile(options.revision) ?? null),
     versionHeader: options.versionHeader ?? PROTOCOL_VERSION_HEADERS[0],
     scopes: options.scopes ?? {},
     trustedOrigins: options.trustedOrigins ?? [],
@@ -94,7 +94,7 @@ function findIssues(options: ClientOptions): string[] {
     ...issuesOfNames(options),
     ...findGrantIssues(options.grant ?? { kind: 'user' }, options.registration ?? {}),
   ];
-  if (options.revision !== undefined && profileOf(options.revision) === undefined) {
+  if (options.revision !== undefined && findProfile(options.revision) === undefined) {
     issues.push(`revision must be one of ${profiles.map(({ revision }) => revision).join(', ')}`);
   }
   const document = options.registration?.metadataDocumentUrl;

@@ -1,17 +1,17 @@
 /** Reading request bodies: forms and JSON, of the right content type and of bounded size. */
 import { OAuthError, type OAuthErrorCode, type Parameters, readParameters } from '@portcullis/protocol';
 import type { HttpRequest } from './http-request.ts';
-import { parseJson } from './json.ts';
+import { parseStrictJson } from './strict-json.ts';
 
 /** Bytes that the body of a form or JSON request may have. */
-export const LARGEST_BODY = 65_536;
+export const MAX_BODY_BYTES = 65_536;
 
 /**
  * Reads the form that a request carries. Parameters in the query are never looked at.
  * @throws OAuthError `invalid_request`: 400, or 413 for more than 64 KiB.
  * @see OAuth 2.1 draft 13 §3.2
  */
-export function readForm(asked: HttpRequest): Promise<Parameters> {
+export function readFormBody(asked: HttpRequest): Promise<Parameters> {
   return readBody(asked, 'application/x-www-form-urlencoded', 'invalid_request', readParameters);
 }
 
@@ -20,12 +20,12 @@ export function readForm(asked: HttpRequest): Promise<Parameters> {
  * @param code what the endpoint calls a body that it cannot use
  * @throws OAuthError with that code: 400, or 413 for more than 64 KiB.
  */
-export function readJson(asked: HttpRequest, code: OAuthErrorCode = 'invalid_request'): Promise<unknown> {
+export function readJsonBody(asked: HttpRequest, code: OAuthErrorCode = 'invalid_request'): Promise<unknown> {
   return readBody(asked, 'application/json', code, (text) => parse(text, code));
 }
 
 /** The same, and the text that it was read from, which is in UTF-8 byte for byte what was sent. */
-export function readJsonText(
+export function readJsonBodyText(
   asked: HttpRequest,
   code: OAuthErrorCode = 'invalid_request',
 ): Promise<{ readonly document: unknown; readonly text: string }> {
@@ -34,7 +34,7 @@ export function readJsonText(
 
 function parse(text: string, code: OAuthErrorCode): unknown {
   try {
-    return parseJson(text);
+    return parseStrictJson(text);
   } catch (cause) {
     const description =
       'The body must be well-formed JSON, nested at most 16 levels deep, without repeated members.';
@@ -53,11 +53,11 @@ async function readBody<T>(
     throw new OAuthError(code, `Send the body as ${type}.`);
   }
   const announced = asked.headers.get('content-length');
-  if (Number(announced) > LARGEST_BODY) throw tooLarge(code);
+  if (Number(announced) > MAX_BODY_BYTES) throw tooLarge(code);
   try {
     const text = await (announced === null ? readCounted(asked.body, code) : asked.text());
     // The HTTP parser delivers no more than was announced; another host of this code may.
-    if (text.length > LARGEST_BODY) throw tooLarge(code);
+    if (text.length > MAX_BODY_BYTES) throw tooLarge(code);
     // Decoding puts this character in the place of bytes that are no UTF-8.
     if (text.includes('\ufffd')) throw new OAuthError(code, 'The body must be encoded in UTF-8.');
     return read(text);
@@ -86,12 +86,12 @@ async function readCounted(body: HttpRequest['body'], code: OAuthErrorCode): Pro
   let text = '';
   for await (const chunk of body) {
     size += chunk.byteLength;
-    if (size > LARGEST_BODY) throw tooLarge(code);
+    if (size > MAX_BODY_BYTES) throw tooLarge(code);
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();
 }
 
 function tooLarge(code: OAuthErrorCode): OAuthError {
-  return new OAuthError(code, `Send a body of at most ${LARGEST_BODY} bytes.`, { status: 413 });
+  return new OAuthError(code, `Send a body of at most ${MAX_BODY_BYTES} bytes.`, { status: 413 });
 }

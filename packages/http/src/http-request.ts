@@ -12,3 +12,16 @@ export interface HttpRequest {
   /** The whole body, decoded as UTF-8 without a byte order mark. Rejects when the sender went before its end. */
   text(): Promise<string>;
 }
+
+/** What the host of a handler knows about the connection of a request. */
+export interface ConnectionInfo {
+  /**
+   * The client's IP address, also behind trusted proxies: for rate limits and the audit log, never for decisions about identity.
+   * An IPv4 address is written as one even when it came over an IPv6 socket.
+   */
+  readonly address?: string;
+  /**
+   * `tls`: encrypted up to here or to a trusted proxy; `loopback`: cleartext that never leaves this computer; `cleartext`: any other.
+   */
+  readonly security?: 'tls' | 'loopback' | 'cleartext';
+}

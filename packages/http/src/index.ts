@@ -1,9 +1,8 @@
 /** The edges that every role shares: bodies read with limits, JSON answers, errors as answers, CORS. */
 
-export { LARGEST_BODY, readForm, readJson, readJsonText } from './bodies.ts';
-export { isPreflight, respondPreflight, shareAcrossOrigins } from './cross-origin.ts';
-export { harden, hardenResponse } from './harden.ts';
-export type { HttpRequest } from './http-request.ts';
+export { MAX_BODY_BYTES, readFormBody, readJsonBody, readJsonBodyText } from './bodies.ts';
+export { isPreflight, respondPreflight, withCorsHeaders } from './cors.ts';
+export type { ConnectionInfo, HttpRequest } from './http-request.ts';
 export {
   type HttpResponse,
   respond,
@@ -11,13 +10,14 @@ export {
   withCookies,
   withHeaders,
 } from './http-response.ts';
-export { parseJson } from './json.ts';
 export { pathOf, queryOf } from './path.ts';
 export {
-  type EndpointOptions,
+  type EndpointResponseOptions,
   type JsonOptions,
+  respondCorsJson,
   respondError,
   respondJson,
   respondSeeOther,
-  respondToClient,
 } from './responses.ts';
+export { addSecurityHeaders, withSecurityHeaders } from './security-headers.ts';
+export { parseStrictJson } from './strict-json.ts';

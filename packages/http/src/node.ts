@@ -1,48 +1,41 @@
 /** Rooms and applications served on node:http: slow senders are cut off, and closing waits. */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { createFindOrigin, type FindOrigin } from './forwarded.ts';
-import type { HttpRequest } from './http-request.ts';
+import type { ConnectionInfo, HttpRequest } from './http-request.ts';
 import { type HttpResponse, respond, toResponse } from './http-response.ts';
-import { createIsTooMany } from './node/ahead.ts';
-import { createArrived } from './node/arrived.ts';
-import { createReadTarget } from './node/target.ts';
-import { writeAnswer } from './node/write.ts';
-import { plainHttp } from './plain-http.ts';
-import { createRoster, type Roster } from './roster.ts';
-import { secureHttp } from './secure-http.ts';
+import { type ConnectionSet, createConnectionSet } from './node/connection-set.ts';
+import { createForwardedReader, type ForwardedReader } from './node/forwarded.ts';
+import { createIncomingRequest } from './node/incoming-request.ts';
+import { createPipeliningLimit } from './node/pipelining-limit.ts';
+import { createRequestTargetReader } from './node/request-target.ts';
+import { writeResponse } from './node/write-response.ts';
+import { loadNodeHttps, nodeHttp } from './node-http.ts';
 
-/** Who is at the other end of the connection. */
-export interface Peer {
-  /** Its IP address; an IPv4 address is written as one even when it came over an IPv6 socket. */
-  readonly address?: string;
-  /**
-   * Who can listen in: nobody (`secure`: TLS here, or up to a proxy of our own), nobody outside of this computer (`local`), or
-   * anybody in between (`plain`).
-   */
-  readonly connection: 'secure' | 'local' | 'plain';
-}
+export type { ConnectionInfo } from './http-request.ts';
 
 /** What a server proves itself by: PEM texts. */
-export interface Certificate {
+export interface TlsCertificate {
   /** The certificate, and those up to its authority. */
   readonly cert: string;
   readonly key: string;
 }
 
 /** What is served: it answers itself, or leaves that to an application. It reads no body that it leaves to one. */
-export type PeerHandler = (asked: HttpRequest, peer: Peer) => Promise<HttpResponse | Handover>;
+export type HttpHandler = (
+  asked: HttpRequest,
+  connection: ConnectionInfo,
+) => Promise<HttpResponse | FetchDelegate>;
 
 /** Says that an application is to answer: one that speaks the web's own `Request` and `Response`, of which either may be a stream. */
-export interface Handover {
-  application(request: Request): Promise<Response>;
+export interface FetchDelegate {
+  fetch(request: Request): Promise<Response>;
 }
 
 /** Serves an application and nothing else. */
-export function serveApplication(
-  application: (request: Request, peer: Peer) => Promise<Response>,
-): PeerHandler {
-  return async (_asked, peer) => ({ application: (request) => application(request, peer) });
+export function serveFetch(
+  application: (request: Request, connection: ConnectionInfo) => Promise<Response>,
+): HttpHandler {
+  return async (_asked, connection) => ({ fetch: (request) => application(request, connection) });
 }
 
 /** Where a server listens, and how. */
@@ -53,9 +46,9 @@ export interface ListenOptions {
   readonly host: string;
   /** Takes what the handler threw, after which the request is answered with 500 and no reason. It must not throw. */
   readonly onError?: (error: unknown) => void;
-  readonly timeouts?: Partial<Timeouts>;
+  readonly timeouts?: Partial<ServerTimeouts>;
   /** Serves https, by this certificate. */
-  readonly certificate?: Certificate;
+  readonly certificate?: TlsCertificate;
   /**
    * Addresses and blocks (`10.0.0.0/8`) of proxies of our own: what they say in `X-Forwarded-For`, `X-Forwarded-Proto` or
    * `Forwarded` is believed. Nobody's when left out.
@@ -64,7 +57,7 @@ export interface ListenOptions {
 }
 
 /** Milliseconds. An answer of an application is not timed: it may be a stream that stays open for hours. */
-export interface Timeouts {
+export interface ServerTimeouts {
   /** For the headers of a request, from its first byte. */
   readonly headersTimeout: number;
   /** For a whole request with its body. */
@@ -72,13 +65,13 @@ export interface Timeouts {
   /** For a connection on which nothing is under way. */
   readonly keepAliveTimeout: number;
   /** For a whole answer of which nothing is taken: the connection ends. Streams of applications are not timed. */
-  readonly answerTimeout: number;
+  readonly responseTimeout: number;
   /** How often these are looked after. */
   readonly connectionsCheckingInterval: number;
 }
 
 /** A server that listens. */
-export interface Listening {
+export interface ListeningServer {
   readonly port: number;
   /**
    * Takes no new connections, lets requests under way end for at most `grace` milliseconds, then cuts what is left.
@@ -86,15 +79,15 @@ export interface Listening {
    */
   close(grace: number): Promise<number>;
   /** Connections from now on get this certificate. @throws when it cannot be used; the old one stays. Only for https */
-  replaceCertificate(certificate: Certificate): void;
+  replaceCertificate(certificate: TlsCertificate): void;
 }
 
-const defaultTimeouts: Timeouts = {
+const defaultTimeouts: ServerTimeouts = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
   // Longer than the 60 s after which the usual load balancers let go, so that they never send into a closing socket.
   keepAliveTimeout: 65_000,
-  answerTimeout: 30_000,
+  responseTimeout: 30_000,
   connectionsCheckingInterval: 2_000,
 };
 
@@ -102,10 +95,10 @@ const defaultTimeouts: Timeouts = {
  * Serves a handler. Resolves when connections are accepted.
  * @throws the system's error (`EADDRINUSE`, `EACCES`, `EADDRNOTAVAIL`, `ENOTFOUND`) when the address cannot be had.
  */
-export async function listen(handler: PeerHandler, options: ListenOptions): Promise<Listening> {
-  const unanswered = createRoster<ServerResponse>();
+export async function listen(handler: HttpHandler, options: ListenOptions): Promise<ListeningServer> {
+  const unanswered = createConnectionSet<ServerResponse>();
   const answer = createListener(handler, options);
-  const isTooMany = createIsTooMany();
+  const isTooMany = createPipeliningLimit();
   const { server, replaceCertificate } = createServerOf(options, (incoming, outgoing) => {
     if (isTooMany(incoming, outgoing)) return void incoming.socket.destroy();
     outgoing.on('close', unanswered.add(outgoing));
@@ -132,25 +125,25 @@ function failure(status: number, error: string, description: string): HttpRespon
 
 /** A request line or `Host` that is none is the sender's fault; anything else is ours, and nobody's to read. */
 function createListener(
-  handler: PeerHandler,
+  handler: HttpHandler,
   { certificate, trustedProxies = [], onError, timeouts }: ListenOptions,
 ): RequestListener {
-  const findOrigin = createFindOrigin(trustedProxies);
-  const readTarget = createReadTarget(certificate === undefined ? 'http' : 'https');
-  const { answerTimeout } = { ...defaultTimeouts, ...timeouts };
+  const findOrigin = createForwardedReader(trustedProxies);
+  const readTarget = createRequestTargetReader(certificate === undefined ? 'http' : 'https');
+  const { responseTimeout: answerTimeout } = { ...defaultTimeouts, ...timeouts };
 
   return async (incoming, outgoing) => {
     const url = readTarget(incoming.url ?? '', incoming.headers.host);
-    if (url === null) return writeAnswer(incoming, outgoing, MALFORMED, answerTimeout);
-    if (isCoded(incoming)) return writeAnswer(incoming, outgoing, CODED, answerTimeout);
+    if (url === null) return writeResponse(incoming, outgoing, MALFORMED, answerTimeout);
+    if (isCoded(incoming)) return writeResponse(incoming, outgoing, CODED, answerTimeout);
     try {
-      const answer = await handler(createArrived(incoming, url), peerOf(incoming, findOrigin));
-      if ('application' in answer) await leaveTo(answer, incoming, outgoing, onError);
-      else writeAnswer(incoming, outgoing, answer, answerTimeout);
+      const answer = await handler(createIncomingRequest(incoming, url), connectionOf(incoming, findOrigin));
+      if ('fetch' in answer) await leaveTo(answer, incoming, outgoing, onError);
+      else writeResponse(incoming, outgoing, answer, answerTimeout);
     } catch (error) {
       onError?.(error);
       if (outgoing.headersSent) outgoing.destroy();
-      else writeAnswer(incoming, outgoing, FAILED, answerTimeout);
+      else writeResponse(incoming, outgoing, FAILED, answerTimeout);
     }
   };
 }
@@ -163,12 +156,12 @@ function isCoded({ headers }: IncomingMessage): boolean {
 
 /** What applications need is loaded when the first of them is asked: it takes time, and 17 MB. */
 async function leaveTo(
-  { application }: Handover,
+  { fetch: application }: FetchDelegate,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   onError: ListenOptions['onError'],
 ): Promise<void> {
-  const { createApplicationListener } = await import('./node/application.ts');
+  const { createFetchListener: createApplicationListener } = await import('./node/fetch-listener.ts');
   const listener = createApplicationListener(application, (error) => {
     onError?.(error);
     return toResponse(FAILED);
@@ -182,11 +175,11 @@ const OLDEST_TLS = 'TLSv1.2';
 function createServerOf(
   { timeouts, certificate }: ListenOptions,
   listener: RequestListener,
-): { readonly server: Server; readonly replaceCertificate: Listening['replaceCertificate'] } {
+): { readonly server: Server; readonly replaceCertificate: ListeningServer['replaceCertificate'] } {
   // A field that is sent twice is seen twice: whoever guards it can refuse that.
   const options = { ...defaultTimeouts, ...timeouts, joinDuplicateHeaders: true };
   if (certificate !== undefined) {
-    const server = secureHttp().createServer(
+    const server = loadNodeHttps().createServer(
       { ...options, ...certificate, minVersion: OLDEST_TLS },
       listener,
     );
@@ -198,7 +191,7 @@ function createServerOf(
   const replaceCertificate = () => {
     throw new Error('There is no certificate to replace.');
   };
-  return { server: plainHttp.createServer(options, listener), replaceCertificate };
+  return { server: nodeHttp.createServer(options, listener), replaceCertificate };
 }
 
 function bind(server: Server, { port, host }: ListenOptions): Promise<void> {
@@ -211,7 +204,7 @@ function bind(server: Server, { port, host }: ListenOptions): Promise<void> {
   });
 }
 
-function close(server: Server, unanswered: Roster<ServerResponse>, grace: number): Promise<number> {
+function close(server: Server, unanswered: ConnectionSet<ServerResponse>, grace: number): Promise<number> {
   const letGo = (outgoing: ServerResponse) => {
     // Tells the client not to send more on this connection; without it the connection would idle, open, until its timeout.
     if (!outgoing.headersSent) outgoing.shouldKeepAlive = false;
@@ -232,14 +225,14 @@ function close(server: Server, unanswered: Roster<ServerResponse>, grace: number
   });
 }
 
-function peerOf({ socket, headers }: IncomingMessage, findOrigin: FindOrigin): Peer {
+function connectionOf({ socket, headers }: IncomingMessage, findOrigin: ForwardedReader): ConnectionInfo {
   const direct = socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/, '');
   const { address, isProxied, protocol } = findOrigin(direct, headers);
   // A proxy that says nothing has been declared to speak TLS to everybody; one that says http was spoken to in the clear.
   const isSecure = (isEncrypted(socket) || isProxied) && protocol !== 'http';
   const isLocal = direct !== undefined && /^(?:127\.|::1$)/.test(direct) && protocol === null;
-  const connection = isSecure ? 'secure' : isLocal ? 'local' : 'plain';
-  return address === undefined ? { connection } : { address, connection };
+  const security = isSecure ? 'tls' : isLocal ? 'loopback' : 'cleartext';
+  return address === undefined ? { security } : { address, security };
 }
 
 /** Told by the member that only sockets of TLS have, so that their module is not loaded for the question. */

@@ -1,11 +1,11 @@
 /** `fetch` for addresses that somebody else wrote down: never into the inside, never anywhere but where it was judged. */
 import { lookup } from 'node:dns/promises';
-import { OutboundError } from './outbound/error.ts';
-import { exchange, understandFailure } from './outbound/exchange.ts';
-import { admitsAddresses, judgeUrl, type OutboundPolicy } from './outbound/policy.ts';
+import { OutboundError } from './outbound/outbound-error.ts';
+import { sendPinnedRequest, toOutboundError } from './outbound/pinned-request.ts';
+import { areAddressesAllowed, checkOutboundUrl, type OutboundPolicy } from './outbound/ssrf-guard.ts';
 
-export { OutboundError, type OutboundReason } from './outbound/error.ts';
-export { judgeUrl, type OutboundPolicy } from './outbound/policy.ts';
+export { OutboundError, type OutboundErrorReason } from './outbound/outbound-error.ts';
+export { checkOutboundUrl, type OutboundPolicy } from './outbound/ssrf-guard.ts';
 
 /** How far a request may go. */
 export interface OutboundOptions extends OutboundPolicy {
@@ -38,7 +38,7 @@ export function createOutboundFetch(options: OutboundOptions = {}): OutboundFetc
 
   return async function outboundFetch(input, init) {
     const text = input instanceof Request ? input.url : String(input);
-    const destination = judgeUrl(text, options);
+    const destination = checkOutboundUrl(text, options);
     if (destination.kind === 'refused') {
       throw new OutboundError('address', `The address may not be contacted: ${destination.reason}.`);
     }
@@ -48,7 +48,7 @@ export function createOutboundFetch(options: OutboundOptions = {}): OutboundFetc
     const signal = AbortSignal.any([AbortSignal.timeout(timeout), request.signal]);
     try {
       const addresses = await beforeAbort(resolveHost(url, resolve), signal);
-      if (!admitsAddresses(kind, addresses)) {
+      if (!areAddressesAllowed(kind, addresses)) {
         throw new OutboundError(
           'address',
           'The address may not be contacted: its name leads into a private network.',
@@ -56,9 +56,9 @@ export function createOutboundFetch(options: OutboundOptions = {}): OutboundFetc
       }
       const { method, headers } = request;
       const authorities = options.certificateAuthorities;
-      return await exchange({ url, addresses, method, headers, body, signal, limit, authorities });
+      return await sendPinnedRequest({ url, addresses, method, headers, body, signal, limit, authorities });
     } catch (error) {
-      throw understandFailure(error, signal);
+      throw toOutboundError(error, signal);
     }
   };
 }

@@ -1,9 +1,9 @@
 /** What endpoints answer: documents, OAuth errors, and the redirect that is asked for most. */
 import { errorDocument, type OAuthError } from '@portcullis/protocol';
-import { CROSS_ORIGIN_FIELDS } from './cross-origin.ts';
-import { HARDENED, HARDENED_OF_HTTPS } from './harden.ts';
+import { CORS_HEADERS } from './cors.ts';
 import type { HttpRequest } from './http-request.ts';
 import { type HttpResponse, respond } from './http-response.ts';
+import { HTTPS_SECURITY_HEADERS, SECURITY_HEADERS } from './security-headers.ts';
 
 const JSON_FIELDS = { 'content-type': 'application/json', 'x-content-type-options': 'nosniff' } as const;
 const NO_STORE = { 'cache-control': 'no-store', pragma: 'no-cache' } as const;
@@ -18,7 +18,7 @@ export interface JsonOptions {
 }
 
 /** What an endpoint says that knows where it stands: then nothing has to be added to its answers. */
-export interface EndpointOptions extends Omit<JsonOptions, 'maxAge'> {
+export interface EndpointResponseOptions extends Omit<JsonOptions, 'maxAge'> {
   /** Whether the public address is https. */
   readonly isHttps: boolean;
 }
@@ -31,9 +31,9 @@ export function respondJson(document: unknown, options: JsonOptions = {}): HttpR
 }
 
 /** Answers with a JSON document that scripts of any origin may read, hardened already: for the endpoints that are asked most. */
-export function respondToClient(
+export function respondCorsJson(
   document: unknown,
-  { isHttps, status = 200, headers }: EndpointOptions,
+  { isHttps, status = 200, headers }: EndpointResponseOptions,
 ): HttpResponse {
   const fields = isHttps ? CLIENT_FIELDS_OF_HTTPS : CLIENT_FIELDS;
   return respond(
@@ -51,16 +51,16 @@ export function respondToClient(
  */
 export function respondSeeOther(
   location: string,
-  { isHttps }: Pick<EndpointOptions, 'isHttps'>,
+  { isHttps }: Pick<EndpointResponseOptions, 'isHttps'>,
 ): HttpResponse {
   return respond(303, { location, ...(isHttps ? REDIRECT_FIELDS_OF_HTTPS : REDIRECT_FIELDS) });
 }
 
-const CLIENT_FIELDS = { ...JSON_FIELDS, ...NO_STORE, ...CROSS_ORIGIN_FIELDS, ...HARDENED };
-const CLIENT_FIELDS_OF_HTTPS = { ...CLIENT_FIELDS, ...HARDENED_OF_HTTPS };
+const CLIENT_FIELDS = { ...JSON_FIELDS, ...NO_STORE, ...CORS_HEADERS, ...SECURITY_HEADERS };
+const CLIENT_FIELDS_OF_HTTPS = { ...CLIENT_FIELDS, ...HTTPS_SECURITY_HEADERS };
 
-const REDIRECT_FIELDS = { 'cache-control': 'no-store', ...HARDENED };
-const REDIRECT_FIELDS_OF_HTTPS = { ...REDIRECT_FIELDS, ...HARDENED_OF_HTTPS };
+const REDIRECT_FIELDS = { 'cache-control': 'no-store', ...SECURITY_HEADERS };
+const REDIRECT_FIELDS_OF_HTTPS = { ...REDIRECT_FIELDS, ...HTTPS_SECURITY_HEADERS };
 
 /**
  * Answers with an OAuth error. When the client authenticated (or tried to) by the `Authorization` header, a 401

@@ -2,7 +2,7 @@
 import { OAuthError } from '@portcullis/protocol';
 import { describe, expect, it } from 'vitest';
 import { costOf } from '../../../tests/support/cost.ts';
-import { LARGEST_BODY, readForm, readJson } from '../src/index.ts';
+import { MAX_BODY_BYTES, readFormBody, readJsonBody } from '../src/index.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 
@@ -49,7 +49,7 @@ describe('readForm', () => {
     `${FORM}; charset="utf-8"`,
     'Application/X-WWW-Form-Urlencoded ; charset=utf8',
   ])('[AS-TOK-61] takes the content type %s', async (type) => {
-    const form = await readForm(posted('code=a%20b&scope=x+y&empty=', type));
+    const form = await readFormBody(posted('code=a%20b&scope=x+y&empty=', type));
     expect([form.one('code'), form.one('scope'), form.one('empty')]).toEqual(['a b', 'x y', undefined]);
   });
 
@@ -64,50 +64,52 @@ describe('readForm', () => {
     '',
     null,
   ])('[AS-TOK-61] T024 refuses the content type %s', async (type) => {
-    const error = await refusal(readForm(posted('code=a', type)));
+    const error = await refusal(readFormBody(posted('code=a', type)));
     expect([error.status, error.code]).toEqual([400, 'invalid_request']);
   });
 
   it('[AS-TOK-62] T024 reads nothing from the query', async () => {
-    const form = await readForm(posted('code=a', FORM, 'https://as.example/token?client_secret=s&code=b'));
+    const form = await readFormBody(
+      posted('code=a', FORM, 'https://as.example/token?client_secret=s&code=b'),
+    );
     expect([form.one('code'), form.one('client_secret')]).toEqual(['a', undefined]);
   });
 
   it('[AS-TOK-63] refuses a parameter that is sent twice when it is read', async () => {
-    const form = await readForm(posted('code=a&code=b&resource=c&resource=d'));
+    const form = await readFormBody(posted('code=a&code=b&resource=c&resource=d'));
     expect(() => form.one('code')).toThrow('Send the parameter code only once');
     expect(form.all('resource')).toEqual(['c', 'd']);
   });
 
   it('has no prototype to pollute', async () => {
-    const form = await readForm(posted('__proto__[scope]=admin&constructor.prototype.x=1&__proto__=y'));
+    const form = await readFormBody(posted('__proto__[scope]=admin&constructor.prototype.x=1&__proto__=y'));
     expect(Reflect.get({}, 'scope')).toBeUndefined();
     expect(form.one('__proto__')).toBe('y');
     expect(form.one('toString')).toBeUndefined();
   });
 
-  const largest = `code=${'a'.repeat(LARGEST_BODY - 5)}`;
+  const largest = `code=${'a'.repeat(MAX_BODY_BYTES - 5)}`;
 
   it.each([
     ['announced', (text: string) => posted(text)],
     ['streamed', (text: string) => posted(streamed(text.slice(0, 40_000), text.slice(40_000)))],
   ])('[ALL-HTTP-61] T044 takes 64 KiB and not a byte more, %s', async (_how, post) => {
-    expect((await readForm(post(largest))).one('code')).toHaveLength(LARGEST_BODY - 5);
-    const error = await refusal(readForm(post(`${largest}a`)));
+    expect((await readFormBody(post(largest))).one('code')).toHaveLength(MAX_BODY_BYTES - 5);
+    const error = await refusal(readFormBody(post(`${largest}a`)));
     expect([error.status, error.code]).toEqual([413, 'invalid_request']);
   });
 
   it('[ALL-HTTP-61] T044 refuses by the announced length, before it reads', async () => {
     const request = posted('code=a');
-    request.headers.set('content-length', String(LARGEST_BODY + 1));
-    expect((await refusal(readForm(request))).status).toBe(413);
+    request.headers.set('content-length', String(MAX_BODY_BYTES + 1));
+    expect((await refusal(readFormBody(request))).status).toBe(413);
     expect(request.bodyUsed).toBe(false);
   });
 
   it('T044 does not believe an announced length that was too small', async () => {
     const request = posted(`${largest}a`);
     request.headers.set('content-length', '1');
-    expect((await refusal(readForm(request))).status).toBe(413);
+    expect((await refusal(readFormBody(request))).status).toBe(413);
   });
 
   it('T044 stops reading an endless body', async () => {
@@ -118,7 +120,7 @@ describe('readForm', () => {
         controller.enqueue(new Uint8Array(1024).fill(97));
       },
     });
-    expect((await refusal(readForm(posted(endless)))).status).toBe(413);
+    expect((await refusal(readFormBody(posted(endless)))).status).toBe(413);
     expect(sent).toBeLessThan(100);
   });
 
@@ -126,18 +128,18 @@ describe('readForm', () => {
     ['whole', new Uint8Array([0x61, 0x3d, 0xff])],
     ['cut off', new Uint8Array([0x61, 0x3d, 0xc3])],
   ])('T044 refuses bytes that are no UTF-8, %s', async (_what, bytes) => {
-    expect((await refusal(readForm(posted(bytes)))).code).toBe('invalid_request');
-    expect((await refusal(readForm(posted(streamed(bytes))))).code).toBe('invalid_request');
+    expect((await refusal(readFormBody(posted(bytes)))).code).toBe('invalid_request');
+    expect((await refusal(readFormBody(posted(streamed(bytes))))).code).toBe('invalid_request');
   });
 
   it('joins characters that chunks have cut', async () => {
     const bytes = new TextEncoder().encode('name=ü€');
-    const form = await readForm(posted(streamed(bytes.slice(0, 6), bytes.slice(6, 8), bytes.slice(8))));
+    const form = await readFormBody(posted(streamed(bytes.slice(0, 6), bytes.slice(6, 8), bytes.slice(8))));
     expect(form.one('name')).toBe('ü€');
   });
 
   it('reads no body as an empty form', async () => {
-    expect((await readForm(posted(null))).one('code')).toBeUndefined();
+    expect((await readFormBody(posted(null))).one('code')).toBeUndefined();
   });
 });
 
@@ -147,7 +149,7 @@ describe('readJson', () => {
   it.each([JSON_TYPE, `${JSON_TYPE}; charset=utf-8`, 'Application/JSON'])(
     'takes the content type %s',
     async (type) => {
-      expect(await readJson(posted('{"a":[1,{"a":"}{:\\""}],"b":null}', type))).toEqual({
+      expect(await readJsonBody(posted('{"a":[1,{"a":"}{:\\""}],"b":null}', type))).toEqual({
         a: [1, { a: '}{:"' }],
         b: null,
       });
@@ -157,7 +159,7 @@ describe('readJson', () => {
   it.each(['text/plain', FORM, 'application/json5', 'application/json; charset=latin1', null])(
     '[AS-DCR-60] T044 refuses the content type %s by the name that the endpoint gives',
     async (type) => {
-      const error = await refusal(readJson(posted('{}', type), 'invalid_client_metadata'));
+      const error = await refusal(readJsonBody(posted('{}', type), 'invalid_client_metadata'));
       expect([error.status, error.code]).toEqual([400, 'invalid_client_metadata']);
     },
   );
@@ -176,7 +178,7 @@ describe('readJson', () => {
     ['an unterminated string of quotes', `{"a":"${'\\"'.repeat(30_000)}`],
   ])('T044 refuses %s', async (_what, text) => {
     const refuse = async () =>
-      expect((await refusal(readJson(posted(text, JSON_TYPE)))).code).toBe('invalid_request');
+      expect((await refusal(readJsonBody(posted(text, JSON_TYPE)))).code).toBe('invalid_request');
     expect(await costOf(refuse)).toBeLessThan(200);
   });
 
@@ -186,11 +188,11 @@ describe('readJson', () => {
     ['the same name in two objects', '[{"a":1},{"a":2,"b":{"a":3}}]'],
     ['a value that is spelled like a member', '{"a":"b","b":"a"}'],
   ])('takes %s', async (_what, text) => {
-    expect(await readJson(posted(text, JSON_TYPE))).toEqual(JSON.parse(text));
+    expect(await readJsonBody(posted(text, JSON_TYPE))).toEqual(JSON.parse(text));
   });
 
   it('T044 refuses a repeated member, whatever documents before made V8 expect', async () => {
-    const read = (text: string) => readJson(posted(text, JSON_TYPE));
+    const read = (text: string) => readJsonBody(posted(text, JSON_TYPE));
     const repeated = '{"a":1,"client_name":2,"client_n\\u0061me":3}';
     // Names that begin as the disguised one is written: V8 takes it for them, and counts three.
     for (const name of ['client_n\\u0', 'client_n\\u00'])
@@ -206,7 +208,7 @@ describe('readJson', () => {
   });
 
   it('[ALL-HTTP-61] T044 refuses 10 MB', async () => {
-    const error = await refusal(readJson(posted(`"${'a'.repeat(10_000_000)}"`, JSON_TYPE)));
+    const error = await refusal(readJsonBody(posted(`"${'a'.repeat(10_000_000)}"`, JSON_TYPE)));
     expect(error.status).toBe(413);
   });
 });

@@ -1,47 +1,47 @@
 /** Who a request is from: proxies of our own are believed, everybody else's word is not. */
 import { describe, expect, it } from 'vitest';
-import { createFindOrigin } from '../src/forwarded.ts';
+import { createForwardedReader } from '../src/node/forwarded.ts';
 
-const find = createFindOrigin(['10.0.0.0/8', '2001:db8:1::/48', '127.0.0.1']);
+const find = createForwardedReader(['10.0.0.0/8', '2001:db8:1::/48', '127.0.0.1']);
 
 describe('the address', () => {
   it.each([
-    { is: 'the peer without a header', peer: '203.0.113.7', headers: {}, address: '203.0.113.7' },
-    { is: 'the peer that is no proxy, whatever it claims', peer: '203.0.113.7', headers: { 'x-forwarded-for': '192.0.2.1', forwarded: 'for=192.0.2.1' }, address: '203.0.113.7' },
-    { is: 'what our proxy says', peer: '10.1.2.3', headers: { 'x-forwarded-for': '192.0.2.1' }, address: '192.0.2.1' },
-    { is: 'what our proxy says in the standard header', peer: '10.1.2.3', headers: { forwarded: 'for=192.0.2.1;proto=https' }, address: '192.0.2.1' },
-    { is: 'the last stranger, not what that one made up', peer: '10.1.2.3', headers: { 'x-forwarded-for': '198.51.100.9, 192.0.2.1' }, address: '192.0.2.1' },
-    { is: 'behind several proxies of ours', peer: '127.0.0.1', headers: { 'x-forwarded-for': '6.6.6.6, 192.0.2.1, 10.9.9.9, 2001:db8:1::5' }, address: '192.0.2.1' },
-    { is: 'a proxy of ours that asks for itself', peer: '10.1.2.3', headers: { 'x-forwarded-for': '10.5.5.5' }, address: '10.5.5.5' },
-    { is: 'the proxy when it says nothing', peer: '10.1.2.3', headers: {}, address: '10.1.2.3' },
-    { is: 'the proxy when it does not know', peer: '10.1.2.3', headers: { forwarded: 'for=unknown' }, address: '10.1.2.3' },
-    { is: 'the proxy when it hides the client', peer: '10.1.2.3', headers: { forwarded: 'for="_hidden"' }, address: '10.1.2.3' },
-    { is: 'the proxy when two headers disagree', peer: '10.1.2.3', headers: { 'x-forwarded-for': '192.0.2.1', forwarded: 'for=6.6.6.6' }, address: '10.1.2.3' },
-    { is: 'what two headers agree on', peer: '10.1.2.3', headers: { 'x-forwarded-for': '192.0.2.1', forwarded: 'For="192.0.2.1:4711"' }, address: '192.0.2.1' },
-    { is: 'an IPv6 address with a port', peer: '10.1.2.3', headers: { forwarded: 'for="[2001:db8:2::7]:443"' }, address: '2001:db8:2::7' },
-    { is: 'an IPv4 address with a port', peer: '::ffff:10.1.2.3', headers: { 'x-forwarded-for': '192.0.2.1:5555' }, address: '192.0.2.1' },
-    { is: 'the proxy when the header is nonsense', peer: '10.1.2.3', headers: { 'x-forwarded-for': '<script>' }, address: '10.1.2.3' },
-    { is: 'the nearest, however many are made up before it', peer: '10.1.2.3', headers: { 'x-forwarded-for': `${'6.6.6.6,'.repeat(50)}192.0.2.1` }, address: '192.0.2.1' },
-    { is: 'the proxy when nothing is nearest', peer: '10.1.2.3', headers: { 'x-forwarded-for': '192.0.2.1,'.repeat(21) }, address: '10.1.2.3' },
-  ])('T043 is $is', ({ peer, headers, address }) => {
-    expect(find(peer, headers).address).toBe(address);
+    { is: 'the peer without a header', connection: '203.0.113.7', headers: {}, address: '203.0.113.7' },
+    { is: 'the peer that is no proxy, whatever it claims', connection: '203.0.113.7', headers: { 'x-forwarded-for': '192.0.2.1', forwarded: 'for=192.0.2.1' }, address: '203.0.113.7' },
+    { is: 'what our proxy says', connection: '10.1.2.3', headers: { 'x-forwarded-for': '192.0.2.1' }, address: '192.0.2.1' },
+    { is: 'what our proxy says in the standard header', connection: '10.1.2.3', headers: { forwarded: 'for=192.0.2.1;proto=https' }, address: '192.0.2.1' },
+    { is: 'the last stranger, not what that one made up', connection: '10.1.2.3', headers: { 'x-forwarded-for': '198.51.100.9, 192.0.2.1' }, address: '192.0.2.1' },
+    { is: 'behind several proxies of ours', connection: '127.0.0.1', headers: { 'x-forwarded-for': '6.6.6.6, 192.0.2.1, 10.9.9.9, 2001:db8:1::5' }, address: '192.0.2.1' },
+    { is: 'a proxy of ours that asks for itself', connection: '10.1.2.3', headers: { 'x-forwarded-for': '10.5.5.5' }, address: '10.5.5.5' },
+    { is: 'the proxy when it says nothing', connection: '10.1.2.3', headers: {}, address: '10.1.2.3' },
+    { is: 'the proxy when it does not know', connection: '10.1.2.3', headers: { forwarded: 'for=unknown' }, address: '10.1.2.3' },
+    { is: 'the proxy when it hides the client', connection: '10.1.2.3', headers: { forwarded: 'for="_hidden"' }, address: '10.1.2.3' },
+    { is: 'the proxy when two headers disagree', connection: '10.1.2.3', headers: { 'x-forwarded-for': '192.0.2.1', forwarded: 'for=6.6.6.6' }, address: '10.1.2.3' },
+    { is: 'what two headers agree on', connection: '10.1.2.3', headers: { 'x-forwarded-for': '192.0.2.1', forwarded: 'For="192.0.2.1:4711"' }, address: '192.0.2.1' },
+    { is: 'an IPv6 address with a port', connection: '10.1.2.3', headers: { forwarded: 'for="[2001:db8:2::7]:443"' }, address: '2001:db8:2::7' },
+    { is: 'an IPv4 address with a port', connection: '::ffff:10.1.2.3', headers: { 'x-forwarded-for': '192.0.2.1:5555' }, address: '192.0.2.1' },
+    { is: 'the proxy when the header is nonsense', connection: '10.1.2.3', headers: { 'x-forwarded-for': '<script>' }, address: '10.1.2.3' },
+    { is: 'the nearest, however many are made up before it', connection: '10.1.2.3', headers: { 'x-forwarded-for': `${'6.6.6.6,'.repeat(50)}192.0.2.1` }, address: '192.0.2.1' },
+    { is: 'the proxy when nothing is nearest', connection: '10.1.2.3', headers: { 'x-forwarded-for': '192.0.2.1,'.repeat(21) }, address: '10.1.2.3' },
+  ])('T043 is $is', ({ connection, headers, address }) => {
+    expect(find(connection, headers).address).toBe(address);
   }); // biome-ignore format: a table
 });
 
 describe('the protocol', () => {
   it.each([
-    { peer: '203.0.113.7', headers: { 'x-forwarded-proto': 'https' }, isProxied: false, protocol: null },
-    { peer: '10.1.2.3', headers: { 'x-forwarded-proto': 'https' }, isProxied: true, protocol: 'https' },
-    { peer: '10.1.2.3', headers: { 'x-forwarded-proto': 'https, http' }, isProxied: true, protocol: 'http' },
-    { peer: '10.1.2.3', headers: { forwarded: 'for=192.0.2.1;proto=HTTP' }, isProxied: true, protocol: 'http' },
-    { peer: '10.1.2.3', headers: { 'x-forwarded-proto': 'gopher' }, isProxied: true, protocol: null },
-    { peer: '10.1.2.3', headers: {}, isProxied: true, protocol: null },
-    { peer: undefined, headers: {}, isProxied: false, protocol: null },
-  ])('[ALL-HTTP-62] is what a proxy of ours says: %j', ({ peer, headers, ...expected }) => {
-    expect(find(peer, headers)).toMatchObject(expected);
+    { connection: '203.0.113.7', headers: { 'x-forwarded-proto': 'https' }, isProxied: false, protocol: null },
+    { connection: '10.1.2.3', headers: { 'x-forwarded-proto': 'https' }, isProxied: true, protocol: 'https' },
+    { connection: '10.1.2.3', headers: { 'x-forwarded-proto': 'https, http' }, isProxied: true, protocol: 'http' },
+    { connection: '10.1.2.3', headers: { forwarded: 'for=192.0.2.1;proto=HTTP' }, isProxied: true, protocol: 'http' },
+    { connection: '10.1.2.3', headers: { 'x-forwarded-proto': 'gopher' }, isProxied: true, protocol: null },
+    { connection: '10.1.2.3', headers: {}, isProxied: true, protocol: null },
+    { connection: undefined, headers: {}, isProxied: false, protocol: null },
+  ])('[ALL-HTTP-62] is what a proxy of ours says: %j', ({ connection, headers, ...expected }) => {
+    expect(find(connection, headers)).toMatchObject(expected);
   }); // biome-ignore format: a table
 });
 
 it.each(['10.0.0.0/33', 'proxy.example', '', '10.0.0.0/', '::/129', '1.2.3.4/8/8'])('refuses %j', (text) => {
-  expect(() => createFindOrigin([text])).toThrow(RangeError);
+  expect(() => createForwardedReader([text])).toThrow(RangeError);
 });

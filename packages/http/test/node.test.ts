@@ -4,22 +4,29 @@ import { Agent, request as send } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type HttpRequest, readForm, respond, respondJson, toResponse, withCookies } from '../src/index.ts';
 import {
-  type Listening,
+  type HttpRequest,
+  readFormBody,
+  respond,
+  respondJson,
+  toResponse,
+  withCookies,
+} from '../src/index.ts';
+import {
+  type ConnectionInfo,
+  type HttpHandler,
+  type ListeningServer,
   type ListenOptions,
   listen,
-  type Peer,
-  type PeerHandler,
-  serveApplication,
+  serveFetch,
 } from '../src/node.ts';
 
-const servers: Listening[] = [];
+const servers: ListeningServer[] = [];
 afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => server.close(0)));
 });
 
-async function serve(handler: PeerHandler, options: Partial<ListenOptions> = {}): Promise<Listening> {
+async function serve(handler: HttpHandler, options: Partial<ListenOptions> = {}): Promise<ListeningServer> {
   const server = await listen(handler, { port: 0, host: '127.0.0.1', ...options });
   servers.push(server);
   return server;
@@ -38,16 +45,16 @@ async function exchange(port: number, text: string): Promise<string> {
   return answer;
 }
 
-type Tell = (asked: HttpRequest, peer: Peer) => unknown;
+type Tell = (asked: HttpRequest, connection: ConnectionInfo) => unknown;
 
 /** The two kinds of handlers: what is told by either has to be the same. */
 const kinds = {
   room:
-    (tell: Tell): PeerHandler =>
-    async (asked, peer) =>
-      respondJson(await tell(asked, peer)),
-  application: (tell: Tell): PeerHandler =>
-    serveApplication(async (request, peer) => toResponse(respondJson(await tell(request, peer)))),
+    (tell: Tell): HttpHandler =>
+    async (asked, connection) =>
+      respondJson(await tell(asked, connection)),
+  application: (tell: Tell): HttpHandler =>
+    serveFetch(async (request, connection) => toResponse(respondJson(await tell(request, connection)))),
 } as const;
 
 const eachKind = describe.each(Object.entries(kinds));
@@ -55,12 +62,12 @@ const eachKind = describe.each(Object.entries(kinds));
 eachKind('listen, for an answering %s', (_kind, telling) => {
   it('hands over method, address, headers, body and peer', async () => {
     const server = await serve(
-      telling(async (asked, peer) => ({
+      telling(async (asked, connection) => ({
         method: asked.method,
         url: asked.url,
         type: asked.headers.get('content-type'),
         body: await asked.text(),
-        peer,
+        connection: connection,
       })),
     );
     const response = await fetch(`http://127.0.0.1:${server.port}/a/b?c=d%20e`, {
@@ -73,7 +80,7 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
       url: `http://127.0.0.1:${server.port}/a/b?c=d%20e`,
       type: 'text/plain',
       body: 'hello',
-      peer: { address: '127.0.0.1', connection: 'local' },
+      connection: { address: '127.0.0.1', security: 'loopback' },
     });
   });
 
@@ -117,7 +124,7 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
     async (_what, rest) => {
       const server = await serve(
         telling(async (asked) => {
-          const refused = await readForm(asked).catch((error: { status: number }) => error.status);
+          const refused = await readFormBody(asked).catch((error: { status: number }) => error.status);
           return { refused };
         }),
       );
@@ -267,7 +274,7 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
   it('lets go of who takes nothing of an answer, and waits for who takes it slowly', async () => {
     const large = 'x'.repeat(32 * 2 ** 20);
     const handler = () => Promise.resolve(respond(200, {}, large));
-    const server = await serve(handler, { timeouts: { answerTimeout: 1000 } });
+    const server = await serve(handler, { timeouts: { responseTimeout: 1000 } });
     const take = (pause: number) =>
       new Promise<number>((resolve) => {
         const socket = connect(server.port, '127.0.0.1', () => {
@@ -349,7 +356,7 @@ describe('an answer', () => {
 
 describe('an application', () => {
   it('passes bodies as streams, in both directions', async () => {
-    const server = await serve(serveApplication(async (request) => new Response(request.body)));
+    const server = await serve(serveFetch(async (request) => new Response(request.body)));
     let sender: ReadableStreamDefaultController<Uint8Array> | undefined;
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
@@ -371,7 +378,7 @@ describe('an application', () => {
   });
 
   it('is asked by many at once from the first moment on', async () => {
-    const server = await serve(serveApplication(async (request) => new Response(await request.text())));
+    const server = await serve(serveFetch(async (request) => new Response(await request.text())));
     const answers = Array.from({ length: 20 }, async (_, index) => {
       const response = await fetch(`http://127.0.0.1:${server.port}/`, {
         method: 'POST',
@@ -426,7 +433,7 @@ describe('close', () => {
   });
 
   it('cuts what has not ended when the grace is over', async () => {
-    const server = await serve(serveApplication(async () => new Response(new ReadableStream())));
+    const server = await serve(serveFetch(async () => new Response(new ReadableStream())));
     const response = await fetch(`http://127.0.0.1:${server.port}/`);
     const reading = response.text().catch(() => 'cut');
     await sleep(10);

@@ -90,7 +90,7 @@ describe('addresses written into a URL', () => {
 
   it('connects to this computer where the policy allows it, and to nothing else that is near', async () => {
     const { port } = await listen(createServer(hello));
-    const fetch = createOutboundFetch({ loopback: true });
+    const fetch = createOutboundFetch({ allowLoopback: true });
     expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('hello');
     expect(await reasonOf(fetch(`http://127.0.0.2:${port}/`))).toBe('address');
     expect(await reasonOf(fetch(`https://10.0.0.1:${port}/`))).toBe('address');
@@ -122,7 +122,7 @@ describe('names', () => {
 
   it('a name of this computer that resolves elsewhere is refused', async () => {
     const { resolve } = resolver('10.0.0.1');
-    expect(await reasonOf(createOutboundFetch({ resolve, loopback: true })('http://localhost:1/'))).toBe(
+    expect(await reasonOf(createOutboundFetch({ resolve, allowLoopback: true })('http://localhost:1/'))).toBe(
       'address',
     );
   });
@@ -138,7 +138,7 @@ describe('names', () => {
     const origin = `https://inner.example:${port}`;
     const fetch = createOutboundFetch({
       resolve,
-      innerOrigins: [origin],
+      allowedPrivateOrigins: [origin],
       certificateAuthorities: [certificate],
     });
     expect(await (await fetch(`${origin}/x?y=1`)).text()).toBe('inside');
@@ -151,7 +151,7 @@ describe('names', () => {
     const { port } = await listen(createSecureServer({ key, cert: certificate }, hello));
     const { resolve } = resolver('127.0.0.1');
     const origin = `https://inner.example:${port}`;
-    expect(await reasonOf(createOutboundFetch({ resolve, innerOrigins: [origin] })(origin))).toBe(
+    expect(await reasonOf(createOutboundFetch({ resolve, allowedPrivateOrigins: [origin] })(origin))).toBe(
       'unreachable',
     );
   });
@@ -160,7 +160,10 @@ describe('names', () => {
 describe('the exchange', () => {
   async function fetchFrom(listener: RequestListener, options: OutboundOptions = {}, init?: RequestInit) {
     const { port } = await listen(createServer(listener));
-    return createOutboundFetch({ loopback: true, ...options })(`http://127.0.0.1:${port}/path?q=1`, init);
+    return createOutboundFetch({ allowLoopback: true, ...options })(
+      `http://127.0.0.1:${port}/path?q=1`,
+      init,
+    );
   }
 
   it('carries method, headers and body, and answers with status, headers and body', async () => {
@@ -252,7 +255,7 @@ describe('the exchange', () => {
   it('says that nobody answers', async () => {
     const { port } = await listen(createServer(hello));
     for (const server of open.splice(0)) await new Promise((resolve) => server.close(resolve));
-    expect(await reasonOf(createOutboundFetch({ loopback: true })(`http://127.0.0.1:${port}/`))).toBe(
+    expect(await reasonOf(createOutboundFetch({ allowLoopback: true })(`http://127.0.0.1:${port}/`))).toBe(
       'unreachable',
     );
   });

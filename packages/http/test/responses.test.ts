@@ -1,16 +1,16 @@
 /** What leaves: JSON that nobody keeps unless told so, errors in the form that OAuth gives them, and CORS without cookies. */
-import { OAuthError, unavailable } from '@portcullis/protocol';
+import { OAuthError, temporarilyUnavailable } from '@portcullis/protocol';
 import { describe, expect, it } from 'vitest';
 import {
-  harden,
   isPreflight,
   respond,
+  respondCorsJson,
   respondError,
   respondJson,
   respondPreflight,
   respondSeeOther,
-  respondToClient,
-  shareAcrossOrigins,
+  withCorsHeaders,
+  withSecurityHeaders,
 } from '../src/index.ts';
 
 const basicRequest = new Request('https://as.example/token', { headers: { authorization: 'bAsIc xyz' } });
@@ -56,7 +56,7 @@ describe('respondError', () => {
   });
 
   it('says when to come back', () => {
-    const { status, headers } = respondError(unavailable('the database is gone', 7));
+    const { status, headers } = respondError(temporarilyUnavailable('the database is gone', 7));
     expect([status, headers['retry-after']]).toEqual([503, '7']);
   });
 });
@@ -82,8 +82,8 @@ describe('cross-origin requests', () => {
 
   it('T064 never shares with cookies', () => {
     const asked = preflight({ origin: 'null', 'access-control-request-method': 'POST' });
-    const shared = shareAcrossOrigins(respondToClient({}, { isHttps: true }));
-    for (const answer of [respondPreflight(asked, ['POST']), shareAcrossOrigins(respondJson({})), shared]) {
+    const shared = withCorsHeaders(respondCorsJson({}, { isHttps: true }));
+    for (const answer of [respondPreflight(asked, ['POST']), withCorsHeaders(respondJson({})), shared]) {
       expect(answer.headers).not.toHaveProperty('access-control-allow-credentials');
     }
   });
@@ -109,13 +109,13 @@ describe('a redirect that is hardened already', () => {
     const location = 'https://app.example/callback?code=a&state=b';
     const made = respondSeeOther(location, { isHttps });
     const headers = { location, 'cache-control': 'no-store' };
-    const other = harden(respond(303, headers), isHttps);
+    const other = withSecurityHeaders(respond(303, headers), isHttps);
     expect([made.status, made.body, made.headers['strict-transport-security']]).toEqual([
       303,
       null,
       transport,
     ]);
     expect(made.headers).toEqual(other.headers);
-    expect(harden(made, isHttps)).toBe(made);
+    expect(withSecurityHeaders(made, isHttps)).toBe(made);
   });
 });

@@ -1,6 +1,6 @@
 /** The claims of a JWT access token: built by the authorization server, judged by the protected resource. */
 import { OAuthError } from './errors.ts';
-import { formatScopes, type Scopes, salvageScopes } from './scopes.ts';
+import { formatScopes, readLenientScopes, type Scopes } from './scopes.ts';
 import type { StatusReference } from './status-list.ts';
 
 /** The header type of a JWT access token. @see RFC 9068 §2.1 */
@@ -31,7 +31,7 @@ export interface AccessTokenClaims {
 }
 
 /** What a token is made from; times in epoch seconds, lifetime in seconds. */
-export interface AccessTokenFacts {
+export interface AccessTokenInput {
   readonly issuer: string;
   readonly subject: string;
   readonly clientId: string;
@@ -48,7 +48,7 @@ export interface AccessTokenFacts {
 }
 
 /** Builds the claims. @see RFC 9068 §2.2 */
-export function accessTokenClaims(facts: AccessTokenFacts): AccessTokenClaims {
+export function accessTokenClaims(facts: AccessTokenInput): AccessTokenClaims {
   return {
     iss: facts.issuer,
     sub: facts.subject,
@@ -65,7 +65,7 @@ export function accessTokenClaims(facts: AccessTokenFacts): AccessTokenClaims {
 }
 
 /** What a protected resource expects of a token whose signature it has verified. */
-export interface ExpectedToken {
+export interface AccessTokenExpectations {
   /** Trusted issuers, byte for byte. */
   readonly issuers: readonly string[];
   /** The canonical URI of this resource, byte for byte. */
@@ -73,7 +73,7 @@ export interface ExpectedToken {
   /** Epoch seconds. */
   readonly now: number;
   /** Seconds by which clocks may differ. */
-  readonly skew: number;
+  readonly clockTolerance: number;
   /**
    * Whether the caller itself demands proof of the key that a token is bound to (`cnf`). `false` when left out: such a
    * token is refused. @see RFC 7800 §3, RFC 9449 §7.1
@@ -89,11 +89,11 @@ export interface ExpectedToken {
  */
 export function checkAccessToken(
   claims: Readonly<Record<string, unknown>>,
-  expected: ExpectedToken,
+  expected: AccessTokenExpectations,
 ): AccessTokenClaims {
   const { iss, aud, scope, cnf, grant_id: grantId } = claims;
   if (typeof iss !== 'string' || !expected.issuers.includes(iss)) throw invalid('issuer is not trusted');
-  if (!isFor(aud, expected.resource)) throw invalid('audience is not this resource');
+  if (!isAudience(aud, expected.resource)) throw invalid('audience is not this resource');
   // A token that is bound to a key is worth nothing without proof of the key.
   if (cnf !== undefined && expected.provesPossession !== true) {
     throw invalid('token is bound to a key that was not proven');
@@ -102,9 +102,9 @@ export function checkAccessToken(
   return {
     iss,
     aud,
-    sub: textOf(claims, 'sub'),
-    client_id: textOf(claims, 'client_id'),
-    jti: textOf(claims, 'jti'),
+    sub: requiredText(claims, 'sub'),
+    client_id: requiredText(claims, 'client_id'),
+    jti: requiredText(claims, 'jti'),
     ...checkTimes(claims, expected),
     ...(scope !== undefined && { scope }),
     ...(typeof grantId === 'string' && { grant_id: grantId }),
@@ -113,17 +113,17 @@ export function checkAccessToken(
 
 function checkTimes(
   { exp, iat, nbf }: Readonly<Record<string, unknown>>,
-  { now, skew }: ExpectedToken,
+  { now, clockTolerance }: AccessTokenExpectations,
 ): Pick<AccessTokenClaims, 'exp' | 'iat' | 'nbf'> {
   if (!isTime(exp)) throw invalid('exp is missing');
-  if (exp + skew <= now) throw invalid('token has expired', 'The access token has expired.');
-  if (!isTime(iat) || iat - skew > now) throw invalid('iat is missing or in the future');
+  if (exp + clockTolerance <= now) throw invalid('token has expired', 'The access token has expired.');
+  if (!isTime(iat) || iat - clockTolerance > now) throw invalid('iat is missing or in the future');
   if (nbf === undefined) return { exp, iat };
-  if (!isTime(nbf) || nbf - skew > now) throw invalid('token is not valid yet');
+  if (!isTime(nbf) || nbf - clockTolerance > now) throw invalid('token is not valid yet');
   return { exp, iat, nbf };
 }
 
-function textOf(claims: Readonly<Record<string, unknown>>, name: string): string {
+function requiredText(claims: Readonly<Record<string, unknown>>, name: string): string {
   const value = claims[name];
   if (typeof value !== 'string' || value === '') throw invalid(`${name} is missing`);
   return value;
@@ -131,10 +131,10 @@ function textOf(claims: Readonly<Record<string, unknown>>, name: string): string
 
 /** The scopes that a token carries. */
 export function scopesOf(claims: AccessTokenClaims): Scopes {
-  return claims.scope === undefined ? [] : salvageScopes(claims.scope);
+  return claims.scope === undefined ? [] : readLenientScopes(claims.scope);
 }
 
-function isFor(audience: unknown, resource: string): audience is string | readonly string[] {
+function isAudience(audience: unknown, resource: string): audience is string | readonly string[] {
   return Array.isArray(audience) ? audience.length === 1 && audience[0] === resource : audience === resource;
 }
 

@@ -32,7 +32,7 @@ const LONGEST_STATE = 4096;
  * @throws OAuthError `invalid_request`, `unsupported_response_type` or `invalid_scope`; it travels by redirect.
  * @see OAuth 2.1 draft 13 §4.1.1
  */
-export function checkAuthorization(parameters: Parameters): AuthorizationRequest {
+export function checkAuthorizationRequest(parameters: Parameters): AuthorizationRequest {
   checkResponse(parameters);
   checkUnsupported(parameters);
   const state = parameters.one('state');

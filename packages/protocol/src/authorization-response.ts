@@ -1,21 +1,29 @@
 /** The authorization response: sent to a proven target by the server, believed or not by the client. */
-import { errorDocument, errorText, type OAuthError, type OAuthErrorCode } from './errors.ts';
+import { errorDocument, type OAuthError, type OAuthErrorCode, sanitizeErrorText } from './errors.ts';
 import type { RedirectTarget } from './redirect-uri.ts';
 
 /** What stands in every response beside its code or error. */
-export interface ResponseContext {
+export interface AuthorizationResponseContext {
   readonly state: string | undefined;
   /** The issuer, byte for byte; `null` when the server does not speak RFC 9207. */
   readonly issuer: string | null;
 }
 
 /** Where the browser goes with a code. @see OAuth 2.1 draft 13 §4.1.2, RFC 9207 §2 */
-export function successResponse(target: RedirectTarget, code: string, context: ResponseContext): string {
+export function codeResponseUrl(
+  target: RedirectTarget,
+  code: string,
+  context: AuthorizationResponseContext,
+): string {
   return responseUrl(target, { code }, context);
 }
 
 /** Where the browser goes with an error. @see OAuth 2.1 draft 13 §4.1.2.1 */
-export function errorResponse(target: RedirectTarget, error: OAuthError, context: ResponseContext): string {
+export function errorResponseUrl(
+  target: RedirectTarget,
+  error: OAuthError,
+  context: AuthorizationResponseContext,
+): string {
   return responseUrl(target, { ...errorDocument(error) }, context);
 }
 
@@ -23,7 +31,7 @@ export function errorResponse(target: RedirectTarget, error: OAuthError, context
 function responseUrl(
   target: RedirectTarget,
   parameters: Readonly<Record<string, string>>,
-  context: ResponseContext,
+  context: AuthorizationResponseContext,
 ): string {
   const query = new URLSearchParams(parameters);
   if (context.state !== undefined) query.set('state', context.state);
@@ -39,7 +47,7 @@ function joint(uri: string): '?' | '&' | '' {
 }
 
 /** What the client remembered when it sent the person away. */
-export interface ExpectedResponse {
+export interface AuthorizationResponseExpectations {
   readonly state: string;
   /** The validated issuer; `null` for a server without metadata. */
   readonly issuer: string | null;
@@ -66,7 +74,7 @@ const LONGEST_EXCERPT = 1000;
  */
 export function readAuthorizationResponse(
   query: URLSearchParams,
-  expected: ExpectedResponse,
+  expected: AuthorizationResponseExpectations,
 ): AuthorizationResponse {
   const repeated = ONCE.find((name) => query.getAll(name).length > 1);
   if (repeated !== undefined) return rejected(`the parameter ${repeated} is repeated`);
@@ -88,10 +96,10 @@ export function readAuthorizationResponse(
 
 /** As much of a foreign sentence as a person would read. */
 function excerpt(text: string): string {
-  return errorText(text.slice(0, LONGEST_EXCERPT));
+  return sanitizeErrorText(text.slice(0, LONGEST_EXCERPT));
 }
 
-function issuerMismatch(issuer: string | null, expected: ExpectedResponse): string | null {
+function issuerMismatch(issuer: string | null, expected: AuthorizationResponseExpectations): string | null {
   if (expected.issuerRule === 'ignore' || expected.issuer === null) return null;
   if (issuer === null)
     return expected.issuerAdvertised ? 'the issuer is missing although it was promised' : null;

@@ -1,6 +1,6 @@
 /** Authorization server metadata: the document of RFC 8414 and of OpenID Connect Discovery, read by the client. */
 import * as z from 'zod';
-import { endpointUrl, type Reading, readDocument, strings } from './document.ts';
+import { endpointUrlSchema, type ParseResult, readDocument, stringArraySchema } from './json-document.ts';
 
 /** The members that this protocol uses; names are those of the wire. @see RFC 8414 §2 */
 export interface AuthorizationServerMetadata {
@@ -36,38 +36,38 @@ export interface AuthorizationServerMetadata {
 
 const schema = z.object({
   issuer: z.string(),
-  authorization_endpoint: z.exactOptional(endpointUrl),
-  token_endpoint: z.exactOptional(endpointUrl),
-  registration_endpoint: z.exactOptional(endpointUrl),
-  revocation_endpoint: z.exactOptional(endpointUrl),
-  introspection_endpoint: z.exactOptional(endpointUrl),
-  device_authorization_endpoint: z.exactOptional(endpointUrl),
-  jwks_uri: z.exactOptional(endpointUrl),
-  scopes_supported: z.exactOptional(strings),
-  response_types_supported: z.exactOptional(strings),
-  response_modes_supported: z.exactOptional(strings),
-  grant_types_supported: z.exactOptional(strings),
-  token_endpoint_auth_methods_supported: z.exactOptional(strings),
-  token_endpoint_auth_signing_alg_values_supported: z.exactOptional(strings),
-  revocation_endpoint_auth_methods_supported: z.exactOptional(strings),
-  revocation_endpoint_auth_signing_alg_values_supported: z.exactOptional(strings),
+  authorization_endpoint: z.exactOptional(endpointUrlSchema),
+  token_endpoint: z.exactOptional(endpointUrlSchema),
+  registration_endpoint: z.exactOptional(endpointUrlSchema),
+  revocation_endpoint: z.exactOptional(endpointUrlSchema),
+  introspection_endpoint: z.exactOptional(endpointUrlSchema),
+  device_authorization_endpoint: z.exactOptional(endpointUrlSchema),
+  jwks_uri: z.exactOptional(endpointUrlSchema),
+  scopes_supported: z.exactOptional(stringArraySchema),
+  response_types_supported: z.exactOptional(stringArraySchema),
+  response_modes_supported: z.exactOptional(stringArraySchema),
+  grant_types_supported: z.exactOptional(stringArraySchema),
+  token_endpoint_auth_methods_supported: z.exactOptional(stringArraySchema),
+  token_endpoint_auth_signing_alg_values_supported: z.exactOptional(stringArraySchema),
+  revocation_endpoint_auth_methods_supported: z.exactOptional(stringArraySchema),
+  revocation_endpoint_auth_signing_alg_values_supported: z.exactOptional(stringArraySchema),
   revocation_leaves_other_grants: z.exactOptional(z.boolean()),
-  introspection_endpoint_auth_methods_supported: z.exactOptional(strings),
-  introspection_endpoint_auth_signing_alg_values_supported: z.exactOptional(strings),
-  code_challenge_methods_supported: z.exactOptional(strings),
+  introspection_endpoint_auth_methods_supported: z.exactOptional(stringArraySchema),
+  introspection_endpoint_auth_signing_alg_values_supported: z.exactOptional(stringArraySchema),
+  code_challenge_methods_supported: z.exactOptional(stringArraySchema),
   authorization_response_iss_parameter_supported: z.exactOptional(z.boolean()),
   client_id_metadata_document_supported: z.exactOptional(z.boolean()),
-  dpop_signing_alg_values_supported: z.exactOptional(strings),
-  status_list_aggregation_endpoint: z.exactOptional(endpointUrl),
+  dpop_signing_alg_values_supported: z.exactOptional(stringArraySchema),
+  status_list_aggregation_endpoint: z.exactOptional(endpointUrlSchema),
   service_documentation: z.exactOptional(z.string()),
-  subject_types_supported: z.exactOptional(strings),
-  id_token_signing_alg_values_supported: z.exactOptional(strings),
+  subject_types_supported: z.exactOptional(stringArraySchema),
+  id_token_signing_alg_values_supported: z.exactOptional(stringArraySchema),
 });
 
 /**
  * Reads a metadata document. Its issuer is not judged here: only whoever asked knows which one was meant.
  * @see RFC 8414 §3.2
  */
-export function readAuthorizationServerMetadata(json: unknown): Reading<AuthorizationServerMetadata> {
+export function readAuthorizationServerMetadata(json: unknown): ParseResult<AuthorizationServerMetadata> {
   return readDocument<AuthorizationServerMetadata>(schema, json);
 }

@@ -1,5 +1,5 @@
 /** `WWW-Authenticate`: challenges parsed as RFC 9110 writes them, in linear time, and built so that nothing can be injected. */
-import { errorText } from './errors.ts';
+import { sanitizeErrorText } from './errors.ts';
 
 /** One challenge. Parameter names are lowercase; of a repeated parameter the first counts. */
 export interface Challenge {
@@ -186,7 +186,7 @@ export function formatBearerChallenge(challenge: BearerChallenge): string {
     }
   }
   const error_description =
-    description === undefined ? undefined : errorText(description).replaceAll('=', ' ');
+    description === undefined ? undefined : sanitizeErrorText(description).replaceAll('=', ' ');
   return formatChallenge('Bearer', { realm, error, error_description, error_uri, resource_metadata, scope });
 }
 

@@ -1,7 +1,7 @@
 /** The public keys of a client: registered by value or by address, never private ones, never from inside a network. */
 import * as z from 'zod';
-import { isPublicHost } from './address.ts';
 import { OAuthError } from './errors.ts';
+import { isPublicHost } from './ip-address.ts';
 
 /** Members that make a key private or symmetric. @see RFC 7518 §6 */
 const SECRET_MEMBERS: readonly string[] = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'];
@@ -11,7 +11,7 @@ export interface ClientKeySet {
   readonly keys: readonly Readonly<Record<string, unknown>>[];
 }
 
-export const clientKeySet: z.ZodType<ClientKeySet> = z.object({
+export const clientKeySetSchema: z.ZodType<ClientKeySet> = z.object({
   keys: z.array(z.record(z.string(), z.unknown())).min(1).max(20),
 });
 
@@ -23,7 +23,7 @@ export const clientKeySet: z.ZodType<ClientKeySet> = z.object({
  */
 export function checkClientKeys(
   requested: { readonly jwks?: ClientKeySet; readonly jwks_uri?: string },
-  policy: { readonly innerHosts: boolean; readonly required: boolean },
+  policy: { readonly allowPrivateHosts: boolean; readonly required: boolean },
 ): void {
   const { jwks, jwks_uri: uri } = requested;
   if (jwks !== undefined && uri !== undefined) throw invalid('jwks: send either jwks or jwks_uri');
@@ -33,7 +33,7 @@ export function checkClientKeys(
   if (jwks?.keys.every(isPublicKey) === false)
     throw invalid('jwks: register public keys only, each with its kty');
   // Whoever may register must not be able to point this server at its own network.
-  if (uri !== undefined && !policy.innerHosts && !isPublicHost(new URL(uri).hostname)) {
+  if (uri !== undefined && !policy.allowPrivateHosts && !isPublicHost(new URL(uri).hostname)) {
     throw invalid('jwks_uri: must be on a public host');
   }
 }

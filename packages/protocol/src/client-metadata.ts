@@ -1,9 +1,15 @@
 /** Client metadata: what a registration asks for, judged and completed; the same shape serves configured clients. */
 import * as z from 'zod';
-import { type ClientKeySet, checkClientKeys, clientKeySet } from './client-keys.ts';
-import { displayText, readDocument, secureUrl, strings, webPage } from './document.ts';
+import { type ClientKeySet, checkClientKeys, clientKeySetSchema } from './client-keys.ts';
 import { OAuthError } from './errors.ts';
-import { judgeRedirectUri, type RedirectPolicy, strictRedirectPolicy } from './redirect-uri.ts';
+import {
+  readDocument,
+  secureUrlSchema,
+  singleLineTextSchema,
+  stringArraySchema,
+  webPageSchema,
+} from './json-document.ts';
+import { type RedirectPolicy, strictRedirectPolicy, validateRedirectUri } from './redirect-uri.ts';
 import { formatScopes, readRequestedScopes } from './scopes.ts';
 import { TOKEN_EXCHANGE } from './token-exchange.ts';
 
@@ -49,7 +55,7 @@ export interface RegistrationPolicy {
   /** Algorithms that an assertion may be signed with; any when left out. */
   readonly signingAlgorithms?: readonly string[];
   /** Whether `jwks_uri` may lead to a host of this machine or network. `false` when left out. */
-  readonly innerHosts?: boolean;
+  readonly allowPrivateHosts?: boolean;
 }
 
 /** What anybody may register: no client credentials. */
@@ -59,27 +65,27 @@ export const openRegistrationPolicy: RegistrationPolicy = {
   redirects: strictRedirectPolicy,
 };
 
-const short = displayText.max(500);
+const short = singleLineTextSchema.max(500);
 
 /** Members that a person follows; each may come in several languages (`logo_uri#ja`). @see RFC 7591 §2.2 */
 const PAGES = ['client_uri', 'logo_uri', 'tos_uri', 'policy_uri'] as const;
 
 const schema = z.object({
   redirect_uris: z.exactOptional(z.array(z.string()).max(50, 'holds more than 50 URIs')),
-  grant_types: z.exactOptional(strings),
-  response_types: z.exactOptional(strings),
+  grant_types: z.exactOptional(stringArraySchema),
+  response_types: z.exactOptional(stringArraySchema),
   token_endpoint_auth_method: z.exactOptional(z.string()),
   token_endpoint_auth_signing_alg: z.exactOptional(z.string().max(100)),
   application_type: z.exactOptional(z.enum(['web', 'native'])),
   client_name: z.exactOptional(short),
-  client_uri: z.exactOptional(webPage),
-  logo_uri: z.exactOptional(webPage),
-  tos_uri: z.exactOptional(webPage),
-  policy_uri: z.exactOptional(webPage),
+  client_uri: z.exactOptional(webPageSchema),
+  logo_uri: z.exactOptional(webPageSchema),
+  tos_uri: z.exactOptional(webPageSchema),
+  policy_uri: z.exactOptional(webPageSchema),
   contacts: z.exactOptional(z.array(short).max(10)),
   scope: z.exactOptional(z.string().max(4000)),
-  jwks: z.exactOptional(clientKeySet),
-  jwks_uri: z.exactOptional(secureUrl),
+  jwks: z.exactOptional(clientKeySetSchema),
+  jwks_uri: z.exactOptional(secureUrlSchema),
   software_id: z.exactOptional(short),
   software_version: z.exactOptional(short),
 });
@@ -99,7 +105,7 @@ export function readClientMetadata(json: unknown, policy: RegistrationPolicy): C
   const redirectUris = checkRedirectUris(requested, grantTypes, policy);
   const method = checkMethod(requested, grantTypes, policy);
   checkClientKeys(requested, {
-    innerHosts: policy.innerHosts ?? false,
+    allowPrivateHosts: policy.allowPrivateHosts ?? false,
     required: method === 'private_key_jwt',
   });
   const { application_type: asked, scope: wanted, ...described } = requested;
@@ -138,7 +144,9 @@ function translatedIssues(json: unknown): readonly string[] {
   return Object.entries(json ?? {}).flatMap(([name, value]) => {
     if (!name.includes('#')) return [];
     const page = PAGES.find((known) => name.startsWith(`${known}#`));
-    return page === undefined || webPage.safeParse(value).success ? [] : [`${page}: must be a web address`];
+    return page === undefined || webPageSchema.safeParse(value).success
+      ? []
+      : [`${page}: must be a web address`];
   });
 }
 
@@ -158,7 +166,7 @@ function checkRedirectUris(
   policy: RegistrationPolicy,
 ): readonly string[] {
   const uris = [...new Set(requested.redirect_uris ?? [])];
-  const judged = uris.map((uri) => ({ uri, judgement: judgeRedirectUri(uri, policy.redirects) }));
+  const judged = uris.map((uri) => ({ uri, judgement: validateRedirectUri(uri, policy.redirects) }));
   const issues = judged.flatMap(({ judgement }, index) =>
     'reason' in judgement ? [`redirect_uris.${index}: ${judgement.reason}`] : [],
   );

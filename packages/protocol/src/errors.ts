@@ -67,7 +67,7 @@ export class OAuthError extends Error {
   constructor(code: OAuthErrorCode, description: string, options: OAuthErrorOptions = {}) {
     super(`${code}: ${description}`, 'cause' in options ? { cause: options.cause } : undefined);
     this.code = code;
-    this.description = errorText(description);
+    this.description = sanitizeErrorText(description);
     this.status = options.status ?? STATUS_OF[code];
     this.reason = options.reason;
     this.retryAfter = options.retryAfter;
@@ -93,7 +93,7 @@ export function errorDocument(error: OAuthError): ErrorDocument {
  * MUST NOT include characters outside %x20-21 / %x23-5B / %x5D-7E.
  * @see OAuth 2.1 draft 13 §3.2.4
  */
-export function errorText(text: string): string {
+export function sanitizeErrorText(text: string): string {
   return text
     .replaceAll('"', "'")
     .replaceAll('\\', '/')
@@ -101,7 +101,7 @@ export function errorText(text: string): string {
 }
 
 /** The dependency that a request needs cannot be had now: 503, to be tried again after `retryAfter` seconds. */
-export function unavailable(reason: string, retryAfter = 5, cause?: unknown): OAuthError {
+export function temporarilyUnavailable(reason: string, retryAfter = 5, cause?: unknown): OAuthError {
   return new OAuthError('temporarily_unavailable', 'The service cannot answer now. Try again shortly.', {
     reason,
     retryAfter,
@@ -110,7 +110,7 @@ export function unavailable(reason: string, retryAfter = 5, cause?: unknown): OA
 }
 
 /** Too many of these requests came: 429, to be tried again after `retryAfter` seconds. @see RFC 6585 §4 */
-export function tooMany(reason: string, retryAfter: number): OAuthError {
+export function tooManyRequests(reason: string, retryAfter: number): OAuthError {
   return new OAuthError('temporarily_unavailable', 'Too many requests. Try again later.', {
     status: 429,
     reason,

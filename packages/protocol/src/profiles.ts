@@ -2,7 +2,7 @@
 import type { ServerMetadataKind } from './issuer.ts';
 
 /** How a client comes by its identifier. */
-export type RegistrationWay = 'preregistered' | 'metadata-document' | 'dynamic' | 'ask-user';
+export type RegistrationMethod = 'preregistered' | 'metadata-document' | 'dynamic' | 'ask-user';
 
 /** The facts in which revisions differ. A way that a revision lacks is absent from its list. */
 export interface Profile {
@@ -17,7 +17,7 @@ export interface Profile {
   /** Whether the document's issuer must be the one that was asked. RFC 8414 §3.3 asks it of every revision with an issuer. */
   readonly metadataIssuer: 'unchecked' | 'exact';
   /** How a client gets its identifier, in order of preference. */
-  readonly registration: readonly RegistrationWay[];
+  readonly registration: readonly RegistrationMethod[];
   readonly resourceIndicator: 'omit' | 'send';
   /** Whether PKCE is taken for granted or must be advertised. */
   readonly pkceSupport: 'assume' | 'advertised';
@@ -81,7 +81,7 @@ export const profileD: Profile = freeze({
 export const profiles: readonly Profile[] = Object.freeze([profileA, profileB, profileC, profileD]);
 
 /** The profile of a revision; `undefined` when there is none of that date. */
-export function profileOf(revision: string): Profile | undefined {
+export function findProfile(revision: string): Profile | undefined {
   return profiles.find((profile) => profile.revision === revision);
 }
 
@@ -98,7 +98,7 @@ export interface ServerPolicy {
 }
 
 /** Folds the profiles that a server is configured for into one policy. */
-export function foldProfiles(served: readonly Profile[]): ServerPolicy {
+export function combineProfiles(served: readonly Profile[]): ServerPolicy {
   return {
     resourceMetadata: served.some((profile) => profile.discovery === 'resource-metadata'),
     serverMetadata: [...new Set(served.flatMap((profile) => profile.serverMetadata))],

@@ -1,35 +1,31 @@
-/** Protected resource metadata: the document of RFC 9728, read by the client. */
-import * as z from 'zod';
-import { type Reading, readDocument, secureUrl, strings } from './document.ts';
-import { issuerError } from './issuer.ts';
-import type { ProtectedResourceMetadata } from './resource-metadata.ts';
+/** The protected resource metadata document, as the server publishes it. */
+import type { Scopes } from './scopes.ts';
 
-export { type ProtectedResourceMetadata, protectedResourceMetadata } from './resource-metadata.ts';
+/** The members that this protocol uses; names are those of the wire. @see RFC 9728 §2 */
+export interface ProtectedResourceMetadata {
+  readonly resource: string;
+  readonly authorization_servers: readonly string[];
+  readonly scopes_supported?: readonly string[];
+  readonly bearer_methods_supported?: readonly string[];
+  readonly resource_name?: string;
+  readonly resource_documentation?: string;
+  readonly dpop_bound_access_tokens_required?: boolean;
+}
 
-/** The resource identifier MUST have no fragment. @see RFC 9728 §1.2 */
-const resource = secureUrl.refine((text) => !text.includes('#'), 'must have no fragment');
-
-/** MUST be an issuer identifier. @see RFC 9728 §2 */
-const issuer = z.string().superRefine((text, context) => {
-  const issue = issuerError(text);
-  if (issue !== null) context.addIssue({ code: 'custom', message: issue });
-});
-
-const schema = z.object({
-  resource,
-  authorization_servers: z.array(issuer).min(1, 'must name at least one authorization server'),
-  scopes_supported: z.exactOptional(strings),
-  bearer_methods_supported: z.exactOptional(strings),
-  resource_name: z.exactOptional(z.string()),
-  resource_documentation: z.exactOptional(z.string()),
-  dpop_bound_access_tokens_required: z.exactOptional(z.boolean()),
-});
-
-/**
- * Reads a document. It MUST hold at least one authorization server; it MAY hold several.
- * Whether its resource is the one meant is judged by whoever asked.
- * @see seed 2.1
- */
-export function readProtectedResourceMetadata(json: unknown): Reading<ProtectedResourceMetadata> {
-  return readDocument<ProtectedResourceMetadata>(schema, json);
+/** Builds the document; members without elements are left out. @see RFC 9728 §3.2 */
+export function protectedResourceMetadata(resource: {
+  readonly resource: string;
+  readonly authorizationServers: readonly string[];
+  readonly scopes: Scopes;
+  readonly name?: string | undefined;
+  readonly documentation?: string | undefined;
+}): ProtectedResourceMetadata {
+  return {
+    resource: resource.resource,
+    authorization_servers: resource.authorizationServers,
+    ...(resource.scopes.length > 0 && { scopes_supported: resource.scopes }),
+    bearer_methods_supported: ['header'],
+    ...(resource.name !== undefined && { resource_name: resource.name }),
+    ...(resource.documentation !== undefined && { resource_documentation: resource.documentation }),
+  };
 }

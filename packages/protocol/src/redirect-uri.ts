@@ -34,7 +34,7 @@ const RESPONSE_PARAMETERS: readonly string[] = [
 ];
 
 /** How a redirect URI was judged. `refused` may be left out beside good ones; `dangerous` condemns its whole request. */
-export type RedirectJudgement =
+export type RedirectUriValidation =
   | { readonly kind: 'https' | 'loopback' | 'private-use' }
   | { readonly kind: 'refused' | 'dangerous'; readonly reason: string };
 
@@ -43,10 +43,10 @@ export type RedirectJudgement =
  * operator's exception.
  * @see seed 5.3(5), OAuth 2.1 draft 13 §2.3
  */
-export function judgeRedirectUri(
+export function validateRedirectUri(
   uri: string,
   policy: RedirectPolicy = strictRedirectPolicy,
-): RedirectJudgement {
+): RedirectUriValidation {
   const scheme = schemeOf(uri);
   if (scheme === undefined) return dangerous('must be an absolute URI');
   if (DANGEROUS_SCHEMES.has(scheme)) return dangerous(`must not use the scheme ${scheme}`);
@@ -60,7 +60,7 @@ export function judgeRedirectUri(
   if (url.search !== '' && RESPONSE_PARAMETERS.some((name) => url.searchParams.has(name))) {
     return dangerous(`must have none of the parameters ${RESPONSE_PARAMETERS.join(', ')} in its query`);
   }
-  return judgeScheme(uri, scheme, policy);
+  return validateScheme(uri, scheme, policy);
 }
 
 /** The scheme as a careless reader would find it, who drops spaces and control characters first. */
@@ -68,7 +68,7 @@ function schemeOf(uri: string): string | undefined {
   return /^([a-z][a-z0-9+.-]*):/i.exec(uri.replace(/[^\x21-\x7e]/g, ''))?.[1]?.toLowerCase();
 }
 
-function judgeScheme(uri: string, scheme: string, policy: RedirectPolicy): RedirectJudgement {
+function validateScheme(uri: string, scheme: string, policy: RedirectPolicy): RedirectUriValidation {
   if (scheme === 'https') return { kind: 'https' };
   if (scheme === 'http') {
     return loopbackParts(uri) === null
@@ -80,7 +80,7 @@ function judgeScheme(uri: string, scheme: string, policy: RedirectPolicy): Redir
     : { kind: 'refused', reason: 'uses a private-use scheme that this server does not allow' };
 }
 
-function dangerous(reason: string): RedirectJudgement {
+function dangerous(reason: string): RedirectUriValidation {
   return { kind: 'dangerous', reason };
 }
 
@@ -104,7 +104,7 @@ function loopbackParts(uri: string): { host: string; rest: string } | null {
   return { host, rest };
 }
 
-declare const admitted: unique symbol;
+declare const checked: unique symbol;
 
 /** The proof that a URI was matched with the client's registration: only `admitRedirect` makes one. */
 export interface RedirectTarget {
@@ -112,7 +112,7 @@ export interface RedirectTarget {
   /** What a person is shown: `app.example` (punycode for other scripts), `127.0.0.1:3000`, `cursor:`. */
   readonly display: string;
   readonly kind: 'https' | 'loopback' | 'private-use';
-  readonly [admitted]: true;
+  readonly [checked]: true;
 }
 
 /**
@@ -121,7 +121,7 @@ export interface RedirectTarget {
  * @throws OAuthError `invalid_request`, which must be shown by the server itself: there is nowhere to redirect to yet.
  * @see OAuth 2.1 draft 13 §2.3.2 and §4.1.2.1
  */
-export function admitRedirect(
+export function checkRedirectUri(
   registered: readonly string[],
   requested: string | undefined,
   policy: RedirectPolicy = strictRedirectPolicy,
@@ -136,7 +136,7 @@ export function admitRedirect(
   if (!registered.some((known) => matchesRedirectUri(known, uri))) {
     throw new OAuthError('invalid_request', 'The redirect_uri is not registered for this client.');
   }
-  const judgement = judgeRedirectUri(uri, policy);
+  const judgement = validateRedirectUri(uri, policy);
   if ('reason' in judgement) {
     throw new OAuthError('invalid_request', `The redirect_uri ${judgement.reason}.`);
   }

@@ -45,7 +45,7 @@ export function readRequestedScopes(parameter: string | undefined): Scopes | nul
  * Reads a `scope` value that somebody else wrote, leaving out what is not a scope. Only a space separates: another
  * separator would make two scopes of what its writer granted as one.
  */
-export function salvageScopes(text: string): Scopes {
+export function readLenientScopes(text: string): Scopes {
   return split(text).filter(isScope);
 }
 

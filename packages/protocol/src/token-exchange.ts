@@ -1,6 +1,7 @@
 /** Token exchange: an access token goes in, a token for somewhere else comes out. Read by the server, written by a protected resource. */
-import type { Reading } from './document.ts';
+
 import { OAuthError } from './errors.ts';
+import type { ParseResult } from './json-document.ts';
 import type { Parameters } from './parameters.ts';
 import { formatScopes, readRequestedScopes, type Scopes } from './scopes.ts';
 import { readTokenResponse, type TokenResponse } from './token-response.ts';
@@ -75,7 +76,7 @@ export function tokenExchangeResponse(token: Omit<TokenResponse, 'refresh_token'
 }
 
 /** Reads an answer; unknown members are ignored. */
-export function readTokenExchangeResponse(json: unknown): Reading<TokenExchangeResponse> {
+export function readTokenExchangeResponse(json: unknown): ParseResult<TokenExchangeResponse> {
   const reading = readTokenResponse(json);
   if ('issues' in reading) return reading;
   // It MUST be there, and nothing else was asked for.

@@ -9,13 +9,13 @@ import type { TOKEN_EXCHANGE } from './token-exchange.ts';
 export type GrantType = 'authorization_code' | 'refresh_token' | 'client_credentials' | typeof TOKEN_EXCHANGE;
 
 /** What every grant may carry. */
-interface Narrowing {
+interface ResourceParameters {
   /** Every `resource`, as sent. */
   readonly resources: readonly string[];
 }
 
 /** A request for tokens by an authorization code. @see OAuth 2.1 draft 13 §4.1.3 */
-export interface AuthorizationCodeRequest extends Narrowing {
+export interface AuthorizationCodeRequest extends ResourceParameters {
   readonly code: string;
   readonly codeVerifier: string;
   /** OAuth 2.0 clients repeat it, OAuth 2.1 clients leave it out. */
@@ -23,14 +23,14 @@ export interface AuthorizationCodeRequest extends Narrowing {
 }
 
 /** A request for tokens by a refresh token. @see OAuth 2.1 draft 13 §4.3.1 */
-export interface RefreshRequest extends Narrowing {
+export interface RefreshRequest extends ResourceParameters {
   readonly refreshToken: string;
   /** `null`: all that was granted. */
   readonly scopes: Scopes | null;
 }
 
 /** A request of a client for a token of its own. @see OAuth 2.1 draft 13 §4.2.1 */
-export interface ClientCredentialsRequest extends Narrowing {
+export interface ClientCredentialsRequest extends ResourceParameters {
   /** `null`: the server's default for this client. */
   readonly scopes: Scopes | null;
 }
@@ -91,7 +91,7 @@ export function refreshForm(request: {
   readonly scopes?: Scopes;
 }): URLSearchParams {
   const form = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: request.refreshToken });
-  return narrow(form, request);
+  return addScopeAndResource(form, request);
 }
 
 /** The form of an application that acts for itself. */
@@ -99,10 +99,10 @@ export function clientCredentialsForm(request: {
   readonly resource: string | null;
   readonly scopes?: Scopes;
 }): URLSearchParams {
-  return narrow(new URLSearchParams({ grant_type: 'client_credentials' }), request);
+  return addScopeAndResource(new URLSearchParams({ grant_type: 'client_credentials' }), request);
 }
 
-function narrow(
+function addScopeAndResource(
   form: URLSearchParams,
   request: { readonly resource: string | null; readonly scopes?: Scopes },
 ): URLSearchParams {

@@ -1,6 +1,6 @@
 /** The successful answer of the token endpoint: built by the server, read by the client. */
 import * as z from 'zod';
-import { type Reading, readDocument } from './document.ts';
+import { type ParseResult, readDocument } from './json-document.ts';
 
 /** Names are those of the wire; `expires_in` in seconds. @see OAuth 2.1 draft 13 §3.2.3 */
 export interface TokenResponse {
@@ -35,6 +35,6 @@ const schema = z.object({
 });
 
 /** Reads a token response; unknown members are ignored. */
-export function readTokenResponse(json: unknown): Reading<TokenResponse> {
+export function readTokenResponse(json: unknown): ParseResult<TokenResponse> {
   return readDocument<TokenResponse>(schema as z.ZodType<TokenResponse>, json);
 }

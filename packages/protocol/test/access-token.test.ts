@@ -1,10 +1,10 @@
 /** The claims of an access token: built by one side, judged by the other. */
 import {
   ACCESS_TOKEN_TYPE,
-  type AccessTokenFacts,
+  type AccessTokenExpectations,
+  type AccessTokenInput,
   accessTokenClaims,
   checkAccessToken,
-  type ExpectedToken,
   isAccessTokenType,
   scopesOf,
 } from '@portcullis/protocol';
@@ -12,7 +12,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { answerOf, refusalOf } from './refusal.ts';
 
-const facts: AccessTokenFacts = {
+const facts: AccessTokenInput = {
   issuer: 'https://as.example',
   subject: 'user_1',
   clientId: 'client_1',
@@ -25,11 +25,11 @@ const facts: AccessTokenFacts = {
 };
 
 const claims = accessTokenClaims(facts);
-const expected: ExpectedToken = {
+const expected: AccessTokenExpectations = {
   issuers: ['https://as.example'],
   resource: 'https://mcp.example/mcp',
   now: 1_800_000_100,
-  skew: 5,
+  clockTolerance: 5,
 };
 
 describe('accessTokenClaims', () => {
@@ -61,13 +61,13 @@ describe('accessTokenClaims', () => {
 });
 
 describe('checkAccessToken', () => {
-  const good: readonly { description: string; given: object; expect?: Partial<ExpectedToken> }[] = [
+  const good: readonly { description: string; given: object; expect?: Partial<AccessTokenExpectations> }[] = [
     { description: 'what was built', given: {} },
     { description: '[S-JWT-62] an audience of one', given: { aud: ['https://mcp.example/mcp'] } },
     { description: '[S-JWT-63] the last second', given: {}, expect: { now: 1_800_000_604 } },
     { description: 'a clock that is behind', given: {}, expect: { now: 1_799_999_995 } },
     { description: 'nbf in the past', given: { nbf: 1_800_000_000 } },
-    { description: '[S-JWT-63] nbf ahead by the skew', given: { nbf: 1_800_000_105 } },
+    { description: '[S-JWT-63] nbf ahead by the clockTolerance', given: { nbf: 1_800_000_105 } },
     {
       description: 'a key that the caller has proven',
       given: { cnf: { jkt: 'x' } },
@@ -90,76 +90,80 @@ describe('checkAccessToken', () => {
     expect(checkAccessToken({ ...claims, ...given }, { ...expected, ...changes })).toEqual(known);
   });
 
-  const bad: readonly { description: string; given: object; expect: string; at?: Partial<ExpectedToken> }[] =
-    [
-      {
-        description: '[S-AUD-1] T087 another resource of the same issuer',
-        given: { aud: 'https://mcp.example/other' },
-        expect: 'audience',
-      },
-      {
-        description: '[S-AUD-1] T087 another server',
-        given: { aud: 'https://evil.example/mcp' },
-        expect: 'audience',
-      },
-      { description: '[S-AUD-2] T087 no audience', given: { aud: undefined }, expect: 'audience' },
-      { description: '[S-AUD-2] T087 the client', given: { aud: 'client_1' }, expect: 'audience' },
-      { description: '[S-AUD-2] T087 the issuer', given: { aud: 'https://as.example' }, expect: 'audience' },
-      {
-        description: 'T087 a path that begins the same',
-        given: { aud: 'https://mcp.example/mcp-evil' },
-        expect: 'audience',
-      },
-      { description: 'T087 the origin', given: { aud: 'https://mcp.example' }, expect: 'audience' },
-      { description: 'T087 a slash more', given: { aud: 'https://mcp.example/mcp/' }, expect: 'audience' },
-      {
-        description: 'T087 another port',
-        given: { aud: 'https://mcp.example:8443/mcp' },
-        expect: 'audience',
-      },
-      { description: 'T087 another scheme', given: { aud: 'http://mcp.example/mcp' }, expect: 'audience' },
-      { description: 'T087 another case', given: { aud: 'https://MCP.example/mcp' }, expect: 'audience' },
-      {
-        description: 'T087 this resource and another',
-        given: { aud: ['https://mcp.example/mcp', 'https://evil.example'] },
-        expect: 'audience',
-      },
-      { description: '[S-JWT-62] no audience in a list', given: { aud: [] }, expect: 'audience' },
-      {
-        description: 'a list within a list',
-        given: { aud: [['https://mcp.example/mcp']] },
-        expect: 'audience',
-      },
-      {
-        description: '[S-JWT-61] T088 an unknown issuer',
-        given: { iss: 'https://evil.example' },
-        expect: 'issuer',
-      },
-      { description: 'T088 an issuer with a slash', given: { iss: 'https://as.example/' }, expect: 'issuer' },
-      { description: 'T088 an issuer in a list', given: { iss: ['https://as.example'] }, expect: 'issuer' },
-      {
-        description: "T088 another tenant's issuer",
-        given: { iss: 'https://as.example/b' },
-        expect: 'issuer',
-      },
-      { description: 'no issuer', given: { iss: undefined }, expect: 'issuer' },
-      { description: '[S-JWT-63 S-VAL-3] expired', given: {}, at: { now: 1_800_000_605 }, expect: 'expired' },
-      { description: '[S-JWT-63] no expiry', given: { exp: undefined }, expect: 'exp' },
-      { description: 'an expiry that is text', given: { exp: '9999999999' }, expect: 'exp' },
-      { description: 'an endless expiry', given: { exp: JSON.parse('1e999') }, expect: 'exp' },
-      { description: '[S-JWT-63] not valid yet', given: { nbf: 1_800_000_106 }, expect: 'yet' },
-      { description: 'a nbf that is text', given: { nbf: '0' }, expect: 'yet' },
-      { description: 'issued in the future', given: { iat: 1_800_000_106 }, expect: 'iat' },
-      { description: 'no iat', given: { iat: undefined }, expect: 'iat' },
-      { description: 'no subject', given: { sub: undefined }, expect: 'sub' },
-      { description: 'an empty subject', given: { sub: '' }, expect: 'sub' },
-      { description: 'no client', given: { client_id: undefined }, expect: 'client_id' },
-      { description: 'a client that is a number', given: { client_id: 1 }, expect: 'client_id' },
-      { description: 'no identifier', given: { jti: undefined }, expect: 'jti' },
-      { description: 'T096 scopes in a list', given: { scope: ['notes:read'] }, expect: 'scope' },
-      { description: 'a key that was not proven', given: { cnf: { jkt: 'x' } }, expect: 'key' },
-      { description: 'a null key', given: { cnf: null }, expect: 'key' },
-    ];
+  const bad: readonly {
+    description: string;
+    given: object;
+    expect: string;
+    at?: Partial<AccessTokenExpectations>;
+  }[] = [
+    {
+      description: '[S-AUD-1] T087 another resource of the same issuer',
+      given: { aud: 'https://mcp.example/other' },
+      expect: 'audience',
+    },
+    {
+      description: '[S-AUD-1] T087 another server',
+      given: { aud: 'https://evil.example/mcp' },
+      expect: 'audience',
+    },
+    { description: '[S-AUD-2] T087 no audience', given: { aud: undefined }, expect: 'audience' },
+    { description: '[S-AUD-2] T087 the client', given: { aud: 'client_1' }, expect: 'audience' },
+    { description: '[S-AUD-2] T087 the issuer', given: { aud: 'https://as.example' }, expect: 'audience' },
+    {
+      description: 'T087 a path that begins the same',
+      given: { aud: 'https://mcp.example/mcp-evil' },
+      expect: 'audience',
+    },
+    { description: 'T087 the origin', given: { aud: 'https://mcp.example' }, expect: 'audience' },
+    { description: 'T087 a slash more', given: { aud: 'https://mcp.example/mcp/' }, expect: 'audience' },
+    {
+      description: 'T087 another port',
+      given: { aud: 'https://mcp.example:8443/mcp' },
+      expect: 'audience',
+    },
+    { description: 'T087 another scheme', given: { aud: 'http://mcp.example/mcp' }, expect: 'audience' },
+    { description: 'T087 another case', given: { aud: 'https://MCP.example/mcp' }, expect: 'audience' },
+    {
+      description: 'T087 this resource and another',
+      given: { aud: ['https://mcp.example/mcp', 'https://evil.example'] },
+      expect: 'audience',
+    },
+    { description: '[S-JWT-62] no audience in a list', given: { aud: [] }, expect: 'audience' },
+    {
+      description: 'a list within a list',
+      given: { aud: [['https://mcp.example/mcp']] },
+      expect: 'audience',
+    },
+    {
+      description: '[S-JWT-61] T088 an unknown issuer',
+      given: { iss: 'https://evil.example' },
+      expect: 'issuer',
+    },
+    { description: 'T088 an issuer with a slash', given: { iss: 'https://as.example/' }, expect: 'issuer' },
+    { description: 'T088 an issuer in a list', given: { iss: ['https://as.example'] }, expect: 'issuer' },
+    {
+      description: "T088 another tenant's issuer",
+      given: { iss: 'https://as.example/b' },
+      expect: 'issuer',
+    },
+    { description: 'no issuer', given: { iss: undefined }, expect: 'issuer' },
+    { description: '[S-JWT-63 S-VAL-3] expired', given: {}, at: { now: 1_800_000_605 }, expect: 'expired' },
+    { description: '[S-JWT-63] no expiry', given: { exp: undefined }, expect: 'exp' },
+    { description: 'an expiry that is text', given: { exp: '9999999999' }, expect: 'exp' },
+    { description: 'an endless expiry', given: { exp: JSON.parse('1e999') }, expect: 'exp' },
+    { description: '[S-JWT-63] not valid yet', given: { nbf: 1_800_000_106 }, expect: 'yet' },
+    { description: 'a nbf that is text', given: { nbf: '0' }, expect: 'yet' },
+    { description: 'issued in the future', given: { iat: 1_800_000_106 }, expect: 'iat' },
+    { description: 'no iat', given: { iat: undefined }, expect: 'iat' },
+    { description: 'no subject', given: { sub: undefined }, expect: 'sub' },
+    { description: 'an empty subject', given: { sub: '' }, expect: 'sub' },
+    { description: 'no client', given: { client_id: undefined }, expect: 'client_id' },
+    { description: 'a client that is a number', given: { client_id: 1 }, expect: 'client_id' },
+    { description: 'no identifier', given: { jti: undefined }, expect: 'jti' },
+    { description: 'T096 scopes in a list', given: { scope: ['notes:read'] }, expect: 'scope' },
+    { description: 'a key that was not proven', given: { cnf: { jkt: 'x' } }, expect: 'key' },
+    { description: 'a null key', given: { cnf: null }, expect: 'key' },
+  ];
   it.each(bad)('[S-VAL-1] refuses $description', ({ given, expect: reason, at }) => {
     const refusal = refusalOf(() => checkAccessToken({ ...claims, ...given }, { ...expected, ...at }));
     expect([refusal.code, refusal.status]).toEqual(['invalid_token', 401]);
@@ -220,7 +224,7 @@ describe('for all tokens', () => {
           issuers: [given.issuer],
           resource: given.resource,
           now: given.issuedAt + age,
-          skew: 0,
+          clockTolerance: 0,
         };
         expect(answerOf(() => checkAccessToken(built, here))).toEqual(
           age < given.lifetime ? built : 'invalid_token',

@@ -2,7 +2,7 @@
 import {
   type AuthorizationRequestParameters,
   authorizationRequestUrl,
-  checkAuthorization,
+  checkAuthorizationRequest,
   readParameters,
 } from '@portcullis/protocol';
 import fc from 'fast-check';
@@ -18,7 +18,7 @@ function check(changes: Readonly<Record<string, string | undefined>>) {
   const present = Object.entries({ ...sound, ...changes }).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,
   );
-  return checkAuthorization(readParameters(new URLSearchParams(present)));
+  return checkAuthorizationRequest(readParameters(new URLSearchParams(present)));
 }
 
 describe('checkAuthorization', () => {
@@ -225,7 +225,7 @@ describe('checkAuthorization', () => {
   ])('[AS-AUTHZ-61] T006 refuses %s when it is repeated', (name) => {
     const query = new URLSearchParams({ ...sound, [name]: 'code' });
     query.append(name, 'code');
-    expect(answerOf(() => checkAuthorization(readParameters(query)))).toBe('invalid_request');
+    expect(answerOf(() => checkAuthorizationRequest(readParameters(query)))).toBe('invalid_request');
   });
 
   it('tells a developer who left PKCE out what to send', () => {
@@ -237,7 +237,7 @@ describe('checkAuthorization', () => {
   it('[AS-AUTHZ-61] T014 leaves several resources to be judged', () => {
     const query = new URLSearchParams(sound);
     for (const resource of ['https://a.example', 'https://b.example']) query.append('resource', resource);
-    expect(checkAuthorization(readParameters(query)).resources).toEqual([
+    expect(checkAuthorizationRequest(readParameters(query)).resources).toEqual([
       'https://a.example',
       'https://b.example',
     ]);
@@ -325,7 +325,7 @@ describe('for all requests', () => {
           ...{ clientId, state, resource, scopes: wanted },
         });
         const parameters = readParameters(new URL(url).searchParams);
-        const read = checkAuthorization(parameters);
+        const read = checkAuthorizationRequest(parameters);
         expect(parameters.one('client_id')).toBe(clientId);
         expect(read.state).toBe(state);
         expect(read.resources).toEqual(resource === null ? [] : [resource]);

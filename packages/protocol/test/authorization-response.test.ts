@@ -1,19 +1,19 @@
 /** The authorization response: what the server writes, and what the client believes. */
 import {
-  admitRedirect,
-  type ExpectedResponse,
-  errorResponse,
+  type AuthorizationResponseExpectations,
+  checkRedirectUri,
+  codeResponseUrl,
+  errorResponseUrl,
   OAuthError,
   type RedirectTarget,
   readAuthorizationResponse,
-  successResponse,
 } from '@portcullis/protocol';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { wholeText } from './texts.ts';
 
 const target = (uri: string, schemes: readonly string[] = []): RedirectTarget =>
-  admitRedirect([uri], uri, { privateUseSchemes: schemes });
+  checkRedirectUri([uri], uri, { privateUseSchemes: schemes });
 
 const issuer = 'https://as.example';
 
@@ -43,12 +43,12 @@ describe('successResponse', () => {
     },
   ];
   it.each(cases)('writes to a URI: $description', ({ given, expect: expected }) => {
-    expect(successResponse(target(given), 'c', { state: 's', issuer: null })).toBe(expected);
+    expect(codeResponseUrl(target(given), 'c', { state: 's', issuer: null })).toBe(expected);
   });
 
   it('writes to a private-use URI', () => {
     const uri = 'com.example.app:/cb';
-    expect(successResponse(target(uri, ['com.example.app']), 'c', { state: undefined, issuer: null })).toBe(
+    expect(codeResponseUrl(target(uri, ['com.example.app']), 'c', { state: undefined, issuer: null })).toBe(
       `${uri}?code=c`,
     );
   });
@@ -56,7 +56,7 @@ describe('successResponse', () => {
   it('[AS-ISS-30 AS-AUTHZ-76] T016 carries the state and one iss, byte for byte', () => {
     const state = 'a b+%/=';
     const url = new URL(
-      successResponse(target('https://c.example/cb'), 'c', { state, issuer: 'https://as.example/t1/' }),
+      codeResponseUrl(target('https://c.example/cb'), 'c', { state, issuer: 'https://as.example/t1/' }),
     );
     expect([...url.searchParams]).toEqual([
       ['code', 'c'],
@@ -67,7 +67,7 @@ describe('successResponse', () => {
   });
 
   it('[AS-AUTHZ-76] carries no state that was not sent', () => {
-    expect(successResponse(target('https://c.example/cb'), 'c', { state: undefined, issuer: null })).toBe(
+    expect(codeResponseUrl(target('https://c.example/cb'), 'c', { state: undefined, issuer: null })).toBe(
       'https://c.example/cb?code=c',
     );
   });
@@ -76,7 +76,7 @@ describe('successResponse', () => {
 describe('errorResponse', () => {
   it('[AS-ISS-30 AS-AUTHZ-77] T016 carries error, state and iss, and no code', () => {
     const error = new OAuthError('access_denied', 'The person declined.', { reason: 'secret reason' });
-    const url = new URL(errorResponse(target('https://c.example/cb?x=1'), error, { state: 's', issuer }));
+    const url = new URL(errorResponseUrl(target('https://c.example/cb?x=1'), error, { state: 's', issuer }));
     expect([...url.searchParams]).toEqual([
       ['x', '1'],
       ['error', 'access_denied'],
@@ -89,15 +89,20 @@ describe('errorResponse', () => {
   it('[AS-AUTHZ-83] holds only characters that may stand there', () => {
     const error = new OAuthError('invalid_request', 'Größe "x" \\ \u0000\r\n😀');
     const url = new URL(
-      errorResponse(target('https://c.example/cb'), error, { state: undefined, issuer: null }),
+      errorResponseUrl(target('https://c.example/cb'), error, { state: undefined, issuer: null }),
     );
     expect(url.searchParams.get('error_description')).toBe("Gr??e 'x' / ????");
   });
 });
 
-const expected: ExpectedResponse = { state: 's', issuer, issuerAdvertised: true, issuerRule: 'rfc9207' };
-const unadvertised: ExpectedResponse = { ...expected, issuerAdvertised: false };
-const read = (query: string, expectation: ExpectedResponse = expected) =>
+const expected: AuthorizationResponseExpectations = {
+  state: 's',
+  issuer,
+  issuerAdvertised: true,
+  issuerRule: 'rfc9207',
+};
+const unadvertised: AuthorizationResponseExpectations = { ...expected, issuerAdvertised: false };
+const read = (query: string, expectation: AuthorizationResponseExpectations = expected) =>
   readAuthorizationResponse(new URLSearchParams(query), expectation);
 
 describe('readAuthorizationResponse', () => {
@@ -177,7 +182,7 @@ describe('readAuthorizationResponse', () => {
   });
 
   it('[C-ISS-60] before RFC 9207 was part of the protocol, iss is a parameter that nobody knows', () => {
-    const ignoring: ExpectedResponse = { ...expected, issuerRule: 'ignore' };
+    const ignoring: AuthorizationResponseExpectations = { ...expected, issuerRule: 'ignore' };
     for (const query of ['code=c&state=s&iss=x', 'code=c&state=s'])
       expect(read(query, ignoring)).toEqual({ kind: 'code', code: 'c' });
   });
@@ -251,7 +256,7 @@ describe('for all responses', () => {
   it('what the server writes, the client reads, and nobody else', () => {
     fc.assert(
       fc.property(uri, text, text, theIssuer, theIssuer, (redirect, code, state, from, other) => {
-        const query = new URL(successResponse(target(redirect), code, { state, issuer: from })).searchParams;
+        const query = new URL(codeResponseUrl(target(redirect), code, { state, issuer: from })).searchParams;
         expect(query.get('x') ?? '').toBe(new URL(redirect).searchParams.get('x') ?? '');
         expect(readAuthorizationResponse(query, { ...expected, state, issuer: from })).toEqual({
           kind: 'code',
@@ -270,7 +275,7 @@ describe('for all responses', () => {
     fc.assert(
       fc.property(uri, text, text, (redirect, description, state) => {
         const error = new OAuthError('access_denied', description);
-        const query = new URL(errorResponse(target(redirect), error, { state, issuer })).searchParams;
+        const query = new URL(errorResponseUrl(target(redirect), error, { state, issuer })).searchParams;
         expect(readAuthorizationResponse(query, { ...expected, state })).toEqual({
           kind: 'error',
           error: 'access_denied',

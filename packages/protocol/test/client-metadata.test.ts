@@ -160,7 +160,7 @@ describe('readClientMetadata completes', () => {
 
   it('private-use schemes and inner hosts where the operator allows them', () => {
     const given = { ...sound, redirect_uris: ['cursor://host/cb'], jwks_uri: 'http://localhost:1/jwks' };
-    expect(read(given, { ...operator, innerHosts: true })).toMatchObject({
+    expect(read(given, { ...operator, allowPrivateHosts: true })).toMatchObject({
       redirect_uris: ['cursor://host/cb'],
       application_type: 'native',
     });

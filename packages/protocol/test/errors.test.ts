@@ -1,5 +1,11 @@
 /** The one error: what each audience gets of it. */
-import { errorDocument, errorText, OAuthError, type OAuthErrorCode, unavailable } from '@portcullis/protocol';
+import {
+  errorDocument,
+  OAuthError,
+  type OAuthErrorCode,
+  sanitizeErrorText,
+  temporarilyUnavailable,
+} from '@portcullis/protocol';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { anyText } from './texts.ts';
@@ -51,7 +57,7 @@ describe('OAuthError', () => {
   });
 
   it('an outage says when to come back', () => {
-    expect(unavailable('database gone', 7)).toMatchObject({
+    expect(temporarilyUnavailable('database gone', 7)).toMatchObject({
       code: 'temporarily_unavailable',
       status: 503,
       retryAfter: 7,
@@ -71,15 +77,15 @@ describe('errorText', () => {
     { description: 'one for a character of two units', given: 'a😀b', expect: 'a?b' },
     { description: 'half a character', given: '\ud83d', expect: '?' },
   ])('[AS-AUTHZ-83 AS-TOK-77] $description', ({ given, expect: expected }) => {
-    expect(errorText(given)).toBe(expected);
+    expect(sanitizeErrorText(given)).toBe(expected);
   });
 
   it('[AS-AUTHZ-83 AS-TOK-77] whatever the text, only %x20-21 / %x23-5B / %x5D-7E remain, and they stay', () => {
     fc.assert(
       fc.property(anyText, (text) => {
-        const written = errorText(text);
+        const written = sanitizeErrorText(text);
         expect(written).toMatch(/^[\x20-\x21\x23-\x5b\x5d-\x7e]*$/);
-        expect(errorText(written)).toBe(written);
+        expect(sanitizeErrorText(written)).toBe(written);
         expect(errorDocument(new OAuthError('invalid_request', text)).error_description ?? '').toBe(written);
       }),
     );

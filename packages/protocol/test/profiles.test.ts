@@ -1,12 +1,12 @@
 /** The four revisions as values, against what each of them states. */
 import {
-  foldProfiles,
+  combineProfiles,
+  findProfile,
   type Profile,
   profileA,
   profileB,
   profileC,
   profileD,
-  profileOf,
   profiles,
   readProtocolVersion,
   type ServerPolicy,
@@ -101,7 +101,7 @@ describe('profileOf', () => {
     { given: '', expect: undefined },
     { given: '__proto__', expect: undefined },
   ])('$given', ({ given, expect: expected }) => {
-    expect(profileOf(given)).toBe(expected);
+    expect(findProfile(given)).toBe(expected);
   });
 });
 
@@ -164,18 +164,18 @@ describe('foldProfiles', () => {
     },
   ];
   it.each(cases)('[ALL-VER-1] $description', ({ given, expect: expected }) => {
-    expect(foldProfiles(given)).toEqual(expected);
+    expect(combineProfiles(given)).toEqual(expected);
   });
 
   it('serves what any of them asks for, in whatever order they stand', () => {
     fc.assert(
       fc.property(fc.shuffledSubarray([...profiles]), fc.shuffledSubarray([...profiles]), (some, more) => {
         const flags = ({ serverMetadata, ...policy }: ServerPolicy) => [new Set(serverMetadata), policy];
-        expect(flags(foldProfiles([...some, ...more]))).toEqual(
-          flags(foldProfiles([...more, ...some, ...some])),
+        expect(flags(combineProfiles([...some, ...more]))).toEqual(
+          flags(combineProfiles([...more, ...some, ...some])),
         );
-        const narrow = foldProfiles(some);
-        const wide = foldProfiles([...some, ...more]);
+        const narrow = combineProfiles(some);
+        const wide = combineProfiles([...some, ...more]);
         expect(!narrow.resourceMetadata || wide.resourceMetadata).toBe(true);
         expect(!narrow.responseIssuer || wide.responseIssuer).toBe(true);
         expect(!narrow.challengeScopes || wide.challengeScopes).toBe(true);

@@ -1,5 +1,5 @@
 /** What a developer is told about a redirect URI, and texts in which a loopback address only seems to stand. */
-import { admitRedirect, judgeRedirectUri, matchesRedirectUri, OAuthError } from '@portcullis/protocol';
+import { checkRedirectUri, matchesRedirectUri, OAuthError, validateRedirectUri } from '@portcullis/protocol';
 import { describe, expect, it } from 'vitest';
 
 describe('a redirect URI', () => {
@@ -18,22 +18,24 @@ describe('a redirect URI', () => {
     ['cursor://callback', 'uses a private-use scheme that this server does not allow'],
     ['http://c.example/', 'must use https (http is for localhost, 127.0.0.1 and [::1] only)'],
   ])('%s is refused with words that help', (uri, reason) => {
-    expect(judgeRedirectUri(uri)).toMatchObject({ reason });
-    expect(() => admitRedirect([uri], uri)).toThrow(
+    expect(validateRedirectUri(uri)).toMatchObject({ reason });
+    expect(() => checkRedirectUri([uri], uri)).toThrow(
       new OAuthError('invalid_request', `The redirect_uri ${reason}.`),
     );
-    expect(admitRedirect(['https://c.example/cb'], 'https://c.example/cb').uri).toBe('https://c.example/cb');
+    expect(checkRedirectUri(['https://c.example/cb'], 'https://c.example/cb').uri).toBe(
+      'https://c.example/cb',
+    );
   });
 
   it('that is not registered, or left out among several, is refused with words that help', () => {
     const registered = ['https://c.example/cb', 'https://c.example/other'];
-    expect(() => admitRedirect(registered, 'https://c.example/third')).toThrow(
+    expect(() => checkRedirectUri(registered, 'https://c.example/third')).toThrow(
       new OAuthError('invalid_request', 'The redirect_uri is not registered for this client.'),
     );
-    expect(() => admitRedirect(registered, undefined)).toThrow(
+    expect(() => checkRedirectUri(registered, undefined)).toThrow(
       new OAuthError('invalid_request', 'Send the redirect_uri: this client has not registered exactly one.'),
     );
-    expect(admitRedirect(registered, 'https://c.example/other').uri).toBe('https://c.example/other');
+    expect(checkRedirectUri(registered, 'https://c.example/other').uri).toBe('https://c.example/other');
   });
 
   it.each([

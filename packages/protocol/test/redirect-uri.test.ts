@@ -1,10 +1,10 @@
 /** Redirect URIs: what may be registered, what matches, what is admitted. */
 import {
-  admitRedirect,
+  checkRedirectUri,
   isLoopbackHost,
-  judgeRedirectUri,
   matchesRedirectUri,
   readUrl,
+  validateRedirectUri,
 } from '@portcullis/protocol';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -45,7 +45,7 @@ describe('judgeRedirectUri', () => {
     { given: 'http://[::1]:51004/cb?x=1', expect: 'loopback' },
   ];
   it.each(good)('[AS-REDIR-5] takes $given: $expect', ({ given, expect: expected }) => {
-    expect(judgeRedirectUri(given)).toEqual({ kind: expected });
+    expect(validateRedirectUri(given)).toEqual({ kind: expected });
   });
 
   it.each(scripts)('[AS-REDIR-5] T005 T037 condemns %j, whatever the policy', (given) => {
@@ -61,7 +61,7 @@ describe('judgeRedirectUri', () => {
       'intent',
     ];
     for (const policy of [undefined, { privateUseSchemes: schemes }]) {
-      expect(judgeRedirectUri(given, policy).kind).toBe('dangerous');
+      expect(validateRedirectUri(given, policy).kind).toBe('dangerous');
     }
   });
 
@@ -142,13 +142,13 @@ describe('judgeRedirectUri', () => {
     },
   ];
   it.each(bad)('condemns $description', ({ given, expect: expected }) => {
-    const judgement = judgeRedirectUri(given);
+    const judgement = validateRedirectUri(given);
     expect(judgement).toEqual({ kind: 'dangerous', reason: expect.stringContaining(expected) });
   });
 
   describe('with private-use schemes', () => {
     const policy = { privateUseSchemes: ['cursor', 'Com.Example.App', 'https', 'http'] };
-    it.each<{ description: string; given: Parameters<typeof judgeRedirectUri>; expect: string }>([
+    it.each<{ description: string; given: Parameters<typeof validateRedirectUri>; expect: string }>([
       { description: 'refuses by default', given: ['com.example.app:/cb'], expect: 'refused' },
       { description: 'refuses by default with a host', given: ['myapp://cb'], expect: 'refused' },
       {
@@ -182,7 +182,7 @@ describe('judgeRedirectUri', () => {
         expect: 'dangerous',
       },
     ])('[AS-REDIR-24] $description', ({ given, expect: expected }) => {
-      expect(judgeRedirectUri(...given).kind).toBe(expected);
+      expect(validateRedirectUri(...given).kind).toBe(expected);
     });
   });
 });
@@ -228,7 +228,7 @@ describe('matchesRedirectUri', () => {
 
   it.each(mutations)('[AS-REDIR-1 AS-REDIR-23] T002 refuses %j for https://c.example/cb', (given) => {
     expect(matchesRedirectUri('https://c.example/cb', given)).toBe(false);
-    expect(answerOf(() => admitRedirect(['https://c.example/cb'], given))).toBe('invalid_request');
+    expect(answerOf(() => checkRedirectUri(['https://c.example/cb'], given))).toBe('invalid_request');
   });
 
   const disguises = [
@@ -251,7 +251,7 @@ describe('matchesRedirectUri', () => {
   it.each(disguises)('[AS-REDIR-21] T003 refuses %j for loopback', (given) => {
     for (const registered of ['http://127.0.0.1/cb', 'http://localhost/cb']) {
       expect(matchesRedirectUri(registered, given)).toBe(false);
-      expect(answerOf(() => admitRedirect([registered], given))).toBe('invalid_request');
+      expect(answerOf(() => checkRedirectUri([registered], given))).toBe('invalid_request');
     }
   });
 
@@ -420,23 +420,25 @@ describe('admitRedirect', () => {
       expect: { uri: 'https://c.example/cb', kind: 'https', display: 'c.example' },
     },
   ])('$description', ({ given: [registered, requested], expect: expected }) => {
-    expect(admitRedirect([registered], requested)).toEqual(expected);
+    expect(checkRedirectUri([registered], requested)).toEqual(expected);
   });
 
   it('takes each of several that are registered, and no other', () => {
     const registered = ['https://a.example/cb', 'http://localhost/cb', 'https://b.example/cb'];
-    for (const uri of registered) expect(admitRedirect(registered, uri).uri).toBe(uri);
-    expect(answerOf(() => admitRedirect(registered, 'https://c.example/cb'))).toBe('invalid_request');
+    for (const uri of registered) expect(checkRedirectUri(registered, uri).uri).toBe(uri);
+    expect(answerOf(() => checkRedirectUri(registered, 'https://c.example/cb'))).toBe('invalid_request');
   });
 
   it('tells a developer what to send when none is named', () => {
-    const refusal = refusalOf(() => admitRedirect(['https://a.example/', 'https://b.example/'], undefined));
+    const refusal = refusalOf(() =>
+      checkRedirectUri(['https://a.example/', 'https://b.example/'], undefined),
+    );
     expect(refusal.description).toBe('Send the redirect_uri: this client has not registered exactly one.');
   });
 
   it('shows the scheme of a private-use URI', () => {
     const policy = { privateUseSchemes: ['cursor'] };
-    expect(admitRedirect(['cursor://host/cb'], 'cursor://host/cb', policy)).toEqual({
+    expect(checkRedirectUri(['cursor://host/cb'], 'cursor://host/cb', policy)).toEqual({
       uri: 'cursor://host/cb',
       kind: 'private-use',
       display: 'cursor:',
@@ -462,14 +464,14 @@ describe('admitRedirect', () => {
       given: [['http://c.example/cb'], 'http://c.example/cb'] as const,
     },
   ])('refuses $description', ({ given: [registered, requested] }) => {
-    expect(refusalOf(() => admitRedirect(registered, requested))).toMatchObject({
+    expect(refusalOf(() => checkRedirectUri(registered, requested))).toMatchObject({
       code: 'invalid_request',
       status: 400,
     });
   });
 
   it.each(scripts)('T005 refuses %j even where a record holds it', (given) => {
-    const refusal = refusalOf(() => admitRedirect([given], given));
+    const refusal = refusalOf(() => checkRedirectUri([given], given));
     expect(refusal.code).toBe('invalid_request');
     expect(refusal.description).not.toContain('alert');
   });
@@ -537,7 +539,7 @@ describe('for all redirect URIs', () => {
     fc.assert(
       fc.property(fc.array(anything, { maxLength: 3 }), anything, (others, requested) => {
         const registered = [...others, requested];
-        const target = answerOf(() => admitRedirect(registered, requested));
+        const target = answerOf(() => checkRedirectUri(registered, requested));
         if (typeof target === 'string') return;
         const url = new URL(target.uri);
         expect(target.uri).toBe(requested);
@@ -562,12 +564,12 @@ describe('for all redirect URIs', () => {
   it('every port of a registered loopback URI is admitted', () => {
     fc.assert(
       fc.property(loopbackUri, fc.integer({ min: 1, max: 65_535 }), (registered, port) => {
-        if (judgeRedirectUri(registered).kind !== 'loopback' || readUrl(registered) === null) return;
+        if (validateRedirectUri(registered).kind !== 'loopback' || readUrl(registered) === null) return;
         const requested = registered.replace(
           /^(http:\/\/(?:localhost|127\.0\.0\.1|\[::1\]))(?::\d+)?/,
           `$1:${port}`,
         );
-        expect(admitRedirect([registered], requested).uri).toBe(requested);
+        expect(checkRedirectUri([registered], requested).uri).toBe(requested);
       }),
     );
   });

@@ -5,10 +5,10 @@ import {
   intersectScopes,
   isScope,
   missingScopes,
+  readLenientScopes,
   readRequestedScopes,
   readScopes,
   type ScopeHierarchy,
-  salvageScopes,
   unionScopes,
 } from '@portcullis/protocol';
 import fc from 'fast-check';
@@ -74,7 +74,7 @@ describe('salvageScopes', () => {
     { description: 'drops control characters', given: 'a \u001b[31m b\u0000', expect: ['a'] },
     { description: 'keeps each once', given: 'a b a', expect: ['a', 'b'] },
   ])('$description', ({ given, expect: expected }) => {
-    expect(salvageScopes(given)).toEqual(expected);
+    expect(readLenientScopes(given)).toEqual(expected);
   });
 });
 
@@ -162,7 +162,7 @@ describe('for all scopes', () => {
   it('what is read is well-formed, and salvaged the same', () => {
     fc.assert(
       fc.property(anyText, (given) => {
-        const salvaged = salvageScopes(given);
+        const salvaged = readLenientScopes(given);
         expect(salvaged.every(isScope)).toBe(true);
         const read = answerOf(() => readScopes(given));
         if (typeof read !== 'string') expect(read).toEqual(salvaged);

@@ -1,6 +1,5 @@
 /** The judgement of one request: from its facts to a principal, or to the answer that it gets instead. */
-import type { Scopes } from '@portcullis/protocol';
-import { OAuthError } from '@portcullis/protocol/errors';
+import { OAuthError, type Scopes } from '@portcullis/protocol/protected-resource';
 import { answerJson, type GuardAnswer } from './answers.ts';
 import { checkCertificate } from './certificates.ts';
 import type { Configuration, ProtectedResource } from './configuration.ts';

@@ -1,7 +1,13 @@
 /** Answers that a guard gives itself: refusals with their challenge, documents, preflights. */
-import type { OAuthError, Scopes } from '@portcullis/protocol';
-import { type BearerChallenge, formatBearerChallenge, formatChallenge } from '@portcullis/protocol/challenge';
-import { formatScopes, isScope } from '@portcullis/protocol/scopes';
+import {
+  type BearerChallenge,
+  formatBearerChallenge,
+  formatChallenge,
+  formatScopes,
+  isScope,
+  type OAuthError,
+  type Scopes,
+} from '@portcullis/protocol/protected-resource';
 
 /** An HTTP response in no framework's words. Header names are lowercase. */
 export interface GuardAnswer {

@@ -1,5 +1,5 @@
 /** What a token is bound to: a key or a certificate of its client, without which it is worth nothing. */
-import { OAuthError } from '@portcullis/protocol/errors';
+import { OAuthError } from '@portcullis/protocol/protected-resource';
 import type { PresentedToken } from './presented-token.ts';
 import type { VerifiedClaims } from './principal.ts';
 

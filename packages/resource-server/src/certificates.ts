@@ -1,5 +1,5 @@
 /** Tokens that are bound to a certificate of the client: whether the connection was made with it. */
-import { OAuthError } from '@portcullis/protocol/errors';
+import { OAuthError } from '@portcullis/protocol/protected-resource';
 import { decodeBase64url } from './tokens/base64url.ts';
 import { digest } from './tokens/digest.ts';
 

@@ -1,7 +1,5 @@
 /** What can be wrong with the options of a guard, each fault told in a way that says what to write instead. */
-import type { Scopes } from '@portcullis/protocol';
-import { issuerError } from '@portcullis/protocol/issuer';
-import { isScope } from '@portcullis/protocol/scopes';
+import { isScope, issuerError, type Scopes } from '@portcullis/protocol/protected-resource';
 import type { DpopOptions } from './dpop/options.ts';
 import { numberIssues } from './numbers.ts';
 import { hostnameOf, isOrigin, type Origins } from './origins.ts';

@@ -1,10 +1,15 @@
 /** Configuration of a guard: judged once, at birth, every fault reported together, and frozen. */
-import type { ProtectedResourceMetadata, ScopeHierarchy, Scopes } from '@portcullis/protocol';
-import { profiles as allProfiles, foldProfiles } from '@portcullis/protocol/profiles';
-import { canonicalResource } from '@portcullis/protocol/resource';
-import { protectedResourceMetadata } from '@portcullis/protocol/resource-metadata';
-import { unionScopes } from '@portcullis/protocol/scopes';
-import { isSecureUrl } from '@portcullis/protocol/web-url';
+import {
+  profiles as allProfiles,
+  canonicalResource,
+  combineProfiles,
+  isSecureUrl,
+  type ProtectedResourceMetadata,
+  protectedResourceMetadata,
+  type ScopeHierarchy,
+  type Scopes,
+  unionScopes,
+} from '@portcullis/protocol/protected-resource';
 import type { ChallengeFacts } from './answers.ts';
 import type { CertificateOptions } from './certificates.ts';
 import { ConfigurationError } from './configuration-error.ts';
@@ -46,8 +51,8 @@ export interface ProtectedResource {
 export interface Configuration {
   readonly resources: readonly [ProtectedResource, ...ProtectedResource[]];
   readonly origins: OriginPolicy;
-  readonly skew: number;
-  readonly rememberedTokens: number;
+  readonly clockTolerance: number;
+  readonly tokenCacheSize: number;
   readonly bodyLimit: number;
   readonly dpop: DpopOptions | null;
   readonly certificates: CertificateOptions | null;
@@ -63,7 +68,7 @@ export interface Configuration {
  */
 export function defineConfiguration(options: GuardOptions): Configuration {
   const issues: string[] = [...issuesOfNames(options)];
-  const policy = foldProfiles(options.profiles ?? allProfiles);
+  const policy = combineProfiles(options.profiles ?? allProfiles);
   const resources = ('resources' in options ? options.resources : [options]).flatMap((definition, index) => {
     const at = 'resources' in options ? `resources.${index}.` : '';
     return judgeResource(definition, options, policy, (issue) => issues.push(`${at}${issue}`));
@@ -73,8 +78,8 @@ export function defineConfiguration(options: GuardOptions): Configuration {
   if (options.dpop !== undefined) judgeDpop(options.dpop, issues);
   if (!['tls', 'field', undefined].includes(options.certificates?.from))
     issues.push('certificates.from must be tls or field');
-  const skew = whole('skew', options.skew ?? 5);
-  const rememberedTokens = whole('rememberedTokens', options.rememberedTokens ?? 10_000);
+  const clockTolerance = whole('clockTolerance', options.clockTolerance ?? 5);
+  const tokenCacheSize = whole('tokenCacheSize', options.tokenCacheSize ?? 10_000);
   const bodyLimit = whole('bodyLimit', options.bodyLimit ?? 4 * 1024 * 1024);
   const streams = options.streams === false ? null : { ...defaultStreamOptions, ...options.streams };
   if (streams !== null) judgeStreams(streams, issues);
@@ -89,8 +94,8 @@ export function defineConfiguration(options: GuardOptions): Configuration {
       options.origins,
       options.hosts,
     ),
-    skew,
-    rememberedTokens,
+    clockTolerance,
+    tokenCacheSize,
     bodyLimit,
     dpop: options.dpop ?? null,
     certificates: options.certificates ?? null,

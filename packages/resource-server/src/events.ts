@@ -1,5 +1,5 @@
 /** What happens at a guard, as one typed list: the only place where private reasons go. */
-import type { Scopes } from '@portcullis/protocol';
+import type { Scopes } from '@portcullis/protocol/protected-resource';
 
 /** Never a token, and nothing of a request's body. */
 export type GuardEvent =

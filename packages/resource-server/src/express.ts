@@ -1,6 +1,6 @@
 /** The guard as Express middleware. Anything on node:http that calls `(request, response, next)` can use it. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { OAuthError } from '@portcullis/protocol/errors';
+import { OAuthError } from '@portcullis/protocol/protected-resource';
 import { carriedPrincipal, carryPrincipal } from './carrier.ts';
 import type { Admission, Facts, Guard } from './guard.ts';
 import { addHeaders, factsOfNode, receiveNode, sendAnswer } from './node-request.ts';

@@ -1,5 +1,5 @@
 /** A request as the guard sees it: facts, in no framework's words. */
-import type { Scopes } from '@portcullis/protocol';
+import type { Scopes } from '@portcullis/protocol/protected-resource';
 import type { ReadBody } from './needed-scopes.ts';
 import type { Principal } from './principal.ts';
 

@@ -1,6 +1,6 @@
 /** The guard as Fastify hooks. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { OAuthError } from '@portcullis/protocol/errors';
+import { OAuthError } from '@portcullis/protocol/protected-resource';
 import type { GuardAnswer } from './answers.ts';
 import { carriedPrincipal, carryPrincipal } from './carrier.ts';
 import type { Admission, Facts, Guard } from './guard.ts';

@@ -1,5 +1,5 @@
 /** The guard in front of a web-standard handler: Request in, Response out. */
-import { OAuthError } from '@portcullis/protocol/errors';
+import { OAuthError } from '@portcullis/protocol/protected-resource';
 import type { Guard } from './guard.ts';
 import type { Principal } from './principal.ts';
 import { receive, responseOf, withMissingHeaders } from './web-request.ts';

@@ -1,5 +1,5 @@
 /** Handles, such as session, task or state identifiers, bound to the principal that they were made for. */
-import { unavailable } from '@portcullis/protocol/errors';
+import { temporarilyUnavailable } from '@portcullis/protocol/protected-resource';
 import type { Principal } from './principal.ts';
 import { encodeBase64url } from './tokens/base64url.ts';
 
@@ -47,7 +47,7 @@ export function createHandleTable<Value>(options: HandleTableOptions<Value> = {}
     const owner = principalKey(principal);
     const values = owned.get(owner) ?? new Map<string, Value>();
     if (values.size >= mostEach) closeOldest(owner, values);
-    else if (owners.size >= most) throw unavailable('there are more handles than can be kept', 60);
+    else if (owners.size >= most) throw temporarilyUnavailable('there are more handles than can be kept', 60);
     owned.set(owner, values.set(handle, value));
     owners.set(handle, owner);
     return true;

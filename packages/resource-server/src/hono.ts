@@ -1,6 +1,6 @@
 /** The guard as Hono middleware, on any runtime that Hono runs on. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { OAuthError } from '@portcullis/protocol/errors';
+import { OAuthError } from '@portcullis/protocol/protected-resource';
 import { carriedPrincipal, carryPrincipal } from './carrier.ts';
 import type { Admission, Facts, Guard } from './guard.ts';
 import type { ReadBody } from './needed-scopes.ts';

@@ -1,6 +1,6 @@
 /** The guard as Koa middleware. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { OAuthError } from '@portcullis/protocol/errors';
+import { OAuthError } from '@portcullis/protocol/protected-resource';
 import type { GuardAnswer } from './answers.ts';
 import { carriedPrincipal, carryPrincipal } from './carrier.ts';
 import type { Guard } from './guard.ts';

@@ -1,6 +1,8 @@
 /** Protected resource metadata: which document stands at which path, and how it is served. */
-import { resourceMetadataUrls } from '@portcullis/protocol/issuer';
-import type { ProtectedResourceMetadata } from '@portcullis/protocol/resource-metadata';
+import {
+  type ProtectedResourceMetadata,
+  resourceMetadataUrls,
+} from '@portcullis/protocol/protected-resource';
 import { answerJson, type GuardAnswer } from './answers.ts';
 import { PUBLIC_DOCUMENT, REQUEST_HEADERS } from './origins.ts';
 

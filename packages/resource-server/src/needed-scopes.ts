@@ -1,8 +1,11 @@
 /** The scopes that a request needs: those of the resource, of the route, and of every operation in its body. */
-import type { Scopes } from '@portcullis/protocol';
-import { OAuthError } from '@portcullis/protocol/errors';
-import { checkNames } from '@portcullis/protocol/json-names';
-import { isScope, unionScopes } from '@portcullis/protocol/scopes';
+import {
+  checkJsonMembers,
+  isScope,
+  OAuthError,
+  type Scopes,
+  unionScopes,
+} from '@portcullis/protocol/protected-resource';
 import type { ProtectedResource } from './configuration.ts';
 import { readOperations } from './operations.ts';
 
@@ -85,7 +88,7 @@ function parse(body: unknown): unknown {
   try {
     const text = typeof body === 'string' ? body : new TextDecoder('utf-8', { fatal: true }).decode(body);
     const value: unknown = JSON.parse(text);
-    checkNames(text, value, DEEPEST);
+    checkJsonMembers(text, value, DEEPEST);
     return value;
   } catch {
     throw unreadable();

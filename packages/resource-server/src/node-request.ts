@@ -1,6 +1,6 @@
 /** A request of node:http as every framework on it hands it on: its facts, its body, its token taken away. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { OAuthError } from '@portcullis/protocol/errors';
+import { OAuthError } from '@portcullis/protocol/protected-resource';
 import type { GuardAnswer } from './answers.ts';
 import type { Facts } from './guard.ts';
 import { bodyTooLong, checkPlain, joinChunks, type ReadBody } from './needed-scopes.ts';

@@ -1,5 +1,5 @@
 /** What is said of a guard by whoever makes one. */
-import type { Profile, ScopeHierarchy, Scopes } from '@portcullis/protocol';
+import type { Profile, ScopeHierarchy, Scopes } from '@portcullis/protocol/protected-resource';
 import type { CertificateOptions } from './certificates.ts';
 import type { DpopOptions } from './dpop/options.ts';
 import type { GuardEventSink } from './events.ts';
@@ -40,9 +40,9 @@ export interface GuardSettings {
   /** Further host names under which a server on this computer may be addressed. */
   readonly hosts?: readonly string[];
   /** Seconds by which the clocks of issuer and guard may differ; 5 when left out. */
-  readonly skew?: number;
+  readonly clockTolerance?: number;
   /** Verified tokens that are remembered, at least; 10,000 when left out, 0 for none. */
-  readonly rememberedTokens?: number;
+  readonly tokenCacheSize?: number;
   /** Takes tokens that are bound to a key of the client (DPoP); plain ones alone when left out. */
   readonly dpop?: DpopOptions;
   /** Takes tokens that are bound to a certificate of the client (mutual TLS); refused when left out. */

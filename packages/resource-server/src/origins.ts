@@ -1,5 +1,5 @@
 /** Which browser pages may speak to a protected server, and under which names it may be reached. */
-import { isLoopbackHost } from '@portcullis/protocol/web-url';
+import { isLoopbackHost } from '@portcullis/protocol/protected-resource';
 import type { GuardAnswer } from './answers.ts';
 
 /** Web origins that may call: any, or those listed, byte for byte. */

@@ -1,6 +1,5 @@
 /** What an Authorization header presents: a token, and the scheme that says whether it is bound to a key. */
-import { readCredentials } from '@portcullis/protocol/credentials';
-import { OAuthError } from '@portcullis/protocol/errors';
+import { OAuthError, readAuthorizationHeader } from '@portcullis/protocol/protected-resource';
 
 export interface PresentedToken {
   readonly scheme: 'Bearer' | 'DPoP';
@@ -15,7 +14,7 @@ export type Authorization = string | readonly string[] | null | undefined;
  * @throws OAuthError `invalid_token` or `invalid_request` for what is malformed
  */
 export function readPresentedToken(authorization: Authorization): PresentedToken | null {
-  const credentials = readCredentials(authorization);
+  const credentials = readAuthorizationHeader(authorization);
   if (credentials.kind === 'none') return null;
   if (credentials.kind === 'malformed') {
     // A malformed token is a bad token; anything else that is malformed is a bad request.

@@ -1,5 +1,5 @@
 /** The principal: proof that an access token was judged and found good for a protected resource. */
-import type { AccessTokenClaims, Scopes } from '@portcullis/protocol';
+import type { AccessTokenClaims, Scopes } from '@portcullis/protocol/protected-resource';
 
 /**
  * On whose behalf a request is made. It exists only once the token was verified, and nothing in it can be changed.

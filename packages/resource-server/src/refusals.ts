@@ -1,5 +1,5 @@
 /** How a guard says no: to the client in an answer that it can act on, to the operator in an event. */
-import { OAuthError } from '@portcullis/protocol/errors';
+import { OAuthError } from '@portcullis/protocol/protected-resource';
 import { answerJson, challengeAnswer, type GuardAnswer, refusalAnswer, type Scheme } from './answers.ts';
 import type { Configuration, ProtectedResource } from './configuration.ts';
 import type { Facts } from './facts.ts';

@@ -1,8 +1,11 @@
 /** From the Authorization header to a token that was found good, remembered within bounds. */
-import type { Scopes } from '@portcullis/protocol';
-import { scopesOf } from '@portcullis/protocol/access-token';
-import { OAuthError, unavailable } from '@portcullis/protocol/errors';
-import { impliedScopes } from '@portcullis/protocol/scopes';
+import {
+  impliedScopes,
+  OAuthError,
+  type Scopes,
+  scopesOf,
+  temporarilyUnavailable,
+} from '@portcullis/protocol/protected-resource';
 import { type Binding, bindingOf, unbound } from './binding.ts';
 import type { Configuration, ProtectedResource } from './configuration.ts';
 import { createMemory } from './memory.ts';
@@ -86,10 +89,10 @@ const LONGEST_FIELD = 16_500;
 
 /** Remembers by the whole field, so that a token seen before costs one look-up and no parsing. */
 export function createStandings(configuration: Configuration): Standings {
-  const { clock, skew, rememberedTokens, dpop, certificates } = configuration;
+  const { clock, clockTolerance, tokenCacheSize, dpop, certificates } = configuration;
   const memory = createMemory<Standing>({
-    entries: rememberedTokens,
-    characters: rememberedTokens * REMEMBERED_CHARACTERS,
+    entries: tokenCacheSize,
+    characters: tokenCacheSize * REMEMBERED_CHARACTERS,
   });
 
   const readScopes = createScopeReader();
@@ -110,7 +113,7 @@ export function createStandings(configuration: Configuration): Standings {
       const scopes = readScopes(found.claims, resource);
       const binding = bindingOf(found.claims, presented.scheme, certificates !== null);
       const standing = new Standing(found, resource, scopes, { token: presented.token, binding });
-      if (field !== null && rememberedTokens > 0 && standing.freshUntil > now) memory.keep(field, standing);
+      if (field !== null && tokenCacheSize > 0 && standing.freshUntil > now) memory.keep(field, standing);
       return standing;
     };
     const verified = verify(resource, presented.token, now);
@@ -138,7 +141,7 @@ export function createStandings(configuration: Configuration): Standings {
     now: number,
   ): VerifiedToken | Promise<VerifiedToken> {
     try {
-      const expectation = { resource: resource.resource, now, skew, provesPossession: true };
+      const expectation = { resource: resource.resource, now, clockTolerance, provesPossession: true };
       const verified = resource.verifier.verify(token, expectation);
       return verified instanceof Promise ? verified.catch(refuseUnjudged) : verified;
     } catch (error) {
@@ -182,5 +185,5 @@ function createScopeReader(): (claims: VerifiedClaims, resource: ProtectedResour
 /** Whoever could not judge a token says so: never as an invalid token, and never as a valid one. */
 function refuseUnjudged(error: unknown): never {
   if (error instanceof OAuthError) throw error;
-  throw unavailable('the verifier failed', 5, error);
+  throw temporarilyUnavailable('the verifier failed', 5, error);
 }

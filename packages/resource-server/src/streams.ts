@@ -17,7 +17,7 @@ export interface Watch {
 /** Creates what watches. `null` for options: whatever was begun may go on for ever. */
 export function createWatch(
   options: Required<StreamOptions> | null,
-  { clock, skew }: { readonly clock: () => number; readonly skew: number },
+  { clock, clockTolerance }: { readonly clock: () => number; readonly clockTolerance: number },
   standings: Standings,
 ): Watch | null {
   if (options === null) return null;
@@ -28,7 +28,7 @@ export function createWatch(
     const standing = standingOf(principal);
     if (standing === undefined)
       throw new TypeError('This principal is not from a guard: hand on the one that you were given.');
-    const goodUntil = standing.claims.exp + skew;
+    const goodUntil = standing.claims.exp + clockTolerance;
     return watchOver(standing, { goodUntil, endsAt: goodUntil + (method === 'GET' ? 0 : grace) }, end);
   }
 

@@ -1,5 +1,5 @@
 /** The request target: which protected resource it means, and whether somebody hid a token in it. */
-import { OAuthError } from '@portcullis/protocol/errors';
+import { OAuthError } from '@portcullis/protocol/protected-resource';
 import type { ProtectedResource } from './configuration.ts';
 
 /** The path of a target, as written: of `/mcp?x=1`, or of an absolute URL. */

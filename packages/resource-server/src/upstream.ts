@@ -1,7 +1,10 @@
 /** Tokens of third parties for a protected server: asked of its authorization server, kept for a while, given to nobody else. */
-import type { OAuthError } from '@portcullis/protocol';
-import { issuerError } from '@portcullis/protocol/issuer';
-import { type Names, unknownNames } from '@portcullis/protocol/known-names';
+import {
+  issuerError,
+  type OAuthError,
+  type OptionNames,
+  unknownOptionIssues,
+} from '@portcullis/protocol/protected-resource';
 import { ConfigurationError } from './configuration-error.ts';
 import { numberIssues } from './numbers.ts';
 import type { Principal, VerifiedClaims } from './principal.ts';
@@ -45,7 +48,7 @@ export type UpstreamOptions = Credentials & {
   readonly clock?: () => number;
 };
 
-const OPTIONS: Names<UpstreamOptions> = {
+const OPTIONS: OptionNames<UpstreamOptions> = {
   ...{ issuer: true, clientId: true, clientSecret: true, clientKey: true, tokenEndpoint: true },
   ...{ freshness: true, fetch: true, timeout: true, clock: true },
 };
@@ -110,7 +113,7 @@ function isOAuthError(error: unknown): error is OAuthError {
 function judge(given: UpstreamOptions): void {
   const { issuer, clientId, clientSecret, clientKey, ...options } = given;
   const { tokenEndpoint, freshness, timeout } = options;
-  const issues: string[] = [...unknownNames(given, OPTIONS), ...numberIssues({ freshness, timeout })];
+  const issues: string[] = [...unknownOptionIssues(given, OPTIONS), ...numberIssues({ freshness, timeout })];
   const wrong = issuerError(issuer);
   if (wrong !== null) issues.push(`issuer ${wrong}`);
   if (clientId === '') issues.push('clientId is empty');

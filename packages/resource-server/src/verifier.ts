@@ -8,7 +8,7 @@ export interface TokenExpectation {
   /** Epoch seconds. */
   readonly now: number;
   /** Seconds by which clocks may differ. */
-  readonly skew: number;
+  readonly clockTolerance: number;
   /** Whether the caller itself demands proof of the key that a token is bound to; such tokens are refused otherwise. */
   readonly provesPossession?: boolean;
 }

@@ -32,8 +32,12 @@ describe('the configuration of a guard', () => {
     ['[S-REFRESH-30] offline_access', { defaultScopes: ['offline_access'] }, /offline_access/],
     ['a hierarchy of broken scopes', { hierarchy: { 'a b': ['c'] } }, /is no scope/],
     ['nobody who judges tokens', { verifier: undefined } as object, /verifier is missing/],
-    ['a skew that is no number', { skew: Number.NaN }, /skew must be a whole number/],
-    ['a negative memory', { rememberedTokens: -1 }, /rememberedTokens/],
+    [
+      'a clock tolerance that is no number',
+      { clockTolerance: Number.NaN },
+      /clockTolerance must be a whole number/,
+    ],
+    ['a negative memory', { tokenCacheSize: -1 }, /tokenCacheSize/],
     ['a stream that ends before its token', { streams: { grace: -1 } }, /streams\.grace/],
     ['a stream that is looked at all the time', { streams: { every: 0 } }, /streams\.every/],
     ['a stream that no timer could end', { streams: { every: 100_000 } }, /streams\.every/],
@@ -68,8 +72,8 @@ describe('the configuration of a guard', () => {
 
   it('is told every fault at once, with its place', () => {
     const resources = [{ resource: 'nowhere' }, { resource: 'https://api.example', scopes: ['"'] }];
-    expect(() => createGuard({ resources, verifier, skew: -1 })).toThrow(
-      /3 faults: resources\.0\.resource .*resources\.1\.scopes: .*skew/,
+    expect(() => createGuard({ resources, verifier, clockTolerance: -1 })).toThrow(
+      /3 faults: resources\.0\.resource .*resources\.1\.scopes: .*clockTolerance/,
     );
   });
 

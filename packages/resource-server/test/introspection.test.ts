@@ -58,7 +58,7 @@ describe('introspection', () => {
       clientSecret: 'sec:ret',
       fetch,
     });
-    const verified = await verifier.verify('opaque+token', { resource: RESOURCE, now, skew: 0 });
+    const verified = await verifier.verify('opaque+token', { resource: RESOURCE, now, clockTolerance: 0 });
     expect(verified).toMatchObject({ claims: { iss: ISSUER, sub: 'alice' }, freshUntil: NOW + 10 });
     expect(seen).toEqual([
       [
@@ -176,7 +176,7 @@ describe('introspection', () => {
       fetch: () => fetch(),
     });
     const verify = async (token: string): Promise<unknown> =>
-      verifier.verify(token, { resource: RESOURCE, now, skew: 0 });
+      verifier.verify(token, { resource: RESOURCE, now, clockTolerance: 0 });
     const lostOnes = Array.from({ length: 256 }, (_, index) => verify(`token-${index}`));
     fetch = well;
     await expect(verify('one more')).rejects.toMatchObject({ status: 503 });

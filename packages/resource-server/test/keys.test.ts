@@ -39,7 +39,7 @@ afterEach(() => server.close());
 type Ask = (token: string) => Promise<{ status: number; retryAfter: string | undefined }>;
 
 /** A guard that fetches its keys and remembers no token, so that every request needs a key. */
-function guardWith(options: Partial<JwtVerifierOptions> = {}, rememberedTokens = 0): Ask {
+function guardWith(options: Partial<JwtVerifierOptions> = {}, tokenCacheSize = 0): Ask {
   const verifier = jwtVerifier({
     issuer: ISSUER,
     jwksUri: `${server.url}/jwks`,
@@ -50,7 +50,7 @@ function guardWith(options: Partial<JwtVerifierOptions> = {}, rememberedTokens =
     resource: RESOURCE,
     verifier,
     clock: () => now,
-    rememberedTokens,
+    tokenCacheSize,
     events: () => {},
   });
   return async (token) => {
@@ -136,10 +136,10 @@ describe('keys of an issuer', () => {
     );
     const found = jwtVerifier({ issuer: server.url, keys: LIMITS });
     const good = async (): Promise<string> => local.token({ iat: now, exp: now + 60 });
-    const expected = (): { resource: string; now: number; skew: number } => ({
+    const expected = (): { resource: string; now: number; clockTolerance: number } => ({
       resource: RESOURCE,
       now,
-      skew: 0,
+      clockTolerance: 0,
     });
     await found.verify(await good(), expected());
     path = '/moved';
@@ -272,13 +272,13 @@ describe('keys of an issuer', () => {
       )(response),
     );
     const found = jwtVerifier({ issuer: server.url });
-    const verified = await found.verify(await local.token(), { resource: RESOURCE, now, skew: 0 });
+    const verified = await found.verify(await local.token(), { resource: RESOURCE, now, clockTolerance: 0 });
     expect(verified.claims.sub).toBe('alice');
     expect(server.asked).toEqual(['/.well-known/oauth-authorization-server', '/keys']);
 
     server.behave(answering({ issuer: 'https://evil.example', jwks_uri: `${server.url}/keys` }));
     const lied = jwtVerifier({ issuer: server.url });
-    const refused = lied.verify(await local.token(), { resource: RESOURCE, now, skew: 0 });
+    const refused = lied.verify(await local.token(), { resource: RESOURCE, now, clockTolerance: 0 });
     await expect(refused).rejects.toMatchObject({ status: 503 });
   });
 
@@ -312,7 +312,7 @@ describe('keys and algorithms', () => {
     '[S-JWT-61] %s is verified where it is allowed, and only there',
     async (algorithm) => {
       const issuer = await createIssuer(ISSUER, algorithm);
-      const expectation = { resource: RESOURCE, now, skew: 0 };
+      const expectation = { resource: RESOURCE, now, clockTolerance: 0 };
       const good = await issuer.token();
       const [header, payload] = good.split('.');
       const [, , foreign] = (await (await createIssuer(ISSUER, algorithm)).token()).split('.');
@@ -332,7 +332,7 @@ describe('keys and algorithms', () => {
   );
 
   it('take a token without key id where one key alone fits, and not where two do', async () => {
-    const expectation = { resource: RESOURCE, now, skew: 0 };
+    const expectation = { resource: RESOURCE, now, clockTolerance: 0 };
     const anonymous = await old.token({}, { kid: undefined });
     const verified = await old.verifier().verify(anonymous, expectation);
     expect(verified.claims.sub).toBe('alice');

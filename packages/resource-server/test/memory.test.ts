@@ -77,7 +77,13 @@ describe('verified tokens in memory', () => {
   it('are verified once while they are fresh, and never believed beyond their end', async () => {
     let now = NOW;
     const { verifier, count } = counting(issuer.verifier({ freshness: 60 }));
-    const guard = createGuard({ resource: RESOURCE, verifier, clock: () => now, skew: 0, events: () => {} });
+    const guard = createGuard({
+      resource: RESOURCE,
+      verifier,
+      clock: () => now,
+      clockTolerance: 0,
+      events: () => {},
+    });
     const token = `Bearer ${await issuer.token({ exp: NOW + 90 })}`;
     expect([await statusOf(guard, token), await statusOf(guard, token), count()]).toEqual([200, 200, 1]);
     now = NOW + 59;
@@ -125,7 +131,7 @@ describe('verified tokens in memory', () => {
         freshUntil: now + 60,
       }),
     };
-    const guard = createGuard({ resource: RESOURCE, verifier, clock: () => NOW, rememberedTokens: 1000 });
+    const guard = createGuard({ resource: RESOURCE, verifier, clock: () => NOW, tokenCacheSize: 1000 });
     const admitted = async (from: number, to: number): Promise<void> => {
       for (let index = from; index < to; index += 1) await statusOf(guard, `Bearer ${index}`);
     };

@@ -29,9 +29,9 @@ const one = { resource: 'https://mcp.example/notes', scopes: ['read'], verifier 
 const whole = {
   ...one,
   ...{ dpop: { window: 60, nonces: { secret: new Uint8Array(32) } }, certificates: { from: 'tls' } },
-  ...{ streams: { grace: 1 }, skew: 1 },
+  ...{ streams: { grace: 1 }, clockTolerance: 1 },
 };
-const several = { resources: [one, { ...one, resource: 'https://mcp.example/files' }], skew: 1 };
+const several = { resources: [one, { ...one, resource: 'https://mcp.example/files' }], clockTolerance: 1 };
 const guard = createGuard(one);
 
 /** Good options, what is written besides, and the faults of it. */

@@ -60,8 +60,8 @@ class World {
       resource: RESOURCE,
       verifier,
       clock: () => this.now,
-      skew: SKEW,
-      rememberedTokens: 0,
+      clockTolerance: SKEW,
+      tokenCacheSize: 0,
       events: () => {},
     });
     this.#admit = async (authorization) => {

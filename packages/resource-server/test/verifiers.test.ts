@@ -11,7 +11,7 @@ import {
 } from '../src/index.ts';
 import { createIssuer, goodClaims, ISSUER, NOW, RESOURCE, type TestIssuer } from './support/issuer.ts';
 
-const EXPECTED = { resource: RESOURCE, now: NOW, skew: 0 };
+const EXPECTED = { resource: RESOURCE, now: NOW, clockTolerance: 0 };
 const OTHER = 'https://other.example';
 
 let issuer: TestIssuer;

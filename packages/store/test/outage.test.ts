@@ -1,5 +1,5 @@
 /** Which errors are an outage, to be tried again, and which are a fault of the statement. */
-import { OAuthError, unavailable } from '@portcullis/protocol';
+import { OAuthError, temporarilyUnavailable } from '@portcullis/protocol';
 import { describe, expect, it } from 'vitest';
 import * as postgres from '../src/postgres/outage.ts';
 import * as sqlite from '../src/sqlite/outage.ts';
@@ -72,7 +72,7 @@ describe('an outage', () => {
   });
 
   it('is told once', () => {
-    const outage = unavailable('told before');
+    const outage = temporarilyUnavailable('told before');
     expect(sqlite.toldOutage(outage)).toBe(outage);
     expect(postgres.toldOutage(outage)).toBe(outage);
   });

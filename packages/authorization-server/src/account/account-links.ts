@@ -1,10 +1,16 @@
 /** Invitations and resets: a one-time link, a choice how to sign in, and the owner is in. */
-import { type HttpRequest, type HttpResponse, queryOf, readForm } from '@portcullis/http';
+import {
+  type ConnectionInfo,
+  type HttpRequest,
+  type HttpResponse,
+  queryOf,
+  readFormBody,
+} from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
 import { isForeignForm } from '../authorize/form-tokens.ts';
 import type { Rooms } from '../authorize/rooms.ts';
 import type { AccountLinkRecord, AccountRecord, PasskeyRecord } from '../ports/index.ts';
-import type { Peer, Route } from '../routes.ts';
+import type { Route } from '../routes.ts';
 import { hashSecret } from '../secrets.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import type { DeviceCookies } from '../users/device-cookie.ts';
@@ -75,7 +81,7 @@ export function createAccountLinkRoutes(
 
   const use = async (
     request: HttpRequest,
-    peer: Peer,
+    connection: ConnectionInfo,
     { record, account }: ValidLink,
     chosen: ChosenCredential,
   ) => {
@@ -86,23 +92,33 @@ export function createAccountLinkRoutes(
     events({ type: 'account.link_used', accountId: account.id });
     const known = deviceCookies.issue(request, { ...account, passwordHash: chosen.passwordHash });
     return respondRedirect(NEXT_PATHS[record.purpose], [
-      await sessions.start(request, peer, account.id),
+      await sessions.start(request, connection, account.id),
       known,
     ]);
   };
 
-  const usePassword = async (request: HttpRequest, peer: Peer, link: ValidLink, form: Parameters) => {
+  const usePassword = async (
+    request: HttpRequest,
+    connection: ConnectionInfo,
+    link: ValidLink,
+    form: Parameters,
+  ) => {
     const issues = validateNewPassword(form, link.account.emailKey);
     if (issues !== null) return show(link, issues);
     const passwordHash = await passwords.hash(form.required('password'), link.account.emailKey);
-    return use(request, peer, link, { passwordHash, passkey: null });
+    return use(request, connection, link, { passwordHash, passkey: null });
   };
 
-  const usePasskey = async (request: HttpRequest, peer: Peer, link: ValidLink, answer: string) => {
+  const usePasskey = async (
+    request: HttpRequest,
+    connection: ConnectionInfo,
+    link: ValidLink,
+    answer: string,
+  ) => {
     const name = suggestedName(layout, request);
     const passkey = (await passkeys?.verifyRegistration(link.account, answer, name, bindingOf(link))) ?? null;
     if (passkey === null) return show(link, null, layout.text('passkey.not-used'));
-    return use(request, peer, link, { passwordHash: unusableHash(), passkey });
+    return use(request, connection, link, { passwordHash: unusableHash(), passkey });
   };
 
   const routesOf = (purpose: AccountLinkRecord['purpose']): readonly Route[] => [
@@ -111,15 +127,15 @@ export function createAccountLinkRoutes(
       return link?.record.purpose === purpose ? show(link, null) : edge.refuse(`/${purpose}`, 'spent-link');
     }),
 
-    edge.route('POST', `/${purpose}`, async (request, peer) => {
-      const form = await readForm(request);
+    edge.route('POST', `/${purpose}`, async (request, connection) => {
+      const form = await readFormBody(request);
       if (isForeignForm(request, configuration.issuer)) return edge.refuse(`/${purpose}`, 'stale-form');
       const link = await find(form.one('token'));
       if (link?.record.purpose !== purpose) return edge.refuse(`/${purpose}`, 'spent-link');
       const answer = form.one('credential');
       return answer === undefined
-        ? usePassword(request, peer, link, form)
-        : usePasskey(request, peer, link, answer);
+        ? usePassword(request, connection, link, form)
+        : usePasskey(request, connection, link, answer);
     }),
   ];
   return [...routesOf('invitation'), ...routesOf('reset')];

@@ -1,12 +1,18 @@
 /** Pages of a person's own account: whoever is not signed in signs in first, and forms are bound to the session. */
-import { type HttpRequest, type HttpResponse, queryOf, readForm } from '@portcullis/http';
+import {
+  type ConnectionInfo,
+  type HttpRequest,
+  type HttpResponse,
+  queryOf,
+  readFormBody,
+} from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
 import { isForeignForm } from '../authorize/form-tokens.ts';
 import type { Rooms } from '../authorize/rooms.ts';
 import { signsInElsewhere } from '../headless/headless-options.ts';
 import { RECENT_LOGIN_SECONDS } from '../login/find-login-target.ts';
 import { hasLocalLogin } from '../login/has-local-login.ts';
-import type { Peer, Route } from '../routes.ts';
+import type { Route } from '../routes.ts';
 import { type AccountSection, accountPaths, loginPath } from '../ui/account-tabs.ts';
 import { redirectByPage } from '../ui/redirect-page.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
@@ -15,7 +21,7 @@ import type { User } from '../users/sessions.ts';
 /** Who asks for what. */
 interface AccountRequest {
   readonly request: HttpRequest;
-  readonly peer: Peer;
+  readonly connection: ConnectionInfo;
   readonly user: User;
   /** Of the query of a page, of the body of a form. */
   readonly parameters: Parameters;
@@ -50,16 +56,16 @@ export function createAccountRoutes(
   return {
     csrfToken,
     page: (path, handle) =>
-      edge.route('GET', path, async (request, peer) => {
+      edge.route('GET', path, async (request, connection) => {
         const user = await sessions.find(request);
         if (mustSignIn(user)) return signIn();
         if (await lacksLocalLogin(user)) return respondRedirect(accountPaths[home]);
         const parameters = readParameters(queryOf(request));
-        return handle({ request, peer, user, parameters });
+        return handle({ request, connection, user, parameters });
       }),
     form: (path, handle) =>
-      edge.route('POST', path, async (request, peer) => {
-        const parameters = await readForm(request);
+      edge.route('POST', path, async (request, connection) => {
+        const parameters = await readFormBody(request);
         const user = await sessions.find(request);
         if (mustSignIn(user)) {
           return signsInElsewhere(configuration) ? redirectByPage(rooms.layout, signIn()) : signIn();
@@ -70,7 +76,7 @@ export function createAccountRoutes(
           return edge.refuse(path, 'stale-form', { action });
         }
         if (await lacksLocalLogin(user)) return respondRedirect(accountPaths[home]);
-        return handle({ request, peer, user, parameters });
+        return handle({ request, connection, user, parameters });
       }),
   };
 }

@@ -57,11 +57,11 @@ export function createMfaRoutes(
         : respondRedirect(accountPaths.account),
     ),
 
-    signedIn.form('/account/codes/recovery', async ({ user, parameters, request, peer }) => {
+    signedIn.form('/account/codes/recovery', async ({ user, parameters, request, connection }) => {
       const { account } = user;
       const attempt = await attempts.begin(
         account.id,
-        peer.address,
+        connection.address,
         deviceCookies.findDevice(request, account),
       );
       if (attempt.kind === 'wait') return askBeforeRenewing(user, tooManyAttempts(layout, attempt.seconds));

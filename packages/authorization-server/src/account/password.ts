@@ -59,8 +59,8 @@ export function createPasswordRoutes(rooms: Rooms, change: ChangePassword): read
 
   return [
     signedIn.page('/account/password', ({ user }) => show(user, {})),
-    signedIn.form('/account/password', ({ user, parameters, request, peer }) =>
-      changeIt(user, parameters, { request, peer }),
+    signedIn.form('/account/password', ({ user, parameters, request, connection }) =>
+      changeIt(user, parameters, { request, connection }),
     ),
   ];
 }

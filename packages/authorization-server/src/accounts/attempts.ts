@@ -1,5 +1,5 @@
 /** Slows the guessing of passwords and codes down in one process: failures per account, per network, per both, and per known browser. */
-import { networkOf } from '@portcullis/protocol';
+import { networkPrefixOf } from '@portcullis/protocol';
 import { createBuckets, type Rate } from '../limits/buckets.ts';
 import { createMemory } from '../memory.ts';
 
@@ -112,7 +112,7 @@ export function createAttempts(clock: () => number): Attempts {
 
   return {
     begin(account, address, browser = null) {
-      const network = address === undefined ? '' : (networkOf(address) ?? address);
+      const network = address === undefined ? '' : (networkPrefixOf(address) ?? address);
       const pair = touch(`pair ${network} ${account}`);
       if (browser !== null && browsers.take(browser) === 0) return goBy(browser, pair);
       const isKnown = pair.known;

@@ -1,5 +1,5 @@
 /** Guessing at passwords and codes is slowed down by all processes together: what each counts by itself is stricter, but forgets. */
-import { networkOf } from '@portcullis/protocol';
+import { networkPrefixOf } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import { createSharedFailures, type SharedFailures } from '../limits/shared-failures.ts';
 import { createSharedTurns } from '../limits/shared-turns.ts';
@@ -116,7 +116,7 @@ function createCounts(
   return (knownBy, account, address, browser) => {
     if (knownBy === 'browser' && browser !== null) return [{ failures: ofBrowser, key: browser }];
     if (knownBy !== null) return [];
-    const network = address === undefined ? null : networkOf(address);
+    const network = address === undefined ? null : networkPrefixOf(address);
     const counts = [{ failures: ofAccount, key: account }];
     return network === null ? counts : [...counts, { failures: ofNetwork, key: network }];
   };

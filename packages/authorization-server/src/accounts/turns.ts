@@ -1,5 +1,5 @@
 /** Turns at something expensive: a few run, those who are known go first, and what is left is shared fairly by network. */
-import { unavailable } from '@portcullis/protocol';
+import { temporarilyUnavailable } from '@portcullis/protocol';
 
 /** Whose turn it is. */
 export interface Asker {
@@ -116,5 +116,5 @@ function createQueue(places: number): Queue {
 }
 
 function tooManyWait(): Error {
-  return unavailable('too many wait for a turn', 2);
+  return temporarilyUnavailable('too many wait for a turn', 2);
 }

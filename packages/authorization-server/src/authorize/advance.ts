@@ -1,6 +1,6 @@
 /** Moves a transaction on: to the page that it needs next, or to its end. */
 import { type HttpResponse, respondSeeOther, withCookies } from '@portcullis/http';
-import { errorResponse, OAuthError, successResponse } from '@portcullis/protocol';
+import { codeResponseUrl, errorResponseUrl, OAuthError } from '@portcullis/protocol';
 import type { CodeRecord } from '../ports/index.ts';
 import { keyOf, newTicket } from '../secrets.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
@@ -86,7 +86,7 @@ async function finish(rooms: Rooms, flow: Flow, subject: string, approval: Appro
     };
     events({ type: by === 'answer' ? 'consent.allowed' : 'consent.remembered', ...about });
     events({ type: 'authorization_code.issued', ...about });
-    return successResponse(flow.target, code, context);
+    return codeResponseUrl(flow.target, code, context);
   });
 }
 
@@ -100,13 +100,13 @@ export function decline(rooms: Rooms, flow: Flow): Promise<HttpResponse> {
       clientId: client.id,
       ...(subject !== null && { accountId: subject }),
     });
-    return errorResponse(flow.target, new OAuthError('access_denied', 'The person declined.'), context);
+    return errorResponseUrl(flow.target, new OAuthError('access_denied', 'The person declined.'), context);
   });
 }
 
 /** Ends a flow without a code, because something went wrong that is not the person's. */
 export function refuseFlow(rooms: Rooms, flow: Flow, error: OAuthError): Promise<HttpResponse> {
-  return end(rooms, flow, null, (context) => errorResponse(flow.target, error, context));
+  return end(rooms, flow, null, (context) => errorResponseUrl(flow.target, error, context));
 }
 
 interface ResponseContext {
@@ -139,6 +139,6 @@ async function end(
       clientId: client.id,
       reason,
     });
-    return respondRedirect(errorResponse(target, error, context));
+    return respondRedirect(errorResponseUrl(target, error, context));
   }
 }

@@ -3,7 +3,7 @@ import {
   missingScopes,
   type RedirectTarget,
   type Scopes,
-  unavailable,
+  temporarilyUnavailable,
   unionScopes,
 } from '@portcullis/protocol';
 import type { ResolvedClient } from '../clients/resolved-client.ts';
@@ -117,6 +117,6 @@ async function findWorkspaces(
   try {
     return await workspaces(accountId, resource);
   } catch (error) {
-    throw unavailable(`the workspaces cannot be asked for: ${String(error)}`);
+    throw temporarilyUnavailable(`the workspaces cannot be asked for: ${String(error)}`);
   }
 }

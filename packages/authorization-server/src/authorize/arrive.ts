@@ -1,8 +1,7 @@
 /** Arriving from a third party: whoever it has proven is let in, and goes on with what they left for, or gets back what came. */
-import type { HttpRequest, HttpResponse } from '@portcullis/http';
+import type { ConnectionInfo, HttpRequest, HttpResponse } from '@portcullis/http';
 import { OAuthError, readParameters } from '@portcullis/protocol';
 import type { AccountRecord, DepartureRecord } from '../ports/index.ts';
-import type { Peer } from '../routes.ts';
 import { type AccountSection, accountPaths } from '../ui/account-tabs.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import { isAdmitted } from '../upstream/person.ts';
@@ -16,7 +15,7 @@ import type { Rooms } from './rooms.ts';
 /** An answer of the third party in the browser that left for it. */
 export interface Return {
   readonly request: HttpRequest;
-  readonly peer: Peer;
+  readonly connection: ConnectionInfo;
   readonly state: string;
   readonly identityProvider: IdentityProvider;
   readonly departure: DepartureRecord;
@@ -32,14 +31,19 @@ export async function findWaiting(rooms: Rooms, { request, departure }: Return):
 /** Somebody is there, proven by the third party. */
 export async function arrive(rooms: Rooms, back: Return, arrival: Arrival): Promise<HttpResponse> {
   const { configuration, sessions, upstream } = rooms;
-  const { request, peer, departure, identityProvider } = back;
+  const { request, connection, departure, identityProvider } = back;
   const account = await admit(rooms, arrival);
   const flow = await orGiveBack(rooms, account.id, arrival, findWaiting(rooms, back));
   if (flow !== null && 'missing' in flow) {
     await upstream.discard(account.id, arrival);
     return rooms.edge.refuse(`/callback/${identityProvider.id}`, flow.missing);
   }
-  const cookie = await orGiveBack(rooms, account.id, arrival, sessions.start(request, peer, account.id));
+  const cookie = await orGiveBack(
+    rooms,
+    account.id,
+    arrival,
+    sessions.start(request, connection, account.id),
+  );
   configuration.events({
     type: 'login.succeeded',
     accountId: account.id,

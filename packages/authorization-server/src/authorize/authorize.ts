@@ -1,16 +1,22 @@
 /** The authorization endpoint: from the parameters of a request to an open transaction, or a refusal. */
-import { type HttpRequest, type HttpResponse, queryOf, readForm } from '@portcullis/http';
+import {
+  type ConnectionInfo,
+  type HttpRequest,
+  type HttpResponse,
+  queryOf,
+  readFormBody,
+} from '@portcullis/http';
 import {
   type AuthorizationRequest,
-  admitRedirect,
-  checkAuthorization,
-  networkOf,
+  checkAuthorizationRequest,
+  checkRedirectUri,
+  networkPrefixOf,
   OAuthError,
   type Parameters,
   readParameters,
 } from '@portcullis/protocol';
 import type { TransactionRecord } from '../ports/index.ts';
-import type { Peer, Route } from '../routes.ts';
+import type { Route } from '../routes.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import type { User } from '../users/sessions.ts';
@@ -26,11 +32,11 @@ import type { Rooms } from './rooms.ts';
 export function createAuthorize(rooms: Rooms): readonly Route[] {
   const { checkOpening, edge, sessions } = rooms;
   return [
-    edge.route('GET', '/authorize', async (request, peer) => {
+    edge.route('GET', '/authorize', async (request, connection) => {
       const parameters = readParameters(queryOf(request));
-      const admitted = await admit(rooms, parameters, peer);
+      const admitted = await admit(rooms, parameters, connection);
       const user = await sessions.find(request).catch(() => null);
-      await checkOpening(peer, user?.account.id);
+      await checkOpening(connection, user?.account.id);
       try {
         return await open(rooms, request, { ...admitted, parameters, user });
       } catch (error) {
@@ -38,7 +44,7 @@ export function createAuthorize(rooms: Rooms): readonly Route[] {
       }
     }),
     edge.route('POST', '/authorize', async (request) => {
-      const location = `/authorize?${repeat(await readForm(request))}`;
+      const location = `/authorize?${repeat(await readFormBody(request))}`;
       if (isTooLong(location, rooms.configuration.issuer)) throw tooLong();
       return respondRedirect(location);
     }),
@@ -57,14 +63,14 @@ function tooLong(): OAuthError {
 async function admit(
   { configuration, findClient }: Rooms,
   parameters: Parameters,
-  { address }: Peer,
+  { address }: ConnectionInfo,
 ): Promise<AdmittedRequest> {
-  const network = address === undefined ? null : networkOf(address);
+  const network = address === undefined ? null : networkPrefixOf(address);
   const client = await findClient(parameters.required('client_id'), 'begins', network);
   if (client === null)
     throw new OAuthError('invalid_client', 'The client_id is unknown: register the client first.');
   const requested = parameters.one('redirect_uri');
-  const target = admitRedirect(client.metadata.redirect_uris, requested, configuration.redirects);
+  const target = checkRedirectUri(client.metadata.redirect_uris, requested, configuration.redirects);
   return { client, target, state: readState(parameters) };
 }
 
@@ -89,7 +95,7 @@ async function open(rooms: Rooms, request: HttpRequest, beginning: Beginning): P
       'This client is not registered for the grant authorization_code.',
     );
   }
-  const asked = checkAuthorization(beginning.parameters);
+  const asked = checkAuthorizationRequest(beginning.parameters);
   const { resource, scopes } = resolveAccess(
     configuration.resources,
     asked,

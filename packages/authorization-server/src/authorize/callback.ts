@@ -1,7 +1,14 @@
 /** Coming back from a third party: the browser, the state and the answer are judged, and whoever it is goes on where they left. */
-import { type HttpRequest, type HttpResponse, queryOf, readForm, withCookies } from '@portcullis/http';
-import { OAuthError, readParameters, unavailable } from '@portcullis/protocol';
-import type { Peer, Route } from '../routes.ts';
+import {
+  type ConnectionInfo,
+  type HttpRequest,
+  type HttpResponse,
+  queryOf,
+  readFormBody,
+  withCookies,
+} from '@portcullis/http';
+import { OAuthError, readParameters, temporarilyUnavailable } from '@portcullis/protocol';
+import type { Route } from '../routes.ts';
 import { loginPath } from '../ui/account-tabs.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import { COME_AGAIN_AFTER, IdentityProviderIssue, isAway } from '../upstream/fault.ts';
@@ -21,7 +28,9 @@ export function createCallbacks(rooms: Rooms): readonly Route[] {
   return [...rooms.configuration.identityProviders.values()].flatMap((identityProvider) => {
     const path = `/callback/${identityProvider.id}`;
     return [
-      rooms.edge.route('GET', path, (request, peer) => receive(rooms, request, peer, identityProvider)),
+      rooms.edge.route('GET', path, (request, connection) =>
+        receive(rooms, request, connection, identityProvider),
+      ),
       ...(identityProvider.responseMode === 'form_post'
         ? [rooms.edge.route('POST', path, (request) => relay(rooms, request, identityProvider))]
         : []),
@@ -43,7 +52,7 @@ async function relay(
   { id, name: provider }: IdentityProvider,
 ): Promise<HttpResponse> {
   const path = `/callback/${id}`;
-  const form = await readForm(request);
+  const form = await readFormBody(request);
   const query = new URLSearchParams();
   for (const name of ANSWER) {
     const value = form.one(name);
@@ -58,7 +67,7 @@ async function relay(
 async function receive(
   rooms: Rooms,
   request: HttpRequest,
-  peer: Peer,
+  connection: ConnectionInfo,
   identityProvider: IdentityProvider,
 ): Promise<HttpResponse> {
   const { departures } = rooms.upstream;
@@ -69,7 +78,7 @@ async function receive(
   if (departure === 'unknown') return rooms.edge.refuse(endpoint, 'gone');
   // Whoever did not leave here was led here by somebody else: nothing of it is used.
   if (typeof departure === 'string') return rooms.edge.refuse(endpoint, departure);
-  const answer = await goOn(rooms, { request, peer, state, identityProvider, departure });
+  const answer = await goOn(rooms, { request, connection, state, identityProvider, departure });
   return withCookies(answer, [departures.forget(departure)]);
 }
 
@@ -142,7 +151,7 @@ function explain(issue: IdentityProviderIssue): OAuthError {
   if (code === 'access_denied') {
     return new OAuthError('access_denied', 'The person declined at the third party.', { reason: message });
   }
-  if (isAway(issue)) return unavailable(message, retryAfter ?? COME_AGAIN_AFTER);
+  if (isAway(issue)) return temporarilyUnavailable(message, retryAfter ?? COME_AGAIN_AFTER);
   return new OAuthError('server_error', 'Signing in at the third party did not succeed. Try again.', {
     reason: message,
   });

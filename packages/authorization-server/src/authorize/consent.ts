@@ -1,5 +1,5 @@
 /** Consent as a step of a flow: the person sees exactly what will be granted, and only a posted answer decides. */
-import { type HttpRequest, type HttpResponse, queryOf, readForm } from '@portcullis/http';
+import { type HttpRequest, type HttpResponse, queryOf, readFormBody } from '@portcullis/http';
 import { type Parameters, type RedirectTarget, readParameters } from '@portcullis/protocol';
 import { type ConsentPage, consentPage } from '../consent/consent-view.ts';
 import type { Route } from '../routes.ts';
@@ -41,7 +41,7 @@ export function createConsent(rooms: Rooms): readonly Route[] {
     }),
 
     edge.route('POST', '/consent', async (request) => {
-      const form = await readForm(request);
+      const form = await readFormBody(request);
       const flow = await findFlow(rooms, request, form);
       if ('missing' in flow) return edge.refuse('/consent', flow.missing);
       // The token is bound to the session, so an answer of one person is never taken for another's.

@@ -1,6 +1,6 @@
 /** Finding the flow that a page belongs to: its transaction, in the browser that began it, everything judged again. */
 import type { HttpRequest } from '@portcullis/http';
-import { admitRedirect, type Parameters } from '@portcullis/protocol';
+import { checkRedirectUri, type Parameters } from '@portcullis/protocol';
 import { matchesSecret } from '../secrets.ts';
 import type { ErrorPage } from '../ui/error-pages.ts';
 import type { FlowUnderWay } from './flow.ts';
@@ -31,7 +31,7 @@ export async function findFlow(
 
   const client = await findClient(transaction.clientId, 'under-way');
   if (client === null) return { missing: 'unknown-app' };
-  const target = admitRedirect(
+  const target = checkRedirectUri(
     client.metadata.redirect_uris,
     transaction.redirectUri,
     configuration.redirects,

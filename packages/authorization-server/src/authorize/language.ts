@@ -26,7 +26,7 @@ export function inTheirLanguage(routesIn: (language: Language) => readonly Route
     const { refuseMethod } = route;
     return {
       ...route,
-      handle: (request, peer) => own(request).handle(request, peer),
+      handle: (request, connection) => own(request).handle(request, connection),
       ...(refuseMethod !== undefined && {
         refuseMethod: (request: HttpRequest) => (own(request).refuseMethod ?? refuseMethod)(request),
       }),

@@ -1,10 +1,10 @@
 /** The edge where errors become pages: what happened, whose move it is, and a reference that the operator finds again. */
 
 import { randomInt } from 'node:crypto';
-import type { HttpResponse } from '@portcullis/http';
+import type { ConnectionInfo, HttpResponse } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
-import type { Peer, Route } from '../routes.ts';
+import type { Route } from '../routes.ts';
 import { type ErrorPage, errorPages } from '../ui/error-pages.ts';
 import type { Layout } from '../ui/layout.ts';
 import { type MessagePage, messagePage } from '../ui/message-page.ts';
@@ -77,8 +77,8 @@ export function createPageEdge({ events }: Configuration, layout: Layout): PageE
     route: (method, path, handle) => ({
       method,
       path,
-      handle: (request, peer: Peer) =>
-        handle(request, peer).catch((error: unknown) =>
+      handle: (request, connection: ConnectionInfo) =>
+        handle(request, connection).catch((error: unknown) =>
           error instanceof OAuthError ? refuseError(path, error) : fail(path, error),
         ),
       refuseMethod: () => showMissing(layout, 405),

@@ -1,6 +1,6 @@
 /** Refusing an authorization request whose client and redirect URI are proven: by redirect, or first by a page. */
 import type { HttpResponse } from '@portcullis/http';
-import { errorResponse, OAuthError, type RedirectTarget } from '@portcullis/protocol';
+import { errorResponseUrl, OAuthError, type RedirectTarget } from '@portcullis/protocol';
 import { isVouchedFor, type ResolvedClient } from '../clients/resolved-client.ts';
 import { messagePage } from '../ui/message-page.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
@@ -38,7 +38,7 @@ export async function refuseRequest(
     reason: error.reason ?? error.description,
     reference,
   });
-  const location = errorResponse(target, error, { state, issuer: configuration.issuer });
+  const location = errorResponseUrl(target, error, { state, issuer: configuration.issuer });
   if (user !== null || isVouchedFor(client)) return respondRedirect(location);
 
   const name = appName(client, layout);

@@ -1,12 +1,11 @@
 /** Admission to registration: who may register, and for whom there is a place until the first use. */
 import { createHmac } from 'node:crypto';
-import type { HttpRequest } from '@portcullis/http';
-import { OAuthError, readCredentials, siteOf } from '@portcullis/protocol';
+import type { ConnectionInfo, HttpRequest } from '@portcullis/http';
+import { OAuthError, readAuthorizationHeader, sitePrefixOf } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import { deriveKey } from '../keys/sealing.ts';
 import { createMemory } from '../memory.ts';
 import type { AuthorizationStore, ClientInvitationRecord } from '../ports/index.ts';
-import type { Peer } from '../routes.ts';
 import { hashSecret, matchesSecret } from '../secrets.ts';
 import type { RegistrationRules } from './registration-options.ts';
 import { createUnusedClients, type EndTaking } from './unused-clients.ts';
@@ -22,19 +21,19 @@ export interface Admission {
 }
 
 /** Lets a stranger register. Throws `OAuthError`. */
-export type AdmitRegistration = (request: HttpRequest, peer: Peer) => Promise<Admission>;
+export type AdmitRegistration = (request: HttpRequest, connection: ConnectionInfo) => Promise<Admission>;
 
 export function createAdmitRegistration(
   { store, clock, sealingKey }: Pick<Configuration, 'store' | 'clock' | 'sealingKey'>,
   rules: RegistrationRules,
 ): AdmitRegistration {
   const places = createUnusedClients(store, clock, rules.maxUnusedClients);
-  const networkOfPeer = createNameNetwork(sealingKey);
-  return async (request, peer) => {
+  const networkOfConnection = createNameNetwork(sealingKey);
+  return async (request, connection) => {
     const invitation = await checkInitialAccess(request, rules, store, clock());
     // Whom an administrator invited is one for whom there is a place: strangers cannot take it.
     if (invitation !== null) return { invitation, network: null, end: () => {} };
-    const network = networkOfPeer(peer);
+    const network = networkOfConnection(connection);
     return { invitation, network, end: await places.take(network) };
   };
 }
@@ -43,11 +42,11 @@ export function createAdmitRegistration(
 const NAME_LENGTH = 11;
 
 /** A network as the store counts it: the same in all processes, and read by nobody who has the store alone. */
-function createNameNetwork(sealingKey: Uint8Array): (peer: Peer) => string | null {
+function createNameNetwork(sealingKey: Uint8Array): (connection: ConnectionInfo) => string | null {
   const key = deriveKey(sealingKey, 'networks of registrations');
   const names = createMemory<string>(1000);
   return ({ address }) => {
-    const site = address === undefined ? null : siteOf(address);
+    const site = address === undefined ? null : sitePrefixOf(address);
     if (site === null) return null;
     const known = names.get(site);
     if (known !== undefined) return known;
@@ -88,6 +87,6 @@ export function refuseInitialAccess(reason: 'none' | 'unknown' | 'used'): OAuthE
 
 /** The bearer token of a request; `null` when there is none that can be read. */
 export function readBearer(request: HttpRequest): string | null {
-  const credentials = readCredentials(request.headers.get('authorization'));
+  const credentials = readAuthorizationHeader(request.headers.get('authorization'));
   return credentials.kind === 'token' && credentials.scheme === 'Bearer' ? credentials.token : null;
 }

@@ -1,5 +1,10 @@
 /** The public keys of clients: those that they registered, or those that stand at an address, fetched when they are needed. */
-import { type ClientKeySet, type ClientMetadata, OAuthError, unavailable } from '@portcullis/protocol';
+import {
+  type ClientKeySet,
+  type ClientMetadata,
+  OAuthError,
+  temporarilyUnavailable,
+} from '@portcullis/protocol';
 import { createMemory } from '../memory.ts';
 import { createFlights } from './remote/flights.ts';
 import { type FreshnessLaw, freshFor } from './remote/freshness.ts';
@@ -66,7 +71,7 @@ export function createClientKeys(fetchJson: FetchJson, clock: () => number): Cli
       if (copy !== undefined && error.issue !== 'gone' && clock() < copy.fetchedAt + LAST_GOOD_FOR)
         return copy;
       if (error.issue === 'outage' || error.issue === 'budget') {
-        throw unavailable(`client keys: ${error.reason}`, error.retryAfter, error);
+        throw temporarilyUnavailable(`client keys: ${error.reason}`, error.retryAfter, error);
       }
       throw new OAuthError('invalid_client', `The keys at jwks_uri cannot be used: ${error.message}.`, {
         reason: `client keys: ${error.reason}`,

@@ -21,7 +21,7 @@ export function readOperatorsClient(document: object, redirects: RedirectPolicy)
     authenticationMethods: Object.keys(clientAuthenticationMethods),
     signingAlgorithms: assertionAlgorithms,
     redirects,
-    innerHosts: true,
+    allowPrivateHosts: true,
   });
 }
 

@@ -1,11 +1,10 @@
 /** Authentication of clients, limited in its failures: nobody guesses a secret, and nobody elsewhere locks a client out. */
-import type { HttpRequest } from '@portcullis/http';
-import { networkOf, OAuthError, type Parameters, tooMany } from '@portcullis/protocol';
+import type { ConnectionInfo, HttpRequest } from '@portcullis/http';
+import { networkPrefixOf, OAuthError, type Parameters, tooManyRequests } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { LimitRules } from '../limits/limit-options.ts';
 import { createSharedFailures } from '../limits/shared-failures.ts';
 import { createMemory } from '../memory.ts';
-import type { Peer } from '../routes.ts';
 import { hashSecret } from '../secrets.ts';
 import type { Authenticate, AuthenticatedClient } from './authenticate.ts';
 import { type Presented, readPresented } from './presented.ts';
@@ -14,7 +13,7 @@ import { type Presented, readPresented } from './presented.ts';
 export type LimitedAuthenticate = (
   request: HttpRequest,
   form: Parameters,
-  peer: Peer,
+  connection: ConnectionInfo,
 ) => Promise<AuthenticatedClient>;
 
 /** Limits what authenticates, as the configuration says; `null` there: nothing is counted, and no network is known. */
@@ -55,7 +54,7 @@ function holdToLimits(
 
   return (request, form, { address }) => {
     const presented = presentedBy(request, form);
-    const network = address === undefined ? null : networkOf(address);
+    const network = address === undefined ? null : networkPrefixOf(address);
     // A client without a secret has none that could be guessed.
     if (presented.method === 'none') return authenticate(presented, network);
     const pair = nameOf(network, presented.readings[0]?.clientId ?? '');
@@ -143,5 +142,5 @@ function nameOf(network: string | null, clientId: string): string {
 }
 
 function check(wait: number): void {
-  if (wait > 0) throw tooMany('too many failed authentications', wait);
+  if (wait > 0) throw tooManyRequests('too many failed authentications', wait);
 }

@@ -3,11 +3,11 @@ import {
   type HttpRequest,
   type HttpResponse,
   pathOf,
-  readJson,
+  readJsonBody,
   respond,
   respondJson,
 } from '@portcullis/http';
-import { OAuthError, tooMany } from '@portcullis/protocol';
+import { OAuthError, tooManyRequests } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { Rate } from '../limits/buckets.ts';
 import { createSharedRate } from '../limits/shared-rate.ts';
@@ -52,7 +52,7 @@ export function createManagement(configuration: Configuration): readonly Route[]
 
     route('PUT', async (request) => {
       const { client, managementToken } = await authorize(request);
-      const json = await readJson(request, 'invalid_client_metadata');
+      const json = await readJsonBody(request, 'invalid_client_metadata');
       checkUnchangeable(json, client);
       const metadata = read(json);
       const needsSecret = usesSecret(metadata);
@@ -74,7 +74,7 @@ export function createManagement(configuration: Configuration): readonly Route[]
 
   async function save({ id, metadata, secretHash }: ClientRecord): Promise<void> {
     const wait = (await changes?.take(id)) ?? 0;
-    if (wait > 0) throw tooMany(`too many changes of one client: ${id}`, wait);
+    if (wait > 0) throw tooManyRequests(`too many changes of one client: ${id}`, wait);
     if (!(await store.changeClient(id, { metadata, secretHash }))) throw refuse('gone meanwhile');
     events({ type: 'client.changed', clientId: id });
   }

@@ -1,10 +1,10 @@
 /** Dynamic registration: anybody may become a client, with the rights of anybody. */
-import { readJson, respondToClient } from '@portcullis/http';
-import { tooMany } from '@portcullis/protocol';
+import { type ConnectionInfo, readJsonBody, respondCorsJson } from '@portcullis/http';
+import { tooManyRequests } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { ClientRecord } from '../ports/index.ts';
-import type { Peer, Route } from '../routes.ts';
+import type { Route } from '../routes.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
 import { type Admission, createAdmitRegistration, refuseInitialAccess } from './admit-registration.ts';
 import { usesSecret } from './configured.ts';
@@ -29,9 +29,9 @@ export function createRegistration(
     method: 'POST',
     path: '/register',
     crossOrigin: true,
-    async handle(request, peer) {
-      const metadata = read(await readJson(request, 'invalid_client_metadata'));
-      const admission = await admit(request, peer);
+    async handle(request, connection) {
+      const metadata = read(await readJsonBody(request, 'invalid_client_metadata'));
+      const admission = await admit(request, connection);
       const secret = usesSecret(metadata) ? newSecret() : null;
       const managementToken = rules.management ? newSecret() : null;
       const now = clock();
@@ -47,7 +47,7 @@ export function createRegistration(
         expiresAt: now + lifetimes.unusedClient,
       };
       const { invitation, end } = admission;
-      await save(client, peer, admission).catch((error: unknown) => {
+      await save(client, connection, admission).catch((error: unknown) => {
         end(false);
         throw error;
       });
@@ -57,19 +57,23 @@ export function createRegistration(
         clientId: client.id,
         ...(invitation !== null && { initialAccessTokenId: invitation.id }),
       });
-      return respondToClient(describe(client, { secret, managementToken }), { isHttps, status: 201 });
+      return respondCorsJson(describe(client, { secret, managementToken }), { isHttps, status: 201 });
     },
   };
 
   /** Who is known already does not come this way, so a flood of registrations keeps nobody from working. */
-  async function save(client: ClientRecord, peer: Peer, { invitation, network }: Admission): Promise<void> {
+  async function save(
+    client: ClientRecord,
+    connection: ConnectionInfo,
+    { invitation, network }: Admission,
+  ): Promise<void> {
     if (invitation !== null) {
       // It is their turn as well.
       if (await store.registerInvitedClient(client, invitation.hash)) return;
       throw refuseInitialAccess('used');
     }
-    const wait = await store.registerClient(client, turnOf(peer), network);
-    if (wait > 0) throw tooMany('too many registrations from one network', wait);
+    const wait = await store.registerClient(client, turnOf(connection), network);
+    if (wait > 0) throw tooManyRequests('too many registrations from one network', wait);
   }
 }
 

@@ -1,5 +1,5 @@
 /** How many clients wait for their first use, and how many of them one site may have: its part of what is left. */
-import { OAuthError, tooMany } from '@portcullis/protocol';
+import { OAuthError, tooManyRequests } from '@portcullis/protocol';
 import type { AuthorizationStore } from '../ports/index.ts';
 
 /** Places for clients that were never used. */
@@ -131,5 +131,8 @@ function refuseAll(all: number): OAuthError {
 }
 
 function refuseNetwork(own: number, all: number): OAuthError {
-  return tooMany(`registration: ${own} of ${all} clients that are unused are of one network`, TRY_AGAIN);
+  return tooManyRequests(
+    `registration: ${own} of ${all} clients that are unused are of one network`,
+    TRY_AGAIN,
+  );
 }

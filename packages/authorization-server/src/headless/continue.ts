@@ -1,5 +1,5 @@
 /** The way back from the operator's application: its answer takes effect in the browser that began, and in no other. */
-import { type HttpRequest, type HttpResponse, queryOf } from '@portcullis/http';
+import { type ConnectionInfo, type HttpRequest, type HttpResponse, queryOf } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
 import { advance, decline } from '../authorize/advance.ts';
 import { deliberate, fingerprint } from '../authorize/deliberation.ts';
@@ -7,7 +7,7 @@ import { findFlow } from '../authorize/flows.ts';
 import { readApproval } from '../authorize/read-approval.ts';
 import type { Rooms } from '../authorize/rooms.ts';
 import { findLoginTarget } from '../login/find-login-target.ts';
-import type { Peer, Route } from '../routes.ts';
+import type { Route } from '../routes.ts';
 import { hashSecret } from '../secrets.ts';
 import { messagePage } from '../ui/message-page.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
@@ -20,7 +20,7 @@ const PATH = '/headless/continue';
 /** An answer of the application, and the browser that brought it. */
 interface BroughtAnswer {
   readonly request: HttpRequest;
-  readonly peer: Peer;
+  readonly connection: ConnectionInfo;
   readonly challenge: Challenge;
   /** Spends the answer: whether this is its first time. */
   spend(): Promise<boolean>;
@@ -28,7 +28,7 @@ interface BroughtAnswer {
 
 export function createContinue(rooms: Rooms, tickets: Tickets): Route {
   const { edge } = rooms;
-  return edge.route('GET', PATH, async (request, peer) => {
+  return edge.route('GET', PATH, async (request, connection) => {
     const parameters = readParameters(queryOf(request));
     const answer = tickets.openAnswer(parameters.one('answer') ?? '');
     if (answer === null) {
@@ -39,7 +39,7 @@ export function createContinue(rooms: Rooms, tickets: Tickets): Route {
     // What was fetched before anybody asked for it, or by a program that looks at links, decides nothing.
     const isEarly = request.method !== 'GET' || request.headers.has('sec-purpose');
     if (isEarly) return refuseStale(rooms, challenge);
-    const brought = { request, peer, challenge, spend: () => tickets.spendAnswer(answer) };
+    const brought = { request, connection, challenge, spend: () => tickets.spendAnswer(answer) };
     return challenge.kind === 'consent'
       ? continueConsent(rooms, brought, decision)
       : continueLogin(rooms, brought, decision);
@@ -52,7 +52,7 @@ async function continueLogin(
   decision: Decision,
 ): Promise<HttpResponse> {
   const { edge, configuration, sessions } = rooms;
-  const { request, peer, challenge, spend } = brought;
+  const { request, connection, challenge, spend } = brought;
   const loginTarget = await findLoginTarget(rooms, request, loginTargetOf(challenge));
   if ('missing' in loginTarget) return edge.refuse(PATH, loginTarget.missing);
   // Login CSRF: nobody is signed in by an answer that was made for another browser.
@@ -68,7 +68,7 @@ async function continueLogin(
   };
   configuration.events({ type: 'login.succeeded', ...about });
   return loginTarget.resumeAs(account.id, [
-    await sessions.start(request, peer, account.id, decision.seconds),
+    await sessions.start(request, connection, account.id, decision.seconds),
   ]);
 }
 

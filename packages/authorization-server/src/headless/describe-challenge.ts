@@ -1,5 +1,5 @@
 /** What the application is told when it asks what a challenge is about: the same as our own pages would say. */
-import { admitRedirect } from '@portcullis/protocol';
+import { checkRedirectUri } from '@portcullis/protocol';
 import { type Deliberation, deliberate } from '../authorize/deliberation.ts';
 import { describeAsker, describeConsent } from '../authorize/describe-consent.ts';
 import type { Flow } from '../authorize/flow.ts';
@@ -25,7 +25,7 @@ export async function loadFlow({ configuration, findClient }: Rooms, id: string)
   const client = await findClient(transaction.clientId, 'under-way');
   if (client === null) return null;
   const { redirect_uris } = client.metadata;
-  const target = admitRedirect(redirect_uris, transaction.redirectUri, configuration.redirects);
+  const target = checkRedirectUri(redirect_uris, transaction.redirectUri, configuration.redirects);
   return { transaction, client, target, identityProvider: null, subject: null, approval: null };
 }
 

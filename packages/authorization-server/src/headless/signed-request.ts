@@ -1,6 +1,6 @@
 /** Requests of the operator's application: signed with a shared secret, young, and taken once. */
 import { createHmac, hash } from 'node:crypto';
-import { type HttpRequest, readJsonText } from '@portcullis/http';
+import { type HttpRequest, readJsonBodyText } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import { hashSecret, isSame } from '../secrets.ts';
@@ -45,7 +45,7 @@ export function createSignedRequests(
 
   return {
     async read(request) {
-      const { document, text } = await readJsonText(request);
+      const { document, text } = await readJsonBodyText(request);
       await check(request, text);
       if (typeof document !== 'object' || document === null || Array.isArray(document)) {
         throw new OAuthError('invalid_request', 'The body must be a JSON object.');

@@ -1,8 +1,8 @@
 /** How often clients may do what: refresh, get tokens of their own, exchange, register. */
-import { siteOf, tooMany } from '@portcullis/protocol';
+import type { ConnectionInfo } from '@portcullis/http';
+import { sitePrefixOf, tooManyRequests } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { Turn } from '../ports/index.ts';
-import type { Peer } from '../routes.ts';
 import { hashSecret } from '../secrets.ts';
 import type { Rate } from './buckets.ts';
 import type { LimitRules } from './limit-options.ts';
@@ -17,7 +17,7 @@ export interface Limits {
   /** @throws OAuthError 429 */
   checkExchange(grantId: string): Promise<void> | undefined;
   /** The turn that a registration takes, of the site that it comes from; `null` when nobody counts it. */
-  registrationTurn(peer: Peer): Turn | null;
+  registrationTurn(connection: ConnectionInfo): Turn | null;
 }
 
 export function createLimits(configuration: Configuration): Limits {
@@ -49,7 +49,7 @@ function check(rate: SharedRate, key: string, of: string): Promise<void> | undef
   const wait = rate.take(key);
   if (wait === 0) return undefined;
   const refuse = (seconds: number) => {
-    if (seconds > 0) throw tooMany(`too many ${of}: ${key}`, seconds);
+    if (seconds > 0) throw tooManyRequests(`too many ${of}: ${key}`, seconds);
   };
   return typeof wait === 'number' ? void refuse(wait) : wait.then(refuse);
 }
@@ -58,7 +58,7 @@ function check(rate: SharedRate, key: string, of: string): Promise<void> | undef
 function createRegistrationTurn({ clock }: Configuration, rate: Rate): Limits['registrationTurn'] {
   const limit = turnLimitOf(rate);
   return ({ address }) => {
-    const site = address === undefined ? null : siteOf(address);
+    const site = address === undefined ? null : sitePrefixOf(address);
     return site === null ? null : { key: hashSecret(`registration ${site}`), limit, now: clock() };
   };
 }

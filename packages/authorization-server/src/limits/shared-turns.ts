@@ -1,5 +1,5 @@
 /** Attempts to sign in, counted over all processes: what each process counts by itself is stricter, but forgets. */
-import { networkOf } from '@portcullis/protocol';
+import { networkPrefixOf } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import { hashSecret } from '../secrets.ts';
 import { turnLimitOf } from './turn-limit.ts';
@@ -21,7 +21,7 @@ export function createSharedTurns(
   const limit = turnLimitOf(limits.signIns);
   return {
     take: (account, address) => {
-      const network = address === undefined ? '' : (networkOf(address) ?? '');
+      const network = address === undefined ? '' : (networkPrefixOf(address) ?? '');
       return store.takeTurn(hashSecret(`${purpose} ${network} ${account}`), limit, clock());
     },
   };

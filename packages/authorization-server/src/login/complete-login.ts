@@ -1,8 +1,7 @@
 /** The end of every sign-in: a session is opened, the browser is known from now on, and the errand goes on. */
-import type { HttpRequest, HttpResponse } from '@portcullis/http';
+import type { ConnectionInfo, HttpRequest, HttpResponse } from '@portcullis/http';
 import type { Rooms } from '../authorize/rooms.ts';
 import type { AccountRecord } from '../ports/index.ts';
-import type { Peer } from '../routes.ts';
 import { redirectByPage } from '../ui/redirect-page.ts';
 import type { DeviceCookies } from '../users/device-cookie.ts';
 import type { LoginTarget } from './login-target.ts';
@@ -10,7 +9,7 @@ import type { LoginTarget } from './login-target.ts';
 /** Lets somebody in who has proven to be the owner of an account. */
 export type CompleteLogin = (
   request: HttpRequest,
-  peer: Peer,
+  connection: ConnectionInfo,
   loginTarget: LoginTarget,
   account: AccountRecord,
   /** Whether it was proven by one factor or by both. */
@@ -21,13 +20,13 @@ export function createCompleteLogin(
   { configuration, layout, sessions }: Rooms,
   deviceCookies: DeviceCookies,
 ): CompleteLogin {
-  return async (request, peer, loginTarget, account) => {
+  return async (request, connection, loginTarget, account) => {
     const about = {
       accountId: account.id,
       ...(loginTarget.transactionId !== null && { transactionId: loginTarget.transactionId }),
     };
     configuration.events({ type: 'login.succeeded', ...about });
-    const session = await sessions.start(request, peer, account.id);
+    const session = await sessions.start(request, connection, account.id);
     const response = await loginTarget.resumeAs(account.id, [session, deviceCookies.issue(request, account)]);
     const isAskedElsewhere =
       configuration.externalUi !== null && configuration.externalUi.consentUrl !== null;

@@ -1,5 +1,5 @@
 /** Forms of signing in: each is for an errand of this browser, and comes from a page that this server showed it. */
-import { type HttpRequest, type HttpResponse, readForm } from '@portcullis/http';
+import { type HttpRequest, type HttpResponse, readFormBody } from '@portcullis/http';
 import type { Parameters } from '@portcullis/protocol';
 import { isForeignForm } from '../authorize/form-tokens.ts';
 import type { Rooms } from '../authorize/rooms.ts';
@@ -18,7 +18,7 @@ export async function readLoginTargetForm(
   request: HttpRequest,
   path: string,
 ): Promise<LoginForm | { readonly refusal: Promise<HttpResponse> }> {
-  const form = await readForm(request);
+  const form = await readFormBody(request);
   const loginTarget = await findLoginTarget(rooms, request, form);
   if ('missing' in loginTarget) return { refusal: rooms.edge.refuse(path, loginTarget.missing) };
   const isForeign = isForeignForm(request, rooms.configuration.issuer);

@@ -70,17 +70,17 @@ export function createLoginRoutes(
     }),
 
     ...[...configuration.identityProviders.values()].map((identityProvider) =>
-      edge.route('POST', `/login/${identityProvider.id}`, async (request, peer) => {
+      edge.route('POST', `/login/${identityProvider.id}`, async (request, connection) => {
         const found = await readLoginForm(rooms, request, `/login/${identityProvider.id}`);
         if ('refusal' in found) return found.refusal;
         // A stranger's departure is kept as a stranger's request is.
-        if (!found.loginTarget.isSignedIn) await checkOpening(peer);
+        if (!found.loginTarget.isSignedIn) await checkOpening(connection);
         const answer = await found.loginTarget.startFederatedLogin(identityProvider);
         return answer.headers['location']?.startsWith('/') ? answer : redirectByPage(layout, answer);
       }),
     ),
 
-    edge.route('POST', '/login', async (request, peer) => {
+    edge.route('POST', '/login', async (request, connection) => {
       const found = await readLoginForm(rooms, request, '/login');
       if ('refusal' in found) return found.refusal;
       const { form, loginTarget } = found;
@@ -91,10 +91,10 @@ export function createLoginRoutes(
       if (email === '' || password === '') {
         return show(loginTarget, { email, passwordError: layout.text('sign-in.wrong.empty'), status: 400 });
       }
-      const outcome = await signIn(email, password, { request, peer });
+      const outcome = await signIn(email, password, { request, connection });
       if (outcome.kind !== 'signed-in') return show(loginTarget, describeLoginError(layout, email, outcome));
 
-      return completeLogin(request, peer, loginTarget, outcome.account, 'one');
+      return completeLogin(request, connection, loginTarget, outcome.account, 'one');
     }),
 
     ...(passkeys === null || !configuration.localAccounts

@@ -1,5 +1,5 @@
 /** Signing out: by a form of this session, never by an address, which any site could lead to. */
-import { readForm } from '@portcullis/http';
+import { readFormBody } from '@portcullis/http';
 import { isForeignForm } from '../authorize/form-tokens.ts';
 import type { Rooms } from '../authorize/rooms.ts';
 import type { Route } from '../routes.ts';
@@ -27,7 +27,7 @@ export function createLogoutRoutes(rooms: Rooms): readonly Route[] {
     }),
 
     edge.route('POST', PATH, async (request) => {
-      const form = await readForm(request);
+      const form = await readFormBody(request);
       const user = await sessions.find(request);
       const isOurs = user === null || formTokens.matches(form.one('token'), 'logout', user.sessionHash);
       if (!isOurs || isForeignForm(request, configuration.issuer)) {

@@ -70,13 +70,13 @@ export function createMfaStep(rooms: Rooms, hands: MfaDependencies): MfaStep {
   };
 
   return {
-    startMfaOrComplete: async (request, peer, loginTarget, account, proof) => {
+    startMfaOrComplete: async (request, connection, loginTarget, account, proof) => {
       if (proof === 'both' || !(await factors.isEnabled(account.id)))
-        return completeLogin(request, peer, loginTarget, account, 'both');
+        return completeLogin(request, connection, loginTarget, account, 'both');
       return ask(loginTarget, account, String(clock() + MFA_LIFETIME), null);
     },
 
-    route: edge.route('POST', '/login/code', async (request, peer) => {
+    route: edge.route('POST', '/login/code', async (request, connection) => {
       const found = await readLoginTargetForm(rooms, request, '/login/code');
       if ('refusal' in found) return found.refusal;
       const { form, loginTarget } = found;
@@ -85,7 +85,7 @@ export function createMfaStep(rooms: Rooms, hands: MfaDependencies): MfaStep {
       const { account, until } = half;
       const attempt = await attempts.begin(
         account.id,
-        peer.address,
+        connection.address,
         deviceCookies.findDevice(request, account),
       );
       if (attempt.kind === 'wait')
@@ -96,7 +96,7 @@ export function createMfaStep(rooms: Rooms, hands: MfaDependencies): MfaStep {
         return ask(loginTarget, account, until, wrongCode(layout));
       }
       attempt.succeeded();
-      return completeLogin(request, peer, loginTarget, account, 'both');
+      return completeLogin(request, connection, loginTarget, account, 'both');
     }),
   };
 }

@@ -17,7 +17,7 @@ export function createPasskeyLoginRoute(
   show: ShowLogin,
 ): Route {
   const { configuration, edge, layout } = rooms;
-  return edge.route('POST', '/login/passkey', async (request, peer) => {
+  return edge.route('POST', '/login/passkey', async (request, connection) => {
     const found = await readLoginForm(rooms, request, '/login/passkey');
     if ('refusal' in found) return found.refusal;
     const { form, loginTarget } = found;
@@ -26,6 +26,12 @@ export function createPasskeyLoginRoute(
       configuration.events({ type: 'login.failed' });
       return show(loginTarget, layout.text('passkey.refused'));
     }
-    return completeLogin(request, peer, loginTarget, signedIn.account, signedIn.isVerified ? 'both' : 'one');
+    return completeLogin(
+      request,
+      connection,
+      loginTarget,
+      signedIn.account,
+      signedIn.isVerified ? 'both' : 'one',
+    );
   });
 }

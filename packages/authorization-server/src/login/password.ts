@@ -1,11 +1,10 @@
 /** Signing in by e-mail and password: the same answer and the same work whether or not the account exists. */
-import type { HttpRequest } from '@portcullis/http';
-import { siteOf } from '@portcullis/protocol';
+import type { ConnectionInfo, HttpRequest } from '@portcullis/http';
+import { sitePrefixOf } from '@portcullis/protocol';
 import { createSharedAttempts } from '../accounts/shared-attempts.ts';
 import type { Asker } from '../accounts/turns.ts';
 import type { Configuration } from '../configuration.ts';
 import type { AccountRecord } from '../ports/index.ts';
-import type { Peer } from '../routes.ts';
 import type { DeviceCookies } from '../users/device-cookie.ts';
 import { emailKey } from '../users/email.ts';
 import type { Passwords } from '../users/passwords.ts';
@@ -21,7 +20,7 @@ type PasswordLogin =
 /** Where an attempt comes from: a browser at an address. */
 export interface LoginSource {
   readonly request: HttpRequest;
-  readonly peer: Peer;
+  readonly connection: ConnectionInfo;
 }
 
 /** Judges an e-mail address and a password. */
@@ -62,7 +61,7 @@ export function createAuthenticateByPassword(
       ? deviceCookies.findDevice(request, await store.findAccountByEmail(key))
       : null;
 
-  return async (email, password, { request, peer: { address } }) => {
+  return async (email, password, { request, connection: { address } }) => {
     // What is no address is looked up all the same: no account has the empty key.
     const key = emailKey(email) ?? '';
     const attempt = await attempts.begin(key, address, await findBrowser(request, key));
@@ -80,5 +79,8 @@ export function createAuthenticateByPassword(
 
 /** Of strangers, a whole site is one party: it may have as many networks as it likes. */
 function askerOf(isKnown: boolean, account: string, address: string | undefined): Asker {
-  return { isKnown, party: isKnown ? account : ((address === undefined ? null : siteOf(address)) ?? '') };
+  return {
+    isKnown,
+    party: isKnown ? account : ((address === undefined ? null : sitePrefixOf(address)) ?? ''),
+  };
 }

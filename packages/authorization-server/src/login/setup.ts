@@ -1,5 +1,5 @@
 /** The first start: a one-time link, a form, the first account. */
-import { type HttpResponse, queryOf, readForm } from '@portcullis/http';
+import { type HttpResponse, queryOf, readFormBody } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
 import { isForeignForm } from '../authorize/form-tokens.ts';
 import type { Rooms } from '../authorize/rooms.ts';
@@ -58,8 +58,8 @@ export function createSetupRoutes(
       return isOpen ? show(token, '', NO_ERRORS) : refuse();
     }),
 
-    edge.route('POST', '/setup', async (request, peer) => {
-      const form = await readForm(request);
+    edge.route('POST', '/setup', async (request, connection) => {
+      const form = await readFormBody(request);
       const token = form.one('token') ?? '';
       if (isForeignForm(request, configuration.issuer)) return edge.refuse('/setup', 'stale-form');
       if (!(await firstAccount.isValidToken(token))) return refuse();
@@ -68,7 +68,7 @@ export function createSetupRoutes(
       if (issues !== NO_ERRORS) return show(token, email, issues);
       const account = await firstAccount.create(token, email, form.required('password'));
       if (account === null) return refuse();
-      const session = await sessions.start(request, peer, account.id);
+      const session = await sessions.start(request, connection, account.id);
       return respondRedirect('/setup', [session, deviceCookies.issue(request, account)]);
     }),
   ];

@@ -1,13 +1,13 @@
 /** The grant `authorization_code`: a code, and the proof of who asked for it, become tokens. */
+import type { ConnectionInfo } from '@portcullis/http';
 import {
-  networkOf,
+  networkPrefixOf,
   OAuthError,
   readAuthorizationCodeRequest,
   type TokenResponse,
 } from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/authenticate.ts';
 import type { AuthorizationStore, FoundCode, GrantRecord } from '../ports/index.ts';
-import type { Peer } from '../routes.ts';
 import { keyOf, matchesSecret } from '../secrets.ts';
 import type { Grant, GrantHands } from './grant.ts';
 import { narrow } from './narrow.ts';
@@ -15,7 +15,7 @@ import { narrow } from './narrow.ts';
 /** @see OAuth 2.1 draft 13 §4.1.3 */
 export function createAuthorizationCodeGrant(hands: GrantHands): Grant {
   const { store, resources, clock, events } = hands.configuration;
-  return async (client, form, peer) => {
+  return async (client, form, connection) => {
     const now = clock();
     const found = checkOwner(await store.findCode(keyOf(form.required('code'))), client);
     const isProven = provesChallenge(found, form.one('code_verifier'));
@@ -24,7 +24,7 @@ export function createAuthorizationCodeGrant(hands: GrantHands): Grant {
     const request = readAuthorizationCodeRequest(form);
     if (!isProven) throw invalid('wrong code_verifier');
     if (found.spentAt !== null) {
-      if (await isDoubled(store, found, found.spentAt, peer, now)) throw invalid('sent twice at once');
+      if (await isDoubled(store, found, found.spentAt, connection, now)) throw invalid('sent twice at once');
       await store.revokeGrant(found.grantId, now);
       const { accountId, grantId } = found;
       events({ type: 'authorization_code.replayed', clientId: client.id, accountId, grantId });
@@ -33,7 +33,7 @@ export function createAuthorizationCodeGrant(hands: GrantHands): Grant {
     if (found.expiresAt <= now) throw invalid('expired');
     checkRedirectUri(found, request.redirectUri, client);
     const narrowed = narrow(found, { resources: request.resources, scopes: null }, resources);
-    return redeem(hands, client, found, narrowed, { now, from: peer.address ?? null });
+    return redeem(hands, client, found, narrowed, { now, from: connection.address ?? null });
   };
 }
 
@@ -55,13 +55,13 @@ async function isDoubled(
   store: AuthorizationStore,
   { grantId }: FoundCode,
   spentAt: number,
-  { address }: Peer,
+  { address }: ConnectionInfo,
   now: number,
 ): Promise<boolean> {
-  const network = address === undefined ? null : networkOf(address);
+  const network = address === undefined ? null : networkPrefixOf(address);
   if (network === null || now > spentAt + MEANWHILE) return false;
   const from = (await store.findGrant(grantId))?.grant.lastUsedFrom ?? null;
-  return from !== null && networkOf(from) === network;
+  return from !== null && networkPrefixOf(from) === network;
 }
 
 /** The stored S256 challenge and a stored secret are the same: the base64url SHA-256 of what has to be presented. */

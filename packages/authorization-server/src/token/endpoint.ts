@@ -1,5 +1,5 @@
 /** The token endpoint: read, authenticate the client, let its grant do the rest. */
-import { readForm, respondToClient } from '@portcullis/http';
+import { readFormBody, respondCorsJson } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
 import type { NoteUse } from '../clients/life.ts';
 import type { LimitedAuthenticate } from '../clients/limit-authentication.ts';
@@ -17,9 +17,9 @@ export function createTokenEndpoint(
     method: 'POST',
     path: '/token',
     crossOrigin: true,
-    async handle(request, peer) {
-      const form = await readForm(request);
-      const client = await authenticate(request, form, peer);
+    async handle(request, connection) {
+      const form = await readFormBody(request);
+      const client = await authenticate(request, form, connection);
       const type = form.required('grant_type');
       const grant = grants.get(type);
       if (grant === undefined) {
@@ -29,10 +29,10 @@ export function createTokenEndpoint(
       if (!client.metadata.grant_types.includes(type)) {
         throw new OAuthError('unauthorized_client', `This client has not registered the grant type ${type}.`);
       }
-      const answer = await grant(client, form, peer);
+      const answer = await grant(client, form, connection);
       const noting = noteUse(client);
       if (noting !== null) await noting;
-      return respondToClient(answer, { isHttps });
+      return respondCorsJson(answer, { isHttps });
     },
   };
 }

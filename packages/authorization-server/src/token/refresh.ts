@@ -1,5 +1,5 @@
 /** The grant `refresh_token`: a refresh token is replaced, and nobody is logged out by accident. */
-import { OAuthError, readRefreshRequest, unavailable } from '@portcullis/protocol';
+import { OAuthError, readRefreshRequest, temporarilyUnavailable } from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/authenticate.ts';
 import { type Standing, standingOf } from './family.ts';
 import type { Grant, GrantHands } from './grant.ts';
@@ -19,7 +19,7 @@ const EVENTS = {
  */
 export function createRefreshGrant({ configuration, limits, mint, refreshTokens }: GrantHands): Grant {
   const { store, resources, lifetimes, clock, events } = configuration;
-  return async (client, form, peer) => {
+  return async (client, form, connection) => {
     const now = clock();
     const request = readRefreshRequest(form);
     const presented = checkStanding(await refreshTokens.find(request.refreshToken), client, now);
@@ -36,7 +36,7 @@ export function createRefreshGrant({ configuration, limits, mint, refreshTokens 
       until: grant.expiresAt,
     };
     const answer = await mint(holder, narrowed, now);
-    const { standing, successor } = await use(presented, client, peer.address ?? null, now);
+    const { standing, successor } = await use(presented, client, connection.address ?? null, now);
     if (standing === 'reused') await endFamily(presented, narrowed, now);
     tell(standing, presented, narrowed);
     return { ...answer, refresh_token: successor };
@@ -62,7 +62,7 @@ export function createRefreshGrant({ configuration, limits, mint, refreshTokens 
       if (outcome === 'rotated') return { standing, successor: text };
       latest = checkStanding(await refreshTokens.find(latest.text), client, now);
     }
-    throw unavailable('the store does not agree with itself on a refresh token');
+    throw temporarilyUnavailable('the store does not agree with itself on a refresh token');
   }
 
   function standingNow({ number, family }: PresentedToken, now: number): Standing {

@@ -1,6 +1,6 @@
 /** Leaving for a third party: everything that must come back is noted before the browser goes, and bound to that browser. */
 import type { HttpRequest, HttpResponse } from '@portcullis/http';
-import { type Scopes, tooMany } from '@portcullis/protocol';
+import { type Scopes, tooManyRequests } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import { type Cookie, defineCookie } from '../cookies.ts';
 import { createSharedRate } from '../limits/shared-rate.ts';
@@ -126,7 +126,7 @@ function createCheckDeparture(
   return async ({ accountId, transactionId }) => {
     const key = accountId ?? transactionId;
     const wait = key === null ? 0 : await departures.take(key);
-    if (wait > 0) throw tooMany(`too many departures to third parties: ${key}`, wait);
+    if (wait > 0) throw tooManyRequests(`too many departures to third parties: ${key}`, wait);
   };
 }
 

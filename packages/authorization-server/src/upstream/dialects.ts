@@ -1,5 +1,5 @@
 /** Answers that differ from the standard, translated into it: a table of who says what how. */
-import { parseJson } from '@portcullis/http';
+import { parseStrictJson } from '@portcullis/http';
 import { intersectScopes, type Scopes } from '@portcullis/protocol';
 import type { PlainProvider } from './options.ts';
 
@@ -149,7 +149,7 @@ export async function translate(
   const headers = new Headers(response.headers);
   headers.delete('content-length');
   try {
-    const body: unknown = parseJson(text);
+    const body: unknown = parseStrictJson(text);
     if (!isJson(body)) return new Response(text, { status: response.status, headers });
     const translated = read(response.status, body);
     headers.set('content-type', 'application/json');

@@ -1,5 +1,5 @@
 /** Asking a third party whether its token is alive; one that could not say is left alone for a while. */
-import { unavailable } from '@portcullis/protocol';
+import { temporarilyUnavailable } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { BondRecord } from '../ports/index.ts';
 import { readIssue } from './fault.ts';
@@ -23,7 +23,8 @@ export function createInquire(
   const waits = createWaits(clock);
   return async ({ grantId, accountId, subject, sealedTokens }, identityProvider) => {
     const waiting = waits.left(grantId);
-    if (waiting !== null) throw unavailable(`${identityProvider.id}: ${waiting.reason}`, waiting.retryAfter);
+    if (waiting !== null)
+      throw temporarilyUnavailable(`${identityProvider.id}: ${waiting.reason}`, waiting.retryAfter);
     if (sealedTokens === null) return 'dead';
     const tokens = await vault.unseal<IdentityProviderTokens>(sealedTokens, placeOf(grantId));
     try {
@@ -40,7 +41,7 @@ export function createInquire(
         accountId,
         reason,
       });
-      throw unavailable(`${identityProvider.id}: ${reason}`, retryAfter);
+      throw temporarilyUnavailable(`${identityProvider.id}: ${reason}`, retryAfter);
     }
   };
 }

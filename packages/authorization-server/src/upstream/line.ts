@@ -87,8 +87,8 @@ function createSpeech({ outbound, clock }: Configuration, { provider }: Identity
       : [provider.issuer, ...Object.values(provider.endpoints)];
   const urls = named.flatMap((text) => URL.parse(text) ?? []);
   const guarded = createOutboundFetch({
-    loopback: urls.some(({ hostname }) => isLoopbackHost(hostname)),
-    innerOrigins: urls.map(({ origin }) => origin),
+    allowLoopback: urls.some(({ hostname }) => isLoopbackHost(hostname)),
+    allowedPrivateOrigins: urls.map(({ origin }) => origin),
     timeout: outbound.timeout,
     maxBytes: LARGEST,
   });

@@ -1,6 +1,6 @@
 /** One renewal, by the holder of its lease: the third party is asked, and what it gives is kept before anybody uses it. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { OAuthError, unavailable } from '@portcullis/protocol';
+import { OAuthError, temporarilyUnavailable } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { BondEnd, BondRecord, RenewedBond } from '../ports/index.ts';
 import { type IdentityProviderIssue, readIssue } from './fault.ts';
@@ -105,7 +105,8 @@ async function persist<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      if (tries === KEEP_TRIES) throw unavailable(`what was renewed could not be kept: ${String(error)}`);
+      if (tries === KEEP_TRIES)
+        throw temporarilyUnavailable(`what was renewed could not be kept: ${String(error)}`);
       await pause(50 * 2 ** tries);
     }
   }

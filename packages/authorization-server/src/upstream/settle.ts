@@ -1,5 +1,5 @@
 /** What a bond needs now, done: it is honoured, asked for, renewed or ended. */
-import { unavailable } from '@portcullis/protocol';
+import { temporarilyUnavailable } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { BondEnd, BondRecord } from '../ports/index.ts';
 import { needOf } from './bond-law.ts';
@@ -73,7 +73,7 @@ export function createSettlement(
   async function take(bond: BondRecord, renewal: Renewal): Promise<Changed> {
     if (renewal.kind === 'renewed') return { bond: renewal.bond };
     if (renewal.kind === 'over') return end(bond, renewal.reason);
-    throw unavailable(`${bond.identityProvider}: ${renewal.reason}`, renewal.retryAfter);
+    throw temporarilyUnavailable(`${bond.identityProvider}: ${renewal.reason}`, renewal.retryAfter);
   }
 
   async function ask(bond: BondRecord, identityProvider: IdentityProvider): Promise<Rest | Changed> {

@@ -1,6 +1,6 @@
 /** The vault: what belongs to third parties rests in envelopes under data keys, and those under the sealing key. */
 import { randomBytes } from 'node:crypto';
-import { ConfigurationError, unavailable } from '@portcullis/protocol';
+import { ConfigurationError, temporarilyUnavailable } from '@portcullis/protocol';
 import { createFlights } from '../clients/remote/flights.ts';
 import type { Configuration } from '../configuration.ts';
 import { dataKeyPlace } from '../keys/places.ts';
@@ -123,6 +123,6 @@ export function createVault(configuration: Configuration): Vault {
 /** What does not open is a matter for the operator, and no word of it for the client. */
 function explain(error: unknown): never {
   if (error instanceof SealingError)
-    throw unavailable(`the vault does not open: ${error.message}`, 60, error);
+    throw temporarilyUnavailable(`the vault does not open: ${error.message}`, 60, error);
   throw error;
 }

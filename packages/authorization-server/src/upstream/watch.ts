@@ -1,5 +1,5 @@
 /** Watching bonds: what grants rest on at third parties is known to be alive, or renewed, or ended. */
-import { unavailable } from '@portcullis/protocol';
+import { temporarilyUnavailable } from '@portcullis/protocol';
 import { createFlights } from '../clients/remote/flights.ts';
 import type { Configuration } from '../configuration.ts';
 import { createMemory } from '../memory.ts';
@@ -52,7 +52,7 @@ export function createWatch(
       if ('until' in next) return next;
       bond = next.bond;
     }
-    throw unavailable(`bond ${grantId}: it changes all the time`);
+    throw temporarilyUnavailable(`bond ${grantId}: it changes all the time`);
   }
 
   return { look: rest, settled };

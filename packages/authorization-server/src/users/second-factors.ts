@@ -1,6 +1,6 @@
 /** Codes from an app as a second factor: begun, confirmed, asked for, and the codes that help when the app is lost. */
 import { randomBytes } from 'node:crypto';
-import { unavailable } from '@portcullis/protocol';
+import { temporarilyUnavailable } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import { secondFactorPlace } from '../keys/places.ts';
 import { createSealer, SealingError } from '../keys/sealing.ts';
@@ -88,7 +88,7 @@ export function createSecondFactors(configuration: Configuration): SecondFactors
         // Their own codes need no key of ours.
         if (await store.useRecoveryCode(accountId, hashSecret(plain(code)))) return true;
         // Sealed anew, under a key that this process gets at its next start: nobody can say now whether the code is right.
-        throw unavailable('a stored second factor does not open under this sealing key', 5);
+        throw temporarilyUnavailable('a stored second factor does not open under this sealing key', 5);
       }
       const step = findTotpStep(secret, digitsOf(code), clock());
       // Point of no return: the code is spent, whatever becomes of the sign-in.

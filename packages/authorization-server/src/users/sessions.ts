@@ -1,9 +1,8 @@
 /** Browser sessions: a random cookie, known to the store by its hash, new at every sign-in. */
-import type { HttpRequest } from '@portcullis/http';
+import type { ConnectionInfo, HttpRequest } from '@portcullis/http';
 import type { Configuration } from '../configuration.ts';
 import { defineCookie } from '../cookies.ts';
 import type { AccountRecord } from '../ports/index.ts';
-import type { Peer } from '../routes.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
 import { parseBrowserName } from './browser-name.ts';
 
@@ -22,7 +21,12 @@ export interface Sessions {
    * Signs an account in; the session that the request carried ends. Answers the `Set-Cookie` value.
    * @param seconds how long it lasts; as long as sessions do when left out
    */
-  start(request: HttpRequest, peer: Peer, accountId: string, seconds?: number): Promise<string>;
+  start(
+    request: HttpRequest,
+    connection: ConnectionInfo,
+    accountId: string,
+    seconds?: number,
+  ): Promise<string>;
   /** Signs out. Answers the `Set-Cookie` value. */
   end(request: HttpRequest): Promise<string>;
 }
@@ -42,7 +46,7 @@ export function createSessions({ issuer, store, lifetimes, clock }: Configuratio
       const { account, session } = found;
       return { account, sessionHash: session.hash, signedInAt: session.createdAt };
     },
-    async start(request, peer, accountId, seconds = lifetimes.session) {
+    async start(request, connection, accountId, seconds = lifetimes.session) {
       // A value that was in the browser before must not become a signed-in one.
       const value = newSecret();
       const createdAt = clock();
@@ -51,7 +55,7 @@ export function createSessions({ issuer, store, lifetimes, clock }: Configuratio
         accountId,
         createdAt,
         expiresAt: createdAt + seconds,
-        address: peer.address ?? null,
+        address: connection.address ?? null,
         browser: parseBrowserName(request.headers.get('user-agent')),
       });
       await endCarried(request);

@@ -1,5 +1,5 @@
 /** Answers of a server that are no stream: their type, their text, and a refusal in words. */
-import { parseChallenges, type Scopes, salvageScopes } from '@portcullis/protocol';
+import { parseChallenges, readLenientScopes, type Scopes } from '@portcullis/protocol';
 import { isObject, parseJson } from '../json.ts';
 import { isRequest, type Message, readMessage } from './json-rpc.ts';
 
@@ -54,7 +54,7 @@ function missingIn({ headers }: Response): Scopes {
   const challenge = parseChallenges(headers.get('www-authenticate') ?? '').find(
     ({ parameters }) => parameters.get('error') === 'insufficient_scope',
   );
-  return salvageScopes(challenge?.parameters.get('scope') ?? '');
+  return readLenientScopes(challenge?.parameters.get('scope') ?? '');
 }
 
 export function typeOf(response: Response): string {

@@ -1,6 +1,6 @@
 /** Which revisions a server claims to speak: what it says to who is let in, else what it has published. */
 import type { Fetch } from '@portcullis/client';
-import { type Profile, profileA, profileD, profileOf, profiles } from '@portcullis/protocol';
+import { findProfile, type Profile, profileA, profileD, profiles } from '@portcullis/protocol';
 import { converse } from '../client/conversation.ts';
 
 /** What a server is judged by. */
@@ -68,6 +68,6 @@ export async function askClaims(url: string, fetch: Fetch, version: string): Pro
 
 /** The revision of a date, as requirements name it. */
 export function letterOf(revision: string): string {
-  const profile = profileOf(revision);
+  const profile = findProfile(revision);
   return profile === undefined ? '' : ('ABCD'[profiles.indexOf(profile)] ?? '');
 }

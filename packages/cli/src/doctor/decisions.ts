@@ -1,6 +1,6 @@
 /** Why the client chose what it chose, in words. */
 import type { DiscoveryResult, RegistrationSettings, ScopePlan } from '@portcullis/client';
-import type { RegistrationWay } from '@portcullis/protocol';
+import type { RegistrationMethod } from '@portcullis/protocol';
 import type { Claims } from './claims.ts';
 import type { Decision } from './report.ts';
 
@@ -64,7 +64,7 @@ export function explainScopes({ scopes, reasons }: ScopePlan): Decision {
   return { about: 'scopes', choice: scopes.join(' ') || 'none', reason: reasons.join('; ') };
 }
 
-const WAYS: Readonly<Record<RegistrationWay, string>> = {
+const WAYS: Readonly<Record<RegistrationMethod, string>> = {
   preregistered: 'a client was given, and comes before any other way',
   'metadata-document': 'the authorization server takes metadata documents, which comes before registering',
   dynamic: 'the authorization server registers clients itself',
@@ -72,12 +72,12 @@ const WAYS: Readonly<Record<RegistrationWay, string>> = {
 };
 
 export function explainRegistration(
-  way: RegistrationWay,
+  way: RegistrationMethod,
   clientId: string,
   { profile, metadata }: DiscoveryResult,
   settings: RegistrationSettings,
 ): Decision {
-  const closed: Readonly<Record<RegistrationWay, string>> = {
+  const closed: Readonly<Record<RegistrationMethod, string>> = {
     preregistered: 'no client was given (--client-id)',
     'metadata-document':
       settings.metadataDocumentUrl === undefined

@@ -1,5 +1,5 @@
 /** Settings found: flags before environment before file before default, and every fault reported together. */
-import { advise, nearest } from '@portcullis/protocol/known-names';
+import { findSimilarName, suggestName } from '@portcullis/protocol/option-names';
 import { type Issue, readOn, SettingsError } from '../faults.ts';
 import { readConfigFile } from './config-file.ts';
 import { flagOf, type SettingName, type Settings, variableOf } from './settings.ts';
@@ -153,8 +153,8 @@ function checkKeys({ name: file, content }: ConfigFile, unread: string[]): reado
   return Object.keys(content)
     .filter((key) => !known.includes(key))
     .map((key) => {
-      unread.push(nearest(key, known) ?? key);
-      return `${JSON.stringify(key)} (in ${file}) is no setting: ${advise(key, known, LISTED)}`;
+      unread.push(findSimilarName(key, known) ?? key);
+      return `${JSON.stringify(key)} (in ${file}) is no setting: ${suggestName(key, known, LISTED)}`;
     });
 }
 
@@ -171,9 +171,9 @@ function checkVariables(environment: Sources['environment'], unread: string[]): 
   return Object.entries(environment).flatMap(([name, value]) => {
     if (!name.startsWith('PORTCULLIS_') || value === '' || known.includes(name)) return [];
     if (OF_KUBERNETES.test(name) || /^(?:tcp|udp|sctp):\/\//.test(value ?? '')) return [];
-    const meant = nearest(name, known);
+    const meant = findSimilarName(name, known);
     unread.push(...settingNames.filter((one) => [variableOf(one), fileVariableOf(one)].includes(meant)));
-    return [`${name} is no setting: ${advise(name, known, LISTED)}`];
+    return [`${name} is no setting: ${suggestName(name, known, LISTED)}`];
   });
 }
 

@@ -1,5 +1,5 @@
 /** Shapes that are made of others: lists, objects, and those of which a mere yes or no is another spelling. */
-import { advise, nearest } from '@portcullis/protocol/known-names';
+import { findSimilarName, suggestName } from '@portcullis/protocol/option-names';
 import { Issue, Issues, readOn } from '../faults.ts';
 import { plain, type Shape } from './shapes.ts';
 
@@ -146,7 +146,7 @@ export function object<T extends object>(members: MembersOf<T>, words = 'an obje
     read(value, origin) {
       const given = asObject(value, `an object with ${names.join(', ')}`);
       const unknown = Object.keys(given).filter((name) => !names.includes(name));
-      const misspelt = unknown.map((name) => nearest(name, names));
+      const misspelt = unknown.map((name) => findSimilarName(name, names));
       const parts = [
         ...known.flatMap(([name, { what, shape, otherwise }]): readonly Part<unknown>[] => {
           const blank = otherwise === MUST ? shape.blank : undefined;
@@ -184,7 +184,7 @@ function refuse(sentence: string): never {
 }
 
 function refuseMember(name: string, known: readonly string[]): never {
-  throw new Issue(`is no setting: ${advise(name, known)}`, [], nearest(name, known));
+  throw new Issue(`is no setting: ${suggestName(name, known)}`, [], findSimilarName(name, known));
 }
 
 /** One part of a value. */

@@ -1,11 +1,11 @@
 /** The small shapes that settings of this program have: times, addresses, scopes, keys, revisions, hosts. */
 import {
+  findProfile,
   issuerError,
   type Profile,
+  parseCidrBlock,
   profileA,
-  profileOf,
   profiles,
-  readAddressBlock,
 } from '@portcullis/protocol';
 import { Issue } from '../faults.ts';
 import { judgedText, type Shape, textIn, wholeNumber } from './shapes.ts';
@@ -78,7 +78,7 @@ export const sealingKey: Shape<Uint8Array> = {
 export const addressBlock: Shape<string> = judgedText(
   'an IP address or a block such as `10.0.0.0/8`',
   (block) =>
-    readAddressBlock(block) === null ? 'must be an IP address, or a block of them such as 10.0.0.0/8' : null,
+    parseCidrBlock(block) === null ? 'must be an IP address, or a block of them such as 10.0.0.0/8' : null,
 );
 
 /** A revision of the mechanism by its date, or (in a module) the profile itself. */
@@ -87,7 +87,7 @@ export const profile: Shape<Profile> = {
   blank: profileA,
   read(value) {
     const found =
-      typeof value === 'string' ? profileOf(value) : profiles.find((candidate) => candidate === value);
+      typeof value === 'string' ? findProfile(value) : profiles.find((candidate) => candidate === value);
     if (found === undefined) {
       throw new Issue(`must be one of ${profiles.map((known) => known.revision).join(', ')}`);
     }

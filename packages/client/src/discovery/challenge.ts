@@ -1,5 +1,5 @@
 /** What a protected server says when it refuses, and how it is made to: read from every `WWW-Authenticate` challenge that carries an access token. */
-import { type Challenge, parseChallenges, type Scopes, salvageScopes } from '@portcullis/protocol';
+import { type Challenge, parseChallenges, readLenientScopes, type Scopes } from '@portcullis/protocol';
 import { getRequest, type OAuthRequest, type OAuthResponse } from '../transport.ts';
 
 /** A server's refusal, understood. Absent parts are `null`. */
@@ -44,7 +44,7 @@ export function readServerChallenge(headers: Headers): ServerChallenge {
     ['bearer', 'dpop'].includes(scheme.toLowerCase()),
   );
   const scope = first(challenges, 'scope');
-  const scopes = scope === null ? [] : salvageScopes(scope);
+  const scopes = scope === null ? [] : readLenientScopes(scope);
   return {
     resourceMetadata: first(challenges, 'resource_metadata'),
     scopes: scopes.length === 0 ? null : scopes,

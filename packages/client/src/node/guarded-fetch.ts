@@ -1,5 +1,5 @@
 /** The way to OAuth parties in Node: addresses that servers write down are judged before anything connects to them. */
-import { createOutboundFetch, judgeUrl, OutboundError } from '@portcullis/http/outbound';
+import { checkOutboundUrl, createOutboundFetch, OutboundError } from '@portcullis/http/outbound';
 import { isLoopbackHost } from '@portcullis/protocol';
 import { ClientError } from '../errors.ts';
 import type { Fetch } from '../transport.ts';
@@ -24,12 +24,12 @@ export function createGuardedFetch(places: GuardedFetchOptions): Fetch {
   const { serverUrl, trustedOrigins, timeout, maxBytes: bytes, proxyFetch: via } = places;
   const server = URL.parse(serverUrl);
   const policy = {
-    loopback: server !== null && isLoopbackHost(server.hostname),
-    innerOrigins: [...(server === null ? [] : [server.origin]), ...trustedOrigins],
+    allowLoopback: server !== null && isLoopbackHost(server.hostname),
+    allowedPrivateOrigins: [...(server === null ? [] : [server.origin]), ...trustedOrigins],
   };
   if (via === undefined) return createOutboundFetch({ ...policy, timeout, maxBytes: bytes });
   return async (input, init) => {
-    const destination = judgeUrl(input instanceof Request ? input.url : String(input), policy);
+    const destination = checkOutboundUrl(input instanceof Request ? input.url : String(input), policy);
     if (destination.kind !== 'refused') return via(input, init);
     throw new OutboundError('address', `The address may not be contacted: ${destination.reason}.`);
   };

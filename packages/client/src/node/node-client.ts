@@ -1,5 +1,5 @@
 /** A client for programs on a person's computer, with everything that Node can lend it. */
-import { type Names, unknownNames } from '@portcullis/protocol';
+import { type OptionNames, unknownOptionIssues } from '@portcullis/protocol';
 import { type Client, createClient } from '../client.ts';
 import { ClientError } from '../errors.ts';
 import { type ClientOptions, defaultClientLimits } from '../options.ts';
@@ -13,7 +13,7 @@ export interface NodeClientOptions extends ClientOptions {
   readonly loopback?: LoopbackOptions;
 }
 
-const LOOPBACK: Names<LoopbackOptions> = { path: true, port: true, timeout: true };
+const LOOPBACK: OptionNames<LoopbackOptions> = { path: true, port: true, timeout: true };
 
 /**
  * Makes a client with the system's browser, a loopback receiver, and a guarded way to OAuth parties, where the options
@@ -22,7 +22,7 @@ const LOOPBACK: Names<LoopbackOptions> = { path: true, port: true, timeout: true
  */
 export function createNodeClient(options: NodeClientOptions): Client {
   const { loopback, ...rest } = options;
-  const issues = unknownNames(loopback, LOOPBACK, 'loopback.');
+  const issues = unknownOptionIssues(loopback, LOOPBACK, 'loopback.');
   if (issues.length > 0) throw new ClientError('configuration_invalid', `${issues.join('; ')}.`);
   const { timeout, maxBytes: bytes } = { ...defaultClientLimits, ...options.limits };
   const { serverUrl, trustedOrigins = [] } = options;

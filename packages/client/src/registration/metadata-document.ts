@@ -1,5 +1,5 @@
 /** A client's own metadata document: written for whoever hosts it, and checked where it is hosted. */
-import { judgeRedirectUri } from '@portcullis/protocol';
+import { validateRedirectUri } from '@portcullis/protocol';
 import { ClientError } from '../errors.ts';
 import {
   checkNotRedirected,
@@ -98,7 +98,7 @@ function findRedirectIssues(uris: unknown): readonly string[] {
   if (!Array.isArray(uris) || uris.length === 0) return ['redirect_uris must name at least one'];
   return uris.flatMap((uri, index) => {
     const judgement =
-      typeof uri === 'string' ? judgeRedirectUri(uri) : { kind: 'dangerous', reason: 'must be text' };
+      typeof uri === 'string' ? validateRedirectUri(uri) : { kind: 'dangerous', reason: 'must be text' };
     return 'reason' in judgement ? [`redirect_uris.${index} ${judgement.reason}`] : [];
   });
 }

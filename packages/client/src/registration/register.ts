@@ -1,5 +1,5 @@
 /** How the client gets its identity at an issuer: the ways of the profile in order, each an entry in a table. */
-import type { RegistrationWay } from '@portcullis/protocol';
+import type { RegistrationMethod } from '@portcullis/protocol';
 import type { DiscoveryResult } from '../discovery/discovery-result.ts';
 import { ClientError, sanitizeText } from '../errors.ts';
 import { sendRequest, type Transport } from '../transport.ts';
@@ -19,7 +19,7 @@ export interface RegistrationContext {
 /** `null`: this way is not open here. */
 type RegisterBy = (situation: RegistrationContext) => Promise<Registration | null>;
 
-const WAYS: Readonly<Record<RegistrationWay, RegisterBy>> = {
+const WAYS: Readonly<Record<RegistrationMethod, RegisterBy>> = {
   preregistered: async ({ settings, discovery }) => findPreregistered(settings, discovery),
   'metadata-document': async ({ settings, discovery }) => metadataDocumentRegistration(settings, discovery),
   dynamic: registerIfOffered,

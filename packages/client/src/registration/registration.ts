@@ -1,10 +1,10 @@
 /** What a client is to one authorization server: its identifier, how it proves itself, and where answers may be sent. */
-import type { ClientAuthenticationMethod, RegistrationWay } from '@portcullis/protocol';
+import type { ClientAuthenticationMethod, RegistrationMethod } from '@portcullis/protocol';
 import type { ClientSigningKey } from '../signing-key.ts';
 
 /** A client identity at one issuer. It is never shown to another. */
 export interface Registration {
-  readonly method: RegistrationWay;
+  readonly method: RegistrationMethod;
   readonly clientId: string;
   readonly clientSecret: string | null;
   readonly authentication: ClientAuthenticationMethod;

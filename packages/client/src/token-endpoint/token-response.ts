@@ -1,5 +1,5 @@
 /** Tokens as the client keeps them, with everything that refreshing and explaining them needs. */
-import { readTokenResponse, type Scopes, salvageScopes } from '@portcullis/protocol';
+import { readLenientScopes, readTokenResponse, type Scopes } from '@portcullis/protocol';
 import { ClientError } from '../errors.ts';
 import type { PrivateEcJwk } from '../jwk.ts';
 
@@ -66,7 +66,7 @@ export function readTokens(json: unknown, context: TokenResponseContext): Tokens
     scopes:
       document.scope === undefined
         ? (context.scopes ?? context.requestedScopes)
-        : salvageScopes(document.scope),
+        : readLenientScopes(document.scope),
     requestedScopes: context.requestedScopes,
     resource: context.resource,
     tokenEndpoint: context.tokenEndpoint,

@@ -1,5 +1,5 @@
 /** What a DPoP proof is refused with. */
-import { OAuthError } from '@portcullis/protocol/errors';
+import { OAuthError } from '@portcullis/protocol/protected-resource';
 import { readObject } from '../tokens/compact-token.ts';
 
 /** Says on the wire what proofs must be like, and to the operator alone what was wrong with this one. */

@@ -1,6 +1,5 @@
 /** A DPoP proof: that the request was made by whoever holds the key that the token is bound to. */
-import { OAuthError, unavailable } from '@portcullis/protocol/errors';
-import { readUrl } from '@portcullis/protocol/web-url';
+import { OAuthError, readUrl, temporarilyUnavailable } from '@portcullis/protocol/protected-resource';
 import { isBase64url } from '../tokens/base64url.ts';
 import { digest } from '../tokens/digest.ts';
 import type { Algorithm } from '../tokens/public-keys.ts';
@@ -71,7 +70,7 @@ export function createProofCheck(
       return await replays.remember(proof, until, key);
     } catch (error) {
       if (error instanceof OAuthError) throw error;
-      throw unavailable('the store of proofs failed', 5, error);
+      throw temporarilyUnavailable('the store of proofs failed', 5, error);
     }
   }
 }

@@ -1,5 +1,5 @@
 /** Where proofs are remembered, so that none is taken twice. */
-import { tooMany, unavailable } from '@portcullis/protocol/errors';
+import { temporarilyUnavailable, tooManyRequests } from '@portcullis/protocol/protected-resource';
 
 /** A port: several processes share one over a store of theirs, such as one row for each proof with an expiry. */
 export interface ReplayStore {
@@ -51,8 +51,8 @@ export function createReplayMemory(clock: () => number, limits: ReplayMemoryLimi
       const proofs = ofKeys.get(key) ?? new Map<string, number>();
       if (proofs.has(proof)) return false;
       if (proofs.size >= mostEach)
-        throw tooMany('more proofs of one key than can be remembered', SWEPT_EVERY);
-      if (size >= most) throw unavailable('more proofs than can be remembered', SWEPT_EVERY);
+        throw tooManyRequests('more proofs of one key than can be remembered', SWEPT_EVERY);
+      if (size >= most) throw temporarilyUnavailable('more proofs than can be remembered', SWEPT_EVERY);
       ofKeys.set(key, proofs.set(proof, until));
       size += 1;
       return true;

@@ -1,5 +1,5 @@
 /** Remembers proofs in a database, so that of all processes that share it one alone takes each of them. */
-import { tooMany } from '@portcullis/protocol/errors';
+import { tooManyRequests } from '@portcullis/protocol/protected-resource';
 import type { ReplayStore } from './replays.ts';
 
 /** What is used of `DatabaseSync` of `node:sqlite`, or of a driver like it. */
@@ -130,7 +130,7 @@ function createAllowances({
       if (now >= sweptAt + SWEPT_EVERY) sweep(now);
       const { proofs = 0, endsAt = 0 } = used.get(key) ?? {};
       if (now < endsAt && proofs >= mostEach)
-        throw tooMany('more proofs of one key than can be remembered', Math.ceil(endsAt - now));
+        throw tooManyRequests('more proofs of one key than can be remembered', Math.ceil(endsAt - now));
     },
     count(key, until) {
       const known = used.get(key);

@@ -1,6 +1,5 @@
 /** Judging the claims of a token, also of issuers that do not write them as RFC 9068 does. */
-import type { AccessTokenClaims } from '@portcullis/protocol';
-import { checkAccessToken } from '@portcullis/protocol/access-token';
+import { type AccessTokenClaims, checkAccessToken } from '@portcullis/protocol/protected-resource';
 import type { VerifiedClaims } from '../principal.ts';
 import type { TokenExpectation } from '../verifier.ts';
 

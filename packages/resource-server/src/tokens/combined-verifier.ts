@@ -1,5 +1,5 @@
 /** Several issuers, or several kinds of token, behind one verifier: each token goes to the one that it belongs to. */
-import { OAuthError } from '@portcullis/protocol/errors';
+import { OAuthError } from '@portcullis/protocol/protected-resource';
 import { ConfigurationError } from '../configuration-error.ts';
 import type { VerifiedClaims } from '../principal.ts';
 import type { TokenVerifier } from '../verifier.ts';

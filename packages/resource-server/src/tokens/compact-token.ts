@@ -1,6 +1,5 @@
 /** A signed token in compact form, taken apart: within limits of size, and before any cryptography. */
-import { isAccessTokenType } from '@portcullis/protocol/access-token';
-import { OAuthError } from '@portcullis/protocol/errors';
+import { isAccessTokenType, OAuthError } from '@portcullis/protocol/protected-resource';
 import { createMemory } from '../memory.ts';
 import { decodeBase64url, isBase64url } from './base64url.ts';
 

@@ -1,6 +1,6 @@
 /** The ES256 fast path: verifies base64url signatures with `node:crypto` where the runtime has it. */
 import type { KeyObject } from 'node:crypto';
-import { createEs256 } from '@portcullis/protocol';
+import { createEs256 } from '@portcullis/protocol/protected-resource';
 import { decodeBase64url } from './base64url.ts';
 import { nodeCrypto } from './node-crypto.ts';
 

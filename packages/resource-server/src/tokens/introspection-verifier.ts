@@ -1,7 +1,10 @@
 /** Verifies access tokens, opaque ones above all, by asking their issuer whether they are active. */
-import { OAuthError } from '@portcullis/protocol/errors';
-import { issuerError } from '@portcullis/protocol/issuer';
-import { type Names, unknownNames } from '@portcullis/protocol/known-names';
+import {
+  issuerError,
+  OAuthError,
+  type OptionNames,
+  unknownOptionIssues,
+} from '@portcullis/protocol/protected-resource';
 import { ConfigurationError } from '../configuration-error.ts';
 import { createMemory } from '../memory.ts';
 import { numberIssues } from '../numbers.ts';
@@ -25,7 +28,7 @@ export interface IntrospectionVerifierOptions extends ForeignTokens {
   readonly timeout?: number;
 }
 
-const OPTIONS: Names<IntrospectionVerifierOptions> = {
+const OPTIONS: OptionNames<IntrospectionVerifierOptions> = {
   ...{ issuer: true, endpoint: true, clientId: true, clientSecret: true, freshness: true },
   ...{ fetch: true, timeout: true, severalAudiences: true, translate: true },
 };
@@ -74,7 +77,7 @@ export function introspectionVerifier(options: IntrospectionVerifierOptions): To
 function judge(given: IntrospectionVerifierOptions): void {
   const { issuer, endpoint, clientId, clientSecret, ...options } = given;
   const { freshness, timeout } = options;
-  const issues: string[] = [...unknownNames(given, OPTIONS), ...numberIssues({ freshness, timeout })];
+  const issues: string[] = [...unknownOptionIssues(given, OPTIONS), ...numberIssues({ freshness, timeout })];
   const wrong = issuerError(issuer);
   if (wrong !== null) issues.push(`issuer ${wrong}`);
   if (!isTrustworthy(endpoint)) issues.push('endpoint must be an absolute https URL');

@@ -1,7 +1,10 @@
 /** Verifies JWT access tokens against the keys of their issuer, on the spot. */
-import { OAuthError } from '@portcullis/protocol/errors';
-import { issuerError } from '@portcullis/protocol/issuer';
-import { type Names, unknownNames } from '@portcullis/protocol/known-names';
+import {
+  issuerError,
+  OAuthError,
+  type OptionNames,
+  unknownOptionIssues,
+} from '@portcullis/protocol/protected-resource';
 import { ConfigurationError } from '../configuration-error.ts';
 import { numberIssues } from '../numbers.ts';
 import type { VerifiedClaims } from '../principal.ts';
@@ -57,7 +60,7 @@ export interface JwtVerifierOptions extends ForeignTokens {
   readonly timeout?: number;
 }
 
-const OPTIONS: Names<JwtVerifierOptions> = {
+const OPTIONS: OptionNames<JwtVerifierOptions> = {
   ...{
     issuer: true,
     jwks: true,
@@ -69,16 +72,16 @@ const OPTIONS: Names<JwtVerifierOptions> = {
   },
   ...{ freshness: true, fetch: true, timeout: true, severalAudiences: true, translate: true },
 };
-const KEYS: Names<KeyLimits> = { maxAge: true, staleIfError: true, cooldown: true, retryAfter: true };
-const STATUS_LIST: Names<StatusListOptions> = {
+const KEYS: OptionNames<KeyLimits> = { maxAge: true, staleIfError: true, cooldown: true, retryAfter: true };
+const STATUS_LIST: OptionNames<StatusListOptions> = {
   ...{ freshness: true, staleIfError: true, withoutStatus: true, origins: true, clock: true },
 };
 
 function issuesOfNames(options: JwtVerifierOptions): readonly string[] {
   return [
-    ...unknownNames(options, OPTIONS),
-    ...unknownNames(options.keys, KEYS, 'keys.'),
-    ...unknownNames(options.statusList, STATUS_LIST, 'statusList.'),
+    ...unknownOptionIssues(options, OPTIONS),
+    ...unknownOptionIssues(options.keys, KEYS, 'keys.'),
+    ...unknownOptionIssues(options.statusList, STATUS_LIST, 'statusList.'),
   ];
 }
 
@@ -101,12 +104,12 @@ export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
 
   // What costs nothing comes first, the signature last: junk is refused before any cryptography.
   function verify(token: string, expectation: TokenExpectation): Promise<VerifiedToken> {
-    const { now, skew } = expectation;
+    const { now, clockTolerance } = expectation;
     const compact = readCompactToken(token, otherTypes);
     const { claims, checked } = judgeClaims(compact.payload, issuers, expectation, options);
     const { alg: algorithm, kid: keyId } = compact.header;
     const verified: VerifiedToken = { claims, freshUntil: Math.min(checked.exp, now + freshness) };
-    const key = keys.find({ algorithm, keyId, issuedUntil: checked.iat + skew }, now);
+    const key = keys.find({ algorithm, keyId, issuedUntil: checked.iat + clockTolerance }, now);
     if (key instanceof Promise) return key.then((found) => prove(found, token, compact, verified));
     return prove(key, token, compact, verified);
   }

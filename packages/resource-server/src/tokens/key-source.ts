@@ -1,5 +1,5 @@
 /** Where the keys of an issuer come from: fetched seldom, kept through an outage for a bounded time, never in a flood. */
-import { OAuthError, unavailable } from '@portcullis/protocol/errors';
+import { OAuthError, temporarilyUnavailable } from '@portcullis/protocol/protected-resource';
 import { withDeadline } from './deadline.ts';
 import type { PublicKey, PublicKeys } from './public-keys.ts';
 
@@ -115,7 +115,7 @@ export function createKeySource(
   function refuse(isYounger: boolean, now: number): never {
     if (isYounger && state.failure === null) refuseUnknown();
     const next = state.triedAt + (state.failure === null ? limits.cooldown : limits.retryAfter);
-    throw unavailable(
+    throw temporarilyUnavailable(
       'the keys of the issuer cannot be had',
       Math.max(1, Math.ceil(next - now)),
       state.failure,

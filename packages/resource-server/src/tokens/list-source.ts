@@ -1,5 +1,5 @@
 /** Where status lists come from: asked for while they are needed, kept through an outage for a bounded time, never taken back. */
-import { unavailable } from '@portcullis/protocol/errors';
+import { temporarilyUnavailable } from '@portcullis/protocol/protected-resource';
 import { withDeadline } from './deadline.ts';
 import type { StatusList } from './status-list.ts';
 
@@ -110,7 +110,7 @@ export function createListSource(load: LoadList, limits: ListLimits): ListSource
     // What was asked for too long ago, and only came now, knows nothing of what has ended since.
     if (one.failure === null && now >= one.askedAt + believed) await waitFor(uri, one, now);
     if (one.list !== null && serves(one, now)) return one.list;
-    throw unavailable('the status list of the issuer cannot be had', RETRY_AFTER, one.failure);
+    throw temporarilyUnavailable('the status list of the issuer cannot be had', RETRY_AFTER, one.failure);
   }
 
   async function waitFor(uri: string, one: Kept, now: number): Promise<void> {

@@ -1,5 +1,5 @@
 /** The public keys of an issuer, read from its key set: which of them may verify what. */
-import { createBatch } from '@portcullis/protocol';
+import { createBatch } from '@portcullis/protocol/protected-resource';
 import type { JWK } from 'jose';
 import { createEs256Verifier } from './es256.ts';
 import { nodeCrypto } from './node-crypto.ts';

@@ -1,5 +1,5 @@
 /** Questions to an introspection endpoint: one for a token at a time, not too many at once, and none while it is down. */
-import { unavailable } from '@portcullis/protocol/errors';
+import { temporarilyUnavailable } from '@portcullis/protocol/protected-resource';
 import { withDeadline } from './deadline.ts';
 import { ask, type RemoteLimits, readText } from './remote.ts';
 
@@ -68,7 +68,7 @@ export function createQuestions(
     const answer = put(token).catch((error: unknown) => {
       const quiet = error instanceof NoAnswer ? error.quiet : COOLDOWN;
       quietUntil = Math.max(quietUntil, now + quiet);
-      throw unavailable('introspection failed', Math.max(quiet, COOLDOWN), error);
+      throw temporarilyUnavailable('introspection failed', Math.max(quiet, COOLDOWN), error);
     });
     const question = { answer, lostAt: now + lostAfter };
     const end = (): void => {
@@ -87,9 +87,11 @@ export function createQuestions(
   return async (token, now) => {
     let question = underWay.get(token);
     if (question === undefined || now >= question.lostAt) {
-      if (now < quietUntil) throw unavailable('introspection failed a moment ago', quietUntil - now);
+      if (now < quietUntil)
+        throw temporarilyUnavailable('introspection failed a moment ago', quietUntil - now);
       if (underWay.size >= MOST_AT_ONCE) forgetLost(now);
-      if (underWay.size >= MOST_AT_ONCE) throw unavailable('too many questions are under way', COOLDOWN);
+      if (underWay.size >= MOST_AT_ONCE)
+        throw temporarilyUnavailable('too many questions are under way', COOLDOWN);
       question = begin(token, now);
     }
     return withDeadline(question.answer, limits.timeout + 1000);

@@ -1,6 +1,5 @@
 /** Asking an authorization server for a JSON document: within bounds of time and size, and never by redirect. */
-import { serverMetadataUrls } from '@portcullis/protocol/issuer';
-import { isSecureUrl, readWebUrl } from '@portcullis/protocol/web-url';
+import { isSecureUrl, readWebUrl, serverMetadataUrls } from '@portcullis/protocol/protected-resource';
 
 /** What `fetch` must be able to do here. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;

@@ -1,5 +1,5 @@
 /** A signed status list, read: whose it is, how old it is, and what it says of each token. */
-import { STATUS_LIST_TYPE } from '@portcullis/protocol/status-list';
+import { STATUS_LIST_TYPE } from '@portcullis/protocol/protected-resource';
 import { decodeBase64url, isBase64url } from './base64url.ts';
 import { readCompactToken } from './compact-token.ts';
 import { inflate } from './inflate.ts';

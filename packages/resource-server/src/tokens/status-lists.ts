@@ -1,6 +1,10 @@
 /** The status lists of an issuer: polled while they are needed, kept through an outage for a bounded time, never taken back. */
-import { OAuthError } from '@portcullis/protocol/errors';
-import { readStatusReference, STATUS_LIST_MEDIA_TYPE, STATUS_VALID } from '@portcullis/protocol/status-list';
+import {
+  OAuthError,
+  readStatusReference,
+  STATUS_LIST_MEDIA_TYPE,
+  STATUS_VALID,
+} from '@portcullis/protocol/protected-resource';
 import { numberIssues } from '../numbers.ts';
 import type { VerifiedClaims } from '../principal.ts';
 import type { KeySource } from './key-source.ts';

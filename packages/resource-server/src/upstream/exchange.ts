@@ -1,7 +1,10 @@
 /** Token exchange as a protected server asks for it: one question to its authorization server, and the answer understood. */
-import { type OAuthError, unavailable } from '@portcullis/protocol/errors';
-import { salvageScopes } from '@portcullis/protocol/scopes';
-import { readTokenExchangeResponse, tokenExchangeForm } from '@portcullis/protocol/token-exchange';
+import { readTokenExchangeResponse, tokenExchangeForm } from '@portcullis/protocol';
+import {
+  type OAuthError,
+  readLenientScopes,
+  temporarilyUnavailable,
+} from '@portcullis/protocol/protected-resource';
 import { ask, findPublished, type RemoteLimits, readText } from '../tokens/remote.ts';
 import type { createProof } from './authentication.ts';
 import { type UpstreamToken, type UpstreamWant, understandRefusal } from './upstream-token.ts';
@@ -29,11 +32,11 @@ export function createExchange({ issuer, endpoint, remote, prove, clock }: Excha
   return async (subjectToken, { identityProvider = null, scopes = [] }) => {
     const response = await send(subjectToken, { audience: identityProvider, scopes }).catch(
       (error: unknown) => {
-        throw unavailable('the token endpoint cannot be reached', undefined, error);
+        throw temporarilyUnavailable('the token endpoint cannot be reached', undefined, error);
       },
     );
     const body = await readText(response).then(parse, (error: unknown) => {
-      throw unavailable('the answer of the token endpoint cannot be read', undefined, error);
+      throw temporarilyUnavailable('the answer of the token endpoint cannot be read', undefined, error);
     });
     if (response.status !== 200) throw understandFailure(response, body);
     return understandToken(body, scopes, clock());
@@ -73,7 +76,7 @@ function understandToken(json: unknown, wanted: readonly string[], now: number):
     accessToken,
     tokenType,
     expiresAt: lifetime === undefined ? null : now + lifetime,
-    scopes: Object.freeze(scope === undefined ? wanted : salvageScopes(scope)),
+    scopes: Object.freeze(scope === undefined ? wanted : readLenientScopes(scope)),
   });
 }
 

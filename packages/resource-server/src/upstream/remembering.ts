@@ -1,5 +1,5 @@
 /** What was exchanged for a token is kept by it for a while: one question at a time, and no answer of anybody else's. */
-import type { OAuthError } from '@portcullis/protocol';
+import type { OAuthError } from '@portcullis/protocol/protected-resource';
 import { createMemory } from '../memory.ts';
 import type { Standing } from '../standing.ts';
 import type { Exchange } from './exchange.ts';

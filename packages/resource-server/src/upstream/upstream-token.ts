@@ -1,7 +1,11 @@
 /** The token of a third party for the person whose request is served: a separate one, and never the one that the client sent. */
 
-import type { Scopes } from '@portcullis/protocol';
-import { OAuthError, type OAuthErrorOptions, unavailable } from '@portcullis/protocol/errors';
+import {
+  OAuthError,
+  type OAuthErrorOptions,
+  type Scopes,
+  temporarilyUnavailable,
+} from '@portcullis/protocol/protected-resource';
 
 /** A third party's token, as it gave it to the authorization server. */
 export interface UpstreamToken {
@@ -43,7 +47,11 @@ export function understandRefusal(code: string, retryAfter?: number, cause?: unk
     case 'invalid_scope':
       return new OAuthError('access_denied', 'The third party was not asked to allow that.', options);
     case 'temporarily_unavailable':
-      return unavailable('the third party or its authorization server cannot answer', retryAfter, cause);
+      return temporarilyUnavailable(
+        'the third party or its authorization server cannot answer',
+        retryAfter,
+        cause,
+      );
     default:
       return new OAuthError('server_error', 'This server is not set up to act at the third party.', options);
   }

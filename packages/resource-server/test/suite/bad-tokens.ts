@@ -71,7 +71,7 @@ export function describeBadTokens(stage: Stage): void {
     );
 
     it('[S-JWT-63] takes a clock that is a little off', async () => {
-      const { send } = await serve({ skew: 30 });
+      const { send } = await serve({ clockTolerance: 30 });
       expect((await send(bearer(await stage.issuer.token({ exp: NOW - 20 })))).status).toBe(200);
       expectRefusal0(await send(bearer(await stage.issuer.token({ exp: NOW - 40 }))));
       expect((await send(bearer(await stage.issuer.token({ nbf: NOW + 20, iat: NOW + 20 })))).status).toBe(

@@ -1,5 +1,5 @@
 /** Which errors of PostgreSQL and its driver mean that it cannot answer now, though nothing is wrong with what it was asked. */
-import { OAuthError, unavailable } from '@portcullis/protocol';
+import { OAuthError, temporarilyUnavailable } from '@portcullis/protocol';
 
 /** Classes of SQLSTATE that accuse the statement: wrong values, broken constraints, unknown names. @see PostgreSQL, appendix A */
 const STATEMENT_AT_ISSUE: ReadonlySet<string> = new Set(['0A', '21', '22', '23', '42']);
@@ -29,5 +29,5 @@ export function toldOutage(error: unknown): unknown {
   const code = errorCode(error);
   if (error instanceof OAuthError || error instanceof TypeError || !(error instanceof Error)) return error;
   if (/^[0-9A-Z]{5}$/u.test(code) && STATEMENT_AT_ISSUE.has(code.slice(0, 2))) return error;
-  return unavailable(`PostgreSQL: ${error.message} (${code === '' ? 'no code' : code})`, 5, error);
+  return temporarilyUnavailable(`PostgreSQL: ${error.message} (${code === '' ? 'no code' : code})`, 5, error);
 }

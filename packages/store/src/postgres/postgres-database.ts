@@ -1,6 +1,6 @@
 /** PostgreSQL as a database of facts: a pool of connections, and one round trip for nearly every fact. */
 import { hash } from 'node:crypto';
-import { unavailable } from '@portcullis/protocol';
+import { temporarilyUnavailable } from '@portcullis/protocol';
 import type { Pool, PoolClient } from 'pg';
 import type { Database, Fact, InSteps, Steps } from '../database.ts';
 import type { Query, Template } from '../sql.ts';
@@ -16,7 +16,7 @@ export function createPostgresDatabase(pool: Pool): Database {
 
   /** The pool forgets who waits for a connection when it ends, so it ends when nobody does. */
   async function admit<T>(work: () => Promise<T>): Promise<T> {
-    if (closing) throw unavailable('PostgreSQL: the store is closed');
+    if (closing) throw temporarilyUnavailable('PostgreSQL: the store is closed');
     const promise = work();
     underWay.add(promise);
     try {

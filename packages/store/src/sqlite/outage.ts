@@ -1,5 +1,5 @@
 /** Which errors of SQLite mean that it cannot answer now, though nothing is wrong with what it was asked. */
-import { OAuthError, unavailable } from '@portcullis/protocol';
+import { OAuthError, temporarilyUnavailable } from '@portcullis/protocol';
 
 /** @see https://sqlite.org/rescode.html */
 const BUSY = 5;
@@ -36,5 +36,5 @@ export function toldOutage(error: unknown): unknown {
   const code = resultCode(error);
   const closed = error instanceof Error && 'code' in error && error.code === 'ERR_INVALID_STATE';
   if (!closed && (code === null || !OUTAGES.has(code))) return error;
-  return unavailable(`SQLite: ${(error as Error).message} (${code ?? 'closed'})`, 5, error);
+  return temporarilyUnavailable(`SQLite: ${(error as Error).message} (${code ?? 'closed'})`, 5, error);
 }

@@ -89,7 +89,7 @@ function readMetadata(
       authenticationMethods: METHODS,
       signingAlgorithms: assertionAlgorithms,
       redirects,
-      innerHosts: loopback,
+      allowPrivateHosts: loopback,
     });
   } catch (error) {
     throw error instanceof OAuthError ? refuse(error.description) : error;

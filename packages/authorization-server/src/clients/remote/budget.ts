@@ -1,5 +1,5 @@
 /** A budget for what is fetched on the word of strangers: so much a minute of one origin, so much for one site, so much of all. */
-import { siteOf } from '@portcullis/protocol';
+import { sitePrefixOf } from '@portcullis/protocol';
 import { createMemory, type Memory } from '../../memory.ts';
 
 export interface Budget {
@@ -63,7 +63,7 @@ export function createBudget(clock: () => number, limits: BudgetLimits = default
     take(origin, network) {
       const now = clock();
       const ofOrigin = find(origins, origin, limits.ofOrigin);
-      const site = network === null ? null : siteOf(network);
+      const site = network === null ? null : sitePrefixOf(network);
       const own = site === null ? null : find(sites, site, ofSite);
       const wait = Math.max(
         refill(all, limits.ofAll, now),

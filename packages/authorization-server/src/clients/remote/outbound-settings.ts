@@ -26,6 +26,7 @@ export function judgeOutbound(settings: OutboundSettings, issues: string[]): Out
   if (!Number.isSafeInteger(timeout) || timeout < 1) {
     issues.push('outbound.timeout must be whole milliseconds, at least 1');
   }
-  const fetch = settings.fetch ?? createOutboundFetch({ loopback, timeout, maxBytes: LARGEST });
+  const fetch =
+    settings.fetch ?? createOutboundFetch({ allowLoopback: loopback, timeout, maxBytes: LARGEST });
   return Object.freeze({ fetch, loopback, timeout });
 }

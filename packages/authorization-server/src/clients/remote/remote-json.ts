@@ -1,5 +1,5 @@
 /** Fetching JSON that a client published somewhere: guarded, bounded in bytes and time, and on a budget. */
-import { parseJson } from '@portcullis/http';
+import { parseStrictJson } from '@portcullis/http';
 import { OutboundError, type OutboundFetch } from '@portcullis/http/outbound';
 import type { Budget } from './budget.ts';
 
@@ -139,7 +139,7 @@ async function readText(response: Response, limit: number, signal: AbortSignal):
 
 function parse(text: string): unknown {
   try {
-    return parseJson(text);
+    return parseStrictJson(text);
   } catch {
     throw new RemoteError('unusable', 'it is not well-formed JSON without repeated members');
   }

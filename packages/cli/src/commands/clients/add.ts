@@ -2,7 +2,7 @@
 import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { OAuthError, TOKEN_EXCHANGE } from '@portcullis/protocol';
-import { advise } from '@portcullis/protocol/known-names';
+import { suggestName } from '@portcullis/protocol/option-names';
 import { type Command, InvalidArgumentError } from 'commander';
 import { reasonOf } from '../../faults.ts';
 import type { Surroundings } from '../../surroundings.ts';
@@ -72,7 +72,9 @@ export const addClient: Act = async ({ clients, settings, flags, surroundings })
 
 function readOneOf(value: string, known: readonly string[]): string {
   if (known.includes(value)) return value;
-  throw new InvalidArgumentError(`${advise(value, known)[0]?.toUpperCase()}${advise(value, known).slice(1)}`);
+  throw new InvalidArgumentError(
+    `${suggestName(value, known)[0]?.toUpperCase()}${suggestName(value, known).slice(1)}`,
+  );
 }
 
 /** What is said of members on the wire, said of the flags that were used in their place. */

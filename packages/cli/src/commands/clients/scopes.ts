@@ -1,5 +1,5 @@
 /** Scopes of a client that no protected server has: by them it gets nothing, and nobody says so until it asks. */
-import { nearest } from '@portcullis/protocol/known-names';
+import { findSimilarName } from '@portcullis/protocol/option-names';
 import { issuerOf } from '../../administering.ts';
 import { isObject, parseJson } from '../../json.ts';
 import type { Settings } from '../../settings/settings.ts';
@@ -24,7 +24,7 @@ export async function warnOfScopes(
   return asked
     .filter((scope) => !known.includes(scope))
     .map((scope) => {
-      const meant = nearest(scope, known);
+      const meant = findSimilarName(scope, known);
       const advice = meant === null ? `there are ${known.join(', ')}` : `did you mean ${meant}?`;
       return cleanLine(`No protected server has the scope ${scope}: ${advice}`);
     });

@@ -16,7 +16,7 @@ import {
   slack,
   type UserinfoClaims,
 } from '@portcullis/authorization-server';
-import { advise } from '@portcullis/protocol/known-names';
+import { suggestName } from '@portcullis/protocol/option-names';
 import { Issue, Issues, readOn } from '../../faults.ts';
 import { secret } from '../secret-shape.ts';
 import { oneOf, type Shape, text, textIn } from '../shapes.ts';
@@ -245,7 +245,7 @@ function readByName(value: unknown, origin: Parameters<Shape<unknown>['read']>[1
   const { preset: name, tenant, domain, server, url, realm, ...options } = read;
   const preset = Object.hasOwn(presets, name) ? presets[name] : undefined;
   if (preset === undefined) {
-    const unknown = new Issue(`is none that is known: ${advise(name, presetNames)}`, ['preset']);
+    const unknown = new Issue(`is none that is known: ${suggestName(name, presetNames)}`, ['preset']);
     throw new Issues(name === '' ? issues : [...issues, unknown]);
   }
   const places = { tenant, domain, server, url, realm };

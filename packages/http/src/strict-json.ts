@@ -1,5 +1,5 @@
 /** Strict JSON: text of bounded depth whose names all readers read alike. */
-import { checkNames } from '@portcullis/protocol/json-names';
+import { checkJsonMembers } from '@portcullis/protocol';
 
 /** How deep objects and arrays may nest. */
 const DEEPEST = 16;
@@ -10,8 +10,8 @@ const DEEPEST = 16;
  *   disguise.
  * @see RFC 8259 §4
  */
-export function parseJson(text: string): unknown {
+export function parseStrictJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
-  checkNames(text, value, DEEPEST);
+  checkJsonMembers(text, value, DEEPEST);
   return value;
 }

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createRoster } from '../src/roster.ts';
+import { createConnectionSet } from '../src/node/connection-set.ts';
 
 describe('a roster', () => {
   it('holds whoever came and has not left, in whichever order they come and go', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(20), { maxLength: 100 }), (steps) => {
-        const roster = createRoster<number>();
+        const roster = createConnectionSet<number>();
         const there = new Map<number, () => void>();
         for (const who of steps) {
           const leave = there.get(who);

@@ -2,12 +2,11 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { RequestOptions } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { plainHttp } from '../plain-http.ts';
-import { secureHttp } from '../secure-http.ts';
-import { OutboundError } from './error.ts';
+import { loadNodeHttps, nodeHttp } from '../node-http.ts';
+import { OutboundError } from './outbound-error.ts';
 
 /** What is sent, and where to. */
-export interface Exchange {
+export interface PinnedRequest {
   readonly url: URL;
   /** The judged addresses: the connection goes to one of these and to no other. */
   readonly addresses: readonly string[];
@@ -25,7 +24,7 @@ export interface Exchange {
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /** Sends, and answers with a `Response` whose body is cut off by an error at the limits. */
-export async function exchange(outbound: Exchange): Promise<Response> {
+export async function sendPinnedRequest(outbound: PinnedRequest): Promise<Response> {
   const message = await send(outbound);
   const status = message.statusCode ?? 0;
   const headers = new Headers();
@@ -48,7 +47,7 @@ function send({
   body,
   signal,
   authorities,
-}: Exchange): Promise<IncomingMessage> {
+}: PinnedRequest): Promise<IncomingMessage> {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const options: RequestOptions = {
     method,
@@ -70,7 +69,7 @@ function send({
   };
   return new Promise((resolve, reject) => {
     const request: ClientRequest =
-      url.protocol === 'https:' ? secureHttp().request(options) : plainHttp.request(options);
+      url.protocol === 'https:' ? loadNodeHttps().request(options) : nodeHttp.request(options);
     request.once('response', resolve);
     request.once('error', reject);
     request.end(body ?? undefined);
@@ -103,7 +102,7 @@ function checkHead(message: IncomingMessage, status: number, headers: Headers, l
 }
 
 /** The body, as far as it may go. */
-function bounded(message: IncomingMessage, { limit, signal }: Exchange): ReadableStream<Uint8Array> {
+function bounded(message: IncomingMessage, { limit, signal }: PinnedRequest): ReadableStream<Uint8Array> {
   const chunks: AsyncIterator<Uint8Array> = message[Symbol.asyncIterator]();
   let size = 0;
   return new ReadableStream<Uint8Array>({
@@ -116,7 +115,7 @@ function bounded(message: IncomingMessage, { limit, signal }: Exchange): Readabl
         controller.enqueue(value);
       } catch (error) {
         message.destroy();
-        controller.error(understandFailure(error, signal));
+        controller.error(toOutboundError(error, signal));
       }
     },
     cancel() {
@@ -126,7 +125,7 @@ function bounded(message: IncomingMessage, { limit, signal }: Exchange): Readabl
 }
 
 /** What a failure of the socket means. The caller's own abort stays what it is. */
-export function understandFailure(error: unknown, signal: AbortSignal): unknown {
+export function toOutboundError(error: unknown, signal: AbortSignal): unknown {
   if (error instanceof OutboundError) return error;
   if (!signal.aborted) return new OutboundError('unreachable', 'The server could not be reached.', error);
   const late = signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError';

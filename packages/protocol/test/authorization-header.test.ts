@@ -1,5 +1,5 @@
 /** The `Authorization` header: which token a request presents. */
-import { readCredentials } from '@portcullis/protocol';
+import { readAuthorizationHeader } from '@portcullis/protocol';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { growthOf, LINEAR } from './growth.ts';
@@ -10,7 +10,7 @@ const token = (text: string, scheme = 'Bearer') => ({ kind: 'token', scheme, tok
 describe('readCredentials', () => {
   const cases: readonly {
     description: string;
-    given: Parameters<typeof readCredentials>[0];
+    given: Parameters<typeof readAuthorizationHeader>[0];
     expect: object;
   }[] = [
     { description: 'Bearer', given: 'Bearer abc.def-_~+/==', expect: token('abc.def-_~+/==') },
@@ -38,7 +38,7 @@ describe('readCredentials', () => {
     { description: 'a token without scheme', given: 'abc.def.ghi', expect: { kind: 'none' } },
   ];
   it.each(cases)('$description', ({ given, expect: expected }) => {
-    expect(readCredentials(given)).toEqual(expected);
+    expect(readAuthorizationHeader(given)).toEqual(expected);
   });
 
   const malformed: readonly { description: string; given: string | readonly string[] }[] = [
@@ -59,18 +59,18 @@ describe('readCredentials', () => {
     { description: 'a parameter', given: 'Bearer token="abc"' },
   ];
   it.each(malformed)('$description is malformed, and not repeated', ({ given }) => {
-    const credentials = readCredentials(given);
+    const credentials = readAuthorizationHeader(given);
     expect(credentials.kind).toBe('malformed');
     expect(credentials).toEqual({ kind: 'malformed', reason: expect.stringMatching(/^[A-Z][A-Za-z -]+\.$/) });
   });
 
   it('tells a developer who sent only the scheme what is missing', () => {
     const missing = { kind: 'malformed', reason: 'The Authorization header holds no token.' };
-    expect([readCredentials('Bearer'), readCredentials('DPoP ')]).toEqual([missing, missing]);
+    expect([readAuthorizationHeader('Bearer'), readAuthorizationHeader('DPoP ')]).toEqual([missing, missing]);
   });
 
   it('a token that is one character too long is malformed', () => {
-    expect(readCredentials(`Bearer ${'a'.repeat(16_385)}`).kind).toBe('malformed');
+    expect(readAuthorizationHeader(`Bearer ${'a'.repeat(16_385)}`).kind).toBe('malformed');
   });
 
   it.each([
@@ -80,7 +80,7 @@ describe('readCredentials', () => {
     { description: 'a long token', given: (length: number) => `Bearer ${'a'.repeat(length)}` },
     { description: 'a long scheme', given: (length: number) => 'B'.repeat(length) },
   ])('T093 the cost grows no faster than the input: $description', ({ given }) => {
-    expect(growthOf(readCredentials, given)).toBeLessThan(LINEAR);
+    expect(growthOf(readAuthorizationHeader, given)).toBeLessThan(LINEAR);
   });
 });
 
@@ -92,7 +92,7 @@ describe('for all fields', () => {
         fc.constantFrom(' ', '  ', '\t', ''),
         anyText,
         (scheme, space, text) => {
-          const read = readCredentials(`${scheme}${space}${text}`);
+          const read = readAuthorizationHeader(`${scheme}${space}${text}`);
           if (read.kind !== 'token') return;
           expect(read.token).toMatch(/^[A-Za-z0-9\-._~+/]+=*$/);
           expect(text).toContain(read.token);

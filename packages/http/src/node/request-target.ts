@@ -15,14 +15,14 @@ type Origins = Map<string, string | null>;
 /** Hosts that are remembered. */
 const MOST_HOSTS = 100;
 
-export type ReadTarget = (target: string, host: string | undefined) => string | null;
+export type RequestTargetReader = (target: string, host: string | undefined) => string | null;
 
 /**
  * Reads targets of requests: a path, or a whole http or https URL, which then counts more than the `Host` field.
  * @param scheme how the server is spoken to
  * @see RFC 9112 §3.2
  */
-export function createReadTarget(scheme: 'http' | 'https'): ReadTarget {
+export function createRequestTargetReader(scheme: 'http' | 'https'): RequestTargetReader {
   const origins: Origins = new Map();
   return (target, host) => {
     const isWhole = /^https?:\/\//.test(target);

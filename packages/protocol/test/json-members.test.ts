@@ -1,12 +1,12 @@
 /** Names of members: what only somebody writes who wants readers to disagree is refused, and nothing else. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkNames } from '../src/json-names.ts';
+import { checkJsonMembers } from '../src/json-members.ts';
 
 /** What is said of a document. */
 function issueOf(json: string, deepest = 100): string | null {
   try {
-    checkNames(json, JSON.parse(json), deepest);
+    checkJsonMembers(json, JSON.parse(json), deepest);
     return null;
   } catch (error) {
     return String(error);

@@ -6,7 +6,7 @@ import type { HttpResponse } from '../http-response.ts';
  * Whoever takes nothing of an answer for `patience` milliseconds loses the connection, and what waits on it.
  * @throws TypeError when a field has characters that none may have: nothing has been written then. @see RFC 9110 §5.5
  */
-export function writeAnswer(
+export function writeResponse(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   { status, headers, cookies, body }: HttpResponse,

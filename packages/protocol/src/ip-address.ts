@@ -101,7 +101,7 @@ const PLAIN_IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
  * The network that one subscriber has: an IPv4 address itself, or the first 64 bits of an IPv6 address. All spellings of an
  * address give the same; `null` when the text is no address. A zone is left out.
  */
-export function networkOf(address: string): string | null {
+export function networkPrefixOf(address: string): string | null {
   // Most are written as one writes them.
   if (PLAIN_IPV4.test(address)) return address;
   const bytes = readAddress(address);
@@ -116,7 +116,7 @@ export function networkOf(address: string): string | null {
  * @returns `null` when the text is neither
  * @see RFC 6177 §2
  */
-export function siteOf(address: string): string | null {
+export function sitePrefixOf(address: string): string | null {
   if (PLAIN_IPV4.test(address)) return address;
   const bytes = readAddress(address.replace(/::\/64$/, '::'));
   if (bytes === null) return null;
@@ -124,14 +124,14 @@ export function siteOf(address: string): string | null {
 }
 
 /** An address, or all that begin with the same bits. */
-export interface AddressBlock {
+export interface CidrBlock {
   readonly bytes: readonly number[];
   /** How many bits of them count. */
   readonly length: number;
 }
 
 /** Reads `10.0.0.0/8`, `2001:db8::/32` or a single address; `null` when the text is none of these. */
-export function readAddressBlock(text: string): AddressBlock | null {
+export function parseCidrBlock(text: string): CidrBlock | null {
   const [address = '', suffix, ...rest] = text.split('/');
   const bytes = readAddress(address);
   if (bytes === null || rest.length > 0) return null;
@@ -141,7 +141,7 @@ export function readAddressBlock(text: string): AddressBlock | null {
 }
 
 /** Whether an address, in whichever spelling, is one of a block. */
-export function isInBlock(address: string, { bytes, length }: AddressBlock): boolean {
+export function isInCidrBlock(address: string, { bytes, length }: CidrBlock): boolean {
   const own = readAddress(address);
   return own !== null && own.length === bytes.length && begins(own, bytes, length);
 }

@@ -9,7 +9,7 @@
  *   an earlier document made it expect: then the member is not there under its name, for this reader and at this moment alone.
  * @see RFC 8259 §4
  */
-export function checkNames(text: string, value: unknown, deepest: number): void {
+export function checkJsonMembers(text: string, value: unknown, deepest: number): void {
   if (hasDisguisedName(text))
     throw new SyntaxError('JSON names a member with an escape that it does not need');
   // Of members with one name, parsing keeps one.

@@ -5,13 +5,13 @@ import type { HttpResponse } from './http-response.ts';
 const HSTS = `max-age=${15_768_000}`;
 
 /** What every answer says to browsers: to take the type as it is told, to tell nobody where they were. */
-export const HARDENED: Readonly<Record<string, string>> = {
+export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
 };
 /** And to come by https only. @see RFC 6797 §7.1 */
-export const HARDENED_OF_HTTPS: Readonly<Record<string, string>> = {
-  ...HARDENED,
+export const HTTPS_SECURITY_HEADERS: Readonly<Record<string, string>> = {
+  ...SECURITY_HEADERS,
   'strict-transport-security': HSTS,
 };
 
@@ -19,21 +19,21 @@ export const HARDENED_OF_HTTPS: Readonly<Record<string, string>> = {
  * An answer that says what every answer says to browsers. What it says itself stands.
  * @param isHttps whether the public address is https
  */
-export function harden(answer: HttpResponse, isHttps: boolean): HttpResponse {
+export function withSecurityHeaders(answer: HttpResponse, isHttps: boolean): HttpResponse {
   const { headers } = answer;
   const isHardened =
     headers['x-content-type-options'] !== undefined &&
     headers['referrer-policy'] !== undefined &&
     (!isHttps || headers['strict-transport-security'] !== undefined);
   if (isHardened) return answer;
-  return { ...answer, headers: { ...(isHttps ? HARDENED_OF_HTTPS : HARDENED), ...headers } };
+  return { ...answer, headers: { ...(isHttps ? HTTPS_SECURITY_HEADERS : SECURITY_HEADERS), ...headers } };
 }
 
 /** The same for the response of an application, which may be one that it got by `fetch` from a server behind it. */
-export function hardenResponse(response: Response, isHttps: boolean): Response {
+export function addSecurityHeaders(response: Response, isHttps: boolean): Response {
   // What was made here has no URL.
   const own = response.url === '' ? response : passOn(response);
-  const hardened = Object.entries(isHttps ? HARDENED_OF_HTTPS : HARDENED);
+  const hardened = Object.entries(isHttps ? HTTPS_SECURITY_HEADERS : SECURITY_HEADERS);
   const missing = hardened.filter(([name]) => !own.headers.has(name));
   return missing.length === 0 ? own : withFields(own, missing);
 }

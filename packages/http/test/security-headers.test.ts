@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { hardenResponse } from '../src/index.ts';
+import { addSecurityHeaders } from '../src/index.ts';
 
 /** A server behind the application: compressed where that is wanted, with two cookies. */
 async function startBehind(): Promise<string> {
@@ -31,7 +31,7 @@ async function startBehind(): Promise<string> {
 describe('the response of an application', () => {
   it('that was got by fetch is passed on as what it is now: decoded, of another length, hardened', async () => {
     const got = await fetch(await startBehind());
-    const passed = hardenResponse(got, true);
+    const passed = addSecurityHeaders(got, true);
     expect(await passed.text()).toBe('ü'.repeat(1000));
     for (const name of ['content-encoding', 'content-length', 'connection', 'keep-alive'])
       expect(passed.headers.has(name)).toBe(false);
@@ -43,7 +43,7 @@ describe('the response of an application', () => {
   });
 
   it('without a body stays without one', async () => {
-    const passed = hardenResponse(await fetch(`${await startBehind()}/nothing`), false);
+    const passed = addSecurityHeaders(await fetch(`${await startBehind()}/nothing`), false);
     expect([passed.status, passed.body, passed.headers.get('referrer-policy')]).toEqual([
       204,
       null,
@@ -52,7 +52,7 @@ describe('the response of an application', () => {
   });
 
   it('that nobody can change is copied', () => {
-    const passed = hardenResponse(Response.redirect('https://app.example/there', 303), false);
+    const passed = addSecurityHeaders(Response.redirect('https://app.example/there', 303), false);
     expect([
       passed.status,
       passed.headers.get('location'),
@@ -64,7 +64,7 @@ describe('the response of an application', () => {
     const made = new Response(gzipSync('x'), {
       headers: { 'content-encoding': 'gzip', 'content-length': '21' },
     });
-    const passed = hardenResponse(made, false);
+    const passed = addSecurityHeaders(made, false);
     expect(passed).toBe(made);
     expect(passed.headers.get('content-encoding')).toBe('gzip');
     expect(passed.headers.get('referrer-policy')).toBe('no-referrer');

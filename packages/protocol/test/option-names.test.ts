@@ -1,6 +1,6 @@
 /** Names that nobody knows, and the one that was meant. */
 import { describe, expect, it } from 'vitest';
-import { advise, nearest, unknownNames } from '../src/known-names.ts';
+import { findSimilarName, suggestName, unknownOptionIssues } from '../src/option-names.ts';
 
 describe('the name that was meant', () => {
   const known = ['scopes', 'hierarchy', 'clientId', 'skew'];
@@ -14,9 +14,9 @@ describe('the name that was meant', () => {
     ['colour', null],
     ['', null],
   ])('%j: %j', (word, meant) => {
-    expect(nearest(word, known)).toBe(meant);
+    expect(findSimilarName(word, known)).toBe(meant);
     const advice = meant === null ? 'use scopes, hierarchy, clientId, skew' : `did you mean ${meant}?`;
-    expect(advise(word, known)).toBe(advice);
+    expect(suggestName(word, known)).toBe(advice);
   });
 });
 
@@ -33,6 +33,6 @@ describe('unknown names', () => {
     ['false', false, []],
     ['a list', ['x'], []],
   ])('%s', (_what, given, issues) => {
-    expect(unknownNames(given, known, 'dpop.')).toEqual(issues);
+    expect(unknownOptionIssues(given, known, 'dpop.')).toEqual(issues);
   }); // biome-ignore format: a table
 });

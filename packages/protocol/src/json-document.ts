@@ -3,13 +3,13 @@ import * as z from 'zod';
 import { isSecureUrl, readWebUrl } from './web-url.ts';
 
 /** What reading a document gives: the document, or all that is wrong with it. */
-export type Reading<T> = { readonly document: T } | { readonly issues: readonly string[] };
+export type ParseResult<T> = { readonly document: T } | { readonly issues: readonly string[] };
 
 /** Faults that are worth telling at once. */
 const MOST_ISSUES = 20;
 
 /** Reads a JSON object by a schema. Unknown members are ignored, members that are `null` count as absent. */
-export function readDocument<T>(schema: z.ZodType<T>, json: unknown): Reading<T> {
+export function readDocument<T>(schema: z.ZodType<T>, json: unknown): ParseResult<T> {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) {
     return { issues: ['the document must be a JSON object'] };
   }
@@ -28,19 +28,19 @@ function withoutNulls(json: object): object {
 }
 
 /** An https URL, or http to this computer; kept as written. */
-export const secureUrl: z.ZodType<string> = z.string().refine((text) => {
+export const secureUrlSchema: z.ZodType<string> = z.string().refine((text) => {
   const url = readWebUrl(text);
   return url !== null && isSecureUrl(url);
 }, 'must be an absolute https URL (http for loopback hosts only)');
 
 /** An endpoint of an authorization server: as `secureUrl`, and MUST NOT include a fragment. @see OAuth 2.1 draft 13 §3.1 */
-export const endpointUrl: z.ZodType<string> = secureUrl.refine(
+export const endpointUrlSchema: z.ZodType<string> = secureUrlSchema.refine(
   (text) => !text.includes('#'),
   'must have no fragment',
 );
 
 /** An https or http URL for a person to follow; kept as written. */
-export const webPage: z.ZodType<string> = z
+export const webPageSchema: z.ZodType<string> = z
   .string()
   .max(2000)
   .refine((text) => readWebUrl(text) !== null, 'must be an absolute http or https URL');
@@ -49,11 +49,11 @@ export const webPage: z.ZodType<string> = z
  * Text that is shown to a person: nothing in it steers the terminal or the page, breaks the line or turns the direction
  * of reading.
  */
-export const displayText: z.ZodString = z
+export const singleLineTextSchema: z.ZodString = z
   .string()
   .regex(
     /^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]*$/u,
     'must hold no control characters',
   );
 
-export const strings: z.ZodType<string[]> = z.array(z.string());
+export const stringArraySchema: z.ZodType<string[]> = z.array(z.string());

@@ -7,15 +7,15 @@ import { type HttpResponse, respond, withHeaders } from './http-response.ts';
 const EXPOSED = 'WWW-Authenticate, Retry-After, Location';
 
 /** The fields that let scripts of any origin read an answer; a `Vary` for them is not needed: they are the same for all. */
-export const CROSS_ORIGIN_FIELDS: Readonly<Record<string, string>> = {
+export const CORS_HEADERS: Readonly<Record<string, string>> = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': EXPOSED,
 };
 
 /** Lets scripts of any origin read an answer. */
-export function shareAcrossOrigins(answer: HttpResponse): HttpResponse {
+export function withCorsHeaders(answer: HttpResponse): HttpResponse {
   const isShared = answer.headers['access-control-expose-headers'] === EXPOSED;
-  return isShared ? answer : withHeaders(answer, CROSS_ORIGIN_FIELDS);
+  return isShared ? answer : withHeaders(answer, CORS_HEADERS);
 }
 
 /** Whether a request is a browser's question before the real one. */
@@ -34,6 +34,6 @@ export function respondPreflight(
     'access-control-max-age': '86400',
     vary: 'Access-Control-Request-Headers',
     ...(wanted !== null && { 'access-control-allow-headers': wanted }),
-    ...CROSS_ORIGIN_FIELDS,
+    ...CORS_HEADERS,
   });
 }

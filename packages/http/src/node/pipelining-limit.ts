@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
 const MOST_WAITING = 32;
 
 /** Creates what tells whether a request is one too many of its connection. @see RFC 9112 §9.3.2 */
-export function createIsTooMany(): (incoming: IncomingMessage, outgoing: ServerResponse) => boolean {
+export function createPipeliningLimit(): (incoming: IncomingMessage, outgoing: ServerResponse) => boolean {
   const waiting = new WeakMap<Socket, number>();
   const add = (socket: Socket, change: number): number => {
     const count = (waiting.get(socket) ?? 0) + change;

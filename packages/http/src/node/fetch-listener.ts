@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 
 /** @param refuse the response for what the application threw */
-export function createApplicationListener(
+export function createFetchListener(
   application: (request: Request) => Promise<Response>,
   refuse: (error: unknown) => Response,
 ): RequestListener {

@@ -1,6 +1,6 @@
 /** Who is there now, of many who come and go. */
 
-export interface Roster<T> {
+export interface ConnectionSet<T> {
   /** Adds one; the answer takes it off again, and is to be called once. */
   add(one: T): () => void;
   all(): readonly T[];
@@ -16,7 +16,7 @@ interface Place<T> {
  * Not a `Set`: one that changes all the time goes from table to table, and V8 links each that it has left to the next. As soon as
  * one of them is old, all later ones are kept, with whatever was in them, until the old generation is collected.
  */
-export function createRoster<T>(): Roster<T> {
+export function createConnectionSet<T>(): ConnectionSet<T> {
   const places: Place<T>[] = [];
   return {
     add(one) {

@@ -1,7 +1,7 @@
 /** Why a request to somebody else was not made, or its answer not taken. */
 
 /** What stood in the way. */
-export type OutboundReason =
+export type OutboundErrorReason =
   /** The URL or what its name resolves to is not one that may be contacted. */
   | 'address'
   /** The name could not be resolved, or nobody answered there. */
@@ -16,9 +16,9 @@ export type OutboundReason =
 /** Ends an outbound request. The message names no address that a stranger could learn something from. */
 export class OutboundError extends Error {
   override readonly name: string = 'OutboundError';
-  readonly reason: OutboundReason;
+  readonly reason: OutboundErrorReason;
 
-  constructor(reason: OutboundReason, message: string, cause?: unknown) {
+  constructor(reason: OutboundErrorReason, message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
     this.reason = reason;
   }

@@ -1,11 +1,11 @@
 /** Which addresses and hosts lead to the Internet, and which lead back inside. */
 import {
-  isInBlock,
+  isInCidrBlock,
   isPublicAddress,
   isPublicHost,
-  networkOf,
-  readAddressBlock,
-  siteOf,
+  networkPrefixOf,
+  parseCidrBlock,
+  sitePrefixOf,
 } from '@portcullis/protocol';
 import { describe, expect, it } from 'vitest';
 
@@ -143,7 +143,7 @@ describe('the network of an address', () => {
     { given: ['::1', '::'], expected: '0:0:0:0::/64' },
     { given: ['', 'unknown', '1.2.3', '1.2.3.256', '2001:db8', 'localhost', '1.2.3.4:80', '[::1]'], expected: null },
   ])('T043 $expected', ({ given, expected }) => {
-    for (const address of given) expect([address, networkOf(address)]).toEqual([address, expected]);
+    for (const address of given) expect([address, networkPrefixOf(address)]).toEqual([address, expected]);
   }); // biome-ignore format: a table
 });
 
@@ -156,7 +156,7 @@ describe('siteOf', () => {
     { given: ['::1', '::'], expected: '0:0:0::/48' },
     { given: ['', 'unknown', '1.2.3', '2001:db8', 'localhost', '[::1]', '192.0.2.1/64', '2001:db8::/48', '::/64/64'], expected: null },
   ])('T043 $expected', ({ given, expected }) => {
-    for (const address of given) expect([address, siteOf(address)]).toEqual([address, expected]);
+    for (const address of given) expect([address, sitePrefixOf(address)]).toEqual([address, expected]);
   }); // biome-ignore format: a table
 
   it.each([
@@ -168,7 +168,7 @@ describe('siteOf', () => {
     'fe80::1%eth0',
     '1:2:3:4:5:6:7:8',
   ])('T043 is the same of the network of %s', (address) => {
-    expect(siteOf(networkOf(address) ?? '')).toBe(siteOf(address));
+    expect(sitePrefixOf(networkPrefixOf(address) ?? '')).toBe(sitePrefixOf(address));
   });
 });
 
@@ -179,9 +179,9 @@ describe('a block of addresses', () => {
     { block: '0.0.0.0/0', inside: ['1.2.3.4'], outside: ['::1'] },
     { block: '2001:db8::/33', inside: ['2001:db8:7fff::1'], outside: ['2001:db8:8000::1', '1.2.3.4'] },
   ])('$block', ({ block, inside, outside }) => {
-    const read = readAddressBlock(block);
+    const read = parseCidrBlock(block);
     if (read === null) throw new Error('it was not read');
-    for (const address of inside) expect([address, isInBlock(address, read)]).toEqual([address, true]);
-    for (const address of outside) expect([address, isInBlock(address, read)]).toEqual([address, false]);
+    for (const address of inside) expect([address, isInCidrBlock(address, read)]).toEqual([address, true]);
+    for (const address of outside) expect([address, isInCidrBlock(address, read)]).toEqual([address, false]);
   }); // biome-ignore format: a table
 });

@@ -1,12 +1,12 @@
 /** The `Authorization` header: which access token a request presents, if any. */
 
 /** What a request presents. `none` also stands for schemes that carry no access token, such as Basic. */
-export type Credentials =
+export type AuthorizationHeader =
   | { readonly kind: 'none' }
   | { readonly kind: 'token'; readonly scheme: 'Bearer' | 'DPoP'; readonly token: string }
   | { readonly kind: 'malformed'; readonly reason: string };
 
-const NONE: Credentials = { kind: 'none' };
+const NONE: AuthorizationHeader = { kind: 'none' };
 
 /** token68, as long as any access token that we would look at. @see RFC 9110 §11.2 */
 const TOKEN_FORM = /^[A-Za-z0-9\-._~+/]+=*$/;
@@ -16,11 +16,13 @@ const LONGEST_TOKEN = 16_384;
  * Reads the `Authorization` field or fields of a request. The scheme's case and the number of spaces do not matter.
  * @see OAuth 2.1 draft 13 §5.1.1
  */
-export function readCredentials(authorization: string | readonly string[] | null | undefined): Credentials {
+export function readAuthorizationHeader(
+  authorization: string | readonly string[] | null | undefined,
+): AuthorizationHeader {
   if (authorization === null || authorization === undefined) return NONE;
   if (typeof authorization !== 'string') {
     if (authorization.length > 1) return malformed('Send one Authorization header.');
-    return readCredentials(authorization[0]);
+    return readAuthorizationHeader(authorization[0]);
   }
   const field = trim(authorization);
   const [name = ''] = field.split(/[ \t]/, 1);
@@ -45,6 +47,6 @@ function trim(text: string): string {
   return text.replace(/^[ \t]+/, '').replace(/(?<![ \t])[ \t]+$/, '');
 }
 
-function malformed(reason: string): Credentials {
+function malformed(reason: string): AuthorizationHeader {
   return { kind: 'malformed', reason };
 }

@@ -3,11 +3,11 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { HttpRequest } from '../http-request.ts';
 
 /** @param url what it asks for, judged already */
-export function createArrived(incoming: IncomingMessage, url: string): HttpRequest {
-  return new Arrived(incoming, url);
+export function createIncomingRequest(incoming: IncomingMessage, url: string): HttpRequest {
+  return new IncomingRequest(incoming, url);
 }
 
-class Arrived implements HttpRequest {
+class IncomingRequest implements HttpRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: HttpRequest['headers'];
@@ -16,7 +16,7 @@ class Arrived implements HttpRequest {
   constructor(incoming: IncomingMessage, url: string) {
     this.method = incoming.method ?? '';
     this.url = url;
-    this.headers = new Fields(incoming.headers);
+    this.headers = new IncomingHeaders(incoming.headers);
     this.#incoming = incoming;
   }
 
@@ -30,7 +30,7 @@ class Arrived implements HttpRequest {
   }
 }
 
-class Fields {
+class IncomingHeaders {
   readonly #fields: IncomingHttpHeaders;
 
   constructor(fields: IncomingHttpHeaders) {

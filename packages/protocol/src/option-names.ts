@@ -1,7 +1,7 @@
 /** Names that are not known, and the one that was meant: a rule under a name that is spelled wrong protects nothing. */
 
 /** The nearest of the known words; `null` when none is near. */
-export function nearest(word: string, known: readonly string[]): string | null {
+export function findSimilarName(word: string, known: readonly string[]): string | null {
   const near = known
     .map((candidate) => ({ candidate, steps: distance(word.toLowerCase(), candidate.toLowerCase()) }))
     .filter(({ candidate, steps }) => steps <= Math.max(1, Math.floor(candidate.length / 3)))
@@ -10,20 +10,20 @@ export function nearest(word: string, known: readonly string[]): string | null {
 }
 
 /** Ends a sentence about a word that is not known. @param use how the known ones are listed when none is near */
-export function advise(word: string, known: readonly string[], use: string = known.join(', ')): string {
-  const meant = nearest(word, known);
+export function suggestName(word: string, known: readonly string[], use: string = known.join(', ')): string {
+  const meant = findSimilarName(word, known);
   return meant === null ? `use ${use}` : `did you mean ${meant}?`;
 }
 
 /** Each member that a type has. The compiler minds that none is missing. */
-export type Names<T> = Readonly<Record<keyof T & string, true>>;
+export type OptionNames<T> = Readonly<Record<keyof T & string, true>>;
 
 /**
  * Faults of members that an object of options does not have, at any value: `dpop.windw is no option: did you mean window?`
  * @param given anything; what is no object has no members
  * @param at the place of the object among the options, such as `dpop.`
  */
-export function unknownNames(
+export function unknownOptionIssues(
   given: unknown,
   known: Readonly<Record<string, true>>,
   at = '',
@@ -31,7 +31,7 @@ export function unknownNames(
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return [];
   return Object.keys(given)
     .filter((name) => !Object.hasOwn(known, name))
-    .map((name) => `${at}${name} is no option: ${advise(name, Object.keys(known))}`);
+    .map((name) => `${at}${name} is no option: ${suggestName(name, Object.keys(known))}`);
 }
 
 /** Letters to put in, take out, change or swap with the next (optimal string alignment). */

@@ -5,25 +5,25 @@ import { isLoopbackHost, isPublicAddress, isPublicHost, isSecureUrl, readWebUrl 
 /** What an operator allows besides https to public addresses. */
 export interface OutboundPolicy {
   /** http and https to `localhost`, `127.0.0.1` and `[::1]`: for development on one computer. */
-  readonly loopback?: boolean;
+  readonly allowLoopback?: boolean;
   /** Origins that the operator has named: https to them may lead to any address. */
-  readonly innerOrigins?: readonly string[];
+  readonly allowedPrivateOrigins?: readonly string[];
 }
 
 /** Where a URL may lead, once judged. */
-export type Destination =
+export type OutboundDestination =
   | { readonly kind: 'public' | 'loopback' | 'inner'; readonly url: URL }
   | { readonly kind: 'refused'; readonly reason: string };
 
 /** Judges a URL by itself. A name that looks public is judged again by what it resolves to. */
-export function judgeUrl(text: string, policy: OutboundPolicy): Destination {
+export function checkOutboundUrl(text: string, policy: OutboundPolicy): OutboundDestination {
   const url = readWebUrl(text);
   if (url === null) return refused('it is no well-formed http or https URL');
   if (!isSecureUrl(url)) return refused('it is not https');
   if (isLoopbackHost(url.hostname)) {
-    return policy.loopback === true ? { kind: 'loopback', url } : refused('it leads to this computer');
+    return policy.allowLoopback === true ? { kind: 'loopback', url } : refused('it leads to this computer');
   }
-  if (policy.innerOrigins?.includes(url.origin) === true) return { kind: 'inner', url };
+  if (policy.allowedPrivateOrigins?.includes(url.origin) === true) return { kind: 'inner', url };
   if (!isPublicHost(url.hostname)) return refused('it leads into a private network');
   return { kind: 'public', url };
 }
@@ -32,7 +32,7 @@ export function judgeUrl(text: string, policy: OutboundPolicy): Destination {
  * Judges the addresses that a name resolved to: one that is not allowed condemns the whole answer, because whoever
  * mixes them wants one to be overlooked.
  */
-export function admitsAddresses(
+export function areAddressesAllowed(
   kind: 'public' | 'loopback' | 'inner',
   addresses: readonly string[],
 ): boolean {
@@ -49,6 +49,6 @@ export function admitsAddresses(
   }
 }
 
-function refused(reason: string): Destination {
+function refused(reason: string): OutboundDestination {
   return { kind: 'refused', reason };
 }

@@ -1,9 +1,9 @@
 /** Who a request is from when it came through proxies: only what proxies of this server's own say is believed. */
 import type { IncomingHttpHeaders } from 'node:http';
-import { type AddressBlock, isInBlock, readAddressBlock } from '@portcullis/protocol';
+import { type CidrBlock, isInCidrBlock, parseCidrBlock } from '@portcullis/protocol';
 
 /** What is known of the other end. */
-interface Origin {
+interface ForwardedInfo {
   /** Its IP address; `undefined` when nobody knows it. */
   readonly address: string | undefined;
   /** Whether a proxy of this server's own passed the request on. */
@@ -13,7 +13,7 @@ interface Origin {
 }
 
 /** @param peer the address at the other end of the connection */
-export type FindOrigin = (peer: string | undefined, headers: IncomingHttpHeaders) => Origin;
+export type ForwardedReader = (connection: string | undefined, headers: IncomingHttpHeaders) => ForwardedInfo;
 
 /** One hop, as a header tells it. */
 interface Hop {
@@ -29,26 +29,27 @@ const MOST_HOPS = 20;
  * @throws RangeError naming the one that is none
  * @see RFC 7239 §5.2 and §8.1
  */
-export function createFindOrigin(proxies: readonly string[]): FindOrigin {
+export function createForwardedReader(proxies: readonly string[]): ForwardedReader {
   const blocks = proxies.map(readProxy);
-  const isTrusted = (address: string) => blocks.some((block) => isInBlock(address, block));
-  return (peer, headers) => {
-    if (peer === undefined || !isTrusted(peer)) return { address: peer, isProxied: false, protocol: null };
+  const isTrusted = (address: string) => blocks.some((block) => isInCidrBlock(address, block));
+  return (connection, headers) => {
+    if (connection === undefined || !isTrusted(connection))
+      return { address: connection, isProxied: false, protocol: null };
     const hops = readHops(headers);
     // From the nearest on: whoever stands before the first stranger is that stranger's own word.
     const at = hops.findLastIndex(({ address }) => !isTrusted(address));
     const hop = hops[Math.max(at, 0)];
     const protocol = hop?.protocol ?? lastOf(headers['x-forwarded-proto']);
     return {
-      address: hop !== undefined && readAddressBlock(hop.address) !== null ? hop.address : peer,
+      address: hop !== undefined && parseCidrBlock(hop.address) !== null ? hop.address : connection,
       isProxied: true,
       protocol: protocol === 'http' || protocol === 'https' ? protocol : null,
     };
   };
 }
 
-function readProxy(text: string): AddressBlock {
-  const block = readAddressBlock(text);
+function readProxy(text: string): CidrBlock {
+  const block = parseCidrBlock(text);
   if (block === null)
     throw new RangeError(`${JSON.stringify(text)} is no address, and no block of addresses`);
   return block;

@@ -1,0 +1,35 @@
+/** Protected resource metadata: the document of RFC 9728, read by the client. */
+import * as z from 'zod';
+import { issuerError } from './issuer.ts';
+import { type ParseResult, readDocument, secureUrlSchema, stringArraySchema } from './json-document.ts';
+import type { ProtectedResourceMetadata } from './protected-resource-metadata.ts';
+
+export { type ProtectedResourceMetadata, protectedResourceMetadata } from './protected-resource-metadata.ts';
+
+/** The resource identifier MUST have no fragment. @see RFC 9728 §1.2 */
+const resource = secureUrlSchema.refine((text) => !text.includes('#'), 'must have no fragment');
+
+/** MUST be an issuer identifier. @see RFC 9728 §2 */
+const issuer = z.string().superRefine((text, context) => {
+  const issue = issuerError(text);
+  if (issue !== null) context.addIssue({ code: 'custom', message: issue });
+});
+
+const schema = z.object({
+  resource,
+  authorization_servers: z.array(issuer).min(1, 'must name at least one authorization server'),
+  scopes_supported: z.exactOptional(stringArraySchema),
+  bearer_methods_supported: z.exactOptional(stringArraySchema),
+  resource_name: z.exactOptional(z.string()),
+  resource_documentation: z.exactOptional(z.string()),
+  dpop_bound_access_tokens_required: z.exactOptional(z.boolean()),
+});
+
+/**
+ * Reads a document. It MUST hold at least one authorization server; it MAY hold several.
+ * Whether its resource is the one meant is judged by whoever asked.
+ * @see seed 2.1
+ */
+export function readProtectedResourceMetadata(json: unknown): ParseResult<ProtectedResourceMetadata> {
+  return readDocument<ProtectedResourceMetadata>(schema, json);
+}
