@@ -5,7 +5,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AuthorizationStore, RefreshTokenRecord } from '@portcullis/authorization-server/ports';
+import type { AuthorizationStore, RefreshTokenRecord } from '@portcullis/authorization-server/store';
 import { openStore } from '@portcullis/store';
 import {
   grantOf,
@@ -40,9 +40,9 @@ async function authorize(store: AuthorizationStore): Promise<void> {
   const [transaction, code] = [newTransaction(), newCode({ accountId: owner.id })];
   await store.openTransaction(transaction);
   await store.findTransaction(transaction.id, NOW);
-  await store.signInTransaction(transaction.id, code.accountId);
+  await store.setTransactionAccount(transaction.id, code.accountId);
   await store.findTransaction(transaction.id, NOW);
-  await store.endTransaction(transaction.id, code);
+  await store.completeTransaction(transaction.id, code);
   await store.findCode(code.hash);
   const token = newRefreshToken({ expiresAt: NOW + 1_000_000 });
   await store.redeemCode(code.hash, grantOf(code, { expiresAt: NOW + 1_000_000 }), token, NOW);
@@ -90,7 +90,7 @@ async function run(name: string, store: AuthorizationStore): Promise<void> {
     `\n${name}, ${GRANTS} grants${' '.repeat(Math.max(0, 40 - name.length))}at once      /s  p50 µs  p99 µs CPU µs`,
   );
   chains.length = 0;
-  await store.addAccount(owner, newAccountLink(owner.id));
+  await store.createAccount(owner, newAccountLink(owner.id));
   for (let made = 0; made < GRANTS; made += 100) {
     await Promise.all(Array.from({ length: 100 }, () => authorize(store)));
   }

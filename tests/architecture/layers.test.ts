@@ -23,7 +23,7 @@ const manifests: Manifests = {
   },
   'authorization-server': {
     name: '@portcullis/authorization-server',
-    exports: { '.': entry('./src/index.ts'), './ports': entry('./src/ports/index.ts') },
+    exports: { '.': entry('./src/index.ts'), './store': entry('./src/store/index.ts') },
     dependencies: { '@portcullis/protocol': '*' },
   },
   store: {
@@ -82,7 +82,7 @@ describe('arrows between packages', () => {
     ],
     [
       'types of the ports',
-      { 'store/src/a.ts': `import type { S } from '@portcullis/authorization-server/ports';` },
+      { 'store/src/a.ts': `import type { S } from '@portcullis/authorization-server/store';` },
     ],
     ['listed third party', { 'protocol/src/a.ts': `import * as z from 'zod/mini';` }],
     ['listed peer', { 'client/src/a.ts': `import 'oauth4webapi';` }],
@@ -141,13 +141,13 @@ describe('arrows between packages', () => {
     [
       'of code from the ports',
       'store/src/a.ts',
-      `import { S } from '@portcullis/authorization-server/ports';`,
+      `import { S } from '@portcullis/authorization-server/store';`,
       'only the types of',
     ],
     [
       'of inline types from the ports',
       'store/src/a.ts',
-      `import { type S } from '@portcullis/authorization-server/ports';`,
+      `import { type S } from '@portcullis/authorization-server/store';`,
       'only the types of',
     ],
     [

@@ -33,7 +33,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
 
 /** Arrows that are open for one entry and for types only. */
 const typesOnly: Readonly<Record<string, string>> = {
-  'store → authorization-server': '@portcullis/authorization-server/ports',
+  'store → authorization-server': '@portcullis/authorization-server/store',
 };
 
 /** Packages that load what their user names, so that an import may be computed. */

@@ -6,7 +6,7 @@ import { ACCOUNT, CLIENTS, ISSUER, RESOURCES, SEALING_KEY } from './world.ts';
 
 const [location = '', port = '0', patience = '5', lists] = process.argv.slice(2);
 
-const store = await openStore(location, { patience: Number(patience) });
+const store = await openStore(location, { busyTimeout: Number(patience) });
 const server = await createAuthorizationServer({
   issuer: ISSUER,
   store,

@@ -10,7 +10,7 @@ import type { HeadlessOptions, HeadlessRules } from './headless/headless-options
 import type { KeyOptions, KeyRules } from './keys/key-options.ts';
 import type { Lifetimes } from './lifetimes.ts';
 import type { LimitOptions, LimitRules } from './limits/limit-options.ts';
-import type { AuthorizationStore } from './ports/index.ts';
+import type { AuthorizationStore } from './store/index.ts';
 import type { Brand, BrandOptions } from './ui/brand.ts';
 import type { Translations } from './ui/translations.ts';
 import type { IdentityProviderOptions } from './upstream/options.ts';

@@ -20,7 +20,7 @@ import { judgeHeadless } from './headless/headless-options.ts';
 import { judgeKeySettings } from './keys/key-settings.ts';
 import { judgeLimits } from './limits/limit-options.ts';
 import { issuesOfNames } from './option-names.ts';
-import type { AuthorizationStore } from './ports/index.ts';
+import type { AuthorizationStore } from './store/index.ts';
 import { validateBrand } from './ui/brand.ts';
 import { validateTranslations } from './ui/translations.ts';
 import { judgeIdentityProviders } from './upstream/third-party.ts';

@@ -1,6 +1,6 @@
 /** What happens in an authorization server, as one typed list: the only place where private reasons go. */
 
-import type { BondEnd } from './ports/index.ts';
+import type { ProviderTokensEndReason } from './store/index.ts';
 
 /** What was read of this server from a network, shortly before an authorization request came from there. */
 export interface Discovery {
@@ -66,7 +66,11 @@ export type AuthorizationEvent = About &
         readonly identityProvider: string;
       }
     /** What a grant rested on has ended, and the grant with it. */
-    | { readonly type: 'provider_token.ended'; readonly identityProvider: string; readonly reason: BondEnd }
+    | {
+        readonly type: 'provider_token.ended';
+        readonly identityProvider: string;
+        readonly reason: ProviderTokensEndReason;
+      }
     /** What ended here has been revoked there, or why it was not. */
     | {
         readonly type: 'provider_token.revocation_finished';

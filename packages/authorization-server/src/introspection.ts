@@ -95,6 +95,9 @@ function checkConfidential(client: AuthenticatedClient): AuthenticatedClient {
 
 function isActive({ number, family, grant }: PresentedToken, now: number): boolean {
   return (
-    number === family.number && family.expiresAt > now && grant.revokedAt === null && grant.expiresAt > now
+    number === family.generation &&
+    family.expiresAt > now &&
+    grant.revokedAt === null &&
+    grant.expiresAt > now
   );
 }

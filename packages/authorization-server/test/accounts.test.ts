@@ -361,8 +361,8 @@ describe('signing in', () => {
     const t = await setScene();
     const current = (await t.store.findAccount(ACCOUNT))?.passwordHash ?? '';
     await t.store.replacePasswordHash(ACCOUNT, current, cheapHash(PASSWORD));
-    const factor = { accountId: ACCOUNT, sealedSecret: 'x', lastStep: 0, createdAt: t.clock.now };
-    await t.store.saveSecondFactor(factor, [hashSecret('ABCDEFGHIJKLMNOP')]);
+    const factor = { accountId: ACCOUNT, encryptedSecret: 'x', lastStep: 0, createdAt: t.clock.now };
+    await t.store.saveTotpFactor(factor, [hashSecret('ABCDEFGHIJKLMNOP')]);
     const half = await guess(t.visitor, EMAIL, PASSWORD);
     expect(textOf(half)).toContain('Enter your code');
     expect((await t.visitor.submit(half, { code: 'ABCD-EFGH-IJKL-MNOP' })).path).toMatch(/^\/consent/);
@@ -494,9 +494,9 @@ describe('the first account', () => {
     const form = await visitor.open(`${link.pathname}${link.search}`);
     const sight = await visitor.submit(form, { ...good, ...wrong });
     expect([sight.status, textOf(sight).includes(words)]).toEqual([400, true]);
-    expect(await store.hasAccounts()).toBe(false);
+    expect(await store.hasLocalAccounts()).toBe(false);
     expect((await visitor.submit(sight, good)).status).toBe(200);
-    expect(await store.hasAccounts()).toBe(true);
+    expect(await store.hasLocalAccounts()).toBe(true);
   });
 
   it('is not made through a foreign link, a foreign site, or no link', async () => {
@@ -514,7 +514,7 @@ describe('the first account', () => {
     expect((await visitor.submit(form, { ...good, token: 'x'.repeat(43) })).status).toBe(403);
     visitor.headers = { 'sec-fetch-site': 'cross-site' };
     expect((await visitor.submit(form, good)).status).toBe(403);
-    expect(await store.hasAccounts()).toBe(false);
+    expect(await store.hasLocalAccounts()).toBe(false);
     visitor.headers = {};
     expect((await visitor.submit(form, good)).status).toBe(200);
   });
@@ -558,7 +558,7 @@ describe('the first account', () => {
       await expect(attempt).rejects.toMatchObject({
         issues: [expect.stringContaining('email'), expect.stringContaining('password')],
       });
-      expect(await store.hasAccounts()).toBe(false);
+      expect(await store.hasLocalAccounts()).toBe(false);
     },
   );
 });

@@ -35,7 +35,7 @@ function liveClaimsOf(body: Readonly<Record<string, unknown>>) {
 
 /** What happens in another process when the person has answered, and before the code is there. */
 function beforeCode(t: Scene, act: () => Promise<unknown>): void {
-  const { issueCode, endTransaction } = t.store;
+  const { issueCode, completeTransaction: endTransaction } = t.store;
   const first = async () => {
     Object.assign(t.store, { issueCode, endTransaction });
     await act();
@@ -44,7 +44,7 @@ function beforeCode(t: Scene, act: () => Promise<unknown>): void {
     await first();
     await issueCode(...given);
   };
-  t.store.endTransaction = async (...given) => {
+  t.store.completeTransaction = async (...given) => {
     await first();
     return endTransaction(...given);
   };
@@ -327,7 +327,7 @@ describe('the list of accounts', () => {
     const t = await setScene();
     const stranger = { id: 'user_zoe', email: 'zoe (GitHub)', emailKey: 'third-party:zoe' };
     const record = { ...stranger, passwordHash: '$argon2id$none', createdAt: t.clock.now, disabledAt: null };
-    await t.store.addUser({ issuer: 'https://github.com', subject: '7', accountId: record.id }, record);
+    await t.store.linkIdentity({ issuer: 'https://github.com', subject: '7', accountId: record.id }, record);
     const first = await t.server.accounts.list('', 2);
     expect(first.map(({ email }) => email)).toEqual([EMAIL, stranger.email]);
     expect(await t.server.accounts.list(first[1]?.emailKey)).toEqual([]);

@@ -844,8 +844,8 @@ describe('how much strangers can make this server ask', () => {
     await expectAdmitted(t, ask(other));
     t.clock.now += 3600;
     await t.store.sweep(t.clock.now, 100);
-    expect(await t.store.findClientDocument(other)).toBeNull();
-    expect(await t.store.findClientDocument(APP)).toMatchObject({ lastUsedAt: t.clock.now - 3600 });
+    expect(await t.store.findClientMetadataDocument(other)).toBeNull();
+    expect(await t.store.findClientMetadataDocument(APP)).toMatchObject({ lastUsedAt: t.clock.now - 3600 });
   });
 });
 

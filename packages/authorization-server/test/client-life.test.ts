@@ -155,7 +155,7 @@ describe('a registration', () => {
   it('gives its token although its use could not be noted', async () => {
     const t = await startServer();
     const id = await registerClient(t);
-    t.store.noteClientUse = () => Promise.reject(new Error('the disk is full'));
+    t.store.recordClientUse = () => Promise.reject(new Error('the disk is full'));
     expect((await t.signIn({ clientId: id, redirectUri: CALLBACK })).status).toBe(200);
     expect(t.events).toContainEqual(expect.objectContaining({ type: 'request.failed', clientId: id }));
   });
@@ -296,7 +296,7 @@ describe('a flood of registrations', () => {
       expect(await flood(t, () => '192.0.2.1')).toBe(50);
       // One that becomes used makes room by itself.
       for (const { id, lastUsedAt } of await t.store.listClients('', 200)) {
-        if (lastUsedAt === null) await t.store.noteClientUse(id, t.clock.now, t.clock.now + DAY);
+        if (lastUsedAt === null) await t.store.recordClientUse(id, t.clock.now, t.clock.now + DAY);
       }
       t.clock.now += 10;
       expect((await registerFrom(t, '192.0.2.1')).status).toBe(201);
@@ -457,7 +457,7 @@ describe('initial access tokens', () => {
       const t = await startServer(invited);
       const { invitations } = t.server;
       const [wrong, right] = [await invitations.make('for the wrong one'), await invitations.make()];
-      expect(await invitations.takeBack(wrong.id)).toBe('taken-back');
+      expect(await invitations.takeBack(wrong.id)).toBe('revoked');
       const before = t.snapshot();
       expect((await registerWith(t, bearer(wrong.token))).status).toBe(401);
       expect(await invitations.takeBack(wrong.id)).toBe('unknown');

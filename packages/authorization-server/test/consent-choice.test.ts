@@ -194,7 +194,7 @@ describe('asking for more', () => {
     const t = await setScene(withBoard);
     await connect(t, { resource: NOTES, scope: 'notes:read' });
     await connect(t, board('see'));
-    await t.store.endGrants(ACCOUNT, null, t.clock.now);
+    await t.store.revokeAccountGrants(ACCOUNT, null, t.clock.now);
     const client_id = await t.registerClient({ redirect_uris: ['https://b.example/cb'] });
     await connect(t, { ...board('draw'), client_id, redirect_uri: 'https://b.example/cb' });
     const consent = await t.visitor.open(requestOf(board('see share')));
@@ -206,7 +206,7 @@ describe('asking for more', () => {
     const t = await setScene(withBoard);
     await connect(t, board('see'));
     const consent = await t.visitor.open(requestOf(board('draw')));
-    await t.store.endGrants(ACCOUNT, null, t.clock.now);
+    await t.store.revokeAccountGrants(ACCOUNT, null, t.clock.now);
     await expectUnchanged(t, 403, () => t.visitor.submit(consent, { decision: 'allow' }));
     const again = await t.visitor.open(consent.path);
     expect((await tokens(t, await t.visitor.submit(again, { decision: 'allow' })))['scope']).toBe('draw');
@@ -323,7 +323,7 @@ describe('remembered consent', () => {
     expect(asksAgain(await t.visitor.open(requestOf(asked)))).toBe(false);
     const elsewhere = { ...asked, redirect_uri: 'https://mail.example/other' };
     expect(asksAgain(await t.visitor.open(requestOf(elsewhere)))).toBe(true);
-    await t.store.changeClient(client_id, {
+    await t.store.updateClient(client_id, {
       metadata: { ...metadata, client_name: 'Bank' },
       secretHash: null,
     });
@@ -350,7 +350,7 @@ describe('remembered consent', () => {
     expect((await t.visitor.open(requestOf())).path).toMatch(/^\/login/);
     for (const [name, value] of kept) t.visitor.cookies.set(name, value);
     expect((await t.visitor.open(requestOf())).left).not.toBeNull();
-    await t.store.endGrants(ACCOUNT, null, t.clock.now);
+    await t.store.revokeAccountGrants(ACCOUNT, null, t.clock.now);
     expect(asksAgain(await t.visitor.open(requestOf()))).toBe(true);
   });
 

@@ -144,8 +144,10 @@ describe('a flow from end to end', () => {
     const t = await setScene({
       store: {
         ...store,
-        endTransaction: (id, code) =>
-          fails ? Promise.reject(temporarilyUnavailable('the disk is full')) : store.endTransaction(id, code),
+        completeTransaction: (id, code) =>
+          fails
+            ? Promise.reject(temporarilyUnavailable('the disk is full'))
+            : store.completeTransaction(id, code),
       },
     });
     const consent = await t.visitor.signIn(requestOf());

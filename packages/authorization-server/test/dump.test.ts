@@ -117,7 +117,7 @@ async function useAccounts(location: string): Promise<Record<string, string | Bu
   const { token: clientInvitation } = await t.server.invitations.make('for Bob');
 
   const sealer = createSealer(SEALING_KEY);
-  const keys = (await t.store.listKeys()).map(({ id, sealedPrivateKey }) => sealer.unseal(sealedPrivateKey, signingKeyPlace(id)));
+  const keys = (await t.store.listSigningKeys()).map(({ id, encryptedPrivateKey }) => sealer.unseal(encryptedPrivateKey, signingKeyPlace(id)));
   await t.server.close();
   return {
     ...cookiesOf(t.visitor, 'Ada'),
@@ -152,7 +152,7 @@ async function useIdentityProvider(location: string): Promise<Record<string, str
   const state = left?.searchParams.get('state') ?? '';
   expect(files.given.length).toBeGreaterThanOrEqual(3);
   const sealer = createSealer(SEALING_KEY);
-  const dataKeys = (await t.store.listDataKeys()).map(({ id, sealedKey }) => sealer.unseal(sealedKey, dataKeyPlace(id)));
+  const dataKeys = (await t.store.listDataKeys()).map(({ id, encryptedKey }) => sealer.unseal(encryptedKey, dataKeyPlace(id)));
   expect(dataKeys.length).toBeGreaterThan(0);
   await t.server.close();
   const sent = /code_verifier=([\w.~-]{43,})/.exec(files.received())?.[1] ?? '';

@@ -6,7 +6,7 @@ import { noteRotation, standingOf } from '../src/token/family.ts';
 const GRACE = 30;
 
 describe('the standing of a token', () => {
-  const family = { number: 12, rotations: '[[5,100],[9,110],[10,125]]' };
+  const family = { generation: 12, rotations: '[[5,100],[9,110],[10,125]]' };
   it.each([
     { description: 'the live one, at any time', number: 12, now: 9999, expect: 'live' },
     {
@@ -41,11 +41,11 @@ describe('what is noted of rotations', () => {
         fc.integer({ min: 0, max: 80 }),
         (waits, grace, later) => {
           const rotatedAt: number[] = [];
-          let family = { number: 0, rotations: '' };
+          let family = { generation: 0, rotations: '' };
           let now = 1_800_000_000;
           for (const wait of waits) {
             now += wait;
-            family = { number: family.number + 1, rotations: noteRotation(family, now, grace) };
+            family = { generation: family.generation + 1, rotations: noteRotation(family, now, grace) };
             rotatedAt.push(now);
           }
           now += later;
@@ -59,10 +59,10 @@ describe('what is noted of rotations', () => {
   });
 
   it('stays short, however often a token is rotated', () => {
-    let family = { number: 0, rotations: '' };
+    let family = { generation: 0, rotations: '' };
     for (let step = 0; step < 20_000; step += 1) {
       const rotations = noteRotation(family, 1_800_000_000 + Math.floor(step / 60), GRACE);
-      family = { number: family.number + 1, rotations };
+      family = { generation: family.generation + 1, rotations };
     }
     expect(JSON.parse(family.rotations)).toHaveLength(GRACE + 1);
   });

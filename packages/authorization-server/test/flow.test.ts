@@ -59,7 +59,7 @@ describe('a flow', () => {
       }),
     ]);
     await t.server.close();
-    const joined = await t.store.listFlow(begun?.transactionId ?? '', 100);
+    const joined = await t.store.listTransactionEvents(begun?.transactionId ?? '', 100);
     expect(joined.map(({ type }) => type)).toEqual([
       'authorization.started', 'login.succeeded', 'consent.allowed', 'authorization_code.issued', 'token.issued', 'token.first_used',
     ]); // biome-ignore format: one list

@@ -253,7 +253,7 @@ describe('passkeys', () => {
 
   it('stand for both factors when the device asks who is there', { timeout: 60_000 }, async () => {
     const account = await stage.store.findAccountByEmail(EMAIL);
-    onTestFinished(async () => void (await stage.store.removeSecondFactor(account?.id ?? '')));
+    onTestFinished(async () => void (await stage.store.removeTotpFactor(account?.id ?? '')));
     const user = await enter();
     const { page, context } = user;
     await onlyByButton(context);

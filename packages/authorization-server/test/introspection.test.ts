@@ -126,7 +126,10 @@ describe('an inactive answer says nothing else', () => {
     ['that was not used for too long', (t) => (t.clock.now += 1000), { refreshIdle: 1000 }],
     ['whose grant has ended', (t) => (t.clock.now += 500), { refreshIdle: 1000, grant: 500 }],
     ['whose person is no longer let in', (t) => t.store.disableAccount(ACCOUNT, t.clock.now)],
-    ['that somebody ended on the page of connections', (t) => t.store.endGrants(ACCOUNT, null, t.clock.now)],
+    [
+      'that somebody ended on the page of connections',
+      (t) => t.store.revokeAccountGrants(ACCOUNT, null, t.clock.now),
+    ],
   ])('[AS-INTRO-63] for a refresh token %s', async (_what, end, lifetimes = {}) => {
     const t = await startServer({ lifetimes });
     const own = { client_id: 'web', client_secret: 'web-secret' };

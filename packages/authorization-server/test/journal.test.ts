@@ -53,7 +53,7 @@ describe('the log', () => {
     ]);
     const flow = log[1]?.transactionId ?? '';
     expect(flow).toMatch(/^flow_/);
-    const joined = await t.store.listFlow(flow, 100);
+    const joined = await t.store.listTransactionEvents(flow, 100);
     expect(joined.map(({ type }) => type)).toEqual([
       'authorization.started',
       'login.succeeded',
@@ -157,7 +157,7 @@ describe('the journal', () => {
     expect(written.map(({ clientId }) => clientId)).toEqual(Array.from({ length: 1200 }, (_, i) => `c${i}`));
     journal.note(issued('late'));
     await journal.close();
-    expect(await store.lastEvents(1)).toMatchObject([{ clientId: 'c1199' }]);
+    expect(await store.listLatestEvents(1)).toMatchObject([{ clientId: 'c1199' }]);
     await store.close();
   });
 

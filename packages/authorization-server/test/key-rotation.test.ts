@@ -95,7 +95,7 @@ describe('rotation by time', () => {
     );
     t.clock.now += 90 * DAY;
     const kids = await Promise.all([t.server, ...others].map(kidsOf));
-    expect(await t.store.listKeys()).toHaveLength(2);
+    expect(await t.store.listSigningKeys()).toHaveLength(2);
     t.clock.now += 30;
     for (const server of others) expect(await kidsOf(server)).toEqual(await kidsOf(t.server));
     expect(kids.every((set) => set[0] === kids[0]?.[0])).toBe(true);
@@ -110,8 +110,10 @@ describe('rotation by time', () => {
   it('goes on with the keys that are known while the store is away', async () => {
     const store = await openStore(':memory:');
     let isAway = false;
-    const listKeys = () => (isAway ? Promise.reject(new Error('away')) : store.listKeys());
-    const { server, clock, events, send } = await startServer({ store: { ...store, listKeys } });
+    const listKeys = () => (isAway ? Promise.reject(new Error('away')) : store.listSigningKeys());
+    const { server, clock, events, send } = await startServer({
+      store: { ...store, listSigningKeys: listKeys },
+    });
     const before = await kidsOf(server);
     isAway = true;
     clock.now += 31;
@@ -170,11 +172,11 @@ describe('rotation by command', () => {
 
   it('is refused under another sealing key, and then nothing has changed', async () => {
     const t = await startServer();
-    const before = await t.store.listKeys();
+    const before = await t.store.listSigningKeys();
     const keys = administer(t, { sealingKey: NEW_SEALING_KEY });
     await expect(keys.rotate('in-time')).rejects.toThrow(/sealingKey does not open key_/);
     expect(await keys.list()).toMatchObject([{ opens: false }]);
-    expect(await t.store.listKeys()).toEqual(before);
+    expect(await t.store.listSigningKeys()).toEqual(before);
   });
 });
 
@@ -182,9 +184,9 @@ describe('a sealing key that is lost', () => {
   it('gives up what it sealed, and nothing else', async () => {
     const t = await startServer();
     const { body } = await t.signIn();
-    const dataKey = { id: 'data-key_lost', sealedKey: new Uint8Array(93).fill(7), createdAt: t.clock.now };
+    const dataKey = { id: 'data-key_lost', encryptedKey: new Uint8Array(93).fill(7), createdAt: t.clock.now };
     await t.store.addDataKey(dataKey, null);
-    const [{ id: lost } = { id: '' }] = await t.store.listKeys();
+    const [{ id: lost } = { id: '' }] = await t.store.listSigningKeys();
     const administerBy = (sealingKey: Uint8Array) =>
       createKeyAdministration({ store: t.store, sealingKey, clock: () => t.clock.now });
     expect(await administerBy(SEALING_KEY).listLost()).toEqual({ signing: [], data: ['data-key_lost'] });
@@ -192,7 +194,7 @@ describe('a sealing key that is lost', () => {
     const keys = administerBy(NEW_SEALING_KEY);
     expect(await keys.listLost()).toEqual({ signing: [lost], data: ['data-key_lost'] });
     expect(await keys.discard()).toEqual({ signing: [lost], data: ['data-key_lost'], endedGrants: 0 });
-    expect([await t.store.listKeys(), await t.store.listDataKeys()]).toEqual([[], []]);
+    expect([await t.store.listSigningKeys(), await t.store.listDataKeys()]).toEqual([[], []]);
     expect(await keys.discard()).toEqual({ signing: [], data: [], endedGrants: 0 });
 
     const server = await createAuthorizationServer({
@@ -274,7 +276,7 @@ describe('algorithms', () => {
     });
     await expect(start).rejects.toThrow(ConfigurationError);
     await expect(start).rejects.toThrow(says);
-    expect(await store.listKeys()).toEqual([]);
+    expect(await store.listSigningKeys()).toEqual([]);
     await store.close();
   });
 });
@@ -309,10 +311,10 @@ describe('another sealing key', () => {
 
   it('is refused when the old one does not open all, and then nothing has changed', async () => {
     const t = await startServer();
-    const before = await t.store.listKeys();
+    const before = await t.store.listSigningKeys();
     const keys = createKeyAdministration({ store: t.store, sealingKey: new Uint8Array(32).fill(1) });
     await expect(keys.reseal(NEW_SEALING_KEY)).rejects.toThrow(/does not open key_/);
-    expect(await t.store.listKeys()).toEqual(before);
+    expect(await t.store.listSigningKeys()).toEqual(before);
   });
 
   it('gives retries of refreshes from before the successor that they had got', async () => {

@@ -220,8 +220,8 @@ describe('an account that strangers guess at', () => {
 
   it('T017: knows no browser of whoever has the password and not the code', async () => {
     const t = await setScene();
-    await t.store.saveSecondFactor(
-      { accountId: ACCOUNT, sealedSecret: 'sealed', lastStep: 0, createdAt: t.clock.now },
+    await t.store.saveTotpFactor(
+      { accountId: ACCOUNT, encryptedSecret: 'sealed', lastStep: 0, createdAt: t.clock.now },
       [],
     );
     const half = await attempt(t.stranger(), PASSWORD);

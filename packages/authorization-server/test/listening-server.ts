@@ -6,7 +6,7 @@ import {
   type AuthorizationServerOptions,
   createAuthorizationServer,
 } from '../src/index.ts';
-import type { AuthorizationStore } from '../src/ports/index.ts';
+import type { AuthorizationStore } from '../src/store/index.ts';
 import { EMAIL, PASSWORD } from './visitor.ts';
 
 type Room = AuthorizationServer['handleHttp'];

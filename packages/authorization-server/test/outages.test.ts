@@ -107,7 +107,7 @@ describe.each([stopped, locked])('while $name', ({ prepare, stillReads }) => {
     async (kind) => {
       const { location, begin, end } = await prepare();
       // Short where each question waits for a lock, and long where the database has to be found again.
-      const store = await openStore(location, { patience: stillReads ? 0.3 : 5 });
+      const store = await openStore(location, { busyTimeout: stillReads ? 0.3 : 5 });
       const desk = await setDesk(store, await kind.options());
       await kind.prepare(desk);
       const { scene, prepared } = desk;

@@ -27,13 +27,13 @@ describe('nextStep', () => {
 
 describe('subjectOf', () => {
   it.each([
-    ['nobody is signed in', { accountId: null, freshLogin: false }, null, null],
-    ['who began it has signed out', { accountId: 'ada', freshLogin: false }, null, null],
-    ['somebody is signed in', { accountId: null, freshLogin: false }, 'ada', 'ada'],
-    ['somebody else is signed in by now', { accountId: 'ada', freshLogin: false }, 'bob', 'bob'],
-    ['a fresh sign-in is wanted', { accountId: null, freshLogin: true }, 'ada', null],
-    ['a fresh sign-in was made', { accountId: 'ada', freshLogin: true }, 'ada', 'ada'],
-    ['a fresh sign-in was made by somebody else', { accountId: 'ada', freshLogin: true }, 'bob', null],
+    ['nobody is signed in', { accountId: null, forceLogin: false }, null, null],
+    ['who began it has signed out', { accountId: 'ada', forceLogin: false }, null, null],
+    ['somebody is signed in', { accountId: null, forceLogin: false }, 'ada', 'ada'],
+    ['somebody else is signed in by now', { accountId: 'ada', forceLogin: false }, 'bob', 'bob'],
+    ['a fresh sign-in is wanted', { accountId: null, forceLogin: true }, 'ada', null],
+    ['a fresh sign-in was made', { accountId: 'ada', forceLogin: true }, 'ada', 'ada'],
+    ['a fresh sign-in was made by somebody else', { accountId: 'ada', forceLogin: true }, 'bob', null],
   ])('%s', (_description, transaction, signedIn, subject) => {
     expect(subjectOf(transaction, signedIn)).toBe(subject);
   });

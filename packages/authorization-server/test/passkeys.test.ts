@@ -105,7 +105,7 @@ describe('a passkey', () => {
   it('T017: stands for one factor when its device did not ask who is there', async () => {
     const t = await setScene();
     const { answer } = await enrol(t);
-    await t.store.saveSecondFactor({ accountId: ACCOUNT, sealedSecret: 'x', lastStep: 0, createdAt: 0 }, []);
+    await t.store.saveTotpFactor({ accountId: ACCOUNT, encryptedSecret: 'x', lastStep: 0, createdAt: 0 }, []);
     const login = await t.visitor.open('/login');
     const half = await use(t.visitor, login, answer(challengeOf(login), { flags: USER_PRESENT }));
     expect([textOf(half), await t.store.listSessions(ACCOUNT, t.clock.now)]).toEqual([

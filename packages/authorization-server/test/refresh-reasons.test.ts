@@ -176,7 +176,7 @@ describe('who is overtaken while a refresh is under way', () => {
       ...store,
       async rotateRefreshToken() {
         tries += 1;
-        return 'overtaken';
+        return 'conflict';
       },
     };
     const t = await startServer({ store: undecided });

@@ -2,8 +2,8 @@
 import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
 import { createKeyAdministration } from '../src/index.ts';
-import type { AuthorizationStore } from '../src/ports/index.ts';
 import { hashSecret } from '../src/secrets.ts';
+import type { AuthorizationStore } from '../src/store/index.ts';
 import {
   ACCOUNT,
   CALLBACK,

@@ -283,9 +283,9 @@ describe('replacing', () => {
   it('T045 writes and tells nothing when nothing changes, however often', async () => {
     const t = await startServer();
     const client = await register(t, { ...METADATA, client_uri: 'https://app.example', scope: 'notes:read' });
-    const { changeClient } = t.store;
+    const { updateClient: changeClient } = t.store;
     let written = 0;
-    t.store.changeClient = (...change) => {
+    t.store.updateClient = (...change) => {
       written += 1;
       return changeClient(...change);
     };

@@ -3,8 +3,8 @@ import { respond } from '@portcullis/http';
 import { temporarilyUnavailable } from '@portcullis/protocol';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
-import type { AuthorizationStore } from '../src/ports/index.ts';
 import { createRouter } from '../src/routes.ts';
+import type { AuthorizationStore } from '../src/store/index.ts';
 import { redemption, startServer } from './server-under-test.ts';
 
 const OAUTH = '/.well-known/oauth-authorization-server';

@@ -12,8 +12,8 @@ import {
   type AuthorizationServerOptions,
   createAuthorizationServer,
 } from '../src/index.ts';
-import type { AuthorizationStore } from '../src/ports/index.ts';
 import { hashSecret, keyOf, newIdentifier, newSecret, newTicket } from '../src/secrets.ts';
+import type { AuthorizationStore } from '../src/store/index.ts';
 
 export const ISSUER = 'https://as.example';
 export const NOTES = 'https://mcp.example/notes';
@@ -234,21 +234,21 @@ async function storeCode(store: AuthorizationStore, issued: IssuedCode, now: num
     redirectUri: issued.redirectUri ?? CALLBACK,
     redirectUriSent: issued.redirectUri !== null,
     state: null,
-    approved: issued.scopes,
-    freshLogin: false,
+    approvedScopes: issued.scopes,
+    forceLogin: false,
     identityProvider: null,
-    bond: null,
+    linkedGrantId: null,
     createdAt: now,
   });
   const redirectUri = issued.redirectUri;
   const grantId = newIdentifier('grant');
-  await store.endTransaction(id, {
+  await store.completeTransaction(id, {
     ...shared,
     hash: keyOf(issued.code),
     grantId,
     redirectUri,
     workspace: null,
-    terms: '',
+    consentDigest: '',
     issuedAt: now,
   });
 }

@@ -182,7 +182,7 @@ describe('what ends a token is told', () => {
     [
       'the person takes the access back',
       (t, body) =>
-        t.store.endGrants(ACCOUNT, String(claimsOf(body['access_token'])['grant_id']), t.clock.now),
+        t.store.revokeAccountGrants(ACCOUNT, String(claimsOf(body['access_token'])['grant_id']), t.clock.now),
     ],
     ['an administrator disables the account', (t) => t.server.accounts.disable('ada@example.org')],
   ])('[S-VAL-3] T095 when %s', async (_how, end) => {
@@ -250,7 +250,7 @@ describe('an entry', () => {
     expect(new Set(places).size).toBe(3);
     const stored = t.snapshot();
     expect(stored).not.toContain('"holder":"grant_');
-    await t.store.endGrants(ACCOUNT, String(claimsOf(tokens[0])['grant_id']), t.clock.now);
+    await t.store.revokeAccountGrants(ACCOUNT, String(claimsOf(tokens[0])['grant_id']), t.clock.now);
     t.clock.now += 1;
     expect(await Promise.all(tokens.map((token) => statusOf(t, token)))).toEqual([1, 0, 0]);
   });
@@ -276,7 +276,7 @@ describe('an entry', () => {
     const next = await startServer({ ...published, store: t.store });
     const token = (await next.signIn()).body['access_token'];
     expect(referenceOf(token).uri).toBe(`${ISSUER}/status-lists/1`);
-    await next.store.endGrants(ACCOUNT, String(claimsOf(token)['grant_id']), next.clock.now);
+    await next.store.revokeAccountGrants(ACCOUNT, String(claimsOf(token)['grant_id']), next.clock.now);
     next.clock.now += 1;
     expect(await statusOf(next, token)).toBe(1);
     expect([await statusOf(next, last.body['access_token']), await statusOf(next, first)]).toEqual([0, 0]);
@@ -354,7 +354,7 @@ describe('a new token', () => {
       t.clock.now += 1;
       expect([round, await statusOf(t, last)]).toEqual([round, 0]);
     }
-    await t.store.endGrants(ACCOUNT, String(claimsOf(last)['grant_id']), t.clock.now);
+    await t.store.revokeAccountGrants(ACCOUNT, String(claimsOf(last)['grant_id']), t.clock.now);
     t.clock.now += 1;
     expect(await Promise.all(given.map((token) => statusOf(t, token)))).toEqual(Array(10).fill(1));
   });
@@ -438,17 +438,17 @@ describe('a look at what has ended', () => {
       go = resolve;
     });
     let looks = 0;
-    const listEnded: typeof t.store.listEnded = async (since, now) => {
+    const listEnded: typeof t.store.listRevokedAccess = async (since, now) => {
       looks += 1;
-      const found = await t.store.listEnded(since, now);
+      const found = await t.store.listRevokedAccess(since, now);
       if (looks === 1) await held;
       return found;
     };
-    const slow = await startServer({ ...published, store: { ...t.store, listEnded } });
+    const slow = await startServer({ ...published, store: { ...t.store, listRevokedAccess: listEnded } });
     slow.clock.now = t.clock.now;
     const first = statusOf(slow, token);
     await settle();
-    await t.store.endGrants(ACCOUNT, String(claimsOf(token)['grant_id']), t.clock.now);
+    await t.store.revokeAccountGrants(ACCOUNT, String(claimsOf(token)['grant_id']), t.clock.now);
     slow.clock.now += 2;
     const [one, other] = [statusOf(slow, token), statusOf(slow, token)];
     await settle();

@@ -83,8 +83,8 @@ describe('what a bond needs', () => {
     endedAt: null,
     endReason: null,
     expiresAt: 1000,
-    isRenewable: true,
-    renewFrom: 940,
+    isRefreshable: true,
+    refreshFrom: 940,
     checkedAt: 500,
   };
   it.each([
@@ -110,27 +110,27 @@ describe('what a bond needs', () => {
     { description: 'to be renewed', given: { checkedAt: 999 }, now: 1000, expected: { do: 'renew' } },
     {
       description: 'to end, when nothing renews it',
-      given: { isRenewable: false, renewFrom: null, checkedAt: 999 },
+      given: { isRefreshable: false, refreshFrom: null, checkedAt: 999 },
       now: 1000,
-      expected: { do: 'end', reason: 'expired-there' },
+      expected: { do: 'end', reason: 'expired_at_provider' },
     },
     {
       description: 'nothing beyond its expiry',
-      given: { isRenewable: false, renewFrom: null, checkedAt: 990 },
+      given: { isRefreshable: false, refreshFrom: null, checkedAt: 990 },
       now: 999,
       expected: { do: 'honour', until: 1000 },
     },
     {
       description: 'nothing, when it never expires',
-      given: { expiresAt: null, renewFrom: null, checkedAt: 5000 },
+      given: { expiresAt: null, refreshFrom: null, checkedAt: 5000 },
       now: 5001,
       expected: { do: 'honour', until: 5060 },
     },
     {
       description: 'its end told',
-      given: { endedAt: 1, endReason: 'lapsed' as const },
+      given: { endedAt: 1, endReason: 'grant_expired' as const },
       now: 501,
-      expected: { do: 'end', reason: 'lapsed' },
+      expected: { do: 'end', reason: 'grant_expired' },
     },
   ])('is $description', ({ given, now, expected }) => {
     expect(needOf({ ...alive, ...given }, now, 60)).toEqual(expected);
@@ -148,7 +148,7 @@ describe('honouring', () => {
     t.clock.now += 1;
     expect(await t.server.isLive(claims)).toBe(false);
     expect(t.events.find(({ type }) => type === 'provider_token.ended')).toMatchObject({
-      reason: 'revoked-there',
+      reason: 'revoked_by_provider',
       grantId: claims.grant_id,
     });
     expect((await refresh(t, refreshToken)).body).toMatchObject({ error: 'invalid_grant' });
@@ -230,7 +230,7 @@ describe('honouring', () => {
     if (identityProvider === undefined) throw new Error('there is no third party');
     const wire = createWire(configuration, identityProvider);
     const tokens = { accessToken, tokenType: 'Bearer', refreshToken: null };
-    const subject = String((await t.store.findBond(claims.grant_id))?.subject);
+    const subject = String((await t.store.findProviderTokens(claims.grant_id))?.subject);
     hub.delay = 300;
     const answers = await Promise.allSettled(Array.from({ length: 120 }, () => wire.ask(tokens, subject)));
     expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(100);
@@ -247,7 +247,7 @@ describe('honouring', () => {
     t.clock.now += 60;
     expect(await t.server.isLive(claims)).toBe(false);
     expect(t.events.find(({ type }) => type === 'provider_token.ended')).toMatchObject({
-      reason: 'changed-there',
+      reason: 'changed_by_provider',
     });
   });
 
@@ -283,7 +283,7 @@ describe('lifetimes and scopes', () => {
     const late = await refresh(t, String(body['refresh_token']));
     expect(late.body).toMatchObject({ error: 'invalid_grant' });
     expect(t.events.find(({ type }) => type === 'provider_token.ended')).toMatchObject({
-      reason: 'expired-there',
+      reason: 'expired_at_provider',
     });
   });
 
@@ -439,7 +439,13 @@ describe('renewal', () => {
     const identityProvider = openId(liar);
     const { t, claims } = await signIn(identityProvider);
     t.clock.now += 4000;
-    await t.store.leaseBond(claims.grant_id, 1, 'a process that died', t.clock.now, t.clock.now + 25);
+    await t.store.leaseProviderTokens(
+      claims.grant_id,
+      1,
+      'a process that died',
+      t.clock.now,
+      t.clock.now + 25,
+    );
     t.clock.now += 25;
     expect(await t.server.isLive(claims)).toBe(true);
     expect(liar.renewals()).toBe(1);
@@ -455,7 +461,7 @@ describe('renewal', () => {
     t.clock.now += 60;
     expect(await t.server.isLive(claims)).toBe(false);
     expect(t.events.find(({ type }) => type === 'provider_token.ended')).toMatchObject({
-      reason: 'renewal-lost',
+      reason: 'refresh_lost',
     });
   });
 
@@ -645,10 +651,10 @@ describe('farewells', () => {
     const liar = await startLiar();
     const { t, claims } = await signIn(openId(liar));
     liar.at('revocation', { kind: 'status', status: 503 });
-    await t.store.endBond(claims.grant_id, 1, 'ended-here', t.clock.now);
+    await t.store.endProviderTokens(claims.grant_id, 1, 'revoked_here', t.clock.now);
     const far = t.clock.now + 10 * 86_400;
-    while (((await t.store.findBond(claims.grant_id))?.farewells ?? 0) < 13) {
-      await t.store.claimFarewells(far, far, 1);
+    while (((await t.store.findProviderTokens(claims.grant_id))?.revocationAttempts ?? 0) < 13) {
+      await t.store.claimRevocationJobs(far, far, 1);
     }
     t.clock.now = far;
     // Nobody nudges: it looks by itself, every five seconds.
@@ -656,7 +662,7 @@ describe('farewells', () => {
     expect(t.events.find(({ type }) => type === 'provider_token.revocation_finished')).toMatchObject({
       outcome: 'given-up',
     });
-    expect((await t.store.findBond(claims.grant_id))?.sealedTokens).toBeNull();
+    expect((await t.store.findProviderTokens(claims.grant_id))?.encryptedTokens).toBeNull();
   });
 });
 
@@ -688,7 +694,7 @@ describe('on PostgreSQL, with a connection for each process', () => {
     await t.post('/revoke', { token: refreshToken, client_id: 'web', client_secret: 'web-secret' });
     await until(async () => !(await files.stands(tokens[0]?.accessToken ?? '')));
     for (const server of servers) expect(await server.isLive(alive)).toBe(false);
-    await until(async () => (await t.store.findBond(claims.grant_id))?.sealedTokens === null);
+    await until(async () => (await t.store.findProviderTokens(claims.grant_id))?.encryptedTokens === null);
     expect(files.count('POST /token/revocation')).toBe(revocations + 1);
   }, 30_000);
 });

@@ -192,7 +192,9 @@ describe('the way to a third party and back', () => {
     expect(textOf(asked)).toContain('bob (Files)');
     const end = await t.visitor.submit(asked, { decision: 'allow' });
     const { body } = await redeemAt(t, end);
-    expect((await t.store.findUserOf(String(claimsOf(body['access_token'])['sub'])))?.subject).toBe('bob');
+    expect(
+      (await t.store.findLinkedIdentityByAccount(String(claimsOf(body['access_token'])['sub'])))?.subject,
+    ).toBe('bob');
   });
 
   it('uses what one person brought for nobody else who is signed in by then', async () => {
@@ -216,7 +218,7 @@ describe('the way to a third party and back', () => {
     const end = await comeBack(t.visitor, await stayAt(t.visitor, next.left, { login: 'bob' }));
     const { body } = await redeemAt(t, end);
     const claims = claimsOf(body['access_token']);
-    const bond = await t.store.findBond(String(claims['grant_id']));
+    const bond = await t.store.findProviderTokens(String(claims['grant_id']));
     expect([bond?.subject, bond?.accountId]).toEqual(['bob', claims['sub']]);
   });
 
@@ -907,7 +909,7 @@ describe('T081 errors of the third party', () => {
     await t.store.removeClient(gone, t.clock.now);
     const record = await t.store.findClient(changed);
     if (record === null) throw new Error('there is no client');
-    await t.store.changeClient(changed, {
+    await t.store.updateClient(changed, {
       ...record,
       metadata: { ...record.metadata, redirect_uris: ['https://other.example/cb'] },
     });
@@ -1019,7 +1021,7 @@ describe('T082 who somebody is', () => {
       may ? end.left?.searchParams.get('code') : 'access_denied',
     );
     expect(end.left?.searchParams.has('code')).toBe(may);
-    expect(await t.store.findUser(files.origin, 'ada')).toEqual(may ? expect.anything() : null);
+    expect(await t.store.findLinkedIdentity(files.origin, 'ada')).toEqual(may ? expect.anything() : null);
     // What nobody needs is given back.
     if (!may)
       await until(async () => (await Promise.all(files.given.map(files.stands))).every((one) => !one));

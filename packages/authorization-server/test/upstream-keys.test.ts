@@ -93,18 +93,18 @@ describe('[GW-3P-14] the keys of the vault', () => {
       expect(await server.upstreamToken({ ...later, ...alive })).toBeDefined();
     }
     const [newest, oldest] = await t.store.listDataKeys();
-    expect((await t.store.findBond(String(later.grant_id)))?.dataKeyId).toBe(newest?.id);
-    expect((await t.store.findBond(String(claims.grant_id)))?.dataKeyId).toBe(oldest?.id);
+    expect((await t.store.findProviderTokens(String(later.grant_id)))?.dataKeyId).toBe(newest?.id);
+    expect((await t.store.findProviderTokens(String(claims.grant_id)))?.dataKeyId).toBe(oldest?.id);
   });
 
   it('open nothing that was moved to another grant', async () => {
     const { t, start } = await setScene();
     const [one, two] = [await signIn(t), await signIn(t)];
-    const stolen = await t.store.findBond(String(one.grant_id));
+    const stolen = await t.store.findProviderTokens(String(one.grant_id));
     const mine = String(two.grant_id);
     if (stolen === null) throw new Error('there is no bond');
-    await t.store.leaseBond(mine, 1, 'thief', t.clock.now, t.clock.now + 5);
-    await t.store.renewBond(mine, 'thief', stolen);
+    await t.store.leaseProviderTokens(mine, 1, 'thief', t.clock.now, t.clock.now + 5);
+    await t.store.saveRefreshedProviderTokens(mine, 'thief', stolen);
     const server = await start({});
     await expect(server.upstreamToken(two)).rejects.toMatchObject({ code: 'temporarily_unavailable' });
     expect(await server.upstreamToken(one)).toBeDefined();

@@ -1,6 +1,6 @@
 /** Administration beside a running server: the same database, and every change in its audit log. */
 import { createJournal, type EventSink } from '@portcullis/authorization-server';
-import type { AuthorizationStore } from '@portcullis/authorization-server/ports';
+import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { SettingsError } from './faults.ts';
 import type { Settings } from './settings/settings.ts';
 import { titleOf } from './settings/table.ts';

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { link, open, readFile, stat, unlink } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import type { AuthorizationStore } from '@portcullis/authorization-server/ports';
+import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { Issue, reasonOf, SettingsError } from './faults.ts';
 import { makeFolder } from './folders.ts';
 import type { Settings } from './settings/settings.ts';
@@ -32,7 +32,7 @@ export interface FoundKey {
 export async function findSealingKey(
   settings: Settings,
   { folder, command }: Pick<Surroundings, 'folder' | 'command'>,
-  store: Pick<AuthorizationStore, 'listKeys'>,
+  store: Pick<AuthorizationStore, 'listSigningKeys'>,
   nameOf: NameOf = titleOf,
 ): Promise<FoundKey> {
   if (settings.key !== null) return { bytes: settings.key, place: 'given', warning: null };
@@ -42,7 +42,7 @@ export async function findSealingKey(
   return readKeyFile(settings.keyFile ?? DEFAULT_FILE, folder, {
     title: nameOf('keyFile'),
     otherwise: async (path) => {
-      if ((await store.listKeys()).length > 0) throw new Issue(lost(command));
+      if ((await store.listSigningKeys()).length > 0) throw new Issue(lost(command));
       return make(path);
     },
   });

@@ -1,6 +1,6 @@
 /** Where things are kept: the store of the authorization server, and the folder that the application may use. */
 import { dirname, resolve } from 'node:path';
-import type { AuthorizationStore } from '@portcullis/authorization-server/ports';
+import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { inspectSchema, openStore, type SchemaState } from '@portcullis/store';
 import { reasonOf, SettingsError } from './faults.ts';
 import { makeFolder } from './folders.ts';

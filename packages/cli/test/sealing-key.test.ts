@@ -2,7 +2,7 @@
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { KeyRecord } from '@portcullis/authorization-server/ports';
+import type { SigningKeyRecord } from '@portcullis/authorization-server/store';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type FoundKey, findSealingKey } from '../src/sealing-key.ts';
 import { resolveSettings } from '../src/settings/resolve.ts';
@@ -11,7 +11,7 @@ import type { SettingName } from '../src/settings/settings.ts';
 const COMMAND = 'npm run portcullis --';
 
 /** A store without keys. */
-const NOTHING_SEALED = { listKeys: async () => [] };
+const NOTHING_SEALED = { listSigningKeys: async () => [] };
 
 let folder = '';
 beforeEach(() => {
@@ -83,7 +83,7 @@ describe('a key file', () => {
 describe('a key file that was lost', () => {
   it('is not made anew where something is sealed: the start is refused, and nothing is written', async () => {
     const settings = await resolveSettings({ flags: { keyFile: 'my.key' }, environment: {}, folder });
-    const sealed = { listKeys: async () => [{} as KeyRecord] };
+    const sealed = { listSigningKeys: async () => [{} as SigningKeyRecord] };
     await expect(findSealingKey(settings, { folder, command: COMMAND }, sealed)).rejects.toThrow(
       /^PORTCULLIS_KEY_FILE \(--key-file\) is my\.key, which is missing, though .* put it back from your backup.*, npm run portcullis -- keys discard /,
     );

@@ -17,10 +17,10 @@ it('goes on while a step finds all that it may take', async () => {
       scopes: [],
       resources: [],
       accountId: null,
-      approved: null,
-      freshLogin: false,
+      approvedScopes: null,
+      forceLogin: false,
       identityProvider: null,
-      bond: null,
+      linkedGrantId: null,
       createdAt: 0,
       expiresAt,
     });

@@ -1,8 +1,8 @@
 /** Links by which owners of accounts choose how to sign in, as facts of a database. */
-import type { AccountLinkRecord, AccountStore } from '@portcullis/authorization-server/ports';
+import type { AccountLinkRecord, UserStore } from '@portcullis/authorization-server/store';
 import type { Database, Steps } from './database.ts';
 import { insertPasskey } from './passkeys.ts';
-import { forgetSecondFactor } from './second-factors.ts';
+import { forgetTotpFactor } from './second-factors.ts';
 import { type Query, sql } from './sql.ts';
 
 interface AccountLinkRow {
@@ -13,7 +13,7 @@ interface AccountLinkRow {
   readonly expires_at: number;
 }
 
-export type AccountLinkFacts = Pick<AccountStore, 'saveAccountLink' | 'findAccountLink' | 'useAccountLink'>;
+export type AccountLinkFacts = Pick<UserStore, 'saveAccountLink' | 'findAccountLink' | 'redeemAccountLink'>;
 
 export function createAccountLinkFacts(database: Database): AccountLinkFacts {
   return {
@@ -27,7 +27,7 @@ export function createAccountLinkFacts(database: Database): AccountLinkFacts {
       );
       return row === undefined ? null : readLink(row);
     },
-    useAccountLink: (hash, chosen, at) =>
+    redeemAccountLink: (hash, chosen, at) =>
       database.fact({ steps: () => useLink(hash, chosen, at), postgres: { lock: 'accounts' } }),
   };
 }
@@ -39,7 +39,7 @@ function* replaceLink(link: AccountLinkRecord): Steps<void> {
 
 function* useLink(
   hash: string,
-  { passwordHash, passkey }: Parameters<AccountStore['useAccountLink']>[1],
+  { passwordHash, passkey }: Parameters<UserStore['redeemAccountLink']>[1],
   at: number,
 ): Steps<boolean> {
   // Point of no return: of all who come, one finds the link.
@@ -54,7 +54,7 @@ function* useLink(
   yield sql`DELETE FROM account_links WHERE account_id = ${id}`;
   yield sql`DELETE FROM sessions WHERE account_id = ${id}`;
   yield sql`DELETE FROM passkeys WHERE account_id = ${id}`;
-  yield* forgetSecondFactor(id);
+  yield* forgetTotpFactor(id);
   if (passkey !== null) yield insertPasskey(passkey);
   return true;
 }

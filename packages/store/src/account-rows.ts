@@ -1,5 +1,5 @@
 /** Rows of accounts: how they are written and read. */
-import type { AccountRecord } from '@portcullis/authorization-server/ports';
+import type { AccountRecord } from '@portcullis/authorization-server/store';
 import { type Query, sql } from './sql.ts';
 
 export interface AccountRow {

@@ -1,5 +1,5 @@
 /** Accounts as facts of a database. */
-import type { AccountLinkRecord, AccountRecord, AccountStore } from '@portcullis/authorization-server/ports';
+import type { AccountLinkRecord, AccountRecord, UserStore } from '@portcullis/authorization-server/store';
 import { type AccountLinkFacts, createAccountLinkFacts, insertLink } from './account-links.ts';
 import { ACCOUNT_COLUMNS, type AccountRow, insertAccount, readAccount } from './account-rows.ts';
 import type { Database, Steps } from './database.ts';
@@ -15,7 +15,7 @@ const accountsAfter = defineQuery(
   `SELECT ${ACCOUNT_COLUMNS} FROM accounts WHERE email_key > ? ORDER BY email_key LIMIT ?`,
 );
 
-export function createAccountStore(database: Database): AccountStore {
+export function createAccountStore(database: Database): UserStore {
   return {
     ...createFirstAccountFacts(database),
     ...createAccountFacts(database),
@@ -25,9 +25,9 @@ export function createAccountStore(database: Database): AccountStore {
   };
 }
 
-type PasswordFacts = Pick<AccountStore, 'replacePasswordHash' | 'changePassword'>;
+type PasswordFacts = Pick<UserStore, 'replacePasswordHash' | 'changePassword'>;
 type AccountFacts = Omit<
-  AccountStore,
+  UserStore,
   keyof FirstAccountFacts | keyof PasswordFacts | keyof AccountLinkFacts | keyof SessionFacts
 >;
 
@@ -39,8 +39,8 @@ function createAccountFacts(database: Database): AccountFacts {
     async findAccountByEmail(emailKey) {
       return readAccount(await database.read<AccountRow>(accountByEmail(emailKey)));
     },
-    addAccount: (account, invitation) =>
-      database.fact({ steps: () => add(account, invitation), postgres: { lock: 'accounts' } }),
+    createAccount: (account, initialAccessToken) =>
+      database.fact({ steps: () => add(account, initialAccessToken), postgres: { lock: 'accounts' } }),
     async listAccounts(after, limit) {
       const rows = await database.read<AccountRow>(accountsAfter(after, limit));
       return rows.flatMap((row) => readAccount([row]) ?? []);
@@ -82,11 +82,11 @@ function* changePassword(id: string, oldHash: string, newHash: string, kept: str
   return true;
 }
 
-function* add(account: AccountRecord, invitation: AccountLinkRecord): Steps<boolean> {
+function* add(account: AccountRecord, initialAccessToken: AccountLinkRecord): Steps<boolean> {
   const others = yield sql`SELECT 1 AS one FROM accounts WHERE email_key = ${account.emailKey}`;
   if (others.length > 0) return false;
   yield insertAccount(account);
-  yield insertLink(invitation);
+  yield insertLink(initialAccessToken);
   return true;
 }
 

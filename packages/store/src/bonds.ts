@@ -1,10 +1,15 @@
 /** Bonds with third parties as facts of a database: how they are made, renewed by one process at a time, and ended there too. */
-import type { BondEnd, BondRecord, RenewedBond, UpstreamStore } from '@portcullis/authorization-server/ports';
+import type {
+  FederationStore,
+  ProviderTokensEndReason,
+  ProviderTokensRecord,
+  RefreshedProviderTokens,
+} from '@portcullis/authorization-server/store';
 import type { Database, Steps } from './database.ts';
 import { readJson } from './json.ts';
 import { defineQuery, type Query, sql } from './sql.ts';
 
-interface BondRow {
+interface ProviderTokensRow {
   readonly grant_id: string;
   readonly account_id: string;
   readonly third_party: string;
@@ -31,8 +36,8 @@ interface BondRow {
 const COLUMNS = `grant_id, account_id, third_party, issuer, subject, name, sealed_tokens, data_key_id, scopes, expires_at,
   is_renewable, renew_from, checked_at, version, lease_holder, lease_until, created_at, ended_at, end_reason, due_at, farewells`;
 
-const bondByGrant = defineQuery(`SELECT ${COLUMNS} FROM bonds WHERE grant_id = ?`);
-const bondsByAccount = defineQuery(
+const providerTokensByGrant = defineQuery(`SELECT ${COLUMNS} FROM bonds WHERE grant_id = ?`);
+const providerTokensByAccount = defineQuery(
   `SELECT ${COLUMNS} FROM bonds WHERE account_id = ? AND ended_at IS NULL ORDER BY created_at, grant_id`,
 );
 const claimDue = defineQuery(`UPDATE bonds SET due_at = ?, farewells = farewells + 1
@@ -40,52 +45,56 @@ const claimDue = defineQuery(`UPDATE bonds SET due_at = ?, farewells = farewells
     (SELECT grant_id FROM bonds WHERE due_at <= ? AND ended_at IS NOT NULL ORDER BY due_at LIMIT ?)
   RETURNING ${COLUMNS}`);
 
-export function createBondStore(database: Database): BondFacts & RenewalStore & FarewellStore {
+export function createProviderTokensStore(
+  database: Database,
+): ProviderTokensFacts & RenewalStore & RevocationJobStore {
   return {
-    ...createBondFacts(database),
+    ...createProviderTokensFacts(database),
     ...createRenewalStore(database),
-    ...createFarewellStore(database),
+    ...createRevocationJobStore(database),
   };
 }
 
-type BondFacts = Pick<
-  UpstreamStore,
-  | 'bindTransaction'
-  | 'saveEndedBond'
-  | 'hasBonds'
-  | 'findBond'
-  | 'listBonds'
-  | 'noteBondAlive'
-  | 'endBond'
-  | 'countBondsWith'
+type ProviderTokensFacts = Pick<
+  FederationStore,
+  | 'saveProviderTokens'
+  | 'saveEndedProviderTokens'
+  | 'hasProviderTokens'
+  | 'findProviderTokens'
+  | 'listProviderTokens'
+  | 'recordProviderTokensCheck'
+  | 'endProviderTokens'
+  | 'countProviderTokensOfIdentity'
 >;
 
-function createBondFacts(database: Database): BondFacts {
+function createProviderTokensFacts(database: Database): ProviderTokensFacts {
   return {
-    bindTransaction: (transactionId, bond) =>
-      database.fact({ steps: () => bind(transactionId, bond), postgres: { lock: null } }),
-    async saveEndedBond(bond) {
-      await database.change(insertBond(bond));
+    saveProviderTokens: (transactionId, providerTokens) =>
+      database.fact({ steps: () => bind(transactionId, providerTokens), postgres: { lock: null } }),
+    async saveEndedProviderTokens(providerTokens) {
+      await database.change(insertProviderTokens(providerTokens));
     },
-    async hasBonds() {
+    async hasProviderTokens() {
       const rows = await database.read(sql`SELECT 1 AS one FROM bonds WHERE ended_at IS NULL LIMIT 1`);
       return rows.length > 0;
     },
-    async findBond(grantId) {
-      const [row] = await database.read<BondRow>(bondByGrant(grantId));
-      return row === undefined ? null : readBond(row);
+    async findProviderTokens(grantId) {
+      const [row] = await database.read<ProviderTokensRow>(providerTokensByGrant(grantId));
+      return row === undefined ? null : readProviderTokens(row);
     },
-    async listBonds(accountId) {
-      return (await database.read<BondRow>(bondsByAccount(accountId))).map(readBond);
+    async listProviderTokens(accountId) {
+      return (await database.read<ProviderTokensRow>(providerTokensByAccount(accountId))).map(
+        readProviderTokens,
+      );
     },
-    async noteBondAlive(grantId, at) {
+    async recordProviderTokensCheck(grantId, at) {
       await database.change(
         sql`UPDATE bonds SET checked_at = ${at} WHERE grant_id = ${grantId} AND checked_at < ${at}`,
       );
     },
-    endBond: (grantId, version, reason, at) =>
+    endProviderTokens: (grantId, version, reason, at) =>
       database.fact({ steps: () => end(grantId, version, reason, at), postgres: { lock: null } }),
-    async countBondsWith(issuer, subject, except) {
+    async countProviderTokensOfIdentity(issuer, subject, except) {
       const rows = await database.read(
         sql`SELECT grant_id FROM bonds WHERE issuer = ${issuer} AND subject = ${subject} AND ended_at IS NULL
           AND grant_id <> ${except}`,
@@ -95,27 +104,27 @@ function createBondFacts(database: Database): BondFacts {
   };
 }
 
-function* bind(transactionId: string, bond: BondRecord): Steps<boolean> {
+function* bind(transactionId: string, providerTokens: ProviderTokensRecord): Steps<boolean> {
   const bound =
-    yield sql`UPDATE transactions SET account_id = ${bond.accountId}, third_party = ${bond.identityProvider},
-      bond = ${bond.grantId}
+    yield sql`UPDATE transactions SET account_id = ${providerTokens.accountId}, third_party = ${providerTokens.identityProvider},
+      bond = ${providerTokens.grantId}
     WHERE id = ${transactionId} RETURNING 1 AS one`;
   if (bound.length === 0) return false;
-  yield insertBond(bond);
+  yield insertProviderTokens(providerTokens);
   return true;
 }
 
-function insertBond(bond: BondRecord): Query {
+function insertProviderTokens(providerTokens: ProviderTokensRecord): Query {
   return sql`INSERT INTO bonds (grant_id, account_id, third_party, issuer, subject, name, sealed_tokens, data_key_id, scopes,
       expires_at, is_renewable, renew_from, checked_at, version, lease_holder, lease_until, created_at, ended_at, end_reason, due_at,
       farewells)
-    VALUES (${bond.grantId}, ${bond.accountId}, ${bond.identityProvider}, ${bond.issuer}, ${bond.subject}, ${bond.name},
-      ${bond.sealedTokens}, ${bond.dataKeyId}, ${JSON.stringify(bond.scopes)}, ${bond.expiresAt},
-      ${Number(bond.isRenewable)}, ${bond.renewFrom}, ${bond.checkedAt}, ${bond.version}, ${bond.leaseHolder}, ${bond.leaseUntil},
-      ${bond.createdAt}, ${bond.endedAt}, ${bond.endReason}, ${bond.dueAt}, ${bond.farewells})`;
+    VALUES (${providerTokens.grantId}, ${providerTokens.accountId}, ${providerTokens.identityProvider}, ${providerTokens.issuer}, ${providerTokens.subject}, ${providerTokens.name},
+      ${providerTokens.encryptedTokens}, ${providerTokens.dataKeyId}, ${JSON.stringify(providerTokens.scopes)}, ${providerTokens.expiresAt},
+      ${Number(providerTokens.isRefreshable)}, ${providerTokens.refreshFrom}, ${providerTokens.checkedAt}, ${providerTokens.version}, ${providerTokens.leaseHolder}, ${providerTokens.leaseUntil},
+      ${providerTokens.createdAt}, ${providerTokens.endedAt}, ${providerTokens.endReason}, ${providerTokens.dueAt}, ${providerTokens.revocationAttempts})`;
 }
 
-function* end(grantId: string, version: number, reason: BondEnd, at: number): Steps<boolean> {
+function* end(grantId: string, version: number, reason: ProviderTokensEndReason, at: number): Steps<boolean> {
   const ended = yield sql`UPDATE bonds SET ended_at = ${at}, end_reason = ${reason}, due_at = ${at}
     WHERE grant_id = ${grantId} AND version = ${version} AND ended_at IS NULL RETURNING 1 AS one`;
   if (ended.length === 0) return false;
@@ -123,11 +132,14 @@ function* end(grantId: string, version: number, reason: BondEnd, at: number): St
   return true;
 }
 
-type RenewalStore = Pick<UpstreamStore, 'leaseBond' | 'renewBond' | 'releaseBond'>;
+type RenewalStore = Pick<
+  FederationStore,
+  'leaseProviderTokens' | 'saveRefreshedProviderTokens' | 'releaseProviderTokens'
+>;
 
 function createRenewalStore(database: Database): RenewalStore {
   return {
-    async leaseBond(grantId, version, holder, now, until) {
+    async leaseProviderTokens(grantId, version, holder, now, until) {
       const leased = await database.change(
         sql`UPDATE bonds SET lease_holder = ${holder}, lease_until = ${until}
           WHERE grant_id = ${grantId} AND version = ${version} AND ended_at IS NULL
@@ -135,10 +147,10 @@ function createRenewalStore(database: Database): RenewalStore {
       );
       return leased.length > 0;
     },
-    async renewBond(grantId, holder, renewed) {
+    async saveRefreshedProviderTokens(grantId, holder, renewed) {
       return (await database.change(renewal(grantId, holder, renewed))).length > 0;
     },
-    async releaseBond(grantId, holder, until) {
+    async releaseProviderTokens(grantId, holder, until) {
       await database.change(
         sql`UPDATE bonds SET lease_holder = NULL, lease_until = ${until} WHERE grant_id = ${grantId} AND lease_holder = ${holder}`,
       );
@@ -147,37 +159,40 @@ function createRenewalStore(database: Database): RenewalStore {
 }
 
 /** A bond that ended while it was being renewed is kept with its new tokens: those are the ones to revoke. */
-function renewal(grantId: string, holder: string, renewed: RenewedBond): Query {
-  return sql`UPDATE bonds SET sealed_tokens = ${renewed.sealedTokens}, data_key_id = ${renewed.dataKeyId},
+function renewal(grantId: string, holder: string, renewed: RefreshedProviderTokens): Query {
+  return sql`UPDATE bonds SET sealed_tokens = ${renewed.encryptedTokens}, data_key_id = ${renewed.dataKeyId},
       scopes = ${JSON.stringify(renewed.scopes)}, expires_at = ${renewed.expiresAt},
-      is_renewable = ${Number(renewed.isRenewable)}, renew_from = ${renewed.renewFrom}, checked_at = ${renewed.checkedAt}, version = version + 1,
+      is_renewable = ${Number(renewed.isRefreshable)}, renew_from = ${renewed.refreshFrom}, checked_at = ${renewed.checkedAt}, version = version + 1,
       lease_holder = NULL, lease_until = NULL,
       due_at = CASE WHEN ended_at IS NULL THEN due_at ELSE ended_at END
     WHERE grant_id = ${grantId} AND lease_holder = ${holder} RETURNING 1 AS one`;
 }
 
-type FarewellStore = Pick<
-  UpstreamStore,
-  'endBondsOfRevokedGrants' | 'claimFarewells' | 'postponeFarewell' | 'forgetBondTokens'
+type RevocationJobStore = Pick<
+  FederationStore,
+  | 'endProviderTokensOfRevokedGrants'
+  | 'claimRevocationJobs'
+  | 'postponeRevocationJob'
+  | 'completeRevocationJob'
 >;
 
-function createFarewellStore(database: Database): FarewellStore {
+function createRevocationJobStore(database: Database): RevocationJobStore {
   return {
-    async endBondsOfRevokedGrants(since, at) {
+    async endProviderTokensOfRevokedGrants(since, at) {
       const ended = await database.change(
-        sql`UPDATE bonds SET ended_at = ${at}, end_reason = 'ended-here', due_at = ${at}
+        sql`UPDATE bonds SET ended_at = ${at}, end_reason = 'revoked_here', due_at = ${at}
           WHERE ended_at IS NULL AND grant_id IN (SELECT id FROM grants WHERE revoked_at >= ${since}) RETURNING 1 AS one`,
       );
       return ended.length;
     },
-    claimFarewells: (now, until, limit) =>
+    claimRevocationJobs: (now, until, limit) =>
       database.fact({ steps: () => claim(now, until, limit), postgres: { lock: null } }),
-    async postponeFarewell(grantId, until) {
+    async postponeRevocationJob(grantId, until) {
       await database.change(
         sql`UPDATE bonds SET due_at = ${until} WHERE grant_id = ${grantId} AND ended_at IS NOT NULL`,
       );
     },
-    async forgetBondTokens(grantId) {
+    async completeRevocationJob(grantId) {
       await database.change(
         sql`UPDATE bonds SET sealed_tokens = NULL, due_at = NULL WHERE grant_id = ${grantId} AND ended_at IS NOT NULL`,
       );
@@ -186,16 +201,16 @@ function createFarewellStore(database: Database): FarewellStore {
 }
 
 /** A bond that is due and whose grant stands is looked at again when that grant expires. */
-function* claim(now: number, until: number, limit: number): Steps<readonly BondRecord[]> {
+function* claim(now: number, until: number, limit: number): Steps<readonly ProviderTokensRecord[]> {
   yield sql`UPDATE bonds SET due_at = (SELECT g.expires_at FROM grants g WHERE g.id = bonds.grant_id)
     WHERE ended_at IS NULL AND due_at <= ${now}
       AND EXISTS (SELECT 1 FROM grants g WHERE g.id = bonds.grant_id AND g.revoked_at IS NULL AND g.expires_at > ${now})`;
-  yield sql`UPDATE bonds SET ended_at = ${now}, end_reason = 'lapsed' WHERE ended_at IS NULL AND due_at <= ${now}`;
+  yield sql`UPDATE bonds SET ended_at = ${now}, end_reason = 'grant_expired' WHERE ended_at IS NULL AND due_at <= ${now}`;
   const claimed = yield claimDue(until, now, now, limit);
-  return (claimed as readonly BondRow[]).map(readBond);
+  return (claimed as readonly ProviderTokensRow[]).map(readProviderTokens);
 }
 
-function readBond(row: BondRow): BondRecord {
+function readProviderTokens(row: ProviderTokensRow): ProviderTokensRecord {
   return {
     grantId: row.grant_id,
     accountId: row.account_id,
@@ -203,20 +218,20 @@ function readBond(row: BondRow): BondRecord {
     issuer: row.issuer,
     subject: row.subject,
     name: row.name,
-    sealedTokens: row.sealed_tokens === null ? null : new Uint8Array(row.sealed_tokens),
+    encryptedTokens: row.sealed_tokens === null ? null : new Uint8Array(row.sealed_tokens),
     dataKeyId: row.data_key_id,
     scopes: readJson(row.scopes),
     expiresAt: row.expires_at,
-    isRenewable: row.is_renewable === 1,
-    renewFrom: row.renew_from,
+    isRefreshable: row.is_renewable === 1,
+    refreshFrom: row.renew_from,
     checkedAt: row.checked_at,
     version: row.version,
     leaseHolder: row.lease_holder,
     leaseUntil: row.lease_until,
     createdAt: row.created_at,
     endedAt: row.ended_at,
-    endReason: row.end_reason as BondEnd | null,
+    endReason: row.end_reason as ProviderTokensEndReason | null,
     dueAt: row.due_at,
-    farewells: row.farewells,
+    revocationAttempts: row.farewells,
   };
 }

@@ -1,5 +1,8 @@
 /** Copies of Client ID Metadata Documents as facts of a database. */
-import type { ClientDocumentRecord, ClientDocumentStore } from '@portcullis/authorization-server/ports';
+import type {
+  ClientMetadataDocumentRecord,
+  ClientMetadataDocumentStore,
+} from '@portcullis/authorization-server/store';
 import type { Database } from './database.ts';
 import { readFrozenJson } from './json.ts';
 import { type Query, sql } from './sql.ts';
@@ -16,19 +19,19 @@ interface ClientDocumentRow {
   readonly expires_at: number;
 }
 
-export function createClientDocumentStore(database: Database): ClientDocumentStore {
+export function createClientDocumentStore(database: Database): ClientMetadataDocumentStore {
   return {
-    findClientDocument: (url) =>
+    findClientMetadataDocument: (url) =>
       database.recall(
         'client_documents',
         sql`SELECT url, metadata, digest, etag, last_modified, fetched_at, fresh_until, last_used_at, expires_at
           FROM client_documents WHERE url = ${url}`,
         readCopy,
       ),
-    async saveClientDocument(copy) {
+    async saveClientMetadataDocument(copy) {
       await database.change(keep(copy));
     },
-    async noteClientDocumentUse(url, at, expiresAt) {
+    async recordClientMetadataDocumentUse(url, at, expiresAt) {
       await database.change(
         sql`UPDATE client_documents SET last_used_at = ${at}, expires_at = ${expiresAt} WHERE url = ${url}`,
       );
@@ -36,7 +39,7 @@ export function createClientDocumentStore(database: Database): ClientDocumentSto
   };
 }
 
-function keep(copy: ClientDocumentRecord): Query {
+function keep(copy: ClientMetadataDocumentRecord): Query {
   return sql`INSERT INTO client_documents (url, metadata, digest, etag, last_modified, fetched_at, fresh_until, last_used_at,
       expires_at)
     VALUES (${copy.url}, ${JSON.stringify(copy.metadata)}, ${copy.digest}, ${copy.etag}, ${copy.lastModified},
@@ -48,9 +51,9 @@ function keep(copy: ClientDocumentRecord): Query {
     WHERE excluded.fetched_at >= client_documents.fetched_at`;
 }
 
-function readCopy([row]: readonly ClientDocumentRow[]): ClientDocumentRecord | null {
+function readCopy([row]: readonly ClientDocumentRow[]): ClientMetadataDocumentRecord | null {
   if (row === undefined) return null;
-  return Object.freeze<ClientDocumentRecord>({
+  return Object.freeze<ClientMetadataDocumentRecord>({
     url: row.url,
     metadata: readFrozenJson(row.metadata),
     digest: row.digest,

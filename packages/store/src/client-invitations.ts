@@ -1,14 +1,14 @@
 /** Invitations of clients as facts of a database. */
 import type {
-  ClientInvitationRecord,
-  ClientInvitationStore,
   ClientRecord,
-} from '@portcullis/authorization-server/ports';
+  InitialAccessTokenRecord,
+  InitialAccessTokenStore,
+} from '@portcullis/authorization-server/store';
 import { insertClient } from './clients.ts';
 import type { Database, Steps } from './database.ts';
 import { sql } from './sql.ts';
 
-interface ClientInvitationRow {
+interface InitialAccessTokenRow {
   readonly id: string;
   readonly hash: string;
   readonly note: string;
@@ -17,31 +17,31 @@ interface ClientInvitationRow {
   readonly client_id: string | null;
 }
 
-export function createClientInvitationStore(database: Database): ClientInvitationStore {
+export function createInitialAccessTokenStore(database: Database): InitialAccessTokenStore {
   return {
-    async saveClientInvitation({ id, hash, note, createdAt, expiresAt, clientId }) {
+    async saveInitialAccessToken({ id, hash, note, createdAt, expiresAt, clientId }) {
       await database.change(
         sql`INSERT INTO client_invitations (id, hash, note, created_at, expires_at, client_id)
           VALUES (${id}, ${hash}, ${note}, ${createdAt}, ${expiresAt}, ${clientId})`,
       );
     },
-    async findClientInvitation(hash, now) {
-      const [row] = await database.read<ClientInvitationRow>(
+    async findInitialAccessToken(hash, now) {
+      const [row] = await database.read<InitialAccessTokenRow>(
         sql`SELECT id, hash, note, created_at, expires_at, client_id FROM client_invitations
           WHERE hash = ${hash} AND expires_at > ${now}`,
       );
-      return row === undefined ? null : readInvitation(row);
+      return row === undefined ? null : readInitialAccessToken(row);
     },
-    async listClientInvitations(after, limit, now) {
-      const rows = await database.read<ClientInvitationRow>(
+    async listInitialAccessTokens(after, limit, now) {
+      const rows = await database.read<InitialAccessTokenRow>(
         sql`SELECT id, hash, note, created_at, expires_at, client_id FROM client_invitations
           WHERE id > ${after} AND expires_at > ${now} ORDER BY id LIMIT ${limit}`,
       );
-      return rows.map(readInvitation);
+      return rows.map(readInitialAccessToken);
     },
-    registerInvitedClient: (client, hash) =>
+    registerClientWithInitialAccessToken: (client, hash) =>
       database.fact({ steps: () => register(client, hash), postgres: { lock: null } }),
-    takeBackClientInvitation: (id) => database.fact({ steps: () => takeBack(id), postgres: { lock: null } }),
+    revokeInitialAccessToken: (id) => database.fact({ steps: () => takeBack(id), postgres: { lock: null } }),
   };
 }
 
@@ -54,15 +54,15 @@ function* register(client: ClientRecord, hash: string): Steps<boolean> {
   return true;
 }
 
-function* takeBack(id: string): Steps<'taken-back' | 'used' | 'unknown'> {
+function* takeBack(id: string): Steps<'revoked' | 'used' | 'unknown'> {
   const gone =
     yield sql`DELETE FROM client_invitations WHERE id = ${id} AND client_id IS NULL RETURNING 1 AS one`;
-  if (gone.length > 0) return 'taken-back';
+  if (gone.length > 0) return 'revoked';
   const used = yield sql`SELECT 1 AS one FROM client_invitations WHERE id = ${id}`;
   return used.length > 0 ? 'used' : 'unknown';
 }
 
-function readInvitation(row: ClientInvitationRow): ClientInvitationRecord {
+function readInitialAccessToken(row: InitialAccessTokenRow): InitialAccessTokenRecord {
   return {
     id: row.id,
     hash: row.hash,

@@ -1,5 +1,5 @@
 /** Stored clients as facts of a database. */
-import type { ClientRecord, ClientStore, Turn } from '@portcullis/authorization-server/ports';
+import type { ClientRecord, ClientStore, Turn } from '@portcullis/authorization-server/store';
 import type { Database, Steps } from './database.ts';
 import { readFrozenJson } from './json.ts';
 import { takeTurn, toleranceOf, waitForTurn } from './limits.ts';
@@ -59,14 +59,14 @@ export function createClientStore(database: Database): ClientStore {
       );
       return new Map(rows.map(({ network, unused }) => [network, unused]));
     },
-    async changeClient(id, { metadata, secretHash }) {
+    async updateClient(id, { metadata, secretHash }) {
       const changed = await database.change(
         sql`UPDATE clients SET metadata = ${JSON.stringify(metadata)}, secret_hash = ${secretHash}
           WHERE id = ${id} RETURNING 1 AS one`,
       );
       return changed.length > 0;
     },
-    async noteClientUse(id, at, expiresAt) {
+    async recordClientUse(id, at, expiresAt) {
       await database.change(
         sql`UPDATE clients SET last_used_at = ${at}, expires_at = ${expiresAt} WHERE id = ${id}`,
       );

@@ -1,12 +1,12 @@
 /** Authorization codes as facts of a database. */
 import type {
-  CodeRecord,
-  FoundCode,
+  AuthorizationCodeRecord,
+  CodeRedemption,
+  FoundAuthorizationCode,
   GrantRecord,
   GrantStore,
-  Redemption,
   RefreshTokenRecord,
-} from '@portcullis/authorization-server/ports';
+} from '@portcullis/authorization-server/store';
 import type { Database, Steps } from './database.ts';
 import { readList } from './json.ts';
 import { type Query, sql } from './sql.ts';
@@ -27,7 +27,7 @@ interface CodeRow {
   readonly spent_at: number | null;
 }
 
-export type CodeStore = Pick<GrantStore, 'findCode' | 'redeemCode' | 'burnCode'>;
+export type CodeStore = Pick<GrantStore, 'findCode' | 'redeemCode' | 'invalidateCode'>;
 
 export function createCodeStore(database: Database): CodeStore {
   return {
@@ -46,17 +46,17 @@ export function createCodeStore(database: Database): CodeStore {
           read: readRedemption,
         },
       }),
-    async burnCode(hash, at) {
+    async invalidateCode(hash, at) {
       await database.change(sql`UPDATE codes SET spent_at = ${at} WHERE hash = ${hash} AND spent_at IS NULL`);
     },
   };
 }
 
-export function insertCode(code: CodeRecord): Query {
+export function insertCode(code: AuthorizationCodeRecord): Query {
   return sql`INSERT INTO codes (hash, grant_id, client_id, account_id, redirect_uri, code_challenge, scopes, resources,
         workspace, terms, issued_at, expires_at)
       VALUES (${code.hash}, ${code.grantId}, ${code.clientId}, ${code.accountId}, ${code.redirectUri}, ${code.codeChallenge},
-        ${JSON.stringify(code.scopes)}, ${JSON.stringify(code.resources)}, ${code.workspace}, ${code.terms},
+        ${JSON.stringify(code.scopes)}, ${JSON.stringify(code.resources)}, ${code.workspace}, ${code.consentDigest},
         ${code.issuedAt}, ${code.expiresAt})`;
 }
 
@@ -65,21 +65,21 @@ function* redeem(
   grant: GrantRecord,
   token: RefreshTokenRecord | null,
   at: number,
-): Steps<Redemption> {
+): Steps<CodeRedemption> {
   // Point of no return: of all who come, one finds the code unspent.
   const spent =
     yield sql`UPDATE codes SET spent_at = ${at} WHERE hash = ${codeHash} AND spent_at IS NULL RETURNING 1 AS one`;
-  if (spent.length === 0) return 'spent';
+  if (spent.length === 0) return 'already_used';
   // `OR ROLLBACK`: a fault ends the transaction, so that SQLite copies no pages for taking back the statement alone.
   const granted =
     yield sql`INSERT OR ROLLBACK INTO grants (id, client_id, account_id, scopes, resources, workspace, terms, created_at, expires_at,
       last_used_at, last_used_from, token_hash, token_number, token_seed, token_issued_at, token_expires_at, token_rotations)
     SELECT ${grant.id}, ${grant.clientId}, ${grant.accountId}, ${JSON.stringify(grant.scopes)},
-      ${JSON.stringify(grant.resources)}, ${grant.workspace}, ${grant.terms}, ${grant.createdAt}, ${grant.expiresAt},
-      ${grant.lastUsedAt}, ${grant.lastUsedFrom}, ${token?.hash ?? null}, ${token?.number ?? null}, ${token?.seed ?? null},
+      ${JSON.stringify(grant.resources)}, ${grant.workspace}, ${grant.consentDigest}, ${grant.createdAt}, ${grant.expiresAt},
+      ${grant.lastUsedAt}, ${grant.lastUsedFrom}, ${token?.hash ?? null}, ${token?.generation ?? null}, ${token?.seed ?? null},
       ${token?.issuedAt ?? null}, ${token?.expiresAt ?? null}, ${token?.rotations ?? null}
     FROM accounts WHERE id = ${grant.accountId} AND disabled_at IS NULL RETURNING 1 AS one`;
-  return granted.length > 0 ? 'redeemed' : 'ownerless';
+  return granted.length > 0 ? 'redeemed' : 'account_unavailable';
 }
 
 /**
@@ -101,20 +101,20 @@ function redeemAtOnce(
       INSERT INTO grants (id, client_id, account_id, scopes, resources, workspace, terms, created_at, expires_at,
         last_used_at, last_used_from, token_hash, token_number, token_seed, token_issued_at, token_expires_at, token_rotations)
       SELECT ${grant.id}, ${grant.clientId}, owner.id, ${JSON.stringify(grant.scopes)},
-        ${JSON.stringify(grant.resources)}, ${grant.workspace}::text, ${grant.terms}, ${grant.createdAt}::bigint, ${grant.expiresAt}::bigint,
-        ${grant.lastUsedAt}::bigint, ${grant.lastUsedFrom}::text, ${token?.hash ?? null}::text, ${token?.number ?? null}::bigint,
+        ${JSON.stringify(grant.resources)}, ${grant.workspace}::text, ${grant.consentDigest}, ${grant.createdAt}::bigint, ${grant.expiresAt}::bigint,
+        ${grant.lastUsedAt}::bigint, ${grant.lastUsedFrom}::text, ${token?.hash ?? null}::text, ${token?.generation ?? null}::bigint,
         ${token?.seed ?? null}::text, ${token?.issuedAt ?? null}::bigint, ${token?.expiresAt ?? null}::bigint,
         ${token?.rotations ?? null}::text
       FROM spent, owner RETURNING id
-    ) SELECT CASE WHEN EXISTS (SELECT 1 FROM granted) THEN 'redeemed' ELSE 'ownerless' END AS outcome FROM spent`;
+    ) SELECT CASE WHEN EXISTS (SELECT 1 FROM granted) THEN 'redeemed' ELSE 'account_unavailable' END AS outcome FROM spent`;
 }
 
-function readRedemption(rows: readonly unknown[]): Redemption {
-  const [row] = rows as readonly { readonly outcome: Redemption }[];
-  return row?.outcome ?? 'spent';
+function readRedemption(rows: readonly unknown[]): CodeRedemption {
+  const [row] = rows as readonly { readonly outcome: CodeRedemption }[];
+  return row?.outcome ?? 'already_used';
 }
 
-function readCode([row]: readonly CodeRow[]): FoundCode | null {
+function readCode([row]: readonly CodeRow[]): FoundAuthorizationCode | null {
   if (row === undefined) return null;
   return {
     hash: row.hash,
@@ -126,9 +126,9 @@ function readCode([row]: readonly CodeRow[]): FoundCode | null {
     scopes: readList(row.scopes),
     resources: readList(row.resources),
     workspace: row.workspace,
-    terms: row.terms,
+    consentDigest: row.terms,
     issuedAt: row.issued_at,
     expiresAt: row.expires_at,
-    spentAt: row.spent_at,
+    consumedAt: row.spent_at,
   };
 }

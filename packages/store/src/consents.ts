@@ -1,5 +1,5 @@
 /** What people have allowed their clients, read from the grants that stand. */
-import type { GrantStore, StandingConsent } from '@portcullis/authorization-server/ports';
+import type { GrantStore, RememberedConsent } from '@portcullis/authorization-server/store';
 import type { Database } from './database.ts';
 import { readList } from './json.ts';
 import { sql } from './sql.ts';
@@ -11,11 +11,11 @@ interface ConsentRow {
   readonly used_at: number;
 }
 
-export type ConsentStore = Pick<GrantStore, 'findNewestConsent' | 'listConsents'>;
+export type ConsentStore = Pick<GrantStore, 'findNewestRememberedConsent' | 'listRememberedConsents'>;
 
 export function createConsentStore(database: Database): ConsentStore {
   return {
-    async findNewestConsent(accountId, clientId, terms, now) {
+    async findNewestRememberedConsent(accountId, clientId, terms, now) {
       const [row] = await database.read<ConsentRow>(
         sql`SELECT scopes, resources, workspace, last_used_at AS used_at FROM grants
           WHERE account_id = ${accountId} AND client_id = ${clientId} AND revoked_at IS NULL AND terms = ${terms}
@@ -24,7 +24,7 @@ export function createConsentStore(database: Database): ConsentStore {
       );
       return row === undefined ? null : readConsent(row);
     },
-    async listConsents(accountId, clientId, terms, now) {
+    async listRememberedConsents(accountId, clientId, terms, now) {
       const rows = await database.read<ConsentRow>(
         sql`SELECT scopes, resources, workspace, MAX(last_used_at) AS used_at FROM grants
           WHERE account_id = ${accountId} AND revoked_at IS NULL AND client_id = ${clientId} AND terms = ${terms}
@@ -36,7 +36,7 @@ export function createConsentStore(database: Database): ConsentStore {
   };
 }
 
-function readConsent(row: ConsentRow): StandingConsent {
+function readConsent(row: ConsentRow): RememberedConsent {
   return {
     scopes: readList(row.scopes),
     resources: readList(row.resources),

@@ -1,11 +1,11 @@
 /** The suite that any store of an authorization server must pass. It runs under vitest, on a real database. */
-import type { AuthorizationStore } from '@portcullis/authorization-server/ports';
+import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { afterEach, beforeEach, describe } from 'vitest';
 import { describeAccounts } from './contract/accounts.ts';
 import { describeAdministration } from './contract/administration.ts';
 import { describeAssertions } from './contract/assertions.ts';
 import { describeClientDocuments } from './contract/client-documents.ts';
-import { describeClientInvitations } from './contract/client-invitations.ts';
+import { describeInitialAccessTokens } from './contract/client-invitations.ts';
 import { describeClients } from './contract/clients.ts';
 import { describeCodes } from './contract/codes.ts';
 import { describeConnections } from './contract/connections.ts';
@@ -17,7 +17,7 @@ import { describePasskeys } from './contract/passkeys.ts';
 import { describeRefreshTokens } from './contract/refresh-tokens.ts';
 import { describeRemoval } from './contract/removal.ts';
 import { describeRevocation } from './contract/revocation.ts';
-import { describeSecondFactors } from './contract/second-factors.ts';
+import { describeTotpFactors } from './contract/second-factors.ts';
 import { describeStatuses } from './contract/statuses.ts';
 import { describeSweeping } from './contract/sweeping.ts';
 import { describeTransactions } from './contract/transactions.ts';
@@ -47,9 +47,9 @@ export function describeStoreContract(name: string, open: () => Promise<Authoriz
     describeAdministration(store);
     describeRemoval(store);
     describePasskeys(store);
-    describeSecondFactors(store);
+    describeTotpFactors(store);
     describeClients(store);
-    describeClientInvitations(store);
+    describeInitialAccessTokens(store);
     describeClientDocuments(store);
     describeAssertions(store);
     describeTransactions(store);

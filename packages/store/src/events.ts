@@ -1,5 +1,5 @@
 /** The audit log as facts of a database. */
-import type { EventRecord, EventStore } from '@portcullis/authorization-server/ports';
+import type { AuditEventRecord, AuditStore } from '@portcullis/authorization-server/store';
 import type { Database, Steps } from './database.ts';
 import { readJson } from './json.ts';
 import { defineQuery, defineRows, type Query, sql, type Template, type Value } from './sql.ts';
@@ -23,7 +23,7 @@ const eventsAfter = defineQuery(`SELECT ${COLUMNS} FROM events WHERE id > ? ORDE
 const lastEvents = defineQuery(`SELECT ${COLUMNS} FROM events WHERE id > '' ORDER BY id DESC LIMIT ?`);
 const eventsOfFlow = defineQuery(`SELECT ${COLUMNS} FROM events WHERE flow_id = ? ORDER BY id LIMIT ?`);
 
-export function createEventStore(database: Database): EventStore {
+export function createEventStore(database: Database): AuditStore {
   const read = async (query: Query) => (await database.read<EventRow>(query)).map(readEvent);
   return {
     appendEvents: (events) =>
@@ -33,10 +33,10 @@ export function createEventStore(database: Database): EventStore {
       }),
     beforeCommit: (call, within) => database.beforeCommit(call, within),
     listEvents: (after, limit) => read(eventsAfter(after, limit)),
-    async lastEvents(limit) {
+    async listLatestEvents(limit) {
       return (await read(lastEvents(limit))).toReversed();
     },
-    listFlow: (transactionId, limit) => read(eventsOfFlow(transactionId, limit)),
+    listTransactionEvents: (transactionId, limit) => read(eventsOfFlow(transactionId, limit)),
   };
 }
 
@@ -56,7 +56,7 @@ function definedFor(rows: number): Template {
   );
 }
 
-function* append(events: readonly EventRecord[]): Steps<undefined> {
+function* append(events: readonly AuditEventRecord[]): Steps<undefined> {
   const whole = events.length - (events.length % TOGETHER);
   for (let from = 0; from < whole; from += TOGETHER) {
     yield { template: insertMany, values: events.slice(from, from + TOGETHER).flatMap(valuesOf) };
@@ -64,7 +64,7 @@ function* append(events: readonly EventRecord[]): Steps<undefined> {
   for (const event of events.slice(whole)) yield { template: insertOne, values: valuesOf(event) };
 }
 
-function valuesOf(event: EventRecord): readonly Value[] {
+function valuesOf(event: AuditEventRecord): readonly Value[] {
   const { id, at, type, clientId, accountId, grantId, resource, transactionId, details, expiresAt } = event;
   return [
     id,
@@ -81,7 +81,7 @@ function valuesOf(event: EventRecord): readonly Value[] {
 }
 
 /** One value holds them all, so that their number changes neither the statement nor the round trips. */
-function appendAtOnce(events: readonly EventRecord[]): Query {
+function appendAtOnce(events: readonly AuditEventRecord[]): Query {
   const rows = JSON.stringify(
     events.map(({ details, ...event }) => ({ ...event, details: JSON.stringify(details) })),
   );
@@ -94,7 +94,7 @@ function appendAtOnce(events: readonly EventRecord[]): Query {
     ON CONFLICT (id) DO NOTHING`;
 }
 
-function readEvent(row: EventRow): EventRecord {
+function readEvent(row: EventRow): AuditEventRecord {
   return {
     id: row.id,
     at: row.at,

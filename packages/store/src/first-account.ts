@@ -1,17 +1,17 @@
 /** The first account, and the links by which it is made, as facts of a database. */
-import type { AccountRecord, AccountStore } from '@portcullis/authorization-server/ports';
+import type { AccountRecord, UserStore } from '@portcullis/authorization-server/store';
 import { insertAccount } from './account-rows.ts';
 import type { Database, Steps } from './database.ts';
 import { type Query, sql } from './sql.ts';
 
 export type FirstAccountFacts = Pick<
-  AccountStore,
-  'hasAccounts' | 'saveSetupLink' | 'isSetupLink' | 'createFirstAccount'
+  UserStore,
+  'hasLocalAccounts' | 'saveSetupLink' | 'isSetupLink' | 'createFirstAccount'
 >;
 
 export function createFirstAccountFacts(database: Database): FirstAccountFacts {
   return {
-    async hasAccounts() {
+    async hasLocalAccounts() {
       return (await database.read(ownAccounts())).length > 0;
     },
     async saveSetupLink(hash, createdAt) {

@@ -4,7 +4,7 @@ import type {
   GrantRecord,
   GrantStore,
   RefreshTokenRecord,
-} from '@portcullis/authorization-server/ports';
+} from '@portcullis/authorization-server/store';
 import { createCodeStore } from './codes.ts';
 import { createConsentStore } from './consents.ts';
 import type { Database, Steps } from './database.ts';
@@ -60,14 +60,14 @@ export function createGrantStore(database: Database): GrantStore {
       return row?.grant_id ?? null;
     },
     async rotateRefreshToken(grantId, presentedHash, successor, from) {
-      const { hash, number, seed, issuedAt, expiresAt, rotations } = successor;
+      const { hash, generation: number, seed, issuedAt, expiresAt, rotations } = successor;
       // Point of no return: from here on the presented token is the past.
       const rotated = await database.change(
         sql`UPDATE grants SET token_hash = ${hash}, token_number = ${number}, token_seed = ${seed}, token_issued_at = ${issuedAt},
             token_expires_at = ${expiresAt}, token_rotations = ${rotations}, last_used_at = ${issuedAt}, last_used_from = ${from}
           WHERE id = ${grantId} AND token_hash = ${presentedHash} AND revoked_at IS NULL RETURNING 1 AS one`,
       );
-      return rotated.length > 0 ? 'rotated' : 'overtaken';
+      return rotated.length > 0 ? 'rotated' : 'conflict';
     },
     async listGrants(accountId, now) {
       const rows = await database.read<GrantRow>(
@@ -78,7 +78,7 @@ export function createGrantStore(database: Database): GrantStore {
       );
       return rows.map(readGrant);
     },
-    async endGrants(accountId, grantId, at) {
+    async revokeAccountGrants(accountId, grantId, at) {
       if (grantId === null) {
         return database.fact({ steps: () => endAll(accountId, at), postgres: { lock: 'accounts' } });
       }
@@ -134,7 +134,7 @@ function readToken(row: FoundRow): RefreshTokenRecord | null {
   if (row.token_hash === null) return null;
   return {
     hash: row.token_hash,
-    number: row.token_number ?? 0,
+    generation: row.token_number ?? 0,
     seed: row.token_seed ?? '',
     issuedAt: row.token_issued_at ?? 0,
     expiresAt: row.token_expires_at ?? 0,
@@ -150,7 +150,7 @@ function readGrant(row: GrantRow): GrantRecord {
     scopes: readList(row.scopes),
     resources: readList(row.resources),
     workspace: row.workspace,
-    terms: row.terms,
+    consentDigest: row.terms,
     createdAt: row.created_at,
     expiresAt: row.ends_at,
     lastUsedAt: row.last_used_at,

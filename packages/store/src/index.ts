@@ -1,13 +1,13 @@
 /** Storage for the authorization server: SQLite or PostgreSQL, by what its location says. */
-import type { AuthorizationStore } from '@portcullis/authorization-server/ports';
+import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { createStore } from './store.ts';
 import { StoreError } from './store-error.ts';
 
 export interface StoreOptions {
   /** Seconds that a fact may wait for a locked or silent database before it is refused. */
-  readonly patience?: number;
+  readonly busyTimeout?: number;
   /** The most connections to PostgreSQL that this process opens. */
-  readonly connections?: number;
+  readonly poolSize?: number;
 }
 
 /**
@@ -17,18 +17,18 @@ export interface StoreOptions {
  */
 export async function openStore(
   location: string,
-  { patience = 5, connections = 10 }: StoreOptions = {},
+  { busyTimeout = 5, poolSize: connections = 10 }: StoreOptions = {},
 ): Promise<AuthorizationStore> {
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//iu.exec(location)?.[1]?.toLowerCase();
   if (scheme === 'postgres' || scheme === 'postgresql') {
     const { openPostgres } = await import('./postgres/open.ts');
-    return createStore(await openPostgres(location, patience, connections));
+    return createStore(await openPostgres(location, busyTimeout, connections));
   }
   if (scheme !== undefined || location === '') {
     throw new StoreError('The location of the database must be a file, :memory: or a postgres:// URL.');
   }
   const { openSqlite } = await import('./sqlite/open.ts');
-  return createStore(await openSqlite(location, patience));
+  return createStore(await openSqlite(location, busyTimeout));
 }
 
 export { inspectSchema, type SchemaState } from './inspect-schema.ts';

@@ -1,5 +1,5 @@
 /** Signing keys as facts of a database. */
-import type { KeyRecord, KeyStore } from '@portcullis/authorization-server/ports';
+import type { SigningKeyRecord, SigningKeyStore } from '@portcullis/authorization-server/store';
 import type { Database, Steps } from './database.ts';
 import { type Query, sql } from './sql.ts';
 
@@ -12,24 +12,25 @@ interface KeyRow {
   readonly signs_from: number;
 }
 
-export function createKeyStore(database: Database): KeyStore {
+export function createKeyStore(database: Database): SigningKeyStore {
   return {
-    async listKeys() {
+    async listSigningKeys() {
       return readKeys(await database.read<KeyRow>(allKeys()));
     },
-    addKey: (key, after) =>
+    addSigningKey: (key, after) =>
       database.fact({ steps: () => add(key, after), postgres: { lock: 'signing_keys' } }),
-    removeKeys: (ids) => database.fact({ steps: () => remove(ids), postgres: { lock: 'signing_keys' } }),
-    resealKeys: (sealed) =>
+    removeSigningKeys: (ids) =>
+      database.fact({ steps: () => remove(ids), postgres: { lock: 'signing_keys' } }),
+    reencryptSigningKeys: (sealed) =>
       database.fact({ steps: () => reseal(sealed), postgres: { lock: 'signing_keys' } }),
   };
 }
 
-function* add(key: KeyRecord, after: string | null): Steps<readonly KeyRecord[]> {
+function* add(key: SigningKeyRecord, after: string | null): Steps<readonly SigningKeyRecord[]> {
   const others = readKeys(yield allKeys());
   if ((others[0]?.id ?? null) !== after) return others;
   yield sql`INSERT INTO signing_keys (id, algorithm, public_jwk, sealed_private_key, created_at, signs_from)
-    VALUES (${key.id}, ${key.algorithm}, ${key.publicJwk}, ${key.sealedPrivateKey}, ${key.createdAt}, ${key.signsFrom})`;
+    VALUES (${key.id}, ${key.algorithm}, ${key.publicJwk}, ${key.encryptedPrivateKey}, ${key.createdAt}, ${key.signsFrom})`;
   return readKeys(yield allKeys());
 }
 
@@ -51,12 +52,12 @@ function allKeys(): Query {
     ORDER BY created_at DESC, signs_from DESC, id`;
 }
 
-function readKeys(rows: readonly unknown[]): readonly KeyRecord[] {
+function readKeys(rows: readonly unknown[]): readonly SigningKeyRecord[] {
   return (rows as readonly KeyRow[]).map((row) => ({
     id: row.id,
     algorithm: row.algorithm,
     publicJwk: row.public_jwk,
-    sealedPrivateKey: new Uint8Array(row.sealed_private_key),
+    encryptedPrivateKey: new Uint8Array(row.sealed_private_key),
     createdAt: row.created_at,
     signsFrom: row.signs_from,
   }));

@@ -1,5 +1,5 @@
 /** Turns that processes share as facts of a database. */
-import type { LimitStore, Turn, TurnLimit } from '@portcullis/authorization-server/ports';
+import type { LimitStore, Turn, TurnLimit } from '@portcullis/authorization-server/store';
 import type { Database } from './database.ts';
 import { type Query, sql } from './sql.ts';
 

@@ -1,5 +1,5 @@
 /** Passkeys as facts of a database. */
-import type { PasskeyRecord, PasskeyStore } from '@portcullis/authorization-server/ports';
+import type { PasskeyRecord, PasskeyStore } from '@portcullis/authorization-server/store';
 import type { Database } from './database.ts';
 import { readJson } from './json.ts';
 import { defineQuery, type Query, sql } from './sql.ts';
@@ -32,7 +32,7 @@ export function createPasskeyStore(database: Database): PasskeyStore {
     async listPasskeys(accountId) {
       return (await database.read<PasskeyRow>(passkeysByAccount(accountId))).map(readPasskey);
     },
-    async usePasskey(id, counter, at) {
+    async recordPasskeyUse(id, counter, at) {
       const used = await database.change(
         sql`UPDATE passkeys SET counter = ${counter}, last_used_at = ${at}
           WHERE id = ${id} AND (counter < ${counter} OR (counter = 0 AND ${counter} = 0)) RETURNING 1 AS one`,

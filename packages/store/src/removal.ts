@@ -13,7 +13,7 @@ export function* removeAccount(id: string, at: number): Steps<boolean> {
   if (removed.length === 0) return false;
   yield* endAll(id, at);
   // Also those whose grant has not begun yet.
-  yield sql`UPDATE bonds SET ended_at = ${at}, end_reason = 'ended-here', due_at = ${at}
+  yield sql`UPDATE bonds SET ended_at = ${at}, end_reason = 'revoked_here', due_at = ${at}
     WHERE account_id = ${id} AND ended_at IS NULL`;
   return true;
 }

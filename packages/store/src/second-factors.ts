@@ -1,47 +1,47 @@
 /** Second factors and recovery codes as facts of a database. */
-import type { SecondFactorRecord, SecondFactorStore } from '@portcullis/authorization-server/ports';
+import type { TotpFactorRecord, TotpStore } from '@portcullis/authorization-server/store';
 import type { Database, Steps } from './database.ts';
 import { sql } from './sql.ts';
 
-interface SecondFactorRow {
+interface TotpFactorRow {
   readonly account_id: string;
   readonly sealed_secret: string;
   readonly last_step: number;
   readonly created_at: number;
 }
 
-export function createSecondFactorStore(database: Database): SecondFactorStore {
+export function createTotpFactorStore(database: Database): TotpStore {
   return {
-    async findSecondFactor(accountId) {
-      const [row] = await database.read<SecondFactorRow>(
+    async findTotpFactor(accountId) {
+      const [row] = await database.read<TotpFactorRow>(
         sql`SELECT account_id, sealed_secret, last_step, created_at FROM second_factors WHERE account_id = ${accountId}`,
       );
       return row === undefined ? null : readFactor(row);
     },
-    async listSecondFactors(after, limit) {
-      const rows = await database.read<SecondFactorRow>(
+    async listTotpFactors(after, limit) {
+      const rows = await database.read<TotpFactorRow>(
         sql`SELECT account_id, sealed_secret, last_step, created_at FROM second_factors WHERE account_id > ${after}
           ORDER BY account_id LIMIT ${limit}`,
       );
       return rows.map(readFactor);
     },
-    async resealSecondFactor(accountId, from, to) {
+    async reencryptTotpFactor(accountId, from, to) {
       const resealed = await database.change(
         sql`UPDATE second_factors SET sealed_secret = ${to} WHERE account_id = ${accountId} AND sealed_secret = ${from}
           RETURNING 1 AS one`,
       );
       return resealed.length > 0;
     },
-    saveSecondFactor: (record, recoveryHashes) =>
+    saveTotpFactor: (record, recoveryHashes) =>
       database.fact({ steps: () => save(record, recoveryHashes), postgres: { lock: 'accounts' } }),
-    async useSecondFactor(accountId, step) {
+    async consumeTotpStep(accountId, step) {
       const used = await database.change(
         sql`UPDATE second_factors SET last_step = ${step} WHERE account_id = ${accountId} AND last_step < ${step}
           RETURNING 1 AS one`,
       );
       return used.length > 0;
     },
-    async useRecoveryCode(accountId, hash) {
+    async consumeRecoveryCode(accountId, hash) {
       const used = await database.change(
         sql`DELETE FROM recovery_codes WHERE account_id = ${accountId} AND hash = ${hash} RETURNING 1 AS one`,
       );
@@ -53,25 +53,25 @@ export function createSecondFactorStore(database: Database): SecondFactorStore {
       const codes = await database.read(sql`SELECT hash FROM recovery_codes WHERE account_id = ${accountId}`);
       return codes.length;
     },
-    removeSecondFactor: (accountId) =>
-      database.fact({ steps: () => forgetSecondFactor(accountId), postgres: { lock: 'accounts' } }),
+    removeTotpFactor: (accountId) =>
+      database.fact({ steps: () => forgetTotpFactor(accountId), postgres: { lock: 'accounts' } }),
   };
 }
 
-function readFactor(row: SecondFactorRow): SecondFactorRecord {
+function readFactor(row: TotpFactorRow): TotpFactorRecord {
   const {
     account_id: accountId,
-    sealed_secret: sealedSecret,
+    sealed_secret: encryptedSecret,
     last_step: lastStep,
     created_at: createdAt,
   } = row;
-  return { accountId, sealedSecret, lastStep, createdAt };
+  return { accountId, encryptedSecret, lastStep, createdAt };
 }
 
-function* save(record: SecondFactorRecord, recoveryHashes: readonly string[]): Steps<void> {
-  yield* forgetSecondFactor(record.accountId);
+function* save(record: TotpFactorRecord, recoveryHashes: readonly string[]): Steps<void> {
+  yield* forgetTotpFactor(record.accountId);
   yield sql`INSERT INTO second_factors (account_id, sealed_secret, last_step, created_at)
-    VALUES (${record.accountId}, ${record.sealedSecret}, ${record.lastStep}, ${record.createdAt})`;
+    VALUES (${record.accountId}, ${record.encryptedSecret}, ${record.lastStep}, ${record.createdAt})`;
   yield* keepCodes(record.accountId, recoveryHashes);
 }
 
@@ -89,7 +89,7 @@ function* keepCodes(accountId: string, hashes: readonly string[]): Steps<void> {
   }
 }
 
-export function* forgetSecondFactor(accountId: string): Steps<boolean> {
+export function* forgetTotpFactor(accountId: string): Steps<boolean> {
   const forgotten = yield sql`DELETE FROM second_factors WHERE account_id = ${accountId} RETURNING 1 AS one`;
   yield sql`DELETE FROM recovery_codes WHERE account_id = ${accountId}`;
   return forgotten.length > 0;

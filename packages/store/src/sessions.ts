@@ -1,5 +1,5 @@
 /** Browser sessions as facts of a database. */
-import type { AccountRecord, AccountStore, SessionRecord } from '@portcullis/authorization-server/ports';
+import type { AccountRecord, SessionRecord, UserStore } from '@portcullis/authorization-server/store';
 import type { Database } from './database.ts';
 import { sql } from './sql.ts';
 
@@ -21,8 +21,8 @@ interface OwnerRow extends SessionRow {
 }
 
 export type SessionFacts = Pick<
-  AccountStore,
-  'saveSession' | 'findSession' | 'listSessions' | 'endSession' | 'endSessionsOf'
+  UserStore,
+  'saveSession' | 'findSession' | 'listSessions' | 'endSession' | 'endSessions'
 >;
 
 export function createSessionFacts(database: Database): SessionFacts {
@@ -52,7 +52,7 @@ export function createSessionFacts(database: Database): SessionFacts {
     async endSession(hash) {
       await database.change(sql`DELETE FROM sessions WHERE hash = ${hash}`);
     },
-    async endSessionsOf(accountId, except) {
+    async endSessions(accountId, except) {
       const ended = await database.change(
         sql`DELETE FROM sessions WHERE account_id = ${accountId} AND hash <> ${except ?? ''} RETURNING 1 AS one`,
       );

@@ -1,5 +1,9 @@
 /** Published statuses as facts of a database. */
-import type { EndedAccess, PlaceHolder, StatusStore } from '@portcullis/authorization-server/ports';
+import type {
+  RevokedAccess,
+  StatusIndexOwner,
+  StatusListStore,
+} from '@portcullis/authorization-server/store';
 import type { Database, Steps } from './database.ts';
 import { type Query, sql } from './sql.ts';
 
@@ -9,28 +13,28 @@ interface EndedRow {
   readonly place: number | null;
 }
 
-export function createStatusStore(database: Database): StatusStore {
+export function createStatusStore(database: Database): StatusListStore {
   return {
-    async reservePlaces(count) {
+    async reserveStatusIndexes(count) {
       const [row] = await database.change<{ readonly taken: number }>(
         sql`INSERT INTO status_places (one, taken) VALUES (1, ${count})
           ON CONFLICT (one) DO UPDATE SET taken = status_places.taken + ${count} RETURNING taken`,
       );
       return (row?.taken ?? count) - count;
     },
-    lendPlace: (holder, offered, at, until, isAnother) =>
+    allocateStatusIndex: (holder, offered, at, until, isAnother) =>
       database.fact({
         steps: () => (isAnother ? lendOffered(holder, offered, at, until) : lend(holder, offered, at, until)),
         postgres: { lock: null },
       }),
-    async listEnded(since, now) {
+    async listRevokedAccess(since, now) {
       return readEnded(await database.read<EndedRow>(endedSince(since, now)));
     },
   };
 }
 
 /** Two processes may each lend a place to one holder: both are kept, and end with it. */
-function* lend(holder: PlaceHolder, offered: number, at: number, until: number): Steps<number> {
+function* lend(holder: StatusIndexOwner, offered: number, at: number, until: number): Steps<number> {
   const { kind, id } = holder;
   const renewed = (yield sql`UPDATE lent_places
       SET expires_at = CASE WHEN expires_at > ${until} THEN expires_at ELSE ${until} END
@@ -41,7 +45,12 @@ function* lend(holder: PlaceHolder, offered: number, at: number, until: number):
   return yield* lendOffered(holder, offered, at, until);
 }
 
-function* lendOffered({ kind, id }: PlaceHolder, offered: number, at: number, until: number): Steps<number> {
+function* lendOffered(
+  { kind, id }: StatusIndexOwner,
+  offered: number,
+  at: number,
+  until: number,
+): Steps<number> {
   yield sql`INSERT INTO lent_places (place, kind, holder, since, expires_at)
     VALUES (${offered}, ${kind}, ${id}, ${at}, ${until})`;
   return offered;
@@ -67,14 +76,14 @@ function endedSince(since: number, now: number): Query {
       AND NOT EXISTS (SELECT 1 FROM clients c WHERE c.id = p.holder AND c.disabled_at IS NULL AND c.created_at <= p.since)`;
 }
 
-function readEnded(rows: readonly EndedRow[]): EndedAccess {
+function readEnded(rows: readonly EndedRow[]): RevokedAccess {
   const named = (what: EndedRow['what']) => rows.filter((row) => row.what === what);
-  const lentTo = (kind: PlaceHolder['kind']) =>
-    named(`lent to ${kind}`).map(({ name, place }) => ({ kind, id: name, place: place ?? 0 }));
+  const lentTo = (kind: StatusIndexOwner['kind']) =>
+    named(`lent to ${kind}`).map(({ name, place }) => ({ kind, id: name, index: place ?? 0 }));
   return {
-    places: named('places')[0]?.place ?? 0,
+    allocatedCount: named('places')[0]?.place ?? 0,
     grants: named('grant').map(({ name }) => name),
     tokens: named('token').map(({ name }) => name),
-    lent: [...lentTo('grant'), ...lentTo('client')],
+    allocations: [...lentTo('grant'), ...lentTo('client')],
   };
 }

@@ -1,9 +1,9 @@
 /** The store of an authorization server on any database: all its facts under one roof. */
-import type { AuthorizationStore } from '@portcullis/authorization-server/ports';
+import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { createAccountStore } from './accounts.ts';
 import { createAssertionStore } from './assertions.ts';
 import { createClientDocumentStore } from './client-documents.ts';
-import { createClientInvitationStore } from './client-invitations.ts';
+import { createInitialAccessTokenStore } from './client-invitations.ts';
 import { createClientStore } from './clients.ts';
 import type { Database } from './database.ts';
 import { createEventStore } from './events.ts';
@@ -11,7 +11,7 @@ import { createGrantStore } from './grants.ts';
 import { createKeyStore } from './keys.ts';
 import { createLimitStore } from './limits.ts';
 import { createPasskeyStore } from './passkeys.ts';
-import { createSecondFactorStore } from './second-factors.ts';
+import { createTotpFactorStore } from './second-factors.ts';
 import { sql } from './sql.ts';
 import { createStatusStore } from './statuses.ts';
 import { sweep } from './sweeping.ts';
@@ -23,14 +23,14 @@ export function createStore(database: Database): AuthorizationStore {
     ...createAccountStore(database),
     ...createAssertionStore(database),
     ...createClientDocumentStore(database),
-    ...createClientInvitationStore(database),
+    ...createInitialAccessTokenStore(database),
     ...createClientStore(database),
     ...createEventStore(database),
     ...createGrantStore(database),
     ...createKeyStore(database),
     ...createLimitStore(database),
     ...createPasskeyStore(database),
-    ...createSecondFactorStore(database),
+    ...createTotpFactorStore(database),
     ...createStatusStore(database),
     ...createTransactionStore(database),
     ...createUpstreamStore(database),

@@ -1,5 +1,9 @@
 /** Authorization transactions as facts of a database. */
-import type { CodeRecord, TransactionRecord, TransactionStore } from '@portcullis/authorization-server/ports';
+import type {
+  AuthorizationCodeRecord,
+  AuthorizationTransactionRecord,
+  TransactionStore,
+} from '@portcullis/authorization-server/store';
 import { insertCode } from './codes.ts';
 import type { Database, Steps } from './database.ts';
 import { readJson } from './json.ts';
@@ -38,13 +42,13 @@ export function createTransactionStore(database: Database): TransactionStore {
         ),
       );
     },
-    async signInTransaction(id, accountId) {
+    async setTransactionAccount(id, accountId) {
       await database.change(sql`UPDATE transactions SET account_id = ${accountId} WHERE id = ${id}`);
     },
     async issueCode(code) {
       await database.change(insertCode(code));
     },
-    endTransaction: (id, code) =>
+    completeTransaction: (id, code) =>
       database.fact({
         steps: () => end(id, code),
         postgres: { query: () => endAtOnce(id, code), read: (ended) => ended.length > 0 },
@@ -52,7 +56,7 @@ export function createTransactionStore(database: Database): TransactionStore {
   };
 }
 
-function* end(id: string, code: CodeRecord | null): Steps<boolean> {
+function* end(id: string, code: AuthorizationCodeRecord | null): Steps<boolean> {
   const ended = yield sql`DELETE FROM transactions WHERE id = ${id} RETURNING 1 AS one`;
   if (ended.length === 0) return false;
   if (code !== null) yield insertCode(code);
@@ -60,7 +64,7 @@ function* end(id: string, code: CodeRecord | null): Steps<boolean> {
 }
 
 /** Of two that delete one row, PostgreSQL lets one wait for the other and find nothing. */
-function endAtOnce(id: string, code: CodeRecord | null): Query {
+function endAtOnce(id: string, code: AuthorizationCodeRecord | null): Query {
   if (code === null) return sql`DELETE FROM transactions WHERE id = ${id} RETURNING 1 AS one`;
   return sql`WITH ended AS (
       DELETE FROM transactions WHERE id = ${id} RETURNING id
@@ -68,23 +72,32 @@ function endAtOnce(id: string, code: CodeRecord | null): Query {
       INSERT INTO codes (hash, grant_id, client_id, account_id, redirect_uri, code_challenge, scopes, resources,
         workspace, terms, issued_at, expires_at)
       SELECT ${code.hash}, ${code.grantId}, ${code.clientId}, ${code.accountId}, ${code.redirectUri}, ${code.codeChallenge},
-        ${JSON.stringify(code.scopes)}, ${JSON.stringify(code.resources)}, ${code.workspace}::text, ${code.terms},
+        ${JSON.stringify(code.scopes)}, ${JSON.stringify(code.resources)}, ${code.workspace}::text, ${code.consentDigest},
         ${code.issuedAt}::bigint, ${code.expiresAt}::bigint
       FROM ended
     ) SELECT id FROM ended`;
 }
 
-function insertTransaction(transaction: TransactionRecord): Query {
-  const { id, browserHash, clientId, redirectUri, state, codeChallenge, accountId, approved } = transaction;
+function insertTransaction(transaction: AuthorizationTransactionRecord): Query {
+  const {
+    id,
+    browserHash,
+    clientId,
+    redirectUri,
+    state,
+    codeChallenge,
+    accountId,
+    approvedScopes: approved,
+  } = transaction;
   return sql`INSERT INTO transactions (id, browser_hash, client_id, redirect_uri, redirect_uri_sent, state, code_challenge,
       scopes, resources, account_id, approved, fresh_login, third_party, bond, created_at, expires_at)
     VALUES (${id}, ${browserHash}, ${clientId}, ${redirectUri}, ${Number(transaction.redirectUriSent)}, ${JSON.stringify(state)},
       ${codeChallenge}, ${JSON.stringify(transaction.scopes)}, ${JSON.stringify(transaction.resources)}, ${accountId},
-      ${JSON.stringify(approved)}, ${Number(transaction.freshLogin)}, ${transaction.identityProvider}, ${transaction.bond},
+      ${JSON.stringify(approved)}, ${Number(transaction.forceLogin)}, ${transaction.identityProvider}, ${transaction.linkedGrantId},
       ${transaction.createdAt}, ${transaction.expiresAt})`;
 }
 
-function readTransaction([row]: readonly TransactionRow[]): TransactionRecord | null {
+function readTransaction([row]: readonly TransactionRow[]): AuthorizationTransactionRecord | null {
   if (row === undefined) return null;
   return {
     id: row.id,
@@ -97,10 +110,10 @@ function readTransaction([row]: readonly TransactionRow[]): TransactionRecord | 
     scopes: readJson(row.scopes),
     resources: readJson(row.resources),
     accountId: row.account_id,
-    approved: readJson(row.approved),
-    freshLogin: row.fresh_login === 1,
+    approvedScopes: readJson(row.approved),
+    forceLogin: row.fresh_login === 1,
     identityProvider: row.third_party,
-    bond: row.bond,
+    linkedGrantId: row.bond,
     createdAt: row.created_at,
     expiresAt: row.expires_at,
   };

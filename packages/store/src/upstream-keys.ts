@@ -1,5 +1,5 @@
 /** Data keys, which seal what belongs to third parties, as facts of a database. */
-import type { DataKeyRecord, UpstreamStore } from '@portcullis/authorization-server/ports';
+import type { DataKeyRecord, FederationStore } from '@portcullis/authorization-server/store';
 import type { Database, Steps } from './database.ts';
 import { type Query, sql } from './sql.ts';
 
@@ -10,8 +10,8 @@ interface DataKeyRow {
 }
 
 type DataKeyStore = Pick<
-  UpstreamStore,
-  'listDataKeys' | 'addDataKey' | 'resealDataKeys' | 'removeUnusedDataKeys' | 'discardDataKeys'
+  FederationStore,
+  'listDataKeys' | 'addDataKey' | 'reencryptDataKeys' | 'removeUnusedDataKeys' | 'discardDataKeys'
 >;
 
 export function createDataKeyStore(database: Database): DataKeyStore {
@@ -21,7 +21,7 @@ export function createDataKeyStore(database: Database): DataKeyStore {
     },
     addDataKey: (key, after) =>
       database.fact({ steps: () => add(key, after), postgres: { lock: 'data_keys' } }),
-    resealDataKeys: (sealed) =>
+    reencryptDataKeys: (sealed) =>
       database.fact({ steps: () => reseal(sealed), postgres: { lock: 'data_keys' } }),
     removeUnusedDataKeys: (before) =>
       database.fact({ steps: () => removeUnused(before), postgres: { lock: 'data_keys' } }),
@@ -33,7 +33,7 @@ export function createDataKeyStore(database: Database): DataKeyStore {
 function* add(key: DataKeyRecord, after: string | null): Steps<readonly DataKeyRecord[]> {
   const others = readKeys(yield allKeys());
   if ((others[0]?.id ?? null) !== after) return others;
-  yield sql`INSERT INTO data_keys (id, sealed_key, created_at) VALUES (${key.id}, ${key.sealedKey}, ${key.createdAt})`;
+  yield sql`INSERT INTO data_keys (id, sealed_key, created_at) VALUES (${key.id}, ${key.encryptedKey}, ${key.createdAt})`;
   return readKeys(yield allKeys());
 }
 
@@ -63,7 +63,7 @@ function* removeUnused(before: number): Steps<number> {
 function* discard(ids: readonly string[], at: number): Steps<number> {
   let count = 0;
   for (const id of ids) {
-    const ended = (yield sql`UPDATE bonds SET ended_at = ${at}, end_reason = 'ended-here'
+    const ended = (yield sql`UPDATE bonds SET ended_at = ${at}, end_reason = 'revoked_here'
       WHERE data_key_id = ${id} AND sealed_tokens IS NOT NULL AND ended_at IS NULL RETURNING grant_id`) as readonly {
       readonly grant_id: string;
     }[];
@@ -85,7 +85,7 @@ function allKeys(): Query {
 function readKeys(rows: readonly unknown[]): readonly DataKeyRecord[] {
   return (rows as readonly DataKeyRow[]).map((row) => ({
     id: row.id,
-    sealedKey: new Uint8Array(row.sealed_key),
+    encryptedKey: new Uint8Array(row.sealed_key),
     createdAt: row.created_at,
   }));
 }

@@ -1,18 +1,18 @@
 /** Departures to third parties, and who people are there, as facts of a database. */
 import type {
   AccountRecord,
-  DepartureRecord,
+  FederatedLoginRecord,
+  FederationStore,
   LinkedIdentityRecord,
-  UpstreamStore,
-} from '@portcullis/authorization-server/ports';
+} from '@portcullis/authorization-server/store';
 import { insertAccount } from './account-rows.ts';
-import { createBondStore } from './bonds.ts';
+import { createProviderTokensStore } from './bonds.ts';
 import type { Database, Steps } from './database.ts';
 import { readJson } from './json.ts';
 import { sql } from './sql.ts';
 import { createDataKeyStore } from './upstream-keys.ts';
 
-interface DepartureRow {
+interface FederatedLoginRow {
   readonly state_hash: string;
   readonly browser_hash: string;
   readonly third_party: string;
@@ -25,35 +25,36 @@ interface DepartureRow {
   readonly expires_at: number;
 }
 
-export function createUpstreamStore(database: Database): UpstreamStore {
+export function createUpstreamStore(database: Database): FederationStore {
   return {
-    ...createDepartureStore(database),
+    ...createFederatedLoginStore(database),
     ...createUserStore(database),
-    ...createBondStore(database),
+    ...createProviderTokensStore(database),
     ...createDataKeyStore(database),
   };
 }
 
-type DepartureStore = Pick<
-  UpstreamStore,
-  'directTransaction' | 'saveDeparture' | 'findDeparture' | 'takeDeparture'
+type FederatedLoginStore = Pick<
+  FederationStore,
+  'setTransactionIdentityProvider' | 'saveFederatedLogin' | 'findFederatedLogin' | 'consumeFederatedLogin'
 >;
 
-function createDepartureStore(database: Database): DepartureStore {
+function createFederatedLoginStore(database: Database): FederatedLoginStore {
   return {
-    async directTransaction(id, identityProvider) {
+    async setTransactionIdentityProvider(id, identityProvider) {
       await database.change(sql`UPDATE transactions SET third_party = ${identityProvider} WHERE id = ${id}`);
     },
-    saveDeparture: (departure) => database.fact({ steps: () => depart(departure), postgres: { lock: null } }),
-    async findDeparture(stateHash, now) {
-      const [row] = await database.read<DepartureRow>(
+    saveFederatedLogin: (federatedLogin) =>
+      database.fact({ steps: () => depart(federatedLogin), postgres: { lock: null } }),
+    async findFederatedLogin(stateHash, now) {
+      const [row] = await database.read<FederatedLoginRow>(
         sql`SELECT state_hash, browser_hash, third_party, transaction_id, page, account_id, approved, workspace,
             sealed_secrets, expires_at
           FROM departures WHERE state_hash = ${stateHash} AND expires_at > ${now}`,
       );
-      return row === undefined ? null : readDeparture(row);
+      return row === undefined ? null : readFederatedLogin(row);
     },
-    async takeDeparture(stateHash, now) {
+    async consumeFederatedLogin(stateHash, now) {
       const taken = await database.change(
         sql`DELETE FROM departures WHERE state_hash = ${stateHash} AND expires_at > ${now} RETURNING 1 AS one`,
       );
@@ -62,17 +63,17 @@ function createDepartureStore(database: Database): DepartureStore {
   };
 }
 
-function* depart(departure: DepartureRecord): Steps<void> {
-  const { transactionId } = departure;
+function* depart(federatedLogin: FederatedLoginRecord): Steps<void> {
+  const { transactionId } = federatedLogin;
   if (transactionId !== null) yield sql`DELETE FROM departures WHERE transaction_id = ${transactionId}`;
   yield sql`INSERT INTO departures (state_hash, browser_hash, third_party, transaction_id, page, account_id, approved,
       workspace, sealed_secrets, expires_at)
-    VALUES (${departure.stateHash}, ${departure.browserHash}, ${departure.identityProvider}, ${transactionId},
-      ${departure.page}, ${departure.accountId}, ${JSON.stringify(departure.approved)}, ${departure.workspace},
-      ${departure.sealedSecrets}, ${departure.expiresAt})`;
+    VALUES (${federatedLogin.stateHash}, ${federatedLogin.browserHash}, ${federatedLogin.identityProvider}, ${transactionId},
+      ${federatedLogin.returnTo}, ${federatedLogin.accountId}, ${JSON.stringify(federatedLogin.approvedScopes)}, ${federatedLogin.workspace},
+      ${federatedLogin.encryptedSecrets}, ${federatedLogin.expiresAt})`;
 }
 
-type UserStore = Pick<UpstreamStore, 'findUser' | 'findUserOf' | 'addUser'>;
+type UserStore = Pick<FederationStore, 'findLinkedIdentity' | 'findLinkedIdentityByAccount' | 'linkIdentity'>;
 
 interface LinkedIdentityRow {
   readonly issuer: string;
@@ -82,21 +83,21 @@ interface LinkedIdentityRow {
 
 function createUserStore(database: Database): UserStore {
   return {
-    async findUser(issuer, subject) {
+    async findLinkedIdentity(issuer, subject) {
       return readUser(
         await database.read<LinkedIdentityRow>(
           sql`SELECT issuer, subject, account_id FROM persons WHERE issuer = ${issuer} AND subject = ${subject}`,
         ),
       );
     },
-    async findUserOf(accountId) {
+    async findLinkedIdentityByAccount(accountId) {
       return readUser(
         await database.read<LinkedIdentityRow>(
           sql`SELECT issuer, subject, account_id FROM persons WHERE account_id = ${accountId}`,
         ),
       );
     },
-    addUser: (user, account) =>
+    linkIdentity: (user, account) =>
       database.fact({ steps: () => addUser(user, account), postgres: { lock: 'accounts' } }),
   };
 }
@@ -110,17 +111,17 @@ function* addUser({ issuer, subject }: LinkedIdentityRecord, account: AccountRec
   return account.id;
 }
 
-function readDeparture(row: DepartureRow): DepartureRecord {
+function readFederatedLogin(row: FederatedLoginRow): FederatedLoginRecord {
   return {
     stateHash: row.state_hash,
     browserHash: row.browser_hash,
     identityProvider: row.third_party,
     transactionId: row.transaction_id,
-    page: row.page,
+    returnTo: row.page,
     accountId: row.account_id,
-    approved: readJson(row.approved),
+    approvedScopes: readJson(row.approved),
     workspace: row.workspace,
-    sealedSecrets: new Uint8Array(row.sealed_secrets),
+    encryptedSecrets: new Uint8Array(row.sealed_secrets),
     expiresAt: row.expires_at,
   };
 }

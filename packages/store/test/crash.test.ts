@@ -34,7 +34,7 @@ describe.each([
       const store = await openStore(location);
       for (const line of told) {
         const [grantId = '', number] = line.split(' ');
-        expect((await store.findGrant(grantId))?.token?.number).toBeGreaterThanOrEqual(Number(number));
+        expect((await store.findGrant(grantId))?.token?.generation).toBeGreaterThanOrEqual(Number(number));
       }
       await store.close();
       // PostgreSQL may still be ending what the dead process had asked for.

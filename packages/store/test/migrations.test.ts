@@ -132,10 +132,10 @@ describe.each([
       expect(await store.isAccessTokenLive('jti', 'grant_old')).toBe(true);
       expect((await store.listGrants('user_ada', NOW)).map(({ id }) => id)).toEqual(['grant_old']);
       const code = newCode({ hash: 'code_old', grantId: 'grant_new', accountId: 'user_ada' });
-      expect((await store.findCode('code_old'))?.spentAt).toBeNull();
+      expect((await store.findCode('code_old'))?.consumedAt).toBeNull();
       expect(await store.redeemCode('code_old', grantOf(code), null, NOW)).toBe('redeemed');
       await store.appendEvents([newEvent()]);
-      expect(await store.lastEvents(10)).toHaveLength(1);
+      expect(await store.listLatestEvents(10)).toHaveLength(1);
       await store.close();
     },
   );
@@ -154,27 +154,29 @@ describe.each([
       disabledAt: null,
     });
     expect(await store.findClient('client_old')).toMatchObject({ lastUsedAt: null, expiresAt: null });
-    expect(await store.listKeys()).toMatchObject([{ id: 'key_old', createdAt: 77, signsFrom: 77 }]);
-    expect([...((await store.listKeys())[0]?.sealedPrivateKey ?? [])]).toEqual([1, 2]);
+    expect(await store.listSigningKeys()).toMatchObject([{ id: 'key_old', createdAt: 77, signsFrom: 77 }]);
+    expect([...((await store.listSigningKeys())[0]?.encryptedPrivateKey ?? [])]).toEqual([1, 2]);
     expect((await store.findGrant('grant_old'))?.grant).toMatchObject({
       lastUsedAt: 1,
-      terms: '',
+      consentDigest: '',
       workspace: null,
     });
-    expect((await store.findGrant('grant_old'))?.token).toMatchObject({ hash: 'live', number: 0 });
+    expect((await store.findGrant('grant_old'))?.token).toMatchObject({ hash: 'live', generation: 0 });
     const [session] = await store.listSessions('user_ada', NOW);
     expect(session).toMatchObject({ hash: 'session_old', address: null, browser: null });
     expect(await store.findTransaction('flow_old', NOW)).toMatchObject({
       state: 'xyz',
-      approved: null,
+      approvedScopes: null,
       identityProvider: null,
-      bond: null,
+      linkedGrantId: null,
     });
-    expect(await store.findClientDocument('https://app.example/c')).toMatchObject({ digest: 'digest' });
-    expect(await store.spendAssertion('assertion_old', NOW)).toBe(false);
+    expect(await store.findClientMetadataDocument('https://app.example/c')).toMatchObject({
+      digest: 'digest',
+    });
+    expect(await store.consumeClientAssertion('assertion_old', NOW)).toBe(false);
     expect(await store.findAccountLink('reset_old', NOW)).toMatchObject({ purpose: 'reset' });
     expect(await store.listPasskeys('user_ada')).toMatchObject([{ id: 'passkey_old', counter: 3 }]);
-    expect(await store.findSecondFactor('user_ada')).toMatchObject({ lastStep: 9 });
+    expect(await store.findTotpFactor('user_ada')).toMatchObject({ lastStep: 9 });
     expect(await store.countRecoveryCodes('user_ada')).toBe(1);
     // Clients from before are of no network, and new ones are counted beside them.
     expect(await store.countUnusedClientsByNetwork()).toEqual(new Map());
@@ -192,7 +194,14 @@ describe.each([
       const store = await openStore(location);
       expect(await store.findFormerToken('live')).toBe('grant_old');
       expect(await store.findFormerToken('ancestor')).toBeNull();
-      const token = { hash: 'live', number: 0, seed: '', issuedAt: 2, expiresAt: NOW + 900, rotations: '' };
+      const token = {
+        hash: 'live',
+        generation: 0,
+        seed: '',
+        issuedAt: 2,
+        expiresAt: NOW + 900,
+        rotations: '',
+      };
       expect((await store.findGrant('grant_old'))?.token).toEqual(token);
       expect(await store.rotateRefreshToken('grant_old', 'live', successorOf(token), null)).toBe('rotated');
       // So that a later use of it is seen.

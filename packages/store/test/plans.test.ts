@@ -1,6 +1,6 @@
 /** No fact costs more the more there is in the store: every statement finds its rows by an index. */
 import { DatabaseSync } from 'node:sqlite';
-import type { AuthorizationStore } from '@portcullis/authorization-server/ports';
+import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { describe, expect, it } from 'vitest';
 import {
   grantOf,
@@ -11,16 +11,22 @@ import {
   newAccountLink,
   newClient,
   newClientDocument,
-  newClientInvitation,
   newCode,
   newEvent,
+  newInitialAccessToken,
   newKey,
   newPasskey,
   newRefreshToken,
   newSession,
   newTransaction,
 } from '../src/contract/samples.ts';
-import { newBond, newDataKey, newDeparture, newRenewal, newUser } from '../src/contract/upstream-samples.ts';
+import {
+  newDataKey,
+  newFederatedLogin,
+  newProviderTokens,
+  newRenewal,
+  newUser,
+} from '../src/contract/upstream-samples.ts';
 import type { Database, Fact, Steps } from '../src/database.ts';
 import { sqliteDialect } from '../src/schema/dialect.ts';
 import { migrate } from '../src/schema/migrate.ts';
@@ -68,7 +74,7 @@ async function doEverything(whole: AuthorizationStore): Promise<void> {
     },
   });
   const [account, client] = [newAccount(), newClient()];
-  await store.hasAccounts();
+  await store.hasLocalAccounts();
   await store.saveSetupLink('link', NOW);
   await store.isSetupLink('link');
   await store.createFirstAccount(account, 'link');
@@ -79,11 +85,11 @@ async function doEverything(whole: AuthorizationStore): Promise<void> {
   await store.saveSession(newSession(account.id, { hash: 'session' }));
   await store.findSession('session', NOW);
   const invited = newAccount();
-  await store.addAccount(invited, newAccountLink(invited.id));
+  await store.createAccount(invited, newAccountLink(invited.id));
   await store.listAccounts('', 10);
   await store.saveAccountLink(newAccountLink(invited.id, { hash: 'reset' }));
   await store.findAccountLink('reset', NOW);
-  await store.useAccountLink(
+  await store.redeemAccountLink(
     'reset',
     { passwordHash: account.passwordHash, passkey: newPasskey(invited.id, { id: 'passkey' }) },
     NOW,
@@ -91,23 +97,23 @@ async function doEverything(whole: AuthorizationStore): Promise<void> {
   await store.addPasskey(newPasskey(invited.id));
   await store.findPasskey('passkey');
   await store.listPasskeys(invited.id);
-  await store.usePasskey('passkey', 1, NOW);
+  await store.recordPasskeyUse('passkey', 1, NOW);
   await store.removePasskey(invited.id, 'passkey');
-  const factor = { accountId: invited.id, sealedSecret: 'x', lastStep: 0, createdAt: NOW };
-  await store.saveSecondFactor(factor, ['code']);
-  await store.findSecondFactor(invited.id);
-  await store.listSecondFactors('', 10);
-  await store.resealSecondFactor(invited.id, factor.sealedSecret, 'envelope');
-  await store.useSecondFactor(invited.id, 1);
-  await store.useRecoveryCode(invited.id, 'code');
+  const factor = { accountId: invited.id, encryptedSecret: 'x', lastStep: 0, createdAt: NOW };
+  await store.saveTotpFactor(factor, ['code']);
+  await store.findTotpFactor(invited.id);
+  await store.listTotpFactors('', 10);
+  await store.reencryptTotpFactor(invited.id, factor.encryptedSecret, 'envelope');
+  await store.consumeTotpStep(invited.id, 1);
+  await store.consumeRecoveryCode(invited.id, 'code');
   await store.countRecoveryCodes(invited.id);
   await store.replaceRecoveryCodes(invited.id, ['another']);
-  await store.removeSecondFactor(invited.id);
+  await store.removeTotpFactor(invited.id);
   await store.disableAccount(invited.id, NOW);
   await store.enableAccount(invited.id);
   await store.removeAccount(invited.id, NOW);
   await store.listSessions(account.id, NOW);
-  await store.endSessionsOf(account.id, 'session');
+  await store.endSessions(account.id, 'session');
   await store.endSession('session');
   await store.saveClient(client);
   const turn = { key: 'registration', limit: { burst: 1, interval: 1 }, now: NOW };
@@ -117,58 +123,58 @@ async function doEverything(whole: AuthorizationStore): Promise<void> {
   await store.listClients('', 10);
   await store.countUnusedClients();
   await store.countUnusedClientsByNetwork();
-  await store.changeClient(client.id, client);
-  await store.noteClientUse(client.id, NOW, null);
+  await store.updateClient(client.id, client);
+  await store.recordClientUse(client.id, NOW, null);
   await store.disableClient(client.id, NOW);
   await store.enableClient(client.id);
   await store.removeClient(client.id, NOW);
-  const invitation = newClientInvitation();
-  await store.saveClientInvitation(invitation);
-  await store.findClientInvitation(invitation.hash, NOW);
-  await store.listClientInvitations('', 10, NOW);
-  await store.registerInvitedClient(newClient(), invitation.hash);
-  await store.takeBackClientInvitation(invitation.id);
+  const initialAccessToken = newInitialAccessToken();
+  await store.saveInitialAccessToken(initialAccessToken);
+  await store.findInitialAccessToken(initialAccessToken.hash, NOW);
+  await store.listInitialAccessTokens('', 10, NOW);
+  await store.registerClientWithInitialAccessToken(newClient(), initialAccessToken.hash);
+  await store.revokeInitialAccessToken(initialAccessToken.id);
   const copy = newClientDocument();
-  await store.saveClientDocument(copy);
-  await store.findClientDocument(copy.url);
-  await store.noteClientDocumentUse(copy.url, NOW, NOW);
-  await store.spendAssertion('assertion', NOW);
+  await store.saveClientMetadataDocument(copy);
+  await store.findClientMetadataDocument(copy.url);
+  await store.recordClientMetadataDocumentUse(copy.url, NOW, NOW);
+  await store.consumeClientAssertion('assertion', NOW);
   await store.openTransaction(newTransaction());
-  await store.listKeys();
-  const [key] = await store.addKey(newKey(), null);
-  await store.resealKeys(new Map([[key?.id ?? '', new Uint8Array(1)]]));
-  await store.removeKeys([key?.id ?? '']);
+  await store.listSigningKeys();
+  const [key] = await store.addSigningKey(newKey(), null);
+  await store.reencryptSigningKeys(new Map([[key?.id ?? '', new Uint8Array(1)]]));
+  await store.removeSigningKeys([key?.id ?? '']);
   await store.appendEvents([newEvent()]);
   await store.listEvents('', 10);
-  await store.lastEvents(10);
-  await store.listFlow('flow', 10);
+  await store.listLatestEvents(10);
+  await store.listTransactionEvents('flow', 10);
   await store.takeTurn('turn', { burst: 1, interval: 1 }, NOW);
   await store.takeTurn('turn', { burst: 1, interval: 1 }, NOW);
   await store.findTransaction('flow', NOW);
-  await store.signInTransaction('flow', account.id);
-  await store.endTransaction('flow', null);
+  await store.setTransactionAccount('flow', account.id);
+  await store.completeTransaction('flow', null);
   const code = await issueCode(store);
   await store.issueCode(newCode());
   await store.findCode(code.hash);
-  await store.burnCode(code.hash, NOW);
+  await store.invalidateCode(code.hash, NOW);
   await store.redeemCode(code.hash, grantOf(code), null, NOW);
   const { grant, token } = await makeGrant(store);
   await store.findGrant(grant.id);
   await store.rotateRefreshToken(grant.id, token.hash, newRefreshToken(), null);
   await store.findFormerToken(token.hash);
   await store.listGrants(grant.accountId, NOW);
-  await store.findNewestConsent(grant.accountId, grant.clientId, grant.terms, NOW);
-  await store.listConsents(grant.accountId, grant.clientId, grant.terms, NOW);
-  await store.endGrants(grant.accountId, grant.id, NOW);
-  await store.endGrants(grant.accountId, null, NOW);
+  await store.findNewestRememberedConsent(grant.accountId, grant.clientId, grant.consentDigest, NOW);
+  await store.listRememberedConsents(grant.accountId, grant.clientId, grant.consentDigest, NOW);
+  await store.revokeAccountGrants(grant.accountId, grant.id, NOW);
+  await store.revokeAccountGrants(grant.accountId, null, NOW);
   await store.revokeGrant(grant.id, NOW);
   await store.revokeAccessToken('jti', NOW);
   await store.isAccessTokenLive('jti', grant.id);
   await store.isAccessTokenLive('jti', null);
-  await store.reservePlaces(8);
-  await store.lendPlace({ kind: 'grant', id: grant.id }, 1, NOW, NOW, false);
-  await store.lendPlace({ kind: 'grant', id: grant.id }, 2, NOW, NOW, true);
-  await store.listEnded(NOW, NOW);
+  await store.reserveStatusIndexes(8);
+  await store.allocateStatusIndex({ kind: 'grant', id: grant.id }, 1, NOW, NOW, false);
+  await store.allocateStatusIndex({ kind: 'grant', id: grant.id }, 2, NOW, NOW, true);
+  await store.listRevokedAccess(NOW, NOW);
   await doEverythingUpstream(store);
   await store.sweep(NOW, 10);
   await store.ping();
@@ -178,34 +184,38 @@ async function doEverything(whole: AuthorizationStore): Promise<void> {
 }
 
 async function doEverythingUpstream(store: AuthorizationStore): Promise<void> {
-  const [transaction, account, bond] = [newTransaction(), newAccount(), newBond()];
+  const [transaction, account, providerTokens] = [newTransaction(), newAccount(), newProviderTokens()];
   await store.openTransaction(transaction);
-  await store.directTransaction(transaction.id, 'github');
-  await store.saveDeparture(newDeparture({ stateHash: 'state' }));
-  await store.findDeparture('state', NOW);
-  await store.takeDeparture('state', NOW);
-  await store.addUser(newUser({ accountId: account.id }), account);
-  await store.findUser('issuer', 'subject');
-  await store.findUserOf(account.id);
-  await store.bindTransaction(transaction.id, bond);
-  await store.saveEndedBond(newBond({ endedAt: NOW }));
-  await store.hasBonds();
-  await store.findBond(bond.grantId);
-  await store.listBonds(bond.accountId);
-  await store.noteBondAlive(bond.grantId, NOW);
-  await store.leaseBond(bond.grantId, 1, 'us', NOW, NOW + 9);
-  await store.renewBond(bond.grantId, 'us', newRenewal());
-  await store.releaseBond(bond.grantId, 'us', null);
-  await store.endBondsOfRevokedGrants(NOW, NOW);
-  await store.endBond(bond.grantId, 2, 'revoked-there', NOW);
-  await store.claimFarewells(NOW, NOW + 9, 5);
-  await store.countBondsWith(bond.issuer, bond.subject, bond.grantId);
-  await store.postponeFarewell(bond.grantId, NOW);
-  await store.forgetBondTokens(bond.grantId);
+  await store.setTransactionIdentityProvider(transaction.id, 'github');
+  await store.saveFederatedLogin(newFederatedLogin({ stateHash: 'state' }));
+  await store.findFederatedLogin('state', NOW);
+  await store.consumeFederatedLogin('state', NOW);
+  await store.linkIdentity(newUser({ accountId: account.id }), account);
+  await store.findLinkedIdentity('issuer', 'subject');
+  await store.findLinkedIdentityByAccount(account.id);
+  await store.saveProviderTokens(transaction.id, providerTokens);
+  await store.saveEndedProviderTokens(newProviderTokens({ endedAt: NOW }));
+  await store.hasProviderTokens();
+  await store.findProviderTokens(providerTokens.grantId);
+  await store.listProviderTokens(providerTokens.accountId);
+  await store.recordProviderTokensCheck(providerTokens.grantId, NOW);
+  await store.leaseProviderTokens(providerTokens.grantId, 1, 'us', NOW, NOW + 9);
+  await store.saveRefreshedProviderTokens(providerTokens.grantId, 'us', newRenewal());
+  await store.releaseProviderTokens(providerTokens.grantId, 'us', null);
+  await store.endProviderTokensOfRevokedGrants(NOW, NOW);
+  await store.endProviderTokens(providerTokens.grantId, 2, 'revoked_by_provider', NOW);
+  await store.claimRevocationJobs(NOW, NOW + 9, 5);
+  await store.countProviderTokensOfIdentity(
+    providerTokens.issuer,
+    providerTokens.subject,
+    providerTokens.grantId,
+  );
+  await store.postponeRevocationJob(providerTokens.grantId, NOW);
+  await store.completeRevocationJob(providerTokens.grantId);
   const [first] = await store.addDataKey(newDataKey(), null);
   const keys = await store.addDataKey(newDataKey({ createdAt: NOW + 1 }), first?.id ?? null);
   await store.listDataKeys();
-  await store.resealDataKeys(new Map(keys.map(({ id }) => [id, new Uint8Array(1)])));
+  await store.reencryptDataKeys(new Map(keys.map(({ id }) => [id, new Uint8Array(1)])));
   await store.removeUnusedDataKeys(NOW + 9);
   await store.discardDataKeys(['data-key'], NOW);
 }

@@ -1,5 +1,5 @@
 /** What only PostgreSQL can meet: a network that fails, an administrator who ends connections, roles with few rights. */
-import type { AuthorizationStore } from '@portcullis/authorization-server/ports';
+import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { OAuthError } from '@portcullis/protocol';
 import { openStore, StoreError } from '@portcullis/store';
 import { Client } from 'pg';
@@ -65,7 +65,7 @@ describe('opening a PostgreSQL database', () => {
     const { grant } = await makeGrant(store);
     expect(await store.isAccessTokenLive('jti', grant.id)).toBe(true);
     const key = newKey();
-    expect(await store.addKey(key, null)).toEqual([key]);
+    expect(await store.addSigningKey(key, null)).toEqual([key]);
     await store.close();
     await ask(location, `DROP OWNED BY ${role}; DROP ROLE ${role}`);
   });
@@ -137,7 +137,7 @@ describe('PostgreSQL when a fact waits for another', () => {
       await holder.release();
 
       expect(await ended).toBe(true);
-      expect(await redemption).toBe('ownerless');
+      expect(await redemption).toBe('account_unavailable');
       expect(await store.findGrant(code.grantId)).toBeNull();
       expect(await store.isAccessTokenLive('jti', grant.id)).toBe(false);
       await store.close();
@@ -198,8 +198,8 @@ describe('PostgreSQL whose operator chose the strictest isolation', () => {
       race(times(RACERS, () => () => store.createFirstAccount(newAccount(), null))),
     ]);
     expect(races).toEqual([
-      { redeemed: 1, spent: RACERS - 1 },
-      { rotated: 1, overtaken: RACERS - 1 },
+      { redeemed: 1, already_used: RACERS - 1 },
+      { rotated: 1, conflict: RACERS - 1 },
       { created: 1, refused: RACERS - 1 },
     ]);
     await store.close();
@@ -226,13 +226,13 @@ describe('PostgreSQL that cannot be reached', () => {
       () => store.ping(),
       () => store.findCode(code.hash),
       () => store.redeemCode(code.hash, grantOf(code), null, NOW),
-      () => store.addKey(newKey(), null),
+      () => store.addSigningKey(newKey(), null),
       () => store.sweep(NOW, 10),
     ]) {
       await expect(fact()).rejects.toMatchObject(outage);
     }
     network.mend();
-    expect(await store.findCode(code.hash)).toEqual({ ...code, spentAt: null });
+    expect(await store.findCode(code.hash)).toEqual({ ...code, consumedAt: null });
     expect(await store.redeemCode(code.hash, grantOf(code), null, NOW)).toBe('redeemed');
     await store.close();
   });
@@ -244,21 +244,21 @@ describe('PostgreSQL that cannot be reached', () => {
     await Promise.all(times(10, () => store.ping()));
     network.cut();
     network.mend();
-    expect(await store.findCode(code.hash)).toEqual({ ...code, spentAt: null });
+    expect(await store.findCode(code.hash)).toEqual({ ...code, consumedAt: null });
     await store.close();
   });
 
   it('is an outage when it is silent, after some patience', async () => {
     network = await startNetwork(await databases());
-    const store = await openStore(network.location, { patience: 2 });
+    const store = await openStore(network.location, { busyTimeout: 2 });
     const client = newClient();
     await store.saveClient(client);
     network.silence();
     await expect(store.findClient(client.id)).rejects.toMatchObject(outage);
-    await expect(store.addKey(newKey(), null)).rejects.toMatchObject(outage);
+    await expect(store.addSigningKey(newKey(), null)).rejects.toMatchObject(outage);
     network.mend();
     expect(await store.findClient(client.id)).toEqual(client);
-    expect(await store.addKey(newKey(), null)).toHaveLength(1);
+    expect(await store.addSigningKey(newKey(), null)).toHaveLength(1);
     await store.close();
   });
 
@@ -275,7 +275,7 @@ describe('PostgreSQL that cannot be reached', () => {
           },
           (error) => refusals.push(error),
         );
-        await store.addKey(newKey(), null).catch((error) => refusals.push(error));
+        await store.addSigningKey(newKey(), null).catch((error) => refusals.push(error));
       }
     });
     for (let round = 0; round < 30 || done === 0; round += 1) {
@@ -293,7 +293,7 @@ describe('PostgreSQL that cannot be reached', () => {
     }
     const { grant } = await makeGrant(store);
     expect(await store.isAccessTokenLive('jti', grant.id)).toBe(true);
-    expect(await store.listKeys()).toHaveLength(1);
+    expect(await store.listSigningKeys()).toHaveLength(1);
     await store.close();
   });
 
@@ -315,7 +315,8 @@ describe('PostgreSQL that cannot be reached', () => {
     );
     expect(halves).toEqual([]);
     for (const [index, outcome] of (await Promise.all(outcomes)).entries()) {
-      if (outcome === 'redeemed') expect((await store.findCode(codes[index]?.hash ?? ''))?.spentAt).toBe(NOW);
+      if (outcome === 'redeemed')
+        expect((await store.findCode(codes[index]?.hash ?? ''))?.consumedAt).toBe(NOW);
     }
     await store.close();
   });

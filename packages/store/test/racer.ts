@@ -1,6 +1,6 @@
 /** A process that races others on one database: it waits at a barrier, runs, and reports what it was told. */
 import { once } from 'node:events';
-import type { CodeRecord, RefreshTokenRecord } from '@portcullis/authorization-server/ports';
+import type { AuthorizationCodeRecord, RefreshTokenRecord } from '@portcullis/authorization-server/store';
 import { openStore } from '@portcullis/store';
 import { grantOf, NOW, times } from '../src/contract/samples.ts';
 
@@ -9,7 +9,7 @@ export interface Order {
   /** How many calls of each kind each process makes at once. */
   readonly racers: number;
   readonly rounds: readonly {
-    readonly code: CodeRecord;
+    readonly code: AuthorizationCodeRecord;
     readonly presented: string;
     readonly successor: RefreshTokenRecord;
     readonly grantId: string;

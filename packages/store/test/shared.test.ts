@@ -37,7 +37,7 @@ describe.each([
     const session = newSession(account.id);
     await before.saveSession(session);
     await before.saveClient(client);
-    await before.addKey(key, null);
+    await before.addSigningKey(key, null);
     await before.openTransaction(transaction);
     const code = await issueCode(before);
     const { grant, token } = await makeGrant(before);
@@ -48,9 +48,9 @@ describe.each([
     expect(await after.findAccount(account.id)).toEqual(account);
     expect((await after.findSession(session.hash, NOW))?.session).toEqual(session);
     expect(await after.findClient(client.id)).toEqual(client);
-    expect(await after.listKeys()).toEqual([key]);
+    expect(await after.listSigningKeys()).toEqual([key]);
     expect(await after.findTransaction(transaction.id, NOW)).toEqual(transaction);
-    expect(await after.findCode(code.hash)).toEqual({ ...code, spentAt: null });
+    expect(await after.findCode(code.hash)).toEqual({ ...code, consumedAt: null });
     expect(await after.findGrant(grant.id)).toEqual({
       token,
       grant: { ...grant, revokedAt: null, hasAccount: true },
@@ -66,7 +66,7 @@ describe.each([
     expect((await there.findGrant(grant.id))?.grant.id).toBe(grant.id);
     await there.revokeGrant(grant.id, NOW);
     expect(await here.isAccessTokenLive('jti', grant.id)).toBe(false);
-    expect(await here.rotateRefreshToken(grant.id, token.hash, newRefreshToken(), null)).toBe('overtaken');
+    expect(await here.rotateRefreshToken(grant.id, token.hash, newRefreshToken(), null)).toBe('conflict');
     await here.close();
     await there.close();
   });
@@ -80,10 +80,10 @@ describe.each([
     const change = { metadata: { ...client.metadata, client_name: 'New' }, secretHash: newHash() };
     const steps: [() => Promise<unknown>, object | null][] = [
       [async () => {}, client],
-      [() => there.changeClient(client.id, change), change],
+      [() => there.updateClient(client.id, change), change],
       [() => here.disableClient(client.id, NOW), { ...change, disabledAt: NOW }],
       [() => there.enableClient(client.id), { disabledAt: null }],
-      [() => there.noteClientUse(client.id, NOW + 1, NOW + 2), { lastUsedAt: NOW + 1, expiresAt: NOW + 2 }],
+      [() => there.recordClientUse(client.id, NOW + 1, NOW + 2), { lastUsedAt: NOW + 1, expiresAt: NOW + 2 }],
       [() => there.sweep(NOW + 2, 100), null],
     ];
     for (const [step, expected] of steps) {
@@ -103,11 +103,13 @@ describe.each([
     const location = await places();
     const [here, there] = [await openStore(location), await openStore(location)];
     const first = newClientDocument();
-    await here.saveClientDocument(first);
-    for (const store of [here, there]) expect(await store.findClientDocument(first.url)).toEqual(first);
+    await here.saveClientMetadataDocument(first);
+    for (const store of [here, there])
+      expect(await store.findClientMetadataDocument(first.url)).toEqual(first);
     const second = { ...first, digest: newHash(), fetchedAt: first.fetchedAt + 1 };
-    await there.saveClientDocument(second);
-    for (const store of [here, there]) expect(await store.findClientDocument(first.url)).toEqual(second);
+    await there.saveClientMetadataDocument(second);
+    for (const store of [here, there])
+      expect(await store.findClientMetadataDocument(first.url)).toEqual(second);
     await here.close();
     await there.close();
   });
@@ -130,16 +132,16 @@ describe.each([
           (index) => () => either(index).rotateRefreshToken(grant.id, token.hash, successor, null),
         ),
       ),
-      race(times(RACERS, (index) => () => either(index).endTransaction(transaction.id, null))),
+      race(times(RACERS, (index) => () => either(index).completeTransaction(transaction.id, null))),
       race(times(RACERS, (index) => () => either(index).createFirstAccount(newAccount(), null))),
     ]);
     expect(races).toEqual([
-      { redeemed: 1, spent: RACERS - 1 },
-      { rotated: 1, overtaken: RACERS - 1 },
+      { redeemed: 1, already_used: RACERS - 1 },
+      { rotated: 1, conflict: RACERS - 1 },
       { true: 1, false: RACERS - 1 },
       { created: 1, refused: RACERS - 1 },
     ]);
-    const keys = await Promise.all(times(10, (index) => either(index).addKey(newKey(), null)));
+    const keys = await Promise.all(times(10, (index) => either(index).addSigningKey(newKey(), null)));
     expect(new Set(keys.map(([key]) => key?.id)).size).toBe(1);
     for (const store of stores) await store.close();
   });
@@ -160,9 +162,9 @@ describe.each([
     for (const [index, { code, successor, grantId }] of rounds.entries()) {
       const outcomes = reports.flatMap(({ rounds: run }) => run[index] ?? []);
       expect(outcomes.filter((outcome) => outcome === 'redeemed')).toHaveLength(1);
-      expect(outcomes.filter((outcome) => outcome === 'spent')).toHaveLength(RACERS - 1);
+      expect(outcomes.filter((outcome) => outcome === 'already_used')).toHaveLength(RACERS - 1);
       expect(outcomes.filter((outcome) => outcome === 'rotated')).toHaveLength(1);
-      expect(outcomes.filter((outcome) => outcome === 'overtaken')).toHaveLength(RACERS - 1);
+      expect(outcomes.filter((outcome) => outcome === 'conflict')).toHaveLength(RACERS - 1);
       expect(await store.isAccessTokenLive('jti', code.grantId)).toBe(true);
       expect(await store.isAccessTokenLive('jti', grantId)).toBe(true);
       expect((await store.findGrant(grantId))?.token).toEqual(successor);

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { AuthorizationStore } from '@portcullis/authorization-server/ports';
+import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { openStore, StoreError } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
 import { grantOf, issueCode, NOW, newClient, newEvent, times } from '../src/contract/samples.ts';
@@ -183,7 +183,7 @@ describe('a SQLite file that another process has locked', () => {
 
   it('refuses as unavailable when it takes too long, and recovers by itself', async () => {
     const file = await files();
-    const store = await openStore(file, { patience: 0.1 });
+    const store = await openStore(file, { busyTimeout: 0.1 });
     const code = await issueCode(store);
     const lock = new DatabaseSync(file);
     lock.exec('BEGIN IMMEDIATE');
@@ -194,7 +194,7 @@ describe('a SQLite file that another process has locked', () => {
       reason: expect.stringMatching(/^SQLite: database is locked/),
       description: expect.not.stringContaining('SQLite'),
     });
-    expect(await store.findCode(code.hash)).toEqual({ ...code, spentAt: null });
+    expect(await store.findCode(code.hash)).toEqual({ ...code, consumedAt: null });
     lock.exec('ROLLBACK');
     expect(await store.redeemCode(code.hash, grantOf(code), null, NOW)).toBe('redeemed');
     lock.close();

@@ -10,10 +10,10 @@ await Promise.all(
   times(8, async () => {
     for (;;) {
       const { grant, token } = await makeGrant(store);
-      tell(grant.id, token.number);
+      tell(grant.id, token.generation);
       const successor = successorOf(token);
       if ((await store.rotateRefreshToken(grant.id, token.hash, successor, null)) === 'rotated')
-        tell(grant.id, successor.number);
+        tell(grant.id, successor.generation);
     }
   }),
 );

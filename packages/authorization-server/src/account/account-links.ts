@@ -9,9 +9,9 @@ import {
 import { type Parameters, readParameters } from '@portcullis/protocol';
 import { isForeignForm } from '../authorize/form-tokens.ts';
 import type { Rooms } from '../authorize/rooms.ts';
-import type { AccountLinkRecord, AccountRecord, PasskeyRecord } from '../ports/index.ts';
 import type { Route } from '../routes.ts';
 import { hashSecret } from '../secrets.ts';
+import type { AccountLinkRecord, AccountRecord, PasskeyRecord } from '../store/index.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import type { DeviceCookies } from '../users/device-cookie.ts';
 import { type PasswordErrors, validateNewPassword } from '../users/new-password.ts';
@@ -86,7 +86,7 @@ export function createAccountLinkRoutes(
     chosen: ChosenCredential,
   ) => {
     // Point of no return: the link is spent, and every way in but this one.
-    if (!(await store.useAccountLink(record.hash, chosen, clock()))) {
+    if (!(await store.redeemAccountLink(record.hash, chosen, clock()))) {
       return edge.refuse(`/${record.purpose}`, 'spent-link');
     }
     events({ type: 'account.link_used', accountId: account.id });

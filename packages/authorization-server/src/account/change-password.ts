@@ -1,7 +1,7 @@
 /** Changing a password: by whoever knows the current one. */
 import type { Configuration } from '../configuration.ts';
 import type { AuthenticateByPassword, LoginSource } from '../login/password.ts';
-import type { AccountRecord } from '../ports/index.ts';
+import type { AccountRecord } from '../store/index.ts';
 import type { DeviceCookies } from '../users/device-cookie.ts';
 import type { Passwords } from '../users/passwords.ts';
 

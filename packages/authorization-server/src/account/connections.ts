@@ -37,7 +37,7 @@ export function createConnectionRoutes(rooms: Rooms): readonly Route[] {
       if (grantId === null && parameters.one('all') !== 'yes')
         return respondRedirect(accountPaths.connections);
       // Point of no return: the grants and their tokens are dead.
-      const count = await store.endGrants(accountId, grantId, clock());
+      const count = await store.revokeAccountGrants(accountId, grantId, clock());
       events({ type: 'grant.revoked', accountId, count, ...(grantId !== null && { grantId }) });
       return backTo(grantId === null ? 'all' : 'one');
     }),

@@ -4,7 +4,7 @@ import { appName } from '../authorize/app-name.ts';
 import { describeResource } from '../authorize/describe-resource.ts';
 import type { Rooms } from '../authorize/rooms.ts';
 import type { ResolvedClient } from '../clients/resolved-client.ts';
-import type { BondRecord, GrantRecord } from '../ports/index.ts';
+import type { GrantRecord, ProviderTokensRecord } from '../store/index.ts';
 import type { Layout } from '../ui/layout.ts';
 import type { ListedGrant } from './connections-view.ts';
 
@@ -17,7 +17,7 @@ export async function listConnections(
   const now = clock();
   const [grants, bonds] = await Promise.all([
     store.listGrants(accountId, now),
-    identityProviders.size === 0 ? [] : store.listBonds(accountId),
+    identityProviders.size === 0 ? [] : store.listProviderTokens(accountId),
   ]);
   const bondOf = new Map(bonds.map((bond) => [bond.grantId, bond]));
   // A client that cannot be asked for now still has access.
@@ -56,7 +56,7 @@ function describe(
 /** Whose rights elsewhere a connection uses as well. A third party that has left the configuration keeps its identifier. */
 function describeBond(
   { identityProviders }: Rooms['configuration'],
-  bond: BondRecord | undefined,
+  bond: ProviderTokensRecord | undefined,
 ): ListedGrant['identityProvider'] {
   if (bond === undefined) return null;
   return {

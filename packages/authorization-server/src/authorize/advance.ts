@@ -1,8 +1,8 @@
 /** Moves a transaction on: to the page that it needs next, or to its end. */
 import { type HttpResponse, respondSeeOther, withCookies } from '@portcullis/http';
 import { codeResponseUrl, errorResponseUrl, OAuthError } from '@portcullis/protocol';
-import type { CodeRecord } from '../ports/index.ts';
 import { keyOf, newTicket } from '../secrets.ts';
+import type { AuthorizationCodeRecord } from '../store/index.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import type { Approval, Flow } from './flow.ts';
 import { leaveFor } from './leave.ts';
@@ -21,7 +21,7 @@ export async function advance(
   // What a grant rests on there is made in its own transaction, by whoever acts in it and nobody else.
   const isNamed =
     identityProvider === null ||
-    (await rooms.upstream.holds(transaction.bond, identityProvider, flow.subject));
+    (await rooms.upstream.holds(transaction.linkedGrantId, identityProvider, flow.subject));
   const subject = isNamed ? flow.subject : null;
   const step = nextStep({ subject, approved }, identityProvider === null ? 'local' : 'third-party');
   if ('show' in step) return respondRedirect(pagePath(step.show, transaction.id), cookies);
@@ -39,11 +39,11 @@ async function leave(
   if (identityProvider === null) throw new Error('there is no third party to leave for');
   const loginTarget = {
     transactionId: transaction.id,
-    page: null,
+    returnTo: null,
     accountId: subject,
-    approved: scopes,
+    approvedScopes: scopes,
     workspace,
-    isFresh: transaction.freshLogin,
+    isFresh: transaction.forceLogin,
     until: transaction.expiresAt,
   };
   const again = pagePath('consent', transaction.id);
@@ -62,9 +62,11 @@ async function finish(rooms: Rooms, flow: Flow, subject: string, approval: Appro
   const { scopes, workspace, by } = approval;
   const code = newTicket();
   const issuedAt = clock();
-  const record: CodeRecord = {
+  const record: AuthorizationCodeRecord = {
     hash: keyOf(code),
-    grantId: (flow.identityProvider === null ? null : transaction.bond) ?? (await rooms.statuses.nameGrant()),
+    grantId:
+      (flow.identityProvider === null ? null : transaction.linkedGrantId) ??
+      (await rooms.statuses.nameGrant()),
     clientId: client.id,
     accountId: subject,
     redirectUri: transaction.redirectUriSent ? transaction.redirectUri : null,
@@ -72,7 +74,7 @@ async function finish(rooms: Rooms, flow: Flow, subject: string, approval: Appro
     scopes,
     resources: transaction.resources,
     workspace,
-    terms: termsOf(client, target),
+    consentDigest: termsOf(client, target),
     issuedAt,
     expiresAt: issuedAt + lifetimes.code,
   };
@@ -118,7 +120,7 @@ interface ResponseContext {
 async function end(
   rooms: Rooms,
   { transaction, target, client, approval }: Flow,
-  code: CodeRecord | null,
+  code: AuthorizationCodeRecord | null,
   locate: (context: ResponseContext) => string,
 ): Promise<HttpResponse> {
   const { store, issuer, events } = rooms.configuration;
@@ -126,7 +128,7 @@ async function end(
   try {
     // Point of no return: the transaction, if there was one, is gone, and its code, if any, stands.
     if (code !== null && approval?.by === 'memory') await store.issueCode(code);
-    else if (!(await store.endTransaction(transaction.id, code)))
+    else if (!(await store.completeTransaction(transaction.id, code)))
       return rooms.edge.refuse('/consent', 'gone');
     return respondSeeOther(locate(context), { isHttps: issuer.startsWith('https:') });
   } catch (cause) {

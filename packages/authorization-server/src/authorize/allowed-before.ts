@@ -9,7 +9,7 @@ import {
 import type { ResolvedClient } from '../clients/resolved-client.ts';
 import type { Configuration, ResourceDefinition, Workspace } from '../configuration.ts';
 import type { Lifetimes } from '../lifetimes.ts';
-import type { GrantRecord, StandingConsent } from '../ports/index.ts';
+import type { GrantRecord, RememberedConsent } from '../store/index.ts';
 import { termsOf } from './terms.ts';
 
 export interface AllowedBefore {
@@ -84,24 +84,24 @@ export interface RepeatedRequest {
 export async function findAnswered(
   configuration: Configuration,
   { accountId, client, target, resource, scopes }: RepeatedRequest,
-): Promise<StandingConsent | null> {
+): Promise<RememberedConsent | null> {
   if (client.origin === 'registered' || target.kind !== 'https') return null;
   const { store, lifetimes, clock } = configuration;
   const now = clock();
   const terms = termsOf(client, target);
   const [newest, workspaces] = await Promise.all([
-    store.findNewestConsent(accountId, client.id, terms, now),
+    store.findNewestRememberedConsent(accountId, client.id, terms, now),
     findWorkspaces(configuration, accountId, resource.resource),
   ]);
   if (newest === null) return null;
-  const answers = (consent: StandingConsent) =>
+  const answers = (consent: RememberedConsent) =>
     consent.resources.includes(resource.resource) &&
     isUsable(consent, client, lifetimes, now) &&
     isThere(consent, workspaces) &&
     missingScopes(scopes, consent.scopes, resource.hierarchy).length === 0;
   // Where there are workspaces, the one that was used last is meant: only all consents together tell that.
   if (workspaces.length === 0 && answers(newest)) return newest;
-  return (await store.listConsents(accountId, client.id, terms, now)).find(answers) ?? null;
+  return (await store.listRememberedConsents(accountId, client.id, terms, now)).find(answers) ?? null;
 }
 
 /** Whether what was allowed lies in a workspace that is still there, or outside of any where there are none. */

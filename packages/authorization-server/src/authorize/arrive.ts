@@ -1,7 +1,7 @@
 /** Arriving from a third party: whoever it has proven is let in, and goes on with what they left for, or gets back what came. */
 import type { ConnectionInfo, HttpRequest, HttpResponse } from '@portcullis/http';
 import { OAuthError, readParameters } from '@portcullis/protocol';
-import type { AccountRecord, DepartureRecord } from '../ports/index.ts';
+import type { AccountRecord, FederatedLoginRecord } from '../store/index.ts';
 import { type AccountSection, accountPaths } from '../ui/account-tabs.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import { isAdmitted } from '../upstream/person.ts';
@@ -18,7 +18,7 @@ export interface Return {
   readonly connection: ConnectionInfo;
   readonly state: string;
   readonly identityProvider: IdentityProvider;
-  readonly departure: DepartureRecord;
+  readonly departure: FederatedLoginRecord;
 }
 
 /** The flow that somebody left for; `null` when they left for a page of their own. */
@@ -104,7 +104,7 @@ async function finish(
   const approval = await orGiveBack(rooms, account.id, arrival, approving);
   const bond = await rooms.upstream.bind(flow.transaction.id, account.id, arrival);
   if (bond === null) return rooms.edge.refuse('/callback', 'gone');
-  const transaction = { ...flow.transaction, accountId: account.id, bond };
+  const transaction = { ...flow.transaction, accountId: account.id, linkedGrantId: bond };
   const { identityProvider } = arrival;
   return advance(rooms, { ...flow, transaction, identityProvider, subject: account.id, approval }, [cookie]);
 }
@@ -116,7 +116,7 @@ async function finish(
 async function approvalOf(
   rooms: Rooms,
   { transaction }: FlowUnderWay,
-  { accountId, approved, workspace }: DepartureRecord,
+  { accountId, approvedScopes: approved, workspace }: FederatedLoginRecord,
   account: AccountRecord,
   { identityProvider, given }: Arrival,
 ): Promise<Approval | null> {
@@ -132,6 +132,6 @@ async function approvalOf(
 }
 
 /** The page of their own that somebody left for. */
-export function pageOf({ page }: DepartureRecord): AccountSection {
+export function pageOf({ returnTo: page }: FederatedLoginRecord): AccountSection {
   return page !== null && Object.hasOwn(accountPaths, page) ? (page as AccountSection) : 'connections';
 }

@@ -15,9 +15,9 @@ import {
   type Parameters,
   readParameters,
 } from '@portcullis/protocol';
-import type { TransactionRecord } from '../ports/index.ts';
 import type { Route } from '../routes.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
+import type { AuthorizationTransactionRecord } from '../store/index.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import type { User } from '../users/sessions.ts';
 import { resolveAccess, scopeCeiling } from './access.ts';
@@ -116,7 +116,7 @@ async function open(rooms: Rooms, request: HttpRequest, beginning: Beginning): P
     resource: resource.resource,
     browserHash: hashSecret(cookie),
     accountId: isFresh ? null : (user?.account.id ?? null),
-    freshLogin: isFresh,
+    forceLogin: isFresh,
   });
   const subject = subjectOf(transaction, admits ? (user?.account.id ?? null) : null);
   // What is answered from memory ends with this very request: nobody comes back to it.
@@ -133,7 +133,8 @@ async function open(rooms: Rooms, request: HttpRequest, beginning: Beginning): P
   return advance(rooms, { transaction, client, target, identityProvider, subject, approval }, cookies);
 }
 
-interface Judged extends Pick<TransactionRecord, 'scopes' | 'browserHash' | 'accountId' | 'freshLogin'> {
+interface Judged
+  extends Pick<AuthorizationTransactionRecord, 'scopes' | 'browserHash' | 'accountId' | 'forceLogin'> {
   readonly asked: AuthorizationRequest;
   readonly resource: string;
 }
@@ -143,7 +144,7 @@ function beginTransaction(
   { clock, lifetimes }: Rooms['configuration'],
   { client, target, parameters }: Beginning,
   { asked, resource, ...judged }: Judged,
-): TransactionRecord {
+): AuthorizationTransactionRecord {
   const createdAt = clock();
   return {
     ...judged,
@@ -154,9 +155,9 @@ function beginTransaction(
     state: asked.state ?? null,
     codeChallenge: asked.codeChallenge,
     resources: [resource],
-    approved: null,
+    approvedScopes: null,
     identityProvider: null,
-    bond: null,
+    linkedGrantId: null,
     createdAt,
     expiresAt: createdAt + lifetimes.transaction,
   };

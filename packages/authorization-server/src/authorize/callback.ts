@@ -105,7 +105,7 @@ async function redeem(
 ): Promise<Arrival> {
   const wire = rooms.upstream.wireOf(identityProvider);
   const answer = new URL(request.url).searchParams;
-  return { identityProvider, ...(await wire.redeem(answer, departure.approved, state, secrets)) };
+  return { identityProvider, ...(await wire.redeem(answer, departure.approvedScopes, state, secrets)) };
 }
 
 /** What went wrong goes to the client by redirect, in our words and never in theirs; who waits for no client reads a page. */

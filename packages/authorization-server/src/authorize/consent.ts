@@ -99,7 +99,8 @@ async function signInAgain(
   request: HttpRequest,
   { transaction, identityProvider }: FlowUnderWay,
 ): Promise<HttpResponse> {
-  if (identityProvider !== null) await configuration.store.directTransaction(transaction.id, null);
+  if (identityProvider !== null)
+    await configuration.store.setTransactionIdentityProvider(transaction.id, null);
   return respondRedirect(`${pagePath('login', transaction.id)}&again=yes`, [await sessions.end(request)]);
 }
 

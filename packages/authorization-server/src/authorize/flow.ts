@@ -1,13 +1,13 @@
 /** An authorization request under way, with everything about it that was proven. */
 import type { RedirectTarget, Scopes } from '@portcullis/protocol';
 import type { ResolvedClient } from '../clients/resolved-client.ts';
-import type { TransactionRecord } from '../ports/index.ts';
+import type { AuthorizationTransactionRecord } from '../store/index.ts';
 import type { IdentityProvider } from '../upstream/third-party.ts';
 import type { User } from '../users/sessions.ts';
 
 /** A transaction with everything about it that was proven. */
 export interface Flow {
-  readonly transaction: TransactionRecord;
+  readonly transaction: AuthorizationTransactionRecord;
   readonly client: ResolvedClient;
   readonly target: RedirectTarget;
   /** By whom the person signs in; `null`: here. */

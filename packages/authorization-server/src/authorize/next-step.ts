@@ -1,5 +1,5 @@
 /** The law of interaction: what a transaction needs next, from what is known of it so far. */
-import type { TransactionRecord } from '../ports/index.ts';
+import type { AuthorizationTransactionRecord } from '../store/index.ts';
 
 /** What a transaction has come to. */
 export interface Progress<Approval> {
@@ -38,8 +38,8 @@ export function nextStep<Approval>(
  * account has not made one for this very transaction.
  */
 export function subjectOf(
-  transaction: Pick<TransactionRecord, 'accountId' | 'freshLogin'>,
+  transaction: Pick<AuthorizationTransactionRecord, 'accountId' | 'forceLogin'>,
   signedIn: string | null,
 ): string | null {
-  return transaction.freshLogin && transaction.accountId !== signedIn ? null : signedIn;
+  return transaction.forceLogin && transaction.accountId !== signedIn ? null : signedIn;
 }

@@ -1,8 +1,8 @@
 /** Clients in the hands of an administrator: added, listed, disabled, removed. */
 import { OAuthError } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
-import type { ClientRecord } from '../ports/index.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
+import type { ClientRecord } from '../store/index.ts';
 import { checkClientId, readOperatorsClient, usesSecret } from './configured.ts';
 import { createDescribeClient } from './registration.ts';
 

@@ -5,15 +5,15 @@ import { OAuthError, readAuthorizationHeader, sitePrefixOf } from '@portcullis/p
 import type { Configuration } from '../configuration.ts';
 import { deriveKey } from '../keys/sealing.ts';
 import { createMemory } from '../memory.ts';
-import type { AuthorizationStore, ClientInvitationRecord } from '../ports/index.ts';
 import { hashSecret, matchesSecret } from '../secrets.ts';
+import type { AuthorizationStore, InitialAccessTokenRecord } from '../store/index.ts';
 import type { RegistrationRules } from './registration-options.ts';
 import { createUnusedClients, type EndTaking } from './unused-clients.ts';
 
 /** A stranger who may register. */
 export interface Admission {
   /** The invitation that was presented and is not used yet; `null`: none was needed, or a token of the configuration came. */
-  readonly invitation: ClientInvitationRecord | null;
+  readonly invitation: InitialAccessTokenRecord | null;
   /** By what the store counts those that come from the same place; `null` when nobody knows where that is. */
   readonly network: string | null;
   /** To be called when the client is stored, or is not. */
@@ -64,16 +64,16 @@ function createNameNetwork(sealingKey: Uint8Array): (connection: ConnectionInfo)
 async function checkInitialAccess(
   request: HttpRequest,
   { requireInitialAccessToken, initialAccessHashes: hashes }: RegistrationRules,
-  store: Pick<AuthorizationStore, 'findClientInvitation'>,
+  store: Pick<AuthorizationStore, 'findInitialAccessToken'>,
   now: number,
-): Promise<ClientInvitationRecord | null> {
+): Promise<InitialAccessTokenRecord | null> {
   const token = readBearer(request);
   if (token === null) {
     if (requireInitialAccessToken) throw refuseInitialAccess('none');
     return null;
   }
   if (hashes.some((known) => matchesSecret(token, known))) return null;
-  const invitation = await store.findClientInvitation(hashSecret(token), now);
+  const invitation = await store.findInitialAccessToken(hashSecret(token), now);
   if (invitation !== null && invitation.clientId === null) return invitation;
   if (requireInitialAccessToken) throw refuseInitialAccess(invitation === null ? 'unknown' : 'used');
   return null;

@@ -59,7 +59,7 @@ export function createCheckAssertion(
     const { jti, exp = 0 } = verified.payload;
     const unique = hash('sha256', JSON.stringify([client.id, jti]), 'base64url');
     // Point of no return: of all who present this assertion, one is the first.
-    return (await store.spendAssertion(unique, exp + TOLERANCE)) ? null : 'assertion: used before';
+    return (await store.consumeClientAssertion(unique, exp + TOLERANCE)) ? null : 'assertion: used before';
   };
 
   /** Most servers never see an assertion: what reads them is loaded with the first. */

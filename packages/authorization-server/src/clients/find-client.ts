@@ -1,6 +1,6 @@
 /** Finding clients: those of the configuration first, then those of the store, then those that a document describes. */
 import type { Configuration } from '../configuration.ts';
-import type { ClientRecord } from '../ports/index.ts';
+import type { ClientRecord } from '../store/index.ts';
 import type { ConfiguredClient } from './configured-client.ts';
 import type { FindDocumentClient } from './documents/find-document-client.ts';
 import type { ResolvedClient } from './resolved-client.ts';

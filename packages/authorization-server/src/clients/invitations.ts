@@ -1,10 +1,10 @@
 /** Invitations in the hands of an administrator: initial access tokens for one registration each, made, listed, taken back. */
 import type { Configuration } from '../configuration.ts';
-import type { ClientInvitationRecord } from '../ports/index.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
+import type { InitialAccessTokenRecord } from '../store/index.ts';
 
 /** What is told of an invitation: not its token, which nobody can read again. */
-export type ListedInvitation = Omit<ClientInvitationRecord, 'hash'>;
+export type ListedInvitation = Omit<InitialAccessTokenRecord, 'hash'>;
 
 /** An invitation as its maker gets it, once. */
 export interface NewInvitation extends ListedInvitation {
@@ -23,7 +23,7 @@ export interface InvitationAdministration {
   /** Those whose time is not over, used or not, in the order in which they were made: behind `after`, at most `limit`. */
   list(after?: string, limit?: number): Promise<readonly ListedInvitation[]>;
   /** Takes one back that nobody has used; a client that came by a used one is to be removed itself. */
-  takeBack(id: string): Promise<'taken-back' | 'used' | 'unknown'>;
+  takeBack(id: string): Promise<'revoked' | 'used' | 'unknown'>;
 }
 
 const WEEK = 7 * 86_400;
@@ -47,18 +47,17 @@ export function createInvitationAdministration({
         expiresAt: createdAt + seconds,
         clientId: null,
       };
-      await store.saveClientInvitation({ ...invitation, hash: hashSecret(token) });
+      await store.saveInitialAccessToken({ ...invitation, hash: hashSecret(token) });
       events({ type: 'initial_access_token.created', initialAccessTokenId: invitation.id });
       return { ...invitation, token };
     },
     async list(after = '', limit = 100) {
-      const records = await store.listClientInvitations(after, limit, clock());
+      const records = await store.listInitialAccessTokens(after, limit, clock());
       return records.map(({ hash: _hash, ...listed }) => listed);
     },
     async takeBack(id) {
-      const outcome = await store.takeBackClientInvitation(id);
-      if (outcome === 'taken-back')
-        events({ type: 'initial_access_token.revoked', initialAccessTokenId: id });
+      const outcome = await store.revokeInitialAccessToken(id);
+      if (outcome === 'revoked') events({ type: 'initial_access_token.revoked', initialAccessTokenId: id });
       return outcome;
     },
   };

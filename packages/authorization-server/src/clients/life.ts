@@ -17,9 +17,10 @@ export function createNoteUse({
   const notes: Readonly<Record<ResolvedClient['origin'], (id: string, now: number) => Promise<void> | null>> =
     {
       configured: () => null,
-      administered: (id, now) => store.noteClientUse(id, now, null),
-      registered: (id, now) => store.noteClientUse(id, now, now + lifetimes.usedClient),
-      'metadata-document': (id, now) => store.noteClientDocumentUse(id, now, now + lifetimes.usedClient),
+      administered: (id, now) => store.recordClientUse(id, now, null),
+      registered: (id, now) => store.recordClientUse(id, now, now + lifetimes.usedClient),
+      'metadata-document': (id, now) =>
+        store.recordClientMetadataDocumentUse(id, now, now + lifetimes.usedClient),
     };
   return ({ id, origin, lastUsedAt }) => {
     const now = clock();

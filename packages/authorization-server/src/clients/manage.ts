@@ -11,9 +11,9 @@ import { OAuthError, tooManyRequests } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { Rate } from '../limits/buckets.ts';
 import { createSharedRate } from '../limits/shared-rate.ts';
-import type { ClientRecord } from '../ports/index.ts';
 import type { Route } from '../routes.ts';
 import { hashSecret, matchesSecret, newSecret } from '../secrets.ts';
+import type { ClientRecord } from '../store/index.ts';
 import { readBearer } from './admit-registration.ts';
 import { usesSecret } from './configured.ts';
 import { createDescribeClient, createReadRegistration } from './registration.ts';
@@ -75,7 +75,7 @@ export function createManagement(configuration: Configuration): readonly Route[]
   async function save({ id, metadata, secretHash }: ClientRecord): Promise<void> {
     const wait = (await changes?.take(id)) ?? 0;
     if (wait > 0) throw tooManyRequests(`too many changes of one client: ${id}`, wait);
-    if (!(await store.changeClient(id, { metadata, secretHash }))) throw refuse('gone meanwhile');
+    if (!(await store.updateClient(id, { metadata, secretHash }))) throw refuse('gone meanwhile');
     events({ type: 'client.changed', clientId: id });
   }
 

@@ -3,9 +3,9 @@ import { type ConnectionInfo, readJsonBody, respondCorsJson } from '@portcullis/
 import { tooManyRequests } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { Limits } from '../limits/limits.ts';
-import type { ClientRecord } from '../ports/index.ts';
 import type { Route } from '../routes.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
+import type { ClientRecord } from '../store/index.ts';
 import { type Admission, createAdmitRegistration, refuseInitialAccess } from './admit-registration.ts';
 import { usesSecret } from './configured.ts';
 import { createDescribeClient, createReadRegistration } from './registration.ts';
@@ -69,7 +69,7 @@ export function createRegistration(
   ): Promise<void> {
     if (invitation !== null) {
       // It is their turn as well.
-      if (await store.registerInvitedClient(client, invitation.hash)) return;
+      if (await store.registerClientWithInitialAccessToken(client, invitation.hash)) return;
       throw refuseInitialAccess('used');
     }
     const wait = await store.registerClient(client, turnOf(connection), network);

@@ -7,7 +7,7 @@ import {
   readClientMetadata,
 } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
-import type { ClientRecord } from '../ports/index.ts';
+import type { ClientRecord } from '../store/index.ts';
 import { assertionAlgorithms } from './assertions.ts';
 import { clientAuthenticationMethods } from './presented.ts';
 

@@ -1,6 +1,6 @@
 /** How many clients wait for their first use, and how many of them one site may have: its part of what is left. */
 import { OAuthError, tooManyRequests } from '@portcullis/protocol';
-import type { AuthorizationStore } from '../ports/index.ts';
+import type { AuthorizationStore } from '../store/index.ts';
 
 /** Places for clients that were never used. */
 export interface UnusedClients {

@@ -5,7 +5,7 @@ import { describeAsker, describeConsent } from '../authorize/describe-consent.ts
 import type { Flow } from '../authorize/flow.ts';
 import type { Rooms } from '../authorize/rooms.ts';
 import { findConsentWarning } from '../consent/consent-view.ts';
-import type { AccountRecord } from '../ports/index.ts';
+import type { AccountRecord } from '../store/index.ts';
 import type { AccountSection } from '../ui/account-tabs.ts';
 import { loginPath } from '../ui/account-tabs.ts';
 import type { Members } from './signed-request.ts';

@@ -75,7 +75,7 @@ export function createHeadlessEndpoints(
 
     route('/headless/sign-out', async (members) => {
       const account = await findAccount(configuration, readText(members, 'email'));
-      const count = account === null ? 0 : await configuration.store.endSessionsOf(account.id, null);
+      const count = account === null ? 0 : await configuration.store.endSessions(account.id, null);
       if (account !== null) configuration.events({ type: 'session.ended', accountId: account.id, count });
       return respondJson({ ended: count });
     }),

@@ -1,8 +1,8 @@
 /** Accounts of people whom the operator's application signs in: found by their address, or made. */
 import { OAuthError } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
-import type { AccountRecord } from '../ports/index.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
+import type { AccountRecord } from '../store/index.ts';
 import { emailKey } from '../users/email.ts';
 import { createAccountRecord } from '../users/new-account.ts';
 import { unusableHash } from '../users/passwords.ts';
@@ -50,7 +50,7 @@ async function make(
     createdAt,
     expiresAt: createdAt,
   } as const;
-  if (await store.addAccount(account, deadLink)) {
+  if (await store.createAccount(account, deadLink)) {
     events({ type: 'account.created', accountId: account.id });
     return account;
   }

@@ -39,7 +39,10 @@ export function createSignedRequests(
     const text = signedText({ issuer, path, timestamp, nonce, body });
     if (!secrets.some((secret) => isSignedWith(secret, text, signature))) throw refuse('a wrong signature');
     // Point of no return: nobody sends this request a second time.
-    const isFirst = await store.spendAssertion(hashSecret(`headless request ${signature}`), at + WINDOW + 1);
+    const isFirst = await store.consumeClientAssertion(
+      hashSecret(`headless request ${signature}`),
+      at + WINDOW + 1,
+    );
     if (!isFirst) throw refuse('a signature that was used before');
   };
 

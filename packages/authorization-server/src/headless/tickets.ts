@@ -81,7 +81,7 @@ export function createTickets(configuration: Configuration): Tickets {
   const young = <T extends Ticket>(ticket: T | null) =>
     ticket !== null && ticket.until > clock() ? ticket : null;
   const spend = ({ id, until }: Ticket, place: TicketPlace) =>
-    store.spendAssertion(hashSecret(`${place} ${id}`), until);
+    store.consumeClientAssertion(hashSecret(`${place} ${id}`), until);
 
   return {
     sealChallenge: (about) =>

@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import type { AuthorizationEvent, EventSink } from '../events.ts';
 import { createBuckets } from '../limits/buckets.ts';
-import type { EventRecord, EventStore } from '../ports/index.ts';
 import { newSuffix, textOfMoment } from '../secrets.ts';
+import type { AuditEventRecord, AuditStore } from '../store/index.ts';
 
 export interface Journal {
   /** Takes an event. It never throws and never waits. */
@@ -42,9 +42,9 @@ const NOT_KEPT: readonly AuthorizationEvent['type'][] = ['metadata.read'];
  * @param keptFor seconds
  * @param clock epoch seconds
  */
-export function createJournal(store: EventStore, keptFor: number, clock: () => number): Journal {
+export function createJournal(store: AuditStore, keptFor: number, clock: () => number): Journal {
   const allowed = createBuckets(WRITTEN, clock);
-  let waiting: EventRecord[] = [];
+  let waiting: AuditEventRecord[] = [];
   let lost = 0;
   let isAwaited = false;
   let underWay: Promise<boolean> | null = null;
@@ -124,7 +124,7 @@ export function createJournal(store: EventStore, keptFor: number, clock: () => n
 
 let counter = randomBytes(4).readUInt32BE();
 
-function describe(event: AuthorizationEvent, now: number, keptFor: number): EventRecord {
+function describe(event: AuthorizationEvent, now: number, keptFor: number): AuditEventRecord {
   const { type, clientId, accountId, grantId, resource, transactionId, ...details } = event;
   const at = Math.floor(now) === Math.floor(Date.now() / 1000) ? Date.now() : now * 1000;
   return {

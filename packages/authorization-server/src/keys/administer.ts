@@ -2,7 +2,7 @@
 
 import { ConfigurationError } from '@portcullis/protocol';
 import type { AuthorizationServerOptions } from '../configuration.ts';
-import type { KeyRecord } from '../ports/index.ts';
+import type { SigningKeyRecord } from '../store/index.ts';
 import { cannotOpen, opensDataKey, opensKey } from './envelopes.ts';
 import type { KeyRules } from './key-options.ts';
 import { defineKeySettings } from './key-settings.ts';
@@ -68,10 +68,10 @@ export function createKeyAdministration(
   const { rules, previousSealingKeys } = defineKeySettings(options);
   const sealer = createSealer(options.sealingKey, previousSealingKeys);
 
-  const describe = (records: readonly KeyRecord[]) => describeKeys(records, sealer, clock(), rules);
+  const describe = (records: readonly SigningKeyRecord[]) => describeKeys(records, sealer, clock(), rules);
 
   const listLost = async (): Promise<LostKeys> => {
-    const [records, dataKeys] = await Promise.all([store.listKeys(), store.listDataKeys()]);
+    const [records, dataKeys] = await Promise.all([store.listSigningKeys(), store.listDataKeys()]);
     return {
       signing: records.filter((record) => !opensKey(record, sealer)).map(({ id }) => id),
       data: dataKeys.filter((record) => !opensDataKey(record, sealer)).map(({ id }) => id),
@@ -79,29 +79,29 @@ export function createKeyAdministration(
   };
 
   return {
-    list: async () => describe(await store.listKeys()),
+    list: async () => describe(await store.listSigningKeys()),
     async rotate(replacement) {
-      const records = await store.listKeys();
+      const records = await store.listSigningKeys();
       const [newest] = records;
       if (newest !== undefined && !opensKey(newest, sealer)) throw cannotOpen(newest);
       const now = timeBehind(newest, clock());
       const signsFrom = now + (replacement === 'in-time' ? rules.prepublish : 0);
       const made = await makeKey(rules.algorithm, sealer, now, signsFrom);
-      const after = await store.addKey(made, newest?.id ?? null);
+      const after = await store.addSigningKey(made, newest?.id ?? null);
       if (after[0]?.id !== made.id) {
         throw new ConfigurationError(['another process has just made a key: list the keys and try again']);
       }
       events({ type: newest === undefined ? 'key.created' : 'key.rotated', keyId: made.id });
       if (replacement !== 'compromised') return describe(after);
       const ids = after.slice(1).map(({ id }) => id);
-      await store.removeKeys(ids);
+      await store.removeSigningKeys(ids);
       for (const keyId of ids) events({ type: 'key.removed', keyId });
-      return describe(await store.listKeys());
+      return describe(await store.listSigningKeys());
     },
     listLost,
     async discard() {
       const lost = await listLost();
-      await store.removeKeys(lost.signing);
+      await store.removeSigningKeys(lost.signing);
       const endedGrants = await store.discardDataKeys(lost.data, clock());
       for (const keyId of [...lost.signing, ...lost.data]) events({ type: 'key.removed', keyId });
       return { ...lost, endedGrants };
@@ -116,14 +116,14 @@ export function createKeyAdministration(
 }
 
 function describeKeys(
-  records: readonly KeyRecord[],
+  records: readonly SigningKeyRecord[],
   sealer: Sealer,
   now: number,
   { publishedAfter }: KeyRules,
 ): readonly ListedKey[] {
   if (records.length === 0) return [];
   const { signing, retired } = scheduleOf(records, now, publishedAfter);
-  const stateOf = (record: KeyRecord): ListedKey['state'] => {
+  const stateOf = (record: SigningKeyRecord): ListedKey['state'] => {
     if (record === signing) return 'signing';
     if (retired.includes(record)) return 'retired';
     return record.signsFrom > now ? 'next' : 'past';

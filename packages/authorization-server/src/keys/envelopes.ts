@@ -1,18 +1,18 @@
 /** Which stored keys a sealing key opens. */
 import { ConfigurationError } from '@portcullis/protocol';
-import type { DataKeyRecord, KeyRecord } from '../ports/index.ts';
+import type { DataKeyRecord, SigningKeyRecord } from '../store/index.ts';
 import { dataKeyPlace } from './places.ts';
 import { type Sealer, SealingError } from './sealing.ts';
 import { openKey } from './signing-keys.ts';
 
 /** Whether a key that signs opens. */
-export function opensKey(record: KeyRecord, sealer: Sealer): boolean {
+export function opensKey(record: SigningKeyRecord, sealer: Sealer): boolean {
   return canOpen(() => openKey(record, sealer));
 }
 
 /** Whether a key opens that seals what third parties gave. */
-export function opensDataKey({ id, sealedKey }: DataKeyRecord, sealer: Sealer): boolean {
-  return canOpen(() => sealer.unseal(sealedKey, dataKeyPlace(id)));
+export function opensDataKey({ id, encryptedKey }: DataKeyRecord, sealer: Sealer): boolean {
+  return canOpen(() => sealer.unseal(encryptedKey, dataKeyPlace(id)));
 }
 
 /** Whether something opens; what goes wrong besides is thrown. */
@@ -27,6 +27,6 @@ export function canOpen(open: () => unknown): boolean {
 }
 
 /** What an operator is told of a key that does not open. */
-export function cannotOpen({ id }: Pick<KeyRecord, 'id'>): ConfigurationError {
+export function cannotOpen({ id }: Pick<SigningKeyRecord, 'id'>): ConfigurationError {
   return new ConfigurationError([`sealingKey does not open ${id}: give the key under which it was sealed`]);
 }

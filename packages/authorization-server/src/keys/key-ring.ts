@@ -1,7 +1,7 @@
 /** The key ring: which key signs and which are published now, shared with every process that uses the same store. */
 import { ConfigurationError } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
-import type { KeyRecord } from '../ports/index.ts';
+import type { SigningKeyRecord } from '../store/index.ts';
 import { KEYS_NOTICED_WITHIN, type KeyRules } from './key-options.ts';
 import { type Schedule, scheduleOf } from './schedule.ts';
 import { createSealer, SealingError } from './sealing.ts';
@@ -32,7 +32,7 @@ export async function loadKeyRing(configuration: Configuration): Promise<KeyRing
   let underWay: Promise<void> | null = null;
 
   async function load(): Promise<Schedule<SigningKey>> {
-    let records = await store.listKeys();
+    let records = await store.listSigningKeys();
     if (records.length === 0) records = await add([], 0, 'key.created');
     else if (records[0]?.algorithm !== rules.algorithm)
       records = await add(records, rules.prepublish, 'key.rotated');
@@ -47,13 +47,13 @@ export async function loadKeyRing(configuration: Configuration): Promise<KeyRing
 
   /** Makes a key and adds it behind the newest. Another process may have been first. */
   async function add(
-    known: readonly KeyRecord[],
+    known: readonly SigningKeyRecord[],
     prepublish: number,
     type: 'key.created' | 'key.rotated',
-  ): Promise<readonly KeyRecord[]> {
+  ): Promise<readonly SigningKeyRecord[]> {
     const at = timeBehind(known[0], clock());
     const made = await makeKey(rules.algorithm, sealer, at, at + prepublish);
-    const records = await store.addKey(made, known[0]?.id ?? null);
+    const records = await store.addSigningKey(made, known[0]?.id ?? null);
     if (records[0]?.id === made.id) events({ type, keyId: made.id });
     return records;
   }
@@ -64,8 +64,8 @@ export async function loadKeyRing(configuration: Configuration): Promise<KeyRing
 
   async function look(): Promise<void> {
     try {
-      let records = await store.listKeys();
-      const mine = records.every((record) => sealer.isOwn(record.sealedPrivateKey));
+      let records = await store.listSigningKeys();
+      const mine = records.every((record) => sealer.isOwn(record.encryptedPrivateKey));
       // Under a key that this process is not to seal with any more, it makes none.
       if (mine && isDue(records, rules, clock()))
         records = await add(records, rules.prepublish, 'key.rotated');
@@ -77,14 +77,14 @@ export async function loadKeyRing(configuration: Configuration): Promise<KeyRing
     }
   }
 
-  function takeOver(records: readonly KeyRecord[]): void {
+  function takeOver(records: readonly SigningKeyRecord[]): void {
     const usable = records.filter((record) => opened.has(record.id) || tryToOpen(record));
     // Without a key that opens, what is known is better than nothing.
     if (usable.length === 0) return;
     for (const id of opened.keys()) if (usable.every((record) => record.id !== id)) opened.delete(id);
   }
 
-  function tryToOpen(record: KeyRecord): boolean {
+  function tryToOpen(record: SigningKeyRecord): boolean {
     try {
       opened.set(record.id, openKey(record, sealer));
       return true;
@@ -97,7 +97,7 @@ export async function loadKeyRing(configuration: Configuration): Promise<KeyRing
   async function removeRetired(): Promise<void> {
     const ids = schedule.retired.map(({ id }) => id);
     if (ids.length === 0) return;
-    await store.removeKeys(ids);
+    await store.removeSigningKeys(ids);
     for (const keyId of ids) {
       opened.delete(keyId);
       events({ type: 'key.removed', keyId });
@@ -122,7 +122,7 @@ export async function loadKeyRing(configuration: Configuration): Promise<KeyRing
 }
 
 /** Whether the newest key has signed for so long that the next one has to be published. */
-function isDue([newest]: readonly KeyRecord[], { rotateEvery, prepublish }: KeyRules, now: number) {
+function isDue([newest]: readonly SigningKeyRecord[], { rotateEvery, prepublish }: KeyRules, now: number) {
   return newest !== undefined && rotateEvery !== null && now >= newest.signsFrom + rotateEvery - prepublish;
 }
 

@@ -1,7 +1,7 @@
 /** Sealing anew: what is sealed under one sealing key goes into envelopes of another. Whoever was cut off does it again. */
 import { ConfigurationError } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
-import type { DataKeyRecord, KeyRecord } from '../ports/index.ts';
+import type { DataKeyRecord, SigningKeyRecord } from '../store/index.ts';
 import { cannotOpen, canOpen } from './envelopes.ts';
 import { KEYS_NOTICED_WITHIN } from './key-options.ts';
 import { dataKeyPlace, secondFactorPlace } from './places.ts';
@@ -20,11 +20,11 @@ const TRIES = 5;
  */
 export async function resealStore(store: Store, from: Sealer, to: Sealer): Promise<number> {
   for (let tries = 1; tries <= TRIES; tries += 1) {
-    const [records, dataKeys] = await Promise.all([store.listKeys(), store.listDataKeys()]);
+    const [records, dataKeys] = await Promise.all([store.listSigningKeys(), store.listDataKeys()]);
     // All are opened before the first is changed.
     const sealed = new Map(records.map((record) => [record.id, sealAnew(record, from, to)]));
     const sealedData = new Map(dataKeys.map((record) => [record.id, sealDataKeyAnew(record, from, to)]));
-    if ((await store.resealKeys(sealed)) && (await store.resealDataKeys(sealedData))) {
+    if ((await store.reencryptSigningKeys(sealed)) && (await store.reencryptDataKeys(sealedData))) {
       await resealSecondFactors(store, from, to);
       return sealed.size + sealedData.size;
     }
@@ -35,9 +35,9 @@ export async function resealStore(store: Store, from: Sealer, to: Sealer): Promi
 }
 
 /** What is sealed under the new key already is sealed under it once more: a second run changes nothing of worth. */
-function sealAnew(record: KeyRecord, from: Sealer, to: Sealer): Uint8Array {
+function sealAnew(record: SigningKeyRecord, from: Sealer, to: Sealer): Uint8Array {
   try {
-    return resealKey(record, to.isOwn(record.sealedPrivateKey) ? to : from, to);
+    return resealKey(record, to.isOwn(record.encryptedPrivateKey) ? to : from, to);
   } catch (error) {
     if (error instanceof SealingError) throw cannotOpen(record);
     throw error;
@@ -45,9 +45,12 @@ function sealAnew(record: KeyRecord, from: Sealer, to: Sealer): Uint8Array {
 }
 
 /** The data keys, under which everything of third parties rests: sealed anew, they open all of it as before. */
-function sealDataKeyAnew({ id, sealedKey }: DataKeyRecord, from: Sealer, to: Sealer): Uint8Array {
+function sealDataKeyAnew({ id, encryptedKey }: DataKeyRecord, from: Sealer, to: Sealer): Uint8Array {
   try {
-    return to.seal((to.isOwn(sealedKey) ? to : from).unseal(sealedKey, dataKeyPlace(id)), dataKeyPlace(id));
+    return to.seal(
+      (to.isOwn(encryptedKey) ? to : from).unseal(encryptedKey, dataKeyPlace(id)),
+      dataKeyPlace(id),
+    );
   } catch (error) {
     if (error instanceof SealingError) throw cannotOpen({ id });
     throw error;
@@ -59,15 +62,15 @@ const PAGE = 100;
 
 /** Whoever signs in with codes from an app goes on. A secret that nobody can open any more stays as it is. */
 async function resealSecondFactors(store: Store, from: Sealer, to: Sealer): Promise<void> {
-  let page = await store.listSecondFactors('', PAGE);
+  let page = await store.listTotpFactors('', PAGE);
   while (page.length > 0) {
-    for (const { accountId, sealedSecret } of page) {
-      const envelope = Buffer.from(sealedSecret, 'base64url');
+    for (const { accountId, encryptedSecret } of page) {
+      const envelope = Buffer.from(encryptedSecret, 'base64url');
       const place = secondFactorPlace(accountId);
       if (to.isOwn(envelope) || !canOpen(() => from.unseal(envelope, place))) continue;
       const anew = Buffer.from(to.seal(from.unseal(envelope, place), place)).toString('base64url');
-      await store.resealSecondFactor(accountId, sealedSecret, anew);
+      await store.reencryptTotpFactor(accountId, encryptedSecret, anew);
     }
-    page = await store.listSecondFactors(page.at(-1)?.accountId ?? '', PAGE);
+    page = await store.listTotpFactors(page.at(-1)?.accountId ?? '', PAGE);
   }
 }

@@ -1,8 +1,8 @@
 /** Signing keys: made, sealed for the store, and opened again. */
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { ACCESS_TOKEN_TYPE } from '@portcullis/protocol';
-import type { KeyRecord } from '../ports/index.ts';
 import { newIdentifier } from '../secrets.ts';
+import type { SigningKeyRecord } from '../store/index.ts';
 import { findAlgorithm, type PublicJwk, publish, type SigningAlgorithm } from './algorithms.ts';
 import { signingKeyPlace } from './places.ts';
 import { type Sealer, SealingError } from './sealing.ts';
@@ -21,7 +21,7 @@ export interface SigningKey {
 }
 
 /** When a key that follows `newest` is made: later, also within one second, so that their order is never in doubt. */
-export function timeBehind(newest: KeyRecord | undefined, now: number): number {
+export function timeBehind(newest: SigningKeyRecord | undefined, now: number): number {
   return Math.max(now, (newest?.createdAt ?? -1) + 1);
 }
 
@@ -31,7 +31,7 @@ export async function makeKey(
   sealer: Sealer,
   now: number,
   signsFrom: number,
-): Promise<KeyRecord> {
+): Promise<SigningKeyRecord> {
   const id = newIdentifier('key');
   const privateKey = await algorithmOf(algorithm).generate();
   const pkcs8 = privateKey.export({ type: 'pkcs8', format: 'der' });
@@ -39,7 +39,7 @@ export async function makeKey(
     id,
     algorithm,
     publicJwk: JSON.stringify(publish(privateKey, algorithm, id)),
-    sealedPrivateKey: sealer.seal(pkcs8, signingKeyPlace(id)),
+    encryptedPrivateKey: sealer.seal(pkcs8, signingKeyPlace(id)),
     createdAt: now,
     signsFrom,
   };
@@ -49,10 +49,10 @@ export async function makeKey(
  * Opens a key. Its public part is derived from the sealed one, so that whoever can only write to the store cannot plant a key.
  * @throws SealingError when it was sealed under another key or is damaged
  */
-export function openKey(record: KeyRecord, sealer: Sealer): SigningKey {
+export function openKey(record: SigningKeyRecord, sealer: Sealer): SigningKey {
   const algorithm = record.algorithm as SigningAlgorithm;
   const { sign, verify } = algorithmOf(algorithm);
-  const privateKey = readPrivateKey(sealer.unseal(record.sealedPrivateKey, signingKeyPlace(record.id)));
+  const privateKey = readPrivateKey(sealer.unseal(record.encryptedPrivateKey, signingKeyPlace(record.id)));
   const publicKey = createPublicKey(privateKey);
   return {
     id: record.id,
@@ -66,9 +66,9 @@ export function openKey(record: KeyRecord, sealer: Sealer): SigningKey {
 }
 
 /** The same private key in an envelope of another sealer. @throws SealingError */
-export function resealKey(record: KeyRecord, from: Sealer, to: Sealer): Uint8Array {
+export function resealKey(record: SigningKeyRecord, from: Sealer, to: Sealer): Uint8Array {
   const place = signingKeyPlace(record.id);
-  return to.seal(from.unseal(record.sealedPrivateKey, place), place);
+  return to.seal(from.unseal(record.encryptedPrivateKey, place), place);
 }
 
 function readPrivateKey(der: Buffer): KeyObject {

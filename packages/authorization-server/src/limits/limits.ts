@@ -2,8 +2,8 @@
 import type { ConnectionInfo } from '@portcullis/http';
 import { sitePrefixOf, tooManyRequests } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
-import type { Turn } from '../ports/index.ts';
 import { hashSecret } from '../secrets.ts';
+import type { Turn } from '../store/index.ts';
 import type { Rate } from './buckets.ts';
 import type { LimitRules } from './limit-options.ts';
 import { createSharedRate, type SharedRate } from './shared-rate.ts';

@@ -1,8 +1,8 @@
 /** Rates that processes share without asking the store each time: what a process has let through is settled in parts. */
 import type { Configuration } from '../configuration.ts';
 import { createMemory } from '../memory.ts';
-import type { TurnLimit } from '../ports/index.ts';
 import { hashSecret } from '../secrets.ts';
+import type { TurnLimit } from '../store/index.ts';
 import { createBuckets, type Rate } from './buckets.ts';
 
 export interface SharedRate {

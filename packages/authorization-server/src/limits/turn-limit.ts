@@ -1,5 +1,5 @@
 /** A rate as turns of a store, which are counted in whole seconds. */
-import type { TurnLimit } from '../ports/index.ts';
+import type { TurnLimit } from '../store/index.ts';
 import type { Rate } from './buckets.ts';
 
 export function turnLimitOf({ burst, perMinute }: Rate): TurnLimit {

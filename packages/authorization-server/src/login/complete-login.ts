@@ -1,7 +1,7 @@
 /** The end of every sign-in: a session is opened, the browser is known from now on, and the errand goes on. */
 import type { ConnectionInfo, HttpRequest, HttpResponse } from '@portcullis/http';
 import type { Rooms } from '../authorize/rooms.ts';
-import type { AccountRecord } from '../ports/index.ts';
+import type { AccountRecord } from '../store/index.ts';
 import { redirectByPage } from '../ui/redirect-page.ts';
 import type { DeviceCookies } from '../users/device-cookie.ts';
 import type { LoginTarget } from './login-target.ts';

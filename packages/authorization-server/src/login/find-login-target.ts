@@ -32,7 +32,7 @@ async function findTransactionTarget(
 ): Promise<FoundLoginTarget> {
   const flow = await findFlow(rooms, request, parameters);
   if ('missing' in flow) return flow;
-  const { id, freshLogin } = flow.transaction;
+  const { id, forceLogin } = flow.transaction;
   const again = parameters.one('again') !== undefined;
   return {
     purpose: { appName: appName(flow.client, rooms.layout) },
@@ -41,16 +41,16 @@ async function findTransactionTarget(
     binding: flow.bound,
     // Who signs in by a third party is asked first, and named afterwards.
     isSignedIn: (flow.subject !== null || flow.identityProvider !== null) && !again,
-    requiresFreshLogin: freshLogin || again,
+    requiresFreshLogin: forceLogin || again,
     restartPath: pagePath('login', id),
     cookies: [],
     resume: () => advance(rooms, flow),
     async resumeAs(accountId, cookies) {
-      await rooms.configuration.store.signInTransaction(id, accountId);
+      await rooms.configuration.store.setTransactionAccount(id, accountId);
       return advance(rooms, { ...flow, identityProvider: null, subject: accountId }, cookies);
     },
     async startFederatedLogin(identityProvider) {
-      await rooms.configuration.store.directTransaction(id, identityProvider.id);
+      await rooms.configuration.store.setTransactionIdentityProvider(id, identityProvider.id);
       return advance(rooms, { ...flow, identityProvider, subject: null });
     },
   };
@@ -88,9 +88,9 @@ async function findAccountPageTarget(
     startFederatedLogin(identityProvider) {
       const loginTarget = {
         transactionId: null,
-        page: to,
+        returnTo: to,
         accountId: user?.account.id ?? null,
-        approved: [],
+        approvedScopes: [],
         workspace: null,
         isFresh: 'again' in again,
         until: Number.MAX_SAFE_INTEGER,

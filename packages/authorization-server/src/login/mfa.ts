@@ -2,8 +2,8 @@
 import type { Parameters } from '@portcullis/protocol';
 import type { SharedAttempts } from '../accounts/shared-attempts.ts';
 import type { Rooms } from '../authorize/rooms.ts';
-import type { AccountRecord } from '../ports/index.ts';
 import type { Route } from '../routes.ts';
+import type { AccountRecord } from '../store/index.ts';
 import { type FormError, formErrorOptions, tooManyAttempts } from '../ui/form-error.ts';
 import type { Layout } from '../ui/layout.ts';
 import { respondPage } from '../ui/respond-page.ts';

@@ -4,7 +4,7 @@ import { sitePrefixOf } from '@portcullis/protocol';
 import { createSharedAttempts } from '../accounts/shared-attempts.ts';
 import type { Asker } from '../accounts/turns.ts';
 import type { Configuration } from '../configuration.ts';
-import type { AccountRecord } from '../ports/index.ts';
+import type { AccountRecord } from '../store/index.ts';
 import type { DeviceCookies } from '../users/device-cookie.ts';
 import { emailKey } from '../users/email.ts';
 import type { Passwords } from '../users/passwords.ts';

@@ -39,7 +39,7 @@ export function createSetupRoutes(
 
   /** The link is for the first account alone: whoever has that one signs in. */
   const refuse = async (): Promise<HttpResponse> => {
-    if (!(await configuration.store.hasAccounts())) return edge.refuse('/setup', 'spent-link');
+    if (!(await configuration.store.hasLocalAccounts())) return edge.refuse('/setup', 'spent-link');
     const action = { label: layout.text('sign-in.submit'), href: loginPath('account', false) };
     return edge.refuse('/setup', 'set-up', { action });
   };

@@ -3,7 +3,7 @@ import { deflateSync } from 'node:zlib';
 import { STATUS_LIST_TYPE } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
-import type { EndedAccess } from '../ports/index.ts';
+import type { RevokedAccess } from '../store/index.ts';
 import { type Bits, NOTHING_ENDED, withEnded } from './bits.ts';
 import { createUris, ENTRIES_OF_A_LIST, ENTRIES_OF_A_PLACE, numberIn, SLOW_CLOCKS } from './names.ts';
 
@@ -68,21 +68,23 @@ export function createStatusLists(configuration: Configuration, keys: KeyRing): 
     const at = clock();
     const before = picture !== null && at >= picture.at && at < wholeAt + WHOLE_EVERY ? picture : null;
     const since = before === null ? at - lifetimes.accessToken - TOLD_FOR : before.at - SEEN_AGAIN;
-    const ended = await store.listEnded(since, at - SLOW_CLOCKS);
+    const ended = await store.listRevokedAccess(since, at - SLOW_CLOCKS);
     const tokens = ended.tokens.flatMap((id) => numberIn('token', id) ?? []);
     for (const entry of tokens) spent.set(entry, at);
     for (const [entry, knownAt] of spent) if (knownAt < at - STILL_BELIEVED) spent.delete(entry);
     if (before === null) wholeAt = at;
     const gone = withEnded(before?.gone ?? new Map(), grantsIn(ended), []);
     // With the list that the next place stands in: it may be handed out within this second.
-    const lists = 1 + Math.floor((ended.places * ENTRIES_OF_A_PLACE) / ENTRIES_OF_A_LIST);
+    const lists = 1 + Math.floor((ended.allocatedCount * ENTRIES_OF_A_PLACE) / ENTRIES_OF_A_LIST);
     picture = { at, lists, gone, ended: withEnded(gone, clientsIn(ended), tokens) };
     return picture;
   }
 
   /** A client of the configuration is in no store, and stands. */
-  function clientsIn({ lent }: EndedAccess): readonly number[] {
-    return lent.filter(({ kind, id }) => kind === 'client' && !clients.has(id)).map(({ place }) => place);
+  function clientsIn({ allocations: lent }: RevokedAccess): readonly number[] {
+    return lent
+      .filter(({ kind, id }) => kind === 'client' && !clients.has(id))
+      .map(({ index: place }) => place);
   }
 
   /** No look that was begun more than a second ago: a slow store makes people wait, and no list older. */
@@ -152,7 +154,7 @@ export function createStatusLists(configuration: Configuration, keys: KeyRing): 
   };
 }
 
-function grantsIn({ grants, lent }: EndedAccess): readonly number[] {
-  const places = lent.filter(({ kind }) => kind === 'grant').map(({ place }) => place);
+function grantsIn({ grants, allocations: lent }: RevokedAccess): readonly number[] {
+  const places = lent.filter(({ kind }) => kind === 'grant').map(({ index: place }) => place);
   return [...grants.flatMap((id) => numberIn('grant', id) ?? []), ...places];
 }

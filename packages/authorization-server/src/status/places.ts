@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import type { StatusReference } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import { createMemory } from '../memory.ts';
-import type { PlaceHolder } from '../ports/index.ts';
+import type { StatusIndexOwner } from '../store/index.ts';
 import type { StatusLists } from './lists.ts';
 import {
   createUris,
@@ -56,7 +56,7 @@ export function createPlaces(
   let turn = randomInt(ENTRIES_OF_A_PLACE);
 
   async function reserve(): Promise<void> {
-    const first = await store.reservePlaces(BLOCK);
+    const first = await store.reserveStatusIndexes(BLOCK);
     free = shuffled(Array.from({ length: BLOCK }, (_, at) => first + at));
   }
 
@@ -72,7 +72,7 @@ export function createPlaces(
   }
 
   /** An entry of a place that the holder was lent; of another one when all of that are spent. */
-  async function findLentEntry(holder: PlaceHolder, now: number): Promise<number> {
+  async function findLentEntry(holder: StatusIndexOwner, now: number): Promise<number> {
     const key = `${holder.kind} ${holder.id}`;
     for (;;) {
       const known = lent.get(key);
@@ -86,10 +86,10 @@ export function createPlaces(
     }
   }
 
-  async function lend(holder: PlaceHolder, now: number, isAnother: boolean): Promise<Lent> {
+  async function lend(holder: StatusIndexOwner, now: number, isAnother: boolean): Promise<Lent> {
     const offered = await takePlace();
     const needed = now + LENT_FOR + lifetimes.accessToken + SLOW_CLOCKS;
-    const place = await store.lendPlace(holder, offered, now, needed, isAnother);
+    const place = await store.allocateStatusIndex(holder, offered, now, needed, isAnother);
     if (place !== offered) free.push(offered);
     return { place, until: now + LENT_FOR };
   }
@@ -110,7 +110,7 @@ export function createPlaces(
       const first = keepUp();
       if (first !== null) await first;
       const carried = grantId === null ? null : numberIn('grant', grantId);
-      const holder: PlaceHolder =
+      const holder: StatusIndexOwner =
         grantId === null ? { kind: 'client', id: clientId } : { kind: 'grant', id: grantId };
       const entry = (carried === null ? null : findEntry(carried)) ?? (await findLentEntry(holder, now));
       const uri = uriOf(Math.floor(entry / ENTRIES_OF_A_LIST));

@@ -7,8 +7,8 @@ import {
   type TokenResponse,
 } from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/authenticate.ts';
-import type { AuthorizationStore, FoundCode, GrantRecord } from '../ports/index.ts';
 import { keyOf, matchesSecret } from '../secrets.ts';
+import type { AuthorizationStore, FoundAuthorizationCode, GrantRecord } from '../store/index.ts';
 import type { Grant, GrantHands } from './grant.ts';
 import { narrow } from './narrow.ts';
 
@@ -20,11 +20,12 @@ export function createAuthorizationCodeGrant(hands: GrantHands): Grant {
     const found = checkOwner(await store.findCode(keyOf(form.required('code'))), client);
     const isProven = provesChallenge(found, form.one('code_verifier'));
     // A code that its client presents without its verifier is in the wrong hands: nobody gets a second guess.
-    if (!isProven && found.spentAt === null) await store.burnCode(found.hash, now);
+    if (!isProven && found.consumedAt === null) await store.invalidateCode(found.hash, now);
     const request = readAuthorizationCodeRequest(form);
     if (!isProven) throw invalid('wrong code_verifier');
-    if (found.spentAt !== null) {
-      if (await isDoubled(store, found, found.spentAt, connection, now)) throw invalid('sent twice at once');
+    if (found.consumedAt !== null) {
+      if (await isDoubled(store, found, found.consumedAt, connection, now))
+        throw invalid('sent twice at once');
       await store.revokeGrant(found.grantId, now);
       const { accountId, grantId } = found;
       events({ type: 'authorization_code.replayed', clientId: client.id, accountId, grantId });
@@ -38,7 +39,10 @@ export function createAuthorizationCodeGrant(hands: GrantHands): Grant {
 }
 
 /** Who does not own a code learns nothing about it and changes nothing: it MUST be of the client that it was issued to. */
-function checkOwner(found: FoundCode | null, client: AuthenticatedClient): FoundCode {
+function checkOwner(
+  found: FoundAuthorizationCode | null,
+  client: AuthenticatedClient,
+): FoundAuthorizationCode {
   if (found === null) throw invalid('unknown');
   if (found.clientId !== client.id) throw invalid(`issued to ${found.clientId}`);
   return found;
@@ -53,7 +57,7 @@ const MEANWHILE = 5;
  */
 async function isDoubled(
   store: AuthorizationStore,
-  { grantId }: FoundCode,
+  { grantId }: FoundAuthorizationCode,
   spentAt: number,
   { address }: ConnectionInfo,
   now: number,
@@ -65,12 +69,16 @@ async function isDoubled(
 }
 
 /** The stored S256 challenge and a stored secret are the same: the base64url SHA-256 of what has to be presented. */
-function provesChallenge(found: FoundCode, verifier: string | undefined): boolean {
+function provesChallenge(found: FoundAuthorizationCode, verifier: string | undefined): boolean {
   return verifier !== undefined && matchesSecret(verifier, found.codeChallenge);
 }
 
 /** OAuth 2.0 clients repeat the redirect URI; then it MUST be the one of the authorization request. */
-function checkRedirectUri(found: FoundCode, sent: string | undefined, client: AuthenticatedClient): void {
+function checkRedirectUri(
+  found: FoundAuthorizationCode,
+  sent: string | undefined,
+  client: AuthenticatedClient,
+): void {
   if (sent === undefined) return;
   const expected = found.redirectUri === null ? client.metadata.redirect_uris : [found.redirectUri];
   if (!expected.includes(sent)) throw invalid('other redirect_uri');
@@ -79,11 +87,11 @@ function checkRedirectUri(found: FoundCode, sent: string | undefined, client: Au
 async function redeem(
   { configuration: { store, lifetimes, events }, mint, refreshTokens }: GrantHands,
   client: AuthenticatedClient,
-  found: FoundCode,
+  found: FoundAuthorizationCode,
   narrowed: ReturnType<typeof narrow>,
   { now, from }: { readonly now: number; readonly from: string | null },
 ): Promise<TokenResponse> {
-  const { accountId, grantId, scopes, resources, workspace, terms } = found;
+  const { accountId, grantId, scopes, resources, workspace, consentDigest: terms } = found;
   const expiresAt = now + lifetimes.grant;
   const grant: GrantRecord = {
     id: grantId,
@@ -92,7 +100,7 @@ async function redeem(
     scopes,
     resources,
     workspace,
-    terms,
+    consentDigest: terms,
     createdAt: now,
     expiresAt,
     lastUsedAt: now,
@@ -105,8 +113,8 @@ async function redeem(
     : null;
   // Point of no return: the code is spent, the grant exists.
   const outcome = await store.redeemCode(found.hash, grant, refreshToken?.record ?? null, now);
-  if (outcome === 'spent') throw invalid('used by a parallel request');
-  if (outcome === 'ownerless') throw invalid('its account is gone');
+  if (outcome === 'already_used') throw invalid('used by a parallel request');
+  if (outcome === 'account_unavailable') throw invalid('its account is gone');
   events({
     type: 'token.issued',
     grantType: 'authorization_code',

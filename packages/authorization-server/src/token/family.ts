@@ -1,5 +1,5 @@
 /** The law of a family of refresh tokens: one is live, those just before it may come once more, any other was stolen. */
-import type { RefreshTokenRecord } from '../ports/index.ts';
+import type { RefreshTokenRecord } from '../store/index.ts';
 
 /** What a presented token of a family is worth. */
 export type Standing =
@@ -10,20 +10,20 @@ export type Standing =
   /** It was rotated before that. */
   | 'reused';
 
-type Family = Pick<RefreshTokenRecord, 'number' | 'rotations'>;
+type Family = Pick<RefreshTokenRecord, 'generation' | 'rotations'>;
 
 /** The tokens from a number on, up to the next span, were rotated in one second. */
 type Span = readonly [from: number, at: number];
 
 /** @param grace seconds after its rotation in which a token may come once more */
 export function standingOf(number: number, family: Family, now: number, grace: number): Standing {
-  if (number >= family.number) return 'live';
+  if (number >= family.generation) return 'live';
   const rotatedAt = readSpans(family.rotations).findLast(([from]) => from <= number)?.[1];
   return rotatedAt !== undefined && now <= rotatedAt + grace ? 'replayed' : 'reused';
 }
 
 /** The rotations of a family whose live token is rotated now. Those that are beyond grace need not be told apart any more. */
-export function noteRotation({ number, rotations }: Family, now: number, grace: number): string {
+export function noteRotation({ generation: number, rotations }: Family, now: number, grace: number): string {
   // Who rotates many times a second adds nothing.
   if (rotations.endsWith(`,${now}]]`)) return rotations;
   const forgivable = readSpans(rotations).filter(([, at]) => now <= at + grace);

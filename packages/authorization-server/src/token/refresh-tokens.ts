@@ -2,8 +2,8 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import type { Configuration } from '../configuration.ts';
 import { deriveKey } from '../keys/sealing.ts';
-import type { FoundGrant, GrantRecord, RefreshTokenRecord } from '../ports/index.ts';
 import { hashSecret, isSame, matchesSecret, newSecret } from '../secrets.ts';
+import type { FoundGrant, GrantRecord, RefreshTokenRecord } from '../store/index.ts';
 import { noteRotation } from './family.ts';
 
 /** A token that was presented and is one of a family, by its number. Only `find` makes one. */
@@ -50,16 +50,16 @@ export function createRefreshTokens({
 
   function issue(
     { id, expiresAt }: Pick<GrantRecord, 'id' | 'expiresAt'>,
-    family: Pick<RefreshTokenRecord, 'number' | 'seed' | 'rotations'>,
+    family: Pick<RefreshTokenRecord, 'generation' | 'seed' | 'rotations'>,
     now: number,
   ): Issued {
-    const text = derive(id, family.number, family.seed, key);
+    const text = derive(id, family.generation, family.seed, key);
     const dies = Math.min(now + lifetimes.refreshIdle, expiresAt);
     return { text, record: { ...family, hash: hashSecret(text), issuedAt: now, expiresAt: dies } };
   }
 
   return {
-    first: (grant, now) => issue(grant, { number: 0, seed: newSecret(), rotations: '' }, now),
+    first: (grant, now) => issue(grant, { generation: 0, seed: newSecret(), rotations: '' }, now),
     async find(text) {
       const [, name, digits] = TOKEN.exec(text) ?? [];
       if (name === undefined || digits === undefined) return findFormer(store, text);
@@ -77,21 +77,21 @@ export function createRefreshTokens({
       const rotations = noteRotation(family, now, lifetimes.refreshGrace);
       // A family from before seeds gets one.
       const seed = family.seed === '' ? newSecret() : family.seed;
-      return issue(grant, { number: family.number + 1, seed, rotations }, now);
+      return issue(grant, { generation: family.generation + 1, seed, rotations }, now);
     },
     successorOf({ grant, number, family }) {
       const [own = '', ...others] = keys.map((one) => derive(grant.id, number + 1, family.seed, one));
       // Maybe a process that derives from a previous sealing key made it.
       const live = [own, ...others].find((text) => matchesSecret(text, family.hash));
-      return number + 1 === family.number ? (live ?? own) : own;
+      return number + 1 === family.generation ? (live ?? own) : own;
     },
   };
 }
 
 /** The live token is known by its hash, whatever the sealing key is now; an older one has to be derived again. */
 function isGenuine({ text, number, grant, family }: PresentedToken, keys: readonly KeyObject[]): boolean {
-  if (number === family.number) return matchesSecret(text, family.hash);
-  if (number > family.number || family.seed === '') return false;
+  if (number === family.generation) return matchesSecret(text, family.hash);
+  if (number > family.generation || family.seed === '') return false;
   return keys.some((key) => isSame(text, derive(grant.id, number, family.seed, key)));
 }
 

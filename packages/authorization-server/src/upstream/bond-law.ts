@@ -1,12 +1,12 @@
 /** The law of bonds: what has to be known of the third party before something that rests on it is honoured. */
-import type { BondEnd, BondRecord } from '../ports/index.ts';
+import type { ProviderTokensEndReason, ProviderTokensRecord } from '../store/index.ts';
 
 /** What a bond needs now. */
 export type Need =
   /** Nothing: it is known to be alive. */
   | { readonly do: 'honour'; readonly until: number }
   /** It has ended, or ends now. */
-  | { readonly do: 'end'; readonly reason: BondEnd }
+  | { readonly do: 'end'; readonly reason: ProviderTokensEndReason }
   /** Its token has expired: nothing is honoured before it is renewed. */
   | { readonly do: 'renew' }
   /** Its token is about to expire. If it cannot be renewed now, it may be soon. */
@@ -20,18 +20,21 @@ export type Need =
  * @see seed 4.5(3)
  */
 export function needOf(
-  bond: Pick<BondRecord, 'endedAt' | 'endReason' | 'expiresAt' | 'isRenewable' | 'renewFrom' | 'checkedAt'>,
+  bond: Pick<
+    ProviderTokensRecord,
+    'endedAt' | 'endReason' | 'expiresAt' | 'isRefreshable' | 'refreshFrom' | 'checkedAt'
+  >,
   now: number,
   statusCheckInterval: number,
 ): Need {
-  const { endedAt, endReason, expiresAt, isRenewable, renewFrom, checkedAt } = bond;
-  if (endedAt !== null) return { do: 'end', reason: endReason ?? 'ended-here' };
+  const { endedAt, endReason, expiresAt, isRefreshable, refreshFrom, checkedAt } = bond;
+  if (endedAt !== null) return { do: 'end', reason: endReason ?? 'revoked_here' };
   if (expiresAt !== null && expiresAt <= now) {
-    return isRenewable ? { do: 'renew' } : { do: 'end', reason: 'expired-there' };
+    return isRefreshable ? { do: 'renew' } : { do: 'end', reason: 'expired_at_provider' };
   }
-  if (renewFrom !== null && renewFrom <= now) return { do: 'renew-ahead' };
+  if (refreshFrom !== null && refreshFrom <= now) return { do: 'renew-ahead' };
   if (checkedAt + statusCheckInterval <= now) return { do: 'ask' };
-  const ends = [checkedAt + statusCheckInterval, renewFrom, expiresAt].filter((one) => one !== null);
+  const ends = [checkedAt + statusCheckInterval, refreshFrom, expiresAt].filter((one) => one !== null);
   return { do: 'honour', until: Math.min(...ends) };
 }
 
@@ -42,7 +45,7 @@ export function needOf(
  */
 export function lastsUntil({
   expiresAt,
-  isRenewable,
-}: Pick<BondRecord, 'expiresAt' | 'isRenewable'>): number {
-  return isRenewable || expiresAt === null ? Number.MAX_SAFE_INTEGER : expiresAt;
+  isRefreshable,
+}: Pick<ProviderTokensRecord, 'expiresAt' | 'isRefreshable'>): number {
+  return isRefreshable || expiresAt === null ? Number.MAX_SAFE_INTEGER : expiresAt;
 }

@@ -77,17 +77,17 @@ export function createBonds(
       }
       // As it is kept now, not as it is remembered: a renewal elsewhere may have made the remembered token worthless.
       const [bond, isStanding] = await Promise.all([
-        store.findBond(grantId),
+        store.findProviderTokens(grantId),
         store.isAccessTokenLive('', grantId),
       ]);
-      if (!isStanding || bond === null || bond.endedAt !== null || bond.sealedTokens === null) {
+      if (!isStanding || bond === null || bond.endedAt !== null || bond.encryptedTokens === null) {
         throw over('its grant has ended');
       }
       if (missingScopes(want.scopes ?? [], bond.scopes).length > 0) {
         throw new OAuthError('invalid_scope', 'The person has not granted these scopes at the third party.');
       }
       const { accessToken, tokenType } = await vault.unseal<IdentityProviderTokens>(
-        bond.sealedTokens,
+        bond.encryptedTokens,
         placeOf(grantId),
       );
       const { expiresAt, scopes, identityProvider } = bond;

@@ -4,8 +4,8 @@ import { type Scopes, tooManyRequests } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import { type Cookie, defineCookie } from '../cookies.ts';
 import { createSharedRate } from '../limits/shared-rate.ts';
-import type { DepartureRecord } from '../ports/index.ts';
 import { hashSecret, matchesSecret, newSecret } from '../secrets.ts';
+import type { FederatedLoginRecord } from '../store/index.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import { IdentityProviderIssue, readIssue } from './fault.ts';
 import type { IdentityProvider } from './third-party.ts';
@@ -16,11 +16,11 @@ import type { DepartureSecrets, Wire } from './wire.ts';
 export interface Leave {
   /** A transaction, or else a page of their own account. */
   readonly transactionId: string | null;
-  readonly page: string | null;
+  readonly returnTo: string | null;
   /** Who is signed in here; `null` when nobody is. */
   readonly accountId: string | null;
   /** What they allowed. */
-  readonly approved: Scopes;
+  readonly approvedScopes: Scopes;
   readonly workspace: string | null;
   /** Whether they have to show anew who they are, signed in there or not. */
   readonly isFresh: boolean;
@@ -42,12 +42,12 @@ export interface Departures {
   /** The departure that a `state` stands for, and whether this browser made it. */
   find(request: HttpRequest, identityProvider: IdentityProvider, state: string): Promise<FoundDeparture>;
   /** Takes it, once. */
-  take(departure: DepartureRecord): Promise<DepartureSecrets | null>;
+  take(departure: FederatedLoginRecord): Promise<DepartureSecrets | null>;
   /** The `Set-Cookie` value by which the browser forgets it. */
-  forget(departure: DepartureRecord): string;
+  forget(departure: FederatedLoginRecord): string;
 }
 
-type FoundDeparture = DepartureRecord | 'unknown' | 'no-cookie' | 'other-browser';
+type FoundDeparture = FederatedLoginRecord | 'unknown' | 'no-cookie' | 'other-browser';
 
 /** Seconds for which somebody is expected back. Servers keep state for about ten minutes. @see MCP security best practices */
 const PATIENCE = 600;
@@ -67,7 +67,7 @@ export function createDepartures(
       const [state, browser] = [newSecret(), newSecret()];
       const secrets: DepartureSecrets = { verifier: newSecret(), nonce: newSecret() };
       const location = await wireOf(identityProvider)
-        .authorizationUrl(loginTarget.approved, isFresh, state, secrets)
+        .authorizationUrl(loginTarget.approvedScopes, isFresh, state, secrets)
         .catch(readIssue);
       if (location instanceof IdentityProviderIssue) {
         events({
@@ -81,12 +81,12 @@ export function createDepartures(
       const { envelope } = await vault.seal(secrets, placeOf(stateHash));
       const now = clock();
       const expiresAt = Math.min(now + PATIENCE, until);
-      await store.saveDeparture({
+      await store.saveFederatedLogin({
         ...loginTarget,
         stateHash,
         browserHash: hashSecret(browser),
         identityProvider: identityProvider.id,
-        sealedSecrets: envelope,
+        encryptedSecrets: envelope,
         expiresAt,
       });
       events({
@@ -97,17 +97,17 @@ export function createDepartures(
       return respondRedirect(location, [...cookies, cookieOf(stateHash).write(browser, expiresAt - now)]);
     },
     async find(request, identityProvider, state) {
-      const departure = await store.findDeparture(hashSecret(state), clock());
+      const departure = await store.findFederatedLogin(hashSecret(state), clock());
       // An answer at the address of another third party MUST NOT be taken for this one's. @see RFC 9700 §4.4.2.2
       if (departure === null || departure.identityProvider !== identityProvider.id) return 'unknown';
       const cookie = cookieOf(departure.stateHash).read(request);
       if (cookie === null) return 'no-cookie';
       return matchesSecret(cookie, departure.browserHash) ? departure : 'other-browser';
     },
-    async take({ stateHash, sealedSecrets }) {
-      const secrets = await vault.unseal<DepartureSecrets>(sealedSecrets, placeOf(stateHash));
+    async take({ stateHash, encryptedSecrets }) {
+      const secrets = await vault.unseal<DepartureSecrets>(encryptedSecrets, placeOf(stateHash));
       // Point of no return: the state is spent.
-      return (await store.takeDeparture(stateHash, clock())) ? secrets : null;
+      return (await store.consumeFederatedLogin(stateHash, clock())) ? secrets : null;
     },
     forget: ({ stateHash }) => cookieOf(stateHash).clear(),
   };

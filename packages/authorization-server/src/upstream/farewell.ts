@@ -49,10 +49,10 @@ export function createFarewells(
 
   async function look(isClosed: () => boolean): Promise<void> {
     const now = clock();
-    await store.endBondsOfRevokedGrants(lookedTo, now);
+    await store.endProviderTokensOfRevokedGrants(lookedTo, now);
     lookedTo = now - SKEW;
     for (;;) {
-      const claimed = await store.claimFarewells(clock(), clock() + CLAIM, BATCH);
+      const claimed = await store.claimRevocationJobs(clock(), clock() + CLAIM, BATCH);
       await Promise.all(claimed.map(part));
       if (claimed.length < BATCH || isClosed()) return;
     }

@@ -1,7 +1,7 @@
 /** Asking a third party whether its token is alive; one that could not say is left alone for a while. */
 import { temporarilyUnavailable } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
-import type { BondRecord } from '../ports/index.ts';
+import type { ProviderTokensRecord } from '../store/index.ts';
 import { readIssue } from './fault.ts';
 import type { IdentityProvider } from './third-party.ts';
 import { type IdentityProviderTokens, placeOf } from './tokens.ts';
@@ -13,7 +13,10 @@ import type { Wire } from './wire.ts';
 export const ASKED_AGAIN_AFTER = 5;
 
 /** @throws OAuthError `temporarily_unavailable` when the third party cannot say, now or a moment ago */
-export type Inquire = (bond: BondRecord, identityProvider: IdentityProvider) => ReturnType<Wire['ask']>;
+export type Inquire = (
+  bond: ProviderTokensRecord,
+  identityProvider: IdentityProvider,
+) => ReturnType<Wire['ask']>;
 
 export function createInquire(
   { clock, events }: Configuration,
@@ -21,12 +24,12 @@ export function createInquire(
   wireOf: (identityProvider: IdentityProvider) => Wire,
 ): Inquire {
   const waits = createWaits(clock);
-  return async ({ grantId, accountId, subject, sealedTokens }, identityProvider) => {
+  return async ({ grantId, accountId, subject, encryptedTokens }, identityProvider) => {
     const waiting = waits.left(grantId);
     if (waiting !== null)
       throw temporarilyUnavailable(`${identityProvider.id}: ${waiting.reason}`, waiting.retryAfter);
-    if (sealedTokens === null) return 'dead';
-    const tokens = await vault.unseal<IdentityProviderTokens>(sealedTokens, placeOf(grantId));
+    if (encryptedTokens === null) return 'dead';
+    const tokens = await vault.unseal<IdentityProviderTokens>(encryptedTokens, placeOf(grantId));
     try {
       return await wireOf(identityProvider).ask(tokens, subject);
     } catch (error) {

@@ -1,6 +1,6 @@
 /** Parting from one bond: its tokens are revoked at the third party and forgotten, or that is tried again, but not for ever. */
 import type { Configuration } from '../configuration.ts';
-import type { BondRecord } from '../ports/index.ts';
+import type { ProviderTokensRecord } from '../store/index.ts';
 import { readIssue } from './fault.ts';
 import type { IdentityProvider } from './third-party.ts';
 import { type IdentityProviderTokens, placeOf } from './tokens.ts';
@@ -11,7 +11,7 @@ import type { Wire } from './wire.ts';
 const RETRY = { first: 30, most: 6 * 3600, tries: 14 };
 
 /** Parts from a bond that has ended and is claimed by nobody else. */
-export type Part = (bond: BondRecord) => Promise<void>;
+export type Part = (bond: ProviderTokensRecord) => Promise<void>;
 
 export function createPart(
   { store, clock, events, identityProviders }: Configuration,
@@ -24,35 +24,36 @@ export function createPart(
       await forget(bond, { outcome });
     } catch (error) {
       const { message, retryAfter } = readIssue(error);
-      if (bond.farewells >= RETRY.tries) return forget(bond, { outcome: 'given-up', reason: message });
-      await store.postponeFarewell(bond.grantId, clock() + Math.max(waitAfter(bond), retryAfter ?? 0));
+      if (bond.revocationAttempts >= RETRY.tries)
+        return forget(bond, { outcome: 'given-up', reason: message });
+      await store.postponeRevocationJob(bond.grantId, clock() + Math.max(waitAfter(bond), retryAfter ?? 0));
     }
   };
 
   async function forget(
-    { grantId, accountId, identityProvider }: BondRecord,
+    { grantId, accountId, identityProvider }: ProviderTokensRecord,
     parted: { readonly outcome: Outcome | 'given-up'; readonly reason?: string },
   ): Promise<void> {
-    await store.forgetBondTokens(grantId);
+    await store.completeRevocationJob(grantId);
     events({ type: 'provider_token.revocation_finished', identityProvider, grantId, accountId, ...parted });
   }
 
-  async function revoke(bond: BondRecord): Promise<Outcome> {
+  async function revoke(bond: ProviderTokensRecord): Promise<Outcome> {
     const identityProvider = identityProviders.get(bond.identityProvider);
-    if (bond.sealedTokens === null) return 'nothing';
+    if (bond.encryptedTokens === null) return 'nothing';
     if (identityProvider === undefined) return 'impossible';
     // Where revoking one token ends everything of a person, it waits for the last. Client B keeps what it was granted.
     if (identityProvider.revocationEnds === 'everything') {
-      const others = await store.countBondsWith(bond.issuer, bond.subject, bond.grantId);
+      const others = await store.countProviderTokensOfIdentity(bond.issuer, bond.subject, bond.grantId);
       if (others > 0) return 'shared';
     }
-    const tokens = await vault.unseal<IdentityProviderTokens>(bond.sealedTokens, placeOf(bond.grantId));
+    const tokens = await vault.unseal<IdentityProviderTokens>(bond.encryptedTokens, placeOf(bond.grantId));
     return wireOf(identityProvider).revoke(tokens);
   }
 }
 
 type Outcome = 'revoked' | 'impossible' | 'shared' | 'nothing';
 
-function waitAfter({ farewells }: BondRecord): number {
+function waitAfter({ revocationAttempts: farewells }: ProviderTokensRecord): number {
   return Math.min(RETRY.most, RETRY.first * 2 ** (farewells - 1));
 }

@@ -1,8 +1,8 @@
 /** People of third parties and their accounts here: the key is who the issuer says that they are, never an address. */
 
 import type { Configuration } from '../configuration.ts';
-import type { AccountRecord } from '../ports/index.ts';
 import { hashSecret, newIdentifier } from '../secrets.ts';
+import type { AccountRecord } from '../store/index.ts';
 import { unusableHash } from '../users/passwords.ts';
 import type { IdentityProviderUser } from './person.ts';
 import type { IdentityProvider } from './third-party.ts';
@@ -17,7 +17,7 @@ export interface Users {
 export function createUsers({ store, clock, events, identityProviders }: Configuration): Users {
   return {
     async resolve({ issuer, subject, name }, identityProvider) {
-      const known = await store.findUser(issuer, subject);
+      const known = await store.findLinkedIdentity(issuer, subject);
       const account = known === null ? null : await store.findAccount(known.accountId);
       if (account !== null) return account;
       const made: AccountRecord = {
@@ -29,7 +29,7 @@ export function createUsers({ store, clock, events, identityProviders }: Configu
         createdAt: clock(),
         disabledAt: null,
       };
-      const accountId = await store.addUser({ issuer, subject, accountId: made.id }, made);
+      const accountId = await store.linkIdentity({ issuer, subject, accountId: made.id }, made);
       if (accountId === made.id) {
         events({ type: 'account.created', accountId, identityProvider: identityProvider.id });
         return made;
@@ -38,7 +38,7 @@ export function createUsers({ store, clock, events, identityProviders }: Configu
     },
     async identityProviderOf(accountId) {
       if (identityProviders.size === 0) return null;
-      const user = await store.findUserOf(accountId);
+      const user = await store.findLinkedIdentityByAccount(accountId);
       if (user === null) return null;
       return (
         [...identityProviders.values()].find(({ provider }) => provider.issuer === user.issuer) ?? 'gone'

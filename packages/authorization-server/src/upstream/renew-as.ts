@@ -2,7 +2,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { OAuthError, temporarilyUnavailable } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
-import type { BondEnd, BondRecord, RenewedBond } from '../ports/index.ts';
+import type {
+  ProviderTokensEndReason,
+  ProviderTokensRecord,
+  RefreshedProviderTokens,
+} from '../store/index.ts';
 import { type IdentityProviderIssue, readIssue } from './fault.ts';
 import { type Given, type IdentityProviderTokens, placeOf, timesOf } from './tokens.ts';
 import type { Vault } from './vault.ts';
@@ -10,14 +14,14 @@ import type { Wire } from './wire.ts';
 
 /** What became of a renewal. */
 export type Renewal =
-  | { readonly kind: 'renewed'; readonly bond: BondRecord }
+  | { readonly kind: 'renewed'; readonly bond: ProviderTokensRecord }
   /** The third party has ended what it gave. */
-  | { readonly kind: 'over'; readonly reason: BondEnd }
+  | { readonly kind: 'over'; readonly reason: ProviderTokensEndReason }
   /** It cannot be renewed now. Seconds after which to try again. */
   | { readonly kind: 'later'; readonly retryAfter: number; readonly reason: string };
 
 /** Renews a bond. @param holder of its lease, which is given back, or left to run out */
-export type RenewAs = (holder: string, bond: BondRecord, wire: Wire) => Promise<Renewal>;
+export type RenewAs = (holder: string, bond: ProviderTokensRecord, wire: Wire) => Promise<Renewal>;
 
 /** Seconds after which a third party that could not answer is asked again. */
 const COOL_DOWN = 10;
@@ -32,12 +36,12 @@ export function createRenewAs(
 ): RenewAs {
   return renewAs;
 
-  async function renewAs(holder: string, bond: BondRecord, wire: Wire): Promise<Renewal> {
-    const { grantId, scopes, sealedTokens } = bond;
-    if (sealedTokens === null) return { kind: 'over', reason: 'lapsed' };
+  async function renewAs(holder: string, bond: ProviderTokensRecord, wire: Wire): Promise<Renewal> {
+    const { grantId, scopes, encryptedTokens } = bond;
+    if (encryptedTokens === null) return { kind: 'over', reason: 'grant_expired' };
     let given: Given;
     try {
-      const tokens = await vault.unseal<IdentityProviderTokens>(sealedTokens, placeOf(grantId));
+      const tokens = await vault.unseal<IdentityProviderTokens>(encryptedTokens, placeOf(grantId));
       given = await wire.renew(tokens, scopes);
     } catch (error) {
       return refuse(holder, bond, error);
@@ -46,34 +50,34 @@ export function createRenewAs(
     return keep(holder, bond, given);
   }
 
-  async function refuse(holder: string, bond: BondRecord, error: unknown): Promise<Renewal> {
+  async function refuse(holder: string, bond: ProviderTokensRecord, error: unknown): Promise<Renewal> {
     if (error instanceof OAuthError) {
-      await store.releaseBond(bond.grantId, holder, null);
+      await store.releaseProviderTokens(bond.grantId, holder, null);
       throw error;
     }
     const issue = readIssue(error);
     if (issue.kind === 'refused' && issue.code === 'invalid_grant') {
       // Whoever held the lease before never gave it back: a renewal was sent, and its answer lost.
-      return { kind: 'over', reason: bond.leaseHolder === null ? 'revoked-there' : 'renewal-lost' };
+      return { kind: 'over', reason: bond.leaseHolder === null ? 'revoked_by_provider' : 'refresh_lost' };
     }
     note(bond, issue);
     const retryAfter = issue.isLost ? lease : (issue.retryAfter ?? COOL_DOWN);
     // A request whose answer was lost leaves its lease to run out, so that its successor knows of it.
-    if (!issue.isLost) await store.releaseBond(bond.grantId, holder, clock() + retryAfter);
+    if (!issue.isLost) await store.releaseProviderTokens(bond.grantId, holder, clock() + retryAfter);
     return { kind: 'later', retryAfter, reason: issue.message };
   }
 
-  async function keep(holder: string, bond: BondRecord, given: Given): Promise<Renewal> {
+  async function keep(holder: string, bond: ProviderTokensRecord, given: Given): Promise<Renewal> {
     const now = clock();
     const { envelope, dataKeyId } = await vault.seal(given.tokens, placeOf(bond.grantId));
-    const renewed: RenewedBond = {
-      sealedTokens: envelope,
+    const renewed: RefreshedProviderTokens = {
+      encryptedTokens: envelope,
       dataKeyId,
       scopes: given.scopes,
       checkedAt: now,
       ...timesOf(given, now),
     };
-    if (!(await persist(() => store.renewBond(bond.grantId, holder, renewed)))) {
+    if (!(await persist(() => store.saveRefreshedProviderTokens(bond.grantId, holder, renewed)))) {
       return { kind: 'later', retryAfter: 1, reason: 'another process took the renewal over' };
     }
     events({
@@ -88,7 +92,7 @@ export function createRenewAs(
     };
   }
 
-  function note(bond: BondRecord, issue: IdentityProviderIssue): void {
+  function note(bond: ProviderTokensRecord, issue: IdentityProviderIssue): void {
     events({
       type: 'identity_provider.failed',
       identityProvider: bond.identityProvider,

@@ -1,14 +1,14 @@
 /** Renewing what a third party gave: by one at a time of all processes, while the others wait for what becomes of it. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Configuration } from '../configuration.ts';
-import type { BondRecord } from '../ports/index.ts';
 import { newSecret } from '../secrets.ts';
+import type { ProviderTokensRecord } from '../store/index.ts';
 import { createRenewAs, type Renewal } from './renew-as.ts';
 import type { Vault } from './vault.ts';
 import type { Wire } from './wire.ts';
 
 /** Renews a bond, or waits for whoever does. */
-export type Renew = (bond: BondRecord, wire: Wire) => Promise<Renewal>;
+export type Renew = (bond: ProviderTokensRecord, wire: Wire) => Promise<Renewal>;
 
 /** Seconds that a renewal is left alone beyond the longest exchange: whoever died in it is then followed by another. */
 const LEASE_MARGIN = 10;
@@ -27,12 +27,12 @@ export function createRenew(configuration: Configuration, vault: Vault): Renew {
     for (let look = LOOKS.first; ; look = Math.min(2 * look, LOOKS.most)) {
       const now = clock();
       const holder = newSecret();
-      if (await store.leaseBond(current.grantId, current.version, holder, now, now + lease)) {
+      if (await store.leaseProviderTokens(current.grantId, current.version, holder, now, now + lease)) {
         return renewAs(holder, current, wire);
       }
-      const seen = await store.findBond(current.grantId);
-      if (seen === null) return { kind: 'over', reason: 'lapsed' };
-      if (seen.endedAt !== null) return { kind: 'over', reason: seen.endReason ?? 'ended-here' };
+      const seen = await store.findProviderTokens(current.grantId);
+      if (seen === null) return { kind: 'over', reason: 'grant_expired' };
+      if (seen.endedAt !== null) return { kind: 'over', reason: seen.endReason ?? 'revoked_here' };
       if (seen.version !== current.version) return { kind: 'renewed', bond: seen };
       const left = (seen.leaseUntil ?? now) - now;
       if (left > 0 && (seen.leaseHolder === null || Date.now() >= deadline)) {

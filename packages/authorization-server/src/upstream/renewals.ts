@@ -1,7 +1,7 @@
 /** One renewal for all who want it: a bond is renewed once at a time, and not again while its third party cannot. */
 import { createFlights } from '../clients/remote/flights.ts';
 import type { Configuration } from '../configuration.ts';
-import type { BondRecord } from '../ports/index.ts';
+import type { ProviderTokensRecord } from '../store/index.ts';
 import type { Renewal } from './renew-as.ts';
 import { createRenew } from './renewal.ts';
 import type { IdentityProvider } from './third-party.ts';
@@ -11,7 +11,7 @@ import type { Wire } from './wire.ts';
 
 export interface Renewals {
   /** Renews a bond, or waits for the renewal that is under way. */
-  renew(bond: BondRecord, identityProvider: IdentityProvider): Promise<Renewal>;
+  renew(bond: ProviderTokensRecord, identityProvider: IdentityProvider): Promise<Renewal>;
   /** Resolves when none is under way: an answer that nobody waits for is lost. */
   settled(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 /** What a bond needs now, done: it is honoured, asked for, renewed or ended. */
 import { temporarilyUnavailable } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
-import type { BondEnd, BondRecord } from '../ports/index.ts';
+import type { ProviderTokensEndReason, ProviderTokensRecord } from '../store/index.ts';
 import { needOf } from './bond-law.ts';
 import { ASKED_AGAIN_AFTER, createInquire } from './inquiry.ts';
 import type { Renewal } from './renew-as.ts';
@@ -13,14 +13,14 @@ import type { Wire } from './wire.ts';
 /** What a grant rests on, known to be alive. */
 export interface Rest {
   /** `null`: on nothing but this server. */
-  readonly bond: BondRecord | null;
+  readonly bond: ProviderTokensRecord | null;
   /** Epoch seconds until which it need not be looked at again. */
   readonly until: number;
 }
 
 /** A bond that is another than it was: it has to be judged anew. */
 interface Changed {
-  readonly bond: BondRecord | null;
+  readonly bond: ProviderTokensRecord | null;
 }
 
 /** A bond that has ended. */
@@ -30,7 +30,7 @@ export class Over extends Error {
 
 export interface Settlement {
   /** Answers that a bond is alive, or what it is now. @throws Over, or OAuthError `temporarily_unavailable` when nobody can say */
-  settle(bond: BondRecord, identityProvider: IdentityProvider): Promise<Rest | Changed>;
+  settle(bond: ProviderTokensRecord, identityProvider: IdentityProvider): Promise<Rest | Changed>;
   /** Resolves when no renewal is under way. */
   readonly settled: Renewals['settled'];
 }
@@ -45,7 +45,10 @@ export function createSettlement(
   const renewals = createRenewals(configuration, vault, wireOf);
   return { settle, settled: renewals.settled };
 
-  async function settle(bond: BondRecord, identityProvider: IdentityProvider): Promise<Rest | Changed> {
+  async function settle(
+    bond: ProviderTokensRecord,
+    identityProvider: IdentityProvider,
+  ): Promise<Rest | Changed> {
     const need = needOf(bond, clock(), identityProvider.statusCheckInterval);
     switch (need.do) {
       case 'honour':
@@ -64,39 +67,45 @@ export function createSettlement(
     }
   }
 
-  async function honourOrAsk(bond: BondRecord, identityProvider: IdentityProvider): Promise<Rest | Changed> {
-    const need = needOf({ ...bond, renewFrom: null }, clock(), identityProvider.statusCheckInterval);
+  async function honourOrAsk(
+    bond: ProviderTokensRecord,
+    identityProvider: IdentityProvider,
+  ): Promise<Rest | Changed> {
+    const need = needOf({ ...bond, refreshFrom: null }, clock(), identityProvider.statusCheckInterval);
     if (need.do === 'honour') return { bond, until: Math.min(need.until, clock() + ASKED_AGAIN_AFTER) };
     return ask(bond, identityProvider);
   }
 
-  async function take(bond: BondRecord, renewal: Renewal): Promise<Changed> {
+  async function take(bond: ProviderTokensRecord, renewal: Renewal): Promise<Changed> {
     if (renewal.kind === 'renewed') return { bond: renewal.bond };
     if (renewal.kind === 'over') return end(bond, renewal.reason);
     throw temporarilyUnavailable(`${bond.identityProvider}: ${renewal.reason}`, renewal.retryAfter);
   }
 
-  async function ask(bond: BondRecord, identityProvider: IdentityProvider): Promise<Rest | Changed> {
+  async function ask(
+    bond: ProviderTokensRecord,
+    identityProvider: IdentityProvider,
+  ): Promise<Rest | Changed> {
     const at = clock();
     const answer = await inquire(bond, identityProvider);
-    if (answer === 'changed') return end(bond, 'changed-there');
+    if (answer === 'changed') return end(bond, 'changed_by_provider');
     if (answer === 'dead') {
       // A refresh token may outlive what it renews: the third party decides when it is presented.
-      return bond.isRenewable
+      return bond.isRefreshable
         ? take(bond, await renewals.renew(bond, identityProvider))
-        : end(bond, 'revoked-there');
+        : end(bond, 'revoked_by_provider');
     }
-    if (answer === 'alive') await store.noteBondAlive(bond.grantId, at);
+    if (answer === 'alive') await store.recordProviderTokensCheck(bond.grantId, at);
     const alive = { ...bond, checkedAt: Math.max(at, bond.checkedAt) };
-    const need = needOf({ ...alive, renewFrom: null }, at, identityProvider.statusCheckInterval);
+    const need = needOf({ ...alive, refreshFrom: null }, at, identityProvider.statusCheckInterval);
     return need.do === 'honour' ? { bond: alive, until: need.until } : { bond: alive };
   }
 
   /** Ends a bond; answers it anew when another process has changed it meanwhile. */
-  async function end(bond: BondRecord, reason: BondEnd): Promise<Changed> {
+  async function end(bond: ProviderTokensRecord, reason: ProviderTokensEndReason): Promise<Changed> {
     const { grantId, accountId, version } = bond;
     // Point of no return: the grant and its tokens are dead.
-    if (bond.endedAt === null && (await store.endBond(grantId, version, reason, clock()))) {
+    if (bond.endedAt === null && (await store.endProviderTokens(grantId, version, reason, clock()))) {
       events({
         type: 'provider_token.ended',
         identityProvider: bond.identityProvider,
@@ -106,7 +115,7 @@ export function createSettlement(
       });
       throw new Over(reason);
     }
-    const now = await store.findBond(grantId);
+    const now = await store.findProviderTokens(grantId);
     if (now === null || now.endedAt !== null) throw new Over(reason);
     return { bond: now };
   }

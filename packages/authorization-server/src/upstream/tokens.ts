@@ -28,10 +28,14 @@ const AHEAD = { seconds: 60, part: 0.25 };
 export function timesOf(
   { tokens, lifetime }: Given,
   now: number,
-): { readonly expiresAt: number | null; readonly isRenewable: boolean; readonly renewFrom: number | null } {
-  const isRenewable = tokens.refreshToken !== null;
-  if (lifetime === null) return { expiresAt: null, isRenewable, renewFrom: null };
+): {
+  readonly expiresAt: number | null;
+  readonly isRefreshable: boolean;
+  readonly refreshFrom: number | null;
+} {
+  const isRefreshable = tokens.refreshToken !== null;
+  if (lifetime === null) return { expiresAt: null, isRefreshable, refreshFrom: null };
   const expiresAt = now + Math.floor(lifetime);
   const ahead = Math.ceil(Math.min(AHEAD.seconds, lifetime * AHEAD.part));
-  return { expiresAt, isRenewable, renewFrom: isRenewable ? expiresAt - ahead : null };
+  return { expiresAt, isRefreshable, refreshFrom: isRefreshable ? expiresAt - ahead : null };
 }

@@ -1,7 +1,7 @@
 /** Third parties put together: who is on the way, who somebody is, what grants rest on, and how all of it ends. */
 import type { Configuration } from '../configuration.ts';
-import type { BondRecord } from '../ports/index.ts';
 import type { Statuses } from '../status/statuses.ts';
+import type { ProviderTokensRecord } from '../store/index.ts';
 import { type Bonds, createBonds, noIdentityProvider } from './bonds.ts';
 import { createDepartures, type Departures } from './departure.ts';
 import type { Endings } from './endings.ts';
@@ -57,7 +57,7 @@ export async function createUpstream(
     wires.get(identityProvider.id) ?? createWire(configuration, identityProvider);
   const users = createUsers(configuration);
   // Bonds outlive the configuration that made them: without any there is nothing to watch over.
-  const isUsed = identityProviders.size > 0 || (await store.hasBonds());
+  const isUsed = identityProviders.size > 0 || (await store.hasProviderTokens());
   if (isUsed) await vault.open();
   const bonds = isUsed ? createBonds(configuration, vault, wireOf) : unbonded;
   const farewells = isUsed ? createFarewells(configuration, vault, wireOf) : null;
@@ -66,7 +66,7 @@ export async function createUpstream(
   async function makeBond(
     accountId: string,
     { identityProvider, user, given }: Arrival,
-  ): Promise<BondRecord> {
+  ): Promise<ProviderTokensRecord> {
     const grantId = await nameGrant();
     const { envelope, dataKeyId } = await vault.seal(given.tokens, placeOf(grantId));
     const now = clock();
@@ -77,7 +77,7 @@ export async function createUpstream(
       issuer: user.issuer,
       subject: user.subject,
       name: user.name,
-      sealedTokens: envelope,
+      encryptedTokens: envelope,
       dataKeyId,
       scopes: given.scopes,
       ...timesOf(given, now),
@@ -89,14 +89,14 @@ export async function createUpstream(
       endedAt: null,
       endReason: null,
       dueAt: now + lifetimes.transaction + lifetimes.code + ORPHANED_AFTER,
-      farewells: 0,
+      revocationAttempts: 0,
     };
   }
 
   async function discard(accountId: string | null, arrival: Arrival): Promise<void> {
     const bond = await makeBond(accountId ?? NOBODY, arrival);
     const now = clock();
-    await store.saveEndedBond({ ...bond, endedAt: now, endReason: 'lapsed', dueAt: now });
+    await store.saveEndedProviderTokens({ ...bond, endedAt: now, endReason: 'grant_expired', dueAt: now });
     events({
       type: 'provider_token.discarded',
       identityProvider: bond.identityProvider,
@@ -111,7 +111,7 @@ export async function createUpstream(
     wayOf: createWayOf(configuration, users),
     wireOf,
     async holds(grantId, { id }, accountId) {
-      const bond = grantId === null ? null : await store.findBond(grantId);
+      const bond = grantId === null ? null : await store.findProviderTokens(grantId);
       return (
         bond !== null && bond.endedAt === null && bond.identityProvider === id && bond.accountId === accountId
       );
@@ -122,10 +122,10 @@ export async function createUpstream(
         identityProvider: bond.identityProvider,
         accountId,
         grantId: bond.grantId,
-        transactionId: transactionId,
+        transactionId,
       };
       // Point of no return: the bond stands, and its grant will.
-      if (!(await store.bindTransaction(transactionId, bond))) {
+      if (!(await store.saveProviderTokens(transactionId, bond))) {
         await discard(accountId, arrival);
         return null;
       }

@@ -5,7 +5,7 @@ import { createFlights } from '../clients/remote/flights.ts';
 import type { Configuration } from '../configuration.ts';
 import { dataKeyPlace } from '../keys/places.ts';
 import { createSealer, type Sealer, SealingError } from '../keys/sealing.ts';
-import type { DataKeyRecord } from '../ports/index.ts';
+import type { DataKeyRecord } from '../store/index.ts';
 
 interface Sealed {
   readonly envelope: Uint8Array;
@@ -61,14 +61,14 @@ export function createVault(configuration: Configuration): Vault {
   /** A process that does not seal under the newest sealing key makes no keys: it is about to be replaced. */
   async function add(after: string | null): Promise<readonly DataKeyRecord[]> {
     const id = `data-key_${randomBytes(16).toString('base64url')}`;
-    const made = { id, sealedKey: master.seal(randomBytes(32), dataKeyPlace(id)), createdAt: clock() };
+    const made = { id, encryptedKey: master.seal(randomBytes(32), dataKeyPlace(id)), createdAt: clock() };
     const records = await store.addDataKey(made, after);
     if (records[0]?.id === id) events({ type: 'data_key.created', keyId: id });
     return records;
   }
 
   function openAll(records: readonly DataKeyRecord[]): Keys {
-    const opened = records.map(({ id, sealedKey }) => master.unseal(sealedKey, dataKeyPlace(id)));
+    const opened = records.map(({ id, encryptedKey }) => master.unseal(encryptedKey, dataKeyPlace(id)));
     const [newest, ...older] = opened;
     if (newest === undefined) throw new Error('the store keeps no data key');
     return {
@@ -112,7 +112,7 @@ export function createVault(configuration: Configuration): Vault {
     async tend() {
       const { records } = await load();
       const [newest] = records;
-      const isOurs = newest !== undefined && master.isOwn(newest.sealedKey);
+      const isOurs = newest !== undefined && master.isOwn(newest.encryptedKey);
       if (isOurs && clock() - newest.createdAt >= SEALS_FOR) keys = openAll(await add(newest.id));
       const removed = await store.removeUnusedDataKeys(clock() - HEARD_AFTER);
       if (removed > 0) await load();

@@ -42,7 +42,7 @@ export function createWatch(
 
   /** @throws Over or OAuthError `temporarily_unavailable` */
   async function look(grantId: string): Promise<Rest> {
-    let bond = await store.findBond(grantId);
+    let bond = await store.findProviderTokens(grantId);
     for (let looks = 0; looks < LOOKS; looks += 1) {
       if (bond === null) return { bond, until: clock() + UNBONDED_FOR };
       const identityProvider = identityProviders.get(bond.identityProvider);

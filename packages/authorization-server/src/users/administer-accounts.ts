@@ -1,7 +1,7 @@
 /** Accounts in the hands of an administrator: added, listed, disabled, enabled, removed, and given a new way in. */
 import type { Configuration } from '../configuration.ts';
-import type { AccountLinkRecord, AccountRecord } from '../ports/index.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
+import type { AccountLinkRecord, AccountRecord } from '../store/index.ts';
 import { emailKey } from './email.ts';
 import { createAccountRecord } from './new-account.ts';
 import { unusableHash } from './passwords.ts';
@@ -63,7 +63,7 @@ export function createAccountAdministration({
       if (key === null) return { refused: 'no-address' };
       const account = createAccountRecord(email, key, unusableHash(), clock());
       const { record, answer } = makeLink(account.id, 'invitation');
-      if (!(await store.addAccount(account, record))) return { refused: 'exists' };
+      if (!(await store.createAccount(account, record))) return { refused: 'exists' };
       events({ type: 'account.created', accountId: account.id });
       return answer;
     },

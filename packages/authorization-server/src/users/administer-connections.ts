@@ -1,6 +1,6 @@
 /** Connections in the hands of an administrator: which clients act for whom, what that rests on at third parties, and the end of it. */
 import type { Configuration } from '../configuration.ts';
-import type { AccountRecord, BondRecord, GrantRecord } from '../ports/index.ts';
+import type { AccountRecord, GrantRecord, ProviderTokensRecord } from '../store/index.ts';
 import { findNamedAccount } from './administer-accounts.ts';
 
 /** All that it works with: it needs no running server. */
@@ -8,7 +8,7 @@ type ConnectionAdministrationContext = Pick<Configuration, 'store' | 'clock' | '
 
 /** What a grant rests on at a third party, without its tokens. */
 export type ListedProviderTokens = Pick<
-  BondRecord,
+  ProviderTokensRecord,
   'identityProvider' | 'issuer' | 'subject' | 'name' | 'scopes' | 'expiresAt' | 'checkedAt'
 >;
 
@@ -48,7 +48,7 @@ export function createConnectionAdministration({
       if (account === null) return null;
       const [grants, bonds] = await Promise.all([
         store.listGrants(account.id, clock()),
-        store.listBonds(account.id),
+        store.listProviderTokens(account.id),
       ]);
       const bondOf = new Map(bonds.map((bond) => [bond.grantId, bond]));
       return grants.map((grant) => describe(grant, account, bondOf.get(grant.id)));
@@ -57,7 +57,7 @@ export function createConnectionAdministration({
       const account = await findNamedAccount(store, named);
       if (account === null) return null;
       // Point of no return: the grants and their tokens are dead.
-      const count = await store.endGrants(account.id, grantId, clock());
+      const count = await store.revokeAccountGrants(account.id, grantId, clock());
       if (count > 0) {
         events({
           type: 'grant.revoked',
@@ -74,7 +74,7 @@ export function createConnectionAdministration({
 function describe(
   { id, clientId, scopes, resources, workspace, createdAt, expiresAt, lastUsedAt }: GrantRecord,
   account: AccountRecord,
-  bond: BondRecord | undefined,
+  bond: ProviderTokensRecord | undefined,
 ): ListedConnection {
   const about = { id, clientId, scopes, resources, workspace, createdAt, expiresAt, lastUsedAt };
   return {
@@ -84,7 +84,7 @@ function describe(
   };
 }
 
-function describeProviderTokens(bond: BondRecord): ListedProviderTokens {
+function describeProviderTokens(bond: ProviderTokensRecord): ListedProviderTokens {
   const { identityProvider, issuer, subject, name, scopes, expiresAt, checkedAt } = bond;
   return { identityProvider, issuer, subject, name, scopes, expiresAt, checkedAt };
 }

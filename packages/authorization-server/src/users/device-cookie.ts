@@ -4,7 +4,7 @@ import type { HttpRequest } from '@portcullis/http';
 import type { Configuration } from '../configuration.ts';
 import { defineCookie } from '../cookies.ts';
 import { deriveKey } from '../keys/sealing.ts';
-import type { AccountRecord } from '../ports/index.ts';
+import type { AccountRecord } from '../store/index.ts';
 
 /*
  * The cookie: up to four marks, the newest first, with a dot between them.

@@ -1,8 +1,8 @@
 /** The first account: made through a one-time link or by the operator's settings, and by nobody else. */
 import { ConfigurationError } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
-import type { AccountRecord } from '../ports/index.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
+import type { AccountRecord } from '../store/index.ts';
 import { emailKey } from './email.ts';
 import { createAccountRecord } from './new-account.ts';
 import {
@@ -62,7 +62,7 @@ export function createFirstAccountSetup(
 
   return {
     async createLink() {
-      if (await store.hasAccounts()) return null;
+      if (await store.hasLocalAccounts()) return null;
       const token = newSecret();
       await store.saveSetupLink(hashSecret(token), clock());
       return `${new URL(issuer).origin}/setup?token=${token}`;
@@ -83,7 +83,7 @@ export function createFirstAccountSetup(
           wrong.map(([name, issue]) => `the ${name} of the first account ${issue}`),
         );
       }
-      if (await store.hasAccounts()) return 'exists';
+      if (await store.hasLocalAccounts()) return 'exists';
       return (await save(key, email, password, null)) === null ? 'exists' : 'created';
     },
   };

@@ -1,6 +1,7 @@
 /** Accounts as they begin. */
-import type { AccountRecord } from '../ports/index.ts';
+
 import { newIdentifier } from '../secrets.ts';
+import type { AccountRecord } from '../store/index.ts';
 
 /**
  * The record of a new account.

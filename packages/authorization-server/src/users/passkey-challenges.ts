@@ -43,6 +43,9 @@ export function createPasskeyChallenges({
       return expiryOf(bytes) > clock() && timingSafeEqual(bytes.subarray(HEAD_BYTES), mac(head, bound));
     },
     consume: (challenge) =>
-      store.spendAssertion(hashSecret(`passkey ${challenge}`), expiryOf(Buffer.from(challenge, 'base64url'))),
+      store.consumeClientAssertion(
+        hashSecret(`passkey ${challenge}`),
+        expiryOf(Buffer.from(challenge, 'base64url')),
+      ),
   };
 }

@@ -1,5 +1,5 @@
 /** What a browser is asked about passkeys, as JSON. */
-import type { AccountRecord, PasskeyRecord } from '../ports/index.ts';
+import type { AccountRecord, PasskeyRecord } from '../store/index.ts';
 
 /** What a page gives to the browser. */
 export type PasskeyOptions = Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 /** What a browser answers about passkeys: read as far as this server asks it itself; the rest is the library's. */
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
-import type { AccountRecord } from '../ports/index.ts';
+import type { AccountRecord } from '../store/index.ts';
 
 /** Characters of an answer: the largest attestations are far smaller. */
 const MAX_RESPONSE_LENGTH = 16_384;

@@ -3,8 +3,8 @@
 import { isIP } from 'node:net';
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import type { Configuration } from '../configuration.ts';
-import type { AccountRecord, PasskeyRecord } from '../ports/index.ts';
 import { presentable } from '../presentable.ts';
+import type { AccountRecord, PasskeyRecord } from '../store/index.ts';
 import { createPasskeyChallenges } from './passkey-challenges.ts';
 import {
   creationOptions,
@@ -107,7 +107,7 @@ export function createPasskeys(configuration: Configuration): Passkeys | null {
       if (judged?.verified !== true || !(await challenges.consume(challengeOf(response)))) return null;
       const { newCounter, userVerified } = judged.authenticationInfo;
       // Point of no return: the use is counted.
-      if (!(await store.usePasskey(passkey.id, newCounter, clock()))) {
+      if (!(await store.recordPasskeyUse(passkey.id, newCounter, clock()))) {
         events({ type: 'passkey.clone_detected', accountId: account.id });
         return null;
       }

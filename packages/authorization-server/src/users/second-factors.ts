@@ -4,8 +4,8 @@ import { temporarilyUnavailable } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import { secondFactorPlace } from '../keys/places.ts';
 import { createSealer, SealingError } from '../keys/sealing.ts';
-import type { AccountRecord } from '../ports/index.ts';
 import { hashSecret } from '../secrets.ts';
+import type { AccountRecord } from '../store/index.ts';
 import { base32, findTotpStep } from './totp.ts';
 
 /** What somebody needs to tell the app. */
@@ -60,7 +60,7 @@ export function createSecondFactors(configuration: Configuration): SecondFactors
   };
 
   return {
-    isEnabled: async (accountId) => (await store.findSecondFactor(accountId)) !== null,
+    isEnabled: async (accountId) => (await store.findTotpFactor(accountId)) !== null,
     countRecoveryCodes: (accountId) => store.countRecoveryCodes(accountId),
     startSetup(account) {
       const secret = randomBytes(SECRET_BYTES);
@@ -77,29 +77,29 @@ export function createSecondFactors(configuration: Configuration): SecondFactors
       const lastStep = secret === null ? null : findTotpStep(secret, digitsOf(code), now);
       if (lastStep === null) return null;
       const { codes, hashes } = newRecoveryCodes();
-      await store.saveSecondFactor({ accountId, sealedSecret: sealed, lastStep, createdAt: now }, hashes);
+      await store.saveTotpFactor({ accountId, encryptedSecret: sealed, lastStep, createdAt: now }, hashes);
       return codes;
     },
     async verify({ id: accountId }, code) {
-      const factor = await store.findSecondFactor(accountId);
+      const factor = await store.findTotpFactor(accountId);
       if (factor === null) return false;
-      const secret = open(accountId, factor.sealedSecret);
+      const secret = open(accountId, factor.encryptedSecret);
       if (secret === null) {
         // Their own codes need no key of ours.
-        if (await store.useRecoveryCode(accountId, hashSecret(plain(code)))) return true;
+        if (await store.consumeRecoveryCode(accountId, hashSecret(plain(code)))) return true;
         // Sealed anew, under a key that this process gets at its next start: nobody can say now whether the code is right.
         throw temporarilyUnavailable('a stored second factor does not open under this sealing key', 5);
       }
       const step = findTotpStep(secret, digitsOf(code), clock());
       // Point of no return: the code is spent, whatever becomes of the sign-in.
-      if (step !== null) return store.useSecondFactor(accountId, step);
-      return store.useRecoveryCode(accountId, hashSecret(plain(code)));
+      if (step !== null) return store.consumeTotpStep(accountId, step);
+      return store.consumeRecoveryCode(accountId, hashSecret(plain(code)));
     },
     async renewRecoveryCodes(accountId) {
       const { codes, hashes } = newRecoveryCodes();
       return (await store.replaceRecoveryCodes(accountId, hashes)) ? codes : null;
     },
-    disable: (accountId) => store.removeSecondFactor(accountId),
+    disable: (accountId) => store.removeTotpFactor(accountId),
   };
 }
 

@@ -2,8 +2,8 @@
 import type { ConnectionInfo, HttpRequest } from '@portcullis/http';
 import type { Configuration } from '../configuration.ts';
 import { defineCookie } from '../cookies.ts';
-import type { AccountRecord } from '../ports/index.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
+import type { AccountRecord } from '../store/index.ts';
 import { parseBrowserName } from './browser-name.ts';
 
 /** The proof that somebody is signed in in the browser that sent the request. */

@@ -1,6 +1,6 @@
 /** `portcullis events`: what happened, from the store that servers write to. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AuthorizationStore, EventRecord } from '@portcullis/authorization-server/ports';
+import type { AuditEventRecord, AuthorizationStore } from '@portcullis/authorization-server/store';
 import { type Command, InvalidArgumentError } from 'commander';
 import { createLog, type LogEvent } from '../log.ts';
 import { resolveSettings } from '../settings/resolve.ts';
@@ -49,7 +49,7 @@ function readCount(text: string): number {
 async function show(flags: Flags, { environment, folder, write, complain }: Surroundings): Promise<void> {
   const settings = await resolveSettings({ flags, environment, folder });
   const store = await openBesideServers(settings, folder, 'refuse');
-  const print = (event: EventRecord) =>
+  const print = (event: AuditEventRecord) =>
     createLog(
       flags.json ? 'json' : 'text',
       (line) => write(`${line}\n`),
@@ -79,9 +79,9 @@ function nothingOf({ flow, reference }: Flags): readonly string[] {
 function findPast(
   store: AuthorizationStore,
   { flow, reference, last }: Flags,
-): Promise<readonly EventRecord[]> {
+): Promise<readonly AuditEventRecord[]> {
   if (reference !== undefined) return findReference(store, readReference(reference));
-  return flow === undefined ? store.lastEvents(last) : store.listFlow(flow, MOST);
+  return flow === undefined ? store.listLatestEvents(last) : store.listTransactionEvents(flow, MOST);
 }
 
 /** What somebody read out or copied: `k7m5 pmrh` is `K7M5-PMRH`. */
@@ -93,8 +93,11 @@ function readReference(text: string): string {
 }
 
 /** Looks through all that is kept. */
-async function findReference(store: AuthorizationStore, reference: string): Promise<readonly EventRecord[]> {
-  const found: EventRecord[] = [];
+async function findReference(
+  store: AuthorizationStore,
+  reference: string,
+): Promise<readonly AuditEventRecord[]> {
+  const found: AuditEventRecord[] = [];
   for (let after = ''; ; ) {
     const page = await store.listEvents(after, MOST);
     found.push(...page.filter(({ details }) => details['reference'] === reference));
@@ -103,7 +106,7 @@ async function findReference(store: AuthorizationStore, reference: string): Prom
   }
 }
 
-function isWanted({ transactionId, details }: EventRecord, { flow, reference }: Flags): boolean {
+function isWanted({ transactionId, details }: AuditEventRecord, { flow, reference }: Flags): boolean {
   if (reference !== undefined) return details['reference'] === readReference(reference);
   return flow === undefined || flow === transactionId;
 }
@@ -111,8 +114,8 @@ function isWanted({ transactionId, details }: EventRecord, { flow, reference }: 
 /** Never resolves. */
 async function follow(
   store: AuthorizationStore,
-  past: readonly EventRecord[],
-  take: (event: EventRecord) => void,
+  past: readonly AuditEventRecord[],
+  take: (event: AuditEventRecord) => void,
 ): Promise<void> {
   const seen = new Set(past.map(({ id }) => id));
   const began = past.at(-1)?.at ?? Date.now();
@@ -134,7 +137,7 @@ function beginningOf(at: number): string {
   return at.toString(36).padStart(9, '0');
 }
 
-function describe({ type, details, ...record }: EventRecord): LogEvent {
+function describe({ type, details, ...record }: AuditEventRecord): LogEvent {
   const { clientId, accountId, grantId, resource, transactionId } = record;
   const known = Object.entries({ clientId, accountId, grantId, resource, transactionId, ...details }).filter(
     ([, value]) => value !== null,

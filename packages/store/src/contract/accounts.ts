@@ -16,10 +16,10 @@ export function describeAccounts(store: StoreOfTest): void {
   describe('accounts', () => {
     it('finds an account by its id and by its e-mail key, and by nothing else', async () => {
       const account = newAccount();
-      expect(await store().hasAccounts()).toBe(false);
+      expect(await store().hasLocalAccounts()).toBe(false);
       expect(await store().createFirstAccount(account, null)).toBe('created');
 
-      expect(await store().hasAccounts()).toBe(true);
+      expect(await store().hasLocalAccounts()).toBe(true);
       expect(await store().findAccount(account.id)).toEqual(account);
       expect(await store().findAccountByEmail(account.emailKey)).toEqual(account);
       for (const key of [account.email, ` ${account.emailKey}`, `${account.emailKey}\0`, '', '%']) {
@@ -54,7 +54,7 @@ export function describeAccounts(store: StoreOfTest): void {
       await store().saveSetupLink(known, NOW);
       expect(await store().isSetupLink(newHash())).toBe(false);
       expect(await store().createFirstAccount(account, newHash())).toBe('refused');
-      expect(await store().hasAccounts()).toBe(false);
+      expect(await store().hasLocalAccounts()).toBe(false);
       expect(await store().isSetupLink(known)).toBe(true);
       expect(await store().createFirstAccount(account, known)).toBe('created');
     });
@@ -83,7 +83,7 @@ export function describeAccounts(store: StoreOfTest): void {
     it('stores no password that is not hashed', async () => {
       const account = newAccount({ passwordHash: 'correct horse battery staple' });
       await expect(store().createFirstAccount(account, null)).rejects.toThrow();
-      expect(await store().hasAccounts()).toBe(false);
+      expect(await store().hasLocalAccounts()).toBe(false);
       expect(await store().createFirstAccount(newAccount(), null)).toBe('created');
     });
 
@@ -99,7 +99,7 @@ export function describeAccounts(store: StoreOfTest): void {
     it('changes a password only if it is still the old one, and ends sessions and links when told to', async () => {
       const account = newAccount();
       const link = newAccountLink(account.id);
-      await store().addAccount(account, link);
+      await store().createAccount(account, link);
       const [own, other] = [newSession(account.id), newSession(account.id)];
       for (const session of [own, other]) await store().saveSession(session);
       const { id, passwordHash } = account;
@@ -155,10 +155,10 @@ export function describeAccounts(store: StoreOfTest): void {
       expect(await store().listSessions(account.id, NOW + 5)).toEqual([young, old]);
       expect(await store().listSessions('user_nobody', NOW)).toEqual([]);
 
-      expect(await store().endSessionsOf('user_nobody', null)).toBe(0);
-      expect(await store().endSessionsOf(account.id, old.hash)).toBe(2);
+      expect(await store().endSessions('user_nobody', null)).toBe(0);
+      expect(await store().endSessions(account.id, old.hash)).toBe(2);
       expect(await store().listSessions(account.id, NOW)).toEqual([old]);
-      expect(await store().endSessionsOf(account.id, null)).toBe(1);
+      expect(await store().endSessions(account.id, null)).toBe(1);
       expect(await store().findSession(old.hash, NOW)).toBeNull();
     });
 

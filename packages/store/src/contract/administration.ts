@@ -25,7 +25,7 @@ export function describeAdministration(store: StoreOfTest): void {
   const add = async () => {
     const account = newAccount();
     const link = newAccountLink(account.id);
-    expect(await store().addAccount(account, link)).toBe(true);
+    expect(await store().createAccount(account, link)).toBe(true);
     return { account, link };
   };
 
@@ -37,7 +37,7 @@ export function describeAdministration(store: StoreOfTest): void {
 
       const second = newAccount({ emailKey: account.emailKey });
       const other = newAccountLink(second.id);
-      expect(await store().addAccount(second, other)).toBe(false);
+      expect(await store().createAccount(second, other)).toBe(false);
       expect(await store().findAccount(second.id)).toBeNull();
       expect(await store().findAccountLink(other.hash, NOW)).toBeNull();
     });
@@ -46,7 +46,7 @@ export function describeAdministration(store: StoreOfTest): void {
       const outcomes = await race(
         times(RACERS, () => () => {
           const account = newAccount({ emailKey: 'ada@example.com' });
-          return store().addAccount(account, newAccountLink(account.id));
+          return store().createAccount(account, newAccountLink(account.id));
         }),
       );
       expect(outcomes).toEqual({ true: 1, false: RACERS - 1 });
@@ -56,7 +56,7 @@ export function describeAdministration(store: StoreOfTest): void {
       const keys = ['c@example.com', 'a@example.com', 'B@example.com', 'b@example.com'];
       for (const emailKey of keys) {
         const account = newAccount({ emailKey });
-        await store().addAccount(account, newAccountLink(account.id));
+        await store().createAccount(account, newAccountLink(account.id));
       }
       const list = async (after: string) =>
         (await store().listAccounts(after, 2)).map(({ emailKey }) => emailKey);
@@ -81,8 +81,8 @@ export function describeAdministration(store: StoreOfTest): void {
         expect(await store().findAccountLink(link.hash, NOW + 2)).toBeNull();
         expect(await store().isAccessTokenLive('token', grant.id)).toBe(false);
         const successor = newRefreshToken();
-        expect(await store().rotateRefreshToken(grant.id, token.hash, successor, null)).toBe('overtaken');
-        expect(await store().redeemCode(code.hash, grantOf(code), null, NOW + 2)).toBe('spent');
+        expect(await store().rotateRefreshToken(grant.id, token.hash, successor, null)).toBe('conflict');
+        expect(await store().redeemCode(code.hash, grantOf(code), null, NOW + 2)).toBe('already_used');
       };
       await nothingLeft();
       expect(await store().enableAccount(account.id)).toBe(true);
@@ -110,13 +110,13 @@ export function describeAdministration(store: StoreOfTest): void {
       const session = newSession(account.id);
       await store().saveSession(session);
 
-      expect(await store().useAccountLink(newHash(), NEW, NOW)).toBe(false);
+      expect(await store().redeemAccountLink(newHash(), NEW, NOW)).toBe(false);
       expect(await store().findAccount(account.id)).toEqual(account);
-      expect(await store().useAccountLink(link.hash, NEW, NOW)).toBe(true);
+      expect(await store().redeemAccountLink(link.hash, NEW, NOW)).toBe(true);
       expect(await store().findAccount(account.id)).toEqual({ ...account, passwordHash: NEW.passwordHash });
       expect(await store().findSession(session.hash, NOW)).toBeNull();
       expect(
-        await store().useAccountLink(link.hash, { ...NEW, passwordHash: account.passwordHash }, NOW),
+        await store().redeemAccountLink(link.hash, { ...NEW, passwordHash: account.passwordHash }, NOW),
       ).toBe(false);
       expect(await store().findAccountLink(link.hash, NOW)).toBeNull();
       expect(await store().findAccountLink(bystander.link.hash, NOW)).toEqual(bystander.link);
@@ -130,7 +130,7 @@ export function describeAdministration(store: StoreOfTest): void {
       const second = newAccountLink(account.id, { purpose: 'reset' });
       await store().saveAccountLink(second);
       expect(await store().findAccountLink(first.hash, NOW)).toBeNull();
-      expect(await store().useAccountLink(first.hash, NEW, NOW)).toBe(false);
+      expect(await store().redeemAccountLink(first.hash, NEW, NOW)).toBe(false);
       expect(await store().findAccountLink(second.hash, NOW)).toEqual(second);
       expect(await store().findAccountLink(bystander.link.hash, NOW)).toEqual(bystander.link);
     });
@@ -138,7 +138,7 @@ export function describeAdministration(store: StoreOfTest): void {
     it('work until the second in which they expire, and are swept then', async () => {
       const { account, link } = await add();
       expect(await store().findAccountLink(link.hash, link.expiresAt)).toBeNull();
-      expect(await store().useAccountLink(link.hash, NEW, link.expiresAt)).toBe(false);
+      expect(await store().redeemAccountLink(link.hash, NEW, link.expiresAt)).toBe(false);
       expect(await store().findAccount(account.id)).toEqual(account);
       expect(await store().sweep(link.expiresAt - 1, 10)).toBe(0);
       expect(await store().sweep(link.expiresAt, 10)).toBe(1);
@@ -146,7 +146,7 @@ export function describeAdministration(store: StoreOfTest): void {
 
     it(`let one of ${RACERS} in`, async () => {
       const { link } = await add();
-      const outcomes = await race(times(RACERS, () => () => store().useAccountLink(link.hash, NEW, NOW)));
+      const outcomes = await race(times(RACERS, () => () => store().redeemAccountLink(link.hash, NEW, NOW)));
       expect(outcomes).toEqual({ true: 1, false: RACERS - 1 });
     });
   });

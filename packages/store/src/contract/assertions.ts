@@ -6,22 +6,22 @@ export function describeAssertions(store: StoreOfTest): void {
   describe('assertions', () => {
     it('are spent once', async () => {
       const [one, another] = [newHash(), newHash()];
-      expect(await store().spendAssertion(one, NOW + 60)).toBe(true);
-      expect(await store().spendAssertion(one, NOW + 60)).toBe(false);
-      expect(await store().spendAssertion(another, NOW + 60)).toBe(true);
+      expect(await store().consumeClientAssertion(one, NOW + 60)).toBe(true);
+      expect(await store().consumeClientAssertion(one, NOW + 60)).toBe(false);
+      expect(await store().consumeClientAssertion(another, NOW + 60)).toBe(true);
     });
 
     it(`T031: of ${RACERS} that come at once one is the first`, async () => {
       const hash = newHash();
-      const spenders = times(RACERS, () => () => store().spendAssertion(hash, NOW + 60));
+      const spenders = times(RACERS, () => () => store().consumeClientAssertion(hash, NOW + 60));
       expect(await race(spenders)).toEqual({ true: 1, false: RACERS - 1 });
     });
 
     it('are remembered until nobody could accept them any more', async () => {
       const hash = newHash();
-      await store().spendAssertion(hash, NOW + 60);
+      await store().consumeClientAssertion(hash, NOW + 60);
       expect(await store().sweep(NOW + 59, 100)).toBe(0);
-      expect(await store().spendAssertion(hash, NOW + 60)).toBe(false);
+      expect(await store().consumeClientAssertion(hash, NOW + 60)).toBe(false);
       expect(await store().sweep(NOW + 60, 100)).toBe(1);
     });
   });

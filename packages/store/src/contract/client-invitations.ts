@@ -3,28 +3,32 @@ import { describe, expect, it } from 'vitest';
 import {
   NOW,
   newClient,
-  newClientInvitation,
   newHash,
+  newInitialAccessToken,
   RACERS,
   race,
   type StoreOfTest,
   times,
 } from './samples.ts';
 
-export function describeClientInvitations(store: StoreOfTest): void {
-  const save = async (changes: Parameters<typeof newClientInvitation>[0] = {}) => {
-    const invitation = newClientInvitation(changes);
-    await store().saveClientInvitation(invitation);
-    return invitation;
+export function describeInitialAccessTokens(store: StoreOfTest): void {
+  const save = async (changes: Parameters<typeof newInitialAccessToken>[0] = {}) => {
+    const initialAccessToken = newInitialAccessToken(changes);
+    await store().saveInitialAccessToken(initialAccessToken);
+    return initialAccessToken;
   };
 
   describe('invitations of clients', () => {
     it('are found by their token until their time is over', async () => {
-      const invitation = await save();
-      expect(await store().findClientInvitation(invitation.hash, NOW)).toEqual(invitation);
-      expect(await store().findClientInvitation(newHash(), NOW)).toBeNull();
-      expect(await store().findClientInvitation(invitation.hash, invitation.expiresAt - 1)).not.toBeNull();
-      expect(await store().findClientInvitation(invitation.hash, invitation.expiresAt)).toBeNull();
+      const initialAccessToken = await save();
+      expect(await store().findInitialAccessToken(initialAccessToken.hash, NOW)).toEqual(initialAccessToken);
+      expect(await store().findInitialAccessToken(newHash(), NOW)).toBeNull();
+      expect(
+        await store().findInitialAccessToken(initialAccessToken.hash, initialAccessToken.expiresAt - 1),
+      ).not.toBeNull();
+      expect(
+        await store().findInitialAccessToken(initialAccessToken.hash, initialAccessToken.expiresAt),
+      ).toBeNull();
     });
 
     it('are listed in the order in which they were made, page by page, without those that are over', async () => {
@@ -34,82 +38,88 @@ export function describeClientInvitations(store: StoreOfTest): void {
         await save({ id: 'invite_1' }),
         await save({ id: 'invite_4' }),
       ];
-      expect(await store().listClientInvitations('', 2, NOW)).toEqual([a, b]);
-      expect(await store().listClientInvitations(b.id, 2, NOW)).toEqual([c]);
-      expect(await store().listClientInvitations('', 9, NOW - 1)).toContainEqual(over);
+      expect(await store().listInitialAccessTokens('', 2, NOW)).toEqual([a, b]);
+      expect(await store().listInitialAccessTokens(b.id, 2, NOW)).toEqual([c]);
+      expect(await store().listInitialAccessTokens('', 9, NOW - 1)).toContainEqual(over);
     });
 
     it('register one client each, and say which', async () => {
-      const [invitation, another] = [await save(), await save()];
+      const [initialAccessToken, another] = [await save(), await save()];
       const [client, second] = [newClient(), newClient()];
-      expect(await store().registerInvitedClient(client, invitation.hash)).toBe(true);
+      expect(await store().registerClientWithInitialAccessToken(client, initialAccessToken.hash)).toBe(true);
       expect(await store().findClient(client.id)).toEqual(client);
-      expect(await store().findClientInvitation(invitation.hash, NOW)).toEqual({
-        ...invitation,
+      expect(await store().findInitialAccessToken(initialAccessToken.hash, NOW)).toEqual({
+        ...initialAccessToken,
         clientId: client.id,
       });
-      expect(await store().registerInvitedClient(second, invitation.hash)).toBe(false);
+      expect(await store().registerClientWithInitialAccessToken(second, initialAccessToken.hash)).toBe(false);
       expect(await store().findClient(second.id)).toBeNull();
-      expect(await store().registerInvitedClient(second, another.hash)).toBe(true);
+      expect(await store().registerClientWithInitialAccessToken(second, another.hash)).toBe(true);
       // What is known of it outlives the client.
       await store().removeClient(client.id, NOW);
-      expect((await store().findClientInvitation(invitation.hash, NOW))?.clientId).toBe(client.id);
+      expect((await store().findInitialAccessToken(initialAccessToken.hash, NOW))?.clientId).toBe(client.id);
     });
 
     it('register nobody when they are unknown, or over', async () => {
-      const invitation = await save();
+      const initialAccessToken = await save();
       for (const [hash, createdAt] of [
         [newHash(), NOW],
-        [invitation.hash, invitation.expiresAt],
+        [initialAccessToken.hash, initialAccessToken.expiresAt],
       ] as const) {
         const client = newClient({ createdAt });
-        expect(await store().registerInvitedClient(client, hash)).toBe(false);
+        expect(await store().registerClientWithInitialAccessToken(client, hash)).toBe(false);
         expect(await store().findClient(client.id)).toBeNull();
       }
-      expect(await store().findClientInvitation(invitation.hash, NOW)).toEqual(invitation);
+      expect(await store().findInitialAccessToken(initialAccessToken.hash, NOW)).toEqual(initialAccessToken);
     });
 
     it(`T031: of ${RACERS} clients that come with one at once, one is registered`, async () => {
-      const invitation = await save();
+      const initialAccessToken = await save();
       const clients = times(RACERS, () => newClient());
       const outcomes = await race(
-        clients.map((client) => () => store().registerInvitedClient(client, invitation.hash)),
+        clients.map(
+          (client) => () => store().registerClientWithInitialAccessToken(client, initialAccessToken.hash),
+        ),
       );
       expect(outcomes).toEqual({ true: 1, false: RACERS - 1 });
       const stored = await store().listClients('', RACERS);
       expect(stored).toHaveLength(1);
-      expect((await store().findClientInvitation(invitation.hash, NOW))?.clientId).toBe(stored[0]?.id);
+      expect((await store().findInitialAccessToken(initialAccessToken.hash, NOW))?.clientId).toBe(
+        stored[0]?.id,
+      );
     });
 
     it('are taken back one by one, and register nobody then', async () => {
-      const [invitation, kept, used] = [await save(), await save(), await save()];
-      await store().registerInvitedClient(newClient(), used.hash);
-      expect(await store().takeBackClientInvitation(invitation.id)).toBe('taken-back');
-      expect(await store().takeBackClientInvitation(invitation.id)).toBe('unknown');
-      expect(await store().takeBackClientInvitation(used.id)).toBe('used');
-      expect(await store().findClientInvitation(invitation.hash, NOW)).toBeNull();
-      expect(await store().registerInvitedClient(newClient(), invitation.hash)).toBe(false);
-      expect(await store().registerInvitedClient(newClient(), kept.hash)).toBe(true);
+      const [initialAccessToken, kept, used] = [await save(), await save(), await save()];
+      await store().registerClientWithInitialAccessToken(newClient(), used.hash);
+      expect(await store().revokeInitialAccessToken(initialAccessToken.id)).toBe('revoked');
+      expect(await store().revokeInitialAccessToken(initialAccessToken.id)).toBe('unknown');
+      expect(await store().revokeInitialAccessToken(used.id)).toBe('used');
+      expect(await store().findInitialAccessToken(initialAccessToken.hash, NOW)).toBeNull();
+      expect(await store().registerClientWithInitialAccessToken(newClient(), initialAccessToken.hash)).toBe(
+        false,
+      );
+      expect(await store().registerClientWithInitialAccessToken(newClient(), kept.hash)).toBe(true);
     });
 
     it('are either used or taken back when both come at once', async () => {
-      for (const invitation of [await save(), await save(), await save()]) {
+      for (const initialAccessToken of [await save(), await save(), await save()]) {
         const client = newClient();
         const [registered, outcome] = await Promise.all([
-          store().registerInvitedClient(client, invitation.hash),
-          store().takeBackClientInvitation(invitation.id),
+          store().registerClientWithInitialAccessToken(client, initialAccessToken.hash),
+          store().revokeInitialAccessToken(initialAccessToken.id),
         ]);
-        expect(outcome).toBe(registered ? 'used' : 'taken-back');
+        expect(outcome).toBe(registered ? 'used' : 'revoked');
         expect((await store().findClient(client.id)) !== null).toBe(registered);
       }
     });
 
     it('are forgotten when their time is over', async () => {
-      const invitation = await save();
-      expect(await store().sweep(invitation.expiresAt - 1, 100)).toBe(0);
-      expect(await store().findClientInvitation(invitation.hash, NOW)).toEqual(invitation);
-      expect(await store().sweep(invitation.expiresAt, 100)).toBe(1);
-      expect(await store().findClientInvitation(invitation.hash, NOW)).toBeNull();
+      const initialAccessToken = await save();
+      expect(await store().sweep(initialAccessToken.expiresAt - 1, 100)).toBe(0);
+      expect(await store().findInitialAccessToken(initialAccessToken.hash, NOW)).toEqual(initialAccessToken);
+      expect(await store().sweep(initialAccessToken.expiresAt, 100)).toBe(1);
+      expect(await store().findInitialAccessToken(initialAccessToken.hash, NOW)).toBeNull();
     });
   });
 }

@@ -1,5 +1,5 @@
 /** The contract of stored clients. */
-import type { CodeRecord } from '@portcullis/authorization-server/ports';
+import type { AuthorizationCodeRecord } from '@portcullis/authorization-server/store';
 import { describe, expect, it } from 'vitest';
 import {
   grantOf,
@@ -75,10 +75,10 @@ export function describeClients(store: StoreOfTest): void {
       const [client, other] = [newClient(), newClient()];
       for (const one of [client, other]) await store().saveClient(one);
       const change = { metadata: { ...client.metadata, client_name: 'New' }, secretHash: newHash() };
-      expect(await store().changeClient(client.id, change)).toBe(true);
+      expect(await store().updateClient(client.id, change)).toBe(true);
       expect(await store().findClient(client.id)).toEqual({ ...client, ...change });
       expect(await store().findClient(other.id)).toEqual(other);
-      expect(await store().changeClient('client_nobody', change)).toBe(false);
+      expect(await store().updateClient('client_nobody', change)).toBe(false);
     });
 
     it('counts those that were never used and may expire', async () => {
@@ -86,7 +86,7 @@ export function describeClients(store: StoreOfTest): void {
       expect(await store().countUnusedClients()).toBe(0);
       for (const client of [unused, used, kept]) await store().saveClient(client);
       expect(await store().countUnusedClients()).toBe(2);
-      await store().noteClientUse(used.id, NOW + 5, NOW + 1000);
+      await store().recordClientUse(used.id, NOW + 5, NOW + 1000);
       expect(await store().countUnusedClients()).toBe(1);
       expect(await store().findClient(used.id)).toEqual({
         ...used,
@@ -109,7 +109,7 @@ export function describeClients(store: StoreOfTest): void {
       expect(await store().countUnusedClients()).toBe(7);
       // The network is nothing that is told of a client.
       expect(await store().findClient(used.id)).toEqual(used);
-      await store().noteClientUse(used.id, NOW, NOW + 1000);
+      await store().recordClientUse(used.id, NOW, NOW + 1000);
       expect(await counted()).toEqual({ 'network-1': 3, 'network-2': 1 });
       await store().removeClient(removed.id, NOW);
       await store().sweep(NOW + 9 + 3600, 100);
@@ -131,12 +131,12 @@ export function describeClients(store: StoreOfTest): void {
       expect(await store().removeClient(client.id, NOW)).toBe(false);
       await store().saveClient(client);
       expect(await store().findTransaction(transaction.id, NOW)).toBeNull();
-      expect(await store().endTransaction(transaction.id, newCode(mine))).toBe(false);
+      expect(await store().completeTransaction(transaction.id, newCode(mine))).toBe(false);
       expect(await store().findCode(code.hash)).toBeNull();
-      expect(await store().redeemCode(code.hash, grantOf(code), null, NOW)).toBe('spent');
+      expect(await store().redeemCode(code.hash, grantOf(code), null, NOW)).toBe('already_used');
       expect(await store().isAccessTokenLive('jti', grant.id)).toBe(false);
       const successor = newRefreshToken();
-      expect(await store().rotateRefreshToken(grant.id, token.hash, successor, null)).toBe('overtaken');
+      expect(await store().rotateRefreshToken(grant.id, token.hash, successor, null)).toBe('conflict');
       expect(await store().isAccessTokenLive('jti', theirs.grant.id)).toBe(true);
       expect(await store().findClient(other.id)).toEqual(other);
     });
@@ -173,7 +173,8 @@ export function describeClients(store: StoreOfTest): void {
       const codes = await Promise.all(
         times(RACERS, () => issueCode(store(), newCode({ clientId: client.id }))),
       );
-      const redeem = (code: CodeRecord) => store().redeemCode(code.hash, grantOf(code), null, NOW);
+      const redeem = (code: AuthorizationCodeRecord) =>
+        store().redeemCode(code.hash, grantOf(code), null, NOW);
       const outcomes = await race<string | boolean>([
         ...codes.map((code) => () => redeem(code)),
         () => store().removeClient(client.id, NOW),

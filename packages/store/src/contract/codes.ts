@@ -23,7 +23,7 @@ export function describeCodes(store: StoreOfTest): void {
       expect(await store().isAccessTokenLive('jti', grant.id)).toBe(false);
 
       expect(await store().redeemCode(code.hash, grant, token, NOW + 5)).toBe('redeemed');
-      expect(await store().findCode(code.hash)).toEqual({ ...code, spentAt: NOW + 5 });
+      expect(await store().findCode(code.hash)).toEqual({ ...code, consumedAt: NOW + 5 });
       expect(await store().findGrant(grant.id)).toEqual({
         token,
         grant: { ...grant, revokedAt: null, hasAccount: true },
@@ -33,11 +33,11 @@ export function describeCodes(store: StoreOfTest): void {
 
     it('keeps the workspace and the terms that were allowed, from the code to the grant', async () => {
       for (const workspace of [null, '', 'wörk "space"']) {
-        const code = await issueCode(store(), newCode({ workspace, terms: newHash() }));
-        expect(await store().findCode(code.hash)).toEqual({ ...code, spentAt: null });
+        const code = await issueCode(store(), newCode({ workspace, consentDigest: newHash() }));
+        expect(await store().findCode(code.hash)).toEqual({ ...code, consumedAt: null });
         await store().redeemCode(code.hash, grantOf(code), newRefreshToken(), NOW);
         const [listed] = await store().listGrants(code.accountId, NOW);
-        expect([listed?.workspace, listed?.terms]).toEqual([workspace, code.terms]);
+        expect([listed?.workspace, listed?.consentDigest]).toEqual([workspace, code.consentDigest]);
       }
     });
 
@@ -45,7 +45,7 @@ export function describeCodes(store: StoreOfTest): void {
       const { grant } = await makeGrant(store());
       const code = newCode({ accountId: grant.accountId });
       await store().issueCode(code);
-      expect(await store().findCode(code.hash)).toEqual({ ...code, spentAt: null });
+      expect(await store().findCode(code.hash)).toEqual({ ...code, consumedAt: null });
       expect(await store().redeemCode(code.hash, grantOf(code), null, NOW)).toBe('redeemed');
     });
 
@@ -60,15 +60,15 @@ export function describeCodes(store: StoreOfTest): void {
       const first = newRefreshToken();
       await store().redeemCode(code.hash, grantOf(code), first, NOW);
       const second = newRefreshToken();
-      expect(await store().redeemCode(code.hash, grantOf(code), second, NOW + 1)).toBe('spent');
-      expect((await store().findCode(code.hash))?.spentAt).toBe(NOW);
+      expect(await store().redeemCode(code.hash, grantOf(code), second, NOW + 1)).toBe('already_used');
+      expect((await store().findCode(code.hash))?.consumedAt).toBe(NOW);
       expect((await store().findGrant(code.grantId))?.token).toEqual(first);
     });
 
     it('redeems no code that it does not know', async () => {
       const code = newCode();
       expect(await store().findCode(code.hash)).toBeNull();
-      expect(await store().redeemCode(code.hash, grantOf(code), null, NOW)).toBe('spent');
+      expect(await store().redeemCode(code.hash, grantOf(code), null, NOW)).toBe('already_used');
       expect(await store().isAccessTokenLive('jti', code.grantId)).toBe(false);
     });
 
@@ -79,7 +79,7 @@ export function describeCodes(store: StoreOfTest): void {
       const outcomes = await race(
         grants.map((grant, index) => () => store().redeemCode(code.hash, grant, tokens[index] ?? null, NOW)),
       );
-      expect(outcomes).toEqual({ redeemed: 1, spent: RACERS - 1 });
+      expect(outcomes).toEqual({ redeemed: 1, already_used: RACERS - 1 });
       const live = await Promise.all(grants.map(({ id }) => store().isAccessTokenLive('jti', id)));
       expect(live.filter(Boolean)).toHaveLength(1);
       const found = await Promise.all(grants.map(({ id }) => store().findGrant(id)));
@@ -88,18 +88,18 @@ export function describeCodes(store: StoreOfTest): void {
 
     it('burns a code: it is spent and makes nothing', async () => {
       const code = await issueCode(store());
-      await store().burnCode(code.hash, NOW + 3);
-      expect(await store().findCode(code.hash)).toEqual({ ...code, spentAt: NOW + 3 });
-      expect(await store().redeemCode(code.hash, grantOf(code), null, NOW + 4)).toBe('spent');
+      await store().invalidateCode(code.hash, NOW + 3);
+      expect(await store().findCode(code.hash)).toEqual({ ...code, consumedAt: NOW + 3 });
+      expect(await store().redeemCode(code.hash, grantOf(code), null, NOW + 4)).toBe('already_used');
       expect(await store().isAccessTokenLive('jti', code.grantId)).toBe(false);
     });
 
     it('burns nothing that was spent before or is unknown', async () => {
       const code = await issueCode(store());
       await store().redeemCode(code.hash, grantOf(code), null, NOW);
-      await store().burnCode(code.hash, NOW + 9);
-      await store().burnCode(newHash(), NOW + 9);
-      expect((await store().findCode(code.hash))?.spentAt).toBe(NOW);
+      await store().invalidateCode(code.hash, NOW + 9);
+      await store().invalidateCode(newHash(), NOW + 9);
+      expect((await store().findCode(code.hash))?.consumedAt).toBe(NOW);
       expect(await store().isAccessTokenLive('jti', code.grantId)).toBe(true);
     });
 
@@ -112,12 +112,12 @@ export function describeCodes(store: StoreOfTest): void {
       expect(await end(code.accountId)).toBe(true);
       await store().issueCode(code);
       expect(await store().redeemCode(code.hash, grantOf(code), newRefreshToken(), NOW + 1)).toBe(
-        'ownerless',
+        'account_unavailable',
       );
-      expect(await store().findCode(code.hash)).toEqual({ ...code, spentAt: NOW + 1 });
+      expect(await store().findCode(code.hash)).toEqual({ ...code, consumedAt: NOW + 1 });
       expect(await store().findGrant(code.grantId)).toBeNull();
       expect(await store().isAccessTokenLive('jti', code.grantId)).toBe(false);
-      expect(await store().redeemCode(code.hash, grantOf(code), null, NOW + 2)).toBe('spent');
+      expect(await store().redeemCode(code.hash, grantOf(code), null, NOW + 2)).toBe('already_used');
     });
 
     it('T139: spends no code when its grant cannot be stored', async () => {
@@ -126,7 +126,7 @@ export function describeCodes(store: StoreOfTest): void {
       await expect(
         store().redeemCode(code.hash, grantOf(code, { id: grant.id }), null, NOW),
       ).rejects.toThrow();
-      expect(await store().findCode(code.hash)).toEqual({ ...code, spentAt: null });
+      expect(await store().findCode(code.hash)).toEqual({ ...code, consumedAt: null });
       expect(await store().redeemCode(code.hash, grantOf(code), null, NOW)).toBe('redeemed');
     });
 
@@ -145,7 +145,9 @@ export function describeCodes(store: StoreOfTest): void {
       );
       const expected = codes.map((_, index) => (index % 3 === 0 ? 'rejected' : 'fulfilled'));
       expect(outcomes.map(({ status }) => status)).toEqual(expected);
-      const spent = await Promise.all(codes.map(async ({ hash }) => (await store().findCode(hash))?.spentAt));
+      const spent = await Promise.all(
+        codes.map(async ({ hash }) => (await store().findCode(hash))?.consumedAt),
+      );
       expect(spent).toEqual(codes.map((_, index) => (index % 3 === 0 ? null : NOW)));
     });
   });

@@ -1,5 +1,5 @@
 /** The contract of what has access to an account: listed, noted when used, and ended. */
-import type { GrantRecord } from '@portcullis/authorization-server/ports';
+import type { GrantRecord } from '@portcullis/authorization-server/store';
 import { describe, expect, it } from 'vitest';
 import {
   grantOf,
@@ -34,7 +34,7 @@ export function describeConnections(store: StoreOfTest): void {
       const allow = async (grant: Partial<GrantRecord>) =>
         (
           await makeGrant(store(), {
-            grant: { accountId: 'user_ada', clientId: 'app', terms: 'these', ...grant },
+            grant: { accountId: 'user_ada', clientId: 'app', consentDigest: 'these', ...grant },
           })
         ).grant;
       const kindOf = ({ scopes, resources, workspace, lastUsedAt }: GrantRecord) => ({
@@ -51,24 +51,30 @@ export function describeConnections(store: StoreOfTest): void {
       const revoked = await allow({ workspace: 'ended', lastUsedAt: NOW + 9 });
       await store().revokeGrant(revoked.id, NOW);
       await allow({ workspace: 'over', expiresAt: NOW + 10 });
-      for (const other of [{ accountId: 'user_bob' }, { clientId: 'another' }, { terms: 'others' }]) {
+      for (const other of [{ accountId: 'user_bob' }, { clientId: 'another' }, { consentDigest: 'others' }]) {
         await allow({ workspace: 'foreign', ...other });
       }
-      const consents = await store().listConsents('user_ada', 'app', 'these', NOW + 10);
+      const consents = await store().listRememberedConsents('user_ada', 'app', 'these', NOW + 10);
       expect(consents).toEqual([narrow, wide, away].map(kindOf));
-      expect(await store().listConsents('user_eve', 'app', 'these', NOW)).toEqual([]);
+      expect(await store().listRememberedConsents('user_eve', 'app', 'these', NOW)).toEqual([]);
     });
 
     it('tell what the newest of them allows a client, whichever was used last', async () => {
       const allow = async (createdAt: number, changes: Partial<GrantRecord>) => {
-        const about = { accountId: 'user_ada', clientId: 'app', terms: 'these', createdAt, ...changes };
+        const about = {
+          accountId: 'user_ada',
+          clientId: 'app',
+          consentDigest: 'these',
+          createdAt,
+          ...changes,
+        };
         return (await makeGrant(store(), { grant: about })).grant;
       };
-      const newest = () => store().findNewestConsent('user_ada', 'app', 'these', NOW + 10);
+      const newest = () => store().findNewestRememberedConsent('user_ada', 'app', 'these', NOW + 10);
       expect(await newest()).toBeNull();
       const { scopes, resources } = await allow(NOW + 1, { workspace: 'old', lastUsedAt: NOW + 9 });
       const late = await allow(NOW + 2, { workspace: 'late', lastUsedAt: NOW + 2 });
-      for (const other of [{ accountId: 'user_bob' }, { clientId: 'another' }, { terms: 'others' }]) {
+      for (const other of [{ accountId: 'user_bob' }, { clientId: 'another' }, { consentDigest: 'others' }]) {
         await allow(NOW + 4, { workspace: 'foreign', ...other });
       }
       await allow(NOW + 3, { workspace: 'over', expiresAt: NOW + 10 });
@@ -89,15 +95,15 @@ export function describeConnections(store: StoreOfTest): void {
 
     it('end one by one, each with its tokens, by their own account only', async () => {
       const [ended, kept] = [await make('user_ada'), await make('user_ada')];
-      expect(await store().endGrants('user_bob', ended.grant.id, NOW + 1)).toBe(0);
+      expect(await store().revokeAccountGrants('user_bob', ended.grant.id, NOW + 1)).toBe(0);
       expect(await isLive(ended.grant.id)).toBe(true);
 
-      expect(await store().endGrants('user_ada', ended.grant.id, NOW + 1)).toBe(1);
-      expect(await store().endGrants('user_ada', ended.grant.id, NOW + 2)).toBe(0);
+      expect(await store().revokeAccountGrants('user_ada', ended.grant.id, NOW + 1)).toBe(1);
+      expect(await store().revokeAccountGrants('user_ada', ended.grant.id, NOW + 2)).toBe(0);
       expect([await isLive(ended.grant.id), await isLive(kept.grant.id)]).toEqual([false, true]);
       const successor = newRefreshToken();
       expect(await store().rotateRefreshToken(ended.grant.id, ended.token.hash, successor, null)).toBe(
-        'overtaken',
+        'conflict',
       );
       expect((await store().findGrant(ended.grant.id))?.grant.revokedAt).toBe(NOW + 1);
       expect(await store().listGrants('user_ada', NOW)).toEqual([kept.grant]);
@@ -110,11 +116,11 @@ export function describeConnections(store: StoreOfTest): void {
         await issueCode(store(), newCode({ accountId: 'user_ada' })),
         await issueCode(store(), newCode({ accountId: 'user_bob' })),
       ];
-      expect(await store().endGrants('user_ada', null, NOW + 1)).toBe(2);
-      expect(await store().endGrants('user_ada', null, NOW + 1)).toBe(0);
+      expect(await store().revokeAccountGrants('user_ada', null, NOW + 1)).toBe(2);
+      expect(await store().revokeAccountGrants('user_ada', null, NOW + 1)).toBe(0);
       expect(await Promise.all(grants.map(({ grant }) => isLive(grant.id)))).toEqual([false, false]);
       expect(await isLive(foreign.id)).toBe(true);
-      expect(await store().redeemCode(code.hash, grantOf(code), null, NOW + 1)).toBe('spent');
+      expect(await store().redeemCode(code.hash, grantOf(code), null, NOW + 1)).toBe('already_used');
       expect(await store().redeemCode(foreignCode.hash, grantOf(foreignCode), null, NOW + 1)).toBe(
         'redeemed',
       );
@@ -126,12 +132,12 @@ export function describeConnections(store: StoreOfTest): void {
       );
       await race([
         ...codes.map((code) => () => store().redeemCode(code.hash, grantOf(code), null, NOW + 1)),
-        async () => String(await store().endGrants('user_ada', null, NOW + 1)),
+        async () => String(await store().revokeAccountGrants('user_ada', null, NOW + 1)),
       ]);
       const late = await Promise.all(
         codes.map((code) => store().redeemCode(code.hash, grantOf(code), null, NOW + 1)),
       );
-      expect(late.every((outcome) => outcome === 'spent')).toBe(true);
+      expect(late.every((outcome) => outcome === 'already_used')).toBe(true);
       // What the race redeemed before the end is ended; what came after found no code.
       const live = await store().listGrants('user_ada', NOW + 1);
       expect(live).toEqual([]);

@@ -10,7 +10,7 @@ export function describeEvents(store: StoreOfTest): void {
       await store().appendEvents(events.slice(20));
       expect(await store().listEvents('', 100)).toEqual(events);
       expect(await store().listEvents('e009', 3)).toEqual(events.slice(10, 13));
-      expect(await store().lastEvents(2)).toEqual(events.slice(-2));
+      expect(await store().listLatestEvents(2)).toEqual(events.slice(-2));
     });
 
     it('may lack everything but time and type', async () => {
@@ -23,7 +23,7 @@ export function describeEvents(store: StoreOfTest): void {
         details: {},
       });
       await store().appendEvents([bare]);
-      expect(await store().lastEvents(10)).toEqual([bare]);
+      expect(await store().listLatestEvents(10)).toEqual([bare]);
     });
 
     it('may join the facts of others, and come by themselves when there are none', async () => {
@@ -68,7 +68,8 @@ export function describeEvents(store: StoreOfTest): void {
         newEvent({ id: `e${index}`, transactionId: index % 2 === 0 ? 'flow_a' : 'flow_b' }),
       );
       await store().appendEvents(events.toReversed());
-      const flow = async (most: number) => (await store().listFlow('flow_a', most)).map(({ id }) => id);
+      const flow = async (most: number) =>
+        (await store().listTransactionEvents('flow_a', most)).map(({ id }) => id);
       expect(await flow(10)).toEqual(['e0', 'e2', 'e4']);
       expect(await flow(2)).toEqual(['e0', 'e2']);
     });

@@ -15,7 +15,7 @@ export function describePasskeys(store: StoreOfTest): void {
   const add = async () => {
     const account = newAccount();
     const link = newAccountLink(account.id);
-    await store().addAccount(account, link);
+    await store().createAccount(account, link);
     return { account, link };
   };
 
@@ -43,18 +43,19 @@ export function describePasskeys(store: StoreOfTest): void {
       const passkey = newPasskey(account.id, { counter: 5 });
       await store().addPasskey(passkey);
       for (const counter of [0, 4, 5])
-        expect(await store().usePasskey(passkey.id, counter, NOW + 1)).toBe(false);
+        expect(await store().recordPasskeyUse(passkey.id, counter, NOW + 1)).toBe(false);
       expect(await store().findPasskey(passkey.id)).toEqual(passkey);
-      expect(await store().usePasskey(passkey.id, 9, NOW + 1)).toBe(true);
+      expect(await store().recordPasskeyUse(passkey.id, 9, NOW + 1)).toBe(true);
       expect(await store().findPasskey(passkey.id)).toEqual({ ...passkey, counter: 9, lastUsedAt: NOW + 1 });
-      expect(await store().usePasskey('unknown', 1, NOW)).toBe(false);
+      expect(await store().recordPasskeyUse('unknown', 1, NOW)).toBe(false);
     });
 
     it('that do not count are used again and again', async () => {
       const { account } = await add();
       const passkey = newPasskey(account.id);
       await store().addPasskey(passkey);
-      for (const at of [NOW + 1, NOW + 2]) expect(await store().usePasskey(passkey.id, 0, at)).toBe(true);
+      for (const at of [NOW + 1, NOW + 2])
+        expect(await store().recordPasskeyUse(passkey.id, 0, at)).toBe(true);
       expect((await store().findPasskey(passkey.id))?.lastUsedAt).toBe(NOW + 2);
     });
 
@@ -62,7 +63,7 @@ export function describePasskeys(store: StoreOfTest): void {
       const { account } = await add();
       const passkey = newPasskey(account.id, { counter: 1 });
       await store().addPasskey(passkey);
-      const outcomes = await race(times(RACERS, () => () => store().usePasskey(passkey.id, 2, NOW)));
+      const outcomes = await race(times(RACERS, () => () => store().recordPasskeyUse(passkey.id, 2, NOW)));
       expect(outcomes).toEqual({ true: 1, false: RACERS - 1 });
     });
 
@@ -87,7 +88,7 @@ export function describePasskeys(store: StoreOfTest): void {
       await store().addPasskey(lost);
       await store().addPasskey(foreign);
       const { passwordHash } = account;
-      expect(await store().useAccountLink(link.hash, { passwordHash, passkey: chosen }, NOW)).toBe(true);
+      expect(await store().redeemAccountLink(link.hash, { passwordHash, passkey: chosen }, NOW)).toBe(true);
       expect(await store().listPasskeys(account.id)).toEqual([chosen]);
       expect(await store().findPasskey(foreign.id)).toEqual(foreign);
     });

@@ -1,5 +1,5 @@
 /** The contract of refresh tokens and their rotation. */
-import type { RefreshTokenRecord } from '@portcullis/authorization-server/ports';
+import type { RefreshTokenRecord } from '@portcullis/authorization-server/store';
 import { describe, expect, it } from 'vitest';
 import {
   grantOf,
@@ -36,7 +36,7 @@ export function describeRefreshTokens(store: StoreOfTest): void {
 
     it('are found with whether their account is there and not disabled', async () => {
       const account = newAccount();
-      expect(await store().addAccount(account, newAccountLink(account.id))).toBe(true);
+      expect(await store().createAccount(account, newAccountLink(account.id))).toBe(true);
       const code = await issueCode(store(), newCode({ accountId: account.id }));
       await store().redeemCode(code.hash, grantOf(code), newRefreshToken(), NOW);
       const find = async () => (await store().findGrant(code.grantId))?.grant;
@@ -80,7 +80,7 @@ export function describeRefreshTokens(store: StoreOfTest): void {
       await rotate(grant.id, token, successor);
       const before = await store().findGrant(grant.id);
       for (const presented of [token, { hash: newHash() }]) {
-        expect(await rotate(grant.id, presented, newRefreshToken({ issuedAt: NOW + 9 }))).toBe('overtaken');
+        expect(await rotate(grant.id, presented, newRefreshToken({ issuedAt: NOW + 9 }))).toBe('conflict');
       }
       expect(await store().findGrant(grant.id)).toEqual(before);
     });
@@ -88,15 +88,15 @@ export function describeRefreshTokens(store: StoreOfTest): void {
     it('T138: are not rotated once their grant is revoked', async () => {
       const [{ grant, token }, bystander] = [await makeGrant(store()), await makeGrant(store())];
       expect(await store().revokeGrant(grant.id, NOW)).toBe(true);
-      expect(await rotate(grant.id, token, successorOf(token))).toBe('overtaken');
+      expect(await rotate(grant.id, token, successorOf(token))).toBe('conflict');
       expect(await tokenOf(grant.id)).toEqual(token);
       expect(await rotate(bystander.grant.id, bystander.token, successorOf(bystander.token))).toBe('rotated');
     });
 
     it('are of one grant: a token of another rotates nothing there', async () => {
       const [mine, other] = [await makeGrant(store()), await makeGrant(store())];
-      expect(await rotate(other.grant.id, mine.token, successorOf(mine.token))).toBe('overtaken');
-      expect(await rotate('grant_unknown', mine.token, successorOf(mine.token))).toBe('overtaken');
+      expect(await rotate(other.grant.id, mine.token, successorOf(mine.token))).toBe('conflict');
+      expect(await rotate('grant_unknown', mine.token, successorOf(mine.token))).toBe('conflict');
       expect(await tokenOf(other.grant.id)).toEqual(other.token);
       expect(await tokenOf(mine.grant.id)).toEqual(mine.token);
     });
@@ -109,7 +109,7 @@ export function describeRefreshTokens(store: StoreOfTest): void {
         grant: { ...grant, revokedAt: null, hasAccount: true },
         token: null,
       });
-      expect(await rotate(grant.id, { hash: '' }, newRefreshToken())).toBe('overtaken');
+      expect(await rotate(grant.id, { hash: '' }, newRefreshToken())).toBe('conflict');
     });
 
     it('keep one row, however often they are rotated', async () => {
@@ -120,7 +120,7 @@ export function describeRefreshTokens(store: StoreOfTest): void {
         expect(await rotate(grant.id, live, successor)).toBe('rotated');
         live = successor;
       }
-      expect(await tokenOf(grant.id)).toEqual({ ...live, number: 30 });
+      expect(await tokenOf(grant.id)).toEqual({ ...live, generation: 30 });
       // Of its code and its grant nothing else is left to sweep.
       expect(await store().sweep(grant.expiresAt + 100_000, 100)).toBe(2);
     });
@@ -129,7 +129,7 @@ export function describeRefreshTokens(store: StoreOfTest): void {
       const { grant, token } = await makeGrant(store());
       const successors = times(RACERS, () => successorOf(token));
       const outcomes = await race(successors.map((successor) => () => rotate(grant.id, token, successor)));
-      expect(outcomes).toEqual({ rotated: 1, overtaken: RACERS - 1 });
+      expect(outcomes).toEqual({ rotated: 1, conflict: RACERS - 1 });
       expect(successors).toContainEqual(await tokenOf(grant.id));
       expect(await isLive(grant.id)).toBe(true);
     });
@@ -145,7 +145,7 @@ export function describeRefreshTokens(store: StoreOfTest): void {
       expect([outcomes['true'], outcomes['false']]).toEqual([1, 1]);
       expect(await isLive(grant.id)).toBe(false);
       const left = await tokenOf(grant.id);
-      expect(await rotate(grant.id, left ?? token, successorOf(token))).toBe('overtaken');
+      expect(await rotate(grant.id, left ?? token, successorOf(token))).toBe('conflict');
     });
 
     it('from before tokens named their grant are unknown where there were none', async () => {

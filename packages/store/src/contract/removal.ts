@@ -18,7 +18,7 @@ import {
   type StoreOfTest,
   times,
 } from './samples.ts';
-import { newBond, newUser } from './upstream-samples.ts';
+import { newProviderTokens, newUser } from './upstream-samples.ts';
 
 export function describeRemoval(store: StoreOfTest): void {
   /** An account with one of everything that the store keeps for somebody. */
@@ -26,33 +26,33 @@ export function describeRemoval(store: StoreOfTest): void {
     const account = newAccount();
     const { id } = account;
     const user = newUser({ accountId: id });
-    await store().addUser(user, account);
+    await store().linkIdentity(user, account);
     const link = newAccountLink(id);
     await store().saveAccountLink(link);
     const session = newSession(id);
     await store().saveSession(session);
     const passkey = newPasskey(id);
     await store().addPasskey(passkey);
-    const factor = { accountId: id, sealedSecret: newHash(), lastStep: 1, createdAt: NOW };
-    await store().saveSecondFactor(factor, [newHash()]);
+    const factor = { accountId: id, encryptedSecret: newHash(), lastStep: 1, createdAt: NOW };
+    await store().saveTotpFactor(factor, [newHash()]);
     const { grant, token } = await makeGrant(store(), { grant: { accountId: id } });
     const code = await issueCode(store(), newCode({ accountId: id }));
     const transaction = newTransaction();
     await store().openTransaction(transaction);
-    const bond = newBond({ accountId: id });
-    await store().bindTransaction(transaction.id, bond);
-    return { account, person: user, link, session, passkey, grant, token, code, bond };
+    const providerTokens = newProviderTokens({ accountId: id });
+    await store().saveProviderTokens(transaction.id, providerTokens);
+    return { account, person: user, link, session, passkey, grant, token, code, bond: providerTokens };
   };
   type Furnished = Awaited<ReturnType<typeof furnish>>;
 
   const kept = async ({ account, person: user, link, session, passkey }: Furnished) => [
     await store().findAccount(account.id),
     await store().findAccountByEmail(account.emailKey),
-    await store().findUser(user.issuer, user.subject),
+    await store().findLinkedIdentity(user.issuer, user.subject),
     await store().findAccountLink(link.hash, NOW),
     await store().findSession(session.hash, NOW),
     await store().findPasskey(passkey.id),
-    await store().findSecondFactor(account.id),
+    await store().findTotpFactor(account.id),
   ];
 
   describe('an account that is removed', () => {
@@ -67,22 +67,26 @@ export function describeRemoval(store: StoreOfTest): void {
       expect(await store().listGrants(one.account.id, NOW)).toEqual([]);
       expect(await store().isAccessTokenLive('token', one.grant.id)).toBe(false);
       const rotated = store().rotateRefreshToken(one.grant.id, one.token.hash, newRefreshToken(), null);
-      expect(await rotated).toBe('overtaken');
-      expect(await store().redeemCode(one.code.hash, grantOf(one.code), null, NOW)).toBe('spent');
+      expect(await rotated).toBe('conflict');
+      expect(await store().redeemCode(one.code.hash, grantOf(one.code), null, NOW)).toBe('already_used');
 
       expect(await kept(other)).toEqual(before);
       expect(await store().isAccessTokenLive('token', other.grant.id)).toBe(true);
       expect(await store().redeemCode(other.code.hash, grantOf(other.code), null, NOW)).toBe('redeemed');
-      expect(await store().findBond(other.bond.grantId)).toEqual(other.bond);
+      expect(await store().findProviderTokens(other.bond.grantId)).toEqual(other.bond);
     });
 
     it('leaves its bonds to whoever gives them back at the third party', async () => {
-      const { account, bond } = await furnish();
+      const { account, bond: providerTokens } = await furnish();
       await store().removeAccount(account.id, NOW);
-      expect(await store().listBonds(account.id)).toEqual([]);
-      const claimed = await store().claimFarewells(NOW, NOW + 60, 10);
+      expect(await store().listProviderTokens(account.id)).toEqual([]);
+      const claimed = await store().claimRevocationJobs(NOW, NOW + 60, 10);
       expect(claimed).toMatchObject([
-        { grantId: bond.grantId, endReason: 'ended-here', sealedTokens: bond.sealedTokens },
+        {
+          grantId: providerTokens.grantId,
+          endReason: 'revoked_here',
+          encryptedTokens: providerTokens.encryptedTokens,
+        },
       ]);
     });
 
@@ -92,7 +96,7 @@ export function describeRemoval(store: StoreOfTest): void {
       expect(outcomes).toEqual({ true: 1, false: RACERS - 1 });
       expect(await store().removeAccount('user_nobody', NOW)).toBe(false);
       const again = newAccount({ emailKey: account.emailKey });
-      expect(await store().addAccount(again, newAccountLink(again.id))).toBe(true);
+      expect(await store().createAccount(again, newAccountLink(again.id))).toBe(true);
     });
   });
 }

@@ -10,7 +10,7 @@ export function describeRevocation(store: StoreOfTest): void {
       expect((await store().findGrant(revoked.grant.id))?.grant.revokedAt).toBe(NOW + 7);
       const successor = newRefreshToken();
       expect(await store().rotateRefreshToken(revoked.grant.id, revoked.token.hash, successor, null)).toBe(
-        'overtaken',
+        'conflict',
       );
       expect(await store().isAccessTokenLive('jti', revoked.grant.id)).toBe(false);
 

@@ -3,19 +3,19 @@ import { hash, randomBytes } from 'node:crypto';
 import type {
   AccountLinkRecord,
   AccountRecord,
+  AuditEventRecord,
+  AuthorizationCodeRecord,
   AuthorizationStore,
-  ClientDocumentRecord,
-  ClientInvitationRecord,
+  AuthorizationTransactionRecord,
+  ClientMetadataDocumentRecord,
   ClientRecord,
-  CodeRecord,
-  EventRecord,
   GrantRecord,
-  KeyRecord,
+  InitialAccessTokenRecord,
   PasskeyRecord,
   RefreshTokenRecord,
   SessionRecord,
-  TransactionRecord,
-} from '@portcullis/authorization-server/ports';
+  SigningKeyRecord,
+} from '@portcullis/authorization-server/store';
 import { expect } from 'vitest';
 
 /** The store of the running test. */
@@ -110,7 +110,9 @@ export function newClient(changes: Partial<ClientRecord> = {}): ClientRecord {
   };
 }
 
-export function newClientInvitation(changes: Partial<ClientInvitationRecord> = {}): ClientInvitationRecord {
+export function newInitialAccessToken(
+  changes: Partial<InitialAccessTokenRecord> = {},
+): InitialAccessTokenRecord {
   return {
     id: newId('invite'),
     hash: newHash(),
@@ -122,7 +124,9 @@ export function newClientInvitation(changes: Partial<ClientInvitationRecord> = {
   };
 }
 
-export function newClientDocument(changes: Partial<ClientDocumentRecord> = {}): ClientDocumentRecord {
+export function newClientDocument(
+  changes: Partial<ClientMetadataDocumentRecord> = {},
+): ClientMetadataDocumentRecord {
   return {
     url: `https://app.example/${randomBytes(6).toString('hex')}`,
     metadata: newClient().metadata,
@@ -137,7 +141,9 @@ export function newClientDocument(changes: Partial<ClientDocumentRecord> = {}): 
   };
 }
 
-export function newTransaction(changes: Partial<TransactionRecord> = {}): TransactionRecord {
+export function newTransaction(
+  changes: Partial<AuthorizationTransactionRecord> = {},
+): AuthorizationTransactionRecord {
   return {
     id: newId('flow'),
     browserHash: newHash(),
@@ -149,17 +155,17 @@ export function newTransaction(changes: Partial<TransactionRecord> = {}): Transa
     scopes: ['notes:read', 'notes:write'],
     resources: ['https://mcp.example/notes'],
     accountId: null,
-    approved: null,
-    freshLogin: false,
+    approvedScopes: null,
+    forceLogin: false,
     identityProvider: null,
-    bond: null,
+    linkedGrantId: null,
     createdAt: NOW,
     expiresAt: NOW + 600,
     ...changes,
   };
 }
 
-export function newCode(changes: Partial<CodeRecord> = {}): CodeRecord {
+export function newCode(changes: Partial<AuthorizationCodeRecord> = {}): AuthorizationCodeRecord {
   return {
     hash: newHash(),
     grantId: newId('grant'),
@@ -170,7 +176,7 @@ export function newCode(changes: Partial<CodeRecord> = {}): CodeRecord {
     scopes: ['notes:read'],
     resources: ['https://mcp.example/notes', 'https://mcp.example/files'],
     workspace: 'team \u2019n co',
-    terms: newHash(),
+    consentDigest: newHash(),
     issuedAt: NOW,
     expiresAt: NOW + 60,
     ...changes,
@@ -178,7 +184,7 @@ export function newCode(changes: Partial<CodeRecord> = {}): CodeRecord {
 }
 
 /** The grant that redeeming the code makes. */
-export function grantOf(code: CodeRecord, changes: Partial<GrantRecord> = {}): GrantRecord {
+export function grantOf(code: AuthorizationCodeRecord, changes: Partial<GrantRecord> = {}): GrantRecord {
   return {
     id: code.grantId,
     clientId: code.clientId,
@@ -186,7 +192,7 @@ export function grantOf(code: CodeRecord, changes: Partial<GrantRecord> = {}): G
     scopes: code.scopes,
     resources: code.resources,
     workspace: code.workspace,
-    terms: code.terms,
+    consentDigest: code.consentDigest,
     createdAt: NOW,
     expiresAt: NOW + 1_000_000,
     lastUsedAt: NOW,
@@ -198,7 +204,7 @@ export function grantOf(code: CodeRecord, changes: Partial<GrantRecord> = {}): G
 export function newRefreshToken(changes: Partial<RefreshTokenRecord> = {}): RefreshTokenRecord {
   return {
     hash: newHash(),
-    number: 0,
+    generation: 0,
     seed: newHash(),
     issuedAt: NOW,
     expiresAt: NOW + 10_000,
@@ -209,13 +215,13 @@ export function newRefreshToken(changes: Partial<RefreshTokenRecord> = {}): Refr
 
 /** A token that may take the place of another of its family. */
 export function successorOf(
-  { number, seed }: RefreshTokenRecord,
+  { generation: number, seed }: RefreshTokenRecord,
   changes: Partial<RefreshTokenRecord> = {},
 ): RefreshTokenRecord {
-  return newRefreshToken({ number: number + 1, seed, ...changes });
+  return newRefreshToken({ generation: number + 1, seed, ...changes });
 }
 
-export function newEvent(changes: Partial<EventRecord> = {}): EventRecord {
+export function newEvent(changes: Partial<AuditEventRecord> = {}): AuditEventRecord {
   return {
     id: newId('event'),
     at: NOW * 1000 + 123,
@@ -231,12 +237,12 @@ export function newEvent(changes: Partial<EventRecord> = {}): EventRecord {
   };
 }
 
-export function newKey(changes: Partial<KeyRecord> = {}): KeyRecord {
+export function newKey(changes: Partial<SigningKeyRecord> = {}): SigningKeyRecord {
   return {
     id: newId('key'),
     algorithm: 'ES256',
     publicJwk: JSON.stringify({ kty: 'EC', crv: 'P-256', x: newHash(), y: newHash() }),
-    sealedPrivateKey: Uint8Array.from({ length: 256 }, (_, index) => index),
+    encryptedPrivateKey: Uint8Array.from({ length: 256 }, (_, index) => index),
     createdAt: NOW,
     signsFrom: NOW,
     ...changes,
@@ -246,18 +252,21 @@ export function newKey(changes: Partial<KeyRecord> = {}): KeyRecord {
 /** Brings an account of this identifier into the store, if it is not there: of somebody who signs in elsewhere. */
 async function welcome(store: AuthorizationStore, id: string): Promise<void> {
   if ((await store.findAccount(id)) !== null) return;
-  await store.addUser({ issuer: 'https://people.example', subject: id, accountId: id }, newAccount({ id }));
+  await store.linkIdentity(
+    { issuer: 'https://people.example', subject: id, accountId: id },
+    newAccount({ id }),
+  );
 }
 
 /** Brings an issued code into the store, and its account. */
 export async function issueCode(
   store: AuthorizationStore,
-  code: CodeRecord = newCode(),
-): Promise<CodeRecord> {
+  code: AuthorizationCodeRecord = newCode(),
+): Promise<AuthorizationCodeRecord> {
   await welcome(store, code.accountId);
   const transaction = newTransaction();
   await store.openTransaction(transaction);
-  expect(await store.endTransaction(transaction.id, code)).toBe(true);
+  expect(await store.completeTransaction(transaction.id, code)).toBe(true);
   return code;
 }
 

@@ -1,33 +1,37 @@
 /** The contract of published statuses: places that nobody has twice, and all that has ended. */
 import { describe, expect, it } from 'vitest';
 import { makeGrant, NOW, newClient, newHash, RACERS, type StoreOfTest } from './samples.ts';
-import { newBond } from './upstream-samples.ts';
+import { newProviderTokens } from './upstream-samples.ts';
 
 export function describeStatuses(store: StoreOfTest): void {
   describe('published statuses', () => {
     const GRANT = { kind: 'grant', id: 'grant_old' } as const;
 
     it('sets places aside that nobody else gets', async () => {
-      const firsts = await Promise.all(Array.from({ length: RACERS }, () => store().reservePlaces(10)));
+      const firsts = await Promise.all(
+        Array.from({ length: RACERS }, () => store().reserveStatusIndexes(10)),
+      );
       expect(firsts.toSorted((a, b) => a - b)).toEqual(Array.from({ length: RACERS }, (_, at) => at * 10));
-      expect((await store().listEnded(NOW, NOW)).places).toBe(RACERS * 10);
+      expect((await store().listRevokedAccess(NOW, NOW)).allocatedCount).toBe(RACERS * 10);
     });
 
     it('lends a holder one place, and keeps it while it is needed', async () => {
-      expect(await store().lendPlace(GRANT, 7, NOW, NOW + 10, false)).toBe(7);
-      expect(await store().lendPlace(GRANT, 8, NOW + 1, NOW + 5, false)).toBe(7);
-      expect(await store().lendPlace({ kind: 'client', id: 'grant_old' }, 9, NOW, NOW + 10, false)).toBe(9);
+      expect(await store().allocateStatusIndex(GRANT, 7, NOW, NOW + 10, false)).toBe(7);
+      expect(await store().allocateStatusIndex(GRANT, 8, NOW + 1, NOW + 5, false)).toBe(7);
+      expect(
+        await store().allocateStatusIndex({ kind: 'client', id: 'grant_old' }, 9, NOW, NOW + 10, false),
+      ).toBe(9);
     });
 
     it('lends a holder another when it needs one, and tells of both when it ends', async () => {
       const { grant } = await makeGrant(store());
       const holder = { kind: 'grant', id: grant.id } as const;
-      expect(await store().lendPlace(holder, 7, NOW, NOW + 10, true)).toBe(7);
-      expect(await store().lendPlace(holder, 8, NOW, NOW + 10, true)).toBe(8);
-      expect(await store().lendPlace(holder, 9, NOW, NOW + 20, false)).toBe(8);
+      expect(await store().allocateStatusIndex(holder, 7, NOW, NOW + 10, true)).toBe(7);
+      expect(await store().allocateStatusIndex(holder, 8, NOW, NOW + 10, true)).toBe(8);
+      expect(await store().allocateStatusIndex(holder, 9, NOW, NOW + 20, false)).toBe(8);
       await store().revokeGrant(grant.id, NOW);
-      const { lent } = await store().listEnded(NOW, NOW);
-      expect(lent.map(({ place }) => place).toSorted()).toEqual([7, 8]);
+      const { allocations: lent } = await store().listRevokedAccess(NOW, NOW);
+      expect(lent.map(({ index: place }) => place).toSorted()).toEqual([7, 8]);
     });
 
     it('tells of grants that have ended, of tokens that were revoked, and of nothing else', async () => {
@@ -36,72 +40,77 @@ export function describeStatuses(store: StoreOfTest): void {
         await makeGrant(store()),
         await makeGrant(store()),
       ];
-      await store().lendPlace({ kind: 'grant', id: ended.grant.id }, 3, NOW, NOW + 100, false);
-      await store().lendPlace({ kind: 'grant', id: standing.grant.id }, 4, NOW, NOW + 100, false);
+      await store().allocateStatusIndex({ kind: 'grant', id: ended.grant.id }, 3, NOW, NOW + 100, false);
+      await store().allocateStatusIndex({ kind: 'grant', id: standing.grant.id }, 4, NOW, NOW + 100, false);
       const [token, former] = [newHash(), newHash()];
-      expect(await store().listEnded(NOW, NOW)).toEqual({ places: 0, grants: [], tokens: [], lent: [] });
+      expect(await store().listRevokedAccess(NOW, NOW)).toEqual({
+        allocatedCount: 0,
+        grants: [],
+        tokens: [],
+        allocations: [],
+      });
       await store().revokeGrant(before.grant.id, NOW - 1);
       await store().revokeGrant(ended.grant.id, NOW);
       await store().revokeAccessToken(token, NOW + 1);
       await store().revokeAccessToken(former, NOW);
-      expect(await store().listEnded(NOW, NOW)).toEqual({
-        places: 0,
+      expect(await store().listRevokedAccess(NOW, NOW)).toEqual({
+        allocatedCount: 0,
         grants: [ended.grant.id],
         tokens: [token],
-        lent: [{ kind: 'grant', id: ended.grant.id, place: 3 }],
+        allocations: [{ kind: 'grant', id: ended.grant.id, index: 3 }],
       });
     });
 
     it('tells of what ended later than it was asked for as well', async () => {
       const { grant } = await makeGrant(store());
-      await store().lendPlace({ kind: 'grant', id: grant.id }, 3, NOW, NOW + 100, false);
+      await store().allocateStatusIndex({ kind: 'grant', id: grant.id }, 3, NOW, NOW + 100, false);
       await store().revokeGrant(grant.id, NOW + 7);
       for (const since of [NOW, NOW + 7]) {
-        expect(await store().listEnded(since, NOW)).toMatchObject({
+        expect(await store().listRevokedAccess(since, NOW)).toMatchObject({
           grants: [grant.id],
-          lent: [{ place: 3 }],
+          allocations: [{ index: 3 }],
         });
       }
-      expect(await store().listEnded(NOW + 8, NOW)).toMatchObject({ grants: [], lent: [] });
+      expect(await store().listRevokedAccess(NOW + 8, NOW)).toMatchObject({ grants: [], allocations: [] });
     });
 
     it('tells of bonds that have ended, of the places of their grants, and of no other', async () => {
       const { grant } = await makeGrant(store());
       const { grant: bystander } = await makeGrant(store());
       for (const [place, { id }] of [grant, bystander].entries()) {
-        await store().lendPlace({ kind: 'grant', id }, place, NOW, NOW + 100, false);
+        await store().allocateStatusIndex({ kind: 'grant', id }, place, NOW, NOW + 100, false);
       }
-      await store().lendPlace({ kind: 'client', id: grant.id }, 9, NOW, NOW, false);
-      const ended = newBond({ grantId: grant.id, endedAt: NOW + 7, endReason: 'lapsed' });
-      await store().saveEndedBond(ended);
+      await store().allocateStatusIndex({ kind: 'client', id: grant.id }, 9, NOW, NOW, false);
+      const ended = newProviderTokens({ grantId: grant.id, endedAt: NOW + 7, endReason: 'grant_expired' });
+      await store().saveEndedProviderTokens(ended);
       for (const since of [NOW, NOW + 7]) {
-        expect(await store().listEnded(since, NOW)).toEqual({
-          places: 0,
+        expect(await store().listRevokedAccess(since, NOW)).toEqual({
+          allocatedCount: 0,
           grants: [grant.id],
           tokens: [],
-          lent: [{ kind: 'grant', id: grant.id, place: 0 }],
+          allocations: [{ kind: 'grant', id: grant.id, index: 0 }],
         });
       }
-      expect(await store().listEnded(NOW + 8, NOW)).toMatchObject({ grants: [], lent: [] });
+      expect(await store().listRevokedAccess(NOW + 8, NOW)).toMatchObject({ grants: [], allocations: [] });
     });
 
     it('keeps what was lent as long as the last who asked needs it', async () => {
-      expect(await store().lendPlace(GRANT, 1, NOW, NOW + 50, false)).toBe(1);
-      expect(await store().lendPlace(GRANT, 2, NOW, NOW + 10, false)).toBe(1);
+      expect(await store().allocateStatusIndex(GRANT, 1, NOW, NOW + 50, false)).toBe(1);
+      expect(await store().allocateStatusIndex(GRANT, 2, NOW, NOW + 10, false)).toBe(1);
       await store().sweep(NOW + 49, 10);
-      expect(await store().lendPlace(GRANT, 3, NOW, NOW + 60, false)).toBe(1);
+      expect(await store().allocateStatusIndex(GRANT, 3, NOW, NOW + 60, false)).toBe(1);
       await store().sweep(NOW + 59, 10);
-      expect(await store().lendPlace(GRANT, 4, NOW, NOW + 60, false)).toBe(1);
+      expect(await store().allocateStatusIndex(GRANT, 4, NOW, NOW + 60, false)).toBe(1);
     });
 
     it('tells of clients that are gone or disabled, while what they were lent is needed', async () => {
       const [standing, disabled, removed] = [newClient({ createdAt: NOW - 5 }), newClient(), newClient()];
       for (const [place, client] of [standing, disabled, removed].entries()) {
         expect(await store().saveClient(client)).toBe(true);
-        await store().lendPlace({ kind: 'client', id: client.id }, place, NOW, NOW + 100, false);
+        await store().allocateStatusIndex({ kind: 'client', id: client.id }, place, NOW, NOW + 100, false);
       }
       const ended = async (now: number) =>
-        (await store().listEnded(NOW, now)).lent.map(({ id }) => id).toSorted();
+        (await store().listRevokedAccess(NOW, now)).allocations.map(({ id }) => id).toSorted();
       expect(await ended(NOW)).toEqual([]);
       await store().disableClient(disabled.id, NOW);
       await store().removeClient(removed.id, NOW);
@@ -114,20 +123,20 @@ export function describeStatuses(store: StoreOfTest): void {
       for (const _ of Array.from({ length: 5 })) await store().saveClient(newClient({ createdAt: NOW + 50 }));
       const holder = { kind: 'client', id: client.id } as const;
       await store().saveClient(client);
-      expect(await store().lendPlace(holder, 1, NOW, NOW + 100, false)).toBe(1);
+      expect(await store().allocateStatusIndex(holder, 1, NOW, NOW + 100, false)).toBe(1);
       await store().removeClient(client.id, NOW + 1);
       await store().saveClient({ ...client, createdAt: NOW + 2 });
-      expect(await store().lendPlace(holder, 2, NOW + 2, NOW + 100, false)).toBe(2);
-      expect(await store().lendPlace(holder, 3, NOW + 3, NOW + 100, false)).toBe(2);
-      expect((await store().listEnded(NOW, NOW + 3)).lent).toEqual([{ ...holder, place: 1 }]);
+      expect(await store().allocateStatusIndex(holder, 2, NOW + 2, NOW + 100, false)).toBe(2);
+      expect(await store().allocateStatusIndex(holder, 3, NOW + 3, NOW + 100, false)).toBe(2);
+      expect((await store().listRevokedAccess(NOW, NOW + 3)).allocations).toEqual([{ ...holder, index: 1 }]);
     });
 
     it('forgets what was lent when nobody needs it any more', async () => {
-      await store().lendPlace(GRANT, 1, NOW, NOW + 10, false);
+      await store().allocateStatusIndex(GRANT, 1, NOW, NOW + 10, false);
       await store().sweep(NOW + 9, 10);
-      expect(await store().lendPlace(GRANT, 2, NOW, NOW + 10, false)).toBe(1);
+      expect(await store().allocateStatusIndex(GRANT, 2, NOW, NOW + 10, false)).toBe(1);
       await store().sweep(NOW + 10, 10);
-      expect(await store().lendPlace(GRANT, 2, NOW, NOW + 10, false)).toBe(2);
+      expect(await store().allocateStatusIndex(GRANT, 2, NOW, NOW + 10, false)).toBe(2);
     });
   });
 }

@@ -1,5 +1,5 @@
 /** The contract of sweeping: what nobody can use any more leaves, in small steps, and nothing else does. */
-import type { AuthorizationStore } from '@portcullis/authorization-server/ports';
+import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { describe, expect, it } from 'vitest';
 import {
   grantOf,
@@ -10,17 +10,17 @@ import {
   newAccountLink,
   newClient,
   newClientDocument,
-  newClientInvitation,
   newCode,
   newEvent,
   newHash,
+  newInitialAccessToken,
   newRefreshToken,
   newSession,
   newTransaction,
   type StoreOfTest,
   times,
 } from './samples.ts';
-import { newBond, newDeparture } from './upstream-samples.ts';
+import { newFederatedLogin, newProviderTokens } from './upstream-samples.ts';
 
 /** After so long nothing that these tests made is of use, but accounts, keys and clients without an end. */
 const END = NOW + 100_000_000;
@@ -69,29 +69,37 @@ const KINDS: readonly {
   {
     kind: 'departures',
     kept: 0,
-    make: (store, expiresAt) => store.saveDeparture(newDeparture({ expiresAt })),
+    make: (store, expiresAt) => store.saveFederatedLogin(newFederatedLogin({ expiresAt })),
   },
   {
     kind: 'bonds that ended',
     kept: 86_400,
     make: (store, endedAt) =>
-      store.saveEndedBond(newBond({ endedAt, endReason: 'lapsed', dueAt: null, sealedTokens: null })),
+      store.saveEndedProviderTokens(
+        newProviderTokens({ endedAt, endReason: 'grant_expired', dueAt: null, encryptedTokens: null }),
+      ),
   },
   ...(['grant', 'client'] as const).map((kind) => ({
     kind: `places lent to a ${kind}`,
     kept: 0,
     make: async (store: AuthorizationStore, over: number) =>
-      store.lendPlace({ kind, id: newHash() }, await store.reservePlaces(1), NOW, over, false),
+      store.allocateStatusIndex(
+        { kind, id: newHash() },
+        await store.reserveStatusIndexes(1),
+        NOW,
+        over,
+        false,
+      ),
   })),
   {
     kind: 'assertions that were spent',
     kept: 0,
-    make: (store, expiresAt) => store.spendAssertion(newHash(), expiresAt),
+    make: (store, expiresAt) => store.consumeClientAssertion(newHash(), expiresAt),
   },
   {
     kind: 'invitations of clients',
     kept: 0,
-    make: (store, expiresAt) => store.saveClientInvitation(newClientInvitation({ expiresAt })),
+    make: (store, expiresAt) => store.saveInitialAccessToken(newInitialAccessToken({ expiresAt })),
   },
   { kind: 'events', kept: 0, make: (store, expiresAt) => store.appendEvents([newEvent({ expiresAt })]) },
   {
@@ -112,7 +120,7 @@ const KINDS: readonly {
   {
     kind: 'copies of documents',
     kept: 0,
-    make: (store, expiresAt) => store.saveClientDocument(newClientDocument({ expiresAt })),
+    make: (store, expiresAt) => store.saveClientMetadataDocument(newClientDocument({ expiresAt })),
   },
 ];
 
@@ -140,16 +148,16 @@ const CLIENTS: readonly {
     kept: 0,
     async make(store, expiresAt) {
       const copy = newClientDocument({ expiresAt });
-      await store.saveClientDocument(copy);
+      await store.saveClientMetadataDocument(copy);
       return copy.url;
     },
-    expiryOf: async (store, url) => (await store.findClientDocument(url))?.expiresAt ?? null,
+    expiryOf: async (store, url) => (await store.findClientMetadataDocument(url))?.expiresAt ?? null,
   },
 ];
 
 async function withAccount(store: AuthorizationStore, act: (id: string) => Promise<unknown>): Promise<void> {
   const account = newAccount();
-  await store.addUser(
+  await store.linkIdentity(
     { issuer: 'https://people.example', subject: account.id, accountId: account.id },
     account,
   );
@@ -184,7 +192,7 @@ export function describeSweeping(store: StoreOfTest): void {
       expect(await store().sweep(NOW, 100)).toBe(0);
       expect((await store().findSession(session.hash, NOW))?.session).toEqual(session);
       expect(await store().findTransaction(transaction.id, NOW)).toEqual(transaction);
-      expect(await store().findCode(code.hash)).toEqual({ ...code, spentAt: null });
+      expect(await store().findCode(code.hash)).toEqual({ ...code, consumedAt: null });
       expect(await store().findGrant(grant.id)).not.toBeNull();
       expect(await store().isAccessTokenLive(revoked, null)).toBe(false);
     });
@@ -273,7 +281,7 @@ export function describeSweeping(store: StoreOfTest): void {
       const code = await issueCode(store());
       await store().redeemCode(code.hash, grantOf(code), null, NOW);
       await store().sweep(code.expiresAt + 599, 100);
-      expect((await store().findCode(code.hash))?.spentAt).toBe(NOW);
+      expect((await store().findCode(code.hash))?.consumedAt).toBe(NOW);
       await store().sweep(code.expiresAt + 600, 100);
       expect(await store().findCode(code.hash)).toBeNull();
     });
@@ -288,7 +296,7 @@ export function describeSweeping(store: StoreOfTest): void {
       await sweepAll(END);
       expect(await store().isAccessTokenLive(newHash(), grant.id)).toBe(false);
       const successor = newRefreshToken();
-      expect(await store().rotateRefreshToken(grant.id, token.hash, successor, null)).toBe('overtaken');
+      expect(await store().rotateRefreshToken(grant.id, token.hash, successor, null)).toBe('conflict');
       expect(await store().findGrant(grant.id)).toBeNull();
     });
 

@@ -12,9 +12,9 @@ export function describeTransactions(store: StoreOfTest): void {
       },
       {
         description: 'one that is signed in, approved and asks to sign in again',
-        given: { accountId: 'user_1', approved: ['notes:read'], freshLogin: true },
+        given: { accountId: 'user_1', approvedScopes: ['notes:read'], forceLogin: true },
       },
-      { description: 'one that was allowed nothing', given: { approved: [] } },
+      { description: 'one that was allowed nothing', given: { approvedScopes: [] } },
     ];
     it.each(records)('keeps $description whole', async ({ given }) => {
       const transaction = newTransaction(given);
@@ -55,8 +55,8 @@ export function describeTransactions(store: StoreOfTest): void {
       const [mine, other] = [newTransaction(), newTransaction()];
       await store().openTransaction(mine);
       await store().openTransaction(other);
-      await store().signInTransaction(mine.id, 'user_1');
-      await store().signInTransaction('flow_unknown', 'user_1');
+      await store().setTransactionAccount(mine.id, 'user_1');
+      await store().setTransactionAccount('flow_unknown', 'user_1');
       expect(await store().findTransaction(mine.id, NOW)).toEqual({ ...mine, accountId: 'user_1' });
       expect(await store().findTransaction(other.id, NOW)).toEqual(other);
       expect(await store().findTransaction('flow_unknown', NOW)).toBeNull();
@@ -65,28 +65,30 @@ export function describeTransactions(store: StoreOfTest): void {
     it('issues a code as it ends, once', async () => {
       const [transaction, code] = [newTransaction(), newCode({ redirectUri: null })];
       await store().openTransaction(transaction);
-      expect(await store().endTransaction(transaction.id, code)).toBe(true);
+      expect(await store().completeTransaction(transaction.id, code)).toBe(true);
       expect(await store().findTransaction(transaction.id, NOW)).toBeNull();
-      expect(await store().findCode(code.hash)).toEqual({ ...code, spentAt: null });
+      expect(await store().findCode(code.hash)).toEqual({ ...code, consumedAt: null });
 
       const second = newCode();
-      expect(await store().endTransaction(transaction.id, second)).toBe(false);
+      expect(await store().completeTransaction(transaction.id, second)).toBe(false);
       expect(await store().findCode(second.hash)).toBeNull();
     });
 
     it('ends without a code when the person declined', async () => {
       const transaction = newTransaction();
       await store().openTransaction(transaction);
-      expect(await store().endTransaction(transaction.id, null)).toBe(true);
+      expect(await store().completeTransaction(transaction.id, null)).toBe(true);
       expect(await store().findTransaction(transaction.id, NOW)).toBeNull();
-      expect(await store().endTransaction(transaction.id, null)).toBe(false);
+      expect(await store().completeTransaction(transaction.id, null)).toBe(false);
     });
 
     it(`issues one code when ${RACERS} end it at once`, async () => {
       const transaction = newTransaction();
       await store().openTransaction(transaction);
       const codes = times(RACERS, () => newCode());
-      const outcomes = await race(codes.map((code) => () => store().endTransaction(transaction.id, code)));
+      const outcomes = await race(
+        codes.map((code) => () => store().completeTransaction(transaction.id, code)),
+      );
       expect(outcomes).toEqual({ true: 1, false: RACERS - 1 });
       const found = await Promise.all(codes.map(({ hash }) => store().findCode(hash)));
       expect(found.filter((code) => code !== null)).toHaveLength(1);
@@ -96,10 +98,10 @@ export function describeTransactions(store: StoreOfTest): void {
       const [first, second, code] = [newTransaction(), newTransaction(), newCode()];
       await store().openTransaction(first);
       await store().openTransaction(second);
-      await store().endTransaction(first.id, code);
-      await expect(store().endTransaction(second.id, code)).rejects.toThrow();
+      await store().completeTransaction(first.id, code);
+      await expect(store().completeTransaction(second.id, code)).rejects.toThrow();
       expect(await store().findTransaction(second.id, NOW)).toEqual(second);
-      expect(await store().endTransaction(second.id, newCode())).toBe(true);
+      expect(await store().completeTransaction(second.id, newCode())).toBe(true);
     });
   });
 }

@@ -1,29 +1,29 @@
 /** Records of third parties for the contract. */
 import { randomBytes } from 'node:crypto';
 import type {
-  BondRecord,
   DataKeyRecord,
-  DepartureRecord,
+  FederatedLoginRecord,
   LinkedIdentityRecord,
-  RenewedBond,
-} from '@portcullis/authorization-server/ports';
+  ProviderTokensRecord,
+  RefreshedProviderTokens,
+} from '@portcullis/authorization-server/store';
 import { NOW, newHash } from './samples.ts';
 
 function newId(prefix: string): string {
   return `${prefix}_${randomBytes(16).toString('base64url')}`;
 }
 
-export function newDeparture(changes: Partial<DepartureRecord> = {}): DepartureRecord {
+export function newFederatedLogin(changes: Partial<FederatedLoginRecord> = {}): FederatedLoginRecord {
   return {
     stateHash: newHash(),
     browserHash: newHash(),
     identityProvider: 'github',
     transactionId: newId('flow'),
-    page: null,
+    returnTo: null,
     accountId: null,
-    approved: ['notes:read'],
+    approvedScopes: ['notes:read'],
     workspace: null,
-    sealedSecrets: Uint8Array.from({ length: 96 }, (_, index) => index),
+    encryptedSecrets: Uint8Array.from({ length: 96 }, (_, index) => index),
     expiresAt: NOW + 600,
     ...changes,
   };
@@ -33,7 +33,7 @@ export function newUser(changes: Partial<LinkedIdentityRecord> = {}): LinkedIden
   return { issuer: 'https://github.com', subject: newHash(), accountId: newId('user'), ...changes };
 }
 
-export function newBond(changes: Partial<BondRecord> = {}): BondRecord {
+export function newProviderTokens(changes: Partial<ProviderTokensRecord> = {}): ProviderTokensRecord {
   return {
     grantId: newId('grant'),
     accountId: newId('user'),
@@ -41,12 +41,12 @@ export function newBond(changes: Partial<BondRecord> = {}): BondRecord {
     issuer: 'https://github.com',
     subject: newHash(),
     name: 'Ünïcode 🗝',
-    sealedTokens: Uint8Array.from({ length: 256 }, (_, index) => index),
+    encryptedTokens: Uint8Array.from({ length: 256 }, (_, index) => index),
     dataKeyId: newId('data-key'),
     scopes: ['repo', 'read:user'],
     expiresAt: NOW + 3600,
-    isRenewable: true,
-    renewFrom: NOW + 3540,
+    isRefreshable: true,
+    refreshFrom: NOW + 3540,
     checkedAt: NOW,
     version: 1,
     leaseHolder: null,
@@ -55,24 +55,24 @@ export function newBond(changes: Partial<BondRecord> = {}): BondRecord {
     endedAt: null,
     endReason: null,
     dueAt: NOW + 1000,
-    farewells: 0,
+    revocationAttempts: 0,
     ...changes,
   };
 }
 
-export function newRenewal(changes: Partial<RenewedBond> = {}): RenewedBond {
+export function newRenewal(changes: Partial<RefreshedProviderTokens> = {}): RefreshedProviderTokens {
   return {
-    sealedTokens: Uint8Array.of(4, 5, 6),
+    encryptedTokens: Uint8Array.of(4, 5, 6),
     dataKeyId: newId('data-key'),
     scopes: ['repo'],
     expiresAt: NOW + 7200,
-    isRenewable: true,
-    renewFrom: NOW + 7140,
+    isRefreshable: true,
+    refreshFrom: NOW + 7140,
     checkedAt: NOW + 10,
     ...changes,
   };
 }
 
 export function newDataKey(changes: Partial<DataKeyRecord> = {}): DataKeyRecord {
-  return { id: newId('data-key'), sealedKey: Uint8Array.of(1, 2, 3), createdAt: NOW, ...changes };
+  return { id: newId('data-key'), encryptedKey: Uint8Array.of(1, 2, 3), createdAt: NOW, ...changes };
 }

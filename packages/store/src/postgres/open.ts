@@ -12,17 +12,17 @@ const MIGRATION_LOCK = '8102099357864587372';
 const BIGINT = 20;
 
 /**
- * @param patience seconds to wait for a connection, and for an answer
+ * @param busyTimeout seconds to wait for a connection, and for an answer
  * @param connections the most that this process opens
  */
 export async function openPostgres(
   location: string,
-  patience: number,
+  busyTimeout: number,
   connections: number,
 ): Promise<Database> {
   const config: ClientConfig = {
     connectionString: location,
-    connectionTimeoutMillis: patience * 1000,
+    connectionTimeoutMillis: busyTimeout * 1000,
     keepAlive: true,
     fallback_application_name: 'portcullis',
     types: { getTypeParser: readNumbers },
@@ -30,7 +30,7 @@ export async function openPostgres(
   await bringUpToDate(config);
   const pool = new Pool({
     ...config,
-    query_timeout: patience * 1000,
+    query_timeout: busyTimeout * 1000,
     max: connections,
     idleTimeoutMillis: 60_000,
     allowExitOnIdle: true,

@@ -2,7 +2,7 @@
 import type { Dialect } from './dialect.ts';
 
 /** Which client came by one is kept although the client may go, so it is no foreign key. */
-export function clientInvitations({ text, integer, table }: Dialect): readonly string[] {
+export function initialAccessTokens({ text, integer, table }: Dialect): readonly string[] {
   return [
     `CREATE TABLE client_invitations (
       id ${text} PRIMARY KEY NOT NULL,

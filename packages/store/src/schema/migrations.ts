@@ -1,10 +1,10 @@
 /** The schema, as the numbered migrations that made it. One that was ever released is never changed. */
-import { clientInvitations } from './client-invitations.ts';
+import { initialAccessTokens } from './client-invitations.ts';
 import { assertions, clientDocuments, clientLife, clients, networksOfClients } from './clients.ts';
 import type { Dialect } from './dialect.ts';
 import { consents, grants, oftenAsked, refreshTokenFamilies, transactions, usage } from './grants.ts';
 import { auditLog, keyLife, sharedLimits, signingKeys } from './operation.ts';
-import { accountLinks, accounts, passkeys, secondFactors } from './people.ts';
+import { accountLinks, accounts, passkeys, totpFactors } from './people.ts';
 import { statuses } from './statuses.ts';
 import { identityProviders } from './third-parties.ts';
 
@@ -64,7 +64,7 @@ export const migrations: readonly Migration[] = [
   {
     number: 8,
     name: 'second factors',
-    statements: secondFactors,
+    statements: totpFactors,
   },
   {
     number: 9,
@@ -99,7 +99,7 @@ export const migrations: readonly Migration[] = [
   {
     number: 15,
     name: 'invitations by which clients register',
-    statements: clientInvitations,
+    statements: initialAccessTokens,
   },
   {
     number: 16,

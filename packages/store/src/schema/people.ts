@@ -56,7 +56,7 @@ export function passkeys({ text, integer, table }: Dialect): readonly string[] {
   ];
 }
 
-export function secondFactors({ text, integer, table }: Dialect): readonly string[] {
+export function totpFactors({ text, integer, table }: Dialect): readonly string[] {
   return [
     `CREATE TABLE second_factors (
       account_id ${text} PRIMARY KEY NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,

@@ -15,9 +15,9 @@ export interface Committer {
  * A batch is what arrives while facts keep coming, turn after turn: a flush costs more than twenty facts. SQLite's own waiting
  * for a lock would halt the process: it is switched off, and a batch that finds the database locked comes back a few
  * milliseconds later.
- * @param patience seconds that a fact waits for a lock before it is refused
+ * @param busyTimeout seconds that a fact waits for a lock before it is refused
  */
-export function createCommitter(connection: DatabaseSync, patience: number): Committer {
+export function createCommitter(connection: DatabaseSync, busyTimeout: number): Committer {
   const commitBatch = createBatchCommit(connection);
   const companions = createCompanions();
   const gather = createGathering(() => waiting.length, flush);
@@ -46,7 +46,7 @@ export function createCommitter(connection: DatabaseSync, patience: number): Com
           const outcome = fact();
           return () => resolve(outcome);
         };
-        waiting.push({ until: performance.now() + patience * 1000, run, refuse: reject });
+        waiting.push({ until: performance.now() + busyTimeout * 1000, run, refuse: reject });
         if (isScheduled) return;
         isScheduled = true;
         gather();

@@ -20,9 +20,9 @@ interface OpenQuestion {
  * A batch is what arrived while the event loop turned once. It sees one state of the database, with all
  * that was committed before any of its reads was asked for.
  * @param begun is called before each batch, and before each read that is done alone: others may have written since the last one
- * @param patience seconds that a read waits for a lock before it is refused
+ * @param busyTimeout seconds that a read waits for a lock before it is refused
  */
-export function createReader(connection: DatabaseSync, begun: () => void, patience: number): Reader {
+export function createReader(connection: DatabaseSync, begun: () => void, busyTimeout: number): Reader {
   const begin = connection.prepare('BEGIN');
   const end = connection.prepare('COMMIT');
   let waiting: OpenQuestion[] = [];
@@ -51,7 +51,7 @@ export function createReader(connection: DatabaseSync, begun: () => void, patien
   }
 
   async function readAlone(one: OpenQuestion): Promise<unknown> {
-    const until = performance.now() + patience * 1000;
+    const until = performance.now() + busyTimeout * 1000;
     for (;;) {
       begun();
       try {

@@ -20,13 +20,13 @@ const SETTINGS = `
 
 const NOT_A_DATABASE = 26;
 
-/** @param patience seconds to wait for a lock that another process holds */
-export async function openSqlite(location: string, patience: number): Promise<Database> {
+/** @param busyTimeout seconds to wait for a lock that another process holds */
+export async function openSqlite(location: string, busyTimeout: number): Promise<Database> {
   if (location !== ':memory:') await touch(location);
-  const until = performance.now() + patience * 1000;
+  const until = performance.now() + busyTimeout * 1000;
   for (;;) {
     try {
-      return createSqliteDatabase(connect(location), patience);
+      return createSqliteDatabase(connect(location), busyTimeout);
     } catch (error) {
       if (!isBusy(error) || performance.now() > until) throw explain(location, error);
       await sleep(5);

@@ -6,16 +6,16 @@ import { createCommitter } from './group-commit.ts';
 import { createReader } from './group-read.ts';
 import { createRecollection } from './recollection.ts';
 
-/** @param patience seconds to wait for a lock that another process holds */
-export function createSqliteDatabase(connection: DatabaseSync, patience: number): Database {
+/** @param busyTimeout seconds to wait for a lock that another process holds */
+export function createSqliteDatabase(connection: DatabaseSync, busyTimeout: number): Database {
   const recollection = createRecollection(connection);
   const read = createRunner(connection);
   const change = (query: Query) => {
     recollection.forgetChanged(query.template);
     return read(query);
   };
-  const reader = createReader(connection, recollection.doubt, patience);
-  const committer = createCommitter(connection, patience);
+  const reader = createReader(connection, recollection.doubt, busyTimeout);
+  const committer = createCommitter(connection, busyTimeout);
   return {
     read: <Row>(query: Query) => reader.read(() => read(query) as readonly Row[]),
     recall: <Row, T>(table: string, query: Query, make: (rows: readonly Row[]) => T | null) =>

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { OAuthError } from '@portcullis/protocol';
 import type { Configuration } from '../../configuration.ts';
-import type { ClientDocumentRecord } from '../../ports/index.ts';
+import type { ClientMetadataDocumentRecord } from '../../store/index.ts';
 import { createFlights } from '../remote/flights.ts';
 import { type FreshnessLaw, freshFor } from '../remote/freshness.ts';
 import { type FetchJson, type RemoteAnswer, RemoteError } from '../remote/remote-json.ts';
@@ -35,12 +35,12 @@ export function createFindDocumentClient(
   trust: TrustPolicy,
   fetchJson: FetchJson,
 ): FindDocumentClient {
-  const flights = createFlights<ClientDocumentRecord>();
+  const flights = createFlights<ClientMetadataDocumentRecord>();
 
   return async (id, moment, network) => {
     const judged = judgeDocumentUrl(id, trust);
     if ('issue' in judged) throw new OAuthError('invalid_client', judged.issue);
-    const copy = await store.findClientDocument(id);
+    const copy = await store.findClientMetadataDocument(id);
     const isEnough = copy !== null && (moment === 'under-way' || clock() < copy.freshUntil);
     return describe(isEnough ? copy : await flights.join(id, () => renew(id, copy, network)));
   };
@@ -48,13 +48,13 @@ export function createFindDocumentClient(
   /** Asks the host. Errors and documents that cannot be used are never kept; a good copy outlives them for a while. */
   async function renew(
     url: string,
-    copy: ClientDocumentRecord | null,
+    copy: ClientMetadataDocumentRecord | null,
     network: string | null,
-  ): Promise<ClientDocumentRecord> {
+  ): Promise<ClientMetadataDocumentRecord> {
     try {
       const answer = await fetchJson({ url, limit: LARGEST, network, validators: copy });
       const renewed = readAnswer(url, copy, answer);
-      await store.saveClientDocument(renewed);
+      await store.saveClientMetadataDocument(renewed);
       if (copy !== null && copy.digest !== renewed.digest) events({ type: 'client.changed', clientId: url });
       return renewed;
     } catch (error) {
@@ -71,7 +71,7 @@ export function createFindDocumentClient(
   }
 
   /** A host that says that the document is gone has taken it back; everything else may be an accident. */
-  function mayStandIn(copy: ClientDocumentRecord, error: unknown): boolean {
+  function mayStandIn(copy: ClientMetadataDocumentRecord, error: unknown): boolean {
     const isGone = error instanceof RemoteError && error.issue === 'gone';
     const isOurs = error instanceof RemoteError || error instanceof OAuthError;
     return isOurs && !isGone && clock() < copy.fetchedAt + LAST_GOOD_FOR;
@@ -79,9 +79,9 @@ export function createFindDocumentClient(
 
   function readAnswer(
     url: string,
-    copy: ClientDocumentRecord | null,
+    copy: ClientMetadataDocumentRecord | null,
     answer: RemoteAnswer,
-  ): ClientDocumentRecord {
+  ): ClientMetadataDocumentRecord {
     const now = clock();
     const times = {
       fetchedAt: now,
@@ -99,7 +99,7 @@ export function createFindDocumentClient(
   }
 }
 
-function describe({ url, metadata, digest, lastUsedAt }: ClientDocumentRecord): ResolvedClient {
+function describe({ url, metadata, digest, lastUsedAt }: ClientMetadataDocumentRecord): ResolvedClient {
   return { id: url, origin: 'metadata-document', metadata, secretHash: null, digest, lastUsedAt };
 }
 

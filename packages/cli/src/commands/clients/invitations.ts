@@ -85,7 +85,7 @@ const list: Act = async (invitations, { json }) => {
 
 const takeBack: Act = async (invitations, _flags, id, { command }) => {
   const outcome = await invitations.takeBack(id);
-  if (outcome === 'taken-back') return `Nobody can register with the invitation ${id} any more.\n`;
+  if (outcome === 'revoked') return `Nobody can register with the invitation ${id} any more.\n`;
   throw new Error(
     outcome === 'used'
       ? `The invitation ${id} has been used: ${command} clients invitations says by which client, to be removed or disabled itself`

@@ -2,7 +2,7 @@
 import type { ClientRecord } from './clients.ts';
 
 /** An invitation. Times in epoch seconds. */
-export interface ClientInvitationRecord {
+export interface InitialAccessTokenRecord {
   readonly id: string;
   /** Base64url SHA-256 of the token. */
   readonly hash: string;
@@ -15,22 +15,22 @@ export interface ClientInvitationRecord {
   readonly clientId: string | null;
 }
 
-export interface ClientInvitationStore {
-  saveClientInvitation(invitation: ClientInvitationRecord): Promise<void>;
+export interface InitialAccessTokenStore {
+  saveInitialAccessToken(invitation: InitialAccessTokenRecord): Promise<void>;
   /** The invitation of a token, used or not; `null` when there is none, or its time is over. */
-  findClientInvitation(hash: string, now: number): Promise<ClientInvitationRecord | null>;
+  findInitialAccessToken(hash: string, now: number): Promise<InitialAccessTokenRecord | null>;
   /** Invitations whose time is not over, used or not, in the order of their identifiers: those behind `after` only. */
-  listClientInvitations(
+  listInitialAccessTokens(
     after: string,
     limit: number,
     now: number,
-  ): Promise<readonly ClientInvitationRecord[]>;
+  ): Promise<readonly InitialAccessTokenRecord[]>;
   /**
    * Inserts a client that nobody knows yet, and uses the invitation up. One fact: of any number of clients that race for one
    * invitation, in any number of processes, one is stored; none once it was taken back.
    * @returns `false` when the invitation is used, gone, or over at the client's `createdAt`: nothing has changed then
    */
-  registerInvitedClient(client: ClientRecord, invitationHash: string): Promise<boolean>;
+  registerClientWithInitialAccessToken(client: ClientRecord, invitationHash: string): Promise<boolean>;
   /** Takes an invitation back that nobody has used. One fact. `used` and `unknown`: nothing has changed. */
-  takeBackClientInvitation(id: string): Promise<'taken-back' | 'used' | 'unknown'>;
+  revokeInitialAccessToken(id: string): Promise<'revoked' | 'used' | 'unknown'>;
 }

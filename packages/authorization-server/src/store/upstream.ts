@@ -3,7 +3,7 @@ import type { Scopes } from '@portcullis/protocol';
 import type { AccountRecord } from './accounts.ts';
 
 /** Somebody who left for a third party and is expected back. Times in epoch seconds. */
-export interface DepartureRecord {
+export interface FederatedLoginRecord {
   /** Base64url SHA-256 of the `state` that went along. */
   readonly stateHash: string;
   /** Base64url SHA-256 of the cookie that was set when the browser left. */
@@ -13,15 +13,15 @@ export interface DepartureRecord {
   /** The transaction that waits; `null` when somebody only signs in for a page of their own. */
   readonly transactionId: string | null;
   /** That page; `null` when a transaction waits. */
-  readonly page: string | null;
+  readonly returnTo: string | null;
   /** Who was signed in here when they left; `null` when nobody was. */
   readonly accountId: string | null;
   /** What they allowed the client before they left. */
-  readonly approved: Scopes;
+  readonly approvedScopes: Scopes;
   /** The workspace that they chose; `null` where there are none. */
   readonly workspace: string | null;
   /** The sealed PKCE verifier and nonce. */
-  readonly sealedSecrets: Uint8Array;
+  readonly encryptedSecrets: Uint8Array;
   readonly expiresAt: number;
 }
 
@@ -36,22 +36,22 @@ export interface LinkedIdentityRecord {
 }
 
 /** Why a bond ended. */
-export type BondEnd =
+export type ProviderTokensEndReason =
   /** The grant here was revoked, or its account or client is gone. */
-  | 'ended-here'
+  | 'revoked_here'
   /** The grant expired, or its code was never redeemed. */
-  | 'lapsed'
+  | 'grant_expired'
   /** The third party answers `invalid_grant`, or says that the token is not active. */
-  | 'revoked-there'
+  | 'revoked_by_provider'
   /** Their token has expired, and nothing renews it. */
-  | 'expired-there'
+  | 'expired_at_provider'
   /** A renewal was sent and its answer lost; the third party does not accept the old refresh token any more. */
-  | 'renewal-lost'
+  | 'refresh_lost'
   /** Their token is for somebody else now, or no longer covers anything of the grant. */
-  | 'changed-there';
+  | 'changed_by_provider';
 
 /** What a grant here rests on at a third party. Times in epoch seconds. */
-export interface BondRecord {
+export interface ProviderTokensRecord {
   /** The grant. It exists once its code is redeemed. */
   readonly grantId: string;
   readonly accountId: string;
@@ -62,7 +62,7 @@ export interface BondRecord {
   /** What the person is called there; `null` when nobody said. */
   readonly name: string | null;
   /** Their tokens, sealed; `null` when they have been forgotten. */
-  readonly sealedTokens: Uint8Array | null;
+  readonly encryptedTokens: Uint8Array | null;
   /** The data key that they are sealed under. */
   readonly dataKeyId: string;
   /** What their token is good for, in their words. */
@@ -70,9 +70,9 @@ export interface BondRecord {
   /** When their access token expires; `null` when they did not say. */
   readonly expiresAt: number | null;
   /** Whether a refresh token renews it. */
-  readonly isRenewable: boolean;
+  readonly isRefreshable: boolean;
   /** From then on it is renewed, ahead of its expiry; `null`: only when it turns out not to be active. */
-  readonly renewFrom: number | null;
+  readonly refreshFrom: number | null;
   /** When it was last known to be alive. */
   readonly checkedAt: number;
   /** Rises with each renewal. */
@@ -83,95 +83,110 @@ export interface BondRecord {
   readonly leaseUntil: number | null;
   readonly createdAt: number;
   readonly endedAt: number | null;
-  readonly endReason: BondEnd | null;
+  readonly endReason: ProviderTokensEndReason | null;
   /** When to look whether its grant still stands, or whether its tokens can be revoked there; `null`: never again. */
   readonly dueAt: number | null;
   /** How often it was tried to revoke its tokens there. */
-  readonly farewells: number;
+  readonly revocationAttempts: number;
 }
 
 /** What a renewal brought. */
-export type RenewedBond = Pick<
-  BondRecord,
-  'sealedTokens' | 'dataKeyId' | 'scopes' | 'expiresAt' | 'isRenewable' | 'renewFrom' | 'checkedAt'
+export type RefreshedProviderTokens = Pick<
+  ProviderTokensRecord,
+  'encryptedTokens' | 'dataKeyId' | 'scopes' | 'expiresAt' | 'isRefreshable' | 'refreshFrom' | 'checkedAt'
 >;
 
 /** A key that seals what belongs to third parties, itself sealed under the sealing key. */
 export interface DataKeyRecord {
   readonly id: string;
-  readonly sealedKey: Uint8Array;
+  readonly encryptedKey: Uint8Array;
   /** Epoch seconds. */
   readonly createdAt: number;
 }
 
-export interface UpstreamStore {
+export interface FederationStore {
   /** Notes by whom the person of a transaction signs in; `null`: here. Nothing happens when the transaction is gone. */
-  directTransaction(id: string, identityProvider: string | null): Promise<void>;
+  setTransactionIdentityProvider(id: string, identityProvider: string | null): Promise<void>;
 
   /** Keeps a departure. One fact: an earlier one of the same transaction is forgotten. */
-  saveDeparture(departure: DepartureRecord): Promise<void>;
+  saveFederatedLogin(departure: FederatedLoginRecord): Promise<void>;
   /** The departure, unless it has expired or was taken. */
-  findDeparture(stateHash: string, now: number): Promise<DepartureRecord | null>;
+  findFederatedLogin(stateHash: string, now: number): Promise<FederatedLoginRecord | null>;
   /** Takes a departure away. One fact: of any number of racing calls one answers `true`. */
-  takeDeparture(stateHash: string, now: number): Promise<boolean>;
+  consumeFederatedLogin(stateHash: string, now: number): Promise<boolean>;
 
-  findUser(issuer: string, subject: string): Promise<LinkedIdentityRecord | null>;
+  findLinkedIdentity(issuer: string, subject: string): Promise<LinkedIdentityRecord | null>;
   /** Who the owner of an account is at a third party; `null` for accounts of this server's own. */
-  findUserOf(accountId: string): Promise<LinkedIdentityRecord | null>;
+  findLinkedIdentityByAccount(accountId: string): Promise<LinkedIdentityRecord | null>;
   /**
    * Makes an account for somebody who came from a third party, unless they have one. One fact: of racing calls one makes an
    * account, and all answer its identifier.
    */
-  addUser(user: LinkedIdentityRecord, account: AccountRecord): Promise<string>;
+  linkIdentity(user: LinkedIdentityRecord, account: AccountRecord): Promise<string>;
 
   /**
    * Keeps a bond, and notes in its transaction whose and with whom it is. One fact. @returns `false` when the transaction is gone: nothing is
    * kept then
    */
-  bindTransaction(transactionId: string, bond: BondRecord): Promise<boolean>;
+  saveProviderTokens(transactionId: string, bond: ProviderTokensRecord): Promise<boolean>;
   /** Keeps a bond that has ended already: so that its tokens are revoked at the third party. */
-  saveEndedBond(bond: BondRecord): Promise<void>;
+  saveEndedProviderTokens(bond: ProviderTokensRecord): Promise<void>;
   /** Whether any bond stands. */
-  hasBonds(): Promise<boolean>;
-  findBond(grantId: string): Promise<BondRecord | null>;
+  hasProviderTokens(): Promise<boolean>;
+  findProviderTokens(grantId: string): Promise<ProviderTokensRecord | null>;
   /** The bonds of an account that stand. */
-  listBonds(accountId: string): Promise<readonly BondRecord[]>;
+  listProviderTokens(accountId: string): Promise<readonly ProviderTokensRecord[]>;
   /** Notes that a bond was alive then. The time never goes back. */
-  noteBondAlive(grantId: string, at: number): Promise<void>;
+  recordProviderTokensCheck(grantId: string, at: number): Promise<void>;
   /**
    * Takes the right to renew a bond. One fact: of any number of racing calls, in any number of processes, one answers `true`,
    * and nobody else before `until` has passed.
    */
-  leaseBond(grantId: string, version: number, holder: string, now: number, until: number): Promise<boolean>;
+  leaseProviderTokens(
+    grantId: string,
+    version: number,
+    holder: string,
+    now: number,
+    until: number,
+  ): Promise<boolean>;
   /** Keeps what a renewal brought and gives the lease back. One fact. @returns `false` when the lease is another's by now */
-  renewBond(grantId: string, holder: string, renewed: RenewedBond): Promise<boolean>;
+  saveRefreshedProviderTokens(
+    grantId: string,
+    holder: string,
+    renewed: RefreshedProviderTokens,
+  ): Promise<boolean>;
   /** Gives a lease back without a renewal. @param until nobody may try before then; `null`: anybody at once */
-  releaseBond(grantId: string, holder: string, until: number | null): Promise<void>;
+  releaseProviderTokens(grantId: string, holder: string, until: number | null): Promise<void>;
   /**
    * Ends a bond, and with it its grant and all tokens of it. One fact. @param version of the bond that was judged; `false` when
    * it is another by now, or ended already
    */
-  endBond(grantId: string, version: number, reason: BondEnd, at: number): Promise<boolean>;
+  endProviderTokens(
+    grantId: string,
+    version: number,
+    reason: ProviderTokensEndReason,
+    at: number,
+  ): Promise<boolean>;
   /** Ends the bonds of grants that were revoked since then. Answers how many. */
-  endBondsOfRevokedGrants(since: number, at: number): Promise<number>;
+  endProviderTokensOfRevokedGrants(since: number, at: number): Promise<number>;
   /**
    * Bonds whose tokens are to be revoked at the third party now, each for one caller until `until`. Those that are due and whose
    * grant does not stand any more end first.
    */
-  claimFarewells(now: number, until: number, limit: number): Promise<readonly BondRecord[]>;
+  claimRevocationJobs(now: number, until: number, limit: number): Promise<readonly ProviderTokensRecord[]>;
   /** How many bonds with somebody at a third party stand, but this one. */
-  countBondsWith(issuer: string, subject: string, except: string): Promise<number>;
+  countProviderTokensOfIdentity(issuer: string, subject: string, except: string): Promise<number>;
   /** Puts a farewell off. */
-  postponeFarewell(grantId: string, until: number): Promise<void>;
+  postponeRevocationJob(grantId: string, until: number): Promise<void>;
   /** Forgets the tokens of a bond that has ended. */
-  forgetBondTokens(grantId: string): Promise<void>;
+  completeRevocationJob(grantId: string): Promise<void>;
 
   /** All data keys, newest first. */
   listDataKeys(): Promise<readonly DataKeyRecord[]>;
   /** As `addKey`: inserts a data key if the newest is still that one. Answers all there are then, newest first. */
   addDataKey(key: DataKeyRecord, after: string | null): Promise<readonly DataKeyRecord[]>;
   /** As `resealKeys`: all of them, or nothing and `false` when there are others than these. */
-  resealDataKeys(sealed: ReadonlyMap<string, Uint8Array>): Promise<boolean>;
+  reencryptDataKeys(sealed: ReadonlyMap<string, Uint8Array>): Promise<boolean>;
   /** Removes data keys older than the newest that no bond is sealed under and that were made before then. Answers how many. */
   removeUnusedDataKeys(before: number): Promise<number>;
   /**

@@ -1,18 +1,18 @@
 /** The ports of the authorization server: what any store must do. Types only. */
-import type { AccountStore } from './accounts.ts';
+import type { UserStore } from './accounts.ts';
 import type { AssertionStore } from './assertions.ts';
-import type { ClientDocumentStore } from './client-documents.ts';
-import type { ClientInvitationStore } from './client-invitations.ts';
+import type { ClientMetadataDocumentStore } from './client-documents.ts';
+import type { InitialAccessTokenStore } from './client-invitations.ts';
 import type { ClientStore } from './clients.ts';
-import type { EventStore } from './events.ts';
+import type { AuditStore } from './events.ts';
 import type { GrantStore } from './grants.ts';
-import type { KeyStore } from './keys.ts';
+import type { SigningKeyStore } from './keys.ts';
 import type { LimitStore } from './limits.ts';
 import type { PasskeyStore } from './passkeys.ts';
-import type { SecondFactorStore } from './second-factors.ts';
-import type { StatusStore } from './statuses.ts';
+import type { TotpStore } from './second-factors.ts';
+import type { StatusListStore } from './statuses.ts';
 import type { TransactionStore } from './transactions.ts';
-import type { UpstreamStore } from './upstream.ts';
+import type { FederationStore } from './upstream.ts';
 
 export type * from './accounts.ts';
 export type * from './assertions.ts';
@@ -35,20 +35,20 @@ export type * from './upstream.ts';
  * `temporarily_unavailable`.
  */
 export interface AuthorizationStore
-  extends AccountStore,
+  extends UserStore,
     AssertionStore,
-    ClientDocumentStore,
-    ClientInvitationStore,
+    ClientMetadataDocumentStore,
+    InitialAccessTokenStore,
     ClientStore,
-    EventStore,
+    AuditStore,
     GrantStore,
-    KeyStore,
+    SigningKeyStore,
     LimitStore,
     PasskeyStore,
-    SecondFactorStore,
-    StatusStore,
+    TotpStore,
+    StatusListStore,
     TransactionStore,
-    UpstreamStore {
+    FederationStore {
   /** Resolves when the store answers. */
   ping(): Promise<void>;
   /**

@@ -2,7 +2,7 @@
 import type { ClientMetadata } from '@portcullis/protocol';
 
 /** The last good copy of a document, as it was judged. Times in epoch seconds. */
-export interface ClientDocumentRecord {
+export interface ClientMetadataDocumentRecord {
   /** Where it was fetched: the identifier of the client. */
   readonly url: string;
   readonly metadata: ClientMetadata;
@@ -20,13 +20,13 @@ export interface ClientDocumentRecord {
   readonly expiresAt: number;
 }
 
-export interface ClientDocumentStore {
-  findClientDocument(url: string): Promise<ClientDocumentRecord | null>;
+export interface ClientMetadataDocumentStore {
+  findClientMetadataDocument(url: string): Promise<ClientMetadataDocumentRecord | null>;
   /**
    * Keeps a copy in the place of the one before. Of racing calls the copy that was fetched last stays. When it was last used
    * is not forgotten, and the end of its life is never moved nearer.
    */
-  saveClientDocument(copy: ClientDocumentRecord): Promise<void>;
+  saveClientMetadataDocument(copy: ClientMetadataDocumentRecord): Promise<void>;
   /** Notes that the client got a token, and until when its copy may now rest. Nothing happens when it is gone. */
-  noteClientDocumentUse(url: string, at: number, expiresAt: number): Promise<void>;
+  recordClientMetadataDocumentUse(url: string, at: number, expiresAt: number): Promise<void>;
 }

@@ -1,7 +1,7 @@
 /** What a store must do for the audit log. */
 
 /** What happened, once. It holds no secret. */
-export interface EventRecord {
+export interface AuditEventRecord {
   /** In the order of time, as far as clocks of processes agree. */
   readonly id: string;
   /** Epoch milliseconds. */
@@ -19,18 +19,18 @@ export interface EventRecord {
   readonly expiresAt: number;
 }
 
-export interface EventStore {
+export interface AuditStore {
   /** Adds events. One fact: all of them or none. One that is there already stays. */
-  appendEvents(events: readonly EventRecord[]): Promise<void>;
+  appendEvents(events: readonly AuditEventRecord[]): Promise<void>;
   /**
    * Calls once, right before facts are committed, and at the latest after so many milliseconds: events that are appended by
    * that call cost no commit of their own. Where every fact is committed alone, it just waits.
    */
   beforeCommit(call: () => void, within: number): void;
   /** Events behind an identifier (the empty text: from the first), oldest first, at most `limit`. */
-  listEvents(after: string, limit: number): Promise<readonly EventRecord[]>;
+  listEvents(after: string, limit: number): Promise<readonly AuditEventRecord[]>;
   /** The last events, oldest first, at most `limit`. */
-  lastEvents(limit: number): Promise<readonly EventRecord[]>;
+  listLatestEvents(limit: number): Promise<readonly AuditEventRecord[]>;
   /** Everything of one authorization request, oldest first, at most `limit`. */
-  listFlow(transactionId: string, limit: number): Promise<readonly EventRecord[]>;
+  listTransactionEvents(transactionId: string, limit: number): Promise<readonly AuditEventRecord[]>;
 }

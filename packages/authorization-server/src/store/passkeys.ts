@@ -27,7 +27,7 @@ export interface PasskeyStore {
    * Notes a use. One fact: the counter only ever rises, unless it is 0 and always was. @returns `false` when it did not rise,
    * so that there may be a copy, or the passkey is gone: nothing has changed then
    */
-  usePasskey(id: string, counter: number, at: number): Promise<boolean>;
+  recordPasskeyUse(id: string, counter: number, at: number): Promise<boolean>;
   /** Removes a passkey of this account. @returns `false` when there is none */
   removePasskey(accountId: string, id: string): Promise<boolean>;
 }

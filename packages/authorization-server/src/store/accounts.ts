@@ -45,9 +45,9 @@ export interface FoundSession {
   readonly account: AccountRecord;
 }
 
-export interface AccountStore {
+export interface UserStore {
   /** Whether there is an account of this server's own: people of third parties do not count. */
-  hasAccounts(): Promise<boolean>;
+  hasLocalAccounts(): Promise<boolean>;
   findAccount(id: string): Promise<AccountRecord | null>;
   findAccountByEmail(emailKey: string): Promise<AccountRecord | null>;
 
@@ -61,7 +61,7 @@ export interface AccountStore {
    */
   createFirstAccount(account: AccountRecord, setupHash: string | null): Promise<'created' | 'refused'>;
   /** Makes an account with the link of its invitation. One fact. @returns `false` when the address is taken */
-  addAccount(account: AccountRecord, invitation: AccountLinkRecord): Promise<boolean>;
+  createAccount(account: AccountRecord, invitation: AccountLinkRecord): Promise<boolean>;
   /** Accounts in the order of their e-mail keys, those behind `after` only. */
   listAccounts(after: string, limit: number): Promise<readonly AccountRecord[]>;
   /**
@@ -87,7 +87,7 @@ export interface AccountStore {
    * answers `true`.
    * @param chosen a password, or a passkey and a hash that no password matches
    */
-  useAccountLink(
+  redeemAccountLink(
     hash: string,
     chosen: { readonly passwordHash: string; readonly passkey: PasskeyRecord | null },
     at: number,
@@ -110,5 +110,5 @@ export interface AccountStore {
   listSessions(accountId: string, now: number): Promise<readonly SessionRecord[]>;
   endSession(hash: string): Promise<void>;
   /** Ends every session of an account but one (`null`: every one). Answers how many. */
-  endSessionsOf(accountId: string, except: string | null): Promise<number>;
+  endSessions(accountId: string, except: string | null): Promise<number>;
 }

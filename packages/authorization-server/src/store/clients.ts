@@ -21,7 +21,7 @@ export interface ClientRecord {
 }
 
 /** What may change in a registration. */
-export type ClientChange = Pick<ClientRecord, 'metadata' | 'secretHash'>;
+export type ClientUpdate = Pick<ClientRecord, 'metadata' | 'secretHash'>;
 
 export interface ClientStore {
   /** Inserts a client. @returns `false` when there is one with this identifier already: nothing has changed then. */
@@ -42,9 +42,9 @@ export interface ClientStore {
   /** The same of each network that has any. Goes through all of them: for when they are many. */
   countUnusedClientsByNetwork(): Promise<ReadonlyMap<string, number>>;
   /** Replaces what a client registered. @returns `false` when it is gone. */
-  changeClient(id: string, change: ClientChange): Promise<boolean>;
+  updateClient(id: string, change: ClientUpdate): Promise<boolean>;
   /** Notes that a client got a token, and until when it may now rest. Nothing happens when it is gone. */
-  noteClientUse(id: string, at: number, expiresAt: number | null): Promise<void>;
+  recordClientUse(id: string, at: number, expiresAt: number | null): Promise<void>;
   /**
    * Disables a client. One fact: its grants are revoked, codes and open transactions go, for good. Disabling twice changes
    * nothing. @returns `false` when there is none

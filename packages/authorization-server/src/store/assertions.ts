@@ -6,5 +6,5 @@ export interface AssertionStore {
    * @param hash base64url SHA-256 of what makes the assertion unique
    * @param expiresAt epoch seconds after which nobody could accept it anyway, and it may be forgotten
    */
-  spendAssertion(hash: string, expiresAt: number): Promise<boolean>;
+  consumeClientAssertion(hash: string, expiresAt: number): Promise<boolean>;
 }
