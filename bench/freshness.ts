@@ -23,9 +23,9 @@ import {
 } from '@portcullis/resource-server';
 import { openStore } from '@portcullis/store';
 import { defineConfiguration } from '../packages/authorization-server/src/define-configuration.ts';
-import { createAccessTokens } from '../packages/authorization-server/src/keys/access-tokens.ts';
+import { createAccessTokenFormat } from '../packages/authorization-server/src/keys/access-token-format.ts';
 import { loadKeyRing } from '../packages/authorization-server/src/keys/key-ring.ts';
-import { nameWith } from '../packages/authorization-server/src/status/names.ts';
+import { nameWith } from '../packages/authorization-server/src/status-lists/indexes.ts';
 
 const RESOURCE = 'http://localhost:1/mcp';
 const START = Math.floor(Date.now() / 1000);
@@ -69,7 +69,7 @@ async function serve(grants: number, inUse: number): Promise<void> {
   const options = {
     issuer,
     store,
-    sealingKey: new Uint8Array(32).fill(1),
+    masterKey: new Uint8Array(32).fill(1),
     resources: [
       { resource: RESOURCE, name: 'Notes', scopes: { read: 'Read' }, introspectionClients: ['guard'] },
     ],
@@ -82,7 +82,7 @@ async function serve(grants: number, inUse: number): Promise<void> {
   const server = await createAuthorizationServer(options);
   handle = (request) => server.handle(request);
   const configuration = defineConfiguration(options);
-  const { sign } = createAccessTokens(await loadKeyRing(configuration), configuration);
+  const { sign } = createAccessTokenFormat(await loadKeyRing(configuration), configuration);
   const tokens = await Promise.all(fill(file, grants, inUse).map((grant) => sign(claimsFor(issuer, grant))));
   process.on('message', (message: number | 'usage' | 'end') => {
     if (message === 'end') {

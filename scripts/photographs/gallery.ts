@@ -49,7 +49,7 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
     issuer,
     name: 'Lakeside Library',
     store,
-    sealingKey: new Uint8Array(32).fill(7),
+    masterKey: new Uint8Array(32).fill(7),
     resources: [
       {
         resource: `${issuer}/mcp`,

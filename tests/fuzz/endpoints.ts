@@ -38,7 +38,7 @@ export async function createEndpointTargets(): Promise<readonly Target[]> {
   const server = await createAuthorizationServer({
     issuer: ISSUER,
     store: await openStore(':memory:'),
-    sealingKey: SEALING_KEY,
+    masterKey: SEALING_KEY,
     resources: RESOURCES,
     clients: CLIENTS,
     rateLimits: false,

@@ -32,7 +32,7 @@ async function serve(failures: unknown[]) {
   const server = await createAuthorizationServer({
     issuer: ISSUER,
     store,
-    sealingKey: SEALING_KEY,
+    masterKey: SEALING_KEY,
     resources: RESOURCES,
     clients: CLIENTS,
     rateLimits: false,

@@ -19,7 +19,7 @@ async function start() {
   const server = await createAuthorizationServer({
     issuer: ISSUER,
     store,
-    sealingKey: new Uint8Array(32).fill(1),
+    masterKey: new Uint8Array(32).fill(1),
     resources: [
       {
         resource: RESOURCE,

@@ -26,7 +26,7 @@ beforeEach(async () => {
   server = await createAuthorizationServer({
     issuer: ISSUER,
     store,
-    sealingKey: new Uint8Array(32).fill(1),
+    masterKey: new Uint8Array(32).fill(1),
     resources: [
       { resource: RESOURCE, name: 'Notes', scopes: { read: 'Read' }, introspectionClients: ['guard'] },
     ],

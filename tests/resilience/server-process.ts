@@ -10,7 +10,7 @@ const store = await openStore(location, { busyTimeout: Number(patience) });
 const server = await createAuthorizationServer({
   issuer: ISSUER,
   store,
-  sealingKey: SEALING_KEY,
+  masterKey: SEALING_KEY,
   resources: RESOURCES,
   clients: CLIENTS,
   statusLists: lists === 'lists',

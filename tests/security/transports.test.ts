@@ -19,7 +19,7 @@ async function protect(resource: string): Promise<void> {
     const server = await createAuthorizationServer({
       issuer,
       store,
-      sealingKey: new Uint8Array(32),
+      masterKey: new Uint8Array(32),
       resources,
     });
     await server.close();

@@ -1,11 +1,13 @@
 /** Configuration of an authorization server: what an operator may say, and what it is once it was judged. */
 import type { Profile, RedirectPolicy, ScopeHierarchy, Scopes } from '@portcullis/protocol';
+import type { EventSink } from './audit/events.ts';
 import type { ConfiguredClient } from './clients/configured-client.ts';
 import type { DocumentOptions } from './clients/documents/document-options.ts';
 import type { TrustPolicy } from './clients/documents/document-url.ts';
 import type { RegistrationOptions, RegistrationRules } from './clients/registration-options.ts';
 import type { Outbound, OutboundSettings } from './clients/remote/outbound-settings.ts';
-import type { EventSink } from './events.ts';
+import type { IdentityProvider } from './federation/identity-provider.ts';
+import type { IdentityProviderOptions } from './federation/provider-options.ts';
 import type { HeadlessOptions, HeadlessRules } from './headless/headless-options.ts';
 import type { KeyOptions, KeyRules } from './keys/key-options.ts';
 import type { Lifetimes } from './lifetimes.ts';
@@ -13,8 +15,6 @@ import type { LimitOptions, LimitRules } from './limits/limit-options.ts';
 import type { AuthorizationStore } from './store/index.ts';
 import type { Brand, BrandOptions } from './ui/brand.ts';
 import type { Translations } from './ui/translations.ts';
-import type { IdentityProviderOptions } from './upstream/options.ts';
-import type { IdentityProvider } from './upstream/third-party.ts';
 
 /** A protected resource that tokens are issued for. */
 export interface ResourceDefinition {
@@ -70,12 +70,12 @@ export interface AuthorizationServerOptions {
   readonly name?: string;
   readonly store: AuthorizationStore;
   /** 32 bytes that seal private keys and from which refresh tokens are derived. They stand nowhere in the store. */
-  readonly sealingKey: Uint8Array;
+  readonly masterKey: Uint8Array;
   /**
-   * Keys that `sealingKey` has replaced, or that are going to replace it: they open what was sealed under them, and retries of
+   * Keys that `masterKey` has replaced, or that are going to replace it: they open what was sealed under them, and retries of
    * refreshes from before still get their successor. Nothing is sealed under them.
    */
-  readonly previousSealingKeys?: readonly Uint8Array[];
+  readonly previousMasterKeys?: readonly Uint8Array[];
   /** What keys sign access tokens, and how long each. */
   readonly keys?: KeyOptions;
   /**
@@ -123,8 +123,8 @@ export interface Configuration {
   readonly issuer: string;
   readonly name: string;
   readonly store: AuthorizationStore;
-  readonly sealingKey: Uint8Array;
-  readonly previousSealingKeys: readonly Uint8Array[];
+  readonly masterKey: Uint8Array;
+  readonly previousMasterKeys: readonly Uint8Array[];
   readonly keys: KeyRules;
   readonly statusLists: boolean;
   readonly resources: ReadonlyMap<string, ResourceDefinition>;

@@ -16,14 +16,14 @@ import { judgeDocuments } from './clients/documents/document-options.ts';
 import { judgeRegistration } from './clients/registration-options.ts';
 import { judgeOutbound } from './clients/remote/outbound-settings.ts';
 import type { AuthorizationServerOptions, Configuration, ResourceDefinition } from './configuration.ts';
+import { validateIdentityProviders } from './federation/identity-provider.ts';
 import { judgeHeadless } from './headless/headless-options.ts';
-import { judgeKeySettings } from './keys/key-settings.ts';
+import { validateKeySettings } from './keys/key-settings.ts';
 import { judgeLimits } from './limits/limit-options.ts';
 import { issuesOfNames } from './option-names.ts';
 import type { AuthorizationStore } from './store/index.ts';
 import { validateBrand } from './ui/brand.ts';
 import { validateTranslations } from './ui/translations.ts';
-import { judgeIdentityProviders } from './upstream/third-party.ts';
 
 /**
  * Judges options.
@@ -33,7 +33,7 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
   const issues: string[] = [...issuesOfNames(options)];
   const issuer = issuerError(options.issuer);
   if (issuer !== null) issues.push(`issuer ${issuer}`);
-  const { lifetimes, keys, previousSealingKeys } = judgeKeySettings(options, issues);
+  const { lifetimes, keys, previousMasterKeys } = validateKeySettings(options, issues);
   if (options.statusLists === true && lifetimes.accessToken > LONGEST_PUBLISHED) {
     issues.push(
       `statusLists is for access tokens of at most ${LONGEST_PUBLISHED} seconds: lifetimes.accessToken`,
@@ -53,7 +53,7 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
   }
   const brand = validateBrand(options.brand ?? {}, issues);
   const externalUi = judgeHeadless(options.externalUi, issues);
-  const identityProviders = judgeIdentityProviders(options, issues);
+  const identityProviders = validateIdentityProviders(options, issues);
   if (externalUi !== null && externalUi.loginUrl !== null && identityProviders.size > 0) {
     issues.push(
       'externalUi.loginUrl and identityProviders: choose one, people sign in by one way or the other',
@@ -64,8 +64,8 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
     issuer: options.issuer,
     name: options.name ?? new URL(options.issuer).host,
     store: options.store,
-    sealingKey: options.sealingKey,
-    previousSealingKeys,
+    masterKey: options.masterKey,
+    previousMasterKeys,
     keys,
     statusLists: options.statusLists ?? false,
     resources,
@@ -94,10 +94,10 @@ const LONGEST_PUBLISHED = 43_200;
 
 /** All that is wrong with options, before there is a store or a key: none when they are good. */
 export function issuesOfOptions(
-  options: Omit<AuthorizationServerOptions, 'store' | 'sealingKey'>,
+  options: Omit<AuthorizationServerOptions, 'store' | 'masterKey'>,
 ): readonly string[] {
   try {
-    defineConfiguration({ ...options, store: NO_STORE, sealingKey: new Uint8Array(32) });
+    defineConfiguration({ ...options, store: NO_STORE, masterKey: new Uint8Array(32) });
     return [];
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;

@@ -7,40 +7,42 @@ import {
   withSecurityHeaders,
 } from '@portcullis/http';
 import type { AccessTokenClaims } from '@portcullis/protocol';
+import { type AuditLog, createAuditLog } from './audit/audit-log.ts';
+import { createEventCorrelation } from './audit/correlation.ts';
+import type { EventSink } from './audit/events.ts';
+import { withCorrelation, withRequestContext } from './audit/request-context.ts';
 import { type ClientAdministration, createClientAdministration } from './clients/administer.ts';
 import { createClients } from './clients/clients.ts';
 import { createInvitationAdministration, type InvitationAdministration } from './clients/invitations.ts';
 import type { AuthorizationServerOptions } from './configuration.ts';
 import { defineConfiguration } from './define-configuration.ts';
-import type { EventSink } from './events.ts';
+import { createFederation } from './federation/federation.ts';
+import type { ProviderToken, ProviderTokenRequest } from './federation/provider-token.ts';
+import { createRevocationTrigger } from './federation/revocation-trigger.ts';
 import { createInteraction } from './interaction/interaction.ts';
 import { createIntrospection } from './introspection.ts';
-import { createJournal, type Journal } from './journal/journal.ts';
-import { inMomentOf, withMoment } from './journal/moment.ts';
-import { createTrail } from './journal/trail.ts';
-import { createAccessTokens } from './keys/access-tokens.ts';
-import type { PublicJwk } from './keys/algorithms.ts';
+import { createJwksEndpoint, toJwks } from './jwks.ts';
+import { createAccessTokenFormat } from './keys/access-token-format.ts';
 import { loadKeyRing } from './keys/key-ring.ts';
-import { createJwks, describeKeys } from './keys/publish.ts';
+import type { PublicJwk } from './keys/signing-algorithms.ts';
 import { createLimits } from './limits/limits.ts';
 import { createMetadata } from './metadata.ts';
 import { createRevocation } from './revocation.ts';
 import { createRouter, type Route } from './routes.ts';
-import { createStatuses } from './status/statuses.ts';
-import { chainLiveness, chainMint } from './token/chain.ts';
+import { createStatuses } from './status-lists/status-lists.ts';
+import { limitByProviderTokens, requireLiveProviderTokens } from './token/chain.ts';
 import { createTokenEndpoint } from './token/endpoint.ts';
-import { createGrants } from './token/grants.ts';
+import { createGrantHandlers } from './token/grants.ts';
 import { createIsLive } from './token/is-live.ts';
-import { createMint } from './token/mint.ts';
-import { createRefreshTokens } from './token/refresh-tokens.ts';
-import { createUpstreamTokenFor } from './token/upstream-token-for.ts';
-import { createEndings } from './upstream/endings.ts';
-import { createUpstream } from './upstream/upstream.ts';
-import type { UpstreamToken, UpstreamWant } from './upstream/upstream-token.ts';
+import { createIssueAccessToken } from './token/issue.ts';
+import { createRefreshTokens } from './token/refresh-token-family.ts';
+import { createGetProviderToken } from './token/upstream-token-for.ts';
 import { type AccountAdministration, createAccountAdministration } from './users/administer-accounts.ts';
 
 export type { ConnectionInfo } from '@portcullis/http';
 export { ConfigurationError } from '@portcullis/protocol';
+export { type AuditLog as Journal, createAuditLog as createJournal } from './audit/audit-log.ts';
+export type { AuthorizationEvent, EventSink } from './audit/events.ts';
 export {
   type AdministeredClients,
   type ClientAdministration,
@@ -63,17 +65,8 @@ export type {
   Workspace,
 } from './configuration.ts';
 export { issuesOfOptions } from './define-configuration.ts';
-export type { AuthorizationEvent, EventSink } from './events.ts';
-export type { HeadlessOptions } from './headless/headless-options.ts';
-export { createJournal, type Journal } from './journal/journal.ts';
-export { createKeyAdministration, type KeyAdministration, type ListedKey } from './keys/administer.ts';
-export type { PublicJwk, SigningAlgorithm } from './keys/algorithms.ts';
-export type { KeyOptions } from './keys/key-options.ts';
-export { defaultLifetimes, type Lifetimes } from './lifetimes.ts';
-export { defaultLimits, type LimitOptions } from './limits/limit-options.ts';
-export type { BrandOptions } from './ui/brand.ts';
-export type { Translation, Translations } from './ui/translations.ts';
-export type { ClientKeyAlgorithm, ClientKeyOptions } from './upstream/client-key.ts';
+export type { ClientKeyAlgorithm, ClientKeyOptions } from './federation/client-key.ts';
+export { redirectUriOf } from './federation/identity-provider.ts';
 export type {
   AllowedUsers,
   IdentityProviderOptions,
@@ -81,7 +74,7 @@ export type {
   PlainProvider,
   StatusWay,
   UserinfoClaims,
-} from './upstream/options.ts';
+} from './federation/provider-options.ts';
 export {
   auth0,
   github,
@@ -92,9 +85,23 @@ export {
   okta,
   type PresetOptions,
   slack,
-} from './upstream/presets.ts';
-export { redirectUriOf } from './upstream/third-party.ts';
-export type { UpstreamToken, UpstreamWant } from './upstream/upstream-token.ts';
+} from './federation/provider-presets.ts';
+export type {
+  ProviderToken as UpstreamToken,
+  ProviderTokenRequest as UpstreamWant,
+} from './federation/provider-token.ts';
+export type { HeadlessOptions } from './headless/headless-options.ts';
+export {
+  createKeyAdministration,
+  type KeyAdministration,
+  type ListedKey,
+} from './keys/key-administration.ts';
+export type { KeyOptions } from './keys/key-options.ts';
+export type { PublicJwk, SigningAlgorithm } from './keys/signing-algorithms.ts';
+export { defaultLifetimes, type Lifetimes } from './lifetimes.ts';
+export { defaultLimits, type LimitOptions } from './limits/limit-options.ts';
+export type { BrandOptions } from './ui/brand.ts';
+export type { Translation, Translations } from './ui/translations.ts';
 export {
   type AccountAdministration,
   type AccountAdministrationContext,
@@ -129,7 +136,7 @@ export interface AuthorizationServer {
    * @throws OAuthError `invalid_grant` when it has ended, here or there; `invalid_target` when there is none or it is of another
    * third party; `invalid_scope` when it lacks a wanted scope; `temporarily_unavailable`
    */
-  upstreamToken(claims: AccessTokenClaims, want?: UpstreamWant): Promise<UpstreamToken>;
+  upstreamToken(claims: AccessTokenClaims, want?: ProviderTokenRequest): Promise<ProviderToken>;
   /** Clients that registered or that an administrator adds. */
   readonly clients: ClientAdministration;
   /** Initial access tokens for one registration each. */
@@ -157,30 +164,30 @@ export async function createAuthorizationServer(
 ): Promise<AuthorizationServer> {
   const judged = defineConfiguration(options);
   const { store, auditRetention, clock } = judged;
-  const journal = auditRetention === false ? null : createJournal(store, auditRetention, clock);
-  const trail = createTrail(clock);
-  const endings = createEndings();
-  const sink = endings.noticeIn(createSink(journal, judged.events));
-  const configuration = { ...judged, events: withMoment(sink, trail) };
+  const journal = auditRetention === false ? null : createAuditLog(store, auditRetention, clock);
+  const trail = createEventCorrelation(clock);
+  const endings = createRevocationTrigger();
+  const sink = endings.watch(createSink(journal, judged.events));
+  const configuration = { ...judged, events: withCorrelation(sink, trail) };
   const { events } = configuration;
   const keys = await loadKeyRing(configuration);
   const statuses = createStatuses(configuration, keys);
-  const upstream = await createUpstream(configuration, statuses, endings);
-  const accessTokens = createAccessTokens(keys, configuration);
+  const upstream = await createFederation(configuration, statuses, endings);
+  const accessTokens = createAccessTokenFormat(keys, configuration);
   const limits = createLimits(configuration);
   const clients = createClients(configuration, limits);
   const { authenticate, findClient, noteUse } = clients;
-  const { bonds } = upstream;
-  const isLive = trail.watch(chainLiveness(createIsLive(configuration), bonds), events);
-  const mint = chainMint(createMint(configuration, accessTokens, statuses), bonds);
+  const { providerTokens: bonds } = upstream;
+  const isLive = trail.watchFirstUse(requireLiveProviderTokens(createIsLive(configuration), bonds), events);
+  const mint = limitByProviderTokens(createIssueAccessToken(configuration, accessTokens, statuses), bonds);
   const refreshTokens = createRefreshTokens(configuration);
-  const upstreamTokenFor = createUpstreamTokenFor(configuration, isLive, bonds);
+  const upstreamTokenFor = createGetProviderToken(configuration, isLive, bonds);
   const interaction = createInteraction(configuration, { findClient, upstream, statuses });
   const isHttps = configuration.issuer.startsWith('https:');
   const served: readonly Route[] = [
     ...interaction.routes,
     createTokenEndpoint(
-      createGrants({ configuration, limits, mint, refreshTokens, accessTokens, upstreamTokenFor }),
+      createGrantHandlers({ configuration, limits, mint, refreshTokens, accessTokens, upstreamTokenFor }),
       authenticate,
       noteUse,
       isHttps,
@@ -188,7 +195,7 @@ export async function createAuthorizationServer(
     ...clients.routes,
     createRevocation(configuration, accessTokens, authenticate, refreshTokens, statuses),
     createIntrospection(configuration, accessTokens, authenticate, isLive, refreshTokens),
-    createJwks(keys),
+    createJwksEndpoint(keys),
     ...statuses.routes,
   ];
   const routes = [...served, ...createMetadata(configuration, served)];
@@ -196,7 +203,7 @@ export async function createAuthorizationServer(
   const answer: AuthorizationServer['handleHttp'] = (asked, connection = {}) => {
     const looking = keys.refresh();
     const work = () => router.handle(asked, connection);
-    return inMomentOf(connection, looking === null ? work : () => looking.then(work));
+    return withRequestContext(connection, looking === null ? work : () => looking.then(work));
   };
   return {
     handle: async (request, connection) => toResponse(await answer(request, connection)),
@@ -205,7 +212,7 @@ export async function createAuthorizationServer(
     routes: routes.map(({ method, path }) => ({ method, path })),
     async jwks() {
       await keys.refresh();
-      return describeKeys(keys);
+      return toJwks(keys);
     },
     isLive,
     upstreamToken: upstreamTokenFor,
@@ -226,10 +233,10 @@ export async function createAuthorizationServer(
 }
 
 /** Events go to the journal and to whoever listens. */
-function createSink(journal: Journal | null, listener: EventSink): EventSink {
+function createSink(journal: AuditLog | null, listener: EventSink): EventSink {
   if (journal === null) return listener;
   return (event) => {
-    journal.note(event);
+    journal.record(event);
     listener(event);
   };
 }

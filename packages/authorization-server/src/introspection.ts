@@ -4,11 +4,11 @@ import { type AccessTokenClaims, formatScopes, OAuthError } from '@portcullis/pr
 import type { AuthenticatedClient } from './clients/authenticate.ts';
 import type { LimitedAuthenticate } from './clients/limit-authentication.ts';
 import type { Configuration } from './configuration.ts';
-import type { AccessTokens } from './keys/access-tokens.ts';
-import { looksOpaque } from './keys/opaque-tokens.ts';
+import type { AccessTokenFormat } from './keys/access-token-format.ts';
+import { isOpaqueToken } from './keys/opaque-tokens.ts';
 import type { Route } from './routes.ts';
 import type { IsLive } from './token/is-live.ts';
-import type { PresentedToken, RefreshTokens } from './token/refresh-tokens.ts';
+import type { FoundRefreshToken, RefreshTokens } from './token/refresh-token-family.ts';
 
 /** All that is said of a token that is not active, or not the caller's to ask about. @see RFC 7662 §2.2 */
 const INACTIVE = { active: false } as const;
@@ -20,7 +20,7 @@ const INACTIVE = { active: false } as const;
  */
 export function createIntrospection(
   configuration: Configuration,
-  { read }: AccessTokens,
+  { read }: AccessTokenFormat,
   authenticate: LimitedAuthenticate,
   isLive: IsLive,
   refreshTokens: RefreshTokens,
@@ -48,7 +48,7 @@ export function createIntrospection(
     const isOfResource = mayAskAbout(claims.aud, callerId);
     if (claims.client_id !== callerId && !isOfResource) return INACTIVE;
     if (!(await isLive(claims))) return INACTIVE;
-    const told = isOfResource || !looksOpaque(token) ? claims : knownToClient(claims);
+    const told = isOfResource || !isOpaqueToken(token) ? claims : knownToClient(claims);
     return { active: true, token_type: 'Bearer', ...told };
   }
 
@@ -93,7 +93,7 @@ function checkConfidential(client: AuthenticatedClient): AuthenticatedClient {
   throw new OAuthError('invalid_client', 'Introspection is for confidential clients.');
 }
 
-function isActive({ number, family, grant }: PresentedToken, now: number): boolean {
+function isActive({ number, family, grant }: FoundRefreshToken, now: number): boolean {
   return (
     number === family.generation &&
     family.expiresAt > now &&

@@ -4,16 +4,16 @@ import type { DocumentOptions } from './clients/documents/document-options.ts';
 import type { RegistrationOptions } from './clients/registration-options.ts';
 import type { OutboundSettings } from './clients/remote/outbound-settings.ts';
 import type { AuthorizationServerOptions, ResourceDefinition } from './configuration.ts';
+import type { ClientKeyOptions } from './federation/client-key.ts';
+import type { AllowedUsers, IdentityProviderOptions } from './federation/provider-options.ts';
 import type { HeadlessOptions } from './headless/headless-options.ts';
 import type { KeyOptions } from './keys/key-options.ts';
 import { defaultLifetimes } from './lifetimes.ts';
 import { defaultLimits, type LimitOptions } from './limits/limit-options.ts';
 import type { BrandOptions, Link } from './ui/brand.ts';
-import type { ClientKeyOptions } from './upstream/client-key.ts';
-import type { AllowedUsers, IdentityProviderOptions } from './upstream/options.ts';
 
 const OPTIONS: OptionNames<AuthorizationServerOptions> = {
-  ...{ issuer: true, name: true, store: true, sealingKey: true, previousSealingKeys: true, keys: true },
+  ...{ issuer: true, name: true, store: true, masterKey: true, previousMasterKeys: true, keys: true },
   ...{
     statusLists: true,
     resources: true,

@@ -2,10 +2,10 @@
 import { readFormBody, respond } from '@portcullis/http';
 import type { LimitedAuthenticate } from './clients/limit-authentication.ts';
 import type { Configuration } from './configuration.ts';
-import type { AccessTokens } from './keys/access-tokens.ts';
+import type { AccessTokenFormat } from './keys/access-token-format.ts';
 import type { Route } from './routes.ts';
-import type { Statuses } from './status/statuses.ts';
-import type { RefreshTokens } from './token/refresh-tokens.ts';
+import type { Statuses } from './status-lists/status-lists.ts';
+import type { RefreshTokens } from './token/refresh-token-family.ts';
 
 /**
  * The revocation endpoint. A refresh token takes its whole grant with it, and with that all access tokens of it; an access
@@ -15,7 +15,7 @@ import type { RefreshTokens } from './token/refresh-tokens.ts';
  */
 export function createRevocation(
   { store, clock, events }: Configuration,
-  { read }: AccessTokens,
+  { read }: AccessTokenFormat,
   authenticate: LimitedAuthenticate,
   refreshTokens: RefreshTokens,
   { noteRevoked }: Pick<Statuses, 'noteRevoked'>,

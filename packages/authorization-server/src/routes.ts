@@ -13,7 +13,7 @@ import {
   withSecurityHeaders,
 } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
-import type { EventSink } from './events.ts';
+import type { EventSink } from './audit/events.ts';
 
 /** One method of one path. */
 export interface Route {

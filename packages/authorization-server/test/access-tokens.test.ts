@@ -3,19 +3,19 @@ import { generateKeyPairSync } from 'node:crypto';
 import { accessTokenClaims } from '@portcullis/protocol';
 import { importJWK, type JWK, jwtVerify, SignJWT } from 'jose';
 import { expect, it } from 'vitest';
-import { createAccessTokens } from '../src/keys/access-tokens.ts';
-import { scheduleOf } from '../src/keys/schedule.ts';
-import { createSealer } from '../src/keys/sealing.ts';
-import { makeKey, openKey } from '../src/keys/signing-keys.ts';
+import { createEncryptor } from '../src/encryption/encryptor.ts';
+import { createAccessTokenFormat } from '../src/keys/access-token-format.ts';
+import { rotationSchedule } from '../src/keys/rotation-schedule.ts';
+import { decryptSigningKey, generateSigningKey } from '../src/keys/signing-key.ts';
 
 it('signs 2,000 access tokens that jose verifies, and reads no token that was altered or signed with another key', async () => {
-  const sealer = createSealer(new Uint8Array(32));
-  const record = await makeKey('ES256', sealer, 0, 0);
-  const signing = openKey(record, sealer);
-  const schedule = scheduleOf([signing], 0, 600);
-  const tokens = createAccessTokens(
+  const sealer = createEncryptor(new Uint8Array(32));
+  const record = await generateSigningKey('ES256', sealer, 0, 0);
+  const signing = decryptSigningKey(record, sealer);
+  const schedule = rotationSchedule([signing], 0, 600);
+  const tokens = createAccessTokenFormat(
     { now: () => schedule, refresh: async () => {} },
-    { sealingKey: new Uint8Array(32), previousSealingKeys: [] },
+    { masterKey: new Uint8Array(32), previousMasterKeys: [] },
   );
   const key = await importJWK(signing.publicJwk as JWK, 'ES256');
   for (let count = 0; count < 2000; count++) {

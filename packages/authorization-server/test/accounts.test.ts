@@ -436,7 +436,7 @@ describe('the first account', () => {
     const server = await createAuthorizationServer({
       issuer: ISSUER,
       store,
-      sealingKey: SEALING_KEY,
+      masterKey: SEALING_KEY,
       resources: RESOURCES.map(({ introspectionClients: _, ...resource }) => resource),
     });
     onTestFinished(async () => {

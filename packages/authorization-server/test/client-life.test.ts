@@ -271,7 +271,7 @@ describe('a flood of registrations', () => {
       const restarted = await createAuthorizationServer({
         issuer: ISSUER,
         store: t.store,
-        sealingKey: SEALING_KEY,
+        masterKey: SEALING_KEY,
         resources: RESOURCES,
         clients: CLIENTS,
         clock: () => t.clock.now,
@@ -312,7 +312,7 @@ describe('a flood of registrations', () => {
       const other = await startServer({
         registration,
         rateLimits: limits,
-        sealingKey: new Uint8Array(32).fill(8),
+        masterKey: new Uint8Array(32).fill(8),
       });
       await registerFrom(other, '192.0.2.1');
       expect([...(await other.store.countUnusedClientsByNetwork()).keys()]).not.toContain(name);

@@ -13,7 +13,7 @@ afterAll(() => store.close());
 const good: AuthorizationServerOptions = {
   issuer: ISSUER,
   store,
-  sealingKey: SEALING_KEY,
+  masterKey: SEALING_KEY,
   resources: RESOURCES,
   clients: CLIENTS,
 };
@@ -51,7 +51,7 @@ describe('a configuration', () => {
     ['[AS-META-60] an issuer with a query', { issuer: 'https://as.example?x' }, /^issuer must have no query/],
     ['[AS-META-60] an issuer with a fragment', { issuer: 'https://as.example#x' }, /^issuer must have no query and no fragment/],
     ['no issuer', { issuer: '' }, /^issuer must be/],
-    ['a short sealing key', { sealingKey: new Uint8Array(31) }, /^sealingKey must be 32 bytes/],
+    ['a short sealing key', { masterKey: new Uint8Array(31) }, /^masterKey must be 32 bytes/],
     ['[AS-TTL-3] tokens that live for no time', { lifetimes: { accessToken: 0 } }, /^lifetimes\.accessToken must/],
     ['[AS-TTL-3] tokens that live for ever', { lifetimes: { grant: Number.POSITIVE_INFINITY } }, /^lifetimes\.grant must/],
     ['half seconds', { lifetimes: { refreshGrace: 0.5 } }, /^lifetimes\.refreshGrace must/],
@@ -124,7 +124,7 @@ describe('a configuration', () => {
   it('tells all its faults at once', async () => {
     const issues = await issuesOf({
       issuer: 'x',
-      sealingKey: new Uint8Array(1),
+      masterKey: new Uint8Array(1),
       resources: [],
       lifetimes: { code: -1 },
       clients: [{}],

@@ -6,8 +6,8 @@ import { openStore } from '@portcullis/store';
 import { Client } from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { startPostgres } from '../../../tests/support/postgres.ts';
-import { dataKeyPlace, signingKeyPlace } from '../src/keys/places.ts';
-import { createSealer } from '../src/keys/sealing.ts';
+import { dataKeyContext, signingKeyContext } from '../src/encryption/contexts.ts';
+import { createEncryptor } from '../src/encryption/encryptor.ts';
 import { codeOf, recoveryCodesOn, secretOn } from './code-app.ts';
 import { basic, CALLBACK, claimsOf, refreshing, SEALING_KEY } from './server-under-test.ts';
 import {
@@ -116,8 +116,8 @@ async function useAccounts(location: string): Promise<Record<string, string | Bu
   const linkOf = (made: object) => ('link' in made ? (new URL(String(made.link)).searchParams.get('token') ?? '') : '');
   const { token: clientInvitation } = await t.server.invitations.make('for Bob');
 
-  const sealer = createSealer(SEALING_KEY);
-  const keys = (await t.store.listSigningKeys()).map(({ id, encryptedPrivateKey }) => sealer.unseal(encryptedPrivateKey, signingKeyPlace(id)));
+  const sealer = createEncryptor(SEALING_KEY);
+  const keys = (await t.store.listSigningKeys()).map(({ id, encryptedPrivateKey }) => sealer.decrypt(encryptedPrivateKey, signingKeyContext(id)));
   await t.server.close();
   return {
     ...cookiesOf(t.visitor, 'Ada'),
@@ -151,8 +151,8 @@ async function useIdentityProvider(location: string): Promise<Record<string, str
   await stayAt(away, left);
   const state = left?.searchParams.get('state') ?? '';
   expect(files.given.length).toBeGreaterThanOrEqual(3);
-  const sealer = createSealer(SEALING_KEY);
-  const dataKeys = (await t.store.listDataKeys()).map(({ id, encryptedKey }) => sealer.unseal(encryptedKey, dataKeyPlace(id)));
+  const sealer = createEncryptor(SEALING_KEY);
+  const dataKeys = (await t.store.listDataKeys()).map(({ id, encryptedKey }) => sealer.decrypt(encryptedKey, dataKeyContext(id)));
   expect(dataKeys.length).toBeGreaterThan(0);
   await t.server.close();
   const sent = /code_verifier=([\w.~-]{43,})/.exec(files.received())?.[1] ?? '';

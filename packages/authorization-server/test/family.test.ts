@@ -1,7 +1,7 @@
 /** The law of a family of refresh tokens. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { noteRotation, standingOf } from '../src/token/family.ts';
+import { recordRotation, refreshTokenState } from '../src/token/family.ts';
 
 const GRACE = 30;
 
@@ -27,7 +27,7 @@ describe('the standing of a token', () => {
       expect: 'replayed',
     },
   ])('$description: $expect', ({ number, now, expect: standing }) => {
-    expect(standingOf(number, family, now, GRACE)).toBe(standing);
+    expect(refreshTokenState(number, family, now, GRACE)).toBe(standing);
   });
 });
 
@@ -45,14 +45,16 @@ describe('what is noted of rotations', () => {
           let now = 1_800_000_000;
           for (const wait of waits) {
             now += wait;
-            family = { generation: family.generation + 1, rotations: noteRotation(family, now, grace) };
+            family = { generation: family.generation + 1, rotations: recordRotation(family, now, grace) };
             rotatedAt.push(now);
           }
           now += later;
           for (const [number, at] of rotatedAt.entries()) {
-            expect(standingOf(number, family, now, grace)).toBe(now <= at + grace ? 'replayed' : 'reused');
+            expect(refreshTokenState(number, family, now, grace)).toBe(
+              now <= at + grace ? 'replayed' : 'reused',
+            );
           }
-          expect(standingOf(rotatedAt.length, family, now, grace)).toBe('live');
+          expect(refreshTokenState(rotatedAt.length, family, now, grace)).toBe('live');
         },
       ),
     );
@@ -61,7 +63,7 @@ describe('what is noted of rotations', () => {
   it('stays short, however often a token is rotated', () => {
     let family = { generation: 0, rotations: '' };
     for (let step = 0; step < 20_000; step += 1) {
-      const rotations = noteRotation(family, 1_800_000_000 + Math.floor(step / 60), GRACE);
+      const rotations = recordRotation(family, 1_800_000_000 + Math.floor(step / 60), GRACE);
       family = { generation: family.generation + 1, rotations };
     }
     expect(JSON.parse(family.rotations)).toHaveLength(GRACE + 1);

@@ -115,7 +115,7 @@ describe('a flow', () => {
 
 it('every event that there is stands in the list for operators, and no other', () => {
   const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');
-  const [, types = ''] = read('../src/events.ts').split('export type AuthorizationEvent');
+  const [, types = ''] = read('../src/audit/events.ts').split('export type AuthorizationEvent');
   const defined = [...types.matchAll(/'([a-z_]+\.[a-z_]+)'/g)].map(([, name]) => name);
   const [, list = ''] = read('../../../docs/events.md').split('## The list');
   const rows = list.split('\n').filter((line) => line.startsWith('| `'));

@@ -502,21 +502,21 @@ describe('an answer of the application', () => {
       createAuthorizationServer({
         issuer: ISSUER,
         store: t.store,
-        sealingKey: SEALING_KEY,
+        masterKey: SEALING_KEY,
         resources: RESOURCES,
         clients: CLIENTS,
         externalUi: both,
         clock: () => t.clock.now,
         ...more,
       });
-    const keys = createKeyAdministration({ store: t.store, sealingKey: SEALING_KEY });
+    const keys = createKeyAdministration({ store: t.store, masterKey: SEALING_KEY });
     const leave = async () => {
       const visitor = t.stranger();
       return { visitor, challenge: challengeOf(await visitor.open(wanted), loginUrl) };
     };
     const [first, second, third] = [await leave(), await leave(), await leave()];
     const answered = await t.conclude('/headless/accept', { challenge: third.challenge, email: EMAIL });
-    await keys.reseal(next);
+    await keys.reencrypt(next);
     const accept = async (server: AuthorizationServer, challenge: string) => {
       const path = '/headless/accept';
       const body = JSON.stringify({ challenge, email: EMAIL });
@@ -531,13 +531,13 @@ describe('an answer of the application', () => {
       return visitor.open(path);
     };
 
-    const beside = await serverWith({ sealingKey: next, previousSealingKeys: [SEALING_KEY] });
+    const beside = await serverWith({ masterKey: next, previousMasterKeys: [SEALING_KEY] });
     const { status, body } = await accept(beside, first.challenge);
     const back = new URL(String(body['continue']));
     const sight = await walk(beside, first.visitor, back.pathname + back.search);
     expect([status, sight.left?.href.startsWith(consentUrl)]).toEqual([200, true]);
 
-    const alone = await serverWith({ sealingKey: next });
+    const alone = await serverWith({ masterKey: next });
     const refused = await accept(alone, second.challenge);
     expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_grant']);
     // The request was spent, and nothing else.

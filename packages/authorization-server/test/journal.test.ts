@@ -1,7 +1,7 @@
 /** The audit log: what happened, to whom, in which flow; written behind the requests, and without a secret in it. */
 import { openStore } from '@portcullis/store';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createJournal } from '../src/journal/journal.ts';
+import { createAuditLog } from '../src/audit/audit-log.ts';
 import { basic, CLIENTS, redemption, refreshing } from './server-under-test.ts';
 import { CHALLENGE, EMAIL, PASSWORD, requestOf, setScene, VERIFIER } from './visitor.ts';
 
@@ -148,14 +148,14 @@ describe('the journal', () => {
       batches.push(events.length);
       return store.appendEvents(events);
     };
-    const journal = createJournal({ ...store, appendEvents }, 100, now);
-    for (let count = 0; count < 1200; count++) journal.note(issued(`c${count}`));
+    const journal = createAuditLog({ ...store, appendEvents }, 100, now);
+    for (let count = 0; count < 1200; count++) journal.record(issued(`c${count}`));
     expect(batches).toEqual([]);
     await journal.close();
     expect(batches).toEqual([500, 500, 200]);
     const written = await store.listEvents('', 2000);
     expect(written.map(({ clientId }) => clientId)).toEqual(Array.from({ length: 1200 }, (_, i) => `c${i}`));
-    journal.note(issued('late'));
+    journal.record(issued('late'));
     await journal.close();
     expect(await store.listLatestEvents(1)).toMatchObject([{ clientId: 'c1199' }]);
     await store.close();
@@ -163,8 +163,8 @@ describe('the journal', () => {
 
   it('writes by itself a moment later', async () => {
     const store = await openStore(':memory:');
-    const journal = createJournal(store, 100, now);
-    journal.note(issued('c'));
+    const journal = createAuditLog(store, 100, now);
+    journal.record(issued('c'));
     await expect.poll(() => store.listEvents('', 10)).toHaveLength(1);
     await journal.close();
     await store.close();
@@ -176,8 +176,8 @@ describe('the journal', () => {
     let isAway = true;
     const appendEvents: typeof store.appendEvents = (events) =>
       isAway ? Promise.reject(new Error('away')) : store.appendEvents(events);
-    const journal = createJournal({ ...store, appendEvents }, 100, now);
-    for (let count = 0; count < 10_003; count++) journal.note(issued(`c${count}`));
+    const journal = createAuditLog({ ...store, appendEvents }, 100, now);
+    for (let count = 0; count < 10_003; count++) journal.record(issued(`c${count}`));
     await vi.advanceTimersByTimeAsync(5_000);
     isAway = false;
     vi.useRealTimers();
@@ -192,7 +192,7 @@ describe('the journal', () => {
 
   it('writes of each kind that strangers bring about so many, in short words, and of the others all', async () => {
     const store = await openStore(':memory:');
-    const journal = createJournal(store, 100, now);
+    const journal = createAuditLog(store, 100, now);
     const noise = { type: 'request.rejected', endpoint: '/token', error: 'x', reason: 'y' } as const;
     const document = {
       type: 'client_metadata_document.rejected',
@@ -200,9 +200,9 @@ describe('the journal', () => {
       reason: 'z'.repeat(2000),
       lastGoodCopy: false,
     } as const;
-    for (let count = 0; count < 2000; count++) for (const event of [noise, document]) journal.note(event);
-    journal.note({ type: 'login.failed' });
-    journal.note({ ...issued('c'), resource: `https://mcp.example/${'r'.repeat(400)}` });
+    for (let count = 0; count < 2000; count++) for (const event of [noise, document]) journal.record(event);
+    journal.record({ type: 'login.failed' });
+    journal.record({ ...issued('c'), resource: `https://mcp.example/${'r'.repeat(400)}` });
     await journal.close();
     const written = await store.listEvents('', 10_000);
     const ofType = (type: string) => written.filter((event) => event.type === type);
@@ -218,10 +218,10 @@ describe('the journal', () => {
 
   it('writes so many refusals and no more: a stranger does not fill the disk', async () => {
     const store = await openStore(':memory:');
-    const journal = createJournal(store, 100, now);
+    const journal = createAuditLog(store, 100, now);
     const refused = { type: 'request.rejected', endpoint: '/token', error: 'x', reason: 'y' } as const;
-    for (let count = 0; count < 5000; count++) journal.note(refused);
-    journal.note(issued('c'));
+    for (let count = 0; count < 5000; count++) journal.record(refused);
+    journal.record(issued('c'));
     await journal.close();
     const written = await store.listEvents('', 10_000);
     expect(written.filter(({ type }) => type === 'request.rejected')).toHaveLength(1000);

@@ -9,7 +9,7 @@ import {
   createAuthorizationServer,
   createKeyAdministration,
 } from '../src/index.ts';
-import { scheduleOf } from '../src/keys/schedule.ts';
+import { rotationSchedule } from '../src/keys/rotation-schedule.ts';
 import {
   CLIENTS,
   ISSUER,
@@ -35,7 +35,7 @@ describe('the schedule', () => {
     { now: 210, keys: [first, second, third], signing: second, published: [second, third, first], retired: [], changesAt: 220 },
     { now: 500, keys: [third, second, first], signing: third, published: [third], retired: [first, second], changesAt: Number.POSITIVE_INFINITY },
   ])('at $now of $keys', ({ now, keys, ...expected }) => {
-    expect(scheduleOf<{ signsFrom: number }>(keys, now, 20)).toEqual(expected);
+    expect(rotationSchedule<{ signsFrom: number }>(keys, now, 20)).toEqual(expected);
   }); // biome-ignore format: a table
 });
 
@@ -85,7 +85,7 @@ describe('rotation by time', () => {
         createAuthorizationServer({
           issuer: ISSUER,
           store: t.store,
-          sealingKey: SEALING_KEY,
+          masterKey: SEALING_KEY,
           resources: RESOURCES,
           clients: CLIENTS,
           clock: () => t.clock.now,
@@ -127,7 +127,7 @@ describe('rotation by command', () => {
   const administer = (t: Awaited<ReturnType<typeof startServer>>, more: object = {}) =>
     createKeyAdministration({
       store: t.store,
-      sealingKey: SEALING_KEY,
+      masterKey: SEALING_KEY,
       clock: () => t.clock.now,
       keys: rotation,
       ...more,
@@ -164,7 +164,7 @@ describe('rotation by command', () => {
 
   it('makes the first key of an empty store', async () => {
     const store = await openStore(':memory:');
-    const keys = createKeyAdministration({ store, sealingKey: SEALING_KEY });
+    const keys = createKeyAdministration({ store, masterKey: SEALING_KEY });
     expect(await keys.list()).toEqual([]);
     expect(await keys.rotate('at-once')).toMatchObject([{ state: 'signing' }]);
     await store.close();
@@ -173,8 +173,8 @@ describe('rotation by command', () => {
   it('is refused under another sealing key, and then nothing has changed', async () => {
     const t = await startServer();
     const before = await t.store.listSigningKeys();
-    const keys = administer(t, { sealingKey: NEW_SEALING_KEY });
-    await expect(keys.rotate('in-time')).rejects.toThrow(/sealingKey does not open key_/);
+    const keys = administer(t, { masterKey: NEW_SEALING_KEY });
+    await expect(keys.rotate('in-time')).rejects.toThrow(/masterKey does not open key_/);
     expect(await keys.list()).toMatchObject([{ opens: false }]);
     expect(await t.store.listSigningKeys()).toEqual(before);
   });
@@ -187,8 +187,8 @@ describe('a sealing key that is lost', () => {
     const dataKey = { id: 'data-key_lost', encryptedKey: new Uint8Array(93).fill(7), createdAt: t.clock.now };
     await t.store.addDataKey(dataKey, null);
     const [{ id: lost } = { id: '' }] = await t.store.listSigningKeys();
-    const administerBy = (sealingKey: Uint8Array) =>
-      createKeyAdministration({ store: t.store, sealingKey, clock: () => t.clock.now });
+    const administerBy = (masterKey: Uint8Array) =>
+      createKeyAdministration({ store: t.store, masterKey, clock: () => t.clock.now });
     expect(await administerBy(SEALING_KEY).listLost()).toEqual({ signing: [], data: ['data-key_lost'] });
 
     const keys = administerBy(NEW_SEALING_KEY);
@@ -200,7 +200,7 @@ describe('a sealing key that is lost', () => {
     const server = await createAuthorizationServer({
       issuer: ISSUER,
       store: t.store,
-      sealingKey: NEW_SEALING_KEY,
+      masterKey: NEW_SEALING_KEY,
       resources: RESOURCES,
       clients: CLIENTS,
       clock: () => t.clock.now,
@@ -252,7 +252,7 @@ describe('algorithms', () => {
     const server = await createAuthorizationServer({
       issuer: ISSUER,
       store: t.store,
-      sealingKey: SEALING_KEY,
+      masterKey: SEALING_KEY,
       resources: RESOURCES,
       clients: CLIENTS,
       clock: () => t.clock.now,
@@ -269,7 +269,7 @@ describe('algorithms', () => {
     [{ rotateEvery: 7199 }, /keys\.rotateEvery must be whole seconds, at least twice/],
   ])('and times are judged: %j', async (keys, says) => {
     const store = await openStore(':memory:');
-    const options = { issuer: ISSUER, store, sealingKey: SEALING_KEY, resources: RESOURCES };
+    const options = { issuer: ISSUER, store, masterKey: SEALING_KEY, resources: RESOURCES };
     const start = createAuthorizationServer({
       ...options,
       keys: keys as AuthorizationServerOptions['keys'] & object,
@@ -286,7 +286,7 @@ describe('another sealing key', () => {
     createAuthorizationServer({
       issuer: ISSUER,
       store: t.store,
-      sealingKey: NEW_SEALING_KEY,
+      masterKey: NEW_SEALING_KEY,
       resources: RESOURCES,
       clients: CLIENTS,
       clock: () => t.clock.now,
@@ -296,24 +296,24 @@ describe('another sealing key', () => {
   it('opens the keys after they were sealed anew, and the old one does not', async () => {
     const t = await startServer();
     const before = await kidsOf(t.server);
-    await expect(start(t, {})).rejects.toThrow(/sealingKey is not the key/);
-    const keys = createKeyAdministration({ store: t.store, sealingKey: SEALING_KEY });
-    expect(await keys.reseal(NEW_SEALING_KEY)).toBe(1);
+    await expect(start(t, {})).rejects.toThrow(/masterKey is not the key/);
+    const keys = createKeyAdministration({ store: t.store, masterKey: SEALING_KEY });
+    expect(await keys.reencrypt(NEW_SEALING_KEY)).toBe(1);
     expect(await kidsOf(await start(t, {}))).toEqual(before);
-    await expect(start(t, { sealingKey: SEALING_KEY })).rejects.toThrow(/sealingKey is not the key/);
+    await expect(start(t, { masterKey: SEALING_KEY })).rejects.toThrow(/masterKey is not the key/);
     // Who runs already goes on.
     t.clock.now += 31;
     expect(await kidsOf(t.server)).toEqual(before);
     expect((await t.signIn()).status).toBe(200);
     // A second run is no mistake.
-    expect(await keys.reseal(NEW_SEALING_KEY)).toBe(1);
+    expect(await keys.reencrypt(NEW_SEALING_KEY)).toBe(1);
   });
 
   it('is refused when the old one does not open all, and then nothing has changed', async () => {
     const t = await startServer();
     const before = await t.store.listSigningKeys();
-    const keys = createKeyAdministration({ store: t.store, sealingKey: new Uint8Array(32).fill(1) });
-    await expect(keys.reseal(NEW_SEALING_KEY)).rejects.toThrow(/does not open key_/);
+    const keys = createKeyAdministration({ store: t.store, masterKey: new Uint8Array(32).fill(1) });
+    await expect(keys.reencrypt(NEW_SEALING_KEY)).rejects.toThrow(/does not open key_/);
     expect(await t.store.listSigningKeys()).toEqual(before);
   });
 
@@ -322,7 +322,7 @@ describe('another sealing key', () => {
     const { refresh_token: token } = (await t.signIn()).body;
     const first = await t.post('/token', refreshing(token));
     expect(first.status).toBe(200);
-    const server = await start(t, { previousSealingKeys: [SEALING_KEY] });
+    const server = await start(t, { previousMasterKeys: [SEALING_KEY] });
     const retry = await server.handle(
       new Request(`${ISSUER}/token`, { method: 'POST', body: new URLSearchParams(refreshing(token)) }),
     );
@@ -332,7 +332,7 @@ describe('another sealing key', () => {
     const next = await server.handle(
       new Request(`${ISSUER}/token`, { method: 'POST', body: new URLSearchParams(refreshing(again)) }),
     );
-    const old = await start(t, { sealingKey: SEALING_KEY, previousSealingKeys: [NEW_SEALING_KEY] });
+    const old = await start(t, { masterKey: SEALING_KEY, previousMasterKeys: [NEW_SEALING_KEY] });
     const late = await old.handle(
       new Request(`${ISSUER}/token`, { method: 'POST', body: new URLSearchParams(refreshing(again)) }),
     );
@@ -342,8 +342,8 @@ describe('another sealing key', () => {
   });
 
   it('makes no key while others are sealed under a newer one', async () => {
-    const t = await startServer({ keys: rotation, previousSealingKeys: [NEW_SEALING_KEY] });
-    await createKeyAdministration({ store: t.store, sealingKey: SEALING_KEY }).reseal(NEW_SEALING_KEY);
+    const t = await startServer({ keys: rotation, previousMasterKeys: [NEW_SEALING_KEY] });
+    await createKeyAdministration({ store: t.store, masterKey: SEALING_KEY }).reencrypt(NEW_SEALING_KEY);
     t.clock.now += 91 * DAY;
     expect(await kidsOf(t.server)).toHaveLength(1);
     const newer = await start(t, { keys: rotation });

@@ -2,23 +2,25 @@
 import { openStore } from '@portcullis/store';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import { describe, expect, it } from 'vitest';
+import { createEncryptor, DecryptionError } from '../src/encryption/encryptor.ts';
 import { ConfigurationError, createAuthorizationServer } from '../src/index.ts';
-import { createSealer, SealingError } from '../src/keys/sealing.ts';
 import { CLIENTS, ISSUER, NOTES, RESOURCES, SEALING_KEY, startServer } from './server-under-test.ts';
 
-const options = { issuer: ISSUER, sealingKey: SEALING_KEY, resources: RESOURCES, clients: CLIENTS };
+const options = { issuer: ISSUER, masterKey: SEALING_KEY, resources: RESOURCES, clients: CLIENTS };
 
 describe('sealing', () => {
-  const sealer = createSealer(SEALING_KEY);
+  const sealer = createEncryptor(SEALING_KEY);
   const plaintext = Buffer.from('a private key');
 
   it('opens for the same key and place', () => {
-    expect(sealer.unseal(sealer.seal(plaintext, 'row 1'), 'row 1')).toEqual(plaintext);
-    expect(createSealer(SEALING_KEY).unseal(sealer.seal(plaintext, 'row 1'), 'row 1')).toEqual(plaintext);
+    expect(sealer.decrypt(sealer.encrypt(plaintext, 'row 1'), 'row 1')).toEqual(plaintext);
+    expect(createEncryptor(SEALING_KEY).decrypt(sealer.encrypt(plaintext, 'row 1'), 'row 1')).toEqual(
+      plaintext,
+    );
   });
 
   it('never seals to the same bytes twice, and shows nothing of the text', () => {
-    const [first, second] = [sealer.seal(plaintext, 'row 1'), sealer.seal(plaintext, 'row 1')];
+    const [first, second] = [sealer.encrypt(plaintext, 'row 1'), sealer.encrypt(plaintext, 'row 1')];
     expect(first).not.toEqual(second);
     expect(Buffer.from(first).includes(plaintext.subarray(0, 4))).toBe(false);
   });
@@ -28,25 +30,25 @@ describe('sealing', () => {
       open();
       return null;
     } catch (error) {
-      return error instanceof SealingError ? error.issue : error;
+      return error instanceof DecryptionError ? error.issue : error;
     }
   };
 
   it('tells another key from damage', () => {
-    const envelope = sealer.seal(plaintext, 'row 1');
-    const other = createSealer(new Uint8Array(32).fill(8));
-    expect(issueOf(() => other.unseal(envelope, 'row 1'))).toBe('other-key');
-    expect(issueOf(() => sealer.unseal(envelope, 'row 2'))).toBe('damaged');
+    const envelope = sealer.encrypt(plaintext, 'row 1');
+    const other = createEncryptor(new Uint8Array(32).fill(8));
+    expect(issueOf(() => other.decrypt(envelope, 'row 1'))).toBe('other-key');
+    expect(issueOf(() => sealer.decrypt(envelope, 'row 2'))).toBe('damaged');
     for (const length of [0, 1, 36, envelope.length - 1]) {
-      expect(issueOf(() => sealer.unseal(envelope.subarray(0, length), 'row 1'))).toBe('damaged');
+      expect(issueOf(() => sealer.decrypt(envelope.subarray(0, length), 'row 1'))).toBe('damaged');
     }
   });
 
   it('notices any changed byte', () => {
-    const envelope = sealer.seal(plaintext, 'row 1');
+    const envelope = sealer.encrypt(plaintext, 'row 1');
     for (const index of envelope.keys()) {
       const changed = Uint8Array.from(envelope, (byte, at) => (at === index ? byte ^ 1 : byte));
-      expect(issueOf(() => sealer.unseal(changed, 'row 1'))).toMatch(/^(damaged|other-key)$/);
+      expect(issueOf(() => sealer.decrypt(changed, 'row 1'))).toMatch(/^(damaged|other-key)$/);
     }
   });
 });
@@ -79,9 +81,9 @@ describe('signing keys', () => {
   it('do not open under another sealing key, and the error names the setting', async () => {
     const store = await openStore(':memory:');
     await createAuthorizationServer({ ...options, store });
-    const start = createAuthorizationServer({ ...options, store, sealingKey: new Uint8Array(32).fill(8) });
+    const start = createAuthorizationServer({ ...options, store, masterKey: new Uint8Array(32).fill(8) });
     await expect(start).rejects.toThrow(ConfigurationError);
-    await expect(start).rejects.toThrow(/sealingKey is not the key/);
+    await expect(start).rejects.toThrow(/masterKey is not the key/);
     await store.close();
   });
 

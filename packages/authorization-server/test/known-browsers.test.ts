@@ -45,12 +45,12 @@ function onTheWay(t: Scene, visitor: Visitor, server: Scene['server'] = t.server
 }
 
 /** The same server, started again: perhaps with other sealing keys. */
-const restart = (t: Scene, sealingKey = SEALING_KEY, previousSealingKeys: readonly Uint8Array[] = []) =>
+const restart = (t: Scene, masterKey = SEALING_KEY, previousMasterKeys: readonly Uint8Array[] = []) =>
   createAuthorizationServer({
     issuer: ISSUER,
     store: t.store,
-    sealingKey,
-    previousSealingKeys,
+    masterKey,
+    previousMasterKeys,
     resources: RESOURCES,
     clients: CLIENTS,
     clock: () => t.clock.now,
@@ -85,8 +85,8 @@ describe('the cookie of a known browser', () => {
     const t = await startServer();
     const known = createDeviceCookies({
       issuer: ISSUER,
-      sealingKey: SEALING_KEY,
-      previousSealingKeys: [],
+      masterKey: SEALING_KEY,
+      previousMasterKeys: [],
       clock: () => t.clock.now,
     });
     const account = await t.store.findAccount(ACCOUNT);

@@ -101,7 +101,7 @@ describe('wrong secrets', () => {
     const restarted = await createAuthorizationServer({
       issuer: ISSUER,
       store: t.store,
-      sealingKey: SEALING_KEY,
+      masterKey: SEALING_KEY,
       resources: RESOURCES,
       clients: CLIENTS,
       clock: () => t.clock.now,
@@ -302,7 +302,7 @@ describe('registrations', () => {
     const other = await createAuthorizationServer({
       issuer: ISSUER,
       store: t.store,
-      sealingKey: SEALING_KEY,
+      masterKey: SEALING_KEY,
       resources: RESOURCES,
       clients: CLIENTS,
       clock: () => t.clock.now,
@@ -408,7 +408,7 @@ it('can be switched off, and are judged', async () => {
   const start = createAuthorizationServer({
     issuer: ISSUER,
     store,
-    sealingKey: SEALING_KEY,
+    masterKey: SEALING_KEY,
     resources: RESOURCES,
     clients: CLIENTS,
     rateLimits: { signIns: { burst: 0, perMinute: 0 } },

@@ -36,8 +36,8 @@ export async function startListening(
     { port: 0, host: 'localhost' },
   );
   const issuer = `http://localhost:${listening.port}`;
-  const sealingKey = new Uint8Array(32).fill(7);
-  const server = await createAuthorizationServer({ issuer, store, sealingKey, ...options(issuer) });
+  const masterKey = new Uint8Array(32).fill(7);
+  const server = await createAuthorizationServer({ issuer, store, masterKey, ...options(issuer) });
   if (bootstrap) await server.bootstrap(EMAIL, PASSWORD);
   room = between(server.handleHttp);
   const close = async () => {

@@ -25,11 +25,11 @@ const CLAIMS: AccessTokenClaims = {
   scope: 'notes:read',
 };
 const key = (fill: number) => new Uint8Array(32).fill(fill);
-const tokensUnder = (sealingKey: Uint8Array, previousSealingKeys: readonly Uint8Array[] = []) =>
-  createOpaqueTokens({ sealingKey, previousSealingKeys });
+const tokensUnder = (masterKey: Uint8Array, previousMasterKeys: readonly Uint8Array[] = []) =>
+  createOpaqueTokens({ masterKey, previousMasterKeys: previousMasterKeys });
 
 describe('an opaque token', () => {
-  const { seal, open } = tokensUnder(key(1));
+  const { encrypt: seal, decrypt: open } = tokensUnder(key(1));
 
   it('opens here, says nothing, and is never the same twice', () => {
     const [one, other] = [seal(CLAIMS), seal(CLAIMS)];
@@ -45,8 +45,8 @@ describe('an opaque token', () => {
 
   it('opens under no other key, and under one that was replaced', () => {
     const token = seal(CLAIMS);
-    expect(tokensUnder(key(2)).open(token)).toBeNull();
-    expect(tokensUnder(key(2), [key(3), key(1)]).open(token)).toEqual(CLAIMS);
+    expect(tokensUnder(key(2)).decrypt(token)).toBeNull();
+    expect(tokensUnder(key(2), [key(3), key(1)]).decrypt(token)).toEqual(CLAIMS);
   });
 
   it('opens in no other way than it was written: any change is none of ours', () => {
@@ -141,7 +141,7 @@ describe('a resource with opaque tokens', () => {
     await t.post('/revoke', { client_id: 'web', client_secret: 'web-secret', token });
     expect(t.snapshot()).toBe(before);
     expect(await introspect(t, token)).toMatchObject({ active: true });
-    const other = await startServer({ resources: opaqueNotes, sealingKey: key(9) });
+    const other = await startServer({ resources: opaqueNotes, masterKey: key(9) });
     expect(await introspect(other, token)).toEqual(INACTIVE);
   });
 

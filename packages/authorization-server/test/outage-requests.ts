@@ -1,7 +1,7 @@
 /** A request for every route of a server, made ready while all is well: what browsers would send is held back, and sent later. */
 import { expect } from 'vitest';
 import type { AuthorizationServerOptions } from '../src/index.ts';
-import { LISTS } from '../src/status/names.ts';
+import { LISTS } from '../src/status-lists/indexes.ts';
 import type { AuthorizationStore } from '../src/store/index.ts';
 import { challengeOf, enrol } from './authenticator.ts';
 import { codeOf, recoveryCodesOn, secretOn } from './code-app.ts';

@@ -134,7 +134,7 @@ describe('a passkey', () => {
   ])('can be had at %s: %s', async (issuer, can) => {
     const { store } = await setScene();
     const resources = RESOURCES.map(({ introspectionClients: _, ...resource }) => resource);
-    const configuration = defineConfiguration({ issuer, store, sealingKey: SEALING_KEY, resources });
+    const configuration = defineConfiguration({ issuer, store, masterKey: SEALING_KEY, resources });
     expect(createPasskeys(configuration) !== null).toBe(can);
   });
 });

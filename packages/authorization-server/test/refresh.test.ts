@@ -201,7 +201,7 @@ describe('a family', () => {
     for (const secret of [token, next.token].map((text) => text.split('~')[2] ?? '')) {
       expect(dump).not.toContain(secret);
     }
-    const other = await startServer({ sealingKey: new Uint8Array(32).fill(7) });
+    const other = await startServer({ masterKey: new Uint8Array(32).fill(7) });
     const { body } = await other.signIn();
     const [family = ''] = String(body['refresh_token']).split('~');
     const [, ...rest] = token.split('~');
@@ -213,10 +213,10 @@ describe('a family', () => {
     const store = await openStore(':memory:');
     const shared = { ...store, close: async () => {} };
     const [old, fresh] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
-    const before = await startServer({ store, sealingKey: old });
+    const before = await startServer({ store, masterKey: old });
     const { body } = await before.signIn();
     const second = await refresh(before, body['refresh_token']);
-    const between = await startServer({ store: shared, sealingKey: fresh, previousSealingKeys: [old] });
+    const between = await startServer({ store: shared, masterKey: fresh, previousMasterKeys: [old] });
     expect(await refresh(between, body['refresh_token'])).toMatchObject({ status: 200, token: second.token });
     const third = await refresh(between, second.token);
     expect(third.status).toBe(200);
@@ -228,11 +228,11 @@ describe('a family', () => {
   it('goes on by its live token under a sealing key that knows nothing of the one before', async () => {
     const store = await openStore(':memory:');
     const [old, fresh] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
-    const before = await startServer({ store, sealingKey: old });
+    const before = await startServer({ store, masterKey: old });
     const { body } = await before.signIn();
     const second = await refresh(before, body['refresh_token']);
-    await createKeyAdministration({ store, sealingKey: old }).reseal(fresh);
-    const after = await startServer({ store: { ...store, close: async () => {} }, sealingKey: fresh });
+    await createKeyAdministration({ store, masterKey: old }).reencrypt(fresh);
+    const after = await startServer({ store: { ...store, close: async () => {} }, masterKey: fresh });
     expect((await refresh(after, body['refresh_token'])).error).toBe('invalid_grant');
     expect((await refresh(after, second.token)).status).toBe(200);
   });

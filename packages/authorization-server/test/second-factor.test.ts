@@ -336,17 +336,17 @@ describe('the second step', () => {
         clients: CLIENTS,
         clock: () => t.clock.now,
       };
-      const server = await createAuthorizationServer({ ...options, sealingKey: SEALING_KEY, ...more });
+      const server = await createAuthorizationServer({ ...options, masterKey: SEALING_KEY, ...more });
       const visitor = createVisitor(server, '198.51.100.7');
       const sight = await visitor.submit(await firstStep(visitor), { code });
       t.clock.now += 60;
       return sight.path;
     };
-    const beside = { sealingKey: next, previousSealingKeys: [SEALING_KEY] };
+    const beside = { masterKey: next, previousMasterKeys: [SEALING_KEY] };
     expect(await enter(beside, codeOf(secret, t.clock.now))).toBe('/connections');
-    const keys = createKeyAdministration({ store: t.store, sealingKey: SEALING_KEY });
-    for (const _ of ['once', 'and again']) await keys.reseal(next);
-    expect(await enter({ sealingKey: next }, codeOf(secret, t.clock.now))).toBe('/connections');
+    const keys = createKeyAdministration({ store: t.store, masterKey: SEALING_KEY });
+    for (const _ of ['once', 'and again']) await keys.reencrypt(next);
+    expect(await enter({ masterKey: next }, codeOf(secret, t.clock.now))).toBe('/connections');
     // Who runs with the key of before cannot read it, and says so to whoever tries, but recovery codes need none.
     const late = t.stranger();
     const half = await firstStep(late);

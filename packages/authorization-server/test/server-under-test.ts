@@ -117,7 +117,7 @@ export async function startServer(
   const server = await createAuthorizationServer({
     issuer: ISSUER,
     store,
-    sealingKey: SEALING_KEY,
+    masterKey: SEALING_KEY,
     resources: RESOURCES,
     clients: CLIENTS,
     // No test asks the world by accident.

@@ -30,7 +30,7 @@ async function startTwo(limits: AuthorizationServerOptions['rateLimits'] = {}) {
   const other = await createAuthorizationServer({
     issuer: ISSUER,
     store: t.store,
-    sealingKey: SEALING_KEY,
+    masterKey: SEALING_KEY,
     resources: RESOURCES,
     clients: CLIENTS,
     clock: () => t.clock.now,

@@ -52,7 +52,7 @@ async function startElsewhere(t: ServerUnderTest): Promise<ServerUnderTest> {
   const server = await createAuthorizationServer({
     issuer: ISSUER,
     store: t.store,
-    sealingKey: SEALING_KEY,
+    masterKey: SEALING_KEY,
     resources: RESOURCES,
     clients: CLIENTS,
     clock: () => t.clock.now,

@@ -1,5 +1,13 @@
 /** What an operator says of third parties: judged at birth, every fault at once; and what is known of those that have a preset. */
 import { describe, expect, it } from 'vitest';
+import { readFederatedUser } from '../src/federation/federated-user.ts';
+import {
+  coveredScopes,
+  type IdentityProvider,
+  upstreamScopesFor,
+  validateIdentityProviders,
+} from '../src/federation/identity-provider.ts';
+import { responseFormats, translateResponse } from '../src/federation/response-formats.ts';
 import {
   auth0,
   ConfigurationError,
@@ -12,14 +20,6 @@ import {
   okta,
   slack,
 } from '../src/index.ts';
-import { dialects, translate } from '../src/upstream/dialects.ts';
-import { readUser } from '../src/upstream/person.ts';
-import {
-  carriedScopes,
-  type IdentityProvider,
-  judgeIdentityProviders,
-  scopesThere,
-} from '../src/upstream/third-party.ts';
 import { startServer } from './server-under-test.ts';
 
 const good: IdentityProviderOptions = {
@@ -42,13 +42,13 @@ function issuesOf(
   localAccounts = true,
 ): readonly string[] {
   const issues: string[] = [];
-  judgeIdentityProviders({ ...ours, identityProviders, localAccounts }, issues);
+  validateIdentityProviders({ ...ours, identityProviders, localAccounts }, issues);
   return issues;
 }
 
 function judged(options: IdentityProviderOptions): IdentityProvider {
   const issues: string[] = [];
-  const found = judgeIdentityProviders({ ...ours, identityProviders: [options] }, issues).get(options.id);
+  const found = validateIdentityProviders({ ...ours, identityProviders: [options] }, issues).get(options.id);
   expect(issues).toEqual([]);
   if (found === undefined) throw new Error('it was not judged');
   return found;
@@ -137,7 +137,7 @@ describe('third parties in the configuration', () => {
     const scopes = { admin: 'All', 'files:write': 'Write', 'files:read': 'Read', other: 'Other' };
     const hierarchy = { admin: ['files:write'], 'files:write': ['files:read'] };
     const upstreamScopes = { 'files:read': ['read'], 'files:write': ['repo'] };
-    const party = judgeIdentityProviders(
+    const party = validateIdentityProviders(
       {
         issuer: ours.issuer,
         resources: [{ scopes, hierarchy }],
@@ -145,10 +145,10 @@ describe('third parties in the configuration', () => {
       },
       [],
     ).get('sso') as IdentityProvider;
-    expect(scopesThere(party, ['admin'])).toEqual(['openid', 'repo', 'read']);
-    expect(carriedScopes(party, ['admin', 'other'], ['openid'])).toEqual(['other']);
-    expect(carriedScopes(party, ['admin'], ['openid', 'read', 'repo'])).toEqual(['admin']);
-    expect(carriedScopes(party, ['files:write', 'files:read'], ['read'])).toEqual(['files:read']);
+    expect(upstreamScopesFor(party, ['admin'])).toEqual(['openid', 'repo', 'read']);
+    expect(coveredScopes(party, ['admin', 'other'], ['openid'])).toEqual(['other']);
+    expect(coveredScopes(party, ['admin'], ['openid', 'read', 'repo'])).toEqual(['admin']);
+    expect(coveredScopes(party, ['files:write', 'files:read'], ['read'])).toEqual(['files:read']);
   });
 
   it('T082 are refused when people of two could not be told apart', () => {
@@ -204,7 +204,7 @@ describe('scopes here and there', () => {
     },
     { description: 'nothing for a scope that rests on nothing', ours: ['constructor'], expected: ['openid'] },
   ])('asks there for $description', ({ ours: scopes, expected }) => {
-    expect(scopesThere(party, scopes)).toEqual(expected);
+    expect(upstreamScopesFor(party, scopes)).toEqual(expected);
   });
 
   it.each([
@@ -212,7 +212,7 @@ describe('scopes here and there', () => {
     { description: 'one', there: ['repo', 'read:user'], expected: ['notes:read'] },
     { description: 'none', there: [], expected: [] },
   ])('[GW-3P-16] carries $description of ours', ({ there, expected }) => {
-    expect(carriedScopes(party, ['notes:read', 'notes:write'], there)).toEqual(expected);
+    expect(coveredScopes(party, ['notes:read', 'notes:write'], there)).toEqual(expected);
   });
 });
 
@@ -268,13 +268,13 @@ describe('presets', () => {
 });
 
 describe('dialects', () => {
-  const read = async (body: unknown, by: Parameters<typeof translate>[1], status = 200) => {
-    const response = await translate(Response.json(body, { status }), by);
+  const read = async (body: unknown, by: Parameters<typeof translateResponse>[1], status = 200) => {
+    const response = await translateResponse(Response.json(body, { status }), by);
     return { status: response.status, body: await response.json() };
   };
 
   it('of GitHub: errors with status 200, scopes with commas', async () => {
-    const { readToken } = dialects.github;
+    const { readToken } = responseFormats.github;
     expect(
       await read({ access_token: 'a', token_type: 'bearer', scope: 'repo,gist' }, readToken),
     ).toMatchObject({
@@ -292,7 +292,7 @@ describe('dialects', () => {
   });
 
   it('of Slack: the person’s token inside, and `ok` instead of a status', async () => {
-    const { readToken, readUser: readWho, scopeParameters } = dialects.slack;
+    const { readToken, readUser: readWho, scopeParameters } = responseFormats.slack;
     const answer = {
       ok: true,
       access_token: 'xoxb-of-the-bot',
@@ -328,7 +328,10 @@ describe('dialects', () => {
   });
 
   it('leave alone what is no JSON object', async () => {
-    const response = await translate(new Response('<html>', { status: 502 }), dialects.github.readToken);
+    const response = await translateResponse(
+      new Response('<html>', { status: 502 }),
+      responseFormats.github.readToken,
+    );
     expect([response.status, await response.text()]).toEqual([502, '<html>']);
   });
 });
@@ -338,7 +341,9 @@ describe('T082 the member that says who somebody is', () => {
     { claims: { id: 583_231, login: 'octocat' }, subject: '583231' },
     { claims: { id: 'T1.U1' }, subject: 'T1.U1' },
   ])('is read from $claims', ({ claims, subject }) => {
-    expect(readUser('https://hub.example', claims, { subject: 'id', name: 'login' }).subject).toBe(subject);
+    expect(readFederatedUser('https://hub.example', claims, { subject: 'id', name: 'login' }).subject).toBe(
+      subject,
+    );
   });
 
   it.each([
@@ -351,7 +356,7 @@ describe('T082 the member that says who somebody is', () => {
     { claims: { id: 'x'.repeat(256) } },
     { claims: { id: 'a\0b' } },
   ])('is not found in $claims', ({ claims }) => {
-    expect(() => readUser('https://hub.example', claims, { subject: 'id' })).toThrow(
+    expect(() => readFederatedUser('https://hub.example', claims, { subject: 'id' })).toThrow(
       'does not say who somebody is',
     );
   });
@@ -359,7 +364,7 @@ describe('T082 the member that says who somebody is', () => {
   it('keeps names to what can be shown', () => {
     const name = `a\u202e${'b'.repeat(300)}`;
     expect(
-      readUser('i', { id: 1, data: { login: name } }, { subject: 'id', name: 'data.login' }).name,
+      readFederatedUser('i', { id: 1, data: { login: name } }, { subject: 'id', name: 'data.login' }).name,
     ).toHaveLength(100);
   });
 });

@@ -5,7 +5,7 @@ import { createUser } from '../../../tests/support/person.ts';
 import { type GithubIdentityProvider, startGithub } from '../../../tests/support/third-parties/github.ts';
 import type { AuthorizationServerOptions } from '../src/configuration.ts';
 import { defineConfiguration } from '../src/define-configuration.ts';
-import { createAccessTokens } from '../src/keys/access-tokens.ts';
+import { createAccessTokenFormat } from '../src/keys/access-token-format.ts';
 import { loadKeyRing } from '../src/keys/key-ring.ts';
 import {
   ACCOUNT,
@@ -372,10 +372,10 @@ async function forge(under: ServerUnderTest, good: string, claims: object): Prom
   const configuration = defineConfiguration({
     issuer: ISSUER,
     store: under.store,
-    sealingKey: SEALING_KEY,
+    masterKey: SEALING_KEY,
     resources: [{ resource: NOTES, name: 'Notes', scopes: {} }],
     clock: () => under.clock.now,
   });
-  const { sign } = createAccessTokens(await loadKeyRing(configuration), configuration);
+  const { sign } = createAccessTokenFormat(await loadKeyRing(configuration), configuration);
   return sign({ ...claimsOf(good), ...claims } as never);
 }

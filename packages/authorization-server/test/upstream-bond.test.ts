@@ -6,14 +6,14 @@ import { startPostgres } from '../../../tests/support/postgres.ts';
 import { startGithub } from '../../../tests/support/third-parties/github.ts';
 import { startMisbehaving } from '../../../tests/support/third-parties/misbehaving.ts';
 import { defineConfiguration } from '../src/define-configuration.ts';
+import { nextLivenessAction } from '../src/federation/liveness-rule.ts';
+import { createProviderClient } from '../src/federation/provider-client.ts';
 import {
   type AuthorizationServer,
   type AuthorizationServerOptions,
   createAuthorizationServer,
   type IdentityProviderOptions,
 } from '../src/index.ts';
-import { needOf } from '../src/upstream/bond-law.ts';
-import { createWire } from '../src/upstream/wire.ts';
 import { basic, CLIENTS, claimsOf, ISSUER, RESOURCES, refreshing, SEALING_KEY } from './server-under-test.ts';
 import {
   elsewhere,
@@ -63,7 +63,7 @@ async function anotherProcess(
   const server = await createAuthorizationServer({
     issuer: ISSUER,
     store: t.store,
-    sealingKey: SEALING_KEY,
+    masterKey: SEALING_KEY,
     resources: RESOURCES,
     clients: CLIENTS,
     identityProviders: [identityProvider],
@@ -133,7 +133,7 @@ describe('what a bond needs', () => {
       expected: { do: 'end', reason: 'grant_expired' },
     },
   ])('is $description', ({ given, now, expected }) => {
-    expect(needOf({ ...alive, ...given }, now, 60)).toEqual(expected);
+    expect(nextLivenessAction({ ...alive, ...given }, now, 60)).toEqual(expected);
   });
 });
 
@@ -221,23 +221,25 @@ describe('honouring', () => {
     const configuration = defineConfiguration({
       issuer: ISSUER,
       store: t.store,
-      sealingKey: SEALING_KEY,
+      masterKey: SEALING_KEY,
       resources: RESOURCES,
       clients: CLIENTS,
       identityProviders: [plain(hub)],
     });
     const [identityProvider] = configuration.identityProviders.values();
     if (identityProvider === undefined) throw new Error('there is no third party');
-    const wire = createWire(configuration, identityProvider);
+    const wire = createProviderClient(configuration, identityProvider);
     const tokens = { accessToken, tokenType: 'Bearer', refreshToken: null };
     const subject = String((await t.store.findProviderTokens(claims.grant_id))?.subject);
     hub.delay = 300;
-    const answers = await Promise.allSettled(Array.from({ length: 120 }, () => wire.ask(tokens, subject)));
+    const answers = await Promise.allSettled(
+      Array.from({ length: 120 }, () => wire.checkStatus(tokens, subject)),
+    );
     expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(100);
     for (const answer of answers.slice(100)) {
       expect(answer).toMatchObject({ status: 'rejected', reason: { kind: 'outage', retryAfter: 1 } });
     }
-    expect(await wire.ask(tokens, subject)).toBe('alive');
+    expect(await wire.checkStatus(tokens, subject)).toBe('alive');
   });
 
   it('ends a bond whose token is somebody else’s all at once', async () => {
@@ -257,7 +259,7 @@ describe('honouring', () => {
     const server = await createAuthorizationServer({
       issuer: ISSUER,
       store: t.store,
-      sealingKey: SEALING_KEY,
+      masterKey: SEALING_KEY,
       resources: RESOURCES,
       clients: CLIENTS,
       clock: () => t.clock.now,

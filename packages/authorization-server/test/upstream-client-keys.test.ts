@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 import { decodeJwt, decodeProtectedHeader, importJWK, jwtVerify } from 'jose';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startOidc } from '../../../tests/support/third-parties/oidc.ts';
+import { signAssertion } from '../src/federation/client-key.ts';
+import { validateIdentityProviders } from '../src/federation/identity-provider.ts';
 import { type ClientKeyOptions, type IdentityProviderOptions, microsoftEntra } from '../src/index.ts';
-import { signAssertion } from '../src/upstream/client-key.ts';
-import { judgeIdentityProviders } from '../src/upstream/third-party.ts';
 import { ISSUER } from './server-under-test.ts';
 import {
   comeBack,
@@ -41,7 +41,7 @@ const good: IdentityProviderOptions = {
 function judge(options: IdentityProviderOptions) {
   const issues: string[] = [];
   const surroundings = { issuer: ISSUER, resources: [], identityProviders: [options] };
-  const party = judgeIdentityProviders(surroundings, issues).get(options.id);
+  const party = validateIdentityProviders(surroundings, issues).get(options.id);
   return { faults: issues, party };
 }
 

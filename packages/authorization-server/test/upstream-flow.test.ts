@@ -348,7 +348,7 @@ describe('the way to a third party and back', () => {
     const restarted = await createAuthorizationServer({
       issuer: ISSUER,
       store: t.store,
-      sealingKey: SEALING_KEY,
+      masterKey: SEALING_KEY,
       resources: RESOURCES,
       clients: CLIENTS,
       identityProviders: [openId(files)],

@@ -30,7 +30,7 @@ async function setScene() {
     const server = await createAuthorizationServer({
       issuer: ISSUER,
       store: t.store,
-      sealingKey: SEALING_KEY,
+      masterKey: SEALING_KEY,
       resources: RESOURCES,
       clients: CLIENTS,
       identityProviders: [plain(hub)],
@@ -55,28 +55,28 @@ describe('[GW-3P-14] the keys of the vault', () => {
   it('are sealed anew under a new sealing key, without an interruption', async () => {
     const { t, start } = await setScene();
     const claims = await signIn(t);
-    await expect(start({ sealingKey: NEW_SEALING_KEY })).rejects.toThrow(/sealingKey is not the key/);
-    const both = await start({ sealingKey: NEW_SEALING_KEY, previousSealingKeys: [SEALING_KEY] });
+    await expect(start({ masterKey: NEW_SEALING_KEY })).rejects.toThrow(/masterKey is not the key/);
+    const both = await start({ masterKey: NEW_SEALING_KEY, previousMasterKeys: [SEALING_KEY] });
     expect(await both.upstreamToken(claims)).toBeDefined();
 
-    const administration = createKeyAdministration({ store: t.store, sealingKey: SEALING_KEY });
-    expect(await administration.reseal(NEW_SEALING_KEY)).toBe(2);
-    const next = await start({ sealingKey: NEW_SEALING_KEY });
+    const administration = createKeyAdministration({ store: t.store, masterKey: SEALING_KEY });
+    expect(await administration.reencrypt(NEW_SEALING_KEY)).toBe(2);
+    const next = await start({ masterKey: NEW_SEALING_KEY });
     expect(await next.upstreamToken(claims)).toBeDefined();
-    await expect(start({})).rejects.toThrow(/sealingKey is not the key/);
+    await expect(start({})).rejects.toThrow(/masterKey is not the key/);
     // Who runs already goes on, also when it looks for new keys.
     t.clock.now += 3600;
     expect(await t.server.upstreamToken({ ...claims, exp: t.clock.now + 60 })).toBeDefined();
     // A second run is no mistake.
-    expect(await administration.reseal(NEW_SEALING_KEY)).toBe(2);
+    expect(await administration.reencrypt(NEW_SEALING_KEY)).toBe(2);
   });
 
   it('stay as they are when the old sealing key does not open them', async () => {
     const { t } = await setScene();
     const before = await t.store.listDataKeys();
     expect(before).toHaveLength(1);
-    const wrong = createKeyAdministration({ store: t.store, sealingKey: new Uint8Array(32).fill(1) });
-    await expect(wrong.reseal(NEW_SEALING_KEY)).rejects.toThrow(/does not open/);
+    const wrong = createKeyAdministration({ store: t.store, masterKey: new Uint8Array(32).fill(1) });
+    await expect(wrong.reencrypt(NEW_SEALING_KEY)).rejects.toThrow(/does not open/);
     expect(await t.store.listDataKeys()).toEqual(before);
   });
 

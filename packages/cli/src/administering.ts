@@ -33,7 +33,7 @@ export async function administer<T>(
   const clock = () => Math.floor(Date.now() / 1000);
   const journal = createJournal(store, settings.auditRetention, clock);
   try {
-    return await task({ store, clock, events: settings.auditRetention === 0 ? () => {} : journal.note });
+    return await task({ store, clock, events: settings.auditRetention === 0 ? () => {} : journal.record });
   } finally {
     await journal.close();
     await store.close();

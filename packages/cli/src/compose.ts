@@ -32,8 +32,8 @@ export interface Parts {
   readonly prepared: Prepared;
   /** The public URL: the issuer, byte for byte. */
   readonly issuer: string;
-  readonly sealingKey: Uint8Array;
-  readonly previousSealingKeys: readonly Uint8Array[];
+  readonly masterKey: Uint8Array;
+  readonly previousMasterKeys: readonly Uint8Array[];
   readonly storage: Storage;
   readonly log: Log;
 }
@@ -79,13 +79,13 @@ function counted(log: Log, metrics: Metrics): Log {
 }
 
 async function createServer(parts: Parts): Promise<AuthorizationServer> {
-  const { prepared, storage, sealingKey, previousSealingKeys, issuer, log } = parts;
+  const { prepared, storage, masterKey, previousMasterKeys, issuer, log } = parts;
   try {
     return await createAuthorizationServer({
       ...serverOptions(prepared, issuer),
       store: storage.store,
-      sealingKey,
-      previousSealingKeys,
+      masterKey,
+      previousMasterKeys,
       events: eventSink(log),
     });
   } catch (error) {

@@ -8,7 +8,7 @@ import { Issue, reasonOf, SettingsError } from './faults.ts';
 import { makeFolder } from './folders.ts';
 import type { Settings } from './settings/settings.ts';
 import { type NameOf, titleOf } from './settings/table.ts';
-import { sealingKey } from './settings/words.ts';
+import { masterKey } from './settings/words.ts';
 import type { Surroundings } from './surroundings.ts';
 
 const DEFAULT_FILE = 'data/portcullis.key';
@@ -114,7 +114,7 @@ async function readKeyFile(file: string, folder: string, { title, otherwise }: R
       throw error;
     });
     return {
-      bytes: sealingKey.read(text, { environment: {}, folder }),
+      bytes: masterKey.read(text, { environment: {}, folder }),
       place: file,
       warning: await judgeMode(path, file, title),
     };

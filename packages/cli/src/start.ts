@@ -51,12 +51,12 @@ export async function start(prepared: Prepared, surroundings: Surroundings): Pro
   if (key.warning !== null) surroundings.complain(key.warning);
 
   const issuer = settings.publicUrl ?? `${certificate === null ? 'http' : 'https'}://localhost:${door.port}`;
-  const previousSealingKeys = await findPreviousKeys(settings, surroundings.folder, nameOf);
+  const previousMasterKeys = await findPreviousKeys(settings, surroundings.folder, nameOf);
   const parts = {
     prepared,
     issuer,
-    sealingKey: key.bytes,
-    previousSealingKeys,
+    masterKey: key.bytes,
+    previousMasterKeys,
     storage,
     log,
   };

@@ -21,7 +21,7 @@ export async function advance(
   // What a grant rests on there is made in its own transaction, by whoever acts in it and nobody else.
   const isNamed =
     identityProvider === null ||
-    (await rooms.upstream.holds(transaction.linkedGrantId, identityProvider, flow.subject));
+    (await rooms.upstream.hasTokens(transaction.linkedGrantId, identityProvider, flow.subject));
   const subject = isNamed ? flow.subject : null;
   const step = nextStep({ subject, approved }, identityProvider === null ? 'local' : 'third-party');
   if ('show' in step) return respondRedirect(pagePath(step.show, transaction.id), cookies);

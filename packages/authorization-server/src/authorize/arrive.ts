@@ -1,12 +1,12 @@
 /** Arriving from a third party: whoever it has proven is let in, and goes on with what they left for, or gets back what came. */
 import type { ConnectionInfo, HttpRequest, HttpResponse } from '@portcullis/http';
 import { OAuthError, readParameters } from '@portcullis/protocol';
+import { isUserAllowed } from '../federation/federated-user.ts';
+import type { FederatedLoginResult } from '../federation/federation.ts';
+import { coveredScopes, type IdentityProvider } from '../federation/identity-provider.ts';
 import type { AccountRecord, FederatedLoginRecord } from '../store/index.ts';
 import { type AccountSection, accountPaths } from '../ui/account-tabs.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
-import { isAdmitted } from '../upstream/person.ts';
-import { carriedScopes, type IdentityProvider } from '../upstream/third-party.ts';
-import type { Arrival } from '../upstream/upstream.ts';
 import { advance } from './advance.ts';
 import type { Approval, FlowUnderWay } from './flow.ts';
 import { type FoundFlow, findFlow } from './flows.ts';
@@ -29,7 +29,11 @@ export async function findWaiting(rooms: Rooms, { request, departure }: Return):
 }
 
 /** Somebody is there, proven by the third party. */
-export async function arrive(rooms: Rooms, back: Return, arrival: Arrival): Promise<HttpResponse> {
+export async function arrive(
+  rooms: Rooms,
+  back: Return,
+  arrival: FederatedLoginResult,
+): Promise<HttpResponse> {
   const { configuration, sessions, upstream } = rooms;
   const { request, connection, departure, identityProvider } = back;
   const account = await admit(rooms, arrival);
@@ -62,7 +66,7 @@ export async function arrive(rooms: Rooms, back: Return, arrival: Arrival): Prom
 async function orGiveBack<T>(
   { upstream }: Rooms,
   accountId: string | null,
-  arrival: Arrival,
+  arrival: FederatedLoginResult,
   step: Promise<T>,
 ): Promise<T> {
   try {
@@ -74,11 +78,11 @@ async function orGiveBack<T>(
 }
 
 /** @throws OAuthError `access_denied` for whoever may not come in */
-async function admit(rooms: Rooms, arrival: Arrival): Promise<AccountRecord> {
+async function admit(rooms: Rooms, arrival: FederatedLoginResult): Promise<AccountRecord> {
   const { identityProvider, user } = arrival;
   // Of whom nobody lets in, no account is made.
-  const account = isAdmitted(identityProvider.allowedUsers, user)
-    ? await orGiveBack(rooms, null, arrival, rooms.upstream.users.resolve(user, identityProvider))
+  const account = isUserAllowed(identityProvider.allowedUsers, user)
+    ? await orGiveBack(rooms, null, arrival, rooms.upstream.linkedUsers.resolve(user, identityProvider))
     : null;
   if (account !== null && account.disabledAt === null) return account;
   await rooms.upstream.discard(account?.id ?? null, arrival);
@@ -90,7 +94,7 @@ async function admit(rooms: Rooms, arrival: Arrival): Promise<AccountRecord> {
 interface Arrived {
   readonly flow: FlowUnderWay;
   readonly account: AccountRecord;
-  readonly arrival: Arrival;
+  readonly arrival: FederatedLoginResult;
   /** Of the session that was opened. */
   readonly cookie: string;
 }
@@ -102,7 +106,7 @@ async function finish(
 ): Promise<HttpResponse> {
   const approving = approvalOf(rooms, flow, departure, account, arrival);
   const approval = await orGiveBack(rooms, account.id, arrival, approving);
-  const bond = await rooms.upstream.bind(flow.transaction.id, account.id, arrival);
+  const bond = await rooms.upstream.saveTokens(flow.transaction.id, account.id, arrival);
   if (bond === null) return rooms.edge.refuse('/callback', 'gone');
   const transaction = { ...flow.transaction, accountId: account.id, linkedGrantId: bond };
   const { identityProvider } = arrival;
@@ -118,13 +122,13 @@ async function approvalOf(
   { transaction }: FlowUnderWay,
   { accountId, approvedScopes: approved, workspace }: FederatedLoginRecord,
   account: AccountRecord,
-  { identityProvider, given }: Arrival,
+  { identityProvider, given }: FederatedLoginResult,
 ): Promise<Approval | null> {
   if (accountId !== null && accountId !== account.id) return null;
   const [resource = ''] = transaction.resources;
   if (accountId === null && (await rooms.configuration.workspaces(account.id, resource)).length > 0)
     return null;
-  const scopes = carriedScopes(identityProvider, approved, given.scopes);
+  const scopes = coveredScopes(identityProvider, approved, given.scopes);
   if (scopes.length === 0 && approved.length > 0) {
     throw new OAuthError('access_denied', 'The third party was not allowed what the scopes asked for need.');
   }

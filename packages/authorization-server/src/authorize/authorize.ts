@@ -101,7 +101,7 @@ async function open(rooms: Rooms, request: HttpRequest, beginning: Beginning): P
     asked,
     scopeCeiling(client, configuration.registration?.scope ?? 'hint'),
   );
-  const { identityProvider, admits } = await rooms.upstream.wayOf(null, user);
+  const { identityProvider, isSatisfied: admits } = await rooms.upstream.resolveLoginMethod(null, user);
   const isFresh = asked.prompt.has('login') || asked.prompt.has('select_account');
   const approval =
     user === null || !admits || identityProvider !== null || isFresh || asked.prompt.has('consent')

@@ -8,13 +8,13 @@ import {
   withCookies,
 } from '@portcullis/http';
 import { OAuthError, readParameters, temporarilyUnavailable } from '@portcullis/protocol';
+import type { FederatedLoginResult } from '../federation/federation.ts';
+import type { IdentityProvider } from '../federation/identity-provider.ts';
+import type { FederatedLoginSecrets } from '../federation/provider-client.ts';
+import { DEFAULT_RETRY_AFTER, IdentityProviderError, isUnavailable } from '../federation/provider-error.ts';
 import type { Route } from '../routes.ts';
 import { loginPath } from '../ui/account-tabs.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
-import { COME_AGAIN_AFTER, IdentityProviderIssue, isAway } from '../upstream/fault.ts';
-import type { IdentityProvider } from '../upstream/third-party.ts';
-import type { Arrival } from '../upstream/upstream.ts';
-import type { DepartureSecrets } from '../upstream/wire.ts';
 import { isTooLong } from './address.ts';
 import { refuseFlow } from './advance.ts';
 import { arrive, findWaiting, pageOf, type Return } from './arrive.ts';
@@ -70,7 +70,7 @@ async function receive(
   connection: ConnectionInfo,
   identityProvider: IdentityProvider,
 ): Promise<HttpResponse> {
-  const { departures } = rooms.upstream;
+  const { logins: departures } = rooms.upstream;
   const endpoint = `/callback/${identityProvider.id}`;
   const state = readParameters(queryOf(request)).one('state');
   if (state === undefined) return rooms.edge.refuse(endpoint, 'gone');
@@ -79,7 +79,7 @@ async function receive(
   // Whoever did not leave here was led here by somebody else: nothing of it is used.
   if (typeof departure === 'string') return rooms.edge.refuse(endpoint, departure);
   const answer = await goOn(rooms, { request, connection, state, identityProvider, departure });
-  return withCookies(answer, [departures.forget(departure)]);
+  return withCookies(answer, [departures.clearCookie(departure)]);
 }
 
 async function goOn(rooms: Rooms, back: Return): Promise<HttpResponse> {
@@ -88,7 +88,7 @@ async function goOn(rooms: Rooms, back: Return): Promise<HttpResponse> {
   // The client and its redirect URI are judged before anything is spent, and again before the last hop.
   const flow = await findWaiting(rooms, back);
   if (flow !== null && 'missing' in flow) return rooms.edge.refuse(endpoint, flow.missing);
-  const secrets = await rooms.upstream.departures.take(departure);
+  const secrets = await rooms.upstream.logins.consume(departure);
   if (secrets === null) return rooms.edge.refuse(endpoint, 'gone');
   try {
     const arrival = await redeem(rooms, back, secrets);
@@ -101,11 +101,11 @@ async function goOn(rooms: Rooms, back: Return): Promise<HttpResponse> {
 async function redeem(
   rooms: Rooms,
   { request, identityProvider, departure, state }: Return,
-  secrets: DepartureSecrets,
-): Promise<Arrival> {
-  const wire = rooms.upstream.wireOf(identityProvider);
+  secrets: FederatedLoginSecrets,
+): Promise<FederatedLoginResult> {
+  const wire = rooms.upstream.clientFor(identityProvider);
   const answer = new URL(request.url).searchParams;
-  return { identityProvider, ...(await wire.redeem(answer, departure.approvedScopes, state, secrets)) };
+  return { identityProvider, ...(await wire.redeemCode(answer, departure.approvedScopes, state, secrets)) };
 }
 
 /** What went wrong goes to the client by redirect, in our words and never in theirs; who waits for no client reads a page. */
@@ -116,7 +116,7 @@ async function refuse(
   cause: unknown,
 ): Promise<HttpResponse> {
   const { identityProvider } = back;
-  const error = cause instanceof IdentityProviderIssue ? explain(cause) : readError(cause);
+  const error = cause instanceof IdentityProviderError ? explain(cause) : readError(cause);
   rooms.configuration.events({
     type: 'federated_login.failed',
     identityProvider: identityProvider.id,
@@ -124,7 +124,7 @@ async function refuse(
     ...(flow !== null && { transactionId: flow.transaction.id, clientId: flow.client.id }),
   });
   if (flow !== null && error.code !== 'invalid_request') return refuseFlow(rooms, flow, error);
-  if (cause instanceof IdentityProviderIssue) return refuseVisit(rooms, back, cause);
+  if (cause instanceof IdentityProviderError) return refuseVisit(rooms, back, cause);
   if (error.status >= 500 || error.code === 'invalid_request') throw cause;
   return rooms.edge.refuse(`/callback/${identityProvider.id}`, 'no-entry');
 }
@@ -133,7 +133,7 @@ async function refuse(
 function refuseVisit(
   rooms: Rooms,
   { identityProvider, departure }: Return,
-  issue: IdentityProviderIssue,
+  issue: IdentityProviderError,
 ): Promise<HttpResponse> {
   const endpoint = `/callback/${identityProvider.id}`;
   const again = loginPath(pageOf(departure));
@@ -146,12 +146,12 @@ function refuseVisit(
 }
 
 /** @see OAuth 2.1 draft 13 §4.1.2.1 */
-function explain(issue: IdentityProviderIssue): OAuthError {
+function explain(issue: IdentityProviderError): OAuthError {
   const { code, message, retryAfter } = issue;
   if (code === 'access_denied') {
     return new OAuthError('access_denied', 'The person declined at the third party.', { reason: message });
   }
-  if (isAway(issue)) return temporarilyUnavailable(message, retryAfter ?? COME_AGAIN_AFTER);
+  if (isUnavailable(issue)) return temporarilyUnavailable(message, retryAfter ?? DEFAULT_RETRY_AFTER);
   return new OAuthError('server_error', 'Signing in at the third party did not succeed. Try again.', {
     reason: message,
   });

@@ -2,10 +2,10 @@
 import { type HttpRequest, type HttpResponse, queryOf, readFormBody } from '@portcullis/http';
 import { type Parameters, type RedirectTarget, readParameters } from '@portcullis/protocol';
 import { type ConsentPage, consentPage } from '../consent/consent-view.ts';
+import { upstreamScopesFor } from '../federation/identity-provider.ts';
 import type { Route } from '../routes.ts';
 import type { ErrorPage } from '../ui/error-pages.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
-import { scopesThere } from '../upstream/third-party.ts';
 import type { User } from '../users/sessions.ts';
 import { advance, decline, pagePath } from './advance.ts';
 import { type Deliberation, deliberate, fingerprint } from './deliberation.ts';
@@ -131,7 +131,7 @@ function show(
     ...(identityProvider !== null && {
       identityProvider: {
         name: identityProvider.name,
-        scopes: scopesThere(identityProvider, [
+        scopes: upstreamScopesFor(identityProvider, [
           ...deliberation.question.asked.map(({ scope }) => scope),
           ...deliberation.question.kept,
         ]),

@@ -37,7 +37,10 @@ export async function findFlow(
     configuration.redirects,
   );
   const user = await sessions.find(request);
-  const { identityProvider, admits } = await upstream.wayOf(transaction.identityProvider, user);
+  const { identityProvider, isSatisfied: admits } = await upstream.resolveLoginMethod(
+    transaction.identityProvider,
+    user,
+  );
   return {
     transaction,
     client,

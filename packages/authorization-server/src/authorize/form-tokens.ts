@@ -3,7 +3,7 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 import type { HttpRequest } from '@portcullis/http';
 import type { Configuration } from '../configuration.ts';
-import { deriveKey } from '../keys/sealing.ts';
+import { deriveKey } from '../encryption/encryptor.ts';
 
 /** What a form is for: a token for one purpose is none for another. */
 type Purpose = 'login' | 'consent' | 'logout' | 'home' | 'second-step';
@@ -15,8 +15,8 @@ export interface FormTokens {
 }
 
 /** Tokens are HMACs under a key of their own, so nothing has to be stored, and every process knows them. */
-export function createFormTokens({ sealingKey }: Configuration): FormTokens {
-  const key = createSecretKey(deriveKey(sealingKey, 'form tokens'));
+export function createFormTokens({ masterKey }: Configuration): FormTokens {
+  const key = createSecretKey(deriveKey(masterKey, 'form tokens'));
   const mac = (purpose: Purpose, bound: readonly string[]) =>
     createHmac('sha256', key)
       .update(JSON.stringify([purpose, ...bound]))

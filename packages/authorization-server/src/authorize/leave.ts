@@ -1,9 +1,13 @@
 /** Leaving for a third party from a page of ours; one that cannot sign anybody in now is named, and nothing is lost by it. */
 import { type HttpResponse, withCookies } from '@portcullis/http';
+import type { IdentityProvider } from '../federation/identity-provider.ts';
+import type { FederatedLoginRequest } from '../federation/login-request.ts';
+import {
+  DEFAULT_RETRY_AFTER,
+  type IdentityProviderError,
+  isUnavailable,
+} from '../federation/provider-error.ts';
 import { describeWait } from '../ui/times.ts';
-import type { Leave } from '../upstream/departure.ts';
-import { COME_AGAIN_AFTER, type IdentityProviderIssue, isAway } from '../upstream/fault.ts';
-import type { IdentityProvider } from '../upstream/third-party.ts';
 import type { Rooms } from './rooms.ts';
 
 /** Where somebody leaves, or comes back. */
@@ -19,10 +23,10 @@ interface Threshold {
 export async function leaveFor(
   rooms: Rooms,
   identityProvider: IdentityProvider,
-  loginTarget: Leave,
+  loginTarget: FederatedLoginRequest,
   { cookies = [], ...threshold }: Threshold,
 ): Promise<HttpResponse> {
-  const left = await rooms.upstream.departures.leave(identityProvider, loginTarget, cookies);
+  const left = await rooms.upstream.logins.start(identityProvider, loginTarget, cookies);
   if (!('issue' in left)) return left;
   return withCookies(await refuseIssue(rooms, identityProvider, left.issue, threshold), cookies);
 }
@@ -35,15 +39,15 @@ export async function leaveFor(
 export function refuseIssue(
   { edge, layout }: Pick<Rooms, 'edge' | 'layout'>,
   { id, name: provider }: IdentityProvider,
-  issue: IdentityProviderIssue,
+  issue: IdentityProviderError,
   { endpoint, again }: Threshold,
 ): Promise<HttpResponse> {
   const reason = `${id}: ${issue.message}`;
   const action = { label: layout.text('notice.again'), href: again };
-  if (!isAway(issue)) {
+  if (!isUnavailable(issue)) {
     return edge.refuse(endpoint, 'third-party-astray', { values: { provider }, action, reason });
   }
-  const retryAfter = issue.retryAfter ?? COME_AGAIN_AFTER;
+  const retryAfter = issue.retryAfter ?? DEFAULT_RETRY_AFTER;
   const values = { provider, time: describeWait(retryAfter, layout.language) };
   return edge.refuse(endpoint, 'third-party-away', { values, action, reason, retryAfter });
 }

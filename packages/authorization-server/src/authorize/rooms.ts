@@ -3,10 +3,10 @@
 import type { FindClient } from '../clients/find-client.ts';
 import type { Configuration } from '../configuration.ts';
 import type { Cookie } from '../cookies.ts';
+import type { Federation } from '../federation/federation.ts';
 import type { CheckOpening } from '../limits/openings.ts';
-import type { Statuses } from '../status/statuses.ts';
+import type { Statuses } from '../status-lists/status-lists.ts';
 import type { Layout } from '../ui/layout.ts';
-import type { Upstream } from '../upstream/upstream.ts';
 import type { Sessions } from '../users/sessions.ts';
 import type { FormTokens } from './form-tokens.ts';
 import type { HandOver } from './hand-over.ts';
@@ -22,7 +22,7 @@ export interface Rooms {
   /** Holds back networks whose strangers begin too much. */
   readonly checkOpening: CheckOpening;
   /** Third parties by which people sign in, and on which grants rest. */
-  readonly upstream: Upstream;
+  readonly upstream: Federation;
   /** Names new grants. */
   readonly statuses: Pick<Statuses, 'nameGrant'>;
   /** The ways to the operator's own application. */

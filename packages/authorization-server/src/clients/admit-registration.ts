@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import type { ConnectionInfo, HttpRequest } from '@portcullis/http';
 import { OAuthError, readAuthorizationHeader, sitePrefixOf } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
-import { deriveKey } from '../keys/sealing.ts';
+import { deriveKey } from '../encryption/encryptor.ts';
 import { createMemory } from '../memory.ts';
 import { hashSecret, matchesSecret } from '../secrets.ts';
 import type { AuthorizationStore, InitialAccessTokenRecord } from '../store/index.ts';
@@ -24,11 +24,11 @@ export interface Admission {
 export type AdmitRegistration = (request: HttpRequest, connection: ConnectionInfo) => Promise<Admission>;
 
 export function createAdmitRegistration(
-  { store, clock, sealingKey }: Pick<Configuration, 'store' | 'clock' | 'sealingKey'>,
+  { store, clock, masterKey }: Pick<Configuration, 'store' | 'clock' | 'masterKey'>,
   rules: RegistrationRules,
 ): AdmitRegistration {
   const places = createUnusedClients(store, clock, rules.maxUnusedClients);
-  const networkOfConnection = createNameNetwork(sealingKey);
+  const networkOfConnection = createNameNetwork(masterKey);
   return async (request, connection) => {
     const invitation = await checkInitialAccess(request, rules, store, clock());
     // Whom an administrator invited is one for whom there is a place: strangers cannot take it.
@@ -42,8 +42,8 @@ export function createAdmitRegistration(
 const NAME_LENGTH = 11;
 
 /** A network as the store counts it: the same in all processes, and read by nobody who has the store alone. */
-function createNameNetwork(sealingKey: Uint8Array): (connection: ConnectionInfo) => string | null {
-  const key = deriveKey(sealingKey, 'networks of registrations');
+function createNameNetwork(masterKey: Uint8Array): (connection: ConnectionInfo) => string | null {
+  const key = deriveKey(masterKey, 'networks of registrations');
   const names = createMemory<string>(1000);
   return ({ address }) => {
     const site = address === undefined ? null : sitePrefixOf(address);

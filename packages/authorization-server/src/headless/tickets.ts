@@ -1,7 +1,7 @@
 /** Tickets: the challenge that the application gets, and the answer that comes back through the browser. Sealed, and used once. */
 import type { Scopes } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
-import { createSealer, SealingError } from '../keys/sealing.ts';
+import { createEncryptor, DecryptionError } from '../encryption/encryptor.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
 import type { Language } from '../ui/texts/languages.ts';
 
@@ -63,18 +63,18 @@ const LONGEST = 16_384;
 type TicketPlace = 'headless challenge' | 'headless answer';
 
 export function createTickets(configuration: Configuration): Tickets {
-  const { sealingKey, previousSealingKeys, store, clock, lifetimes } = configuration;
-  const sealer = createSealer(sealingKey, previousSealingKeys);
+  const { masterKey, previousMasterKeys, store, clock, lifetimes } = configuration;
+  const sealer = createEncryptor(masterKey, previousMasterKeys);
 
   const seal = (ticket: Ticket, place: TicketPlace) =>
-    Buffer.from(sealer.seal(Buffer.from(JSON.stringify(ticket)), place)).toString('base64url');
+    Buffer.from(sealer.encrypt(Buffer.from(JSON.stringify(ticket)), place)).toString('base64url');
   const open = <T extends Ticket>(text: string, place: TicketPlace): T | null => {
     if (text.length > LONGEST) return null;
     try {
       // What opens was sealed here, so it has the form that it was sealed in.
-      return JSON.parse(sealer.unseal(Buffer.from(text, 'base64url'), place).toString()) as T;
+      return JSON.parse(sealer.decrypt(Buffer.from(text, 'base64url'), place).toString()) as T;
     } catch (error) {
-      if (error instanceof SealingError) return null;
+      if (error instanceof DecryptionError) return null;
       throw error;
     }
   };

@@ -1,6 +1,6 @@
 /** What an operator says about signing keys, and how it is judged. */
 import type { Lifetimes } from '../lifetimes.ts';
-import { type SigningAlgorithm, signingAlgorithms } from './algorithms.ts';
+import { type SigningAlgorithm, signingAlgorithms } from './signing-algorithms.ts';
 
 export interface KeyOptions {
   /** Of the keys that are made from now on; `ES256` when left out. Existing keys go on until they are rotated. */
@@ -23,14 +23,14 @@ export interface KeyRules {
 /** Seconds for which a verifier may keep the set of keys. */
 export const KEYS_MAX_AGE = 300;
 /** Seconds after which every process that serves requests knows of a new key. */
-export const KEYS_NOTICED_WITHIN = 30;
+export const KEY_REFRESH_INTERVAL = 30;
 /** Seconds by which clocks of processes and verifiers may differ. */
 const CLOCKS_DIFFER = 90;
 
 /** A verifier that keeps the set, and a process that has not looked yet, must both know a key before it signs. */
-const SHORTEST_PUBLICATION = KEYS_MAX_AGE + KEYS_NOTICED_WITHIN;
+const SHORTEST_PUBLICATION = KEYS_MAX_AGE + KEY_REFRESH_INTERVAL;
 
-export function judgeKeys(
+export function validateKeyOptions(
   { algorithm = 'ES256', rotateEvery = 90 * 86_400, prepublish = 3600 }: KeyOptions,
   { accessToken }: Lifetimes,
   issues: string[],

@@ -1,15 +1,15 @@
 /** The key ring: which key signs and which are published now, shared with every process that uses the same store. */
 import { ConfigurationError } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
+import { createEncryptor, DecryptionError } from '../encryption/encryptor.ts';
 import type { SigningKeyRecord } from '../store/index.ts';
-import { KEYS_NOTICED_WITHIN, type KeyRules } from './key-options.ts';
-import { type Schedule, scheduleOf } from './schedule.ts';
-import { createSealer, SealingError } from './sealing.ts';
-import { makeKey, openKey, type SigningKey, timeBehind } from './signing-keys.ts';
+import { KEY_REFRESH_INTERVAL, type KeyRules } from './key-options.ts';
+import { type RotationSchedule, rotationSchedule } from './rotation-schedule.ts';
+import { creationTimeAfter, decryptSigningKey, generateSigningKey, type SigningKey } from './signing-key.ts';
 
 export interface KeyRing {
   /** The keys as they are to be used now. */
-  now(): Schedule<SigningKey>;
+  now(): RotationSchedule<SigningKey>;
   /**
    * Looks into the store if that was not done for half a minute: learns of keys that others made, makes the next one when it
    * is time, and removes those that nobody needs. Never rejects: what is known goes on while the store is away. `null`: there is
@@ -24,22 +24,22 @@ export interface KeyRing {
  */
 export async function loadKeyRing(configuration: Configuration): Promise<KeyRing> {
   const { store, clock, events, keys: rules } = configuration;
-  const sealer = createSealer(configuration.sealingKey, configuration.previousSealingKeys);
+  const sealer = createEncryptor(configuration.masterKey, configuration.previousMasterKeys);
   /** By identifier: a key is opened once. */
   const opened = new Map<string, SigningKey>();
   let schedule = await load();
   let lookedAt = clock();
   let underWay: Promise<void> | null = null;
 
-  async function load(): Promise<Schedule<SigningKey>> {
+  async function load(): Promise<RotationSchedule<SigningKey>> {
     let records = await store.listSigningKeys();
     if (records.length === 0) records = await add([], 0, 'key.created');
     else if (records[0]?.algorithm !== rules.algorithm)
       records = await add(records, rules.prepublish, 'key.rotated');
     try {
-      for (const record of records) opened.set(record.id, openKey(record, sealer));
+      for (const record of records) opened.set(record.id, decryptSigningKey(record, sealer));
     } catch (error) {
-      if (error instanceof SealingError) throw new ConfigurationError([sealingIssue(error)]);
+      if (error instanceof DecryptionError) throw new ConfigurationError([sealingIssue(error)]);
       throw error;
     }
     return scheduleNow();
@@ -51,21 +51,21 @@ export async function loadKeyRing(configuration: Configuration): Promise<KeyRing
     prepublish: number,
     type: 'key.created' | 'key.rotated',
   ): Promise<readonly SigningKeyRecord[]> {
-    const at = timeBehind(known[0], clock());
-    const made = await makeKey(rules.algorithm, sealer, at, at + prepublish);
+    const at = creationTimeAfter(known[0], clock());
+    const made = await generateSigningKey(rules.algorithm, sealer, at, at + prepublish);
     const records = await store.addSigningKey(made, known[0]?.id ?? null);
     if (records[0]?.id === made.id) events({ type, keyId: made.id });
     return records;
   }
 
-  function scheduleNow(): Schedule<SigningKey> {
-    return scheduleOf([...opened.values()], clock(), rules.publishedAfter);
+  function scheduleNow(): RotationSchedule<SigningKey> {
+    return rotationSchedule([...opened.values()], clock(), rules.publishedAfter);
   }
 
   async function look(): Promise<void> {
     try {
       let records = await store.listSigningKeys();
-      const mine = records.every((record) => sealer.isOwn(record.encryptedPrivateKey));
+      const mine = records.every((record) => sealer.isCurrentKey(record.encryptedPrivateKey));
       // Under a key that this process is not to seal with any more, it makes none.
       if (mine && isDue(records, rules, clock()))
         records = await add(records, rules.prepublish, 'key.rotated');
@@ -86,7 +86,7 @@ export async function loadKeyRing(configuration: Configuration): Promise<KeyRing
 
   function tryToOpen(record: SigningKeyRecord): boolean {
     try {
-      opened.set(record.id, openKey(record, sealer));
+      opened.set(record.id, decryptSigningKey(record, sealer));
       return true;
     } catch (error) {
       events({ type: 'key_ring.refresh_failed', reason: `${record.id}: ${String(error)}` });
@@ -111,7 +111,7 @@ export async function loadKeyRing(configuration: Configuration): Promise<KeyRing
       return schedule;
     },
     refresh() {
-      if (Math.abs(clock() - lookedAt) < KEYS_NOTICED_WITHIN) return null;
+      if (Math.abs(clock() - lookedAt) < KEY_REFRESH_INTERVAL) return null;
       underWay ??= look().finally(() => {
         underWay = null;
         lookedAt = clock();
@@ -126,8 +126,8 @@ function isDue([newest]: readonly SigningKeyRecord[], { rotateEvery, prepublish 
   return newest !== undefined && rotateEvery !== null && now >= newest.signsFrom + rotateEvery - prepublish;
 }
 
-function sealingIssue({ issue }: SealingError): string {
+function sealingIssue({ issue }: DecryptionError): string {
   return issue === 'other-key'
-    ? 'sealingKey is not the key under which the signing keys in this store were sealed: give that one back, or start with an empty store'
+    ? 'masterKey is not the key under which the signing keys in this store were sealed: give that one back, or start with an empty store'
     : 'the sealed signing keys in this store are damaged: restore the store from a backup';
 }

@@ -2,12 +2,12 @@
 import { ConfigurationError } from '@portcullis/protocol';
 import type { AuthorizationServerOptions, Configuration } from '../configuration.ts';
 import { judgeLifetimes } from '../lifetimes.ts';
-import { judgeKeys, type KeyRules } from './key-options.ts';
+import { type KeyRules, validateKeyOptions } from './key-options.ts';
 
 /** What concerns keys. */
 type KeySettings = Pick<
   AuthorizationServerOptions,
-  'sealingKey' | 'previousSealingKeys' | 'keys' | 'lifetimes'
+  'masterKey' | 'previousMasterKeys' | 'keys' | 'lifetimes'
 >;
 
 /**
@@ -16,22 +16,22 @@ type KeySettings = Pick<
  */
 export function defineKeySettings(options: KeySettings): {
   readonly rules: KeyRules;
-  readonly previousSealingKeys: readonly Uint8Array[];
+  readonly previousMasterKeys: readonly Uint8Array[];
 } {
   const issues: string[] = [];
-  const { keys, previousSealingKeys } = judgeKeySettings(options, issues);
+  const { keys, previousMasterKeys } = validateKeySettings(options, issues);
   if (issues.length > 0) throw new ConfigurationError(issues);
-  return { rules: keys, previousSealingKeys };
+  return { rules: keys, previousMasterKeys };
 }
 
-export function judgeKeySettings(
-  { sealingKey, previousSealingKeys = [], ...options }: KeySettings,
+export function validateKeySettings(
+  { masterKey, previousMasterKeys = [], ...options }: KeySettings,
   issues: string[],
-): Pick<Configuration, 'lifetimes' | 'keys' | 'previousSealingKeys'> {
-  if (sealingKey.length !== 32) issues.push('sealingKey must be 32 bytes long');
-  if (previousSealingKeys.some(({ length }) => length !== 32)) {
-    issues.push('previousSealingKeys must each be 32 bytes long');
+): Pick<Configuration, 'lifetimes' | 'keys' | 'previousMasterKeys'> {
+  if (masterKey.length !== 32) issues.push('masterKey must be 32 bytes long');
+  if (previousMasterKeys.some(({ length }) => length !== 32)) {
+    issues.push('previousMasterKeys must each be 32 bytes long');
   }
   const lifetimes = judgeLifetimes(options.lifetimes ?? {}, issues);
-  return { lifetimes, keys: judgeKeys(options.keys ?? {}, lifetimes, issues), previousSealingKeys };
+  return { lifetimes, keys: validateKeyOptions(options.keys ?? {}, lifetimes, issues), previousMasterKeys };
 }

@@ -2,7 +2,7 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import type { AccessTokenClaims } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
-import { deriveKey } from './sealing.ts';
+import { deriveKey } from '../encryption/encryptor.ts';
 
 /*
  * `opaque.` and, in base64url: key identifier (8 bytes) | salt (16) | ciphertext | tag (16).
@@ -16,27 +16,27 @@ const TAG_LENGTH = 16;
 const NONCE = new Uint8Array(12);
 
 export interface OpaqueTokens {
-  seal(claims: AccessTokenClaims): string;
+  encrypt(claims: AccessTokenClaims): string;
   /** The claims of a token that was sealed here; `null` for any other text. */
-  open(token: string): AccessTokenClaims | null;
+  decrypt(token: string): AccessTokenClaims | null;
 }
 
 /** Whether a token may be one of these, and can be none of any other kind. */
-export function looksOpaque(token: string): boolean {
+export function isOpaqueToken(token: string): boolean {
   return token.startsWith(PREFIX);
 }
 
 /** Makes and opens them; whoever has the sealing key can do both. */
 export function createOpaqueTokens({
-  sealingKey,
-  previousSealingKeys,
-}: Pick<Configuration, 'sealingKey' | 'previousSealingKeys'>): OpaqueTokens {
-  const own = createBox(sealingKey);
-  const boxes = [own, ...previousSealingKeys.map(createBox)];
+  masterKey,
+  previousMasterKeys,
+}: Pick<Configuration, 'masterKey' | 'previousMasterKeys'>): OpaqueTokens {
+  const own = createBox(masterKey);
+  const boxes = [own, ...previousMasterKeys.map(createBox)];
   return {
-    seal: (claims) => PREFIX + own.seal(JSON.stringify(claims)).toString('base64url'),
-    open(token) {
-      if (!looksOpaque(token)) return null;
+    encrypt: (claims) => PREFIX + own.seal(JSON.stringify(claims)).toString('base64url'),
+    decrypt(token) {
+      if (!isOpaqueToken(token)) return null;
       const text = token.slice(PREFIX.length);
       const bytes = Buffer.from(text, 'base64url');
       // One spelling for each token, so that what is remembered of one counts for it.
@@ -48,9 +48,9 @@ export function createOpaqueTokens({
 }
 
 /** Opens and closes under keys made of one sealing key. */
-function createBox(sealingKey: Uint8Array) {
-  const root = deriveKey(sealingKey, 'opaque access tokens');
-  const id = deriveKey(sealingKey, 'opaque access tokens, key identifier').subarray(0, ID_LENGTH);
+function createBox(masterKey: Uint8Array) {
+  const root = deriveKey(masterKey, 'opaque access tokens');
+  const id = deriveKey(masterKey, 'opaque access tokens, key identifier').subarray(0, ID_LENGTH);
   const keyOf = (salt: Uint8Array) => createHmac('sha256', root).update(salt).digest();
   return {
     isOwn: (token: Buffer) => id.equals(token.subarray(0, ID_LENGTH)),

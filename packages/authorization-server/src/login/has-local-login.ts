@@ -4,6 +4,6 @@ import type { Rooms } from '../authorize/rooms.ts';
 import type { User } from '../users/sessions.ts';
 
 export async function hasLocalLogin({ upstream }: Pick<Rooms, 'upstream'>, user: User): Promise<boolean> {
-  const { identityProvider, admits } = await upstream.wayOf(null, user);
+  const { identityProvider, isSatisfied: admits } = await upstream.resolveLoginMethod(null, user);
   return identityProvider === null && admits;
 }

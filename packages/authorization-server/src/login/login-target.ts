@@ -1,6 +1,6 @@
 /** What somebody signs in for, as the pages and hands of signing in know it. */
 import type { HttpResponse } from '@portcullis/http';
-import type { IdentityProvider } from '../upstream/third-party.ts';
+import type { IdentityProvider } from '../federation/identity-provider.ts';
 import type { LoginPurpose } from './login-view.ts';
 
 /** An errand in the browser that sent the request. */

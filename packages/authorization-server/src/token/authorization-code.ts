@@ -9,11 +9,11 @@ import {
 import type { AuthenticatedClient } from '../clients/authenticate.ts';
 import { keyOf, matchesSecret } from '../secrets.ts';
 import type { AuthorizationStore, FoundAuthorizationCode, GrantRecord } from '../store/index.ts';
-import type { Grant, GrantHands } from './grant.ts';
-import { narrow } from './narrow.ts';
+import { downscope } from './downscope.ts';
+import type { GrantHandler, GrantServices } from './grant.ts';
 
 /** @see OAuth 2.1 draft 13 §4.1.3 */
-export function createAuthorizationCodeGrant(hands: GrantHands): Grant {
+export function createAuthorizationCodeGrant(hands: GrantServices): GrantHandler {
   const { store, resources, clock, events } = hands.configuration;
   return async (client, form, connection) => {
     const now = clock();
@@ -33,7 +33,7 @@ export function createAuthorizationCodeGrant(hands: GrantHands): Grant {
     }
     if (found.expiresAt <= now) throw invalid('expired');
     checkRedirectUri(found, request.redirectUri, client);
-    const narrowed = narrow(found, { resources: request.resources, scopes: null }, resources);
+    const narrowed = downscope(found, { resources: request.resources, scopes: null }, resources);
     return redeem(hands, client, found, narrowed, { now, from: connection.address ?? null });
   };
 }
@@ -85,10 +85,10 @@ function checkRedirectUri(
 }
 
 async function redeem(
-  { configuration: { store, lifetimes, events }, mint, refreshTokens }: GrantHands,
+  { configuration: { store, lifetimes, events }, mint, refreshTokens }: GrantServices,
   client: AuthenticatedClient,
   found: FoundAuthorizationCode,
-  narrowed: ReturnType<typeof narrow>,
+  narrowed: ReturnType<typeof downscope>,
   { now, from }: { readonly now: number; readonly from: string | null },
 ): Promise<TokenResponse> {
   const { accountId, grantId, scopes, resources, workspace, consentDigest: terms } = found;

@@ -8,14 +8,14 @@ import {
 } from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/authenticate.ts';
 import type { ResourceDefinition } from '../configuration.ts';
-import type { Grant, GrantHands } from './grant.ts';
-import { narrow } from './narrow.ts';
+import { downscope } from './downscope.ts';
+import type { GrantHandler, GrantServices } from './grant.ts';
 
 /**
  * MUST only be used by confidential clients. The subject is the client; there is no refresh token.
  * @see OAuth 2.1 draft 13 §4.2, RFC 6749 §4.4.3
  */
-export function createClientCredentialsGrant({ configuration, limits, mint }: GrantHands): Grant {
+export function createClientCredentialsGrant({ configuration, limits, mint }: GrantServices): GrantHandler {
   const { resources, clock, events } = configuration;
   const known = [...resources.keys()];
   return async (client, form) => {
@@ -33,7 +33,7 @@ export function createClientCredentialsGrant({ configuration, limits, mint }: Gr
     if (definition === undefined) throw new OAuthError('invalid_target', 'Name one protected resource.');
     const allowed = { resources: known, scopes: allowedScopes(client, definition) };
     const scopes = request.scopes ?? defaultScopes(client, definition);
-    const narrowed = narrow(allowed, { resources: request.resources, scopes }, resources);
+    const narrowed = downscope(allowed, { resources: request.resources, scopes }, resources);
     const holder = {
       subject: client.id,
       clientId: client.id,

@@ -4,11 +4,11 @@ import { OAuthError } from '@portcullis/protocol';
 import type { NoteUse } from '../clients/life.ts';
 import type { LimitedAuthenticate } from '../clients/limit-authentication.ts';
 import type { Route } from '../routes.ts';
-import type { Grant } from './grant.ts';
+import type { GrantHandler } from './grant.ts';
 
 /** @see OAuth 2.1 draft 13 §3.2 */
 export function createTokenEndpoint(
-  grants: ReadonlyMap<string, Grant>,
+  grants: ReadonlyMap<string, GrantHandler>,
   authenticate: LimitedAuthenticate,
   noteUse: NoteUse,
   isHttps: boolean,

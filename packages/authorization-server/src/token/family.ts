@@ -2,7 +2,7 @@
 import type { RefreshTokenRecord } from '../store/index.ts';
 
 /** What a presented token of a family is worth. */
-export type Standing =
+export type RefreshTokenState =
   /** It may be rotated. */
   | 'live'
   /** It was rotated within the grace window: its successor is given once more. */
@@ -16,14 +16,23 @@ type Family = Pick<RefreshTokenRecord, 'generation' | 'rotations'>;
 type Span = readonly [from: number, at: number];
 
 /** @param grace seconds after its rotation in which a token may come once more */
-export function standingOf(number: number, family: Family, now: number, grace: number): Standing {
+export function refreshTokenState(
+  number: number,
+  family: Family,
+  now: number,
+  grace: number,
+): RefreshTokenState {
   if (number >= family.generation) return 'live';
   const rotatedAt = readSpans(family.rotations).findLast(([from]) => from <= number)?.[1];
   return rotatedAt !== undefined && now <= rotatedAt + grace ? 'replayed' : 'reused';
 }
 
 /** The rotations of a family whose live token is rotated now. Those that are beyond grace need not be told apart any more. */
-export function noteRotation({ generation: number, rotations }: Family, now: number, grace: number): string {
+export function recordRotation(
+  { generation: number, rotations }: Family,
+  now: number,
+  grace: number,
+): string {
   // Who rotates many times a second adds nothing.
   if (rotations.endsWith(`,${now}]]`)) return rotations;
   const forgivable = readSpans(rotations).filter(([, at]) => now <= at + grace);

@@ -3,25 +3,25 @@ import type { ConnectionInfo } from '@portcullis/http';
 import type { Parameters, TokenResponse } from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/authenticate.ts';
 import type { Configuration } from '../configuration.ts';
-import type { AccessTokens } from '../keys/access-tokens.ts';
+import type { AccessTokenFormat } from '../keys/access-token-format.ts';
 import type { Limits } from '../limits/limits.ts';
-import type { Mint } from './mint.ts';
-import type { RefreshTokens } from './refresh-tokens.ts';
-import type { UpstreamTokenFor } from './upstream-token-for.ts';
+import type { IssueAccessToken } from './issue.ts';
+import type { RefreshTokens } from './refresh-token-family.ts';
+import type { GetProviderToken } from './upstream-token-for.ts';
 
 /** Serves a request of a proven client that registered this grant. Throws `OAuthError`. */
-export type Grant = (
+export type GrantHandler = (
   client: AuthenticatedClient,
   form: Parameters,
   connection: ConnectionInfo,
 ) => Promise<TokenResponse>;
 
 /** What grants work with. */
-export interface GrantHands {
+export interface GrantServices {
   readonly configuration: Configuration;
   readonly limits: Limits;
-  readonly mint: Mint;
+  readonly mint: IssueAccessToken;
   readonly refreshTokens: RefreshTokens;
-  readonly accessTokens: AccessTokens;
-  readonly upstreamTokenFor: UpstreamTokenFor;
+  readonly accessTokens: AccessTokenFormat;
+  readonly upstreamTokenFor: GetProviderToken;
 }

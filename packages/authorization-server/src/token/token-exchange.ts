@@ -8,16 +8,16 @@ import {
   tokenExchangeResponse,
 } from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/authenticate.ts';
-import type { IdentityProvider } from '../upstream/third-party.ts';
-import type { UpstreamToken } from '../upstream/upstream-token.ts';
-import type { Grant, GrantHands } from './grant.ts';
+import type { IdentityProvider } from '../federation/identity-provider.ts';
+import type { ProviderToken } from '../federation/provider-token.ts';
+import type { GrantHandler, GrantServices } from './grant.ts';
 
 /**
  * For the protected server alone: a configured client that proves itself, and that the resource names in `tokenExchangeClients`. What it
  * shows MUST be an access token of ours for exactly that resource. That token goes nowhere from here.
  * @see RFC 8693 §2
  */
-export function createTokenExchangeGrant(hands: GrantHands): Grant {
+export function createTokenExchangeGrant(hands: GrantServices): GrantHandler {
   const { configuration, limits, accessTokens, upstreamTokenFor } = hands;
   const { issuer, resources, identityProviders, clock } = configuration;
   return async (client, form) => {
@@ -78,7 +78,7 @@ function chooseIdentityProvider(
 }
 
 /** Nobody may keep the answer: the endpoint says `no-store` with every one. Times are told from now, as always. */
-function respond(token: UpstreamToken, now: number): TokenExchangeResponse {
+function respond(token: ProviderToken, now: number): TokenExchangeResponse {
   const { accessToken, tokenType, expiresAt, scopes } = token;
   return tokenExchangeResponse({
     access_token: accessToken,

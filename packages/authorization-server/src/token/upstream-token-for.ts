@@ -1,30 +1,37 @@
 /** From verified claims to the third party's token that their grant rests on: for protected servers, here and elsewhere. */
 import { type AccessTokenClaims, OAuthError } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
+import type {
+  ProviderToken,
+  ProviderTokenRequest,
+  ProviderTokenSource,
+} from '../federation/provider-token.ts';
 import { createMemory } from '../memory.ts';
-import type { UpstreamToken, UpstreamTokens, UpstreamWant } from '../upstream/upstream-token.ts';
 import type { IsLive } from './is-live.ts';
 
 /**
  * @param claims of a verified access token
  * @throws OAuthError `invalid_grant` when token or grant have ended, and as `UpstreamTokens.tokenFor`
  */
-export type UpstreamTokenFor = (claims: AccessTokenClaims, want?: UpstreamWant) => Promise<UpstreamToken>;
+export type GetProviderToken = (
+  claims: AccessTokenClaims,
+  want?: ProviderTokenRequest,
+) => Promise<ProviderToken>;
 
 /** Seconds: a server that asks at each of its requests is told of once in a while. */
 const TOLD_EVERY = 60;
 
-export function createUpstreamTokenFor(
+export function createGetProviderToken(
   { issuer, clock, events }: Pick<Configuration, 'issuer' | 'clock' | 'events'>,
   isLive: IsLive,
-  upstream: UpstreamTokens,
-): UpstreamTokenFor {
+  upstream: ProviderTokenSource,
+): GetProviderToken {
   const told = createMemory<number>();
 
   function tell(
     { aud, sub, client_id: clientId }: AccessTokenClaims,
     grantId: string,
-    token: UpstreamToken,
+    token: ProviderToken,
   ): void {
     const [resource = ''] = typeof aud === 'string' ? [aud] : aud;
     const key = `${grantId} ${resource}`;

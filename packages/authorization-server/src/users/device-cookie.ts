@@ -3,7 +3,7 @@ import { createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqu
 import type { HttpRequest } from '@portcullis/http';
 import type { Configuration } from '../configuration.ts';
 import { defineCookie } from '../cookies.ts';
-import { deriveKey } from '../keys/sealing.ts';
+import { deriveKey } from '../encryption/encryptor.ts';
 import type { AccountRecord } from '../store/index.ts';
 
 /*
@@ -38,13 +38,13 @@ export interface DeviceCookies {
   issue(request: HttpRequest, account: AccountRecord): string;
 }
 
-type Configured = Pick<Configuration, 'issuer' | 'sealingKey' | 'previousSealingKeys' | 'clock'>;
+type Configured = Pick<Configuration, 'issuer' | 'masterKey' | 'previousMasterKeys' | 'clock'>;
 
 export function createDeviceCookies(configuration: Configured): DeviceCookies {
-  const { issuer, sealingKey, previousSealingKeys, clock } = configuration;
+  const { issuer, masterKey, previousMasterKeys, clock } = configuration;
   const cookie = defineCookie(issuer, 'known-browser', FORM);
-  const key = keyFrom(sealingKey);
-  const keys = [key, ...previousSealingKeys.map(keyFrom)];
+  const key = keyFrom(masterKey);
+  const keys = [key, ...previousMasterKeys.map(keyFrom)];
 
   const marksIn = (request: HttpRequest) => cookie.read(request)?.split('.') ?? [];
   const isOf = (mark: Buffer, account: AccountRecord | null) =>
@@ -72,8 +72,8 @@ export function createDeviceCookies(configuration: Configured): DeviceCookies {
   };
 }
 
-function keyFrom(sealingKey: Uint8Array): KeyObject {
-  return createSecretKey(deriveKey(sealingKey, 'known browsers'));
+function keyFrom(masterKey: Uint8Array): KeyObject {
+  return createSecretKey(deriveKey(masterKey, 'known browsers'));
 }
 
 /** With the password hash in it, no mark outlives its password: one that was reset is one that a thief may have had. */

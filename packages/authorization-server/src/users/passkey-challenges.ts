@@ -1,7 +1,7 @@
 /** Challenges for passkeys: made without storing anything, bound to a browser, and taken once. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Configuration } from '../configuration.ts';
-import { deriveKey } from '../keys/sealing.ts';
+import { deriveKey } from '../encryption/encryptor.ts';
 import { hashSecret } from '../secrets.ts';
 
 export interface PasskeyChallenges {
@@ -20,12 +20,12 @@ const MAC_BYTES = 32;
 
 /** They live as long as a transaction. A challenge is its time, a nonce, and a MAC over both and what it is bound to. */
 export function createPasskeyChallenges({
-  sealingKey,
+  masterKey,
   store,
   clock,
   lifetimes,
 }: Configuration): PasskeyChallenges {
-  const key = deriveKey(sealingKey, 'passkey challenge');
+  const key = deriveKey(masterKey, 'passkey challenge');
   const mac = (head: Buffer, bound: readonly string[]) =>
     createHmac('sha256', key).update(head).update(JSON.stringify(bound)).digest();
   const expiryOf = (bytes: Buffer) => bytes.readUIntBE(0, EXPIRY_BYTES);

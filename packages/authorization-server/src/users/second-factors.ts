@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { temporarilyUnavailable } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
-import { secondFactorPlace } from '../keys/places.ts';
-import { createSealer, SealingError } from '../keys/sealing.ts';
+import { totpSecretContext } from '../encryption/contexts.ts';
+import { createEncryptor, DecryptionError } from '../encryption/encryptor.ts';
 import { hashSecret } from '../secrets.ts';
 import type { AccountRecord } from '../store/index.ts';
 import { base32, findTotpStep } from './totp.ts';
@@ -43,13 +43,13 @@ const RECOVERY_CODES = 10;
 const RECOVERY_BYTES = 10;
 
 export function createSecondFactors(configuration: Configuration): SecondFactors {
-  const { name, sealingKey, previousSealingKeys, store, clock } = configuration;
-  const sealer = createSealer(sealingKey, previousSealingKeys);
+  const { name, masterKey, previousMasterKeys, store, clock } = configuration;
+  const sealer = createEncryptor(masterKey, previousMasterKeys);
   const open = (accountId: string, sealed: string): Buffer | null => {
     try {
-      return sealer.unseal(Buffer.from(sealed, 'base64url'), secondFactorPlace(accountId));
+      return sealer.decrypt(Buffer.from(sealed, 'base64url'), totpSecretContext(accountId));
     } catch (error) {
-      if (error instanceof SealingError) return null;
+      if (error instanceof DecryptionError) return null;
       throw error;
     }
   };
@@ -64,7 +64,7 @@ export function createSecondFactors(configuration: Configuration): SecondFactors
     countRecoveryCodes: (accountId) => store.countRecoveryCodes(accountId),
     startSetup(account) {
       const secret = randomBytes(SECRET_BYTES);
-      const sealed = Buffer.from(sealer.seal(secret, secondFactorPlace(account.id))).toString('base64url');
+      const sealed = Buffer.from(sealer.encrypt(secret, totpSecretContext(account.id))).toString('base64url');
       return setupOf(account, secret, sealed);
     },
     resumeSetup(account, sealed) {

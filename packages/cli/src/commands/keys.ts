@@ -81,12 +81,12 @@ async function withKeys(
 ): Promise<void> {
   const { folder, environment } = surroundings;
   const settings = await resolveSettings({ flags, environment, folder });
-  const sealingKey = await findKey(settings, folder);
-  const previousSealingKeys = await findPreviousKeys(settings, folder);
+  const masterKey = await findKey(settings, folder);
+  const previousMasterKeys = await findPreviousKeys(settings, folder);
   try {
     await administer(settings, folder, 'refuse', async ({ store, events, clock }) => {
       const { keys, lifetimes } = settings;
-      const options = { store, sealingKey, previousSealingKeys, keys, lifetimes, events, clock };
+      const options = { store, masterKey, previousMasterKeys, keys, lifetimes, events, clock };
       await task(createKeyAdministration(options), flags, surroundings);
     });
   } catch (error) {
@@ -107,7 +107,7 @@ const rotate: Task = async (keys, flags, { write }) => {
 
 const reseal: Task = async (keys, { newKeyFile = '' }, { folder, write }) => {
   const { bytes, place } = await findOrMakeKey(newKeyFile, folder, '--new-key-file');
-  const count = await keys.reseal(bytes);
+  const count = await keys.reencrypt(bytes);
   write(
     [
       `Done: ${count === 1 ? 'one key is' : `${count} keys are`} sealed under the new sealing key, in ${place}.`,
@@ -150,7 +150,7 @@ function format(keys: readonly ListedKey[], { json }: Flags): string {
     key.id,
     key.algorithm,
     `signs from ${timeOf(key.signsFrom)}`,
-    key.opens ? '' : 'sealed under another key',
+    key.canDecrypt ? '' : 'sealed under another key',
   ]);
   return columns(rows);
 }

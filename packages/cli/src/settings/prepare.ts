@@ -96,7 +96,7 @@ function issuesOfAccount(
 /** What the authorization server is told, besides its store and keys. */
 export type ServerOptions = Omit<
   AuthorizationServerOptions,
-  'store' | 'sealingKey' | 'previousSealingKeys' | 'events'
+  'store' | 'masterKey' | 'previousMasterKeys' | 'events'
 >;
 
 export function serverOptions(

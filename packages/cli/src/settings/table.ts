@@ -133,7 +133,7 @@ export const table: Table = {
   key: {
     what: 'sealing key: 32 random bytes in base64url',
     placeholder: 'key',
-    shape: word.sealingKey,
+    shape: word.masterKey,
     otherwise: null,
     otherwiseText: 'taken from the key file',
     secret: true,
@@ -149,7 +149,7 @@ export const table: Table = {
   previousKey: {
     what: 'sealing key that was replaced, while retries of refreshes from before may come',
     placeholder: 'key',
-    shape: word.sealingKey,
+    shape: word.masterKey,
     otherwise: null,
     secret: true,
   },

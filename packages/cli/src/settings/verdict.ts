@@ -15,7 +15,7 @@ export interface Origins {
 
 /** All that is wrong, but for what may be right once everything can be read. */
 export function issuesOfServer(
-  options: Omit<AuthorizationServerOptions, 'store' | 'sealingKey'>,
+  options: Omit<AuthorizationServerOptions, 'store' | 'masterKey'>,
   { hasApplication, unread, nameOf }: Origins,
 ): readonly string[] {
   return issuesOfOptions(options)
@@ -26,8 +26,8 @@ export function issuesOfServer(
 
 /** A fault that is told when the server is made. */
 export function nameIssue(issue: string, { hasApplication, nameOf }: Omit<Origins, 'unread'>): string {
-  if (issue.startsWith('sealingKey')) {
-    return `${nameOf('key')} or ${nameOf('keyFile')}: ${issue.replace('sealingKey', 'the sealing key')}`;
+  if (issue.startsWith('masterKey')) {
+    return `${nameOf('key')} or ${nameOf('keyFile')}: ${issue.replace('masterKey', 'the sealing key')}`;
   }
   return say(place(issue, hasApplication), nameOf);
 }

@@ -59,7 +59,7 @@ export const database: Shape<string> = judgedText(
 const keyText = textIn('32 random bytes in base64url (openssl rand -base64 32)');
 
 /** 32 bytes as base64url (43 characters), base64 (44) or hexadecimal (64). */
-export const sealingKey: Shape<Uint8Array> = {
+export const masterKey: Shape<Uint8Array> = {
   words: '32 random bytes in base64url, base64 or hexadecimal',
   blank: new Uint8Array(32),
   read(value, origin) {

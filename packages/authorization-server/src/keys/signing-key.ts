@@ -1,0 +1,92 @@
+/** Signing keys: made, sealed for the store, and opened again. */
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { ACCESS_TOKEN_TYPE } from '@portcullis/protocol';
+import { signingKeyContext } from '../encryption/contexts.ts';
+import { DecryptionError, type Encryptor } from '../encryption/encryptor.ts';
+import { newIdentifier } from '../secrets.ts';
+import type { SigningKeyRecord } from '../store/index.ts';
+import {
+  findSigningAlgorithm,
+  type PublicJwk,
+  type SigningAlgorithm,
+  toPublicJwk,
+} from './signing-algorithms.ts';
+
+/** A key of this server. */
+export interface SigningKey {
+  readonly id: string;
+  readonly algorithm: SigningAlgorithm;
+  readonly publicJwk: PublicJwk;
+  /** Epoch seconds. */
+  readonly signsFrom: number;
+  /** The header of every access token that it signs, base64url. */
+  readonly header: string;
+  sign(input: string): Buffer;
+  verify(input: string, signature: Buffer): boolean;
+}
+
+/** When a key that follows `newest` is made: later, also within one second, so that their order is never in doubt. */
+export function creationTimeAfter(newest: SigningKeyRecord | undefined, now: number): number {
+  return Math.max(now, (newest?.createdAt ?? -1) + 1);
+}
+
+/** Makes a key. @param signsFrom epoch seconds */
+export async function generateSigningKey(
+  algorithm: SigningAlgorithm,
+  sealer: Encryptor,
+  now: number,
+  signsFrom: number,
+): Promise<SigningKeyRecord> {
+  const id = newIdentifier('key');
+  const privateKey = await algorithmOf(algorithm).generate();
+  const pkcs8 = privateKey.export({ type: 'pkcs8', format: 'der' });
+  return {
+    id,
+    algorithm,
+    publicJwk: JSON.stringify(toPublicJwk(privateKey, algorithm, id)),
+    encryptedPrivateKey: sealer.encrypt(pkcs8, signingKeyContext(id)),
+    createdAt: now,
+    signsFrom,
+  };
+}
+
+/**
+ * Opens a key. Its public part is derived from the sealed one, so that whoever can only write to the store cannot plant a key.
+ * @throws SealingError when it was sealed under another key or is damaged
+ */
+export function decryptSigningKey(record: SigningKeyRecord, sealer: Encryptor): SigningKey {
+  const algorithm = record.algorithm as SigningAlgorithm;
+  const { sign, verify } = algorithmOf(algorithm);
+  const privateKey = readPrivateKey(sealer.decrypt(record.encryptedPrivateKey, signingKeyContext(record.id)));
+  const publicKey = createPublicKey(privateKey);
+  return {
+    id: record.id,
+    algorithm,
+    publicJwk: toPublicJwk(privateKey, algorithm, record.id),
+    signsFrom: record.signsFrom,
+    header: headerOf(algorithm, record.id),
+    sign: (input) => sign(input, privateKey),
+    verify: (input, signature) => verify(input, signature, publicKey),
+  };
+}
+
+/** The same private key in an envelope of another sealer. @throws SealingError */
+export function reencryptSigningKey(record: SigningKeyRecord, from: Encryptor, to: Encryptor): Uint8Array {
+  const place = signingKeyContext(record.id);
+  return to.encrypt(from.decrypt(record.encryptedPrivateKey, place), place);
+}
+
+function readPrivateKey(der: Buffer): KeyObject {
+  return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
+}
+
+function algorithmOf(name: string): NonNullable<ReturnType<typeof findSigningAlgorithm>> {
+  const algorithm = findSigningAlgorithm(name);
+  if (algorithm === undefined) throw new DecryptionError('damaged');
+  return algorithm;
+}
+
+/** MUST be of type `at+jwt`, and name an algorithm other than `none`. @see RFC 9068 §2.1 */
+function headerOf(alg: SigningAlgorithm, kid: string): string {
+  return Buffer.from(JSON.stringify({ alg, typ: ACCESS_TOKEN_TYPE, kid })).toString('base64url');
+}
