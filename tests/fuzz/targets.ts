@@ -29,10 +29,10 @@ import {
   readWebUrl,
   validateRedirectUri,
 } from '@portcullis/protocol';
-import { readClientDocument } from '../../packages/authorization-server/src/clients/documents/document-law.ts';
-import { judgeDocumentUrl } from '../../packages/authorization-server/src/clients/documents/document-url.ts';
-import { readPresented } from '../../packages/authorization-server/src/clients/presented.ts';
-import { freshFor } from '../../packages/authorization-server/src/clients/remote/freshness.ts';
+import { readClientDocument } from '../../packages/authorization-server/src/clients/metadata-document/document-rules.ts';
+import { validateDocumentUrl } from '../../packages/authorization-server/src/clients/metadata-document/document-url.ts';
+import { freshnessLifetime } from '../../packages/authorization-server/src/clients/metadata-document/http-cache-freshness.ts';
+import { readClientCredentials } from '../../packages/authorization-server/src/clients/read-client-credentials.ts';
 import { createForwardedReader } from '../../packages/http/src/node/forwarded.ts';
 import { seeds } from './seeds.ts';
 
@@ -134,7 +134,7 @@ function checkCanonical(input: string): void {
 }
 
 function checkDocumentUrl(input: string): void {
-  const judged = judgeDocumentUrl(input, ANYWHERE);
+  const judged = validateDocumentUrl(input, ANYWHERE);
   if ('issue' in judged) return;
   const { url } = judged;
   must(url.href === input && url.protocol === 'https:' && url.username === '', 'it is what it looks like');
@@ -212,7 +212,7 @@ function readByType(input: string): unknown {
 
 function readBasic(input: string): unknown {
   const header = `Basic ${Buffer.from(bytesOf(input)).toString('base64')}`;
-  return [readAuthorizationHeader(header), readPresented(header, readParameters(''))];
+  return [readAuthorizationHeader(header), readClientCredentials(header, readParameters(''))];
 }
 
 function readDocument(value: unknown): unknown {
@@ -225,7 +225,7 @@ function readDocument(value: unknown): unknown {
 function readAuthentication(input: string): unknown {
   const lines = input.split('\n');
   const [header = '', form = input] = lines;
-  return readPresented(header === '' ? null : header, readParameters(form));
+  return readClientCredentials(header === '' ? null : header, readParameters(form));
 }
 
 function readForwarded(input: string): unknown {
@@ -237,7 +237,7 @@ function readForwarded(input: string): unknown {
 function readFreshness(input: string): unknown {
   const headers = readHeaders(input);
   if (headers === null) return null;
-  const seconds = freshFor(headers, { longest: 600, unsaid: 60 }, 1_800_000_000);
+  const seconds = freshnessLifetime(headers, { maxAge: 600, defaultAge: 60 }, 1_800_000_000);
   must(seconds >= 0 && seconds <= 600, 'it stays within its bounds');
   return seconds;
 }

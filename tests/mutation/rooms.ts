@@ -25,24 +25,24 @@ export const rooms: Readonly<Record<string, Room>> = {
       'authorization-server/src/token/refresh-tokens.ts',
       'authorization-server/src/token/family.ts',
     ],
-    tests: [`${TESTS}/{refresh,refresh-reasons,family,shared-limits}.test.ts`],
+    tests: [`${TESTS}/{refresh,refresh-reasons,family,shared-rate-limits}.test.ts`],
   },
   clients: {
     mutate: [
-      'authorization-server/src/clients/authenticate.ts',
-      'authorization-server/src/clients/presented.ts',
+      'authorization-server/src/clients/verify-client-credentials.ts',
+      'authorization-server/src/clients/read-client-credentials.ts',
     ],
-    tests: [`${TESTS}/{client-authentication,client-assertions,presented}.test.ts`],
+    tests: [`${TESTS}/{client-authentication,client-assertions,client-credential-reading}.test.ts`],
   },
   assertions: {
-    mutate: ['authorization-server/src/clients/verify-assertion.ts'],
+    mutate: ['authorization-server/src/clients/verify-client-assertion.ts'],
     tests: [`${TESTS}/client-assertions.test.ts`],
   },
   /** Clients that register, and that manage what they registered. */
   registrations: {
     mutate: [
-      'authorization-server/src/clients/admit-registration.ts',
-      'authorization-server/src/clients/manage.ts',
+      'authorization-server/src/clients/authorize-registration.ts',
+      'authorization-server/src/clients/manage-registration.ts',
     ],
     tests: [
       `${TESTS}/{registration,registration-management,client-life,client-assertions,administered-clients}.test.ts`,
@@ -51,9 +51,9 @@ export const rooms: Readonly<Record<string, Room>> = {
   /** Clients that are named by the address of a document. */
   documents: {
     mutate: [
-      'authorization-server/src/clients/documents/document-url.ts',
-      'authorization-server/src/clients/documents/document-law.ts',
-      'authorization-server/src/clients/remote/freshness.ts',
+      'authorization-server/src/clients/metadata-document/document-url.ts',
+      'authorization-server/src/clients/metadata-document/document-rules.ts',
+      'authorization-server/src/clients/metadata-document/http-cache-freshness.ts',
     ],
     tests: [`${TESTS}/{client-documents,hostile-input}.test.ts`],
   },

@@ -2,16 +2,16 @@
 import type { Profile, RedirectPolicy, ScopeHierarchy, Scopes } from '@portcullis/protocol';
 import type { EventSink } from './audit/events.ts';
 import type { ConfiguredClient } from './clients/configured-client.ts';
-import type { DocumentOptions } from './clients/documents/document-options.ts';
-import type { TrustPolicy } from './clients/documents/document-url.ts';
+import type { DocumentOptions } from './clients/metadata-document/document-options.ts';
+import type { DocumentTrustPolicy } from './clients/metadata-document/document-url.ts';
+import type { Outbound, OutboundSettings } from './clients/metadata-document/outbound-settings.ts';
 import type { RegistrationOptions, RegistrationRules } from './clients/registration-options.ts';
-import type { Outbound, OutboundSettings } from './clients/remote/outbound-settings.ts';
 import type { IdentityProvider } from './federation/identity-provider.ts';
 import type { IdentityProviderOptions } from './federation/provider-options.ts';
 import type { HeadlessOptions, HeadlessRules } from './headless/headless-options.ts';
 import type { KeyOptions, KeyRules } from './keys/key-options.ts';
 import type { Lifetimes } from './lifetimes.ts';
-import type { LimitOptions, LimitRules } from './limits/limit-options.ts';
+import type { RateLimitOptions, RateLimitPolicies } from './rate-limit/policies.ts';
 import type { AuthorizationStore } from './store/index.ts';
 import type { Brand, BrandOptions } from './ui/brand.ts';
 import type { Translations } from './ui/translations.ts';
@@ -110,7 +110,7 @@ export interface AuthorizationServerOptions {
   readonly lifetimes?: Partial<Lifetimes>;
   readonly privateUseSchemes?: readonly string[];
   /** How often what may be done; `false`: as often as anybody likes. */
-  readonly rateLimits?: LimitOptions | false;
+  readonly rateLimits?: RateLimitOptions | false;
   /** Seconds for which events are kept in the store; `false`: they are not. 90 days when left out. */
   readonly auditRetention?: number | false;
   readonly events?: EventSink;
@@ -134,7 +134,7 @@ export interface Configuration {
   /** `null`: nobody may register. */
   readonly registration: RegistrationRules | null;
   /** Whose metadata documents are read; `null`: nobody's. */
-  readonly metadataDocuments: TrustPolicy | null;
+  readonly metadataDocuments: DocumentTrustPolicy | null;
   readonly outbound: Outbound;
   readonly workspaces: FindWorkspaces;
   /** By their identifiers. */
@@ -145,7 +145,7 @@ export interface Configuration {
   readonly externalUi: HeadlessRules | null;
   readonly lifetimes: Lifetimes;
   /** `null`: nothing is limited. */
-  readonly rateLimits: LimitRules | null;
+  readonly rateLimits: RateLimitPolicies | null;
   readonly auditRetention: number | false;
   readonly redirects: RedirectPolicy;
   readonly events: EventSink;

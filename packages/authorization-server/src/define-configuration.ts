@@ -10,17 +10,17 @@ import {
   readScopes,
   TOKEN_EXCHANGE,
 } from '@portcullis/protocol';
-import { readConfiguredClient } from './clients/configured.ts';
 import type { ConfiguredClient } from './clients/configured-client.ts';
-import { judgeDocuments } from './clients/documents/document-options.ts';
+import { readConfiguredClient } from './clients/configured-clients.ts';
+import { judgeDocuments } from './clients/metadata-document/document-options.ts';
+import { judgeOutbound } from './clients/metadata-document/outbound-settings.ts';
 import { judgeRegistration } from './clients/registration-options.ts';
-import { judgeOutbound } from './clients/remote/outbound-settings.ts';
 import type { AuthorizationServerOptions, Configuration, ResourceDefinition } from './configuration.ts';
 import { validateIdentityProviders } from './federation/identity-provider.ts';
 import { judgeHeadless } from './headless/headless-options.ts';
 import { validateKeySettings } from './keys/key-settings.ts';
-import { judgeLimits } from './limits/limit-options.ts';
 import { issuesOfNames } from './option-names.ts';
+import { validateRateLimits } from './rate-limit/policies.ts';
 import type { AuthorizationStore } from './store/index.ts';
 import { validateBrand } from './ui/brand.ts';
 import { validateTranslations } from './ui/translations.ts';
@@ -46,7 +46,7 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
   const registration = judgeRegistration(options.registration ?? true, issues);
   const outbound = judgeOutbound(options.outbound ?? {}, issues);
   const metadataDocuments = judgeDocuments(options.metadataDocuments ?? true, outbound.loopback, issues);
-  const limits = judgeLimits(options.rateLimits ?? {}, issues);
+  const limits = validateRateLimits(options.rateLimits ?? {}, issues);
   const auditRetention = options.auditRetention ?? 90 * 86_400;
   if (auditRetention !== false && (!Number.isSafeInteger(auditRetention) || auditRetention < 1)) {
     issues.push('auditRetention must be whole seconds, at least 1, or false');

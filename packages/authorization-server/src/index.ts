@@ -13,7 +13,10 @@ import type { EventSink } from './audit/events.ts';
 import { withCorrelation, withRequestContext } from './audit/request-context.ts';
 import { type ClientAdministration, createClientAdministration } from './clients/administer.ts';
 import { createClients } from './clients/clients.ts';
-import { createInvitationAdministration, type InvitationAdministration } from './clients/invitations.ts';
+import {
+  createInitialAccessTokenAdministration,
+  type InitialAccessTokenAdministration,
+} from './clients/initial-access-tokens.ts';
 import type { AuthorizationServerOptions } from './configuration.ts';
 import { defineConfiguration } from './define-configuration.ts';
 import { createFederation } from './federation/federation.ts';
@@ -25,8 +28,8 @@ import { createJwksEndpoint, toJwks } from './jwks.ts';
 import { createAccessTokenFormat } from './keys/access-token-format.ts';
 import { loadKeyRing } from './keys/key-ring.ts';
 import type { PublicJwk } from './keys/signing-algorithms.ts';
-import { createLimits } from './limits/limits.ts';
 import { createMetadata } from './metadata.ts';
+import { createRateLimits } from './rate-limit/rate-limits.ts';
 import { createRevocation } from './revocation.ts';
 import { createRouter, type Route } from './routes.ts';
 import { createStatuses } from './status-lists/status-lists.ts';
@@ -44,20 +47,20 @@ export { ConfigurationError } from '@portcullis/protocol';
 export { type AuditLog as Journal, createAuditLog as createJournal } from './audit/audit-log.ts';
 export type { AuthorizationEvent, EventSink } from './audit/events.ts';
 export {
-  type AdministeredClients,
   type ClientAdministration,
+  type ClientAdministrationContext,
   createClientAdministration,
   type ListedClient,
 } from './clients/administer.ts';
-export type { DocumentOptions } from './clients/documents/document-options.ts';
 export {
-  createInvitationAdministration,
-  type InvitationAdministration,
-  type ListedInvitation,
-  type NewInvitation,
-} from './clients/invitations.ts';
+  createInitialAccessTokenAdministration,
+  type InitialAccessTokenAdministration,
+  type ListedInitialAccessToken,
+  type NewInitialAccessToken,
+} from './clients/initial-access-tokens.ts';
+export type { DocumentOptions } from './clients/metadata-document/document-options.ts';
+export type { OutboundSettings } from './clients/metadata-document/outbound-settings.ts';
 export type { RegistrationOptions } from './clients/registration-options.ts';
-export type { OutboundSettings } from './clients/remote/outbound-settings.ts';
 export type {
   AuthorizationServerOptions,
   FindWorkspaces,
@@ -99,7 +102,7 @@ export {
 export type { KeyOptions } from './keys/key-options.ts';
 export type { PublicJwk, SigningAlgorithm } from './keys/signing-algorithms.ts';
 export { defaultLifetimes, type Lifetimes } from './lifetimes.ts';
-export { defaultLimits, type LimitOptions } from './limits/limit-options.ts';
+export { defaultRateLimits, type RateLimitOptions } from './rate-limit/policies.ts';
 export type { BrandOptions } from './ui/brand.ts';
 export type { Translation, Translations } from './ui/translations.ts';
 export {
@@ -140,7 +143,7 @@ export interface AuthorizationServer {
   /** Clients that registered or that an administrator adds. */
   readonly clients: ClientAdministration;
   /** Initial access tokens for one registration each. */
-  readonly invitations: InvitationAdministration;
+  readonly initialAccessTokens: InitialAccessTokenAdministration;
   /** The accounts of people. */
   readonly accounts: AccountAdministration;
   /** A page that lists what tokens are issued for: for a host that has nothing better at its root. */
@@ -174,9 +177,9 @@ export async function createAuthorizationServer(
   const statuses = createStatuses(configuration, keys);
   const upstream = await createFederation(configuration, statuses, endings);
   const accessTokens = createAccessTokenFormat(keys, configuration);
-  const limits = createLimits(configuration);
+  const limits = createRateLimits(configuration);
   const clients = createClients(configuration, limits);
-  const { authenticate, findClient, noteUse } = clients;
+  const { authenticateClient: authenticate, findClient, recordClientUse } = clients;
   const { providerTokens: bonds } = upstream;
   const isLive = trail.watchFirstUse(requireLiveProviderTokens(createIsLive(configuration), bonds), events);
   const mint = limitByProviderTokens(createIssueAccessToken(configuration, accessTokens, statuses), bonds);
@@ -189,7 +192,7 @@ export async function createAuthorizationServer(
     createTokenEndpoint(
       createGrantHandlers({ configuration, limits, mint, refreshTokens, accessTokens, upstreamTokenFor }),
       authenticate,
-      noteUse,
+      recordClientUse,
       isHttps,
     ),
     ...clients.routes,
@@ -217,7 +220,7 @@ export async function createAuthorizationServer(
     isLive,
     upstreamToken: upstreamTokenFor,
     clients: createClientAdministration(configuration),
-    invitations: createInvitationAdministration(configuration),
+    initialAccessTokens: createInitialAccessTokenAdministration(configuration),
     accounts: createAccountAdministration(configuration),
     frontPage: async (request, connection = {}) =>
       withSecurityHeaders(await interaction.frontPage(request, connection), isHttps),

@@ -1,8 +1,8 @@
 /** Introspection: a protected resource asks what a token is worth. */
 import { readFormBody, respondCorsJson } from '@portcullis/http';
 import { type AccessTokenClaims, formatScopes, OAuthError } from '@portcullis/protocol';
-import type { AuthenticatedClient } from './clients/authenticate.ts';
-import type { LimitedAuthenticate } from './clients/limit-authentication.ts';
+import type { AuthenticateClient } from './clients/authenticate-client.ts';
+import type { AuthenticatedClient } from './clients/verify-client-credentials.ts';
 import type { Configuration } from './configuration.ts';
 import type { AccessTokenFormat } from './keys/access-token-format.ts';
 import { isOpaqueToken } from './keys/opaque-tokens.ts';
@@ -21,7 +21,7 @@ const INACTIVE = { active: false } as const;
 export function createIntrospection(
   configuration: Configuration,
   { read }: AccessTokenFormat,
-  authenticate: LimitedAuthenticate,
+  authenticate: AuthenticateClient,
   isLive: IsLive,
   refreshTokens: RefreshTokens,
 ): Route {
@@ -89,7 +89,7 @@ function knownToClient({
 
 /** Who calls MUST be authorized to: saying a public client's name proves nothing. @see RFC 7662 §2.1 */
 function checkConfidential(client: AuthenticatedClient): AuthenticatedClient {
-  if (client.provenBy !== 'none') return client;
+  if (client.authenticationMethod !== 'none') return client;
   throw new OAuthError('invalid_client', 'Introspection is for confidential clients.');
 }
 

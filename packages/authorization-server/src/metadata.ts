@@ -11,8 +11,8 @@ import {
   readProtocolVersion,
   type ServerMetadataKind,
 } from '@portcullis/protocol';
-import { assertionAlgorithms } from './clients/assertions.ts';
-import { clientAuthenticationMethods } from './clients/presented.ts';
+import { clientAssertionAlgorithms } from './clients/client-assertion.ts';
+import { clientAuthenticationMethods } from './clients/read-client-credentials.ts';
 import type { Configuration } from './configuration.ts';
 import { servedGrantTypes } from './grant-types.ts';
 import type { Route } from './routes.ts';
@@ -91,13 +91,13 @@ function describeServer(
     response_modes_supported: RESPONSE_MODES,
     grant_types_supported: servedGrantTypes(configuration),
     token_endpoint_auth_methods_supported: methods,
-    token_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
+    token_endpoint_auth_signing_alg_values_supported: clientAssertionAlgorithms,
     revocation_endpoint_auth_methods_supported: methods,
-    revocation_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
+    revocation_endpoint_auth_signing_alg_values_supported: clientAssertionAlgorithms,
     // RFC 7009 §2.1 leaves it open, and clients that replace a session have to know.
     revocation_leaves_other_grants: true,
     introspection_endpoint_auth_methods_supported: confidential,
-    introspection_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
+    introspection_endpoint_auth_signing_alg_values_supported: clientAssertionAlgorithms,
     code_challenge_methods_supported: [CODE_CHALLENGE_METHOD],
     // Every authorization response carries `iss`, whichever revision the client speaks: those that do not know it ignore it.
     authorization_response_iss_parameter_supported: true,

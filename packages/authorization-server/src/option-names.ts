@@ -1,15 +1,15 @@
 /** The names of all options of an authorization server: any other is refused, for a rule that is spelled wrong would protect nothing. */
 import { type OptionNames, unknownOptionIssues } from '@portcullis/protocol/option-names';
-import type { DocumentOptions } from './clients/documents/document-options.ts';
+import type { DocumentOptions } from './clients/metadata-document/document-options.ts';
+import type { OutboundSettings } from './clients/metadata-document/outbound-settings.ts';
 import type { RegistrationOptions } from './clients/registration-options.ts';
-import type { OutboundSettings } from './clients/remote/outbound-settings.ts';
 import type { AuthorizationServerOptions, ResourceDefinition } from './configuration.ts';
 import type { ClientKeyOptions } from './federation/client-key.ts';
 import type { AllowedUsers, IdentityProviderOptions } from './federation/provider-options.ts';
 import type { HeadlessOptions } from './headless/headless-options.ts';
 import type { KeyOptions } from './keys/key-options.ts';
 import { defaultLifetimes } from './lifetimes.ts';
-import { defaultLimits, type LimitOptions } from './limits/limit-options.ts';
+import { defaultRateLimits, type RateLimitOptions } from './rate-limit/policies.ts';
 import type { BrandOptions, Link } from './ui/brand.ts';
 
 const OPTIONS: OptionNames<AuthorizationServerOptions> = {
@@ -99,7 +99,7 @@ const HEADLESS: OptionNames<HeadlessOptions> = {
 const BRAND: OptionNames<BrandOptions> = { logo: true, accent: true, texts: true, links: true };
 const ACCENT: OptionNames<NonNullable<BrandOptions['accent']>> = { light: true, dark: true };
 const LINK: OptionNames<Link> = { label: true, href: true };
-const RATE: OptionNames<NonNullable<LimitOptions['refreshes']>> = { burst: true, perMinute: true };
+const RATE: OptionNames<NonNullable<RateLimitOptions['refreshes']>> = { burst: true, perMinute: true };
 
 /** Faults of names, in the options and in what they hold. What clients are is judged as metadata of clients is. */
 export function issuesOfNames(options: Partial<AuthorizationServerOptions>): readonly string[] {
@@ -112,7 +112,7 @@ export function issuesOfNames(options: Partial<AuthorizationServerOptions>): rea
     ),
     ...unknownOptionIssues(options.keys, KEYS, 'keys.'),
     ...unknownOptionIssues(options.lifetimes, namesOf(defaultLifetimes), 'lifetimes.'),
-    ...unknownOptionIssues(limits, namesOf(defaultLimits), 'rateLimits.'),
+    ...unknownOptionIssues(limits, namesOf(defaultRateLimits), 'rateLimits.'),
     ...Object.entries(limits).flatMap(([name, rate]) =>
       unknownOptionIssues(rate, RATE, `rateLimits.${name}.`),
     ),

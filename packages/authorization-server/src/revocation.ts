@@ -1,6 +1,6 @@
 /** Revocation: a client gives back a token of its own. */
 import { readFormBody, respond } from '@portcullis/http';
-import type { LimitedAuthenticate } from './clients/limit-authentication.ts';
+import type { AuthenticateClient } from './clients/authenticate-client.ts';
 import type { Configuration } from './configuration.ts';
 import type { AccessTokenFormat } from './keys/access-token-format.ts';
 import type { Route } from './routes.ts';
@@ -16,7 +16,7 @@ import type { RefreshTokens } from './token/refresh-token-family.ts';
 export function createRevocation(
   { store, clock, events }: Configuration,
   { read }: AccessTokenFormat,
-  authenticate: LimitedAuthenticate,
+  authenticate: AuthenticateClient,
   refreshTokens: RefreshTokens,
   { noteRevoked }: Pick<Statuses, 'noteRevoked'>,
 ): Route {

@@ -4,8 +4,8 @@ import { argon2Sync } from 'node:crypto';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { costHere, costOf } from '../../../tests/support/cost.ts';
-import { createAttempts, pauseAfter } from '../src/accounts/attempts.ts';
 import { ConfigurationError, createAuthorizationServer } from '../src/index.ts';
+import { createAttempts, pauseAfter } from '../src/rate-limit/attempts.ts';
 import { hashSecret } from '../src/secrets.ts';
 import { emailKey } from '../src/users/email.ts';
 import { findPasswordIssue, normalizePassword } from '../src/users/password-rules.ts';
@@ -92,7 +92,7 @@ describe('passwordFault', () => {
 
 describe('passwords', () => {
   const passwords = createPasswords();
-  const STRANGER = { isKnown: false, party: '' };
+  const STRANGER = { isKnown: false, fairnessKey: '' };
 
   it('T075: are not sorted for ever when they are accents without end, and may have some', () => {
     expect(costHere(() => normalizePassword(ACCENTS))).toBeLessThan(50);

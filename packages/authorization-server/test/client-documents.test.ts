@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createOutboundFetch, OutboundError } from '@portcullis/http/outbound';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createBudget } from '../src/clients/remote/budget.ts';
+import { createFetchBudget } from '../src/clients/metadata-document/fetch-budget.ts';
 import type { AuthorizationServerOptions } from '../src/index.ts';
 import { APP, createDocumentHost, type DocumentHost, documentOf, respond } from './document-host.ts';
 import { CLIENTS, redemption, refreshing } from './server-under-test.ts';
@@ -767,7 +767,7 @@ describe('how much strangers can make this server ask', () => {
   });
 
   it('T056: hosts that are only named, and never asked, do not make it forget how often another was', () => {
-    const { take } = createBudget(() => 0);
+    const { take } = createFetchBudget(() => 0);
     const took = (network: string) => take('https://host.example', network) === 0;
     const networks = Array.from({ length: 40 }, (_, number) => `192.0.2.${number % 4}`);
     expect(networks.filter(took)).toHaveLength(20);

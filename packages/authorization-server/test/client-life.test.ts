@@ -321,7 +321,7 @@ describe('a flood of registrations', () => {
     it('T043: takes no place from whom an administrator invited, also where anybody may register', async () => {
       const t = await startServer({ registration, rateLimits: limits });
       await flood(t, () => '192.0.2.1');
-      const { token } = await t.server.invitations.make();
+      const { token } = await t.server.initialAccessTokens.create();
       const before = t.snapshot();
       expect((await registerFrom(t, '192.0.2.1', 'A'.repeat(43))).status).toBe(429);
       expect(t.snapshot()).toBe(before);
@@ -331,7 +331,7 @@ describe('a flood of registrations', () => {
       for (let site = 0; site < 50; site += 1) await registerFrom(t, `198.51.100.${site}`);
       t.clock.now += 10;
       expect((await registerFrom(t, '203.0.113.1')).status).toBe(503);
-      const second = await t.server.invitations.make();
+      const second = await t.server.initialAccessTokens.create();
       expect((await registerFrom(t, '203.0.113.1', second.token)).status).toBe(201);
     });
 
@@ -406,7 +406,10 @@ describe('initial access tokens', () => {
 
     it('[AS-DCR-67] are for one registration each, and a refusal burns none', async () => {
       const t = await startServer(invited);
-      const [first, second] = [await t.server.invitations.make(), await t.server.invitations.make()];
+      const [first, second] = [
+        await t.server.initialAccessTokens.create(),
+        await t.server.initialAccessTokens.create(),
+      ];
       const refused = await t.send('/register', {
         method: 'POST',
         headers: { 'content-type': 'application/json', authorization: bearer(first.token) },
@@ -424,7 +427,7 @@ describe('initial access tokens', () => {
 
     it('T031 admit one of many that come at once', async () => {
       const t = await startServer(invited);
-      const { token } = await t.server.invitations.make();
+      const { token } = await t.server.initialAccessTokens.create();
       const outcomes = await Promise.all(Array.from({ length: 20 }, () => registerWith(t, bearer(token))));
       expect(outcomes.filter(({ status }) => status === 201)).toHaveLength(1);
       expect(outcomes.filter(({ status }) => status === 401)).toHaveLength(19);
@@ -436,11 +439,11 @@ describe('initial access tokens', () => {
       ['one that nobody made', async () => 'A'.repeat(43)],
       [
         'one of another server',
-        async () => (await (await startServer(invited)).server.invitations.make()).token,
+        async () => (await (await startServer(invited)).server.initialAccessTokens.create()).token,
       ],
-      ['one whose time is over', async (t) => (await t.server.invitations.make('', 0)).token],
-      ['the identifier of one', async (t) => (await t.server.invitations.make()).id],
-      ['one with more behind it', async (t) => `${(await t.server.invitations.make()).token}A`],
+      ['one whose time is over', async (t) => (await t.server.initialAccessTokens.create('', 0)).token],
+      ['the identifier of one', async (t) => (await t.server.initialAccessTokens.create()).id],
+      ['one with more behind it', async (t) => `${(await t.server.initialAccessTokens.create()).token}A`],
     ])('[AS-DCR-67] T040 keep everybody else out: with %s', async (_what, make) => {
       const t = await startServer(invited);
       const token = await make(t);
@@ -450,34 +453,36 @@ describe('initial access tokens', () => {
       expect(t.snapshot()).toBe(before);
       const [refused] = t.events.filter(({ type }) => type === 'request.rejected');
       expect(refused).toMatchObject({ reason: `initial access token: ${token === '' ? 'none' : 'unknown'}` });
-      expect((await registerWith(t, bearer((await t.server.invitations.make()).token))).status).toBe(201);
+      expect(
+        (await registerWith(t, bearer((await t.server.initialAccessTokens.create()).token))).status,
+      ).toBe(201);
     });
 
     it('[AS-DCR-67] T095 are taken back one by one while they are not used', async () => {
       const t = await startServer(invited);
-      const { invitations } = t.server;
-      const [wrong, right] = [await invitations.make('for the wrong one'), await invitations.make()];
-      expect(await invitations.takeBack(wrong.id)).toBe('revoked');
+      const { initialAccessTokens: invitations } = t.server;
+      const [wrong, right] = [await invitations.create('for the wrong one'), await invitations.create()];
+      expect(await invitations.revoke(wrong.id)).toBe('revoked');
       const before = t.snapshot();
       expect((await registerWith(t, bearer(wrong.token))).status).toBe(401);
-      expect(await invitations.takeBack(wrong.id)).toBe('unknown');
+      expect(await invitations.revoke(wrong.id)).toBe('unknown');
       expect(t.snapshot()).toBe(before);
       const { status, body } = await registerWith(t, bearer(right.token));
       expect(status).toBe(201);
-      expect(await invitations.takeBack(right.id)).toBe('used');
+      expect(await invitations.revoke(right.id)).toBe('used');
       expect(await isKnown(t, String(body['client_id']))).toBe(true);
       expect(await invitations.list()).toMatchObject([{ id: right.id, clientId: body['client_id'] }]);
     });
 
     it('are listed without their tokens, and told as events that say which client came by which', async () => {
       const t = await startServer(invited);
-      const { invitations } = t.server;
-      const made = [await invitations.make('for Bob\0'), await invitations.make('x'.repeat(300))];
+      const { initialAccessTokens: invitations } = t.server;
+      const made = [await invitations.create('for Bob\0'), await invitations.create('x'.repeat(300))];
       const listed = await invitations.list();
       expect(listed.map(({ note }) => note).toSorted()).toEqual(['for Bob', 'x'.repeat(200)]);
       expect(await invitations.list(listed[0]?.id, 1)).toEqual([listed[1]]);
       const { body } = await registerWith(t, bearer(made[0]?.token ?? ''));
-      await invitations.takeBack(made[1]?.id ?? '');
+      await invitations.revoke(made[1]?.id ?? '');
       expect(t.events.filter(({ type }) => type.startsWith('client.'))).toMatchObject([
         { type: 'initial_access_token.created', initialAccessTokenId: made[0]?.id },
         { type: 'initial_access_token.created', initialAccessTokenId: made[1]?.id },
@@ -491,14 +496,16 @@ describe('initial access tokens', () => {
     it('need no turn of a network, for each is one', async () => {
       const t = await startServer({ ...invited, rateLimits: { registrations: { burst: 1, perMinute: 1 } } });
       for (const _ of [1, 2, 3]) {
-        const { token } = await t.server.invitations.make();
+        const { token } = await t.server.initialAccessTokens.create();
         expect((await registerWith(t, bearer(token))).status).toBe(201);
       }
     });
 
     it('are taken beside those of the configuration', async () => {
       const t = await startServer({ registration: { initialAccessTokens } });
-      expect((await registerWith(t, bearer((await t.server.invitations.make()).token))).status).toBe(201);
+      expect(
+        (await registerWith(t, bearer((await t.server.initialAccessTokens.create()).token))).status,
+      ).toBe(201);
       expect((await registerWith(t, `Bearer ${initialAccessTokens[0]}`)).status).toBe(201);
       const faulty = startServer({ registration: { initialAccessTokens, requireInitialAccessToken: false } });
       await expect(faulty).rejects.toThrow('registration.requireInitialAccessToken');

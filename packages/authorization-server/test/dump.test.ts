@@ -114,7 +114,7 @@ async function useAccounts(location: string): Promise<Record<string, string | Bu
   const invitation = await t.server.accounts.add('bob@example.org');
   const reset = await t.server.accounts.reset(EMAIL);
   const linkOf = (made: object) => ('link' in made ? (new URL(String(made.link)).searchParams.get('token') ?? '') : '');
-  const { token: clientInvitation } = await t.server.invitations.make('for Bob');
+  const { token: clientInvitation } = await t.server.initialAccessTokens.create('for Bob');
 
   const sealer = createEncryptor(SEALING_KEY);
   const keys = (await t.store.listSigningKeys()).map(({ id, encryptedPrivateKey }) => sealer.decrypt(encryptedPrivateKey, signingKeyContext(id)));

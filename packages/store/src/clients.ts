@@ -1,8 +1,8 @@
 /** Stored clients as facts of a database. */
-import type { ClientRecord, ClientStore, Turn } from '@portcullis/authorization-server/store';
+import type { ClientRecord, ClientStore, RateLimitCharge } from '@portcullis/authorization-server/store';
 import type { Database, Steps } from './database.ts';
 import { readFrozenJson } from './json.ts';
-import { takeTurn, toleranceOf, waitForTurn } from './limits.ts';
+import { chargeRateLimit, rateLimitWait, toleranceOf } from './rate-limits.ts';
 import { defineQuery, type Query, sql } from './sql.ts';
 
 interface ClientRow {
@@ -37,7 +37,7 @@ export function createClientStore(database: Database): ClientStore {
         steps: () => register(client, turn, network),
         postgres: { query: () => registerAtOnce(client, turn, network), read: (taken) => taken.length > 0 },
       });
-      return isTaken ? 0 : waitForTurn(database, turn);
+      return isTaken ? 0 : rateLimitWait(database, turn);
     },
     findClient: (id) =>
       database.recall('clients', clientById(id), ([row]: readonly ClientRow[]) =>
@@ -94,8 +94,8 @@ export function insertClient(
     ON CONFLICT (id) DO NOTHING RETURNING 1 AS one`;
 }
 
-function* register(client: ClientRecord, turn: Turn, network: string | null): Steps<boolean> {
-  const taken = yield takeTurn(turn);
+function* register(client: ClientRecord, turn: RateLimitCharge, network: string | null): Steps<boolean> {
+  const taken = yield chargeRateLimit(turn);
   if (taken.length === 0) return false;
   yield insertClient(client, network);
   return true;
@@ -103,7 +103,7 @@ function* register(client: ClientRecord, turn: Turn, network: string | null): St
 
 function registerAtOnce(
   { id, origin, metadata, secretHash, managementHash, ...times }: ClientRecord,
-  { key, limit, now }: Turn,
+  { key, limit, now }: RateLimitCharge,
   network: string | null,
 ): Query {
   const { interval } = limit;

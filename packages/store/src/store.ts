@@ -9,8 +9,8 @@ import type { Database } from './database.ts';
 import { createEventStore } from './events.ts';
 import { createGrantStore } from './grants.ts';
 import { createKeyStore } from './keys.ts';
-import { createLimitStore } from './limits.ts';
 import { createPasskeyStore } from './passkeys.ts';
+import { createRateLimitStore } from './rate-limits.ts';
 import { createTotpFactorStore } from './second-factors.ts';
 import { sql } from './sql.ts';
 import { createStatusStore } from './statuses.ts';
@@ -28,7 +28,7 @@ export function createStore(database: Database): AuthorizationStore {
     ...createEventStore(database),
     ...createGrantStore(database),
     ...createKeyStore(database),
-    ...createLimitStore(database),
+    ...createRateLimitStore(database),
     ...createPasskeyStore(database),
     ...createTotpFactorStore(database),
     ...createStatusStore(database),

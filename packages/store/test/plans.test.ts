@@ -148,8 +148,8 @@ async function doEverything(whole: AuthorizationStore): Promise<void> {
   await store.listEvents('', 10);
   await store.listLatestEvents(10);
   await store.listTransactionEvents('flow', 10);
-  await store.takeTurn('turn', { burst: 1, interval: 1 }, NOW);
-  await store.takeTurn('turn', { burst: 1, interval: 1 }, NOW);
+  await store.chargeRateLimit('turn', { burst: 1, interval: 1 }, NOW);
+  await store.chargeRateLimit('turn', { burst: 1, interval: 1 }, NOW);
   await store.findTransaction('flow', NOW);
   await store.setTransactionAccount('flow', account.id);
   await store.completeTransaction('flow', null);

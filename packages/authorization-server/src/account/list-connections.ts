@@ -3,7 +3,7 @@ import { isUsable } from '../authorize/allowed-before.ts';
 import { appName } from '../authorize/app-name.ts';
 import { describeResource } from '../authorize/describe-resource.ts';
 import type { Rooms } from '../authorize/rooms.ts';
-import type { ResolvedClient } from '../clients/resolved-client.ts';
+import type { ResolvedClient } from '../clients/client.ts';
 import type { GrantRecord, ProviderTokensRecord } from '../store/index.ts';
 import type { Layout } from '../ui/layout.ts';
 import type { ListedGrant } from './connections-view.ts';
@@ -22,7 +22,7 @@ export async function listConnections(
   const bondOf = new Map(bonds.map((bond) => [bond.grantId, bond]));
   // A client that cannot be asked for now still has access.
   const clients = await Promise.all(
-    grants.map(({ clientId }) => findClient(clientId, 'under-way').catch(() => null)),
+    grants.map(({ clientId }) => findClient(clientId, 'resume').catch(() => null)),
   );
   return grants.flatMap((grant, index) => {
     const client = clients[index] ?? null;

@@ -1,6 +1,5 @@
 /** How people sign in here, and change how they do: passwords, passkeys, codes, one-time links. */
 
-import { createSharedAttempts } from '../accounts/shared-attempts.ts';
 import type { Rooms } from '../authorize/rooms.ts';
 import type { Configuration } from '../configuration.ts';
 import { createCompleteLogin } from '../login/complete-login.ts';
@@ -8,6 +7,7 @@ import { createLoginRoutes } from '../login/login.ts';
 import { createMfaStep } from '../login/mfa.ts';
 import { createAuthenticateByPassword } from '../login/password.ts';
 import { createSetupRoutes } from '../login/setup.ts';
+import { createLoginThrottle } from '../rate-limit/login-throttle.ts';
 import type { Route } from '../routes.ts';
 import { createDeviceCookies } from '../users/device-cookie.ts';
 import { createFirstAccountSetup, type FirstAccountSetup } from '../users/first-account.ts';
@@ -38,7 +38,7 @@ export function createLocalAccounts(configuration: Configuration): LocalAccounts
   const signIn = createAuthenticateByPassword(configuration, passwords, deviceCookies);
   const changePassword = createChangePassword(configuration, { passwords, signIn, deviceCookies });
   const factors = createSecondFactors(configuration);
-  const attempts = createSharedAttempts(configuration, 'code');
+  const attempts = createLoginThrottle(configuration, 'code');
   return {
     firstAccount,
     factors,

@@ -1,7 +1,7 @@
 /** Codes from an app: switched on by a code of the app, switched off by a button. */
 
-import type { SharedAttempts } from '../accounts/shared-attempts.ts';
 import type { Rooms } from '../authorize/rooms.ts';
+import type { LoginThrottle } from '../rate-limit/login-throttle.ts';
 import type { Route } from '../routes.ts';
 import { accountPaths } from '../ui/account-tabs.ts';
 import { type FormError, formErrorOptions, tooManyAttempts } from '../ui/form-error.ts';
@@ -16,7 +16,7 @@ import { accountNoticePath } from './notices.ts';
 export function createMfaRoutes(
   rooms: Rooms,
   factors: SecondFactors,
-  attempts: SharedAttempts,
+  attempts: LoginThrottle,
   deviceCookies: DeviceCookies,
 ): readonly Route[] {
   const { configuration, layout } = rooms;

@@ -1,6 +1,6 @@
 /** The journal: what happens is written to the store in batches, behind the requests that it happened in. */
 import { randomBytes } from 'node:crypto';
-import { createBuckets } from '../limits/buckets.ts';
+import { createTokenBuckets } from '../rate-limit/limiter.ts';
 import { newSuffix, textOfMoment } from '../secrets.ts';
 import type { AuditEventRecord, AuditStore } from '../store/index.ts';
 import type { AuthorizationEvent, EventSink } from './events.ts';
@@ -43,7 +43,7 @@ const NOT_KEPT: readonly AuthorizationEvent['type'][] = ['metadata.read'];
  * @param clock epoch seconds
  */
 export function createAuditLog(store: AuditStore, keptFor: number, clock: () => number): AuditLog {
-  const allowed = createBuckets(WRITTEN, clock);
+  const allowed = createTokenBuckets(WRITTEN, clock);
   let waiting: AuditEventRecord[] = [];
   let lost = 0;
   let isAwaited = false;

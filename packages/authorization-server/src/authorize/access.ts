@@ -1,6 +1,6 @@
 /** What an authorization request asks for, in terms of what this server protects. */
 import { findResource, intersectScopes, OAuthError, readScopes, type Scopes } from '@portcullis/protocol';
-import { isVouchedFor, type ResolvedClient } from '../clients/resolved-client.ts';
+import { isTrustedClient, type ResolvedClient } from '../clients/client.ts';
 import type { ResourceDefinition } from '../configuration.ts';
 
 /** One protected resource and what may be allowed there. */
@@ -54,6 +54,6 @@ function resolveResource(
  */
 export function scopeCeiling(client: ResolvedClient, ownScope: 'ceiling' | 'hint'): Scopes | null {
   const { scope } = client.metadata;
-  const isLimit = isVouchedFor(client) || ownScope === 'ceiling';
+  const isLimit = isTrustedClient(client) || ownScope === 'ceiling';
   return isLimit && scope !== undefined ? readScopes(scope) : null;
 }

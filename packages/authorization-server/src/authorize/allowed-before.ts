@@ -6,7 +6,7 @@ import {
   temporarilyUnavailable,
   unionScopes,
 } from '@portcullis/protocol';
-import type { ResolvedClient } from '../clients/resolved-client.ts';
+import type { ResolvedClient } from '../clients/client.ts';
 import type { Configuration, ResourceDefinition, Workspace } from '../configuration.ts';
 import type { Lifetimes } from '../lifetimes.ts';
 import type { GrantRecord, RememberedConsent } from '../store/index.ts';

@@ -30,7 +30,7 @@ import { type AdmittedRequest, refuseRequest } from './refuse-request.ts';
 import type { Rooms } from './rooms.ts';
 
 export function createAuthorize(rooms: Rooms): readonly Route[] {
-  const { checkOpening, edge, sessions } = rooms;
+  const { chargeAuthorizationRequest: checkOpening, edge, sessions } = rooms;
   return [
     edge.route('GET', '/authorize', async (request, connection) => {
       const parameters = readParameters(queryOf(request));
@@ -66,7 +66,7 @@ async function admit(
   { address }: ConnectionInfo,
 ): Promise<AdmittedRequest> {
   const network = address === undefined ? null : networkPrefixOf(address);
-  const client = await findClient(parameters.required('client_id'), 'begins', network);
+  const client = await findClient(parameters.required('client_id'), 'start', network);
   if (client === null)
     throw new OAuthError('invalid_client', 'The client_id is unknown: register the client first.');
   const requested = parameters.one('redirect_uri');

@@ -1,6 +1,6 @@
 /** What a person is asked to allow, in words: for our own page, and for an application that shows it. */
 import type { RedirectTarget } from '@portcullis/protocol';
-import { isVouchedFor, type ResolvedClient } from '../clients/resolved-client.ts';
+import { isTrustedClient, type ResolvedClient } from '../clients/client.ts';
 import type { ConsentPage } from '../consent/consent-view.ts';
 import { presentable } from '../presentable.ts';
 import type { Layout } from '../ui/layout.ts';
@@ -59,7 +59,7 @@ function named({ id, name }: { readonly id: string; readonly name: string }): { 
 
 /** Who says what the app is: the operator, the host of its document, or nobody but itself. */
 function voucherOf(client: ResolvedClient): ConsentPage['verifiedBy'] {
-  if (isVouchedFor(client)) return 'operator';
+  if (isTrustedClient(client)) return 'operator';
   return client.origin === 'metadata-document' ? { host: new URL(client.id).host } : 'nobody';
 }
 

@@ -1,6 +1,6 @@
 /** An authorization request under way, with everything about it that was proven. */
 import type { RedirectTarget, Scopes } from '@portcullis/protocol';
-import type { ResolvedClient } from '../clients/resolved-client.ts';
+import type { ResolvedClient } from '../clients/client.ts';
 import type { IdentityProvider } from '../federation/identity-provider.ts';
 import type { AuthorizationTransactionRecord } from '../store/index.ts';
 import type { User } from '../users/sessions.ts';

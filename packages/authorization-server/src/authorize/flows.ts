@@ -29,7 +29,7 @@ export async function findFlow(
   if (cookie === null) return { missing: 'no-cookie' };
   if (!matchesSecret(cookie, transaction.browserHash)) return { missing: 'other-browser' };
 
-  const client = await findClient(transaction.clientId, 'under-way');
+  const client = await findClient(transaction.clientId, 'resume');
   if (client === null) return { missing: 'unknown-app' };
   const target = checkRedirectUri(
     client.metadata.redirect_uris,

@@ -1,7 +1,7 @@
 /** Refusing an authorization request whose client and redirect URI are proven: by redirect, or first by a page. */
 import type { HttpResponse } from '@portcullis/http';
 import { errorResponseUrl, OAuthError, type RedirectTarget } from '@portcullis/protocol';
-import { isVouchedFor, type ResolvedClient } from '../clients/resolved-client.ts';
+import { isTrustedClient, type ResolvedClient } from '../clients/client.ts';
 import { messagePage } from '../ui/message-page.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import type { User } from '../users/sessions.ts';
@@ -39,7 +39,7 @@ export async function refuseRequest(
     reference,
   });
   const location = errorResponseUrl(target, error, { state, issuer: configuration.issuer });
-  if (user !== null || isVouchedFor(client)) return respondRedirect(location);
+  if (user !== null || isTrustedClient(client)) return respondRedirect(location);
 
   const name = appName(client, layout);
   const notice = messagePage(layout, {

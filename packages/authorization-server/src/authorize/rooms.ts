@@ -4,7 +4,7 @@ import type { FindClient } from '../clients/find-client.ts';
 import type { Configuration } from '../configuration.ts';
 import type { Cookie } from '../cookies.ts';
 import type { Federation } from '../federation/federation.ts';
-import type { CheckOpening } from '../limits/openings.ts';
+import type { ChargeAuthorizationRequest } from '../rate-limit/openings.ts';
 import type { Statuses } from '../status-lists/status-lists.ts';
 import type { Layout } from '../ui/layout.ts';
 import type { Sessions } from '../users/sessions.ts';
@@ -20,7 +20,7 @@ export interface Rooms {
   /** Binds transactions to the browser that began them. */
   readonly browser: Cookie;
   /** Holds back networks whose strangers begin too much. */
-  readonly checkOpening: CheckOpening;
+  readonly chargeAuthorizationRequest: ChargeAuthorizationRequest;
   /** Third parties by which people sign in, and on which grants rest. */
   readonly upstream: Federation;
   /** Names new grants. */

@@ -3,8 +3,8 @@ import { OAuthError } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
 import type { ClientRecord } from '../store/index.ts';
-import { checkClientId, readOperatorsClient, usesSecret } from './configured.ts';
-import { createDescribeClient } from './registration.ts';
+import { checkClientId, readPreRegisteredMetadata, usesSecret } from './configured-clients.ts';
+import { createRegistrationResponse } from './registration-metadata.ts';
 
 /** What is told of a stored client. */
 export type ListedClient = Omit<ClientRecord, 'secretHash' | 'managementHash'>;
@@ -34,7 +34,7 @@ export interface ClientAdministration {
 }
 
 /** All that it works with: it needs no running server. */
-export type AdministeredClients = Pick<
+export type ClientAdministrationContext = Pick<
   Configuration,
   'store' | 'clock' | 'events' | 'issuer' | 'redirects'
 > & {
@@ -43,14 +43,17 @@ export type AdministeredClients = Pick<
 };
 
 /** Administers the clients of a store, with or without a server beside it. */
-export function createClientAdministration(configuration: AdministeredClients): ClientAdministration {
+export function createClientAdministration(configuration: ClientAdministrationContext): ClientAdministration {
   const { store, clients, clock, events, redirects } = configuration;
-  const describeWhole = createDescribeClient(configuration);
+  const describeWhole = createRegistrationResponse(configuration);
   return {
     async add(document) {
       const { client_id: chosen } = document as { readonly client_id?: unknown };
       const id = chosen === undefined ? newIdentifier('client') : checkFree(checkClientId(chosen));
-      const metadata = readOperatorsClient({ token_endpoint_auth_method: 'none', ...document }, redirects);
+      const metadata = readPreRegisteredMetadata(
+        { token_endpoint_auth_method: 'none', ...document },
+        redirects,
+      );
       const secret = usesSecret(metadata) ? newSecret() : null;
       const client: ClientRecord = {
         id,

@@ -6,16 +6,16 @@ import {
   temporarilyUnavailable,
 } from '@portcullis/protocol';
 import { createMemory } from '../memory.ts';
-import { createFlights } from './remote/flights.ts';
-import { type FreshnessLaw, freshFor } from './remote/freshness.ts';
-import { type FetchJson, RemoteError } from './remote/remote-json.ts';
+import { createSingleFlight } from '../single-flight.ts';
+import { type FetchJson, FetchJsonError } from './metadata-document/fetch-json.ts';
+import { type FreshnessPolicy, freshnessLifetime } from './metadata-document/http-cache-freshness.ts';
 
 /** Bytes. */
 const LARGEST = 65_536;
 const MOST_KEYS = 50;
 
 /** An hour at most: a key that was withdrawn must not work for long. */
-const FRESHNESS: FreshnessLaw = { longest: 3600, unsaid: 300 };
+const FRESHNESS: FreshnessPolicy = { maxAge: 3600, defaultAge: 300 };
 
 /** For so long kept keys stand in for a host that does not answer. Seconds. */
 const LAST_GOOD_FOR = 3600;
@@ -47,7 +47,7 @@ const NONE: ClientKeySet = { keys: [] };
 /** Copies of this process: another one fetches for itself. */
 export function createClientKeys(fetchJson: FetchJson, clock: () => number): ClientKeys {
   const copies = createMemory<Copy>(REMEMBERED);
-  const flights = createFlights<Copy>();
+  const singleFlight = createSingleFlight<Copy>();
 
   return {
     async find({ jwks, jwks_uri: url }, wanted, network) {
@@ -56,7 +56,7 @@ export function createClientKeys(fetchJson: FetchJson, clock: () => number): Cli
       const now = clock();
       const isEnough =
         copy !== undefined && (wanted === 'any' ? now < copy.freshUntil : now < copy.fetchedAt + PAUSE);
-      return (isEnough ? copy : await flights.join(url, () => renew(url, copy, network))).keys;
+      return (isEnough ? copy : await singleFlight.run(url, () => renew(url, copy, network))).keys;
     },
   };
 
@@ -65,9 +65,13 @@ export function createClientKeys(fetchJson: FetchJson, clock: () => number): Cli
       const answer = await fetchJson({ url, limit: LARGEST, network, validators: null });
       const now = clock();
       const keys = readKeys(answer.kind === 'found' ? answer.json : null);
-      return keep(url, { keys, fetchedAt: now, freshUntil: now + freshFor(answer.headers, FRESHNESS, now) });
+      return keep(url, {
+        keys,
+        fetchedAt: now,
+        freshUntil: now + freshnessLifetime(answer.headers, FRESHNESS, now),
+      });
     } catch (error) {
-      if (!(error instanceof RemoteError)) throw error;
+      if (!(error instanceof FetchJsonError)) throw error;
       if (copy !== undefined && error.issue !== 'gone' && clock() < copy.fetchedAt + LAST_GOOD_FOR)
         return copy;
       if (error.issue === 'outage' || error.issue === 'budget') {
@@ -89,7 +93,7 @@ export function createClientKeys(fetchJson: FetchJson, clock: () => number): Cli
 function readKeys(json: unknown): ClientKeySet {
   const keys = (json as { readonly keys?: unknown } | null)?.keys;
   if (!Array.isArray(keys) || keys.length > MOST_KEYS) {
-    throw new RemoteError('unusable', `it is no key set of at most ${MOST_KEYS} keys`);
+    throw new FetchJsonError('unusable', `it is no key set of at most ${MOST_KEYS} keys`);
   }
   return {
     keys: keys

@@ -1,46 +1,52 @@
 /** The room of clients, put together: how one is found, proven and kept alive, and where it registers. */
 import type { Configuration } from '../configuration.ts';
-import type { Limits } from '../limits/limits.ts';
+import type { RateLimits } from '../rate-limit/rate-limits.ts';
 import type { Route } from '../routes.ts';
-import { createCheckAssertion } from './assertions.ts';
-import { createAuthenticate } from './authenticate.ts';
+import { type AuthenticateClient, createAuthenticateClient } from './authenticate-client.ts';
+import { createValidateClientAssertion } from './client-assertion.ts';
 import { createClientKeys } from './client-keys.ts';
-import { createFindDocumentClient } from './documents/find-document-client.ts';
 import { createFindClient, type FindClient } from './find-client.ts';
-import { createNoteUse, type NoteUse } from './life.ts';
-import { type LimitedAuthenticate, limitAuthentication } from './limit-authentication.ts';
-import { createManagement } from './manage.ts';
-import { createRegistration } from './register.ts';
-import { createBudget } from './remote/budget.ts';
-import { createFetchJson } from './remote/remote-json.ts';
+import { createRecordClientUse, type RecordClientUse } from './life.ts';
+import { createClientConfigurationEndpoint } from './manage-registration.ts';
+import { createFetchBudget } from './metadata-document/fetch-budget.ts';
+import { createFetchJson } from './metadata-document/fetch-json.ts';
+import { createResolveDocumentClient } from './metadata-document/resolve-document-client.ts';
+import { createRegistrationEndpoint } from './register.ts';
+import { createVerifyClientCredentials } from './verify-client-credentials.ts';
 
 export interface Clients {
   readonly findClient: FindClient;
-  readonly authenticate: LimitedAuthenticate;
-  readonly noteUse: NoteUse;
+  readonly authenticateClient: AuthenticateClient;
+  readonly recordClientUse: RecordClientUse;
   readonly routes: readonly Route[];
 }
 
-export function createClients(configuration: Configuration, limits: Limits): Clients {
+export function createClients(configuration: Configuration, limits: RateLimits): Clients {
   const { registration, metadataDocuments, outbound, clock } = configuration;
   // A budget for each: anybody can have documents asked for, and that must not keep known clients from being proven.
-  const fetchOnBudget = () => createFetchJson({ ...outbound, budget: createBudget(clock) });
+  const fetchOnBudget = () => createFetchJson({ ...outbound, budget: createFetchBudget(clock) });
   const findDocumentClient =
     metadataDocuments === null
       ? null
-      : createFindDocumentClient(configuration, metadataDocuments, fetchOnBudget());
+      : createResolveDocumentClient(configuration, metadataDocuments, fetchOnBudget());
   const findClient = createFindClient(configuration, findDocumentClient);
-  const checkAssertion = createCheckAssertion(configuration, createClientKeys(fetchOnBudget(), clock));
+  const checkAssertion = createValidateClientAssertion(
+    configuration,
+    createClientKeys(fetchOnBudget(), clock),
+  );
   return {
     findClient,
-    authenticate: limitAuthentication(configuration, createAuthenticate(findClient, checkAssertion)),
-    noteUse: createNoteUse(configuration),
+    authenticateClient: createAuthenticateClient(
+      configuration,
+      createVerifyClientCredentials(findClient, checkAssertion),
+    ),
+    recordClientUse: createRecordClientUse(configuration),
     routes:
       registration === null
         ? []
         : [
-            createRegistration(configuration, registration, limits.registrationTurn),
-            ...(registration.management ? createManagement(configuration) : []),
+            createRegistrationEndpoint(configuration, registration, limits.registrationCharge),
+            ...(registration.management ? createClientConfigurationEndpoint(configuration) : []),
           ],
   };
 }

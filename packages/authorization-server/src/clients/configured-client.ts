@@ -6,5 +6,5 @@ export interface ConfiguredClient {
   readonly metadata: ClientMetadata;
   readonly secretHash: string | null;
   /** Whether its secret is so short that it might be guessed, one try after the other. */
-  readonly isGuessable: boolean;
+  readonly hasGuessableSecret: boolean;
 }

@@ -1,14 +1,14 @@
 /** Finding clients: those of the configuration first, then those of the store, then those that a document describes. */
 import type { Configuration } from '../configuration.ts';
 import type { ClientRecord } from '../store/index.ts';
+import type { ResolvedClient } from './client.ts';
 import type { ConfiguredClient } from './configured-client.ts';
-import type { FindDocumentClient } from './documents/find-document-client.ts';
-import type { ResolvedClient } from './resolved-client.ts';
+import type { ResolveDocumentClient } from './metadata-document/resolve-document-client.ts';
 
 /** No identifier that this server gives or accepts is longer. */
 const LONGEST_ID = 2048;
 
-type Moment = 'begins' | 'proves' | 'under-way';
+type Moment = 'start' | 'authenticate' | 'resume';
 
 /**
  * Answers the client of an identifier; `null` when there is none.
@@ -26,12 +26,12 @@ export type FindClient = (
 /** @param findDocumentClient `null`: no identifier is an address */
 export function createFindClient(
   { clients, store, clock }: Pick<Configuration, 'clients' | 'store' | 'clock'>,
-  findDocumentClient: FindDocumentClient | null,
+  findDocumentClient: ResolveDocumentClient | null,
 ): FindClient {
   const configured = new Map(
     [...clients.values()].map((client) => [client.id, Promise.resolve(resolveConfigured(client))]),
   );
-  return (id, moment = 'begins', network = null) => configured.get(id) ?? findOther(id, moment, network);
+  return (id, moment = 'start', network = null) => configured.get(id) ?? findOther(id, moment, network);
 
   async function findOther(
     id: string,
@@ -41,13 +41,13 @@ export function createFindClient(
     if (id === '' || id.length > LONGEST_ID) return null;
     const record = await store.findClient(id);
     if (record !== null) {
-      if (record.disabledAt !== null || (moment === 'begins' && isOver(record, clock()))) return null;
+      if (record.disabledAt !== null || (moment === 'start' && isOver(record, clock()))) return null;
       const { origin, metadata, secretHash, lastUsedAt } = record;
       return { id: record.id, origin, metadata, secretHash, digest: null, lastUsedAt };
     }
     return findDocumentClient === null || !looksLikeAddress(id)
       ? null
-      : findDocumentClient(id, moment === 'under-way' ? moment : 'begins', network);
+      : findDocumentClient(id, moment === 'resume' ? moment : 'start', network);
   }
 }
 

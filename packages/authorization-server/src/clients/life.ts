@@ -1,19 +1,19 @@
 /** The life of clients: short until the first token, renewed by each use. */
 import type { Configuration } from '../configuration.ts';
-import type { ResolvedClient } from './resolved-client.ts';
+import type { ResolvedClient } from './client.ts';
 
 /** A use is noted once in so many seconds: a refresh costs no second write. */
 const NOTED_EVERY = 86_400;
 
 /** Notes that a client got a token; `null`: there is nothing to note, as nearly always. Never rejects: the token has been issued. */
-export type NoteUse = (client: ResolvedClient) => Promise<void> | null;
+export type RecordClientUse = (client: ResolvedClient) => Promise<void> | null;
 
-export function createNoteUse({
+export function createRecordClientUse({
   store,
   clock,
   lifetimes,
   events,
-}: Pick<Configuration, 'store' | 'clock' | 'lifetimes' | 'events'>): NoteUse {
+}: Pick<Configuration, 'store' | 'clock' | 'lifetimes' | 'events'>): RecordClientUse {
   const notes: Readonly<Record<ResolvedClient['origin'], (id: string, now: number) => Promise<void> | null>> =
     {
       configured: () => null,

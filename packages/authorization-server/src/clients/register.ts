@@ -2,29 +2,33 @@
 import { type ConnectionInfo, readJsonBody, respondCorsJson } from '@portcullis/http';
 import { tooManyRequests } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
-import type { Limits } from '../limits/limits.ts';
+import type { RateLimits } from '../rate-limit/rate-limits.ts';
 import type { Route } from '../routes.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
 import type { ClientRecord } from '../store/index.ts';
-import { type Admission, createAdmitRegistration, refuseInitialAccess } from './admit-registration.ts';
-import { usesSecret } from './configured.ts';
-import { createDescribeClient, createReadRegistration } from './registration.ts';
+import {
+  createAuthorizeRegistration,
+  invalidInitialAccessToken,
+  type RegistrationAuthorization,
+} from './authorize-registration.ts';
+import { usesSecret } from './configured-clients.ts';
+import { createReadRegistrationMetadata, createRegistrationResponse } from './registration-metadata.ts';
 import type { RegistrationRules } from './registration-options.ts';
 
 /**
  * The registration endpoint.
  * @see RFC 7591 §3
  */
-export function createRegistration(
+export function createRegistrationEndpoint(
   configuration: Configuration,
   rules: RegistrationRules,
-  turnOf: Limits['registrationTurn'],
+  turnOf: RateLimits['registrationCharge'],
 ): Route {
   const { store, clock, events, issuer, lifetimes } = configuration;
   const isHttps = issuer.startsWith('https:');
-  const describe = createDescribeClient(configuration);
-  const admit = createAdmitRegistration(configuration, rules);
-  const read = createReadRegistration(configuration);
+  const describe = createRegistrationResponse(configuration);
+  const admit = createAuthorizeRegistration(configuration, rules);
+  const read = createReadRegistrationMetadata(configuration);
   return {
     method: 'POST',
     path: '/register',
@@ -46,7 +50,7 @@ export function createRegistration(
         disabledAt: null,
         expiresAt: now + lifetimes.unusedClient,
       };
-      const { invitation, end } = admission;
+      const { initialAccessToken: invitation, settle: end } = admission;
       await save(client, connection, admission).catch((error: unknown) => {
         end(false);
         throw error;
@@ -65,12 +69,12 @@ export function createRegistration(
   async function save(
     client: ClientRecord,
     connection: ConnectionInfo,
-    { invitation, network }: Admission,
+    { initialAccessToken: invitation, network }: RegistrationAuthorization,
   ): Promise<void> {
     if (invitation !== null) {
       // It is their turn as well.
       if (await store.registerClientWithInitialAccessToken(client, invitation.hash)) return;
-      throw refuseInitialAccess('used');
+      throw invalidInitialAccessToken('used');
     }
     const wait = await store.registerClient(client, turnOf(connection), network);
     if (wait > 0) throw tooManyRequests('too many registrations from one network', wait);

@@ -1,8 +1,8 @@
 /** Watching bonds: what grants rest on at third parties is known to be alive, or renewed, or ended. */
 import { temporarilyUnavailable } from '@portcullis/protocol';
-import { createFlights } from '../clients/remote/flights.ts';
 import type { Configuration } from '../configuration.ts';
 import { createMemory } from '../memory.ts';
+import { createSingleFlight } from '../single-flight.ts';
 import type { IdentityProvider } from './identity-provider.ts';
 import {
   createLivenessActions,
@@ -31,13 +31,13 @@ export function createProviderTokenLiveness(
 ): ProviderTokenLiveness {
   const { store, clock, identityProviders } = configuration;
   const { perform: settle, whenIdle: settled } = createLivenessActions(configuration, vault, wireOf);
-  const flights = createFlights<LiveProviderTokens>();
+  const singleFlight = createSingleFlight<LiveProviderTokens>();
   const memory = createMemory<LiveProviderTokens>();
 
   async function rest(grantId: string): Promise<LiveProviderTokens> {
     const known = memory.get(grantId);
     if (known !== undefined && clock() < known.until) return known;
-    return flights.join(grantId, async () => {
+    return singleFlight.run(grantId, async () => {
       const found = await look(grantId);
       memory.set(grantId, found);
       return found;

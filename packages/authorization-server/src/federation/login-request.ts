@@ -3,7 +3,7 @@ import type { HttpRequest, HttpResponse } from '@portcullis/http';
 import { type Scopes, tooManyRequests } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import { type Cookie, defineCookie } from '../cookies.ts';
-import { createSharedRate } from '../limits/shared-rate.ts';
+import { createRateLimiter } from '../rate-limit/shared-rate.ts';
 import { hashSecret, matchesSecret, newSecret } from '../secrets.ts';
 import type { FederatedLoginRecord } from '../store/index.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
@@ -122,7 +122,7 @@ function createCheckDeparture(
 ): (errand: Pick<FederatedLoginRequest, 'accountId' | 'transactionId'>) => Promise<void> {
   const { rateLimits: limits } = configuration;
   if (limits === null) return async () => {};
-  const departures = createSharedRate(configuration, 'departures', limits.federatedLogins);
+  const departures = createRateLimiter(configuration, 'departures', limits.federatedLogins);
   return async ({ accountId, transactionId }) => {
     const key = accountId ?? transactionId;
     const wait = key === null ? 0 : await departures.take(key);

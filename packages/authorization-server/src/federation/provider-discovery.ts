@@ -1,7 +1,7 @@
 /** Where the endpoints of a third party are: as the operator wrote, or as its own document says. */
 import { isSecureUrl, readWebUrl } from '@portcullis/protocol';
 import * as oauth from 'oauth4webapi';
-import { createFlights } from '../clients/remote/flights.ts';
+import { createSingleFlight } from '../single-flight.ts';
 import type { IdentityProvider } from './identity-provider.ts';
 import { IdentityProviderError, toIdentityProviderError } from './provider-error.ts';
 
@@ -32,12 +32,12 @@ export function createProviderDiscovery(
     };
     return async () => server;
   }
-  const flights = createFlights<oauth.AuthorizationServer>();
+  const singleFlight = createSingleFlight<oauth.AuthorizationServer>();
   let known: { readonly server: oauth.AuthorizationServer; readonly at: number } | null = null;
   return async () => {
     if (known !== null && clock() - known.at < FRESH) return known.server;
     try {
-      const server = await flights.join(provider.issuer, () => discover(provider.issuer, options));
+      const server = await singleFlight.run(provider.issuer, () => discover(provider.issuer, options));
       known = { server, at: clock() };
       return server;
     } catch (error) {

@@ -1,6 +1,7 @@
 /** One renewal for all who want it: a bond is renewed once at a time, and not again while its third party cannot. */
-import { createFlights } from '../clients/remote/flights.ts';
+
 import type { Configuration } from '../configuration.ts';
+import { createSingleFlight } from '../single-flight.ts';
 import type { ProviderTokensRecord } from '../store/index.ts';
 import { createBackoff } from './backoff.ts';
 import type { IdentityProvider } from './identity-provider.ts';
@@ -22,14 +23,14 @@ export function createProviderTokenRefresher(
   wireOf: (identityProvider: IdentityProvider) => ProviderClient,
 ): ProviderTokenRefresher {
   const renew = createRefreshOnce(configuration, vault);
-  const flights = createFlights<ProviderTokenRefresh>();
+  const singleFlight = createSingleFlight<ProviderTokenRefresh>();
   const underWay = new Set<Promise<ProviderTokenRefresh>>();
   const waits = createBackoff(configuration.clock);
   return {
     async refresh(bond, identityProvider) {
       const waiting = waits.remaining(bond.grantId);
       if (waiting !== null) return { kind: 'later', ...waiting };
-      return flights.join(bond.grantId, async () => {
+      return singleFlight.run(bond.grantId, async () => {
         const work = renew(bond, wireOf(identityProvider));
         underWay.add(work);
         const renewal = await work.finally(() => underWay.delete(work));

@@ -1,10 +1,10 @@
 /** The vault: what belongs to third parties rests in envelopes under data keys, and those under the sealing key. */
 import { randomBytes } from 'node:crypto';
 import { ConfigurationError, temporarilyUnavailable } from '@portcullis/protocol';
-import { createFlights } from '../clients/remote/flights.ts';
 import type { Configuration } from '../configuration.ts';
 import { dataKeyContext } from '../encryption/contexts.ts';
 import { createEncryptor, DecryptionError, type Encryptor } from '../encryption/encryptor.ts';
+import { createSingleFlight } from '../single-flight.ts';
 import type { DataKeyRecord } from '../store/index.ts';
 
 interface Sealed {
@@ -41,11 +41,11 @@ interface Keys {
 export function createTokenVault(configuration: Configuration): TokenVault {
   const { store, clock, masterKey, previousMasterKeys, events } = configuration;
   const master = createEncryptor(masterKey, previousMasterKeys);
-  const flights = createFlights<Keys>();
+  const singleFlight = createSingleFlight<Keys>();
   let keys: Keys | null = null;
 
   const load = (): Promise<Keys> =>
-    flights.join('load', async () => {
+    singleFlight.run('load', async () => {
       const found = await store.listDataKeys();
       try {
         keys = openAll(found.length > 0 ? found : await add(null));

@@ -22,7 +22,7 @@ export interface AskedConsent {
 export async function loadFlow({ configuration, findClient }: Rooms, id: string): Promise<Flow | null> {
   const transaction = await configuration.store.findTransaction(id, configuration.clock());
   if (transaction === null) return null;
-  const client = await findClient(transaction.clientId, 'under-way');
+  const client = await findClient(transaction.clientId, 'resume');
   if (client === null) return null;
   const { redirect_uris } = client.metadata;
   const target = checkRedirectUri(redirect_uris, transaction.redirectUri, configuration.redirects);

@@ -7,7 +7,7 @@ import type { Configuration } from '../configuration.ts';
 import { defineCookie } from '../cookies.ts';
 import { createHandOver } from '../headless/hand-over.ts';
 import type { Tickets } from '../headless/tickets.ts';
-import { createCheckOpening } from '../limits/openings.ts';
+import { createChargeAuthorizationRequest } from '../rate-limit/openings.ts';
 import type { Assets } from '../ui/assets.ts';
 import { createLayout } from '../ui/layout.ts';
 import type { Language } from '../ui/texts/languages.ts';
@@ -40,7 +40,7 @@ export function createRoomsIn(
     sessions: createSessions(configuration),
     formTokens: createFormTokens(configuration),
     browser: defineCookie(issuer, 'browser'),
-    checkOpening: createCheckOpening(configuration),
+    chargeAuthorizationRequest: createChargeAuthorizationRequest(configuration),
     handOver: createHandOver(configuration, tickets),
   };
   return (language) => {

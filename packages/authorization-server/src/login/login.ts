@@ -37,7 +37,7 @@ export function createLoginRoutes(
   rooms: Rooms,
   { signIn, passkeys, completeLogin }: LoginDependencies,
 ): readonly Route[] {
-  const { checkOpening, configuration, edge, layout, formTokens } = rooms;
+  const { chargeAuthorizationRequest: checkOpening, configuration, edge, layout, formTokens } = rooms;
   const providers = [...configuration.identityProviders.values()].map(({ id, name }) => ({ id, name }));
 
   const show = (loginTarget: LoginTarget, formError: LoginErrors | null): Promise<HttpResponse> => {

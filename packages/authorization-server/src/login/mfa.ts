@@ -1,7 +1,7 @@
 /** The second step of a sign-in: whoever has proven one factor is nobody yet, and has no session, until the code is right. */
 import type { Parameters } from '@portcullis/protocol';
-import type { SharedAttempts } from '../accounts/shared-attempts.ts';
 import type { Rooms } from '../authorize/rooms.ts';
+import type { LoginThrottle } from '../rate-limit/login-throttle.ts';
 import type { Route } from '../routes.ts';
 import type { AccountRecord } from '../store/index.ts';
 import { type FormError, formErrorOptions, tooManyAttempts } from '../ui/form-error.ts';
@@ -25,7 +25,7 @@ export interface MfaStep {
 
 interface MfaDependencies {
   readonly factors: SecondFactors;
-  readonly attempts: SharedAttempts;
+  readonly attempts: LoginThrottle;
   readonly deviceCookies: DeviceCookies;
   /** Ends a sign-in that is complete. */
   readonly completeLogin: CompleteLogin;

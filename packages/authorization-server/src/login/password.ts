@@ -1,9 +1,9 @@
 /** Signing in by e-mail and password: the same answer and the same work whether or not the account exists. */
 import type { ConnectionInfo, HttpRequest } from '@portcullis/http';
 import { sitePrefixOf } from '@portcullis/protocol';
-import { createSharedAttempts } from '../accounts/shared-attempts.ts';
-import type { Asker } from '../accounts/turns.ts';
 import type { Configuration } from '../configuration.ts';
+import { createLoginThrottle } from '../rate-limit/login-throttle.ts';
+import type { HashRequester } from '../rate-limit/password-hashing-semaphore.ts';
 import type { AccountRecord } from '../store/index.ts';
 import type { DeviceCookies } from '../users/device-cookie.ts';
 import { emailKey } from '../users/email.ts';
@@ -37,7 +37,7 @@ export function createAuthenticateByPassword(
   deviceCookies: DeviceCookies,
 ): AuthenticateByPassword {
   const { store, events } = configuration;
-  const attempts = createSharedAttempts(configuration, 'sign-in');
+  const attempts = createLoginThrottle(configuration, 'sign-in');
 
   /** Hashed anew at the cost of now. What is bound to the hash, as the form of the second step is, needs the one of the store. */
   const refresh = async (account: AccountRecord, password: string): Promise<AccountRecord> => {
@@ -48,7 +48,11 @@ export function createAuthenticateByPassword(
     return found?.passwordHash === passwordHash ? found : account;
   };
 
-  const check = async (key: string, password: string, asker: Asker): Promise<AccountRecord | null> => {
+  const check = async (
+    key: string,
+    password: string,
+    asker: HashRequester,
+  ): Promise<AccountRecord | null> => {
     const account = await store.findAccountByEmail(key);
     const isRight = await passwords.verify(password, account?.passwordHash ?? null, asker);
     if (account === null || !isRight || account.disabledAt !== null) return null;
@@ -78,9 +82,9 @@ export function createAuthenticateByPassword(
 }
 
 /** Of strangers, a whole site is one party: it may have as many networks as it likes. */
-function askerOf(isKnown: boolean, account: string, address: string | undefined): Asker {
+function askerOf(isKnown: boolean, account: string, address: string | undefined): HashRequester {
   return {
     isKnown,
-    party: isKnown ? account : ((address === undefined ? null : sitePrefixOf(address)) ?? ''),
+    fairnessKey: isKnown ? account : ((address === undefined ? null : sitePrefixOf(address)) ?? ''),
   };
 }

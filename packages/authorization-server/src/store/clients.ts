@@ -1,6 +1,6 @@
 /** What a store must do for clients that registered themselves or that an administrator made. */
 import type { ClientMetadata } from '@portcullis/protocol';
-import type { Turn } from './limits.ts';
+import type { RateLimitCharge } from './rate-limits.ts';
 
 /** A stored client. Configured clients live in the configuration and never here. Times in epoch seconds. */
 export interface ClientRecord {
@@ -33,7 +33,7 @@ export interface ClientStore {
    *   when nobody knows
    * @returns 0, or the seconds after which there is a turn: nothing has changed then
    */
-  registerClient(client: ClientRecord, turn: Turn | null, network: string | null): Promise<number>;
+  registerClient(client: ClientRecord, turn: RateLimitCharge | null, network: string | null): Promise<number>;
   findClient(id: string): Promise<ClientRecord | null>;
   /** Clients in the order of their identifiers, those behind `after` only. */
   listClients(after: string, limit: number): Promise<readonly ClientRecord[]>;

@@ -7,8 +7,8 @@ import type { ClientStore } from './clients.ts';
 import type { AuditStore } from './events.ts';
 import type { GrantStore } from './grants.ts';
 import type { SigningKeyStore } from './keys.ts';
-import type { LimitStore } from './limits.ts';
 import type { PasskeyStore } from './passkeys.ts';
+import type { RateLimitStore } from './rate-limits.ts';
 import type { TotpStore } from './second-factors.ts';
 import type { StatusListStore } from './statuses.ts';
 import type { TransactionStore } from './transactions.ts';
@@ -22,8 +22,8 @@ export type * from './clients.ts';
 export type * from './events.ts';
 export type * from './grants.ts';
 export type * from './keys.ts';
-export type * from './limits.ts';
 export type * from './passkeys.ts';
+export type * from './rate-limits.ts';
 export type * from './second-factors.ts';
 export type * from './statuses.ts';
 export type * from './transactions.ts';
@@ -43,7 +43,7 @@ export interface AuthorizationStore
     AuditStore,
     GrantStore,
     SigningKeyStore,
-    LimitStore,
+    RateLimitStore,
     PasskeyStore,
     TotpStore,
     StatusListStore,

@@ -6,7 +6,7 @@ import {
   readAuthorizationCodeRequest,
   type TokenResponse,
 } from '@portcullis/protocol';
-import type { AuthenticatedClient } from '../clients/authenticate.ts';
+import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
 import { keyOf, matchesSecret } from '../secrets.ts';
 import type { AuthorizationStore, FoundAuthorizationCode, GrantRecord } from '../store/index.ts';
 import { downscope } from './downscope.ts';

@@ -6,7 +6,7 @@ import {
   readScopes,
   type Scopes,
 } from '@portcullis/protocol';
-import type { AuthenticatedClient } from '../clients/authenticate.ts';
+import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
 import type { ResourceDefinition } from '../configuration.ts';
 import { downscope } from './downscope.ts';
 import type { GrantHandler, GrantServices } from './grant.ts';
@@ -19,13 +19,13 @@ export function createClientCredentialsGrant({ configuration, limits, mint }: Gr
   const { resources, clock, events } = configuration;
   const known = [...resources.keys()];
   return async (client, form) => {
-    if (client.provenBy === 'none') {
+    if (client.authenticationMethod === 'none') {
       throw new OAuthError(
         'unauthorized_client',
         'The grant client_credentials is for confidential clients.',
       );
     }
-    const counting = limits.checkClientToken(client.id);
+    const counting = limits.chargeClientToken(client.id);
     if (counting !== undefined) await counting;
     const request = readClientCredentialsRequest(form);
     const [named = known[0]] = request.resources.map((resource) => findResource(known, resource));

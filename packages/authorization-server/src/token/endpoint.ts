@@ -1,16 +1,16 @@
 /** The token endpoint: read, authenticate the client, let its grant do the rest. */
 import { readFormBody, respondCorsJson } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
-import type { NoteUse } from '../clients/life.ts';
-import type { LimitedAuthenticate } from '../clients/limit-authentication.ts';
+import type { AuthenticateClient } from '../clients/authenticate-client.ts';
+import type { RecordClientUse } from '../clients/life.ts';
 import type { Route } from '../routes.ts';
 import type { GrantHandler } from './grant.ts';
 
 /** @see OAuth 2.1 draft 13 §3.2 */
 export function createTokenEndpoint(
   grants: ReadonlyMap<string, GrantHandler>,
-  authenticate: LimitedAuthenticate,
-  noteUse: NoteUse,
+  authenticate: AuthenticateClient,
+  recordClientUse: RecordClientUse,
   isHttps: boolean,
 ): Route {
   return {
@@ -30,7 +30,7 @@ export function createTokenEndpoint(
         throw new OAuthError('unauthorized_client', `This client has not registered the grant type ${type}.`);
       }
       const answer = await grant(client, form, connection);
-      const noting = noteUse(client);
+      const noting = recordClientUse(client);
       if (noting !== null) await noting;
       return respondCorsJson(answer, { isHttps });
     },

@@ -1,10 +1,10 @@
 /** What a grant is: one way in which a proven client gets tokens. */
 import type { ConnectionInfo } from '@portcullis/http';
 import type { Parameters, TokenResponse } from '@portcullis/protocol';
-import type { AuthenticatedClient } from '../clients/authenticate.ts';
+import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
 import type { Configuration } from '../configuration.ts';
 import type { AccessTokenFormat } from '../keys/access-token-format.ts';
-import type { Limits } from '../limits/limits.ts';
+import type { RateLimits } from '../rate-limit/rate-limits.ts';
 import type { IssueAccessToken } from './issue.ts';
 import type { RefreshTokens } from './refresh-token-family.ts';
 import type { GetProviderToken } from './upstream-token-for.ts';
@@ -19,7 +19,7 @@ export type GrantHandler = (
 /** What grants work with. */
 export interface GrantServices {
   readonly configuration: Configuration;
-  readonly limits: Limits;
+  readonly limits: RateLimits;
   readonly mint: IssueAccessToken;
   readonly refreshTokens: RefreshTokens;
   readonly accessTokens: AccessTokenFormat;

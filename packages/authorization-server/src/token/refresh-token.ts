@@ -1,6 +1,6 @@
 /** The grant `refresh_token`: a refresh token is replaced, and nobody is logged out by accident. */
 import { OAuthError, readRefreshRequest, temporarilyUnavailable } from '@portcullis/protocol';
-import type { AuthenticatedClient } from '../clients/authenticate.ts';
+import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
 import { type DownscopedAccess, downscope } from './downscope.ts';
 import { type RefreshTokenState, refreshTokenState } from './family.ts';
 import type { GrantHandler, GrantServices } from './grant.ts';
@@ -29,7 +29,7 @@ export function createRefreshGrant({
     const request = readRefreshRequest(form);
     const presented = checkStanding(await refreshTokens.find(request.refreshToken), client, now);
     const { grant } = presented;
-    const counting = limits.checkRefresh(grant.id);
+    const counting = limits.chargeRefresh(grant.id);
     if (counting !== undefined) await counting;
     const narrowed = downscope(grant, request, resources);
     if (standingNow(presented, now) === 'reused') await endFamily(presented, narrowed, now);

@@ -7,7 +7,7 @@ import {
   type TokenExchangeResponse,
   tokenExchangeResponse,
 } from '@portcullis/protocol';
-import type { AuthenticatedClient } from '../clients/authenticate.ts';
+import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
 import type { IdentityProvider } from '../federation/identity-provider.ts';
 import type { ProviderToken } from '../federation/provider-token.ts';
 import type { GrantHandler, GrantServices } from './grant.ts';
@@ -25,7 +25,7 @@ export function createTokenExchangeGrant(hands: GrantServices): GrantHandler {
     const request = readTokenExchangeRequest(form);
     const claims = checkSubject(request.subjectToken, own);
     const identityProvider = chooseIdentityProvider(identityProviders, request.targets);
-    if (claims.grant_id !== undefined) await limits.checkExchange(claims.grant_id);
+    if (claims.grant_id !== undefined) await limits.chargeTokenExchange(claims.grant_id);
     const token = await upstreamTokenFor(claims, {
       ...(identityProvider !== null && { identityProvider: identityProvider.id }),
       ...(request.scopes !== null && { scopes: request.scopes }),
@@ -38,7 +38,7 @@ export function createTokenExchangeGrant(hands: GrantServices): GrantHandler {
     const own = [...resources.values()].filter(({ tokenExchangeClients }) =>
       tokenExchangeClients?.includes(client.id),
     );
-    if (client.provenBy !== 'none' && own.length > 0) return own.map(({ resource }) => resource);
+    if (client.authenticationMethod !== 'none' && own.length > 0) return own.map(({ resource }) => resource);
     throw new OAuthError('unauthorized_client', 'Token exchange is for protected servers only.', {
       reason: 'no resource names it in tokenExchangeClients',
     });

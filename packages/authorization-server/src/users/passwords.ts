@@ -1,6 +1,9 @@
 /** Passwords: hashed with argon2id, verified in constant time, never more at once than memory allows. */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
-import { type Asker, createTurns } from '../accounts/turns.ts';
+import {
+  createPasswordHashingSemaphore,
+  type HashRequester,
+} from '../rate-limit/password-hashing-semaphore.ts';
 import { normalizePassword } from './password-rules.ts';
 
 /** The cost of a hash. Memory in KiB. */
@@ -45,20 +48,23 @@ export interface Passwords {
    * is never right.
    * @throws OAuthError `temporarily_unavailable` when too many hashes wait already.
    */
-  verify(password: string, phc: string | null, asker: Asker): Promise<boolean>;
+  verify(password: string, phc: string | null, asker: HashRequester): Promise<boolean>;
   /** Whether a hash was made at another cost than hashes are made now. */
   isOutdated(phc: string): boolean;
 }
 
 export function createPasswords(): Passwords {
-  const turns = createTurns(MAX_RUNNING, MAX_WAITING);
+  const turns = createPasswordHashingSemaphore(MAX_RUNNING, MAX_WAITING);
   const absent: Hash = { cost: CURRENT_COST, salt: randomBytes(SALT_BYTES), tag: randomBytes(TAG_BYTES) };
-  const derive = (password: string, { cost, salt, tag }: Hash, asker: Asker) =>
-    turns.take(asker, () => deriveTag(normalizePassword(password), cost, salt, tag.length));
+  const derive = (password: string, { cost, salt, tag }: Hash, asker: HashRequester) =>
+    turns.run(asker, () => deriveTag(normalizePassword(password), cost, salt, tag.length));
   return {
     async hash(password, account) {
       const blank = { cost: CURRENT_COST, salt: randomBytes(SALT_BYTES), tag: Buffer.alloc(TAG_BYTES) };
-      return formatPhc({ ...blank, tag: await derive(password, blank, { isKnown: true, party: account }) });
+      return formatPhc({
+        ...blank,
+        tag: await derive(password, blank, { isKnown: true, fairnessKey: account }),
+      });
     },
     async verify(password, phc, asker) {
       const expected = phc === null ? absent : readPhc(phc);

@@ -8,7 +8,7 @@ import type {
   IdentityProviderOptions,
   KeyOptions,
   Lifetimes,
-  LimitOptions,
+  RateLimitOptions,
   RegistrationOptions,
 } from '@portcullis/authorization-server';
 import type { Profile } from '@portcullis/protocol';
@@ -45,7 +45,7 @@ export interface Settings {
   readonly lifetimes: Partial<Lifetimes>;
   readonly keys: KeyOptions;
   readonly statusLists: boolean;
-  readonly rateLimits: LimitOptions | false;
+  readonly rateLimits: RateLimitOptions | false;
   readonly name: string | null;
   readonly brand: BrandOptions;
   readonly externalUi: HeadlessOptions | null;

@@ -5,8 +5,8 @@ import { flagOf, type SettingName, type Settings, variableOf } from './settings.
 import * as shape from './shapes.ts';
 import * as made from './structured-shapes.ts';
 import { client, metadataDocuments, outbound, registration } from './structures/clients.ts';
-import { limits } from './structures/limits.ts';
 import { brand, headless } from './structures/pages.ts';
+import { limits } from './structures/rate-limits.ts';
 import { resource } from './structures/resources.ts';
 import { identityProvider } from './structures/third-parties.ts';
 import { keys, lifetimes } from './structures/tokens.ts';

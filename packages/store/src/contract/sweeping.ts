@@ -105,7 +105,7 @@ const KINDS: readonly {
   {
     kind: 'turns',
     kept: 0,
-    make: (store, over) => store.takeTurn(newHash(), { burst: 1, interval: over - NOW }, NOW),
+    make: (store, over) => store.chargeRateLimit(newHash(), { burst: 1, interval: over - NOW }, NOW),
   },
   {
     kind: 'clients that were never used',

@@ -1,8 +1,8 @@
 /** `portcullis clients invite`, `invitations` and `uninvite`: initial access tokens, by each of which one client may register itself. */
 import {
-  createInvitationAdministration,
-  type InvitationAdministration,
-  type ListedInvitation,
+  createInitialAccessTokenAdministration,
+  type InitialAccessTokenAdministration,
+  type ListedInitialAccessToken,
 } from '@portcullis/authorization-server';
 import { type Command, InvalidArgumentError } from 'commander';
 import { administer } from '../../administering.ts';
@@ -18,7 +18,7 @@ type Flags = ClientFlags & { readonly days: number; readonly note: string };
 
 /** What one of the commands does. It answers what to write. */
 type Act = (
-  invitations: InvitationAdministration,
+  invitations: InitialAccessTokenAdministration,
   flags: Flags,
   id: string,
   surroundings: Surroundings,
@@ -51,13 +51,13 @@ async function perform(command: Command, surroundings: Surroundings, act: Act): 
   write(
     // Somebody may be invited before the first start.
     await administer(settings, folder, command.name() === 'invite' ? 'make' : 'refuse', (tools) =>
-      act(createInvitationAdministration(tools), flags, command.args[0] ?? '', surroundings),
+      act(createInitialAccessTokenAdministration(tools), flags, command.args[0] ?? '', surroundings),
     ),
   );
 }
 
 const invite: Act = async (invitations, { days, note, json }, _id, { command }) => {
-  const { token, ...made } = await invitations.make(note, days * 86_400);
+  const { token, ...made } = await invitations.create(note, days * 86_400);
   if (json) return `${cleanJson({ ...described(made), token })}\n`;
   return [
     `One client may register with this as a bearer token, once, until ${timeOf(made.expiresAt)}.`,
@@ -68,7 +68,7 @@ const invite: Act = async (invitations, { days, note, json }, _id, { command }) 
 };
 
 const list: Act = async (invitations, { json }) => {
-  const all: ListedInvitation[] = [];
+  const all: ListedInitialAccessToken[] = [];
   for (let page = await invitations.list(); page.length > 0; page = await invitations.list(page.at(-1)?.id)) {
     all.push(...page);
   }
@@ -84,7 +84,7 @@ const list: Act = async (invitations, { json }) => {
 };
 
 const takeBack: Act = async (invitations, _flags, id, { command }) => {
-  const outcome = await invitations.takeBack(id);
+  const outcome = await invitations.revoke(id);
   if (outcome === 'revoked') return `Nobody can register with the invitation ${id} any more.\n`;
   throw new Error(
     outcome === 'used'
@@ -93,7 +93,7 @@ const takeBack: Act = async (invitations, _flags, id, { command }) => {
   );
 };
 
-function described({ createdAt, expiresAt, ...invitation }: ListedInvitation): object {
+function described({ createdAt, expiresAt, ...invitation }: ListedInitialAccessToken): object {
   return { ...invitation, createdAt: timeOf(createdAt), expiresAt: timeOf(expiresAt) };
 }
 

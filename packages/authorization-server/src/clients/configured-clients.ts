@@ -1,0 +1,68 @@
+/** Clients that the operator writes down: judged with the configuration, or when an administrator adds one. */
+import {
+  type ClientMetadata,
+  OAuthError,
+  type RedirectPolicy,
+  readClientMetadata,
+} from '@portcullis/protocol';
+import { grantTypes } from '../grant-types.ts';
+import { hashSecret } from '../secrets.ts';
+import { clientAssertionAlgorithms } from './client-assertion.ts';
+import type { ConfiguredClient } from './configured-client.ts';
+import { clientAuthenticationMethods } from './read-client-credentials.ts';
+
+/** Who sets up a client without a secret and names no method means a public client. */
+const AS_PUBLIC = { token_endpoint_auth_method: 'none' };
+
+/** What an operator may allow a client: everything that there is. */
+export function readPreRegisteredMetadata(document: object, redirects: RedirectPolicy): ClientMetadata {
+  return readClientMetadata(document, {
+    grantTypes,
+    authenticationMethods: Object.keys(clientAuthenticationMethods),
+    signingAlgorithms: clientAssertionAlgorithms,
+    redirects,
+    allowPrivateHosts: true,
+  });
+}
+
+/** @throws OAuthError `invalid_client_metadata` or `invalid_redirect_uri` */
+export function readConfiguredClient(document: unknown, redirects: RedirectPolicy): ConfiguredClient {
+  const { client_id: id, client_secret: secret } = (document ?? {}) as Record<string, unknown>;
+  const hasSecret = typeof secret === 'string' && secret !== '';
+  const given = document as object;
+  const metadata = readPreRegisteredMetadata(hasSecret ? given : { ...AS_PUBLIC, ...given }, redirects);
+  if (hasSecret !== usesSecret(metadata)) {
+    throw new OAuthError(
+      'invalid_client_metadata',
+      'client_secret goes with client_secret_basic or client_secret_post, and only with them',
+    );
+  }
+  return {
+    id: checkClientId(id),
+    metadata,
+    secretHash: hasSecret ? hashSecret(secret) : null,
+    hasGuessableSecret: hasSecret && secret.length < SHORTEST_UNGUESSABLE,
+  };
+}
+
+/** Characters: 128 bits in base64url, which the command demands of every secret. */
+const SHORTEST_UNGUESSABLE = 22;
+
+/** Whether a client authenticates by a secret. */
+export function usesSecret({ token_endpoint_auth_method: method }: ClientMetadata): boolean {
+  return method === 'client_secret_basic' || method === 'client_secret_post';
+}
+
+/**
+ * client-id = *VSCHAR. The subject of a token is a person or a client, and which of the two has to be certain.
+ * @see RFC 6749 appendix A.1, RFC 9068 §5
+ */
+export function checkClientId(id: unknown): string {
+  if (typeof id !== 'string' || !/^[\x20-\x7e]{1,2048}$/.test(id)) {
+    throw new OAuthError('invalid_client_metadata', 'client_id must be printable ASCII');
+  }
+  if (id.startsWith('user_')) {
+    throw new OAuthError('invalid_client_metadata', 'client_id must not start with user_, as accounts do');
+  }
+  return id;
+}

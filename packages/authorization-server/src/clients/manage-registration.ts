@@ -1,0 +1,136 @@
+/** Management of a registration by its client: read, replace, delete. */
+import {
+  type HttpRequest,
+  type HttpResponse,
+  pathOf,
+  readJsonBody,
+  respond,
+  respondJson,
+} from '@portcullis/http';
+import { OAuthError, tooManyRequests } from '@portcullis/protocol';
+import type { Configuration } from '../configuration.ts';
+import type { RateLimit } from '../rate-limit/limiter.ts';
+import { createRateLimiter } from '../rate-limit/shared-rate.ts';
+import type { Route } from '../routes.ts';
+import { hashSecret, matchesSecret, newSecret } from '../secrets.ts';
+import type { ClientRecord } from '../store/index.ts';
+import { readBearerToken } from './authorize-registration.ts';
+import { usesSecret } from './configured-clients.ts';
+import { createReadRegistrationMetadata, createRegistrationResponse } from './registration-metadata.ts';
+
+const PLACE = '/register/';
+
+/** Members of an answer that MUST NOT be sent back. @see RFC 7592 §2.2 */
+const ANSWERED = [
+  'registration_access_token',
+  'registration_client_uri',
+  'client_secret_expires_at',
+  'client_id_issued_at',
+];
+
+/** Changes of one registration: each is written and told. Who deploys anew registers again, so hardly any client makes one. */
+const CHANGES: RateLimit = { burst: 20, perMinute: 6 };
+
+/** A client that has proven that the registration is its own, and by what. */
+interface Owner {
+  readonly client: ClientRecord;
+  readonly managementToken: string;
+}
+
+/** @see RFC 7592 §2 */
+export function createClientConfigurationEndpoint(configuration: Configuration): readonly Route[] {
+  const { store, clock, events, rateLimits: limits } = configuration;
+  const changes = limits === null ? null : createRateLimiter(configuration, 'changes of client', CHANGES);
+  const describe = createRegistrationResponse(configuration);
+  const read = createReadRegistrationMetadata(configuration);
+
+  return [
+    route('GET', async (request) => {
+      const { client, managementToken } = await authorize(request);
+      return respondJson(describe(client, { secret: null, managementToken }));
+    }),
+
+    route('PUT', async (request) => {
+      const { client, managementToken } = await authorize(request);
+      const json = await readJsonBody(request, 'invalid_client_metadata');
+      checkUnchangeable(json, client);
+      const metadata = read(json);
+      const needsSecret = usesSecret(metadata);
+      const secret = needsSecret && client.secretHash === null ? newSecret() : null;
+      const secretHash = secret === null ? (needsSecret ? client.secretHash : null) : hashSecret(secret);
+      const changed = { ...client, metadata, secretHash };
+      if (!isSame(client, changed)) await save(changed);
+      return respondJson(describe(changed, { secret, managementToken }));
+    }),
+
+    route('DELETE', async (request) => {
+      const { client } = await authorize(request);
+      // Point of no return: the client, its grants and what was under way for it are gone.
+      if (!(await store.removeClient(client.id, clock()))) throw refuse('gone meanwhile');
+      events({ type: 'client.removed', clientId: client.id });
+      return respond(204, { 'cache-control': 'no-store', pragma: 'no-cache' });
+    }),
+  ];
+
+  async function save({ id, metadata, secretHash }: ClientRecord): Promise<void> {
+    const wait = (await changes?.take(id)) ?? 0;
+    if (wait > 0) throw tooManyRequests(`too many changes of one client: ${id}`, wait);
+    if (!(await store.updateClient(id, { metadata, secretHash }))) throw refuse('gone meanwhile');
+    events({ type: 'client.changed', clientId: id });
+  }
+
+  function route(method: Route['method'], handle: (request: HttpRequest) => Promise<HttpResponse>): Route {
+    return { method, path: `${PLACE}*`, crossOrigin: true, handle };
+  }
+
+  /** A wrong token, another client's, and one of a client that is gone look alike. @see RFC 7592 §2.1 */
+  async function authorize(request: HttpRequest): Promise<Owner> {
+    const id = pathOf(request).slice(PLACE.length);
+    const managementToken = readBearerToken(request);
+    const client = await store.findClient(id);
+    const hash = client?.managementHash ?? null;
+    if (client === null || hash === null || managementToken === null) throw refuse('unknown');
+    if (client.disabledAt !== null) throw refuse('disabled');
+    if (!matchesSecret(managementToken, hash)) throw refuse('wrong');
+    return { client, managementToken };
+  }
+}
+
+/** Whether two registrations say the same. What is judged by one law stands in one order. */
+function isSame(one: ClientRecord, other: ClientRecord): boolean {
+  return (
+    one.secretHash === other.secretHash && JSON.stringify(one.metadata) === JSON.stringify(other.metadata)
+  );
+}
+
+/** What is in the document beside metadata: the client says which it is, and chooses neither that nor its secret. */
+function checkUnchangeable(json: unknown, client: ClientRecord): void {
+  const document = (typeof json === 'object' && json !== null ? json : {}) as Record<string, unknown>;
+  if (document['client_id'] !== client.id) {
+    throw new OAuthError('invalid_client_metadata', 'client_id: must be the one that was registered');
+  }
+  for (const name of ANSWERED) {
+    if (Object.hasOwn(document, name)) {
+      throw new OAuthError('invalid_client_metadata', `${name}: must not be sent`);
+    }
+  }
+  const { client_secret: secret } = document;
+  const isOurs =
+    typeof secret === 'string' && client.secretHash !== null && matchesSecret(secret, client.secretHash);
+  if (secret !== undefined && !isOurs) {
+    throw new OAuthError(
+      'invalid_client_metadata',
+      'client_secret: must be the one that was issued, or left out',
+    );
+  }
+}
+
+function refuse(reason: string): OAuthError {
+  return new OAuthError(
+    'invalid_token',
+    'Send the registration access token of this client as a bearer token.',
+    {
+      reason: `registration access token: ${reason}`,
+    },
+  );
+}

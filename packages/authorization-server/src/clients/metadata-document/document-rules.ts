@@ -1,0 +1,101 @@
+/** The law of Client ID Metadata Documents: what a document must and must not say to describe a client. */
+import {
+  type ClientAuthenticationMethod,
+  type ClientMetadata,
+  OAuthError,
+  openRegistrationPolicy,
+  type RedirectPolicy,
+  readClientMetadata,
+} from '@portcullis/protocol';
+import { clientAssertionAlgorithms } from '../client-assertion.ts';
+
+/** There is no way to agree on a secret in public, so a document names no other methods. */
+const METHODS: readonly ClientAuthenticationMethod[] = ['none', 'private_key_jwt'];
+
+/** Members that a person follows. */
+const PAGES = ['client_uri', 'logo_uri', 'tos_uri', 'policy_uri'] as const;
+
+/**
+ * Judges a document. Its rights are those of anybody who registers.
+ * @param url where it was fetched
+ * @throws OAuthError `invalid_client`, saying what the developer of the client has to mend
+ * @see draft-ietf-oauth-client-id-metadata-document §4.1
+ */
+export function readClientDocument(
+  url: string,
+  json: unknown,
+  policy: { readonly redirects: RedirectPolicy; readonly loopback: boolean },
+): ClientMetadata {
+  const document = readObject(json);
+  // MUST match by simple string comparison: otherwise whoever can place a file on a host could speak for another.
+  if (document['client_id'] !== url) throw refuse('its client_id is not the URL at which it stands');
+  checkSecrets(document);
+  const methods = readMethods(document);
+  const metadata = readMetadata(
+    {
+      ...document,
+      token_endpoint_auth_method: methods.includes('private_key_jwt') ? 'private_key_jwt' : 'none',
+    },
+    policy,
+  );
+  if ((metadata.client_name ?? '').trim() === '') throw refuse('client_name is missing');
+  for (const page of PAGES) {
+    if (metadata[page]?.startsWith('http:') === true && !policy.loopback)
+      throw refuse(`${page}: must use https`);
+  }
+  return { ...metadata, token_endpoint_auth_methods_supported: methods };
+}
+
+function readObject(json: unknown): Readonly<Record<string, unknown>> {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) throw refuse('it is no JSON object');
+  return json as Readonly<Record<string, unknown>>;
+}
+
+/** `client_secret` and `client_secret_expires_at` MUST NOT be used. */
+function checkSecrets(document: Readonly<Record<string, unknown>>): void {
+  for (const name of ['client_secret', 'client_secret_expires_at']) {
+    if (Object.hasOwn(document, name)) throw refuse(`${name} must not stand in it`);
+  }
+}
+
+/**
+ * The methods that the client may use. Several, when it lists several: it never hears which one a server would choose. One
+ * by a shared secret MUST NOT be its method; beside others it is passed over.
+ */
+function readMethods(document: Readonly<Record<string, unknown>>): readonly ClientAuthenticationMethod[] {
+  const { token_endpoint_auth_method: method, token_endpoint_auth_methods_supported: list } = document;
+  if (method !== undefined && !METHODS.some((known) => known === method)) {
+    throw refuse(`token_endpoint_auth_method: must be ${METHODS.join(' or ')}`);
+  }
+  if (list !== undefined && !Array.isArray(list)) {
+    throw refuse('token_endpoint_auth_methods_supported: must be an array');
+  }
+  const named = [...(method === undefined ? [] : [method]), ...((list as unknown[] | undefined) ?? [])];
+  if (named.length === 0) return ['none'];
+  const methods = METHODS.filter((known) => named.includes(known));
+  if (methods.length === 0) {
+    throw refuse(`token_endpoint_auth_methods_supported: must hold ${METHODS.join(' or ')}`);
+  }
+  return methods;
+}
+
+function readMetadata(
+  document: object,
+  { redirects, loopback }: { redirects: RedirectPolicy; loopback: boolean },
+) {
+  try {
+    return readClientMetadata(document, {
+      ...openRegistrationPolicy,
+      authenticationMethods: METHODS,
+      signingAlgorithms: clientAssertionAlgorithms,
+      redirects,
+      allowPrivateHosts: loopback,
+    });
+  } catch (error) {
+    throw error instanceof OAuthError ? refuse(error.description) : error;
+  }
+}
+
+function refuse(reason: string): OAuthError {
+  return new OAuthError('invalid_client', `The document at the client_id cannot be used: ${reason}.`);
+}

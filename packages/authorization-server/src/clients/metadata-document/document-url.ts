@@ -1,0 +1,59 @@
+/** The law of identifiers that are addresses: which URL may name a client, and whether its host is trusted. */
+import { isLoopbackHost, isPublicHost, readWebUrl } from '@portcullis/protocol';
+
+/** Whom an operator lets describe clients. A host `app.example` is meant as it stands, `*.app.example` means all below it. */
+export interface DocumentTrustPolicy {
+  /** Only these; `null`: any. */
+  readonly hosts: readonly string[] | null;
+  /** Never these, whatever the other list says. */
+  readonly refusedHosts: readonly string[];
+  /** Whether this computer may be one: for development. */
+  readonly loopback: boolean;
+}
+
+/** A URL, or what is wrong with it. */
+export type DocumentUrlResult = { readonly url: URL } | { readonly issue: string };
+
+/**
+ * Judges an identifier, before anything is fetched. MUST be https with a path; MUST NOT contain dot segments, a fragment or
+ * user information. One address has one spelling: another spelling would be another client of the same document.
+ * @see draft-ietf-oauth-client-id-metadata-document §3
+ */
+export function validateDocumentUrl(id: string, policy: DocumentTrustPolicy): DocumentUrlResult {
+  const url = readWebUrl(id);
+  if (url === null) {
+    return issue('must be a well-formed https URL, its host written plainly and without user information');
+  }
+  const isLocal = isLoopbackHost(url.hostname);
+  if (url.protocol !== 'https:' && !(isLocal && policy.loopback)) return issue('must use https');
+  if (id.includes('#')) return issue('must have no fragment');
+  if (hasDotSegments(id)) return issue('must have no dot segments in its path');
+  if (url.pathname === '/') return issue('must have a path');
+  if (url.href !== id) return issue('must be written in its normal form');
+  if (isLocal ? !policy.loopback : !isPublicHost(url.hostname)) return issue('must be on a public host');
+  return isTrusted(url.hostname, policy) ? { url } : issue('is on a host that this server does not accept');
+}
+
+function issue(reason: string): DocumentUrlResult {
+  return { issue: `The client_id ${reason}.` };
+}
+
+/** As written: the parser resolves them, also when they are percent-encoded. */
+function hasDotSegments(id: string): boolean {
+  return /\/(?:\.|%2e){1,2}(?=[/?#]|$)/i.test(id.replace(/^[^:]+:\/\/[^/]*/, '').replace(/[?#].*$/, ''));
+}
+
+function isTrusted(host: string, { hosts, refusedHosts }: DocumentTrustPolicy): boolean {
+  const named = (patterns: readonly string[]) => patterns.some((pattern) => matchesHost(pattern, host));
+  return !named(refusedHosts) && (hosts === null || named(hosts));
+}
+
+function matchesHost(pattern: string, host: string): boolean {
+  return pattern.startsWith('*.') ? host.endsWith(pattern.slice(1)) : host === pattern;
+}
+
+/** Whether a text names a host, or all below one, as URLs spell them. */
+export function isHostPattern(text: string): boolean {
+  const host = text.replace(/^\*\./, '');
+  return /^[^*]+$/.test(host) && URL.parse(`https://${host}/`)?.hostname === host;
+}

@@ -1,0 +1,51 @@
+/** How long a fetched document may be used without asking again: the rules of HTTP for a cache that serves many people. */
+
+/** Seconds. */
+export interface FreshnessPolicy {
+  /** However long its host would allow. */
+  readonly maxAge: number;
+  /** When its host says nothing. */
+  readonly defaultAge: number;
+}
+
+/** Directives that forbid to use an answer again without asking. */
+const FORBIDDING = ['no-store', 'no-cache', 'private'];
+
+/**
+ * The seconds for which an answer is fresh. What cannot be read counts as stale.
+ * @param now epoch seconds
+ * @see RFC 9111 §4.2 and §5.2.2
+ */
+export function freshnessLifetime(headers: Headers, law: FreshnessPolicy, now: number): number {
+  if (headers.get('vary')?.includes('*') === true) return 0;
+  const directives = readDirectives(headers.get('cache-control') ?? '');
+  if (FORBIDDING.some((name) => directives.has(name))) return 0;
+  const lifetime = lifetimeOf(directives, headers, now) ?? law.defaultAge;
+  const age = readSeconds(headers.get('age') ?? '0') ?? 0;
+  return Math.max(0, Math.min(lifetime - age, law.maxAge));
+}
+
+function lifetimeOf(directives: ReadonlyMap<string, string>, headers: Headers, now: number): number | null {
+  const said = directives.get('s-maxage') ?? directives.get('max-age');
+  if (said !== undefined) return readSeconds(said) ?? 0;
+  const expires = headers.get('expires');
+  if (expires === null) return null;
+  const end = Date.parse(expires);
+  const date = Date.parse(headers.get('date') ?? '');
+  return Number.isNaN(end)
+    ? 0
+    : Math.floor(end / 1000) - (Number.isNaN(date) ? now : Math.floor(date / 1000));
+}
+
+/** Of a directive that stands there twice the first counts. @see RFC 9111 §4.2.1 */
+function readDirectives(field: string): ReadonlyMap<string, string> {
+  const pairs = field.split(',').map((part): [string, string] => {
+    const [name = '', value = ''] = part.split('=', 2);
+    return [name.trim().toLowerCase(), value.trim().replace(/^"(.*)"$/, '$1')];
+  });
+  return new Map(pairs.toReversed());
+}
+
+function readSeconds(text: string): number | null {
+  return /^\d{1,15}$/.test(text) ? Number(text) : null;
+}

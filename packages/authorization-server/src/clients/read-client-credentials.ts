@@ -1,0 +1,113 @@
+/** What a request presents to authenticate its client: read from the `Authorization` header and the form, not yet judged. */
+import { type ClientAuthenticationMethod, OAuthError, type Parameters } from '@portcullis/protocol';
+import { CLIENT_ASSERTION_TYPE, readUnverifiedClientId } from './client-assertion.ts';
+
+/** An identifier with the secret or assertion that could prove it: more than one when a spelling can be read in two ways. */
+export interface ClientCredentials {
+  readonly method: ClientAuthenticationMethod;
+  readonly candidates: readonly { readonly clientId: string; readonly proof: string | null }[];
+}
+
+/** Reads one method from a request; `null` when the request does not use it. */
+type Reader = (authorization: string | null, form: Parameters) => ClientCredentials['candidates'] | null;
+
+/** How each method is read. The metadata document lists the names of this table. */
+export const clientAuthenticationMethods: Readonly<Record<ClientAuthenticationMethod, Reader>> = {
+  none(authorization, form) {
+    const clientId = form.one('client_id');
+    const usesAnother = isBasic(authorization) || PROOFS.some((name) => form.one(name) !== undefined);
+    return clientId === undefined || usesAnother ? null : [{ clientId, proof: null }];
+  },
+  client_secret_basic(authorization) {
+    return isBasic(authorization) ? readBasic(authorization) : null;
+  },
+  client_secret_post(_authorization, form) {
+    const secret = form.one('client_secret');
+    return secret === undefined ? null : [{ clientId: form.one('client_id') ?? '', proof: secret }];
+  },
+  private_key_jwt(_authorization, form) {
+    const [type, assertion] = [form.one('client_assertion_type'), form.one('client_assertion')];
+    if (type === undefined && assertion === undefined) return null;
+    if (type !== CLIENT_ASSERTION_TYPE || assertion === undefined) {
+      throw new OAuthError('invalid_client', `Send client_assertion with the type ${CLIENT_ASSERTION_TYPE}.`);
+    }
+    return [{ clientId: form.one('client_id') ?? readUnverifiedClientId(assertion), proof: assertion }];
+  },
+};
+
+/** Parameters of a form that prove something. */
+const PROOFS = ['client_secret', 'client_assertion', 'client_assertion_type'];
+
+/**
+ * Reads which client a request claims to come from. The client MUST NOT use more than one method, and what it says twice
+ * has to agree.
+ * @throws OAuthError `invalid_client` when nothing or nothing readable is presented, `invalid_request` when too much is.
+ * @see OAuth 2.1 draft 13 §2.4
+ */
+export function readClientCredentials(authorization: string | null, form: Parameters): ClientCredentials {
+  const { method, candidates: readings } = readOnly(authorization, form);
+  const named = form.one('client_id');
+  const agreeing = named === undefined ? readings : readings.filter(({ clientId }) => clientId === named);
+  if (agreeing.length === 0) {
+    throw new OAuthError(
+      'invalid_request',
+      'The client_id of the form is not the one of the Authorization header.',
+    );
+  }
+  return { method, candidates: agreeing };
+}
+
+const methods = Object.entries(clientAuthenticationMethods) as [ClientAuthenticationMethod, Reader][];
+
+/** What the one method reads that the request uses. */
+function readOnly(authorization: string | null, form: Parameters): ClientCredentials {
+  let presented: ClientCredentials | null = null;
+  for (const [method, read] of methods) {
+    const readings = read(authorization, form);
+    if (readings === null) continue;
+    if (presented !== null) {
+      throw new OAuthError('invalid_request', 'Authenticate the client in one way only.');
+    }
+    presented = { method, candidates: readings };
+  }
+  if (presented !== null) return presented;
+  throw new OAuthError(
+    'invalid_client',
+    'Identify the client: send client_id, or authenticate as it registered.',
+  );
+}
+
+function isBasic(authorization: string | null): authorization is string {
+  return authorization !== null && /^basic(?:\s|$)/i.test(authorization);
+}
+
+/**
+ * Identifier and secret are form-encoded before they are joined with a colon; clients that skip the encoding are common, so the
+ * text as it stands is a second reading.
+ * @see RFC 6749 §2.3.1
+ */
+function readBasic(authorization: string): ClientCredentials['candidates'] {
+  const [, encoded] = /^basic[ \t]+([A-Za-z0-9+/]+={0,2})[ \t]*$/i.exec(authorization) ?? [];
+  const text = Buffer.from(encoded ?? '', 'base64').toString();
+  const colon = text.indexOf(':');
+  if (colon === -1) {
+    throw new OAuthError(
+      'invalid_client',
+      'The Authorization header must hold base64 of client_id:client_secret.',
+    );
+  }
+  const raw = { clientId: text.slice(0, colon), proof: text.slice(colon + 1) };
+  const decoded = { clientId: formDecode(raw.clientId), proof: formDecode(raw.proof) };
+  const isPlain = decoded.clientId === raw.clientId && decoded.proof === raw.proof;
+  return isPlain ? [raw] : [decoded, raw];
+}
+
+/** `+` is a space, `%XX` a byte; text that is not form-encoded stays as it is. */
+function formDecode(text: string): string {
+  if (!/[+%]/.test(text)) return text;
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return text;
+  }
+}

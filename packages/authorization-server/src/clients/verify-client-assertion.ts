@@ -1,0 +1,102 @@
+/** The signature of a client assertion, and the claims that a library judges: loaded with the first assertion, since it is large. */
+import { createLocalJWKSet, errors, type JWTPayload, jwtVerify } from 'jose';
+import type { ResolvedClient } from './client.ts';
+import type { ClientKeys } from './client-keys.ts';
+
+/** An assertion that its client signed, for this server and in force. */
+export interface VerifiedClientAssertion {
+  readonly payload: JWTPayload;
+}
+
+/** What an assertion that came from a network says, or why it proves nothing. */
+export type VerifyClientAssertion = (
+  client: ResolvedClient,
+  assertion: string,
+  network: string | null,
+) => Promise<VerifiedClientAssertion | { readonly issue: string }>;
+
+/** What every assertion is held to. */
+export interface ClientAssertionPolicy {
+  readonly algorithms: readonly string[];
+  /** Its audience. */
+  readonly issuer: string;
+  /** Seconds by which clocks may differ. */
+  readonly tolerance: number;
+}
+
+/** What an assertion may call itself: not an access token, not a logout token. @see RFC 7523bis §4 */
+const TYPES: ReadonlySet<string> = new Set(['jwt', 'client-authentication+jwt']);
+
+/** @see RFC 7523 §3, draft-ietf-oauth-rfc7523bis §4 */
+export function createVerifyClientAssertion(
+  { algorithms, issuer, tolerance }: ClientAssertionPolicy,
+  clock: () => number,
+  clientKeys: ClientKeys,
+): VerifyClientAssertion {
+  return async (client, assertion, network) => {
+    try {
+      return { payload: await verify(client, assertion, network) };
+    } catch (error) {
+      if (error instanceof errors.JOSEError) return { issue: error.message };
+      throw error;
+    }
+  };
+
+  /** A key that is not at hand may be a new one. */
+  async function verify(
+    client: ResolvedClient,
+    assertion: string,
+    network: string | null,
+  ): Promise<JWTPayload> {
+    try {
+      return await verifyWith(client, assertion, 'any', network);
+    } catch (error) {
+      const isUnknownKey =
+        error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed;
+      if (!isUnknownKey || client.metadata.jwks_uri === undefined) throw error;
+      return verifyWith(client, assertion, 'newest', network);
+    }
+  }
+
+  async function verifyWith(
+    client: ResolvedClient,
+    assertion: string,
+    wanted: 'any' | 'newest',
+    network: string | null,
+  ): Promise<JWTPayload> {
+    const keys = createLocalJWKSet(
+      structuredClone((await clientKeys.find(client.metadata, wanted, network)) as never),
+    );
+    const { token_endpoint_auth_signing_alg: only } = client.metadata;
+    const law = {
+      algorithms: algorithms.filter((name) => only === undefined || name === only),
+      issuer: client.id,
+      subject: client.id,
+      audience: issuer,
+      requiredClaims: ['exp', 'jti'],
+      clockTolerance: tolerance,
+      currentDate: new Date(clock() * 1000),
+    };
+    const { payload, protectedHeader } = await jwtVerify(assertion, keys, law).catch(
+      async (error: unknown) => {
+        // Whatever else comes of a key that the client wrote, it is not our fault.
+        if (!(error instanceof errors.JOSEError)) throw new errors.JWKInvalid('its key cannot be used');
+        // Several keys fit, and nothing says which one it was.
+        if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+        for await (const key of error) {
+          const verified = await jwtVerify(assertion, key, law).catch(passOver);
+          if (verified !== null) return verified;
+        }
+        throw new errors.JWSSignatureVerificationFailed();
+      },
+    );
+    const type = protectedHeader.typ?.toLowerCase().replace(/^application\//, '');
+    if (type !== undefined && !TYPES.has(type)) throw new errors.JWTInvalid('its typ is another');
+    return payload;
+  }
+}
+
+function passOver(error: unknown): null {
+  if (error instanceof errors.JWSSignatureVerificationFailed) return null;
+  throw error;
+}

@@ -1,0 +1,129 @@
+/** Who gets a turn at hashing a password while a crowd wants one. */
+import { describe, expect, it } from 'vitest';
+import {
+  createPasswordHashingSemaphore,
+  type HashRequester,
+} from '../src/rate-limit/password-hashing-semaphore.ts';
+import { EMAIL, PASSWORD, requestOf, type Scene, type Sight, setScene } from './visitor.ts';
+
+const KNOWN = { isKnown: true, fairnessKey: 'ada' };
+const stranger = (fairnessKey: string): HashRequester => ({ isKnown: false, fairnessKey: fairnessKey });
+
+/** Turns of which one is taken until `finish`, and what became of everybody else, in the order in which it did. */
+function startBusy(waiting: number) {
+  const turns = createPasswordHashingSemaphore(1, waiting);
+  const happened: string[] = [];
+  const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
+  const all: Promise<unknown>[] = [turns.run(stranger('first'), () => finished)];
+  return {
+    ask(name: string, asker: HashRequester) {
+      const turn = turns.run(asker, async () => void happened.push(name));
+      all.push(turn.catch(({ status, retryAfter }) => happened.push(`${name}: ${status}, ${retryAfter}`)));
+    },
+    /** @returns what became of them */
+    async end(): Promise<readonly string[]> {
+      finish();
+      await Promise.all(all);
+      return happened;
+    },
+  };
+}
+
+describe('turns', () => {
+  it('let a few run, a few wait, and send the rest away', async () => {
+    const turns = createPasswordHashingSemaphore(2, 3);
+    let running = 0;
+    let most = 0;
+    const task = async () => {
+      most = Math.max(most, ++running);
+      await new Promise((resolve) => setImmediate(resolve));
+      running--;
+      return 'done';
+    };
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 9 }, (_, n) => turns.run(stranger(`192.0.2.${n}`), task)),
+    );
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(5);
+    for (const outcome of outcomes.slice(5)) {
+      expect(outcome).toMatchObject({
+        reason: { code: 'temporarily_unavailable', status: 503, retryAfter: 2 },
+      });
+    }
+    expect(most).toBe(2);
+    await expect(turns.run(KNOWN, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
+    expect(await turns.run(KNOWN, task)).toBe('done');
+  });
+
+  it('go first to those who are known, and each fourth to a stranger', async () => {
+    const t = startBusy(8);
+    for (const name of ['s1', 's2', 's3']) t.ask(name, stranger(name));
+    for (let n = 1; n <= 7; n++) t.ask(`k${n}`, KNOWN);
+    expect(await t.end()).toEqual(['k1', 'k2', 'k3', 's1', 'k4', 'k5', 'k6', 's2', 'k7', 's3']);
+  });
+
+  it('are there for those who are known when strangers have all places, and the other way round', async () => {
+    const t = startBusy(2);
+    for (const n of [1, 2, 3]) t.ask(`s${n}`, stranger(`${n}`));
+    for (const n of [1, 2, 3]) t.ask(`k${n}`, { isKnown: true, fairnessKey: `${n}` });
+    expect((await t.end()).toSorted()).toEqual(['k1', 'k2', 'k3: 503, 2', 's1', 's2', 's3: 503, 2']);
+  });
+
+  it('are all for one network while no other wants any, and shared when one does', async () => {
+    const t = startBusy(4);
+    for (let n = 1; n <= 5; n++) t.ask(`a${n}`, stranger('a'));
+    for (let n = 1; n <= 3; n++) t.ask(`b${n}`, stranger('b'));
+    t.ask('c', stranger('c'));
+    // The fifth was one too many; then each newcomer gets the place of the last of those who hold more than it.
+    const outcomes = await t.end();
+    const refused = outcomes.filter((one) => one.includes('503')).toSorted();
+    expect(refused).toEqual(['a2', 'a3', 'a4', 'a5', 'b3'].map((name) => `${name}: 503, 2`));
+    expect(outcomes.filter((one) => !one.includes('503'))).toEqual(['a1', 'b1', 'c', 'b2']);
+  });
+});
+
+describe('signing in amid a flood of guesses', () => {
+  /** More at once than there are places, from networks of one site, each at another account. */
+  async function flood(t: Scene): Promise<readonly Promise<Sight>[]> {
+    const one = t.stranger('2001:db8:9:ffff::1');
+    const login = await one.open(requestOf());
+    return Array.from({ length: 45 }, (_, n) => {
+      const thief = t.stranger(`2001:db8:9:${n.toString(16)}::1`);
+      for (const [name, value] of one.cookies) thief.cookies.set(name, value);
+      return thief.submit(login, { email: `user${n}@example.org`, password: 'wrong' });
+    });
+  }
+
+  it('T075: lets in whoever comes from another network, and who is known even from among them', async () => {
+    const t = await setScene();
+    await t.visitor.signIn(requestOf());
+    const among = t.stranger('2001:db8:9:eeee::1');
+    for (const [name, value] of t.visitor.cookies) among.cookies.set(name, value);
+    const logins = await Promise.all(
+      [t.visitor, among, t.stranger('198.51.100.7')].map(async (owner) => ({
+        owner,
+        login: await owner.open(requestOf({ prompt: 'login' })),
+      })),
+    );
+    const guesses = await flood(t);
+    const sights = await Promise.all(
+      logins.map(({ owner, login }) => owner.submit(login, { email: EMAIL, password: PASSWORD })),
+    );
+    for (const { status, path } of sights) expect([status, path.split('?')[0]]).toEqual([200, '/consent']);
+    const statuses = (await Promise.all(guesses)).map(({ status }) => status);
+    expect(new Set(statuses)).toEqual(new Set([400, 503]));
+  });
+
+  it('T075: keeps nothing of whoever is sent away', async () => {
+    const t = await setScene();
+    const [first, ...rest] = await flood(t);
+    await first;
+    const before = t.snapshot();
+    const busy = (await Promise.all(rest)).filter(({ status }) => status === 503);
+    expect(busy.length).toBeGreaterThan(0);
+    for (const { headers } of busy) {
+      expect([headers.get('retry-after'), headers.getSetCookie()]).toEqual(['2', []]);
+    }
+    expect(t.snapshot()).toBe(before);
+    expect((await t.visitor.signIn(requestOf())).path).toMatch(/^\/consent/);
+  });
+});

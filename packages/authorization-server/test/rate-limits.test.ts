@@ -1,0 +1,419 @@
+/** Limits: who floods or guesses is told to wait, and nobody else notices. */
+import { openStore } from '@portcullis/store';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { describe, expect, it } from 'vitest';
+import { ConfigurationError, createAuthorizationServer } from '../src/index.ts';
+import {
+  basic,
+  CLIENTS,
+  ISSUER,
+  RESOURCES,
+  refreshing,
+  SEALING_KEY,
+  type ServerUnderTest,
+  startServer,
+} from './server-under-test.ts';
+import { EMAIL, PASSWORD, requestOf, setScene } from './visitor.ts';
+
+const METADATA = { redirect_uris: ['https://app.example/cb'], token_endpoint_auth_method: 'none' };
+
+/** Posts as somebody at an address. */
+async function postFrom(
+  { server }: Pick<ServerUnderTest, 'server'>,
+  address: string | undefined,
+  path: string,
+  body: object,
+  headers: Readonly<Record<string, string>> = {},
+) {
+  const isJson = path === '/register';
+  const response = await server.handle(
+    new Request(`${ISSUER}${path}`, {
+      method: 'POST',
+      headers: { ...(isJson && { 'content-type': 'application/json' }), ...headers },
+      body: isJson ? JSON.stringify(body) : new URLSearchParams(body as Record<string, string>),
+    }),
+    address === undefined ? {} : { address },
+  );
+  const answer = (await response.json()) as Record<string, unknown>;
+  return { status: response.status, headers: response.headers, body: answer };
+}
+
+/** That an answer is a 429 as OAuth clients understand it. */
+function expectTooMany(answer: Awaited<ReturnType<typeof postFrom>>, retryAfter: number): void {
+  expect(answer.status).toBe(429);
+  expect(answer.headers.get('retry-after')).toBe(String(retryAfter));
+  expect(answer.headers.get('content-type')).toBe('application/json');
+  expect(answer.headers.get('cache-control')).toBe('no-store');
+  expect(answer.body).toEqual({
+    error: 'temporarily_unavailable',
+    error_description: 'Too many requests. Try again later.',
+  });
+}
+
+describe('wrong secrets', () => {
+  const grant = { grant_type: 'client_credentials' };
+  const wrong = basic('nightly', 'wrong');
+  const right = basic('nightly', 'nightly-secret');
+
+  it('[AS-AUTH-64 AS-TOK-76] are throttled for the client at that address alone', async () => {
+    const t = await startServer();
+    for (let count = 0; count < 10; count++) {
+      expect((await postFrom(t, '192.0.2.1', '/token', grant, wrong)).status).toBe(401);
+    }
+    const before = t.snapshot();
+    // Whoever guesses does not learn whether the next guess was right.
+    for (const headers of [wrong, right]) {
+      expectTooMany(await postFrom(t, '192.0.2.1', '/token', grant, headers), 10);
+    }
+    expect(t.snapshot()).toBe(before);
+    expect(t.events.at(-1)).toMatchObject({ reason: 'too many failed authentications' });
+    expect((await postFrom(t, '192.0.2.2', '/token', grant, right)).status).toBe(200);
+    const other = basic('notes-server', 'notes-server-secret');
+    expect((await postFrom(t, '192.0.2.1', '/token', grant, other)).status).toBe(200);
+    t.clock.now += 10;
+    expect((await postFrom(t, '192.0.2.1', '/token', grant, right)).status).toBe(200);
+  });
+
+  it.each(['/token', '/introspect', '/revoke'])('[AS-AUTH-64] are counted together at %s', async (path) => {
+    const t = await startServer();
+    for (let count = 0; count < 10; count++) {
+      await postFrom(t, '192.0.2.1', count % 2 === 0 ? '/introspect' : '/revoke', { token: 'x' }, wrong);
+    }
+    expectTooMany(await postFrom(t, '192.0.2.1', path, { ...grant, token: 'x' }, wrong), 10);
+  });
+
+  it('of many clients from one network stop there, but not for clients that proved themselves', async () => {
+    const t = await startServer();
+    const known = basic('notes-server', 'notes-server-secret');
+    expect((await postFrom(t, '2001:db8::1', '/token', grant, known)).status).toBe(200);
+    for (let count = 0; count < 100; count++) {
+      // Another address of the same subscriber each time, in several spellings.
+      const address = count % 2 === 0 ? `2001:db8::${count}` : `2001:0DB8:0:0:${count}::1`;
+      expect((await postFrom(t, address, '/token', grant, basic(`c${count}`, 'x'))).status).toBe(401);
+    }
+    expectTooMany(await postFrom(t, '2001:db8::9', '/token', grant, basic('another', 'x')), 1);
+    expect((await postFrom(t, '2001:db8::1', '/token', grant, known)).status).toBe(200);
+    expect((await postFrom(t, '2001:db8:0:1::1', '/token', grant, right)).status).toBe(200);
+  });
+
+  it('[AS-AUTH-64] of one client of a platform lock none of its others out, in any process, new or known', async () => {
+    const t = await startServer();
+    const restarted = await createAuthorizationServer({
+      issuer: ISSUER,
+      store: t.store,
+      masterKey: SEALING_KEY,
+      resources: RESOURCES,
+      clients: CLIENTS,
+      clock: () => t.clock.now,
+    });
+    const platform = '192.0.2.1';
+    const { body } = await t.register({
+      redirect_uris: ['https://app.example/cb'],
+      token_endpoint_auth_method: 'client_secret_post',
+    });
+    const isWrong = { token: 'x', client_id: String(body['client_id']), client_secret: 'wrong' };
+    for (let count = 0; count < 300; count++) {
+      await postFrom(t, platform, '/token', grant, basic(`c${count}`, 'x'));
+    }
+    // A process learns of it with the first that fails there.
+    await postFrom({ server: restarted }, platform, '/token', grant, basic('stranger', 'x'));
+    for (const server of [t.server, restarted]) {
+      const before = t.snapshot();
+      expectTooMany(await postFrom({ server }, platform, '/token', grant, basic('stranger', 'x')), 1);
+      expectTooMany(await postFrom({ server }, platform, '/token', grant, basic('notes-server', 'x')), 1);
+      expectTooMany(await postFrom({ server }, platform, '/revoke', isWrong), 1);
+      expect(t.snapshot()).toBe(before);
+      expect((await postFrom({ server }, platform, '/token', grant, right)).status).toBe(200);
+      const isRight = { ...isWrong, client_secret: String(body['client_secret']) };
+      expect((await postFrom({ server }, platform, '/introspect', isRight)).body).toEqual({ active: false });
+    }
+    await restarted.close();
+  });
+
+  describe('where nothing can be guessed', () => {
+    const LONG = 'q8ZK1vT0c2mXr5uB9sYdLw';
+    const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+
+    /** Clients of each kind, behind one address: how the right one asks, and how somebody who is wrong does in its name. */
+    const kinds: readonly (readonly [
+      string,
+      (t: ServerUnderTest) => Promise<{ path: string; right: () => Promise<Ask>; wrong: readonly Ask[] }>,
+    ])[] = [
+      [
+        'a long secret of the configuration',
+        async () => ({
+          path: '/token',
+          right: async () => [grant, basic('long', LONG)],
+          wrong: [[grant, basic('long', `${LONG}x`)]],
+        }),
+      ],
+      [
+        'a secret that this server made',
+        async (t) => {
+          const post = { token_endpoint_auth_method: 'client_secret_post' };
+          const { client_id, client_secret } = (await t.register({ ...METADATA, ...post })).body;
+          const form = { token: 'x', client_id: String(client_id) };
+          return {
+            path: '/introspect',
+            right: async () => [{ ...form, client_secret: String(client_secret) }],
+            wrong: [
+              [{ ...form, client_secret: 'x' }],
+              [{ ...form, client_assertion_type: assertionType, client_assertion: 'x.y.z' }],
+            ],
+          };
+        },
+      ],
+      [
+        'a key',
+        async (t) => {
+          const { publicKey, privateKey } = await generateKeyPair('ES256');
+          await t.server.clients.add({
+            client_id: 'robot',
+            grant_types: ['client_credentials'],
+            token_endpoint_auth_method: 'private_key_jwt',
+            jwks: { keys: [await exportJWK(publicKey)] },
+          });
+          const form = { ...grant, client_id: 'robot', client_assertion_type: assertionType };
+          const sign = () =>
+            new SignJWT({ jti: crypto.randomUUID(), iss: 'robot', sub: 'robot', aud: ISSUER })
+              .setProtectedHeader({ alg: 'ES256' })
+              .setExpirationTime(t.clock.now + 60)
+              .sign(privateKey);
+          return {
+            path: '/token',
+            right: async () => [{ ...form, client_assertion: await sign() }],
+            wrong: [[{ ...form, client_assertion: 'x.y.z' }], [grant, basic('robot', 'x')]],
+          };
+        },
+      ],
+    ];
+    type Ask = readonly [Record<string, string>, Record<string, string>?];
+
+    it.each(kinds)('[AS-AUTH-64] keep nobody out who has %s, but whoever is wrong', async (_kind, make) => {
+      const long = {
+        client_id: 'long',
+        client_secret: LONG,
+        grant_types: ['client_credentials'],
+        token_endpoint_auth_method: 'client_secret_basic',
+      };
+      const t = await startServer({ clients: [...CLIENTS, long] });
+      const { path, right, wrong } = await make(t);
+      const ask = ([form, headers]: Ask) => postFrom(t, '192.0.2.1', path, form, headers);
+      for (const one of wrong) {
+        for (let count = 0; count < 15; count++) await ask(one);
+        const before = t.snapshot();
+        expectTooMany(await ask(one), 10);
+        expect(t.snapshot()).toBe(before);
+        expect((await ask(await right())).status).toBe(200);
+      }
+      // One wrong one a second, for a while.
+      for (let second = 0; second < 120; second++) {
+        t.clock.now += 1;
+        await ask(wrong[second % wrong.length] ?? [grant]);
+        if (second % 10 === 3) expect((await ask(await right())).status).toBe(200);
+      }
+    });
+
+    it('[AS-AUTH-64] do not hold back a short secret of the configuration when they are assertions', async () => {
+      const t = await startServer();
+      const form = { ...grant, client_id: 'nightly', client_assertion_type: assertionType };
+      for (let count = 0; count < 15; count++) {
+        await postFrom(t, '192.0.2.1', '/token', { ...form, client_assertion: 'x.y.z' });
+      }
+      expectTooMany(await postFrom(t, '192.0.2.1', '/token', { ...form, client_assertion: 'x.y.z' }), 10);
+      expect((await postFrom(t, '192.0.2.1', '/token', grant, right)).status).toBe(200);
+    });
+  });
+
+  it('with names that are made up cost the store no row for each, once there were too many', async () => {
+    const t = await startServer();
+    const { chargeRateLimit: takeTurn } = t.store;
+    const keys = new Set<string>();
+    let asked = 0;
+    t.store.chargeRateLimit = (key, ...turn) => {
+      keys.add(key);
+      asked += 1;
+      return takeTurn(key, ...turn);
+    };
+    const fail = async (count: number, address?: string) =>
+      (await postFrom(t, address, '/token', grant, basic(`made-up-${count}`, 'x'))).status;
+    for (let count = 0; count < 100; count++) expect(await fail(count, '192.0.2.1')).toBe(401);
+    const before = [keys.size, asked];
+    expect(keys.size).toBe(101);
+    for (let count = 100; count < 600; count++) expect(await fail(count, '192.0.2.1')).toBe(429);
+    // Nor where nobody knows addresses.
+    for (let count = 0; count < 200; count++) expect(await fail(count)).toBe(401);
+    expect([keys.size, asked]).toEqual(before);
+    expect((await postFrom(t, '192.0.2.1', '/token', grant, right)).status).toBe(200);
+  });
+
+  it('do not count where a client has no secret', async () => {
+    const t = await startServer();
+    const bad = { grant_type: 'authorization_code', code: 'wrong', code_verifier: 'v'.repeat(43) };
+    for (let count = 0; count < 150; count++) {
+      const { body } = await postFrom(t, '192.0.2.1', '/token', { ...bad, client_id: 'desktop' });
+      expect(body['error']).toBe('invalid_grant');
+    }
+  });
+});
+
+describe('tokens', () => {
+  it('[AS-TOK-76] of one grant are limited, and those of another grant of the same client are not', async () => {
+    const t = await startServer({ rateLimits: { refreshes: { burst: 3, perMinute: 6 } } });
+    const [mine, theirs] = [(await t.signIn()).body, (await t.signIn()).body];
+    const refresh = (token: unknown) => postFrom(t, '192.0.2.1', '/token', refreshing(token));
+    const answers = [await refresh(mine['refresh_token']), await refresh(mine['refresh_token'])];
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    const last = await refresh(answers[0]?.body['refresh_token']);
+    expect(last.status).toBe(200);
+    const before = t.snapshot();
+    expectTooMany(await refresh(last.body['refresh_token']), 10);
+    expect(t.snapshot()).toBe(before);
+    expect((await refresh(theirs['refresh_token'])).status).toBe(200);
+    t.clock.now += 10;
+    expect((await refresh(last.body['refresh_token'])).status).toBe(200);
+  });
+
+  it('[AS-TOK-76] of one application are limited', async () => {
+    const t = await startServer({ rateLimits: { clientTokens: { burst: 2, perMinute: 60 } } });
+    const ask = (id: string) =>
+      postFrom(t, undefined, '/token', { grant_type: 'client_credentials' }, basic(id, `${id}-secret`));
+    expect([(await ask('nightly')).status, (await ask('nightly')).status]).toEqual([200, 200]);
+    expectTooMany(await ask('nightly'), 1);
+    expect((await ask('notes-server')).status).toBe(200);
+  });
+
+  it('fifty at once of one token are no flood', async () => {
+    const t = await startServer();
+    const { refresh_token: token } = (await t.signIn()).body;
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => postFrom(t, '192.0.2.1', '/token', refreshing(token))),
+    );
+    expect(new Set(answers.map(({ status, body }) => `${status} ${body['refresh_token']}`)).size).toBe(1);
+    expect(answers[0]?.status).toBe(200);
+  });
+});
+
+describe('registrations', () => {
+  const limits = { registrations: { burst: 5, perMinute: 6 } };
+
+  it('T043 from one network are limited in all processes together; known clients do not notice', async () => {
+    const t = await startServer({ rateLimits: limits });
+    const other = await createAuthorizationServer({
+      issuer: ISSUER,
+      store: t.store,
+      masterKey: SEALING_KEY,
+      resources: RESOURCES,
+      clients: CLIENTS,
+      clock: () => t.clock.now,
+      rateLimits: limits,
+    });
+    const register = (server: typeof other, address: string) =>
+      postFrom({ server }, address, '/register', METADATA, { 'x-forwarded-for': '8.8.8.8' });
+    const variants = [
+      '2001:db8::1',
+      '2001:db8::2',
+      '2001:0db8:0:0::3',
+      // Whoever has one network of a site may have them all.
+      '2001:DB8:0:9:0:0:0:4',
+      '2001:db8::5',
+    ];
+    for (const [index, address] of variants.entries()) {
+      expect((await register(index % 2 === 0 ? t.server : other, address)).status).toBe(201);
+    }
+    const before = t.snapshot();
+    for (const server of [t.server, other]) expectTooMany(await register(server, '2001:db8::6'), 10);
+    expect(t.snapshot()).toBe(before);
+    expect((await register(other, '2001:db8:1::1')).status).toBe(201);
+    expect((await register(other, '192.0.2.1')).status).toBe(201);
+    const { status } = await t.signIn();
+    expect(status).toBe(200);
+    t.clock.now += 10;
+    expect((await register(other, '2001:db8::6')).status).toBe(201);
+  });
+
+  it('T043 come to an end when they are 10,000, with rows for few', async () => {
+    const t = await startServer({ store: await openStore(':memory:') });
+    const statuses = new Map<number, number>();
+    for (let count = 0; count < 10_000; count += 100) {
+      const answers = await Promise.all(
+        Array.from({ length: 100 }, () => postFrom(t, '192.0.2.1', '/register', METADATA)),
+      );
+      for (const { status } of answers) statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    }
+    expect(Object.fromEntries(statuses)).toEqual({ 201: 300, 429: 9700 });
+    expect(await t.store.countUnusedClients()).toBe(300);
+    expect((await t.signIn()).status).toBe(200);
+  });
+});
+
+describe('authorization requests', () => {
+  it('of people who are not signed in keep few rows, whoever floods, and no one else out', async () => {
+    const t = await setScene({ rateLimits: { authorizations: { burst: 3, perMinute: 6 } } });
+    const known = t.stranger('192.0.2.7');
+    await known.signIn(requestOf());
+    const flood = t.stranger('192.0.2.7');
+    for (let count = 0; count < 2; count++) expect((await flood.open(requestOf())).path).toMatch(/^\/login/);
+    const before = t.snapshot();
+    const refused = await flood.open(requestOf({ state: 'x'.repeat(4000) }));
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '10']);
+    expect(t.snapshot()).toBe(before);
+    // Who has signed in and who comes from elsewhere do not notice; whoever waits may come again.
+    expect((await known.open(requestOf())).path).toMatch(/^\/consent/);
+    expect((await t.stranger('192.0.2.8').open(requestOf())).path).toMatch(/^\/login/);
+    t.clock.now += 10;
+    expect((await flood.open(requestOf())).path).toMatch(/^\/login/);
+  });
+});
+
+describe('authorization requests of one account', () => {
+  it('keep so many rows a minute, wherever they come from, and keep nobody else out', async () => {
+    const t = await setScene({ rateLimits: { authorizations: { burst: 5, perMinute: 6 } } });
+    const [ada, other] = [t.stranger('192.0.2.7'), t.stranger('192.0.2.8')];
+    // Each takes one of its network, since nobody is signed in yet.
+    for (const visitor of [ada, other]) await visitor.signIn(requestOf());
+    for (const visitor of [ada, other, ada, other, ada])
+      expect((await visitor.open(requestOf())).path).toMatch(/^\/consent/);
+    const before = t.snapshot();
+    const refused = await other.open(requestOf());
+    expect([refused.status, refused.headers.get('retry-after'), refused.left]).toEqual([429, '10', null]);
+    expect(t.snapshot()).toBe(before);
+    expect((await t.stranger('192.0.2.8').open(requestOf())).path).toMatch(/^\/login/);
+    t.clock.now += 10;
+    expect((await other.open(requestOf())).path).toMatch(/^\/consent/);
+  });
+});
+
+describe('sign-ins', () => {
+  it('T075 to one account from one network are counted over processes and restarts', async () => {
+    const t = await setScene({ rateLimits: { signIns: { burst: 3, perMinute: 1 } } });
+    const try1 = async (address: string, password: string) => {
+      const visitor = t.stranger(address);
+      return visitor.submit(await visitor.open(requestOf()), { email: EMAIL, password });
+    };
+    for (let count = 0; count < 3; count++) expect((await try1('192.0.2.9', 'wrong')).status).toBe(400);
+    const refused = await try1('192.0.2.9', PASSWORD);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60']);
+    expect((await try1('192.0.2.10', PASSWORD)).path).toMatch(/^\/consent/);
+  });
+});
+
+it('can be switched off, and are judged', async () => {
+  const t = await startServer({ rateLimits: false });
+  for (let count = 0; count < 20; count++) {
+    const answer = await postFrom(t, '192.0.2.1', '/introspect', { token: 'x' }, basic('nightly', 'wrong'));
+    expect(answer.status).toBe(401);
+  }
+  const store = await openStore(':memory:');
+  const start = createAuthorizationServer({
+    issuer: ISSUER,
+    store,
+    masterKey: SEALING_KEY,
+    resources: RESOURCES,
+    clients: CLIENTS,
+    rateLimits: { signIns: { burst: 0, perMinute: 0 } },
+  });
+  await expect(start).rejects.toThrow(ConfigurationError);
+  await expect(start).rejects.toThrow(/limits\.signIns\.burst.*limits\.signIns\.perMinute/);
+  await store.close();
+});

@@ -1,0 +1,181 @@
+/** Limits that two servers on one store hold together, and that cost the store nothing while nobody is near one. */
+import { describe, expect, it } from 'vitest';
+import {
+  type AuthorizationServer,
+  type AuthorizationServerOptions,
+  createAuthorizationServer,
+  defaultRateLimits,
+} from '../src/index.ts';
+import { createLoginThrottle } from '../src/rate-limit/login-throttle.ts';
+import { createRateLimiter } from '../src/rate-limit/shared-rate.ts';
+import {
+  basic,
+  CLIENTS,
+  ISSUER,
+  RESOURCES,
+  refreshing,
+  SEALING_KEY,
+  type ServerUnderTest,
+  startServer,
+} from './server-under-test.ts';
+
+const RIGHT = basic('nightly', 'nightly-secret');
+const WRONG = basic('nightly', 'wrong');
+const MACHINE = { grant_type: 'client_credentials' };
+const HOME = '192.0.2.1';
+
+/** Two servers on one store, of which the first is the one that the test sets up. */
+async function startTwo(limits: AuthorizationServerOptions['rateLimits'] = {}) {
+  const t = await startServer({ rateLimits: limits });
+  const other = await createAuthorizationServer({
+    issuer: ISSUER,
+    store: t.store,
+    masterKey: SEALING_KEY,
+    resources: RESOURCES,
+    clients: CLIENTS,
+    clock: () => t.clock.now,
+    rateLimits: limits,
+  });
+  return { t, servers: [t.server, other] as const };
+}
+
+async function post(
+  server: AuthorizationServer,
+  form: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string>> = {},
+  address: string = HOME,
+) {
+  const init = { method: 'POST', headers, body: new URLSearchParams(form) };
+  const response = await server.handle(new Request(`${ISSUER}/token`, init), { address });
+  const body = (await response.json()) as Record<string, unknown>;
+  return { status: response.status, retryAfter: response.headers.get('retry-after'), body };
+}
+
+describe('wrong secrets', () => {
+  it('[AS-AUTH-64 AS-TOK-76] are counted over all processes, and only for the client at that network', async () => {
+    const { t, servers } = await startTwo();
+    for (let count = 0; count < 10; count++) {
+      const server = servers[count % 2] ?? t.server;
+      expect((await post(server, MACHINE, WRONG)).status).toBe(401);
+    }
+    const before = t.snapshot();
+    for (const server of servers) {
+      const { status, retryAfter, body } = await post(server, MACHINE, RIGHT);
+      expect([status, retryAfter, body['error']]).toEqual([429, '10', 'temporarily_unavailable']);
+    }
+    expect(t.snapshot()).toBe(before);
+    for (const server of servers) {
+      expect((await post(server, MACHINE, RIGHT, '198.51.100.1')).status).toBe(200);
+      const another = basic('notes-server', 'notes-server-secret');
+      expect((await post(server, MACHINE, another)).status).toBe(200);
+    }
+    t.clock.now += 10;
+    expect((await post(servers[1], MACHINE, RIGHT)).status).toBe(200);
+  });
+
+  it('[AS-AUTH-64] at once are no more than in a row, and none of the rest is told that it was right', async () => {
+    const { t } = await startTwo();
+    const guesses = Array.from({ length: 100 }, (_, index) =>
+      post(t.server, MACHINE, index === 99 ? RIGHT : WRONG),
+    );
+    const statuses = (await Promise.all(guesses)).map(({ status }) => status);
+    expect(statuses.at(-1)).not.toBe(200);
+    expect((await post(t.server, MACHINE, RIGHT)).status).toBe(429);
+  });
+
+  it('in one process do not stop a client that another process knows', async () => {
+    const { t, servers } = await startTwo();
+    expect((await post(servers[1], MACHINE, RIGHT)).status).toBe(200);
+    for (let count = 0; count < 15; count++) await post(servers[0], MACHINE, WRONG);
+    expect((await post(servers[0], MACHINE, RIGHT)).status).toBe(429);
+    expect((await post(servers[1], MACHINE, RIGHT)).status).toBe(200);
+    t.clock.now += 10;
+    expect((await post(servers[0], MACHINE, RIGHT)).status).toBe(200);
+  });
+});
+
+describe('refreshes of one grant', () => {
+  it('[AS-TOK-76] are limited over all processes, with what one has not settled at most', async () => {
+    const { t, servers } = await startTwo({ refreshes: { burst: 20, perMinute: 6 } });
+    let { refresh_token: token } = (await t.signIn()).body;
+    const { refresh_token: theirs } = (await t.signIn()).body;
+    let served = 0;
+    for (let count = 0; count < 60; count++) {
+      const server = servers[count % 2] ?? t.server;
+      const answer = await post(server, refreshing(token));
+      if (answer.status === 429) {
+        expect(answer.body['error']).toBe('temporarily_unavailable');
+        expect(Number(answer.retryAfter)).toBeGreaterThan(0);
+        continue;
+      }
+      expect(answer.status).toBe(200);
+      served += 1;
+      token = answer.body['refresh_token'];
+    }
+    expect(served).toBeGreaterThanOrEqual(20);
+    expect(served).toBeLessThanOrEqual(20 + 2 * 2);
+    // Another grant of the same client, from the same address, is another matter.
+    for (const server of servers) expect((await post(server, refreshing(theirs))).status).toBe(200);
+    t.clock.now += 60;
+    expect((await post(servers[1], refreshing(token))).status).toBe(200);
+  });
+});
+
+describe('a rate that is shared', () => {
+  const rate = { burst: 100, perMinute: 60 };
+
+  function counting(t: ServerUnderTest) {
+    let asked = 0;
+    const store = {
+      ...t.store,
+      takeTurn: (...turn: Parameters<ServerUnderTest['store']['chargeRateLimit']>) => {
+        asked += 1;
+        return t.store.chargeRateLimit(...turn);
+      },
+    };
+    return { store, clock: () => t.clock.now, asked: () => asked };
+  }
+
+  it('asks the store once for a tenth of the burst, and never for whoever stays below', async () => {
+    const t = await startServer();
+    const { asked, ...configuration } = counting(t);
+    const shared = createRateLimiter(configuration, 'test', rate);
+    for (let count = 0; count < 9; count++) expect(shared.take('calm')).toBe(0);
+    expect(asked()).toBe(0);
+    for (let count = 0; count < 100; count++) expect(await shared.take('busy')).toBe(0);
+    expect(asked()).toBe(10);
+    expect(await shared.take('busy')).toBe(1);
+  });
+
+  it('is each process’s own while the store is away', async () => {
+    const t = await startServer();
+    const away = { ...t.store, takeTurn: () => Promise.reject(new Error('away')) };
+    const shared = createRateLimiter({ store: away, clock: () => t.clock.now }, 'test', rate);
+    for (let count = 0; count < 100; count++) expect(await shared.take('busy')).toBe(0);
+    expect(await shared.take('busy')).toBe(1);
+  });
+});
+
+describe('guesses at one account', () => {
+  it('T075: from anywhere are counted over all processes; an owner known to a process gets in there', async () => {
+    const t = await startServer();
+    const configuration = { store: t.store, rateLimits: defaultRateLimits, clock: () => t.clock.now };
+    const processes = Array.from({ length: 5 }, () => createLoginThrottle(configuration, 'sign-in'));
+    const [known] = processes;
+    const owner = await known?.begin('ada', HOME);
+    if (owner?.kind === 'go') owner.succeeded();
+    let tried = 0;
+    for (let count = 0; count < 500; count++) {
+      const attempt = await processes[count % 5]?.begin('ada', `198.51.${100 + (count >> 7)}.${count & 127}`);
+      if (attempt?.kind !== 'go') continue;
+      tried += 1;
+      await attempt.failed();
+    }
+    // Alone, each would allow thirty.
+    expect(tried).toBeGreaterThanOrEqual(100);
+    expect(tried).toBeLessThanOrEqual(100 + 5);
+    expect((await processes[1]?.begin('ada', '203.0.113.9'))?.kind).toBe('wait');
+    expect((await processes[1]?.begin('bob', '203.0.113.9'))?.kind).toBe('go');
+    expect((await known?.begin('ada', HOME))?.kind).toBe('go');
+  });
+});
