@@ -7,7 +7,7 @@ import { costHere, costOf } from '../../../tests/support/cost.ts';
 import { ConfigurationError, createAuthorizationServer } from '../src/index.ts';
 import { createAttempts, pauseAfter } from '../src/rate-limit/attempts.ts';
 import { hashSecret } from '../src/secrets.ts';
-import { emailKey } from '../src/users/email.ts';
+import { emailKey } from '../src/users/accounts.ts';
 import { findPasswordIssue, normalizePassword } from '../src/users/password-rules.ts';
 import { createPasswords } from '../src/users/passwords.ts';
 import { ACCOUNT, ISSUER, RESOURCES, SEALING_KEY } from './server-under-test.ts';

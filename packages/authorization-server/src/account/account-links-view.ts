@@ -3,7 +3,7 @@ import { html } from 'hono/html';
 import { hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
 import { passkeyForm, passkeyScript } from '../ui/passkey-form.ts';
-import { type NewPasswordFields, newPasswordFields } from '../users/new-password-view.ts';
+import { type NewPasswordFields, newPasswordFields } from '../users/new-password.ts';
 
 export interface AccountLinkPage {
   readonly purpose: 'invitation' | 'reset';

@@ -10,11 +10,11 @@ import { type Parameters, readParameters } from '@portcullis/protocol';
 import { isForeignForm } from '../authorize/form-tokens.ts';
 import type { Rooms } from '../authorize/rooms.ts';
 import { signsInElsewhere } from '../headless/headless-options.ts';
-import { RECENT_LOGIN_SECONDS } from '../login/find-login-target.ts';
 import { hasLocalLogin } from '../login/has-local-login.ts';
+import { RECENT_LOGIN_SECONDS } from '../login/login-target.ts';
 import type { Route } from '../routes.ts';
 import { type AccountSection, accountPaths, loginPath } from '../ui/account-tabs.ts';
-import { redirectByPage } from '../ui/redirect-page.ts';
+import { redirectByPage } from '../ui/message-page.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import type { User } from '../users/sessions.ts';
 

@@ -15,10 +15,9 @@ import { createPasskeys, type Passkeys } from '../users/passkeys.ts';
 import { createPasswords } from '../users/passwords.ts';
 import { createSecondFactors, type SecondFactors } from '../users/second-factors.ts';
 import { createAccountLinkRoutes } from './account-links.ts';
-import { createChangePassword } from './change-password.ts';
 import { createMfaRoutes } from './mfa.ts';
 import { createPasskeyRoutes } from './passkeys.ts';
-import { createPasswordRoutes } from './password.ts';
+import { createChangePassword, createPasswordRoutes } from './password.ts';
 
 export interface LocalAccounts {
   readonly firstAccount: FirstAccountSetup;

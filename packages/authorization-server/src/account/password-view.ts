@@ -3,7 +3,7 @@ import { html } from 'hono/html';
 import { accountPaths, accountTabs } from '../ui/account-tabs.ts';
 import { formField, hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
-import { type NewPasswordFields, newPasswordFields } from '../users/new-password-view.ts';
+import { type NewPasswordFields, newPasswordFields } from '../users/new-password.ts';
 
 export interface PasswordPage {
   readonly email: string;

@@ -6,7 +6,7 @@ import { deliberate, fingerprint } from '../authorize/deliberation.ts';
 import { findFlow } from '../authorize/flows.ts';
 import { readApproval } from '../authorize/read-approval.ts';
 import type { Rooms } from '../authorize/rooms.ts';
-import { findLoginTarget } from '../login/find-login-target.ts';
+import { findLoginTarget } from '../login/login-target.ts';
 import type { Route } from '../routes.ts';
 import { hashSecret } from '../secrets.ts';
 import { messagePage } from '../ui/message-page.ts';

@@ -2,7 +2,7 @@
 import { queryOf } from '@portcullis/http';
 import { readParameters } from '@portcullis/protocol';
 import type { Rooms } from '../authorize/rooms.ts';
-import { findLoginTarget } from '../login/find-login-target.ts';
+import { findLoginTarget } from '../login/login-target.ts';
 import type { Route } from '../routes.ts';
 import { loginPath } from '../ui/account-tabs.ts';
 import { respondRedirect } from '../ui/respond-page.ts';

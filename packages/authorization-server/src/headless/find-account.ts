@@ -3,8 +3,7 @@ import { OAuthError } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
 import type { AccountRecord } from '../store/index.ts';
-import { emailKey } from '../users/email.ts';
-import { createAccountRecord } from '../users/new-account.ts';
+import { createAccountRecord, emailKey } from '../users/accounts.ts';
 import { unusableHash } from '../users/passwords.ts';
 import type { HeadlessRules } from './headless-options.ts';
 

@@ -1,11 +1,13 @@
 /** Pages for the host of the server: the servers that tokens are issued for, and that nothing stands at a path. */
 
+import { html } from 'hono/html';
 import { showMissing } from '../authorize/page-edge.ts';
 import type { Rooms } from '../authorize/rooms.ts';
 import type { Route } from '../routes.ts';
+import { type Layout, renderPage } from '../ui/layout.ts';
+import type { Markup } from '../ui/markup.ts';
 import { respondPage } from '../ui/respond-page.ts';
 import { translate } from '../ui/translations.ts';
-import { frontPage } from './front-page-view.ts';
 
 /** It is mounted by the host of the server, which may have something better at its root. */
 export function createFrontPageRoute({
@@ -22,4 +24,30 @@ export function createFrontPageRoute({
 
 export function createNotFoundRoute({ edge, layout }: Pick<Rooms, 'edge' | 'layout'>): Route {
   return edge.route('GET', '/*', () => showMissing(layout, 404));
+}
+
+export interface FrontPage {
+  /** What tokens are issued for. */
+  readonly servers: readonly { readonly name: string; readonly url: string }[];
+}
+
+export function frontPage(layout: Layout, { servers }: FrontPage): Markup {
+  const rows = servers.map(
+    ({ name, url }) => html`<li class="head">
+<p class="name"><bdi>${name}</bdi></p>
+<p class="fact"><code>${url}</code></p>
+</li>`,
+  );
+  return renderPage(
+    layout,
+    layout.text('front.title'),
+    html`<div class="head">
+<h1>${layout.text('front.heading')}</h1>
+<p>${layout.text('front.why')}</p>
+</div>
+<ul class="rows close">
+${rows}
+</ul>
+<p class="fact">${layout.say('front.connections', { connections: html`<a href="/connections">${layout.text('tabs.connections')}</a>` })}</p>`,
+  );
 }

@@ -2,7 +2,7 @@
 import type { ConnectionInfo, HttpRequest, HttpResponse } from '@portcullis/http';
 import type { Rooms } from '../authorize/rooms.ts';
 import type { AccountRecord } from '../store/index.ts';
-import { redirectByPage } from '../ui/redirect-page.ts';
+import { redirectByPage } from '../ui/message-page.ts';
 import type { DeviceCookies } from '../users/device-cookie.ts';
 import type { LoginTarget } from './login-target.ts';
 

@@ -3,8 +3,7 @@ import { type HttpRequest, type HttpResponse, readFormBody } from '@portcullis/h
 import type { Parameters } from '@portcullis/protocol';
 import { isForeignForm } from '../authorize/form-tokens.ts';
 import type { Rooms } from '../authorize/rooms.ts';
-import { findLoginTarget } from './find-login-target.ts';
-import type { LoginTarget } from './login-target.ts';
+import { findLoginTarget, type LoginTarget } from './login-target.ts';
 
 /** A form, and what its sender signs in for. */
 interface LoginForm {

@@ -1,19 +1,18 @@
 /** Sign-in, for the flow of an app or for the pages of one's own account. */
+
 import { type HttpResponse, queryOf } from '@portcullis/http';
 import { readParameters } from '@portcullis/protocol';
 import type { Rooms } from '../authorize/rooms.ts';
 import type { Route } from '../routes.ts';
 import { type FormError, formErrorOptions, tooManyAttempts } from '../ui/form-error.ts';
 import type { Layout } from '../ui/layout.ts';
-import { redirectByPage } from '../ui/redirect-page.ts';
+import { redirectByPage } from '../ui/message-page.ts';
 import { respondPage } from '../ui/respond-page.ts';
 import type { Passkeys } from '../users/passkeys.ts';
 import type { CompleteLogin } from './complete-login.ts';
-import { findLoginTarget } from './find-login-target.ts';
 import { readLoginForm } from './login-form.ts';
-import type { LoginTarget } from './login-target.ts';
+import { findLoginTarget, type LoginTarget } from './login-target.ts';
 import { loginPage } from './login-view.ts';
-import { createPasskeyLoginRoute } from './passkey.ts';
 import type { AuthenticateByPassword } from './password.ts';
 
 /** What is said of a sign-in that did not succeed. */
@@ -114,4 +113,33 @@ function describeLoginError(
     return { email, passwordError: message, ...more };
   }
   return { email, passwordError: layout.text('sign-in.wrong.refused'), status: 400 };
+}
+
+/** Shows the sign-in page with what went wrong. */
+type ShowLogin = (loginTarget: LoginTarget, formError: string) => Promise<HttpResponse>;
+
+export function createPasskeyLoginRoute(
+  rooms: Rooms,
+  passkeys: Passkeys,
+  completeLogin: CompleteLogin,
+  show: ShowLogin,
+): Route {
+  const { configuration, edge, layout } = rooms;
+  return edge.route('POST', '/login/passkey', async (request, connection) => {
+    const found = await readLoginForm(rooms, request, '/login/passkey');
+    if ('refusal' in found) return found.refusal;
+    const { form, loginTarget } = found;
+    const signedIn = await passkeys.verifyLogin(form.one('credential') ?? '', loginTarget.binding);
+    if (signedIn === null) {
+      configuration.events({ type: 'login.failed' });
+      return show(loginTarget, layout.text('passkey.refused'));
+    }
+    return completeLogin(
+      request,
+      connection,
+      loginTarget,
+      signedIn.account,
+      signedIn.isVerified ? 'both' : 'one',
+    );
+  });
 }

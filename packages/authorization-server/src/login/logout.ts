@@ -1,11 +1,15 @@
 /** Signing out: by a form of this session, never by an address, which any site could lead to. */
+
 import { readFormBody } from '@portcullis/http';
+import { html } from 'hono/html';
 import { isForeignForm } from '../authorize/form-tokens.ts';
 import type { Rooms } from '../authorize/rooms.ts';
 import type { Route } from '../routes.ts';
+import { accountPaths } from '../ui/account-tabs.ts';
+import { hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
+import type { Markup } from '../ui/markup.ts';
 import { messagePage } from '../ui/message-page.ts';
 import { type PageOptions, respondPage } from '../ui/respond-page.ts';
-import { logoutPage } from './logout-view.ts';
 
 const PATH = '/logout';
 
@@ -37,4 +41,28 @@ export function createLogoutRoutes(rooms: Rooms): readonly Route[] {
       return showSignedOut({ cookies: [await sessions.end(request)] });
     }),
   ];
+}
+
+export interface LogoutPage {
+  readonly email: string;
+  readonly token: string;
+}
+
+export function logoutPage(layout: Layout, { email, token }: LogoutPage): Markup {
+  return renderPage(
+    layout,
+    layout.text('account.sign-out'),
+    html`<form class="stack once" method="post" action="/logout">
+${hiddenFields({ token })}
+<div class="head">
+<h1>${layout.text('sign-out.heading')}</h1>
+<p class="fact">${layout.say('consent.signed-in', { email: html`<bdi>${email}</bdi>` })}</p>
+<p>${layout.text('sign-out.why')}</p>
+</div>
+<div class="answers">
+<a class="button" href="${accountPaths.account}">${layout.text('consent.deny')}</a>
+<button class="button main">${layout.text('account.sign-out')}</button>
+</div>
+</form>`,
+  );
 }

@@ -5,8 +5,8 @@ import type { Configuration } from '../configuration.ts';
 import { createLoginThrottle } from '../rate-limit/login-throttle.ts';
 import type { HashRequester } from '../rate-limit/password-hashing-semaphore.ts';
 import type { AccountRecord } from '../store/index.ts';
+import { emailKey } from '../users/accounts.ts';
 import type { DeviceCookies } from '../users/device-cookie.ts';
-import { emailKey } from '../users/email.ts';
 import type { Passwords } from '../users/passwords.ts';
 
 /** What became of a sign-in. */

@@ -4,7 +4,7 @@ import { accountPaths } from '../ui/account-tabs.ts';
 import { formField, hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
 import type { TextName } from '../ui/texts/texts.ts';
-import { newPasswordFields } from '../users/new-password-view.ts';
+import { newPasswordFields } from '../users/new-password.ts';
 
 export interface SetupPage {
   /** The token of the link. */

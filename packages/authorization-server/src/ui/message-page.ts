@@ -1,7 +1,10 @@
 /** Pages that say what happened, whose move it is, and one thing to do. */
+
+import type { HttpResponse } from '@portcullis/http';
 import { html } from 'hono/html';
 import { type Layout, renderPage } from './layout.ts';
 import type { Markup } from './markup.ts';
+import { respondPage } from './respond-page.ts';
 
 export interface MessagePage {
   readonly heading: string;
@@ -40,4 +43,19 @@ ${reference !== undefined && html`<p class="reference">${layout.say('notice.refe
 }`,
     action?.href.startsWith('/') ? action.href : undefined,
   );
+}
+
+/**
+ * Chromium holds every redirect that follows a form to the `form-action` of its page. The pages on which people type
+ * passwords name no origin but ours there, so the redirect becomes a page, which begins a way of its own.
+ */
+export function redirectByPage(layout: Layout, answer: HttpResponse): HttpResponse | Promise<HttpResponse> {
+  const location = answer.headers['location'];
+  if (location === undefined) return answer;
+  const page = messagePage(layout, {
+    heading: layout.text('onward.heading'),
+    sentences: [layout.text('onward.why')],
+    action: { label: layout.text('onward.go'), href: location },
+  });
+  return respondPage(page, { cookies: answer.cookies, headers: { refresh: `0; url=${location}` } });
 }

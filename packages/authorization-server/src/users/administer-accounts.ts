@@ -2,8 +2,7 @@
 import type { Configuration } from '../configuration.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
 import type { AccountLinkRecord, AccountRecord } from '../store/index.ts';
-import { emailKey } from './email.ts';
-import { createAccountRecord } from './new-account.ts';
+import { createAccountRecord, emailKey } from './accounts.ts';
 import { unusableHash } from './passwords.ts';
 
 /** Seconds that a link waits for its owner. */

@@ -3,8 +3,7 @@ import { ConfigurationError } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
 import type { AccountRecord } from '../store/index.ts';
-import { emailKey } from './email.ts';
-import { createAccountRecord } from './new-account.ts';
+import { createAccountRecord, emailKey } from './accounts.ts';
 import {
   findPasswordIssue,
   MAX_PASSWORD_LENGTH,

@@ -1,7 +1,11 @@
 /** A password that somebody chooses, typed twice. */
+
 import type { Parameters } from '@portcullis/protocol';
+import { html } from 'hono/html';
+import { formField, type Layout } from '../ui/layout.ts';
+import type { Markup } from '../ui/markup.ts';
 import type { TextName } from '../ui/texts/texts.ts';
-import { findPasswordIssue } from './password-rules.ts';
+import { findPasswordIssue, MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from './password-rules.ts';
 
 /** What is wrong with each field: the names of texts. */
 export interface PasswordErrors {
@@ -16,4 +20,38 @@ export function validateNewPassword(form: Parameters, emailKey: string): Passwor
   if (issue !== null) return { password: `password.wrong.${issue}`, passwordAgain: null };
   if (form.one('password_again') === password) return null;
   return { password: null, passwordAgain: 'password.wrong.again' };
+}
+
+export interface NewPasswordFields {
+  /** What is wrong with each. */
+  readonly errors: { readonly password: TextName | null; readonly passwordAgain: TextName | null };
+  /** Whether the first of them is where the page begins. */
+  readonly first: boolean;
+  /** What the first of them is called; a password when left out. */
+  readonly label?: TextName;
+}
+
+export function newPasswordFields(
+  layout: Layout,
+  { errors: wrong, first, label = 'field.password' }: NewPasswordFields,
+): Markup {
+  const lengths = { least: MIN_PASSWORD_LENGTH, most: MAX_PASSWORD_LENGTH };
+  const say = (name: TextName | null) => (name === null ? null : layout.text(name, lengths));
+  return html`${formField({
+    name: 'password',
+    type: 'password',
+    label: layout.text(label),
+    autocomplete: 'new-password',
+    hint: layout.text('password.hint', lengths),
+    error: say(wrong.password),
+    focus: first && wrong.passwordAgain === null,
+  })}
+${formField({
+  name: 'password_again',
+  type: 'password',
+  label: layout.text('password.again'),
+  autocomplete: 'new-password',
+  error: say(wrong.passwordAgain),
+  focus: wrong.passwordAgain !== null && wrong.password === null,
+})}`;
 }

@@ -6,13 +6,6 @@ import type { Configuration } from '../configuration.ts';
 import { presentable } from '../presentable.ts';
 import type { AccountRecord, PasskeyRecord } from '../store/index.ts';
 import { createPasskeyChallenges } from './passkey-challenges.ts';
-import {
-  creationOptions,
-  PASSKEY_ALGORITHMS,
-  type PasskeyOptions,
-  requestOptions,
-} from './passkey-options.ts';
-import { belongsTo, challengeOf, readPasskeyResponse } from './passkey-response.ts';
 
 /** The proof that a passkey of an account was used. */
 interface PasskeyLogin {
@@ -129,4 +122,77 @@ function refused(error: unknown): null {
 
 function bytesOf(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(Buffer.from(text, 'base64url'));
+}
+
+/** What a page gives to the browser. */
+export type PasskeyOptions = Readonly<Record<string, unknown>>;
+
+/** ES256, EdDSA, RS256. */
+export const PASSKEY_ALGORITHMS: readonly number[] = [-7, -8, -257];
+
+/** For signing in with any passkey that the browser has for this server. @see Web Authentication §5.5 */
+export function requestOptions(hostname: string, challenge: string): PasskeyOptions {
+  return { challenge, rpId: hostname, allowCredentials: [], userVerification: 'preferred' };
+}
+
+/**
+ * For making a passkey of an account, on a device that holds none of the `known` ones.
+ * @param server the host name of this server, and what people call it
+ * @see Web Authentication §5.4
+ */
+export function creationOptions(
+  server: { readonly id: string; readonly name: string },
+  { id, email }: AccountRecord,
+  known: readonly PasskeyRecord[],
+  challenge: string,
+): PasskeyOptions {
+  return {
+    challenge,
+    rp: server,
+    user: { id: Buffer.from(id).toString('base64url'), name: email, displayName: email },
+    pubKeyCredParams: PASSKEY_ALGORITHMS.map((alg) => ({ type: 'public-key', alg })),
+    excludeCredentials: known.map(({ id, transports }) => ({ type: 'public-key', id, transports })),
+    authenticatorSelection: {
+      residentKey: 'required',
+      requireResidentKey: true,
+      userVerification: 'preferred',
+    },
+    attestation: 'none',
+  };
+}
+
+/** Characters of an answer: the largest attestations are far smaller. */
+const MAX_RESPONSE_LENGTH = 16_384;
+
+/** What a browser's `toJSON` wrote, as far as we ask it ourselves; `null` when it is none. */
+export function readPasskeyResponse<T extends AuthenticationResponseJSON | RegistrationResponseJSON>(
+  text: string,
+): T | null {
+  if (text.length > MAX_RESPONSE_LENGTH) return null;
+  try {
+    const answer: unknown = JSON.parse(text);
+    return isPasskeyResponse(answer) ? (answer as unknown as T) : null;
+  } catch {
+    return null;
+  }
+}
+
+function isPasskeyResponse(answer: unknown): boolean {
+  if (typeof answer !== 'object' || answer === null) return false;
+  const { id, response } = answer as Readonly<Record<string, unknown>>;
+  if (typeof id !== 'string' || !/^[\w-]{1,1400}$/.test(id)) return false;
+  return typeof response === 'object' && response !== null;
+}
+
+/** A passkey says whose it is; one that a browser found by itself MUST. @see Web Authentication §7.2, step 6 */
+export function belongsTo(account: AccountRecord, userHandle: unknown): boolean {
+  return typeof userHandle === 'string' && Buffer.from(userHandle, 'base64url').toString() === account.id;
+}
+
+/** The challenge that was answered. */
+export function challengeOf({ response }: AuthenticationResponseJSON | RegistrationResponseJSON): string {
+  const seen = JSON.parse(Buffer.from(response.clientDataJSON, 'base64url').toString()) as {
+    challenge: string;
+  };
+  return seen.challenge;
 }
