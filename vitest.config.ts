@@ -4,14 +4,25 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const conditions = ['portcullis-source', 'module', 'node', 'development'];
 
-/** Packages whose tests keep to themselves: each has all that it needs made for it, and leaves no trace in its process. */
-const TOGETHER = ['authorization-server', 'http', 'protocol', 'resource-server'].map(
+const ALL = ['packages/*/test/**/*.test.ts', 'examples/*/test/**/*.test.ts', 'tests/**/*.test.ts'];
+
+/** Matrices, races, outages and interoperability that repeat rules tested elsewhere in more combinations: `npm run test:full`. */
+const EXHAUSTIVE = [
+  'tests/pages/{every-page,every-page-in-german,every-page-without-script,by-keyboard}.test.ts',
+  'tests/resilience/*.test.ts',
+  'tests/upstream/{life,elsewhere,chromium.browser}.test.ts',
+  'tests/interop/{expiry,status-lists,command,mcp-remote,postgres,openid-client-methods,refusals}.test.ts',
+  'tests/fuzz/sockets.test.ts',
+  'packages/authorization-server/test/{outages,odd-moments.browser}.test.ts',
+  'packages/cli/test/{client-network,memory}.test.ts',
+];
+
+/** Packages whose tests set no global state, so that their files share a process and load each module once. */
+const SHARED = ['authorization-server', 'http', 'protocol', 'resource-server'].map(
   (name) => `packages/${name}/test/**/*.test.ts`,
 );
 
-const ALL = ['packages/*/test/**/*.test.ts', 'examples/*/test/**/*.test.ts', 'tests/**/*.test.ts'];
-
-/** They take longest, so they begin first: at the end everybody would wait for them alone. The second waits for clocks while the others work. */
+/** The longest files start first, so that no worker waits for one of them alone at the end. */
 const LONGEST = [
   'tests/pages/every-page-without-script.test.ts',
   'tests/upstream/life.test.ts',
@@ -23,8 +34,8 @@ const LONGEST = [
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification) => {
-      const place = LONGEST.findIndex((file) => moduleId.endsWith(file));
-      return place < 0 ? LONGEST.length : place;
+      const index = LONGEST.findIndex((file) => moduleId.endsWith(file));
+      return index < 0 ? LONGEST.length : index;
     };
     return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));
   }
@@ -35,15 +46,15 @@ const config: ViteUserConfig = defineConfig({
   ssr: { resolve: { conditions } },
   test: {
     projects: [
-      // What they import is loaded once for many files: a quarter of the time.
-      { extends: true, test: { name: 'together', include: TOGETHER, isolate: false } },
-      { extends: true, test: { name: 'apart', include: ALL, exclude: TOGETHER } },
+      { extends: true, test: { name: 'shared', include: SHARED, exclude: EXHAUSTIVE, isolate: false } },
+      { extends: true, test: { name: 'isolated', include: ALL, exclude: [...SHARED, ...EXHAUSTIVE] } },
+      { extends: true, test: { name: 'exhaustive', include: EXHAUSTIVE } },
     ],
     sequence: { sequencer: LongestFirst },
     globalSetup: ['tests/support/global-setup.ts'],
-    // One more than cores, as much as these tests wait: for clocks, processes and browsers.
+    // One more than there are cores, because these tests also wait for clocks, processes and browsers.
     maxWorkers: 3,
-    // Many tests start processes: on a busy machine each takes seconds, and a limit is there for what never ends.
+    // Many tests start processes, which take seconds on a busy machine; the limit is for what never ends.
     testTimeout: 60_000,
     expect: { poll: { timeout: 30_000 } },
     hookTimeout: 60_000,
