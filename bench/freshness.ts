@@ -195,9 +195,9 @@ async function measure(way: string, far: Far, rate: number): Promise<object> {
   const present = async (count: number) => {
     for (let left = count; left > 0; left -= 1) {
       next = (next + 1) % fields.length;
-      const found = guard.admit({ method: 'POST', url: '/mcp', authorization: fields[next] ?? '' });
+      const found = guard.authorize({ method: 'POST', url: '/mcp', authorization: fields[next] ?? '' });
       const admission = found instanceof Promise ? await found : found;
-      if (!admission.admitted) refused += 1;
+      if (!admission.authorized) refused += 1;
     }
   };
   const second = async () => {

@@ -2,7 +2,7 @@
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { createGuard, createHandleTable, jwtVerifier, type Principal } from '@portcullis/resource-server';
-import { principalOf, protect, publish } from '@portcullis/resource-server/express';
+import { principalOf, protect, serveMetadata } from '@portcullis/resource-server/express';
 import { authInfoOf } from '@portcullis/resource-server/mcp';
 import express from 'express';
 
@@ -17,8 +17,8 @@ const sessions = createHandleTable<StreamableHTTPServerTransport>();
 
 async function openSession(principal: Principal): Promise<StreamableHTTPServerTransport> {
   const transport: StreamableHTTPServerTransport = new StreamableHTTPServerTransport({
-    sessionIdGenerator: () => sessions.open(principal, transport),
-    onsessionclosed: (id) => sessions.close(principal, id),
+    sessionIdGenerator: () => sessions.create(principal, transport),
+    onsessionclosed: (id) => sessions.remove(principal, id),
   });
   const server = new McpServer({ name: 'greeter', version: '1.0.0' });
   const hello = { content: [{ type: 'text' as const, text: `Hello ${principal.subject}` }] };
@@ -27,7 +27,7 @@ async function openSession(principal: Principal): Promise<StreamableHTTPServerTr
   return transport;
 }
 
-const app = express().use(publish(guard));
+const app = express().use(serveMetadata(guard));
 app.all('/mcp', protect(guard), async (request, response) => {
   const principal = principalOf(request);
   const id = request.get('mcp-session-id');

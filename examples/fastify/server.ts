@@ -2,7 +2,7 @@
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { createGuard, jwtVerifier } from '@portcullis/resource-server';
-import { principalOf, protect, publish } from '@portcullis/resource-server/fastify';
+import { principalOf, protect, serveMetadata } from '@portcullis/resource-server/fastify';
 import * as mcp from '@portcullis/resource-server/mcp';
 import fastify from 'fastify';
 
@@ -24,7 +24,7 @@ function createServer(): McpServer {
 }
 
 const app = fastify();
-app.addHook('onRequest', publish(guard));
+app.addHook('onRequest', serveMetadata(guard));
 app.all('/mcp', { onRequest: protect(guard) }, async (request, reply) => {
   if (request.method !== 'POST') return reply.code(405).header('allow', 'POST').send();
   const transport = new StreamableHTTPServerTransport({});

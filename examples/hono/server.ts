@@ -2,7 +2,7 @@
 import { serve } from '@hono/node-server';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { createGuard, jwtVerifier } from '@portcullis/resource-server';
-import { principalOf, protect, publish } from '@portcullis/resource-server/hono';
+import { principalOf, protect, serveMetadata } from '@portcullis/resource-server/hono';
 import * as mcp from '@portcullis/resource-server/mcp';
 import { Hono } from 'hono';
 
@@ -24,7 +24,7 @@ const handler = createMcpHandler(({ authInfo }) => {
 });
 
 const app = new Hono();
-app.use(publish(guard));
+app.use(serveMetadata(guard));
 app.all('/mcp', protect(guard), (context) =>
   handler.fetch(context.req.raw, { authInfo: mcp.authInfoOf(principalOf(context)) }),
 );

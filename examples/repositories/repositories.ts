@@ -3,12 +3,12 @@ import { type CallToolResult, createMcpHandler, McpServer } from '@modelcontextp
 import type { RunningApplication } from '@portcullis/cli';
 import type { Principal } from '@portcullis/resource-server';
 import { authInfoOf, principalOf } from '@portcullis/resource-server/mcp';
-import type { UpstreamTokens } from '@portcullis/resource-server/upstream';
+import type { UpstreamTokenSource } from '@portcullis/resource-server/upstream';
 
 const { GITHUB_API = 'https://api.github.com' } = process.env;
 
 /** Answers requests that a guard has admitted. */
-export function serveRepositories(upstream: UpstreamTokens): RunningApplication {
+export function serveRepositories(upstream: UpstreamTokenSource): RunningApplication {
   const handler = createMcpHandler(({ authInfo }) => {
     const server = new McpServer({ name: 'repositories', version: '1.0.0' });
     server.registerTool('list_repositories', { description: 'Lists your repositories at GitHub.' }, () =>
@@ -22,7 +22,7 @@ export function serveRepositories(upstream: UpstreamTokens): RunningApplication 
   };
 }
 
-async function list(upstream: UpstreamTokens, principal: Principal): Promise<CallToolResult> {
+async function list(upstream: UpstreamTokenSource, principal: Principal): Promise<CallToolResult> {
   const { accessToken } = await upstream.tokenFor(principal, {
     identityProvider: 'github',
     scopes: ['repo'],

@@ -49,8 +49,8 @@ async function start() {
     server.handle(new Request(url, init));
   const admit = async (verifier: TokenVerifier, token: string) => {
     const guard = createGuard({ resource: RESOURCE, verifier, clock: () => clock.now, events: () => {} });
-    const admission = await guard.admit({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
-    return admission.admitted ? admission.principal : admission.answer.status;
+    const admission = await guard.authorize({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
+    return admission.authorized ? admission.principal : admission.response.status;
   };
   const asking = introspectionVerifier({
     issuer: ISSUER,

@@ -44,12 +44,12 @@ function guardBeside(polled: ServerProcess) {
   const verifier = jwtVerifier({ issuer: ISSUER, fetch, statusList: { freshness: BOUND } });
   const guard = createGuard({ resource: NOTES, verifier, events: () => {} });
   const ask = async (token: string): Promise<number> => {
-    const admission = await guard.admit({
+    const admission = await guard.authorize({
       method: 'GET',
       url: new URL(NOTES).pathname,
       authorization: `Bearer ${token}`,
     });
-    return admission.admitted ? 200 : admission.answer.status;
+    return admission.authorized ? 200 : admission.response.status;
   };
   return { ask, guard: { asked } };
 }

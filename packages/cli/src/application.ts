@@ -2,7 +2,7 @@
 import type { ResourceDefinition } from '@portcullis/authorization-server';
 import type { ScopeHierarchy, Scopes } from '@portcullis/protocol';
 import type { Operation, Principal } from '@portcullis/resource-server';
-import type { UpstreamTokens } from '@portcullis/resource-server/upstream';
+import type { UpstreamTokenSource } from '@portcullis/resource-server/upstream';
 import { SettingsError } from './faults.ts';
 import type { Log } from './log.ts';
 import { loadExport } from './settings/modules.ts';
@@ -35,7 +35,7 @@ export interface ApplicationContext {
   readonly dataFolder: string | null;
   readonly log: Log;
   /** The tokens with which it acts at third parties for the people that it serves. */
-  readonly upstream: UpstreamTokens;
+  readonly upstream: UpstreamTokenSource;
 }
 
 /** An application that was started. */

@@ -1,39 +1,40 @@
 /** The guard: admits a request to a protected server, or answers it itself. */
-import { type Admission, admit } from './admission.ts';
-import type { GuardAnswer } from './answers.ts';
-import { defineConfiguration } from './configuration.ts';
-import { createPossession } from './dpop/possession.ts';
-import type { Facts } from './facts.ts';
-import type { GuardOptions } from './options.ts';
-import { createPublicAnswers } from './public-answers.ts';
-import { createRefusals } from './refusals.ts';
-import { createStandings } from './standing.ts';
-import { createWatch, type Watch } from './streams.ts';
 
-export type { Admission } from './admission.ts';
-export type { Facts } from './facts.ts';
+import { createProofOfPossession } from './dpop/proof-of-possession.ts';
+import { authorizeRequest, type GuardDecision } from './guard/authorize-request.ts';
+import { createErrorResponses } from './guard/error-responses.ts';
+import { createPublicResponses } from './guard/public-responses.ts';
+import { createTokenAuthenticator } from './guard/verified-token.ts';
+import type { GuardResponse } from './guard-response.ts';
+import type { GuardOptions } from './options.ts';
+import type { RequestInfo } from './request-info.ts';
+import { defineGuardSettings } from './settings.ts';
+import { createStreamWatch, type StreamWatch } from './streams/stream-watch.ts';
+
+export type { GuardDecision } from './guard/authorize-request.ts';
+export type { RequestInfo } from './request-info.ts';
 
 /** What stands before the protected servers of one configuration. Adapters put it into the words of a framework. */
 export interface Guard {
   /** The canonical URIs of the resources that it protects. */
   readonly resources: readonly string[];
   /** Answers what needs no token, metadata and preflights of its resources; `null` for every other request. */
-  answer(facts: Facts): GuardAnswer | null;
+  publicResponse(requestInfo: RequestInfo): GuardResponse | null;
   /**
    * Judges a request, whatever its path: metadata and preflights are answered too. At once where nothing has to be
    * waited for, as with a token seen before; neither throws nor rejects.
    */
-  admit(facts: Facts): Admission | Promise<Admission>;
+  authorize(requestInfo: RequestInfo): GuardDecision | Promise<GuardDecision>;
   /**
    * The answer for an error of the application: an `OAuthError`, such as `insufficient_scope` found out late, becomes a
    * challenge; anything else 500 without details.
    */
-  refuse(error: unknown, facts: Facts): GuardAnswer;
+  errorResponse(error: unknown, requestInfo: RequestInfo): GuardResponse;
   /**
    * Ends streams with their token. Adapters have event streams watched over; whoever keeps something else open, such as
    * a socket, does it here. `null` where `streams` is `false`.
    */
-  readonly watch: Watch | null;
+  readonly watchStream: StreamWatch | null;
 }
 
 /**
@@ -41,18 +42,18 @@ export interface Guard {
  * @throws ConfigurationError with every fault of the options.
  */
 export function createGuard(options: GuardOptions): Guard {
-  const configuration = defineConfiguration(options);
-  const { resources, dpop, clock, streams } = configuration;
-  const standings = createStandings(configuration);
-  const refusals = createRefusals(configuration);
-  const publicAnswers = createPublicAnswers(configuration, refusals);
-  const possession = dpop && createPossession(dpop, clock);
-  const judges = { configuration, standings, possession, refusals, publicAnswers };
+  const settings = defineGuardSettings(options);
+  const { resources, dpop, clock, streams } = settings;
+  const authenticator = createTokenAuthenticator(settings);
+  const errorResponses = createErrorResponses(settings);
+  const publicResponses = createPublicResponses(settings, errorResponses);
+  const proofOfPossession = dpop && createProofOfPossession(dpop, clock);
+  const services = { settings, authenticator, proofOfPossession, errorResponses, publicResponses };
   return {
     resources: resources.map(({ resource }) => resource),
-    answer: publicAnswers.answer,
-    admit: (facts) => admit(judges, facts),
-    refuse: refusals.refuse,
-    watch: createWatch(streams, configuration, standings),
+    publicResponse: publicResponses.find,
+    authorize: (requestInfo) => authorizeRequest(services, requestInfo),
+    errorResponse: errorResponses.fromError,
+    watchStream: createStreamWatch(streams, settings, authenticator),
   };
 }

@@ -1,32 +1,39 @@
 /** Guard for a protected MCP server: admits or refuses a request by its access token. */
-export type { GuardAnswer } from './answers.ts';
-export type { CertificateOptions } from './certificates.ts';
-export { ConfigurationError } from './configuration-error.ts';
-export type { DpopOptions } from './dpop/options.ts';
-export { createReplayMemory, type ReplayMemoryLimits, type ReplayStore } from './dpop/replays.ts';
+
+export { ConfigurationError } from '@portcullis/protocol/protected-resource';
+export type { DpopOptions } from './dpop/dpop-options.ts';
+export { createReplayCache, type ReplayCacheLimits, type ReplayStore } from './dpop/replay-cache.ts';
 export type { GuardEvent, GuardEventSink } from './events.ts';
-export { type Admission, createGuard, type Facts, type Guard } from './guard.ts';
+export type { CertificateOptions } from './guard/client-certificate.ts';
+export { type Operation, readOperations } from './guard/operations.ts';
+export type { ReadBody } from './guard/required-scopes.ts';
+export { createGuard, type Guard, type GuardDecision, type RequestInfo } from './guard.ts';
+export type { GuardResponse } from './guard-response.ts';
+export type { GuardOptions, ResourceOptions, SharedGuardOptions, StreamOptions } from './options.ts';
+export type { AllowedOrigins } from './origin-policy.ts';
+export type { Principal, VerifiedClaims } from './principal.ts';
 export {
-  createHandleSeal,
   createHandleTable,
-  type HandleSeal,
+  createSignedHandles,
   type HandleTable,
   type HandleTableOptions,
   principalKey,
-} from './handles.ts';
-export type { ReadBody } from './needed-scopes.ts';
-export { type Operation, readOperations } from './operations.ts';
-export type { GuardOptions, GuardSettings, ResourceOptions } from './options.ts';
-export type { Origins } from './origins.ts';
-export type { Principal, VerifiedClaims } from './principal.ts';
-export type { StreamOptions } from './stream-options.ts';
-export type { Watch } from './streams.ts';
-export { dangerouslyTakeAudiences, dangerouslyTakeTypes, type ForeignTokens } from './tokens/claims.ts';
-export { combineVerifiers } from './tokens/combined-verifier.ts';
-export { confirmVerifier } from './tokens/confirmed-verifier.ts';
-export { type IntrospectionVerifierOptions, introspectionVerifier } from './tokens/introspection-verifier.ts';
-export { type JwtVerifierOptions, jwtVerifier } from './tokens/jwt-verifier.ts';
-export type { KeyLimits } from './tokens/key-source.ts';
-export type { Algorithm, KeySet } from './tokens/public-keys.ts';
-export type { StatusListOptions } from './tokens/status-lists.ts';
-export type { TokenExpectation, TokenVerifier, VerifiedToken } from './verifier.ts';
+  type SignedHandles,
+} from './session-binding/handles.ts';
+export type { StreamWatch } from './streams/stream-watch.ts';
+export {
+  dangerouslyAcceptAudiences,
+  dangerouslyAcceptTypes,
+  type TokenCompatibilityOptions,
+} from './verifiers/check-claims.ts';
+export { combineVerifiers } from './verifiers/combined-verifier.ts';
+export { confirmVerifier } from './verifiers/confirmed-verifier.ts';
+export {
+  type IntrospectionVerifierOptions,
+  introspectionVerifier,
+} from './verifiers/introspection-verifier.ts';
+export { type JwtVerifierOptions, jwtVerifier } from './verifiers/jwt-verifier.ts';
+export type { KeyLimits } from './verifiers/key-source.ts';
+export type { JwsAlgorithm, KeySet } from './verifiers/public-keys.ts';
+export type { StatusListOptions } from './verifiers/status-list/status-list-check.ts';
+export type { TokenExpectation, TokenVerifier, VerificationResult } from './verifiers/token-verifier.ts';

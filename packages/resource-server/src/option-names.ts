@@ -1,16 +1,15 @@
 /** The names of all options of a guard: any other is refused, for a rule that is spelled wrong would protect nothing. */
 import { type OptionNames, unknownOptionIssues } from '@portcullis/protocol/protected-resource';
-import type { CertificateOptions } from './certificates.ts';
-import type { DpopOptions } from './dpop/options.ts';
-import type { GuardOptions, GuardSettings, ResourceOptions } from './options.ts';
-import type { StreamOptions } from './stream-options.ts';
+import type { DpopOptions } from './dpop/dpop-options.ts';
+import type { CertificateOptions } from './guard/client-certificate.ts';
+import type { GuardOptions, ResourceOptions, SharedGuardOptions, StreamOptions } from './options.ts';
 
 const RESOURCE: OptionNames<ResourceOptions> = {
   ...{ resource: true, name: true, documentation: true, authorizationServers: true, scopes: true },
   ...{ defaultScopes: true, hierarchy: true, scopesFor: true, verifier: true },
 };
 
-const SETTINGS: OptionNames<GuardSettings> = {
+const SETTINGS: OptionNames<SharedGuardOptions> = {
   ...{
     verifier: true,
     profiles: true,
@@ -30,7 +29,7 @@ const CERTIFICATES: OptionNames<CertificateOptions> = { from: true };
 const STREAMS: OptionNames<StreamOptions> = { grace: true, every: true };
 
 /** Faults of names. With several resources, what one says stands with it: beside them it would be about none. */
-export function issuesOfNames(options: GuardOptions): readonly string[] {
+export function guardOptionNameIssues(options: GuardOptions): readonly string[] {
   const several = 'resources' in options ? options.resources : null;
   return [
     ...unknownOptionIssues(options, { ...SETTINGS, ...(several === null ? RESOURCE : { resources: true }) }),

@@ -1,12 +1,11 @@
 /** What is said of a guard by whoever makes one. */
 import type { Profile, ScopeHierarchy, Scopes } from '@portcullis/protocol/protected-resource';
-import type { CertificateOptions } from './certificates.ts';
-import type { DpopOptions } from './dpop/options.ts';
+import type { DpopOptions } from './dpop/dpop-options.ts';
 import type { GuardEventSink } from './events.ts';
-import type { Operation } from './operations.ts';
-import type { Origins } from './origins.ts';
-import type { StreamOptions } from './stream-options.ts';
-import type { TokenVerifier } from './verifier.ts';
+import type { CertificateOptions } from './guard/client-certificate.ts';
+import type { Operation } from './guard/operations.ts';
+import type { AllowedOrigins } from './origin-policy.ts';
+import type { TokenVerifier } from './verifiers/token-verifier.ts';
 
 /** A server to protect. */
 export interface ResourceOptions {
@@ -29,14 +28,25 @@ export interface ResourceOptions {
   readonly verifier?: TokenVerifier;
 }
 
+/** How long an event stream may last. */
+export interface StreamOptions {
+  /**
+   * Seconds beyond the end of its token after which a stream ends that answers another method than GET: it may still
+   * carry what an admitted request asked for; 300 when left out. A stream that was opened by GET ends with its token.
+   */
+  readonly grace?: number;
+  /** Seconds between two judgements of the token behind an open stream; 10 when left out. */
+  readonly every?: number;
+}
+
 /** What holds for the whole guard. */
-export interface GuardSettings {
+export interface SharedGuardOptions {
   /** Judges tokens; of every resource that has no verifier of its own. */
   readonly verifier?: TokenVerifier;
   /** The revisions served; all when left out. */
   readonly profiles?: readonly Profile[];
   /** Web origins whose pages may call: see the README for what holds when it is left out. */
-  readonly origins?: Origins;
+  readonly origins?: AllowedOrigins;
   /** Further host names under which a server on this computer may be addressed. */
   readonly hosts?: readonly string[];
   /** Seconds by which the clocks of issuer and guard may differ; 5 when left out. */
@@ -57,5 +67,5 @@ export interface GuardSettings {
 }
 
 /** One resource, or several that share a server. */
-export type GuardOptions = GuardSettings &
+export type GuardOptions = SharedGuardOptions &
   (ResourceOptions | { readonly resources: readonly ResourceOptions[] });

@@ -29,7 +29,7 @@ export interface Principal {
 export type VerifiedClaims = AccessTokenClaims & Readonly<Record<string, unknown>>;
 
 /** A principal that a guard has made. What stands behind it is kept where no application can reach or copy it. */
-class ProvenPrincipal implements Principal {
+class GuardPrincipal implements Principal {
   readonly issuer: string;
   readonly subject: string;
   readonly clientId: string;
@@ -40,7 +40,7 @@ class ProvenPrincipal implements Principal {
   readonly claims: VerifiedClaims;
   readonly #grounds: object;
 
-  constructor(claims: VerifiedClaims, scopes: Scopes, resource: string, grounds: object) {
+  constructor(claims: VerifiedClaims, scopes: Scopes, resource: string, source: object) {
     this.issuer = claims.iss;
     this.subject = claims.sub;
     this.clientId = claims.client_id;
@@ -49,42 +49,42 @@ class ProvenPrincipal implements Principal {
     this.grantId = typeof claims.grant_id === 'string' ? claims.grant_id : null;
     this.expiresAt = claims.exp;
     this.claims = freezeDeep(claims);
-    this.#grounds = grounds;
+    this.#grounds = source;
     // It is shared by all requests with its token.
     Object.freeze(this);
   }
 
-  static isOne(value: unknown): value is ProvenPrincipal {
+  static isInstance(value: unknown): value is GuardPrincipal {
     return typeof value === 'object' && value !== null && #grounds in value;
   }
 
-  static groundsOf(principal: Principal): object | undefined {
-    return ProvenPrincipal.isOne(principal) ? principal.#grounds : undefined;
+  static sourceOf(principal: Principal): object | undefined {
+    return GuardPrincipal.isInstance(principal) ? principal.#grounds : undefined;
   }
 }
 
 /**
  * Makes a principal from verified claims.
  * @param scopes those of the claims, frozen
- * @param grounds what its maker wants to find again
+ * @param source what its maker wants to find again
  */
 export function createPrincipal(
   claims: VerifiedClaims,
   scopes: Scopes,
   resource: string,
-  grounds: object,
+  source: object,
 ): Principal {
-  return new ProvenPrincipal(claims, scopes, resource, grounds);
+  return new GuardPrincipal(claims, scopes, resource, source);
 }
 
 /** What the maker of a principal has laid behind it; `undefined` for one that was made elsewhere. */
-export function groundsOf(principal: Principal): object | undefined {
-  return ProvenPrincipal.groundsOf(principal);
+export function sourceOf(principal: Principal): object | undefined {
+  return GuardPrincipal.sourceOf(principal);
 }
 
 /** Whether a guard has made it. */
-export function isProven(value: unknown): value is Principal {
-  return ProvenPrincipal.isOne(value);
+export function isPrincipal(value: unknown): value is Principal {
+  return GuardPrincipal.isInstance(value);
 }
 
 function freezeDeep<Value>(value: Value): Value {

@@ -6,9 +6,9 @@ import type { AddressInfo } from 'node:net';
 import { X509CertificateGenerator } from '@peculiar/x509';
 import { exportPKCS8, generateKeyPair } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { protect } from '../src/fetch.ts';
-import { ConfigurationError, createGuard, type Guard, type GuardSettings } from '../src/index.ts';
-import { protectNode } from '../src/node.ts';
+import { protect } from '../src/adapters/fetch.ts';
+import { protectNode } from '../src/adapters/node.ts';
+import { ConfigurationError, createGuard, type Guard, type SharedGuardOptions } from '../src/index.ts';
 import { createHolder } from './support/holder.ts';
 import { createIssuer, NOW, RESOURCE, type TestIssuer } from './support/issuer.ts';
 
@@ -48,7 +48,7 @@ async function makeCertificate(name: string): Promise<Certificate> {
   };
 }
 
-function guardWith(settings: Partial<GuardSettings>): Guard {
+function guardWith(settings: Partial<SharedGuardOptions>): Guard {
   return createGuard({
     resource: RESOURCE,
     verifier: issuer.verifier(),
@@ -114,7 +114,11 @@ describe('over TLS', () => {
 });
 
 describe('behind a proxy that ends TLS', () => {
-  async function send(token: string, headers: Record<string, string>, settings: Partial<GuardSettings> = {}) {
+  async function send(
+    token: string,
+    headers: Record<string, string>,
+    settings: Partial<SharedGuardOptions> = {},
+  ) {
     const guard = guardWith({ certificates: { from: 'field' }, ...settings });
     const handle = protect(guard, (_request, principal) => new Response(principal.subject));
     const scheme = 'dpop' in headers ? 'DPoP' : 'Bearer';
@@ -175,14 +179,16 @@ describe('behind a proxy that ends TLS', () => {
 describe('what is said of certificates', () => {
   it('a guard that does not look at them refuses tokens that are bound to one', async () => {
     const authorization = `Bearer ${await boundToken()}`;
-    const facts = { method: 'GET', url: '/mcp', authorization, clientCertificate: `:${mine.base64}:` };
-    expect((await guardWith({}).admit(facts)).admitted).toBe(false);
-    expect((await guardWith({ certificates: { from: 'field' } }).admit(facts)).admitted).toBe(true);
+    const requestInfo = { method: 'GET', url: '/mcp', authorization, clientCertificate: `:${mine.base64}:` };
+    expect((await guardWith({}).authorize(requestInfo)).authorized).toBe(false);
+    expect((await guardWith({ certificates: { from: 'field' } }).authorize(requestInfo)).authorized).toBe(
+      true,
+    );
   });
 
   it('stands in the metadata', () => {
     const url = '/.well-known/oauth-protected-resource/mcp';
-    const document = guardWith({ certificates: { from: 'tls' } }).answer({
+    const document = guardWith({ certificates: { from: 'tls' } }).publicResponse({
       method: 'GET',
       url,
       authorization: null,
@@ -190,7 +196,7 @@ describe('what is said of certificates', () => {
     expect(JSON.parse(document?.body ?? '')).toMatchObject({
       tls_client_certificate_bound_access_tokens: true,
     });
-    const without = guardWith({}).answer({ method: 'GET', url, authorization: null });
+    const without = guardWith({}).publicResponse({ method: 'GET', url, authorization: null });
     expect(without?.body).not.toContain('tls_client');
   });
 

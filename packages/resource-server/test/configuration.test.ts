@@ -95,11 +95,11 @@ describe('the configuration of a guard', () => {
     ['https://ex.com/', '/.well-known/oauth-protected-resource'],
   ])('[S-PRM-61] puts the metadata of %s at %s', (resource, path) => {
     const guard = createGuard({ resource, verifier });
-    const facts = { method: 'GET', authorization: null };
-    const answer = guard.answer({ ...facts, url: path });
+    const requestInfo = { method: 'GET', authorization: null };
+    const answer = guard.publicResponse({ ...requestInfo, url: path });
     expect(answer?.status).toBe(200);
     expect(JSON.parse(answer?.body ?? '')).toMatchObject({ resource: guard.resources[0] });
-    expect(guard.answer({ ...facts, url: `https://ex.com${path}?x=1` })).toEqual(answer);
+    expect(guard.publicResponse({ ...requestInfo, url: `https://ex.com${path}?x=1` })).toEqual(answer);
   });
 });
 
@@ -112,8 +112,8 @@ it('T098 a sink of events that throws changes no answer', async () => {
       throw new Error('full disk');
     },
   });
-  const admission = await guard.admit({ method: 'GET', url: '/mcp', authorization: 'Bearer x y' });
-  expect(admission).toMatchObject({ admitted: false, answer: { status: 400 } });
+  const admission = await guard.authorize({ method: 'GET', url: '/mcp', authorization: 'Bearer x y' });
+  expect(admission).toMatchObject({ authorized: false, response: { status: 400 } });
   expect(complaints).toHaveBeenCalledOnce();
   complaints.mockRestore();
 });

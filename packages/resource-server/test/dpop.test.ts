@@ -2,8 +2,8 @@ import { findChallenge, parseChallenges } from '@portcullis/protocol';
 import { base64url } from 'jose';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { costHere } from '../../../tests/support/cost.ts';
-import { protect } from '../src/fetch.ts';
-import { createGuard, createReplayMemory, type DpopOptions, type GuardEvent } from '../src/index.ts';
+import { protect } from '../src/adapters/fetch.ts';
+import { createGuard, createReplayCache, type DpopOptions, type GuardEvent } from '../src/index.ts';
 import { createHolder, type Holder } from './support/holder.ts';
 import { createIssuer, NOW, RESOURCE, type TestIssuer } from './support/issuer.ts';
 
@@ -156,7 +156,7 @@ describe('a token that is bound to a key', () => {
   });
 
   it('[X-DPOP-10] is refused with a proof that was used before, by any process that shares the store', async () => {
-    const replays = createReplayMemory(() => now);
+    const replays = createReplayCache(() => now);
     const [one, other] = [serve({ replays }), serve({ replays })];
     const token = await boundToken();
     const proof = await makeProof(token);
@@ -235,27 +235,27 @@ describe('a token that is bound to a key', () => {
       events: () => {},
     });
     const token = await boundToken();
-    const facts = {
+    const requestInfo = {
       method: 'POST',
       url: '/mcp',
       authorization: `DPoP ${token}`,
       dpop: await makeProof(token),
     };
-    const first = await guard.admit(facts);
-    if (!first.admitted) throw new Error('refused');
-    const again = { ...facts, authorization: '', dpop: '', principal: first.principal };
-    expect((await guard.admit({ ...again, scopes: ['notes:read'] })).admitted).toBe(true);
-    const refused = await guard.admit({ ...again, scopes: ['admin'] });
-    expect(refused).toMatchObject({ admitted: false, answer: { status: 403 } });
+    const first = await guard.authorize(requestInfo);
+    if (!first.authorized) throw new Error('refused');
+    const again = { ...requestInfo, authorization: '', dpop: '', principal: first.principal };
+    expect((await guard.authorize({ ...again, scopes: ['notes:read'] })).authorized).toBe(true);
+    const refused = await guard.authorize({ ...again, scopes: ['admin'] });
+    expect(refused).toMatchObject({ authorized: false, response: { status: 403 } });
     const made = { ...first.principal, scopes: ['admin'] };
-    expect((await guard.admit({ ...again, principal: made })).admitted).toBe(false);
+    expect((await guard.authorize({ ...again, principal: made })).authorized).toBe(false);
     const other = createGuard({
       resource: RESOURCE,
       verifier: issuer.verifier(),
       clock: () => now,
       events: () => {},
     });
-    expect((await other.admit(again)).admitted).toBe(false);
+    expect((await other.authorize(again)).authorized).toBe(false);
   });
 
   it('[X-DPOP-9] is refused as a plain one, where bound ones are taken and where they are not', async () => {
@@ -295,8 +295,8 @@ describe('a token that is bound to a key', () => {
 describe('where bound tokens are taken', () => {
   const challengesOf = async (dpop: DpopOptions | undefined): Promise<string | null> => {
     const guard = createGuard({ resource: RESOURCE, verifier: issuer.verifier(), ...(dpop && { dpop }) });
-    const admission = await guard.admit({ method: 'GET', url: '/mcp', authorization: null });
-    return admission.admitted ? null : (admission.answer.headers['www-authenticate'] ?? null);
+    const admission = await guard.authorize({ method: 'GET', url: '/mcp', authorization: null });
+    return admission.authorized ? null : (admission.response.headers['www-authenticate'] ?? null);
   };
 
   it('[X-DPOP-17] plain ones are taken too, and the challenge names both, Bearer first', async () => {
@@ -318,7 +318,7 @@ describe('where bound tokens are taken', () => {
     expect(challenge?.parameters.get('resource_metadata')).toContain('/mcp');
     const guard = createGuard({ resource: RESOURCE, verifier: issuer.verifier(), dpop: { required: true } });
     const url = '/.well-known/oauth-protected-resource/mcp';
-    const document = guard.answer({ method: 'GET', url, authorization: null })?.body ?? '';
+    const document = guard.publicResponse({ method: 'GET', url, authorization: null })?.body ?? '';
     expect(JSON.parse(document)).toMatchObject({
       dpop_bound_access_tokens_required: true,
       dpop_signing_alg_values_supported: expect.arrayContaining(['ES256']),
@@ -352,7 +352,7 @@ describe('where bound tokens are taken', () => {
 describe('a memory of proofs', () => {
   it('forgets what is over, and turns away what it has no room for', async () => {
     let time = 0;
-    const memory = createReplayMemory(() => time, { most: 2, mostEach: 2 });
+    const memory = createReplayCache(() => time, { maxProofs: 2, maxProofsPerKey: 2 });
     expect(await memory.remember('a', 10, 'key')).toBe(true);
     expect(await memory.remember('b', 20, 'other')).toBe(true);
     expect(await memory.remember('a', 10, 'key')).toBe(false);
@@ -364,7 +364,7 @@ describe('a memory of proofs', () => {
 
   it('is not filled by one client alone', async () => {
     let time = 0;
-    const memory = createReplayMemory(() => time, { most: 100 });
+    const memory = createReplayCache(() => time, { maxProofs: 100 });
     for (let index = 0; index < 10; index += 1) await memory.remember(`proof-${index}`, 300, 'flood');
     const full = expect.objectContaining({ status: 429, retryAfter: 60 });
     expect(() => memory.remember('one more', 300, 'flood')).toThrow(full);
@@ -375,7 +375,7 @@ describe('a memory of proofs', () => {
   });
 
   it('takes no long time to turn away when it is full', async () => {
-    const memory = createReplayMemory(() => 0, { most: 200_000, mostEach: 200_000 });
+    const memory = createReplayCache(() => 0, { maxProofs: 200_000, maxProofsPerKey: 200_000 });
     for (let index = 0; index < 200_000; index += 1) await memory.remember(String(index), 300, 'key');
     const turnAway = () => {
       for (let index = 0; index < 1000; index += 1)

@@ -1,7 +1,7 @@
 import { createPublicKey, KeyObject, sign as signDer, verify } from 'node:crypto';
 import { base64url, type CryptoKey, compactVerify, exportJWK, generateKeyPair } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createEs256Verifier } from '../src/tokens/es256.ts';
+import { createEs256Verifier } from '../src/verifiers/es256.ts';
 
 const hex = (text: string): Uint8Array => new Uint8Array(Buffer.from(text.replaceAll(' ', ''), 'hex'));
 const ORDER = 'FFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551';

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   combineVerifiers,
   createGuard,
-  dangerouslyTakeTypes,
+  dangerouslyAcceptTypes,
   introspectionVerifier,
   jwtVerifier,
   type TokenVerifier,
@@ -27,8 +27,8 @@ type Ask = (token: string) => Promise<{ status: number; subject?: string; scopes
 function guardWith(verifier: TokenVerifier): Ask {
   const guard = createGuard({ resource: RESOURCE, verifier, events: () => {} });
   return async (token) => {
-    const admission = await guard.admit({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
-    if (!admission.admitted) return { status: admission.answer.status };
+    const admission = await guard.authorize({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
+    if (!admission.authorized) return { status: admission.response.status };
     const { subject, scopes } = admission.principal;
     return { status: 200, subject, scopes };
   };
@@ -80,7 +80,7 @@ describe('oidc-provider', () => {
       clientSecret: 'machine-secret',
       freshness: 0,
       // It names no subject where a client acts for itself. All its tokens here are such.
-      translate: ({ client_id }) => ({ sub: client_id }),
+      mapClaims: ({ client_id }) => ({ sub: client_id }),
     });
     const ask = guardWith(combineVerifiers([introspection, jwtVerifier({ issuer: origin })]));
     const opaque = await token('urn:opaque');
@@ -134,7 +134,7 @@ describe('oauth2-mock-server', () => {
   });
 
   it('has its tokens without a type of their own admitted where the configuration says so', async () => {
-    const ask = guardWith(jwtVerifier({ issuer, [dangerouslyTakeTypes]: ['JWT'] }));
+    const ask = guardWith(jwtVerifier({ issuer, [dangerouslyAcceptTypes]: ['JWT'] }));
     expect((await ask(await token(CLAIMS))).status).toBe(200);
     expect((await ask(await token({ ...CLAIMS, aud: OTHER }))).status).toBe(401);
   });

@@ -8,13 +8,13 @@ import { Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import Koa from 'koa';
 import { afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import * as forExpress from '../src/express.ts';
-import * as forFastify from '../src/fastify.ts';
-import * as forHono from '../src/hono.ts';
+import * as forExpress from '../src/adapters/express.ts';
+import * as forFastify from '../src/adapters/fastify.ts';
+import * as forHono from '../src/adapters/hono.ts';
+import * as forKoa from '../src/adapters/koa.ts';
+import { authInfoOf, principalOf } from '../src/adapters/mcp.ts';
+import * as forNode from '../src/adapters/node.ts';
 import { createGuard, type Guard } from '../src/index.ts';
-import * as forKoa from '../src/koa.ts';
-import { authInfoOf, principalOf } from '../src/mcp.ts';
-import * as forNode from '../src/node.ts';
 import { createIssuer, NOW, RESOURCE, type TestIssuer } from './support/issuer.ts';
 import { listen, received, type Sent, type Started } from './support/server.ts';
 
@@ -134,7 +134,7 @@ describe('Express', () => {
 
   it('mounts the guard below a path, on routes with scopes of their own, and leaves the rest alone', async () => {
     const app = express();
-    app.use(forExpress.publish(guard));
+    app.use(forExpress.serveMetadata(guard));
     app.get('/health', (_request, response) => void response.send('ok'));
     app.get(
       '/.well-known/oauth-authorization-server',
@@ -167,7 +167,7 @@ describe('Express', () => {
 
   it('answers preflights of the resource at the root, and leaves those of others alone', async () => {
     const app = express();
-    app.use(forExpress.publish(guard));
+    app.use(forExpress.serveMetadata(guard));
     app.options('/other', (_request, response) => void response.status(200).send('mine'));
     started = await listen(app);
     const headers = [
@@ -183,7 +183,7 @@ describe('Express', () => {
     app.post('/mcp', forExpress.protect(guard), () => {
       throw new Error('mine');
     });
-    app.use(forExpress.refusals(guard));
+    app.use(forExpress.errorHandler(guard));
     app.use(((error, _request, response, _next) => {
       response.status(418).send(error.message);
     }) as express.ErrorRequestHandler);
@@ -264,7 +264,7 @@ describe('Fastify', () => {
 
   it('leaves errors that are no refusals to the application', async () => {
     const app = fastify();
-    app.setErrorHandler(forFastify.refusals(guard));
+    app.setErrorHandler(forFastify.errorHandler(guard));
     app.post('/mcp', { onRequest: forFastify.protect(guard) }, async () => {
       throw new Error('mine');
     });
@@ -452,7 +452,7 @@ describe('a guarded handler of Hono', () => {
 describe('errors behind Hono', () => {
   const failing = (error: Error): Hono => {
     const app = new Hono();
-    app.onError(forHono.refusals(guard));
+    app.onError(forHono.errorHandler(guard));
     app.get('/mcp', () => {
       throw error;
     });
@@ -470,8 +470,8 @@ describe('errors behind Hono', () => {
 describe('authInfo of the MCP server packages', () => {
   it('[S-AUD-4] says all of the principal, and nothing of the token', async () => {
     const token = await issuer.token({ scope: 'base' });
-    const admission = await guard.admit({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
-    if (!admission.admitted) throw new Error('refused');
+    const admission = await guard.authorize({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
+    if (!admission.authorized) throw new Error('refused');
     const authInfo = authInfoOf(admission.principal);
     expect(authInfo).toMatchObject({
       clientId: 'notes-app',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createHandleSeal, createHandleTable, type Principal, principalKey } from '../src/index.ts';
+import { createHandleTable, createSignedHandles, type Principal, principalKey } from '../src/index.ts';
 
 const alice: Principal = {
   issuer: 'https://as.example',
@@ -24,18 +24,18 @@ describe('a table of handles', () => {
   it.each(others)('[S-SESS-42] T101 finds nothing for %s', (_, other) => {
     const table = createHandleTable<{ data: string }>();
     const value = { data: 'hers' };
-    const handle = table.open(alice, value);
+    const handle = table.create(alice, value);
     expect(table.find(other, handle)).toBeUndefined();
-    table.close(other, handle);
+    table.remove(other, handle);
     expect(table.bind(other, handle, { data: 'theirs' })).toBe(false);
     expect(table.find(alice, handle)).toBe(value);
-    table.close(alice, handle);
+    table.remove(alice, handle);
     expect(table.find(alice, handle)).toBeUndefined();
   });
 
   it('[S-SESS-41] makes handles that cannot be guessed', () => {
     const table = createHandleTable<number>();
-    const handles = Array.from({ length: 100 }, (_, index) => table.open(alice, index));
+    const handles = Array.from({ length: 100 }, (_, index) => table.create(alice, index));
     expect(new Set(handles).size).toBe(100);
     for (const handle of handles)
       expect(handle).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
@@ -43,10 +43,13 @@ describe('a table of handles', () => {
 
   it('closes the oldest of whoever opens too many, and of nobody else', () => {
     const closed: string[] = [];
-    const table = createHandleTable<string>({ mostEach: 2, onClosed: (value) => closed.push(value) });
+    const table = createHandleTable<string>({
+      maxHandlesPerPrincipal: 2,
+      onEvicted: (value) => closed.push(value),
+    });
     const bob = { ...alice, subject: 'bob' };
-    const his = table.open(bob, 'his');
-    const [first, second, third] = ['1', '2', '3'].map((value) => table.open(alice, value));
+    const his = table.create(bob, 'his');
+    const [first, second, third] = ['1', '2', '3'].map((value) => table.create(alice, value));
     expect(closed).toEqual(['1']);
     expect([first, second, third].map((handle) => table.find(alice, handle ?? ''))).toEqual([
       undefined,
@@ -57,12 +60,12 @@ describe('a table of handles', () => {
   });
 
   it('turns newcomers away when it is full', () => {
-    const table = createHandleTable<number>({ most: 1 });
-    const handle = table.open(alice, 1);
+    const table = createHandleTable<number>({ maxHandles: 1 });
+    const handle = table.create(alice, 1);
     const bob = { ...alice, subject: 'bob' };
-    expect(() => table.open(bob, 2)).toThrow(expect.objectContaining({ status: 503 }));
-    table.close(alice, handle);
-    expect(table.find(bob, table.open(bob, 2))).toBe(2);
+    expect(() => table.create(bob, 2)).toThrow(expect.objectContaining({ status: 503 }));
+    table.remove(alice, handle);
+    expect(table.find(bob, table.create(bob, 2))).toBe(2);
   });
 });
 
@@ -70,16 +73,16 @@ describe('sealed handles', () => {
   const secret = new Uint8Array(32).fill(1);
 
   it.each(others)('[S-SESS-42] T101 are worth nothing to %s', async (_, other) => {
-    const handle = await createHandleSeal(secret).seal(alice, 'task 7 ü');
-    expect(await createHandleSeal(secret).unseal(other, handle)).toBeNull();
-    expect(await createHandleSeal(secret).unseal(alice, handle)).toBe('task 7 ü');
+    const handle = await createSignedHandles(secret).sign(alice, 'task 7 ü');
+    expect(await createSignedHandles(secret).verify(other, handle)).toBeNull();
+    expect(await createSignedHandles(secret).verify(alice, handle)).toBe('task 7 ü');
   });
 
   it('T101 cannot be changed, made without the secret, or taken from plain text', async () => {
-    const seal = createHandleSeal(secret);
-    const handle = await seal.seal(alice, 'task 7');
+    const seal = createSignedHandles(secret);
+    const handle = await seal.sign(alice, 'task 7');
     const [, tag] = handle.split('.');
-    const foreign = await createHandleSeal(new Uint8Array(32).fill(2)).seal(alice, 'task 7');
+    const foreign = await createSignedHandles(new Uint8Array(32).fill(2)).sign(alice, 'task 7');
     for (const wrong of [
       `${btoa('task 8')}.${tag}`,
       foreign,
@@ -89,9 +92,9 @@ describe('sealed handles', () => {
       '.',
       '',
     ]) {
-      expect(await seal.unseal(alice, wrong)).toBeNull();
+      expect(await seal.verify(alice, wrong)).toBeNull();
     }
-    expect(() => createHandleSeal(new Uint8Array(16))).toThrow('32 bytes');
+    expect(() => createSignedHandles(new Uint8Array(16))).toThrow('32 bytes');
   });
 });
 

@@ -24,8 +24,8 @@ beforeAll(async () => {
 });
 
 async function statusOf(authorization: string, url = '/mcp'): Promise<number> {
-  const admission = await guard.admit({ method: 'GET', url, authorization });
-  return admission.admitted ? 200 : admission.answer.status;
+  const admission = await guard.authorize({ method: 'GET', url, authorization });
+  return admission.authorized ? 200 : admission.response.status;
 }
 
 describe('T093 what is too large or too strange', () => {

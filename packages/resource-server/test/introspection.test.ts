@@ -32,8 +32,8 @@ function guardWith(freshness = 10, timeout = 5000): (token?: string) => Promise<
   });
   const guard = createGuard({ resource: RESOURCE, verifier, clock: () => now, events: () => {} });
   return async (token = 'opaque-token') => {
-    const admission = await guard.admit({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
-    return admission.admitted ? 200 : admission.answer.status;
+    const admission = await guard.authorize({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
+    return admission.authorized ? 200 : admission.response.status;
   };
 }
 

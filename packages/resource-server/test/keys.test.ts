@@ -1,8 +1,8 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
-  type Algorithm,
   ConfigurationError,
   createGuard,
+  type JwsAlgorithm,
   type JwtVerifierOptions,
   jwtVerifier,
 } from '../src/index.ts';
@@ -54,10 +54,10 @@ function guardWith(options: Partial<JwtVerifierOptions> = {}, tokenCacheSize = 0
     events: () => {},
   });
   return async (token) => {
-    const admission = await guard.admit({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
-    return admission.admitted
+    const admission = await guard.authorize({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
+    return admission.authorized
       ? { status: 200, retryAfter: undefined }
-      : { status: admission.answer.status, retryAfter: admission.answer.headers['retry-after'] };
+      : { status: admission.response.status, retryAfter: admission.response.headers['retry-after'] };
   };
 }
 
@@ -308,7 +308,7 @@ describe('keys and algorithms', () => {
     'PS256',
     'PS384',
     'PS512',
-  ] satisfies Algorithm[])(
+  ] satisfies JwsAlgorithm[])(
     '[S-JWT-61] %s is verified where it is allowed, and only there',
     async (algorithm) => {
       const issuer = await createIssuer(ISSUER, algorithm);

@@ -2,47 +2,47 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createGuard, type Guard, type TokenVerifier } from '../src/index.ts';
-import { createMemory } from '../src/memory.ts';
+import { createLruCache } from '../src/lru-cache.ts';
 import { createIssuer, goodClaims, ISSUER, NOW, RESOURCE, type TestIssuer } from './support/issuer.ts';
 
 describe('a memory', () => {
   it('finds what it keeps, and nothing else', () => {
-    const memory = createMemory<number>({ entries: 10, characters: 1000 });
-    memory.keep('a', 1);
-    memory.keep('a', 2);
-    expect([memory.find('a'), memory.find('b'), memory.size]).toEqual([2, undefined, 1]);
+    const memory = createLruCache<number>({ entries: 10, characters: 1000 });
+    memory.set('a', 1);
+    memory.set('a', 2);
+    expect([memory.get('a'), memory.get('b'), memory.size]).toEqual([2, undefined, 1]);
   });
 
   it('does not take a key for another that ends alike', () => {
-    const memory = createMemory<number>({ entries: 10, characters: 1000 });
+    const memory = createLruCache<number>({ entries: 10, characters: 1000 });
     const end = 'x'.repeat(100);
-    memory.keep(`a${end}`, 1);
-    expect([memory.find(`a${end}`), memory.find(`b${end}`), memory.find(end)]).toEqual([
+    memory.set(`a${end}`, 1);
+    expect([memory.get(`a${end}`), memory.get(`b${end}`), memory.get(end)]).toEqual([
       1,
       undefined,
       undefined,
     ]);
-    memory.keep(`b${end}`, 2);
-    expect([memory.find(`a${end}`), memory.find(`b${end}`), memory.size]).toEqual([undefined, 2, 1]);
+    memory.set(`b${end}`, 2);
+    expect([memory.get(`a${end}`), memory.get(`b${end}`), memory.size]).toEqual([undefined, 2, 1]);
   });
 
   it('keeps what is used, and drops what is not', () => {
-    const memory = createMemory<number>({ entries: 100, characters: 100_000 });
-    memory.keep('used', 0);
-    memory.keep('unused', 0);
+    const memory = createLruCache<number>({ entries: 100, characters: 100_000 });
+    memory.set('used', 0);
+    memory.set('unused', 0);
     for (let index = 0; index < 1000; index += 1) {
-      memory.keep(`filler ${index}`, index);
-      memory.find('used');
+      memory.set(`filler ${index}`, index);
+      memory.get('used');
     }
-    expect(memory.find('used')).toBe(0);
-    expect(memory.find('unused')).toBeUndefined();
+    expect(memory.get('used')).toBe(0);
+    expect(memory.get('unused')).toBeUndefined();
   });
 
   it('stays within its bounds of entries and of characters', () => {
-    const byEntries = createMemory<number>({ entries: 100, characters: 1_000_000 });
-    const byCharacters = createMemory<number>({ entries: 100, characters: 1000 });
-    for (let index = 0; index < 1_000_000; index += 1) byEntries.keep(`key ${index}`, index);
-    for (let index = 0; index < 1000; index += 1) byCharacters.keep(`${index}`.padStart(100), index);
+    const byEntries = createLruCache<number>({ entries: 100, characters: 1_000_000 });
+    const byCharacters = createLruCache<number>({ entries: 100, characters: 1000 });
+    for (let index = 0; index < 1_000_000; index += 1) byEntries.set(`key ${index}`, index);
+    for (let index = 0; index < 1000; index += 1) byCharacters.set(`${index}`.padStart(100), index);
     expect(byEntries.size).toBeLessThanOrEqual(200);
     expect(byCharacters.size).toBeLessThanOrEqual(20);
   });
@@ -70,8 +70,8 @@ describe('verified tokens in memory', () => {
   }
 
   const statusOf = async (guard: Guard, authorization: string, url = '/mcp'): Promise<number> => {
-    const admission = await guard.admit({ method: 'GET', url, authorization });
-    return admission.admitted ? 200 : admission.answer.status;
+    const admission = await guard.authorize({ method: 'GET', url, authorization });
+    return admission.authorized ? 200 : admission.response.status;
   };
 
   it('are verified once while they are fresh, and never believed beyond their end', async () => {
@@ -109,8 +109,8 @@ describe('verified tokens in memory', () => {
   it('are shared, so nothing that an application does to a principal reaches another request', async () => {
     const guard = createGuard({ resource: RESOURCE, verifier: issuer.verifier(), clock: () => NOW });
     const authorization = `Bearer ${await issuer.token({ roles: ['member'], extra: { a: { b: 1 } } })}`;
-    const admission = await guard.admit({ method: 'GET', url: '/mcp', authorization });
-    if (!admission.admitted) throw new Error('refused');
+    const admission = await guard.authorize({ method: 'GET', url: '/mcp', authorization });
+    if (!admission.authorized) throw new Error('refused');
     const { principal } = admission;
     const claims = principal.claims as { roles: string[]; extra: { a: { b: number } } };
     expect(() => claims.roles.push('admin')).toThrow(TypeError);

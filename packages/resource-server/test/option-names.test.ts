@@ -1,11 +1,11 @@
 /** Names that no option of a guard has, as programs without a compiler write them: refused, whatever they hold. */
 import { describe, expect, it } from 'vitest';
-import * as express from '../src/express.ts';
-import * as fastify from '../src/fastify.ts';
-import * as hono from '../src/hono.ts';
+import * as express from '../src/adapters/express.ts';
+import * as fastify from '../src/adapters/fastify.ts';
+import * as hono from '../src/adapters/hono.ts';
+import * as koa from '../src/adapters/koa.ts';
 import { ConfigurationError, createGuard, introspectionVerifier, jwtVerifier } from '../src/index.ts';
-import * as koa from '../src/koa.ts';
-import { createUpstreamTokens } from '../src/upstream.ts';
+import { createUpstreamTokens } from '../src/upstream/upstream-tokens.ts';
 
 type Options = Readonly<Record<string, unknown>>;
 
@@ -45,7 +45,7 @@ const rows: readonly (readonly [string, (options: Options) => unknown, Options, 
   ['several, and scopes of none of them', createGuard as never, several, { scopes: ['admin'] }, [expect.stringMatching(/^scopes is no option: /)] as never],
   ['JWTs', jwtVerifier as never, jwt, { isLve: () => true }, ['isLve is no option: did you mean isLive?']],
   ['keys of JWTs', jwtVerifier as never, jwt, { keys: { maxage: 1, coolDown: 2, age: 3 } }, ['keys.maxage is no option: did you mean maxAge?', 'keys.coolDown is no option: did you mean cooldown?', 'keys.age is no option: use maxAge, staleIfError, cooldown, retryAfter']],
-  ['a status list', jwtVerifier as never, jwt, { statusList: { withoutStatuses: 'admit' } }, ['statusList.withoutStatuses is no option: did you mean withoutStatus?']],
+  ['a status list', jwtVerifier as never, jwt, { statusList: { withoutStatuses: 'accept' } }, ['statusList.withoutStatuses is no option: did you mean withoutStatus?']],
   ['introspection', introspectionVerifier as never, asking, { fresh: 1, freshnes: 2 }, [expect.stringMatching(/^fresh is no option: /), 'freshnes is no option: did you mean freshness?'] as never],
   ['tokens of third parties', createUpstreamTokens as never, { issuer: 'https://issuer.example', clientId: 'guard', clientSecret: 'secret' }, { freshnes: 1 }, ['freshnes is no option: did you mean freshness?']],
   ['a route of Express', ((options: object) => express.protect(guard, options)) as never, { scopes: ['write'] }, { scope: ['write'] }, ['scope is no option: did you mean scopes?']],

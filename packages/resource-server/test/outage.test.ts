@@ -65,8 +65,8 @@ class World {
       events: () => {},
     });
     this.#admit = async (authorization) => {
-      const admission = await guard.admit({ method: 'GET', url: '/mcp', authorization });
-      return admission.admitted ? 200 : admission.answer.status;
+      const admission = await guard.authorize({ method: 'GET', url: '/mcp', authorization });
+      return admission.authorized ? 200 : admission.response.status;
     };
   }
 

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { base64url, SignJWT } from 'jose';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { decodeBase64url } from '../src/tokens/base64url.ts';
+import { decodeBase64url } from '../src/verifiers/base64url.ts';
 import { createIssuer, NOW, RESOURCE } from './support/issuer.ts';
 
 afterEach(() => {
@@ -15,12 +15,12 @@ afterEach(() => {
 /** The guard as a runtime loads it that has WebCrypto alone. */
 async function loadWithoutNode(): Promise<{
   index: typeof import('../src/index.ts');
-  fetch: typeof import('../src/fetch.ts');
+  fetch: typeof import('../src/adapters/fetch.ts');
 }> {
   vi.resetModules();
   vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never);
   const index = await import('../src/index.ts');
-  const fetch = await import('../src/fetch.ts');
+  const fetch = await import('../src/adapters/fetch.ts');
   return { index, fetch };
 }
 
@@ -105,7 +105,7 @@ describe('a runtime whose requests cannot be changed', () => {
   it('[S-AUD-4] hands on a copy without the token, and with the body', async () => {
     const issuer = await createIssuer();
     const { createGuard } = await import('../src/index.ts');
-    const { protect } = await import('../src/fetch.ts');
+    const { protect } = await import('../src/adapters/fetch.ts');
     const guard = createGuard({
       resource: RESOURCE,
       verifier: issuer.verifier(),
@@ -151,16 +151,22 @@ describe('what is loaded', () => {
     return [...new Set(names.flatMap((name) => name ?? []))];
   }
 
-  it.each(['index', 'fetch', 'hono', 'mcp'])('by %s is jose at most, and nothing of Node', (entry) => {
-    expect(['', 'jose']).toContain(loadedBy(entry).join());
-  });
-
-  it.each(['node', 'express', 'fastify', 'koa', 'dpop/sql-replays'])(
-    'by %s is nothing but the guard',
+  it.each(['index', 'adapters/fetch', 'adapters/hono', 'adapters/mcp'])(
+    'by %s is jose at most, and nothing of Node',
     (entry) => {
-      expect(loadedBy(entry)).toEqual([]);
+      expect(['', 'jose']).toContain(loadedBy(entry).join());
     },
   );
+
+  it.each([
+    'adapters/node',
+    'adapters/express',
+    'adapters/fastify',
+    'adapters/koa',
+    'dpop/sql/sql-replay-store',
+  ])('by %s is nothing but the guard', (entry) => {
+    expect(loadedBy(entry)).toEqual([]);
+  });
 });
 
 async function forgedToken(algorithm: string): Promise<string> {

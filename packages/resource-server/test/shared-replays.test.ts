@@ -8,8 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Postgres, startPostgres } from '../../../tests/support/postgres.ts';
-import { postgresReplays, sqliteReplays } from '../src/dpop/sql-replays.ts';
-import { createReplayMemory, type ReplayStore } from '../src/index.ts';
+import { postgresReplayStore, sqliteReplayStore } from '../src/dpop/sql/sql-replay-store.ts';
+import { createReplayCache, type ReplayStore } from '../src/index.ts';
 import { createHolder } from './support/holder.ts';
 import { createIssuer, NOW, type TestIssuer } from './support/issuer.ts';
 
@@ -55,8 +55,8 @@ async function openSqlite(): Promise<Place> {
     () => other.close(),
   );
   return {
-    stores: [sqliteReplays(one, { clock }), sqliteReplays(other, { clock })],
-    small: sqliteReplays(one, { clock, mostEach: 3 }),
+    stores: [sqliteReplayStore(one, { clock }), sqliteReplayStore(other, { clock })],
+    small: sqliteReplayStore(one, { clock, maxProofsPerKey: 3 }),
     count: async () => Number(one.prepare('SELECT count(*) AS n FROM dpop_proofs').get()?.['n']),
   };
 }
@@ -69,17 +69,17 @@ async function openPostgres(): Promise<Place> {
     () => other.end(),
   );
   return {
-    stores: [postgresReplays(one, { clock }), postgresReplays(other, { clock })],
-    small: postgresReplays(one, { clock, mostEach: 3 }),
+    stores: [postgresReplayStore(one, { clock }), postgresReplayStore(other, { clock })],
+    small: postgresReplayStore(one, { clock, maxProofsPerKey: 3 }),
     count: async () => Number((await one.query('SELECT count(*) AS n FROM dpop_proofs')).rows[0].n),
   };
 }
 
 async function openMemory(): Promise<Place> {
-  const memory = createReplayMemory(clock);
+  const memory = createReplayCache(clock);
   return {
     stores: [memory, memory],
-    small: createReplayMemory(clock, { mostEach: 3 }),
+    small: createReplayCache(clock, { maxProofsPerKey: 3 }),
     count: async () => null,
   };
 }
@@ -136,10 +136,10 @@ describe.each([
 it('a table of proofs has a name that needs no quotes', () => {
   const database = new DatabaseSync(':memory:');
   for (const table of ['x; DROP TABLE y', 'Proofs', '', '1a', '"a"']) {
-    expect(() => sqliteReplays(database, { table })).toThrow(TypeError);
-    expect(() => postgresReplays({ query: async () => ({ rowCount: 0 }) }, { table })).toThrow(TypeError);
+    expect(() => sqliteReplayStore(database, { table })).toThrow(TypeError);
+    expect(() => postgresReplayStore({ query: async () => ({ rowCount: 0 }) }, { table })).toThrow(TypeError);
   }
-  sqliteReplays(database, { table: 'mine' }).remember('a', NOW, 'key');
+  sqliteReplayStore(database, { table: 'mine' }).remember('a', NOW, 'key');
   expect(database.prepare('SELECT proof FROM mine').all()).toEqual([{ proof: 'a' }]);
   database.close();
 });
@@ -147,7 +147,7 @@ it('a table of proofs has a name that needs no quotes', () => {
 it('a table of proofs that cannot be made is tried again the next time', async () => {
   let isDown = true;
   const asked: string[] = [];
-  const store = postgresReplays({
+  const store = postgresReplayStore({
     query: async (sql) => {
       if (isDown) throw new Error('down');
       asked.push(sql);

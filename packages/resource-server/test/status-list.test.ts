@@ -77,10 +77,10 @@ function guardWith(options: StatusListOptions | true = {}) {
     },
   });
   return async (token: string): Promise<number> => {
-    const admission = await guard.admit({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
-    if (admission.admitted) return 200;
-    if (admission.answer.status === 503) expect(admission.answer.headers['retry-after']).toBe('1');
-    return admission.answer.status;
+    const admission = await guard.authorize({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
+    if (admission.authorized) return 200;
+    if (admission.response.status === 503) expect(admission.response.headers['retry-after']).toBe('1');
+    return admission.response.status;
   };
 }
 
@@ -150,7 +150,7 @@ describe('a token', () => {
     const token = await issuer.token();
     expect(await guardWith()(token)).toBe(401);
     expect(reasons).toEqual(['the token names no status list']);
-    expect(await guardWith({ withoutStatus: 'admit' })(token)).toBe(200);
+    expect(await guardWith({ withoutStatus: 'accept' })(token)).toBe(200);
     expect(asked).toEqual([]);
   });
 

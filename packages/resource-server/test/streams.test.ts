@@ -4,8 +4,8 @@ import { createServer, type ServerResponse } from 'node:http';
 import { connect, createServer as createHttp2Server } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { protectNode } from '../src/adapters/node.ts';
 import { createGuard, type Guard, type Principal } from '../src/index.ts';
-import { protectNode } from '../src/node.ts';
 import { createIssuer, NOW, RESOURCE, type TestIssuer } from './support/issuer.ts';
 
 let issuer: TestIssuer;
@@ -127,8 +127,8 @@ describe('an event stream', () => {
 
 describe('what else stays open', () => {
   async function admit(guard: Guard): Promise<Principal> {
-    const admission = await guard.admit({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
-    if (!admission.admitted) throw new Error('refused');
+    const admission = await guard.authorize({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
+    if (!admission.authorized) throw new Error('refused');
     return admission.principal;
   }
 
@@ -136,10 +136,10 @@ describe('what else stays open', () => {
     const guard = createGuardHere();
     const principal = await admit(guard);
     let ends = 0;
-    const stop = guard.watch?.(principal, 'GET', () => {
+    const stop = guard.watchStream?.(principal, 'GET', () => {
       ends += 1;
     });
-    guard.watch?.(principal, 'GET', () => {
+    guard.watchStream?.(principal, 'GET', () => {
       ends += 10;
     });
     stop?.();
@@ -152,6 +152,6 @@ describe('what else stays open', () => {
   it('is watched over for a principal of a guard alone', async () => {
     const guard = createGuardHere();
     const copy = { ...(await admit(guard)) };
-    expect(() => guard.watch?.(copy, 'GET', () => {})).toThrow(TypeError);
+    expect(() => guard.watchStream?.(copy, 'GET', () => {})).toThrow(TypeError);
   });
 });

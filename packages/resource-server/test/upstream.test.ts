@@ -2,9 +2,13 @@
 import { inspect } from 'node:util';
 import { exportJWK, generateKeyPair, jwtVerify } from 'jose';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { authInfoOf } from '../src/adapters/mcp.ts';
 import { ConfigurationError, createGuard, type Guard, type Principal } from '../src/index.ts';
-import { authInfoOf } from '../src/mcp.ts';
-import { createUpstreamTokens, localUpstreamTokens, type UpstreamOptions } from '../src/upstream.ts';
+import {
+  createUpstreamTokens,
+  localUpstreamTokens,
+  type UpstreamOptions,
+} from '../src/upstream/upstream-tokens.ts';
 import { createIssuer, ISSUER, NOW, RESOURCE, type TestIssuer } from './support/issuer.ts';
 import { answering, down, failing, silent } from './support/key-server.ts';
 import { giving, startTokenEndpoint, type TokenEndpoint } from './support/token-endpoint.ts';
@@ -29,8 +33,8 @@ beforeEach(async () => {
 afterEach(() => endpoint.close());
 
 async function admit(token: string): Promise<Principal> {
-  const admission = await guard.admit({ method: 'POST', url: '/mcp', authorization: `Bearer ${token}` });
-  if (!admission.admitted) throw new Error(`refused with ${admission.answer.status}`);
+  const admission = await guard.authorize({ method: 'POST', url: '/mcp', authorization: `Bearer ${token}` });
+  if (!admission.authorized) throw new Error(`refused with ${admission.response.status}`);
   return admission.principal;
 }
 
@@ -169,8 +173,12 @@ describe('how long an answer is used', () => {
     });
     const principals = new Set<Principal>();
     for (let count = 0; count < 3; count += 1) {
-      const admission = await strict.admit({ method: 'POST', url: '/mcp', authorization: `Bearer ${token}` });
-      if (admission.admitted) principals.add(admission.principal);
+      const admission = await strict.authorize({
+        method: 'POST',
+        url: '/mcp',
+        authorization: `Bearer ${token}`,
+      });
+      if (admission.authorized) principals.add(admission.principal);
     }
     expect(principals.size).toBe(3);
     for (const principal of principals) await upstream.tokenFor(principal);
@@ -229,7 +237,7 @@ describe('what a refusal becomes for the request that is served', () => {
     const upstream = upstreamTokens();
     const principal = await admit(await issuer.token());
     const refusal = await upstream.tokenFor(principal).catch((thrown: unknown) => thrown);
-    const answer = guard.refuse(refusal, { method: 'POST', url: '/mcp', authorization: null });
+    const answer = guard.errorResponse(refusal, { method: 'POST', url: '/mcp', authorization: null });
     expect(answer.status).toBe(status);
     if (challenge === null) expect(answer.headers).not.toHaveProperty('www-authenticate');
     else expect(answer.headers['www-authenticate']).toContain(challenge);
@@ -254,7 +262,7 @@ describe('what a refusal becomes for the request that is served', () => {
     const principal = await admit(await issuer.token());
     endpoint.behave(manner);
     const refusal = await upstream.tokenFor(principal).catch((thrown: unknown) => thrown);
-    const answer = guard.refuse(refusal, { method: 'POST', url: '/mcp', authorization: null });
+    const answer = guard.errorResponse(refusal, { method: 'POST', url: '/mcp', authorization: null });
     expect([answer.status, answer.headers['retry-after']]).toEqual([503, String(after)]);
     endpoint.behave(giving() as never);
     now += after - 1;

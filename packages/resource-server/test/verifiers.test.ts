@@ -3,8 +3,8 @@ import {
   ConfigurationError,
   combineVerifiers,
   confirmVerifier,
-  dangerouslyTakeAudiences,
-  dangerouslyTakeTypes,
+  dangerouslyAcceptAudiences,
+  dangerouslyAcceptTypes,
   introspectionVerifier,
   type JwtVerifierOptions,
   type TokenVerifier,
@@ -154,21 +154,21 @@ describe('tokens of foreign issuers', () => {
     Partial<JwtVerifierOptions>,
     Record<string, unknown>?,
   ][] = [
-    ['another audience', { aud: 'api://default' }, { [dangerouslyTakeAudiences]: ['api://default'] }],
+    ['another audience', { aud: 'api://default' }, { [dangerouslyAcceptAudiences]: ['api://default'] }],
     [
       'another audience in a list',
       { aud: ['x', 'api://default'] },
-      { [dangerouslyTakeAudiences]: ['api://default'] },
+      { [dangerouslyAcceptAudiences]: ['api://default'] },
     ],
-    ['no audience', { aud: undefined }, { [dangerouslyTakeAudiences]: [null] }],
-    ['several audiences', { aud: [RESOURCE, 'https://other.example'] }, { severalAudiences: true }],
-    ['another type', {}, { [dangerouslyTakeTypes]: ['JWT'] }, { typ: 'JWT' }],
-    ['no type', {}, { [dangerouslyTakeTypes]: [''] }, { typ: undefined }],
+    ['no audience', { aud: undefined }, { [dangerouslyAcceptAudiences]: [null] }],
+    ['several audiences', { aud: [RESOURCE, 'https://other.example'] }, { allowMultipleAudiences: true }],
+    ['another type', {}, { [dangerouslyAcceptTypes]: ['JWT'] }, { typ: 'JWT' }],
+    ['no type', {}, { [dangerouslyAcceptTypes]: [''] }, { typ: undefined }],
     [
       'claims by other names',
       { client_id: undefined, azp: 'app', scope: undefined, scp: ['a', 'b'], jti: undefined, uti: 'u' },
       {
-        translate: ({ azp, scp, uti }) => ({ client_id: azp, scope: (scp as string[]).join(' '), jti: uti }),
+        mapClaims: ({ azp, scp, uti }) => ({ client_id: azp, scope: (scp as string[]).join(' '), jti: uti }),
       },
     ],
   ];
@@ -184,9 +184,9 @@ describe('tokens of foreign issuers', () => {
 
   it('[S-AUD-2] are still refused for any other audience or type', async () => {
     const verifier = issuer.verifier({
-      [dangerouslyTakeAudiences]: ['api://default'],
-      [dangerouslyTakeTypes]: ['JWT'],
-      severalAudiences: true,
+      [dangerouslyAcceptAudiences]: ['api://default'],
+      [dangerouslyAcceptTypes]: ['JWT'],
+      allowMultipleAudiences: true,
     });
     for (const token of [
       await issuer.token({ aud: 'https://other.example' }),
@@ -209,7 +209,7 @@ describe('tokens of foreign issuers', () => {
       cnf: undefined,
       sub: 'mallory',
     });
-    const verifier = issuer.verifier({ translate });
+    const verifier = issuer.verifier({ mapClaims: translate });
     for (const claims of [
       { iss: OTHER },
       { aud: 'https://other.example' },

@@ -8,7 +8,7 @@ import {
 } from '@portcullis/protocol/protected-resource';
 
 /** A third party's token, as it gave it to the authorization server. */
-export interface UpstreamToken {
+export interface UpstreamAccessToken {
   /** A secret of the third party's: for its interface, and for nobody else. */
   readonly accessToken: string;
   /** As the third party says; mostly `Bearer`. */
@@ -20,7 +20,7 @@ export interface UpstreamToken {
 }
 
 /** What is asked for. */
-export interface UpstreamWant {
+export interface UpstreamTokenRequest {
   /** The identifier of the third party; whichever the grant rests on, when left out. */
   readonly identityProvider?: string;
   /** Scopes of the third party that the token must have. */
@@ -32,7 +32,7 @@ export interface UpstreamWant {
  * answer: a challenge when the client has to sign its person in again, and never one that another token would not change.
  * @param code as the authorization server said it
  */
-export function understandRefusal(code: string, retryAfter?: number, cause?: unknown): OAuthError {
+export function tokenExchangeError(code: string, retryAfter?: number, cause?: unknown): OAuthError {
   const options: OAuthErrorOptions = { reason: `no third-party token: ${code}`, cause };
   switch (code) {
     case 'invalid_request':

@@ -1,7 +1,7 @@
 /** Handles, sessions and people who must be kept apart. */
 
 import { describe, expect, it } from 'vitest';
-import { createHandleSeal, createHandleTable } from '../../src/index.ts';
+import { createHandleTable, createSignedHandles } from '../../src/index.ts';
 import type { Application, Received } from '../support/server.ts';
 import { bearer, echo, type Stage } from './stage.ts';
 
@@ -12,14 +12,14 @@ export function describeHandles(stage: Stage): void {
     /** Opens a handle, or finds what stands behind one: in a table of this process, and sealed. */
     function keeping(): Application {
       const table = createHandleTable<string>();
-      const seal = createHandleSeal(new Uint8Array(32).fill(3));
+      const seal = createSignedHandles(new Uint8Array(32).fill(3));
       return async ({ body, principal }) => {
         const { open, find, sealed } = JSON.parse(body);
         const json = (status: number, value: unknown) => ({ status, body: JSON.stringify(value) });
         if (open !== undefined)
-          return json(200, { find: table.open(principal, open), sealed: await seal.seal(principal, open) });
+          return json(200, { find: table.create(principal, open), sealed: await seal.sign(principal, open) });
         const found =
-          sealed === undefined ? table.find(principal, find) : await seal.unseal(principal, sealed);
+          sealed === undefined ? table.find(principal, find) : await seal.verify(principal, sealed);
         return found ? json(200, { found }) : json(404, {});
       };
     }

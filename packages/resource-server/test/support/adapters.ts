@@ -6,14 +6,14 @@ import express from 'express';
 import fastify from 'fastify';
 import { type Context, Hono } from 'hono';
 import Koa from 'koa';
-import * as forExpress from '../../src/express.ts';
-import * as forFastify from '../../src/fastify.ts';
-import { protect } from '../../src/fetch.ts';
-import * as forHono from '../../src/hono.ts';
+import * as forExpress from '../../src/adapters/express.ts';
+import * as forFastify from '../../src/adapters/fastify.ts';
+import { protect } from '../../src/adapters/fetch.ts';
+import * as forHono from '../../src/adapters/hono.ts';
+import * as forKoa from '../../src/adapters/koa.ts';
+import { principalOf, protectMcp, protectMcpNode } from '../../src/adapters/mcp.ts';
+import { protectNode } from '../../src/adapters/node.ts';
 import type { Principal } from '../../src/index.ts';
-import * as forKoa from '../../src/koa.ts';
-import { principalOf, protectMcp, protectMcpNode } from '../../src/mcp.ts';
-import { protectNode } from '../../src/node.ts';
 import {
   type Application,
   listen,
@@ -36,20 +36,20 @@ export const startNode: Start = (guard, application) =>
 
 export const startExpress: Start = (guard, application) => {
   const app = express();
-  app.use(forExpress.publish(guard));
+  app.use(forExpress.serveMetadata(guard));
   app.use(forExpress.protect(guard));
   app.use(async (request, response) => {
     reply(response, await application(await see(request, forExpress.principalOf(request))));
   });
-  app.use(forExpress.refusals(guard));
+  app.use(forExpress.errorHandler(guard));
   return listen(app);
 };
 
 export const startFastify: Start = async (guard, application) => {
   const app = fastify({ forceCloseConnections: true });
-  app.addHook('onRequest', forFastify.publish(guard));
+  app.addHook('onRequest', forFastify.serveMetadata(guard));
   app.addHook('onRequest', forFastify.protect(guard));
-  app.setErrorHandler(forFastify.refusals(guard));
+  app.setErrorHandler(forFastify.errorHandler(guard));
   // Whatever it is, as text: bodies are compared byte for byte.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
@@ -70,7 +70,7 @@ export const startFastify: Start = async (guard, application) => {
 export const startKoa: Start = (guard, application) => {
   const app = new Koa();
   app.silent = true;
-  app.use(forKoa.publish(guard));
+  app.use(forKoa.serveMetadata(guard));
   app.use(forKoa.protect(guard));
   app.use(async (context) => {
     const made = await application(await see(context.req, forKoa.principalOf(context)));
@@ -83,8 +83,8 @@ export const startKoa: Start = (guard, application) => {
 
 function honoApp(guard: Parameters<Start>[0], application: Application): Hono {
   const app = new Hono();
-  app.onError(forHono.refusals(guard));
-  app.use(forHono.publish(guard));
+  app.onError(forHono.errorHandler(guard));
+  app.use(forHono.serveMetadata(guard));
   app.use(forHono.protect(guard));
   app.all('*', (context) => answer(application, context.req.raw, forHono.principalOf(context)));
   return app;
@@ -97,8 +97,8 @@ export const startHono: Start = async (guard, application) => {
 
 export const startGuardedHono: Start = async (guard, application) => {
   const app = new Hono();
-  app.onError(forHono.refusals(guard));
-  app.use(forHono.publish(guard));
+  app.onError(forHono.errorHandler(guard));
+  app.use(forHono.serveMetadata(guard));
   const handler = forHono.guarded(guard, (context: Context, principal) =>
     answer(application, context.req.raw, principal),
   );

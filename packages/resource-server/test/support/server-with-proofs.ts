@@ -3,15 +3,15 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { DatabaseSync } from 'node:sqlite';
 import { Pool } from 'pg';
-import { postgresReplays, sqliteReplays } from '../../src/dpop/sql-replays.ts';
+import { protectNode } from '../../src/adapters/node.ts';
+import { postgresReplayStore, sqliteReplayStore } from '../../src/dpop/sql/sql-replay-store.ts';
 import { createGuard, jwtVerifier } from '../../src/index.ts';
-import { protectNode } from '../../src/node.ts';
 import { ISSUER, NOW, RESOURCE } from './issuer.ts';
 
 const { KEYS = '', LOCATION = '' } = process.env;
 const replays = LOCATION.startsWith('postgres')
-  ? postgresReplays(new Pool({ connectionString: LOCATION }))
-  : sqliteReplays(new DatabaseSync(LOCATION, { timeout: 5000 }));
+  ? postgresReplayStore(new Pool({ connectionString: LOCATION }))
+  : sqliteReplayStore(new DatabaseSync(LOCATION, { timeout: 5000 }));
 const guard = createGuard({
   resource: RESOURCE,
   verifier: jwtVerifier({ issuer: ISSUER, jwks: JSON.parse(KEYS) }),

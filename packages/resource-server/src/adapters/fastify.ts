@@ -1,0 +1,105 @@
+/** The guard as Fastify hooks. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { OAuthError } from '@portcullis/protocol/protected-resource';
+import { NO_HEADERS } from '../guard/verified-token.ts';
+import type { Guard, GuardDecision, RequestInfo } from '../guard.ts';
+import type { GuardResponse } from '../guard-response.ts';
+import { type AdapterInfo, nodeRequestInfo, takeNodeRequest } from './node-request.ts';
+import { nodeStreamWatcher } from './node-stream.ts';
+import { attachedPrincipal, attachPrincipal } from './principal-carrier.ts';
+import { checkRouteOptions, type RouteOptions } from './route-options.ts';
+
+export { principalOf } from './principal-carrier.ts';
+export type { RouteOptions } from './route-options.ts';
+
+/** A request of Fastify, as far as the guard needs it. */
+interface FastifyRequest {
+  readonly raw: IncomingMessage;
+  readonly originalUrl: string;
+  /** Once it is parsed. */
+  readonly body?: unknown;
+}
+
+/** A reply of Fastify, as far as the guard needs it. */
+interface FastifyReply {
+  readonly raw: ServerResponse;
+  code(status: number): FastifyReply;
+  headers(values: Record<string, string>): FastifyReply;
+  send(payload?: unknown): FastifyReply;
+}
+
+type Done = (error?: Error) => void;
+
+/**
+ * An `onRequest` hook that admits a request to its route, or answers it. `principalOf(request)` tells the handler on
+ * whose behalf. The body is still to be parsed then, and is. As a `preHandler` hook it takes the body as it was parsed.
+ */
+export function protect(
+  guard: Guard,
+  options: RouteOptions = {},
+): (request: FastifyRequest, reply: FastifyReply, done: Done) => void {
+  checkRouteOptions(options);
+  const attend = nodeStreamWatcher(guard);
+  return (request, reply, done) => {
+    const requestInfo = adapterInfo(request, options);
+    const decision = guard.authorize(takeNodeRequest(request.raw, requestInfo));
+    const isFirst = requestInfo.principal === undefined;
+    if (!(decision instanceof Promise)) pass(decision, isFirst, request, reply, done);
+    else decision.then((later) => pass(later, isFirst, request, reply, done)).catch(done);
+  };
+
+  function pass(
+    decision: GuardDecision,
+    isFirst: boolean,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    done: Done,
+  ): void {
+    if (!decision.authorized) {
+      sendReply(reply, decision.response);
+      return;
+    }
+    if (isFirst) attend?.(decision.principal, reply.raw);
+    attachPrincipal(request, decision.principal);
+    if (decision.headers !== NO_HEADERS) reply.headers({ ...decision.headers });
+    done();
+  }
+}
+
+/** An `onRequest` hook for the whole application: serves the metadata documents, and preflights of the resources. */
+export function serveMetadata(
+  guard: Guard,
+): (request: FastifyRequest, reply: FastifyReply, done: Done) => void {
+  return (request, reply, done) => {
+    const guardResponse = guard.publicResponse(fastifyRequestInfo(request));
+    if (guardResponse === null) done();
+    else sendReply(reply, guardResponse);
+  };
+}
+
+/** An error handler: an `OAuthError` becomes the guard's challenge, any other error goes to the handler above. */
+export function errorHandler(
+  guard: Guard,
+): (error: unknown, request: FastifyRequest, reply: FastifyReply) => void {
+  return (error, request, reply) => {
+    if (error instanceof OAuthError)
+      sendReply(reply, guard.errorResponse(error, fastifyRequestInfo(request)));
+    else reply.send(error);
+  };
+}
+
+function fastifyRequestInfo(request: FastifyRequest): RequestInfo {
+  return nodeRequestInfo(request.raw, adapterInfo(request));
+}
+
+function adapterInfo(request: FastifyRequest, { scopes }: RouteOptions = {}): AdapterInfo {
+  const { originalUrl: url, body: parsed } = request;
+  return { url, scopes, principal: attachedPrincipal(request), parsed };
+}
+
+function sendReply(reply: FastifyReply, { status, headers, body }: GuardResponse): void {
+  reply
+    .code(status)
+    .headers({ ...headers })
+    .send(body ?? undefined);
+}

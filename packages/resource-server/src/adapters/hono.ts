@@ -1,0 +1,199 @@
+/** The guard as Hono middleware, on any runtime that Hono runs on. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { OAuthError } from '@portcullis/protocol/protected-resource';
+import type { ReadBody } from '../guard/required-scopes.ts';
+import { NO_HEADERS } from '../guard/verified-token.ts';
+import type { Guard, GuardDecision, RequestInfo } from '../guard.ts';
+import type { Principal } from '../principal.ts';
+import { takeNodeRequest } from './node-request.ts';
+import { nodeStreamWatcher, type WatchResponse } from './node-stream.ts';
+import { attachedPrincipal, attachPrincipal } from './principal-carrier.ts';
+import { checkRouteOptions, type RouteOptions } from './route-options.ts';
+import { takeWebRequest, toWebResponse, webBodyReader, withMissingHeaders } from './web-request.ts';
+import { endStreamWithToken } from './web-stream.ts';
+
+export { principalOf } from './principal-carrier.ts';
+export type { RouteOptions } from './route-options.ts';
+
+/** A context of Hono, as far as the guard needs it. */
+interface HonoContext {
+  readonly env: unknown;
+  readonly req: {
+    raw: Request;
+    text(): Promise<string>;
+  };
+  res: Response;
+}
+
+type HonoMiddleware = (context: HonoContext, next: () => Promise<void>) => Promise<Response | undefined>;
+
+/**
+ * Admits a request to what follows, or answers it. `principalOf(context)` tells what follows on whose behalf.
+ */
+export function protect(guard: Guard, options: RouteOptions = {}): HonoMiddleware {
+  checkRouteOptions(options);
+  const watching = { guard, attend: nodeStreamWatcher(guard) };
+  return (context, next) => {
+    const requestInfo = takeHonoRequest(context, options);
+    const go = (decision: GuardDecision): Promise<Response | undefined> => {
+      if (!decision.authorized) return Promise.resolve(toWebResponse(decision.response, requestInfo.method));
+      const { headers, principal } = decision;
+      const finish = watchStream(watching, principal, context, requestInfo);
+      attachPrincipal(context, principal);
+      return finish === null && headers === NO_HEADERS
+        ? (next() as Promise<undefined>)
+        : next().then(() => finishResponse(context, headers, finish));
+    };
+    const decision = guard.authorize(requestInfo);
+    return decision instanceof Promise ? decision.then(go) : go(decision);
+  };
+}
+
+/** A handler that is told on whose behalf it answers. */
+type GuardedHandler<Context> = (context: Context, principal: Principal) => Response | Promise<Response>;
+
+/**
+ * The guard and one handler in one: `app.post('/mcp', guarded(guard, (context, principal) => …))`. Saves what a chain of
+ * middleware costs, and answers an `OAuthError` of the handler itself.
+ */
+export function guarded<Context extends HonoContext>(
+  guard: Guard,
+  handler: GuardedHandler<Context>,
+  options: RouteOptions = {},
+): (context: Context) => Response | Promise<Response> {
+  checkRouteOptions(options);
+  const watching = { guard, attend: nodeStreamWatcher(guard) };
+  return (context) => {
+    const requestInfo = takeHonoRequest(context, options);
+    const decision = guard.authorize(requestInfo);
+    if (!(decision instanceof Promise)) return pass(decision, context, requestInfo);
+    return decision.then((later) => pass(later, context, requestInfo));
+  };
+
+  function pass(
+    decision: GuardDecision,
+    context: Context,
+    requestInfo: RequestInfo,
+  ): Response | Promise<Response> {
+    if (!decision.authorized) return toWebResponse(decision.response, requestInfo.method);
+    const { headers, principal } = decision;
+    const watched = watchStream(watching, principal, context, requestInfo) ?? unwatched;
+    attachPrincipal(context, principal);
+    try {
+      const made = handler(context, principal);
+      if (!(made instanceof Promise)) return watched(withMissingHeaders(made, headers));
+      return made.then(
+        (response) => watched(withMissingHeaders(response, headers)),
+        (error) => refuse(error, requestInfo),
+      );
+    } catch (error) {
+      return refuse(error, requestInfo);
+    }
+  }
+
+  function refuse(error: unknown, requestInfo: RequestInfo): Response {
+    if (!(error instanceof OAuthError)) throw error;
+    return toWebResponse(guard.errorResponse(error, requestInfo), requestInfo.method);
+  }
+}
+
+/** Who watches over streams: on Node and elsewhere. */
+interface StreamWatching {
+  readonly guard: Guard;
+  readonly attend: WatchResponse | null;
+}
+
+/** Makes of a response one that ends with the token. */
+type Finish = (response: Response) => Response;
+
+const unwatched: Finish = (response) => response;
+
+/**
+ * Has an event stream end with the token. Below Hono on Node the answer is watched where it is written; elsewhere the
+ * response has to be finished, once. `null`: nothing is left to do.
+ */
+function watchStream(
+  { guard, attend }: StreamWatching,
+  principal: Principal,
+  context: HonoContext,
+  { method, principal: earlier }: RequestInfo,
+): Finish | null {
+  if (attend === null || earlier !== undefined) return null;
+  const outgoing = outgoingOf(context);
+  if (outgoing === null) return (response) => endStreamWithToken(guard, principal, method, response);
+  attend(principal, outgoing);
+  return null;
+}
+
+function finishResponse(
+  context: HonoContext,
+  headers: Readonly<Record<string, string>>,
+  finish: Finish | null,
+): undefined {
+  const { res } = context;
+  const finished = (finish ?? unwatched)(withMissingHeaders(res, headers));
+  if (finished !== res) context.res = finished;
+}
+
+/**
+ * For `app.onError`: an `OAuthError` of a handler becomes the guard's challenge, an exception of Hono its own response;
+ * other errors are thrown again.
+ */
+export function errorHandler(guard: Guard): (error: unknown, context: HonoContext) => Response {
+  return (error, { req }) => {
+    const { method, url, headers } = req.raw;
+    if (error instanceof OAuthError) {
+      return toWebResponse(
+        guard.errorResponse(error, { method, url, origin: headers.get('origin'), authorization: null }),
+        method,
+      );
+    }
+    const { getResponse } = error as { readonly getResponse?: () => Response };
+    if (getResponse === undefined) throw error;
+    return getResponse.call(error);
+  };
+}
+
+/** Serves the metadata documents, and preflights of the resources. Put it first. */
+export function serveMetadata(guard: Guard): HonoMiddleware {
+  return async (context, next) => {
+    const { method, url, headers } = context.req.raw;
+    const origin = headers.get('origin');
+    const requestedMethod = headers.get('access-control-request-method');
+    const guardResponse = guard.publicResponse({ method, url, origin, requestedMethod, authorization: null });
+    if (guardResponse !== null) return toWebResponse(guardResponse, method);
+    await next();
+    return undefined;
+  };
+}
+
+/** The facts of a request, whose token is taken away. */
+function takeHonoRequest(context: HonoContext, { scopes }: RouteOptions): RequestInfo {
+  const { req } = context;
+  // Hono keeps a body that something read before, and reads it again from there.
+  const body: ReadBody = (limit) => (req.raw.bodyUsed ? req.text() : webBodyReader(req.raw)(limit));
+  const beyond = { scopes, principal: attachedPrincipal(context), body };
+  const incoming = incomingOf(context);
+  if (incoming === null) {
+    const { requestInfo, request } = takeWebRequest(req.raw);
+    req.raw = request;
+    return { ...requestInfo, ...beyond };
+  }
+  const requestInfo = takeNodeRequest(incoming, beyond);
+  // The headers are usually made later, from what was emptied here; unless something looked at them before.
+  const isEmptied = requestInfo.authorization === undefined || req.raw.headers.get('authorization') === '';
+  if (!isEmptied) req.raw = takeWebRequest(req.raw).request;
+  return requestInfo;
+}
+
+/** The request of node:http below, where there is one: its headers need not be made twice. */
+function incomingOf({ env }: HonoContext): IncomingMessage | null {
+  const incoming = (env as { readonly incoming?: Partial<IncomingMessage> } | undefined)?.incoming;
+  return Array.isArray(incoming?.rawHeaders) ? (incoming as IncomingMessage) : null;
+}
+
+/** The answer of node:http below, where there is one. */
+function outgoingOf({ env }: HonoContext): ServerResponse | null {
+  const outgoing = (env as { readonly outgoing?: Partial<ServerResponse> } | undefined)?.outgoing;
+  return typeof outgoing?.writeHead === 'function' ? (outgoing as ServerResponse) : null;
+}

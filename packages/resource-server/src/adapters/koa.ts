@@ -1,0 +1,76 @@
+/** The guard as Koa middleware. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { OAuthError } from '@portcullis/protocol/protected-resource';
+import type { Guard } from '../guard.ts';
+import type { GuardResponse } from '../guard-response.ts';
+import { type AdapterInfo, addHeaders, nodeRequestInfo, takeNodeRequest } from './node-request.ts';
+import { nodeStreamWatcher } from './node-stream.ts';
+import { attachedPrincipal, attachPrincipal } from './principal-carrier.ts';
+import { checkRouteOptions, type RouteOptions } from './route-options.ts';
+
+export { principalOf } from './principal-carrier.ts';
+export type { RouteOptions } from './route-options.ts';
+
+/** A context of Koa, as far as the guard needs it. */
+interface KoaContext {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  /** Where body parsers leave what they read. */
+  readonly request: object;
+  readonly originalUrl: string;
+  status: number;
+  body: unknown;
+  set(headers: Record<string, string>): void;
+}
+
+type KoaMiddleware = (context: KoaContext, next: () => Promise<unknown>) => Promise<void>;
+
+/**
+ * Admits a request to what follows, or answers it. `principalOf(context)` tells what follows on whose behalf.
+ * An `OAuthError` that is thrown behind it becomes the guard's challenge; other errors go on.
+ */
+export function protect(guard: Guard, options: RouteOptions = {}): KoaMiddleware {
+  checkRouteOptions(options);
+  const attend = nodeStreamWatcher(guard);
+  return async (context, next) => {
+    const requestInfo = takeNodeRequest(context.req, adapterInfo(context, options));
+    const admitting = guard.authorize(requestInfo);
+    const decision = admitting instanceof Promise ? await admitting : admitting;
+    if (!decision.authorized) return sendResponse(context, decision.response);
+    addHeaders(context.res, decision.headers);
+    if (requestInfo.principal === undefined) attend?.(decision.principal, context.res);
+    attachPrincipal(context, decision.principal);
+    try {
+      await next();
+    } catch (error) {
+      if (!(error instanceof OAuthError)) throw error;
+      sendResponse(context, guard.errorResponse(error, requestInfo));
+    }
+  };
+}
+
+/** Serves the metadata documents, and preflights of the resources. Put it first. */
+export function serveMetadata(guard: Guard): KoaMiddleware {
+  return async (context, next) => {
+    const guardResponse = guard.publicResponse(nodeRequestInfo(context.req, adapterInfo(context)));
+    if (guardResponse === null) await next();
+    else sendResponse(context, guardResponse);
+  };
+}
+
+function adapterInfo(context: KoaContext, { scopes }: RouteOptions = {}): AdapterInfo {
+  const { originalUrl: url, request } = context;
+  return {
+    url,
+    scopes,
+    principal: attachedPrincipal(context),
+    parsed: (request as { readonly body?: unknown }).body,
+  };
+}
+
+/** Koa takes a body of null for 204, so an empty one is written as empty text. */
+function sendResponse(context: KoaContext, { status, headers, body }: GuardResponse): void {
+  context.body = body ?? '';
+  context.status = status;
+  context.set({ ...headers });
+}

@@ -1,0 +1,56 @@
+/** The guard in front of a node:http handler. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Guard, GuardDecision, RequestInfo } from '../guard.ts';
+import type { Principal } from '../principal.ts';
+import { addHeaders, sendGuardResponse, takeNodeRequest } from './node-request.ts';
+import { nodeStreamWatcher } from './node-stream.ts';
+
+/** What is protected. The request that it gets holds no token; its body is still to be read. */
+export type ProtectedNodeHandler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  principal: Principal,
+) => void | Promise<void>;
+
+/**
+ * Puts a guard in front of a handler. The result serves the metadata documents and preflights too.
+ * An error of the handler never ends the process: an `OAuthError` becomes the guard's answer, any other is a 500.
+ */
+export function protectNode(
+  guard: Guard,
+  handler: ProtectedNodeHandler,
+): (request: IncomingMessage, response: ServerResponse) => void {
+  const attend = nodeStreamWatcher(guard);
+  return (request, response) => {
+    const requestInfo = takeNodeRequest(request);
+    const decision = guard.authorize(requestInfo);
+    if (!(decision instanceof Promise)) pass(decision, request, response, requestInfo);
+    else decision.then((later) => pass(later, request, response, requestInfo));
+  };
+
+  function pass(
+    decision: GuardDecision,
+    request: IncomingMessage,
+    response: ServerResponse,
+    requestInfo: RequestInfo,
+  ): void {
+    if (!decision.authorized) {
+      sendGuardResponse(response, decision.response);
+      return;
+    }
+    addHeaders(response, decision.headers);
+    attend?.(decision.principal, response);
+    try {
+      const done = handler(request, response, decision.principal);
+      if (done instanceof Promise) done.catch((error) => fail(error, response, requestInfo));
+    } catch (error) {
+      fail(error, response, requestInfo);
+    }
+  }
+
+  function fail(error: unknown, response: ServerResponse, requestInfo: RequestInfo): void {
+    const guardResponse = guard.errorResponse(error, requestInfo);
+    if (response.headersSent) response.destroy();
+    else sendGuardResponse(response, guardResponse);
+  }
+}

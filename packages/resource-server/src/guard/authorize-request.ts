@@ -1,0 +1,186 @@
+/** The judgement of one request: from its facts to a principal, or to the answer that it gets instead. */
+import { OAuthError, type Scopes } from '@portcullis/protocol/protected-resource';
+import type { ProofOfPossession } from '../dpop/proof-of-possession.ts';
+import { type GuardResponse, jsonResponse } from '../guard-response.ts';
+import type { RequestInfo } from '../request-info.ts';
+import { findProtectedResource, hasQueryToken, requestPath } from '../request-path.ts';
+import type { GuardSettings, ProtectedResource } from '../settings.ts';
+import { checkClientCertificate } from './client-certificate.ts';
+import { corsHeaders, type ErrorResponses, isPresent } from './error-responses.ts';
+import type { PublicResponses } from './public-responses.ts';
+import { requiredScopes, staticScopes } from './required-scopes.ts';
+import {
+  type Authorized,
+  checkNotRevoked,
+  type TokenAuthenticator,
+  type VerifiedToken,
+  verifiedTokenOf,
+} from './verified-token.ts';
+
+/** Either the request may pass, with headers for the application's response, or here is its answer. */
+export type GuardDecision = Authorized | { readonly authorized: false; readonly response: GuardResponse };
+
+/** Who is asked about a request. */
+export interface AuthorizationServices {
+  readonly settings: GuardSettings;
+  readonly authenticator: TokenAuthenticator;
+  /** `null` where no token is taken that is bound to a key. */
+  readonly proofOfPossession: ProofOfPossession | null;
+  readonly errorResponses: ErrorResponses;
+  readonly publicResponses: PublicResponses;
+}
+
+/**
+ * Judges a request, in this order: preflight, origin, token, scopes. Version, method and body are the application's to
+ * judge. At once where nothing has to be waited for; neither throws nor rejects.
+ */
+export function authorizeRequest(
+  services: AuthorizationServices,
+  requestInfo: RequestInfo,
+): GuardDecision | Promise<GuardDecision> {
+  try {
+    return authorizeCached(services, requestInfo);
+  } catch (error) {
+    return services.proofOfPossession === null
+      ? { authorized: false, response: services.errorResponses.fromError(error, requestInfo) }
+      : rejectAsync(services, error, requestInfo);
+  }
+}
+
+function authorizeCached(
+  services: AuthorizationServices,
+  requestInfo: RequestInfo,
+): GuardDecision | Promise<GuardDecision> {
+  const { settings, authenticator, errorResponses, publicResponses } = services;
+  const path = requestPath(requestInfo.url);
+  const given = publicResponses.findForGuardedPath(path, requestInfo);
+  if (given !== null) return { authorized: false, response: given };
+  const resource = findProtectedResource(settings.resources, path);
+  if (resource === null) return { authorized: false, response: NOT_FOUND };
+  checkTokenTransport(requestInfo);
+  const known = findEarlierToken(resource, requestInfo);
+  const verifiedToken = known ?? authenticator.authenticate(resource, requestInfo.authorization);
+  if (verifiedToken === null)
+    return { authorized: false, response: errorResponses.challenge(resource, requestInfo) };
+  if (verifiedToken instanceof Promise || needsAsyncCheck(resource, verifiedToken, requestInfo)) {
+    return authorizeAsync(
+      services,
+      { resource, found: verifiedToken, isProven: known !== null },
+      requestInfo,
+    );
+  }
+  // The usual request: its token was seen before, and nobody has to be asked anything.
+  checkScopes(settings, verifiedToken, staticScopes(resource, requestInfo.scopes));
+  if (!isPresent(requestInfo.origin)) return verifiedToken.decision;
+  const headers = corsHeaders(settings.origins, requestInfo);
+  return { authorized: true, principal: verifiedToken.principal, headers };
+}
+
+/** What is known of a token when the rest has to be waited for. */
+interface PendingAuthorization {
+  readonly resource: ProtectedResource;
+  readonly found: VerifiedToken | Promise<VerifiedToken>;
+  /** Whether the same request was admitted before with it. */
+  readonly isProven: boolean;
+}
+
+async function authorizeAsync(
+  services: AuthorizationServices,
+  { resource, found, isProven }: PendingAuthorization,
+  requestInfo: RequestInfo,
+): Promise<GuardDecision> {
+  const { settings, proofOfPossession } = services;
+  try {
+    const verifiedToken = await found;
+    if (!isProven) await checkStillValid(services, resource, verifiedToken, requestInfo);
+    const needed = await requiredScopes(resource, requestInfo.scopes, requestInfo.body, settings.bodyLimit);
+    checkScopes(settings, verifiedToken, needed);
+    const headers = corsHeaders(settings.origins, requestInfo);
+    const isNonceDue = typeof verifiedToken.binding?.key === 'string' && proofOfPossession !== null;
+    return {
+      authorized: true,
+      principal: verifiedToken.principal,
+      headers: isNonceDue ? await proofOfPossession.addNonce(headers) : headers,
+    };
+  } catch (error) {
+    return rejectAsync(services, error, requestInfo);
+  }
+}
+
+/** What no memory can know: whether the token still stands, and whether the key that it is bound to is there. */
+async function checkStillValid(
+  { settings: { certificates }, proofOfPossession }: AuthorizationServices,
+  resource: ProtectedResource,
+  { accessToken: token, binding, claims }: VerifiedToken,
+  requestInfo: RequestInfo,
+): Promise<void> {
+  if (resource.verifier.isLive !== undefined) await checkNotRevoked(resource, claims);
+  if (binding === null) return;
+  if (binding.certificate !== null && certificates !== null)
+    await checkClientCertificate(binding.certificate, certificates, requestInfo);
+  if (binding.key !== null)
+    await proofOfPossession?.check({ token, thumbprint: binding.key }, resource, requestInfo);
+}
+
+async function rejectAsync(
+  { errorResponses, proofOfPossession }: AuthorizationServices,
+  error: unknown,
+  requestInfo: RequestInfo,
+): Promise<GuardDecision> {
+  const refusal = errorResponses.fromError(error, requestInfo);
+  return {
+    authorized: false,
+    response: proofOfPossession === null ? refusal : await proofOfPossession.addNonceToError(refusal, error),
+  };
+}
+
+/** What stands behind the same request already, where a route asks for more than the guard before it. */
+function findEarlierToken(resource: ProtectedResource, { principal }: RequestInfo): VerifiedToken | null {
+  const verifiedToken = principal === undefined ? undefined : verifiedTokenOf(principal);
+  return verifiedToken?.resource === resource ? verifiedToken : null;
+}
+
+/** Whether somebody has to be asked before the request can be judged, or its body has to be read. */
+function needsAsyncCheck(
+  { verifier, scopesFor }: ProtectedResource,
+  { binding, claims }: VerifiedToken,
+  requestInfo: RequestInfo,
+): boolean {
+  const isAsked = verifier.isLive !== undefined && verifier.isLiveNow?.(claims) !== true;
+  return isAsked || binding !== null || (scopesFor !== null && requestInfo.body !== undefined);
+}
+
+/** A request MUST NOT present its token in more than one way. @see RFC 6750 §2 */
+function checkTokenTransport({ authorization, url }: RequestInfo): void {
+  if (isPresent(authorization) && hasQueryToken(url)) {
+    throw new OAuthError('invalid_request', 'Send the access token in the Authorization header alone.', {
+      reason: 'token in header and query',
+    });
+  }
+}
+
+/** @throws OAuthError `insufficient_scope` that names every scope that the operation needs. */
+function checkScopes(
+  { events }: GuardSettings,
+  { principal, effectiveScopes: held }: VerifiedToken,
+  needed: Scopes,
+): void {
+  if (hasAllScopes(held, needed)) return;
+  const { resource, issuer, subject, clientId, grantId, claims, scopes: granted } = principal;
+  const about = { resource, issuer, subject, clientId, grantId, tokenId: String(claims['jti']) };
+  events({ type: 'scopes.missing', ...about, needed, granted });
+  throw new OAuthError('insufficient_scope', 'The access token does not carry the scopes that this needs.', {
+    scopes: needed,
+    reason: 'scopes are missing',
+  });
+}
+
+function hasAllScopes(held: ReadonlySet<string>, needed: Scopes): boolean {
+  for (const scope of needed) if (!held.has(scope)) return false;
+  return true;
+}
+
+const NOT_FOUND: GuardResponse = jsonResponse(404, {
+  error: 'not_found',
+  error_description: 'No protected resource stands at this path.',
+});

@@ -1,0 +1,117 @@
+/** Answers that a guard gives itself: refusals with their challenge, documents, preflights. */
+import {
+  type BearerChallenge,
+  formatBearerChallenge,
+  formatChallenge,
+  formatScopes,
+  isScope,
+  type OAuthError,
+  type Scopes,
+} from '@portcullis/protocol/protected-resource';
+import { type GuardResponse, jsonResponse } from '../guard-response.ts';
+
+/** What a challenge says of the resource, decided once at birth. */
+export interface ChallengeSettings {
+  /** Absolute URL of the protected resource metadata; `undefined` when none is published. */
+  readonly metadataUrl: string | undefined;
+  /** Stands in the challenge when there is no metadata: it needs at least one parameter. */
+  readonly realm: string;
+  /** What a client should ask for first; empty: the challenge names none. */
+  readonly scopes: Scopes;
+  /** Schemes that carry a token here. */
+  readonly bearer: boolean;
+  /** What proofs may be signed with; `null` when tokens bound to a key are not taken. */
+  readonly proofAlgorithms: string | null;
+}
+
+/** How a request presented its token, or tried to: that scheme is challenged. */
+export type TokenScheme = 'Bearer' | 'DPoP';
+
+/**
+ * 401 for a request that presents no token.
+ * If the request lacks any authentication information, the resource server SHOULD NOT include an error code.
+ * @see RFC 6750 §3.1, RFC 9728 §5.1
+ */
+export function challengeResponse(requestInfo: ChallengeSettings): GuardResponse {
+  const place = metadataParameters(requestInfo, requestInfo.scopes);
+  const scheme = requestInfo.bearer ? 'Bearer' : 'DPoP';
+  // Many clients read the first challenge alone.
+  const challenges = requestInfo.bearer
+    ? [
+        formatBearerChallenge(place),
+        ...(requestInfo.proofAlgorithms === null ? [] : [dpopChallenge(requestInfo, {})]),
+      ]
+    : [dpopChallenge(requestInfo, place)];
+  return jsonResponse(
+    401,
+    {
+      error_description: `This resource needs an access token. Send it in the Authorization header, as ${scheme}.`,
+      ...metadataMember(requestInfo),
+    },
+    { 'www-authenticate': challenges.join(', ') },
+  );
+}
+
+/**
+ * The answer that an error becomes; 400, 401 and 403 that speak of the credentials carry a challenge.
+ * @see RFC 6750 §3, RFC 9449 §7.1
+ */
+export function oauthErrorResponse(
+  error: OAuthError,
+  requestInfo: ChallengeSettings,
+  scheme: TokenScheme,
+): GuardResponse {
+  const scopes =
+    error.code === 'insufficient_scope' ? (error.scopes ?? []).filter(isScope) : requestInfo.scopes;
+  const isChallenged = CHALLENGED_ERRORS.has(error.code) && error.status < 404;
+  const document = {
+    error: error.code,
+    error_description: error.description,
+    ...(error.code === 'insufficient_scope' && { scope: formatScopes(scopes) }),
+    ...(isChallenged && metadataMember(requestInfo)),
+  };
+  return jsonResponse(error.status, document, {
+    ...(error.retryAfter !== undefined && { 'retry-after': String(error.retryAfter) }),
+    ...(isChallenged && { 'www-authenticate': errorChallenge(error, requestInfo, scopes, scheme) }),
+  });
+}
+
+/** The codes that speak of the credentials, so that the answer says which are wanted. */
+const CHALLENGED_ERRORS: ReadonlySet<string> = new Set([
+  'invalid_request',
+  'invalid_token',
+  'insufficient_scope',
+  'invalid_dpop_proof',
+  'use_dpop_nonce',
+]);
+
+function errorChallenge(
+  error: OAuthError,
+  requestInfo: ChallengeSettings,
+  scopes: Scopes,
+  scheme: TokenScheme,
+): string {
+  const challenge = {
+    error: error.code,
+    error_description: error.description.replaceAll('=', ' '),
+    ...metadataParameters(requestInfo, scopes),
+  };
+  return scheme === 'Bearer' ? formatBearerChallenge(challenge) : dpopChallenge(requestInfo, challenge);
+}
+
+function dpopChallenge({ proofAlgorithms }: ChallengeSettings, challenge: BearerChallenge): string {
+  return formatChallenge('DPoP', { ...challenge, algs: proofAlgorithms ?? undefined });
+}
+
+function metadataParameters(requestInfo: ChallengeSettings, scopes: Scopes): BearerChallenge {
+  return {
+    ...(requestInfo.metadataUrl === undefined
+      ? { realm: requestInfo.realm }
+      : { resource_metadata: requestInfo.metadataUrl }),
+    scope: scopes.length === 0 ? undefined : formatScopes(scopes),
+  };
+}
+
+function metadataMember(requestInfo: ChallengeSettings): { resource_metadata?: string } {
+  return requestInfo.metadataUrl === undefined ? {} : { resource_metadata: requestInfo.metadataUrl };
+}

@@ -1,0 +1,49 @@
+/** What is answered to anybody: metadata documents, preflights, and strangers that are turned away. */
+import type { GuardResponse } from '../guard-response.ts';
+import { authorizationServerMetadataNotFound, createMetadataHandler } from '../metadata/metadata-handler.ts';
+import { preflightResponse } from '../origin-policy.ts';
+import type { RequestInfo } from '../request-info.ts';
+import { isAtOrBelowResource, requestPath } from '../request-path.ts';
+import type { GuardSettings } from '../settings.ts';
+import { type ErrorResponses, isPresent } from './error-responses.ts';
+
+export interface PublicResponses {
+  /** To metadata and preflights of the resources; `null` for every other request. */
+  find(requestInfo: RequestInfo): GuardResponse | null;
+  /** The same at a path that was handed to the guard for judgement: that is its own, and so is every preflight. */
+  findForGuardedPath(path: string, requestInfo: RequestInfo): GuardResponse | null;
+}
+
+/** Creates what answers before a token is looked at. */
+export function createPublicResponses(
+  { resources, origins }: GuardSettings,
+  { rejectForeignOrigin }: ErrorResponses,
+): PublicResponses {
+  const serveMetadata = createMetadataHandler(resources.flatMap(({ document }) => document ?? []));
+  return {
+    find(requestInfo) {
+      const path = requestPath(requestInfo.url);
+      const document = serveMetadata(requestInfo.method, path);
+      if (document !== null || !isPreflight(requestInfo)) return document;
+      return resources.some((resource) => isAtOrBelowResource(resource, path))
+        ? preflightResponse(origins, requestInfo.origin)
+        : null;
+    },
+    findForGuardedPath(path, requestInfo) {
+      const document = serveMetadata(requestInfo.method, path) ?? authorizationServerMetadataNotFound(path);
+      if (document !== null) return document;
+      return isPreflight(requestInfo)
+        ? preflightResponse(origins, requestInfo.origin)
+        : rejectForeignOrigin(requestInfo);
+    },
+  };
+}
+
+/** @see Fetch §3.3.2 */
+function isPreflight(requestInfo: RequestInfo): requestInfo is RequestInfo & { readonly origin: string } {
+  return (
+    requestInfo.method === 'OPTIONS' &&
+    isPresent(requestInfo.requestedMethod) &&
+    isPresent(requestInfo.origin)
+  );
+}

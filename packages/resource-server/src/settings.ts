@@ -1,0 +1,192 @@
+/** Configuration of a guard: judged once, at birth, every fault reported together, and frozen. */
+import {
+  profiles as allProfiles,
+  ConfigurationError,
+  canonicalResource,
+  combineProfiles,
+  isSecureUrl,
+  type ProtectedResourceMetadata,
+  protectedResourceMetadata,
+  type ScopeHierarchy,
+  type Scopes,
+  unionScopes,
+} from '@portcullis/protocol/protected-resource';
+import type { DpopOptions } from './dpop/dpop-options.ts';
+import { PROOF_ALGORITHMS } from './dpop/proof-verifier.ts';
+import { type GuardEventSink, reportFailures } from './events.ts';
+import type { ChallengeSettings } from './guard/challenge.ts';
+import type { CertificateOptions } from './guard/client-certificate.ts';
+import type { Operation } from './guard/operations.ts';
+import { resourceMetadataUrl } from './metadata/metadata-handler.ts';
+import { guardOptionNameIssues } from './option-names.ts';
+import type { GuardOptions, ResourceOptions, SharedGuardOptions, StreamOptions } from './options.ts';
+import { createOriginPolicy, type OriginPolicy } from './origin-policy.ts';
+import {
+  validateDpop,
+  validateIssuers,
+  validateOriginsAndHosts,
+  validatePaths,
+  validateScopes,
+  validateStreams,
+} from './validate-options.ts';
+import type { TokenVerifier } from './verifiers/token-verifier.ts';
+
+/** A resource as judged. */
+export interface ProtectedResource {
+  readonly resource: string;
+  readonly origin: string;
+  /** Lowercase, without a slash at its end. */
+  readonly path: string;
+  readonly scopes: Scopes;
+  readonly hierarchy: ScopeHierarchy;
+  readonly scopesFor: ((operation: Operation) => Scopes) | null;
+  readonly verifier: TokenVerifier;
+  readonly challenge: ChallengeSettings;
+  /** `null` when the profiles served know no resource metadata. */
+  readonly document: ProtectedResourceMetadata | null;
+}
+
+/** Options as judged: nothing in it is optional or wrong. */
+export interface GuardSettings {
+  readonly resources: readonly [ProtectedResource, ...ProtectedResource[]];
+  readonly origins: OriginPolicy;
+  readonly clockTolerance: number;
+  readonly tokenCacheSize: number;
+  readonly bodyLimit: number;
+  readonly dpop: DpopOptions | null;
+  readonly certificates: CertificateOptions | null;
+  /** `null`: streams may outlive their token. */
+  readonly streams: Required<StreamOptions> | null;
+  readonly events: GuardEventSink;
+  readonly clock: () => number;
+}
+
+const defaultStreamOptions: Required<StreamOptions> = { grace: 300, every: 10 };
+
+/**
+ * Judges options.
+ * @throws ConfigurationError with every fault.
+ */
+export function defineGuardSettings(options: GuardOptions): GuardSettings {
+  const issues: string[] = [...guardOptionNameIssues(options)];
+  const policy = combineProfiles(options.profiles ?? allProfiles);
+  const resources = ('resources' in options ? options.resources : [options]).flatMap((definition, index) => {
+    const at = 'resources' in options ? `resources.${index}.` : '';
+    return validateResource(definition, options, policy, (issue) => issues.push(`${at}${issue}`));
+  });
+  validatePaths(resources, issues);
+  validateOriginsAndHosts(options, issues);
+  if (options.dpop !== undefined) validateDpop(options.dpop, issues);
+  if (!['tls', 'field', undefined].includes(options.certificates?.from))
+    issues.push('certificates.from must be tls or field');
+  const clockTolerance = whole('clockTolerance', options.clockTolerance ?? 5);
+  const tokenCacheSize = whole('tokenCacheSize', options.tokenCacheSize ?? 10_000);
+  const bodyLimit = whole('bodyLimit', options.bodyLimit ?? 4 * 1024 * 1024);
+  const streams = options.streams === false ? null : { ...defaultStreamOptions, ...options.streams };
+  if (streams !== null) validateStreams(streams, issues);
+  const [first, ...rest] = resources;
+  if ('resources' in options && options.resources.length === 0)
+    issues.push('resources must name at least one protected resource');
+  if (first === undefined || issues.length > 0) throw new ConfigurationError(issues);
+  return Object.freeze<GuardSettings>({
+    resources: [first, ...rest],
+    origins: createOriginPolicy(
+      resources.map(({ resource }) => resource),
+      options.origins,
+      options.hosts,
+    ),
+    clockTolerance,
+    tokenCacheSize,
+    bodyLimit,
+    dpop: options.dpop ?? null,
+    certificates: options.certificates ?? null,
+    streams,
+    events: safeSink(options.events ?? reportFailures),
+    clock: options.clock ?? (() => Math.floor(Date.now() / 1000)),
+  });
+
+  function whole(name: string, value: number): number {
+    if (!Number.isSafeInteger(value) || value < 0) issues.push(`${name} must be a whole number, 0 or more`);
+    return value;
+  }
+}
+
+/** A sink that throws must not turn a refusal into a failure, or a failure into the end of the process. */
+function safeSink(sink: GuardEventSink): GuardEventSink {
+  return (event) => {
+    try {
+      sink(event);
+    } catch (cause) {
+      console.error('portcullis: the sink of events failed', cause);
+    }
+  };
+}
+
+/** The resource, or nothing when its identifier cannot be read. */
+function validateResource(
+  options: ResourceOptions,
+  settings: SharedGuardOptions,
+  policy: { readonly resourceMetadata: boolean; readonly challengeScopes: boolean },
+  issue: (text: string) => void,
+): readonly ProtectedResource[] {
+  const resource = canonicalResource(options.resource);
+  if (resource === null) {
+    issue('resource must be an absolute https URI without a fragment');
+    return [];
+  }
+  const url = new URL(resource);
+  if (!isSecureUrl(url)) issue('resource must use https (http is for loopback hosts only)');
+  const scopes = options.scopes ?? [];
+  const { defaultScopes: firstScopes = [], hierarchy = {} } = options;
+  validateScopes([scopes, firstScopes, Object.entries(hierarchy).flat(2)], issue);
+  const defaultScopes = unionScopes(scopes, firstScopes);
+  const verifier = options.verifier ?? settings.verifier;
+  if (verifier === undefined) {
+    issue('verifier is missing: who judges its tokens?');
+    return [];
+  }
+  const issuers = options.authorizationServers ?? verifier.issuers;
+  validateIssuers(issuers, issue);
+  const proofAlgorithms = settings.dpop && (settings.dpop.algorithms ?? PROOF_ALGORITHMS);
+  const document = protectedResourceMetadata({
+    resource,
+    authorizationServers: issuers,
+    scopes: defaultScopes,
+    name: options.name ?? url.host,
+    documentation: options.documentation,
+  });
+  return [
+    {
+      resource,
+      origin: url.origin,
+      path: withoutSlash(url.pathname.toLowerCase()),
+      scopes,
+      hierarchy,
+      scopesFor: options.scopesFor ?? null,
+      verifier,
+      challenge: {
+        metadataUrl: policy.resourceMetadata ? resourceMetadataUrl(resource) : undefined,
+        realm: resource,
+        scopes: policy.challengeScopes ? defaultScopes : [],
+        bearer: settings.dpop?.required !== true,
+        proofAlgorithms: proofAlgorithms?.join(' ') ?? null,
+      },
+      document: policy.resourceMetadata ? { ...document, ...boundTokenMembers(settings) } : null,
+    },
+  ];
+}
+
+/** @see RFC 9728 §2 */
+function boundTokenMembers({ dpop, certificates }: SharedGuardOptions): Readonly<Record<string, unknown>> {
+  return {
+    ...(dpop !== undefined && {
+      dpop_signing_alg_values_supported: dpop.algorithms ?? PROOF_ALGORITHMS,
+      dpop_bound_access_tokens_required: dpop.required === true,
+    }),
+    ...(certificates !== undefined && { tls_client_certificate_bound_access_tokens: true }),
+  };
+}
+
+function withoutSlash(path: string): string {
+  return path.endsWith('/') ? path.slice(0, -1) : path;
+}

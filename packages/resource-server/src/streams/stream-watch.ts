@@ -1,0 +1,70 @@
+/** Streams that would outlive their token: an event stream has no end of its own, so it gets that of what admitted it. */
+
+import { type TokenAuthenticator, type VerifiedToken, verifiedTokenOf } from '../guard/verified-token.ts';
+import type { StreamOptions } from '../options.ts';
+import type { Principal } from '../principal.ts';
+
+/**
+ * Watches over a stream that answers an admitted request: calls `end` once, when its time is over or its token is found
+ * good no more. Returns what stops the watch.
+ * @throws TypeError for a principal that no guard has made.
+ */
+export interface StreamWatch {
+  (principal: Principal, method: string, end: () => void): () => void;
+  /** Seconds between two judgements of the token. */
+  readonly every: number;
+}
+
+/** Creates what watches. `null` for options: whatever was begun may go on for ever. */
+export function createStreamWatch(
+  options: Required<StreamOptions> | null,
+  { clock, clockTolerance }: { readonly clock: () => number; readonly clockTolerance: number },
+  authenticator: TokenAuthenticator,
+): StreamWatch | null {
+  if (options === null) return null;
+  const { grace, every } = options;
+  return Object.assign(watch, { every });
+
+  function watch(principal: Principal, method: string, end: () => void): () => void {
+    const verifiedToken = verifiedTokenOf(principal);
+    if (verifiedToken === undefined)
+      throw new TypeError('This principal is not from a guard: hand on the one that you were given.');
+    const goodUntil = verifiedToken.claims.exp + clockTolerance;
+    return watchToken(verifiedToken, { goodUntil, endsAt: goodUntil + (method === 'GET' ? 0 : grace) }, end);
+  }
+
+  function watchToken(
+    verifiedToken: VerifiedToken,
+    { goodUntil, endsAt }: { readonly goodUntil: number; readonly endsAt: number },
+    end: () => void,
+  ): () => void {
+    let isOver = false;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+
+    function wait(freshUntil: number): void {
+      const seconds = Math.min(endsAt - clock(), every);
+      timer = setTimeout(() => void look(freshUntil), Math.max(0, seconds * 1000));
+    }
+
+    async function look(freshUntil: number): Promise<void> {
+      const now = clock();
+      // In its grace a token is good for nothing new, so nobody can be asked about it.
+      const fresh = now < goodUntil ? await authenticator.reverify(verifiedToken, freshUntil) : freshUntil;
+      if (isOver) return;
+      if (fresh !== null && now < endsAt) return wait(fresh);
+      isOver = true;
+      end();
+    }
+
+    wait(verifiedToken.freshUntil);
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+  }
+}
+
+/** Whether a content type is that of server-sent events. */
+export function isEventStream(type: unknown): boolean {
+  return typeof type === 'string' && /^\s*text\/event-stream\s*(?:;|$)/i.test(type);
+}

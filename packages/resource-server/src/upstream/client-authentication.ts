@@ -1,0 +1,69 @@
+/** How a protected server proves itself to its authorization server: by a secret, or by a key. */
+import type { CryptoKey, JWK } from 'jose';
+
+/** One of both. */
+export type ExchangeCredentials =
+  | { readonly clientSecret: string; readonly clientKey?: never }
+  /** A private key as JWK, with `alg`; its public part is registered as the client's. */
+  | { readonly clientKey: JWK; readonly clientSecret?: never };
+
+/** What is added to a request. */
+interface ClientAuthentication {
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Seconds. */
+const ASSERTION_LIFETIME = 60;
+
+/** @param client its identifier, and the issuer: the only audience of an assertion */
+export function createClientAuthentication(
+  client: { readonly clientId: string; readonly issuer: string } & ExchangeCredentials,
+  clock: () => number,
+): () => Promise<ClientAuthentication> {
+  const { clientId, clientSecret, clientKey, issuer } = client;
+  if (clientKey === undefined) {
+    const authorization = `Basic ${btoa(`${encode(clientId)}:${encode(clientSecret)}`)}`;
+    return async () => ({ parameters: {}, headers: { authorization } });
+  }
+  const key = importKey(clientKey);
+  // Whoever asks hears of it.
+  key.catch(() => {});
+  return async () => ({
+    parameters: {
+      client_id: clientId,
+      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+      client_assertion: await signAssertion(await key, { clientId, issuer, jwk: clientKey, now: clock() }),
+    },
+    headers: {},
+  });
+}
+
+/** The library is loaded where there is a key alone. */
+async function importKey(jwk: JWK): Promise<CryptoKey> {
+  const { importJWK } = await import('jose');
+  return (await importJWK(jwk)) as CryptoKey;
+}
+
+/** The assertion is for one server and used once. @see RFC 7523 §3 */
+async function signAssertion(
+  key: CryptoKey,
+  about: { readonly clientId: string; readonly issuer: string; readonly jwk: JWK; readonly now: number },
+): Promise<string> {
+  const { clientId, issuer, jwk, now } = about;
+  const { SignJWT } = await import('jose');
+  return new SignJWT()
+    .setProtectedHeader({ alg: jwk.alg ?? 'ES256', ...(jwk.kid !== undefined && { kid: jwk.kid }) })
+    .setIssuer(clientId)
+    .setSubject(clientId)
+    .setAudience(issuer)
+    .setIssuedAt(now)
+    .setExpirationTime(now + ASSERTION_LIFETIME)
+    .setJti(crypto.randomUUID())
+    .sign(key);
+}
+
+/** Identifier and secret are form-encoded before they are joined. @see OAuth 2.1 draft 13 §2.4.1 */
+function encode(text: string): string {
+  return new URLSearchParams([['', text]]).toString().slice(1);
+}

@@ -1,0 +1,78 @@
+/** What was exchanged for a token is kept by it for a while: one question at a time, and no answer of anybody else's. */
+import type { OAuthError } from '@portcullis/protocol/protected-resource';
+import type { VerifiedToken } from '../guard/verified-token.ts';
+import { createLruCache } from '../lru-cache.ts';
+import type { TokenExchange } from './token-exchange.ts';
+import type { UpstreamAccessToken, UpstreamTokenRequest } from './upstream-token.ts';
+
+/** Seconds before its end in which a token is not used any more: whoever gets it now still has to use it. */
+const EXPIRY_MARGIN = 30;
+/** Tokens whose exchanges are remembered. */
+const CACHE_LIMITS = { entries: 10_000, characters: 10_000_000 };
+/** Seconds for which a refusal is believed: neither retries nor new requests of the same token ask again. */
+const REJECTION_SECONDS = 60;
+
+interface ExchangeCache {
+  tokenFor(verifiedToken: VerifiedToken, want: UpstreamTokenRequest): Promise<UpstreamAccessToken>;
+  forget(verifiedToken: VerifiedToken): void;
+}
+
+interface CachedExchange {
+  readonly answer: Promise<UpstreamAccessToken>;
+  /** Epoch seconds; endless while the answer is awaited. */
+  until: number;
+}
+
+/**
+ * By the token that was exchanged, whole: that of another person, another client or another grant is another token.
+ * @param freshness seconds
+ */
+export function createExchangeCache(
+  exchange: TokenExchange,
+  freshness: number,
+  clock: () => number,
+): ExchangeCache {
+  const cache = createLruCache<Map<string, CachedExchange>>(CACHE_LIMITS);
+
+  function start(verifiedToken: VerifiedToken, want: UpstreamTokenRequest): CachedExchange {
+    const kept: CachedExchange = {
+      answer: exchange(verifiedToken.accessToken, want),
+      until: Number.POSITIVE_INFINITY,
+    };
+    kept.answer.then(
+      (token) => {
+        const end = token.expiresAt === null ? Number.POSITIVE_INFINITY : token.expiresAt - EXPIRY_MARGIN;
+        kept.until = Math.min(clock() + freshness, end, verifiedToken.claims.exp);
+      },
+      (error: OAuthError) => {
+        kept.until = clock() + errorCacheSeconds(error);
+      },
+    );
+    return kept;
+  }
+
+  return {
+    tokenFor(verifiedToken, want) {
+      const found = cache.get(verifiedToken.accessToken);
+      const own = found ?? new Map<string, CachedExchange>();
+      if (found === undefined) cache.set(verifiedToken.accessToken, own);
+      const key = keyOf(want);
+      const known = own.get(key);
+      if (known !== undefined && clock() < known.until) return known.answer;
+      const kept = start(verifiedToken, want);
+      own.set(key, kept);
+      return kept.answer;
+    },
+    forget: ({ accessToken: token }) => cache.set(token, new Map()),
+  };
+}
+
+/** An outage ends when it says, a refusal stays, and what is set up wrongly may be mended. */
+function errorCacheSeconds({ code, retryAfter = 1 }: OAuthError): number {
+  if (code === 'temporarily_unavailable') return retryAfter;
+  return code === 'server_error' ? 5 : REJECTION_SECONDS;
+}
+
+function keyOf({ identityProvider = '', scopes = [] }: UpstreamTokenRequest): string {
+  return JSON.stringify([identityProvider, ...[...new Set(scopes)].toSorted()]);
+}

@@ -1,0 +1,107 @@
+/** Token exchange as a protected server asks for it: one question to its authorization server, and the answer understood. */
+import { readTokenExchangeResponse, tokenExchangeForm } from '@portcullis/protocol';
+import {
+  type OAuthError,
+  readLenientScopes,
+  temporarilyUnavailable,
+} from '@portcullis/protocol/protected-resource';
+import {
+  discoverEndpoint,
+  type FetchLimits,
+  fetchWithoutRedirect,
+  readTextBody,
+} from '../verifiers/fetch-json.ts';
+import type { createClientAuthentication } from './client-authentication.ts';
+import { tokenExchangeError, type UpstreamAccessToken, type UpstreamTokenRequest } from './upstream-token.ts';
+
+/**
+ * Exchanges an access token.
+ * @param subjectToken as the client sent it: it goes to the server that issued it, and nowhere else
+ * @throws OAuthError as `understandRefusal` makes it
+ */
+export type TokenExchange = (
+  subjectToken: string,
+  want: UpstreamTokenRequest,
+) => Promise<UpstreamAccessToken>;
+
+export interface TokenExchangeSettings {
+  readonly issuer: string;
+  /** Found in the issuer's metadata when `null`. */
+  readonly endpoint: string | null;
+  readonly remote: FetchLimits;
+  readonly prove: ReturnType<typeof createClientAuthentication>;
+  /** Epoch seconds. */
+  readonly clock: () => number;
+}
+
+/** @see RFC 8693 §2 */
+export function createTokenExchange({
+  issuer,
+  endpoint,
+  remote,
+  prove,
+  clock,
+}: TokenExchangeSettings): TokenExchange {
+  let found: string | null = endpoint;
+  return async (subjectToken, { identityProvider = null, scopes = [] }) => {
+    const response = await send(subjectToken, { audience: identityProvider, scopes }).catch(
+      (error: unknown) => {
+        throw temporarilyUnavailable('the token endpoint cannot be reached', undefined, error);
+      },
+    );
+    const body = await readTextBody(response).then(parse, (error: unknown) => {
+      throw temporarilyUnavailable('the answer of the token endpoint cannot be read', undefined, error);
+    });
+    if (response.status !== 200) throw toExchangeError(response, body);
+    return toUpstreamToken(body, scopes, clock());
+  };
+
+  async function send(
+    subjectToken: string,
+    target: Pick<Parameters<typeof tokenExchangeForm>[0], 'audience' | 'scopes'>,
+  ): Promise<Response> {
+    found ??= await discoverEndpoint(issuer, 'token_endpoint', remote);
+    const { parameters, headers } = await prove();
+    const form = tokenExchangeForm({ subjectToken, ...target });
+    for (const [name, value] of Object.entries(parameters)) form.set(name, value);
+    return fetchWithoutRedirect(found, remote, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
+      body: form.toString(),
+    });
+  }
+}
+
+/** JSON, or `null` for anything else. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** If `scope` is left out, the token is good for what was asked for. @see RFC 8693 §2.2.1 */
+function toUpstreamToken(json: unknown, wanted: readonly string[], now: number): UpstreamAccessToken {
+  const reading = readTokenExchangeResponse(json);
+  if ('issues' in reading) throw tokenExchangeError(reading.issues.join('; '));
+  const { access_token: accessToken, token_type: tokenType, expires_in: lifetime, scope } = reading.document;
+  return Object.freeze({
+    accessToken,
+    tokenType,
+    expiresAt: lifetime === undefined ? null : now + lifetime,
+    scopes: Object.freeze(scope === undefined ? wanted : readLenientScopes(scope)),
+  });
+}
+
+/** Seconds that anybody waits at most before asking again. */
+const LONGEST_WAIT = 60;
+
+function toExchangeError({ status, headers }: Response, json: unknown): OAuthError {
+  const { error } = (json ?? {}) as { readonly error?: unknown };
+  const isOutage = status === 429 || status >= 500;
+  const wait = Number(headers.get('retry-after') ?? Number.NaN);
+  const retryAfter = wait >= 1 ? Math.min(Math.ceil(wait), LONGEST_WAIT) : undefined;
+  if (isOutage) return tokenExchangeError('temporarily_unavailable', retryAfter);
+  return tokenExchangeError(typeof error === 'string' ? error : `status ${status}`);
+}

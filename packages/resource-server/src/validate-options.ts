@@ -1,0 +1,74 @@
+/** What can be wrong with the options of a guard, each fault told in a way that says what to write instead. */
+import { isScope, issuerError, type Scopes } from '@portcullis/protocol/protected-resource';
+import type { DpopOptions } from './dpop/dpop-options.ts';
+import { numberIssues } from './number-issues.ts';
+import type { StreamOptions } from './options.ts';
+import { type AllowedOrigins, hostnameOf, isOrigin } from './origin-policy.ts';
+import { JWS_ALGORITHMS } from './verifiers/public-keys.ts';
+
+/** Faults of what is said of bound tokens. */
+export function validateDpop({ algorithms, window, nonces }: DpopOptions, issues: string[]): void {
+  for (const algorithm of algorithms ?? []) {
+    if (!Object.hasOwn(JWS_ALGORITHMS, algorithm))
+      issues.push(`dpop.algorithms: ${String(algorithm)} cannot be allowed`);
+  }
+  if (algorithms?.length === 0) issues.push('dpop.algorithms must name at least one');
+  if (nonces !== undefined && nonces.secret.length < 32)
+    issues.push('dpop.nonces.secret must be 32 bytes or more');
+  issues.push(...numberIssues({ 'dpop.window': window, 'dpop.nonces.lifetime': nonces?.lifetime }, 1));
+}
+
+/** Faults of what is said of streams. */
+export function validateStreams({ grace, every }: Required<StreamOptions>, issues: string[]): void {
+  issues.push(...numberIssues({ 'streams.grace': grace }));
+  // Timers take 31 bits of milliseconds.
+  if (!(typeof every === 'number' && every > 0 && every <= 86_400))
+    issues.push('streams.every must be more than 0 seconds, and a day at most');
+}
+
+/** `offline_access` is asked of an authorization server, never of a resource. */
+export function validateScopes(lists: readonly Scopes[], issue: (text: string) => void): void {
+  if (!lists.every(Array.isArray)) issue("scopes must be lists, such as ['notes:read']");
+  for (const scope of new Set(lists.flat())) {
+    if (!isScope(scope)) issue(`scopes: ${JSON.stringify(scope)} is no scope`);
+    if (scope === 'offline_access') issue('scopes: offline_access is no scope of a resource');
+  }
+}
+
+/** It MUST hold at least one authorization server. @see seed 2.1 */
+export function validateIssuers(issuers: readonly string[], issue: (text: string) => void): void {
+  if (issuers.length === 0) issue('authorizationServers must name at least one');
+  for (const issuer of issuers) {
+    const wrong = issuerError(issuer);
+    if (wrong !== null) issue(`authorizationServers: ${JSON.stringify(issuer)} ${wrong}`);
+  }
+}
+
+/** A request finds its resource by its path, so no two may have the same. */
+export function validatePaths(
+  resources: readonly { readonly path: string; readonly resource: string }[],
+  issues: string[],
+): void {
+  const seen = new Set<string>();
+  for (const { path, resource } of resources) {
+    if (seen.has(path)) issues.push(`resources: ${resource} has the same path as another`);
+    seen.add(path);
+  }
+}
+
+/** What is not written as browsers write it would never be met. @see RFC 6454 §6.2 */
+export function validateOriginsAndHosts(
+  { origins, hosts }: { readonly origins?: AllowedOrigins; readonly hosts?: readonly string[] },
+  issues: string[],
+): void {
+  if (origins !== undefined && origins !== 'any') {
+    if (!Array.isArray(origins)) issues.push("origins must be 'any' or a list");
+    else
+      for (const origin of origins)
+        if (!isOrigin(origin))
+          issues.push(`origins: ${JSON.stringify(origin)} is no origin, such as https://app.example`);
+  }
+  for (const host of hosts ?? [])
+    if (hostnameOf(host) !== host)
+      issues.push(`hosts: ${JSON.stringify(host)} must be a name in lowercase, without a port`);
+}

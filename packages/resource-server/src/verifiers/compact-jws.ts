@@ -1,0 +1,149 @@
+/** A signed token in compact form, taken apart: within limits of size, and before any cryptography. */
+import { isAccessTokenType, OAuthError } from '@portcullis/protocol/protected-resource';
+import { createLruCache } from '../lru-cache.ts';
+import { decodeBase64url, isBase64url } from './base64url.ts';
+
+/** The members of a protected header that count. Keys that a token brings along (`jwk`, `jku`, `x5c`) are not read. */
+interface TokenHeader {
+  /** As written; empty when left out. */
+  readonly typ: string;
+  readonly isAccessToken: boolean;
+  readonly alg: string;
+  readonly kid: string | undefined;
+}
+
+export interface CompactJws {
+  readonly header: TokenHeader;
+  readonly payload: Readonly<Record<string, unknown>>;
+  /** Header and payload as they were signed. */
+  readonly signingInput: string;
+  /** As base64url. */
+  readonly signature: string;
+}
+
+const LONGEST_TOKEN = 16_384;
+const LONGEST_HEADER = 4096;
+const LONGEST_KEY_ID = 512;
+
+/** The tokens of an issuer share their header, so a few are kept as read. */
+const headers = createLruCache<TokenHeader>({ entries: 64, characters: 64 * 512 });
+
+/**
+ * Takes a token apart.
+ * @param otherTypes header types that are taken beside that of access tokens
+ * @param longest in characters
+ * @throws OAuthError `invalid_token`
+ * @see RFC 7515 §7.1, RFC 9068 §2.1
+ */
+export function parseCompactJws(
+  token: string,
+  otherTypes: readonly string[] = [],
+  longest: number = LONGEST_TOKEN,
+): CompactJws {
+  if (token.length > longest) throw malformed('token is too long');
+  const first = token.indexOf('.');
+  const second = token.indexOf('.', first + 1);
+  if (first < 1 || second === -1) throw malformed('token has not three segments');
+  const [header, payload, signature] = [
+    token.slice(0, first),
+    token.slice(first + 1, second),
+    token.slice(second + 1),
+  ];
+  if (header.length > LONGEST_HEADER) throw malformed('header is too long');
+  if (!isBase64url(payload) || !isBase64url(signature)) throw malformed('a segment is not base64url');
+  const read = headers.get(header) ?? readHeader(header);
+  if (!read.isAccessToken && !otherTypes.includes(read.typ)) throw malformed('typ is not at+jwt');
+  return {
+    header: read,
+    payload: parseJsonSegment(payload),
+    signingInput: token.slice(0, second),
+    signature,
+  };
+}
+
+/** The issuer that a token names, whoever made it; `null` for a token that is no JWT. Proves nothing. */
+export function readUnverifiedIssuer(token: string): string | null {
+  const segments = token.length > LONGEST_TOKEN ? [] : token.split('.');
+  if (segments.length !== 3) return null;
+  try {
+    const { iss } = parseJsonSegment(segments[1] ?? '');
+    return typeof iss === 'string' ? iss : null;
+  } catch {
+    return null;
+  }
+}
+
+/** @throws OAuthError `invalid_token` */
+function readHeader(segment: string): TokenHeader {
+  if (!isBase64url(segment)) throw malformed('header is not base64url');
+  const { alg, kid, typ = '', cty, crit, b64 } = parseJsonSegment(segment);
+  if (typeof alg !== 'string') throw malformed('alg is missing');
+  if (kid !== undefined && (typeof kid !== 'string' || kid.length > LONGEST_KEY_ID))
+    throw malformed('kid is no key id');
+  if (typeof typ !== 'string') throw malformed('typ is no text');
+  // No extension is understood, so none may be critical. RFC 7515 §4.1.11
+  if (crit !== undefined || b64 !== undefined) throw malformed('header asks for an extension');
+  if (cty !== undefined) throw malformed('token holds another token');
+  // The resource server MUST verify that the typ header is at+jwt or application/at+jwt. RFC 9068 §4
+  const header = { alg, kid, typ, isAccessToken: isAccessTokenType(typ) };
+  headers.set(segment, header);
+  return header;
+}
+
+const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/**
+ * Reads a segment that is base64url: a JSON object in UTF-8 in which no member stands twice.
+ * @throws OAuthError `invalid_token`
+ * @see RFC 7519 §4
+ */
+export function parseJsonSegment(segment: string): Readonly<Record<string, unknown>> {
+  let json: string;
+  let value: unknown;
+  try {
+    json = text.decode(decodeBase64url(segment));
+    value = JSON.parse(json);
+  } catch {
+    throw malformed('a segment is not JSON in UTF-8');
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw malformed('a segment is no object');
+  if (countMembers(json) !== Object.keys(value).length) throw malformed('a member stands twice');
+  return value as Readonly<Record<string, unknown>>;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+
+/** Counts the members of the outermost object of well-formed JSON: the colons outside strings at the first depth. */
+function countMembers(json: string): number {
+  let members = 0;
+  let depth = 0;
+  for (let at = 0; at < json.length; at += 1) {
+    const code = json.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(json, at);
+    else if (code === COLON) members += depth === 1 ? 1 : 0;
+    // { [ and } ] differ by 0x20, and so do their pairs.
+    else if ((code | 0x20) === 0x7b) depth += 1;
+    else if ((code | 0x20) === 0x7d) depth -= 1;
+  }
+  return members;
+}
+
+/** The place of the quotation mark that ends the string begun at a place. */
+function endOfString(json: string, start: number): number {
+  let end = json.indexOf('"', start + 1);
+  while (isEscaped(json, end)) end = json.indexOf('"', end + 1);
+  return end;
+}
+
+function isEscaped(json: string, at: number): boolean {
+  let backslashes = 0;
+  while (json.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes += 1;
+  return backslashes % 2 === 1;
+}
+
+function malformed(reason: string): OAuthError {
+  return new OAuthError('invalid_token', 'The access token is malformed, or no access token.', { reason });
+}

@@ -1,0 +1,123 @@
+/** Questions to an introspection endpoint: one for a token at a time, not too many at once, and none while it is down. */
+import { temporarilyUnavailable } from '@portcullis/protocol/protected-resource';
+import { withDeadline } from './deadline.ts';
+import { type FetchLimits, fetchWithoutRedirect, readTextBody } from './fetch-json.ts';
+
+/** What the issuer says of a token. */
+type Introspection = Readonly<Record<string, unknown>>;
+
+/** @throws OAuthError `temporarily_unavailable` when it cannot be found out now. */
+export type Introspect = (token: string, now: number) => Promise<Introspection>;
+
+/** Questions under way. More would be waiting for each other anyway. */
+const MAX_CONCURRENT = 256;
+
+/** Seconds without a question after a failure, and at most when the endpoint itself asks for patience. */
+const COOLDOWN = 1;
+const LONGEST_COOLDOWN = 60;
+
+/** What an endpoint answers that stumbles over one token. It says nothing of others, or a strange token would lock them out. */
+const PER_TOKEN_STATUSES: ReadonlySet<number> = new Set([400, 413, 414, 422, 431, 500]);
+
+interface PendingIntrospection {
+  readonly response: Promise<Introspection>;
+  /** Epoch seconds from which nothing will come any more. */
+  readonly abandonedAt: number;
+}
+
+/** No answer, or none that says whether a token is active. */
+class IntrospectionFailure extends Error {
+  override readonly name: string = 'NoAnswer';
+  /** Seconds for which no token should be asked about. */
+  readonly pause: number;
+
+  constructor(message: string, pause: number) {
+    super(message);
+    this.pause = pause;
+  }
+}
+
+/**
+ * Creates what asks.
+ * @param client with which the guard authenticates, by HTTP Basic
+ * @see RFC 7662 §2.1
+ */
+export function createIntrospectionClient(
+  endpoint: string,
+  limits: FetchLimits,
+  client: { readonly id: string; readonly secret: string },
+): Introspect {
+  const authorization = `Basic ${btoa(`${encode(client.id)}:${encode(client.secret)}`)}`;
+  const inFlight = new Map<string, PendingIntrospection>();
+  const abandonedAfter = Math.ceil(limits.timeout / 1000) + 1;
+  let pausedUntil = 0;
+
+  async function send(token: string): Promise<Introspection> {
+    const response = await fetchWithoutRedirect(endpoint, limits, {
+      method: 'POST',
+      headers: { authorization, 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ token, token_type_hint: 'access_token' }).toString(),
+    });
+    if (response.status !== 200) throw await toFailure(response);
+    const answer: unknown = JSON.parse(await readTextBody(response));
+    if (!isIntrospection(answer)) throw new Error('the answer does not say whether the token is active');
+    return answer;
+  }
+
+  function start(token: string, now: number): PendingIntrospection {
+    const response = send(token).catch((error: unknown) => {
+      const pause = error instanceof IntrospectionFailure ? error.pause : COOLDOWN;
+      pausedUntil = Math.max(pausedUntil, now + pause);
+      throw temporarilyUnavailable('introspection failed', Math.max(pause, COOLDOWN), error);
+    });
+    const pending = { response, abandonedAt: now + abandonedAfter };
+    const end = (): void => {
+      if (inFlight.get(token) === pending) inFlight.delete(token);
+    };
+    response.then(end, end);
+    inFlight.set(token, pending);
+    return pending;
+  }
+
+  /** Some runtimes abort a fetch together with the request that started it. */
+  function dropAbandoned(now: number): void {
+    for (const [token, { abandonedAt }] of inFlight) if (now >= abandonedAt) inFlight.delete(token);
+  }
+
+  return async (token, now) => {
+    let question = inFlight.get(token);
+    if (question === undefined || now >= question.abandonedAt) {
+      if (now < pausedUntil)
+        throw temporarilyUnavailable('introspection failed a moment ago', pausedUntil - now);
+      if (inFlight.size >= MAX_CONCURRENT) dropAbandoned(now);
+      if (inFlight.size >= MAX_CONCURRENT)
+        throw temporarilyUnavailable('too many questions are under way', COOLDOWN);
+      question = start(token, now);
+    }
+    return withDeadline(question.response, limits.timeout + 1000);
+  };
+}
+
+async function toFailure(response: Response): Promise<IntrospectionFailure> {
+  await response.body?.cancel();
+  const { status, headers } = response;
+  const wanted = Math.ceil(Number(headers.get('retry-after') ?? COOLDOWN)) || COOLDOWN;
+  const quiet = Math.min(Math.max(wanted, COOLDOWN), LONGEST_COOLDOWN);
+  return new IntrospectionFailure(
+    `introspection answered ${status}`,
+    PER_TOKEN_STATUSES.has(status) ? 0 : quiet,
+  );
+}
+
+function isIntrospection(answer: unknown): answer is Introspection {
+  return (
+    typeof answer === 'object' &&
+    answer !== null &&
+    typeof (answer as { active?: unknown }).active === 'boolean'
+  );
+}
+
+/** Identifier and secret are form-encoded before they are joined. @see OAuth 2.1 draft 13 §2.4.1 */
+function encode(text: string): string {
+  return new URLSearchParams([['', text]]).toString().slice(1);
+}

@@ -1,0 +1,203 @@
+/** Verifies JWT access tokens against the keys of their issuer, on the spot. */
+import {
+  ConfigurationError,
+  issuerError,
+  OAuthError,
+  type OptionNames,
+  unknownOptionIssues,
+} from '@portcullis/protocol/protected-resource';
+import { numberIssues } from '../number-issues.ts';
+import type { VerifiedClaims } from '../principal.ts';
+import { checkClaims, dangerouslyAcceptTypes, type TokenCompatibilityOptions } from './check-claims.ts';
+import { type CompactJws, parseCompactJws } from './compact-jws.ts';
+import {
+  defaultFetchLimits,
+  discoverEndpoint,
+  type FetchFunction,
+  type FetchLimits,
+  fetchJson,
+  isSecureEndpoint,
+} from './fetch-json.ts';
+import {
+  createFixedKeys,
+  createKeySource,
+  defaultKeyLimits,
+  type KeyLimits,
+  type KeySource,
+} from './key-source.ts';
+import {
+  JWS_ALGORITHMS,
+  type JwsAlgorithm,
+  type KeySet,
+  type PublicKey,
+  type PublicKeys,
+  readKeySet,
+} from './public-keys.ts';
+import {
+  createStatusListCheck,
+  type StatusListOptions,
+  statusListIssues,
+} from './status-list/status-list-check.ts';
+import type { TokenExpectation, TokenVerifier, VerificationResult } from './token-verifier.ts';
+
+export interface JwtVerifierOptions extends TokenCompatibilityOptions {
+  readonly [dangerouslyAcceptTypes]?: readonly string[];
+  /** The issuer identifier, byte for byte as its tokens carry it. */
+  readonly issuer: string;
+  /** Its keys: a fixed set, or a function that gets them, such as `jwks` of an authorization server in this process. */
+  readonly jwks?: KeySet | (() => Promise<KeySet>);
+  /** Where its keys are published. Without this and `jwks`, the issuer's metadata is asked. */
+  readonly jwksUri?: string;
+  /** Asked at every request, so that a revoked token is refused at once: `isLive` of an authorization server in this process. */
+  readonly isLive?: (claims: VerifiedClaims) => boolean | Promise<boolean>;
+  /** Polls the status lists that the tokens of the issuer name, so that a revoked token is refused within `freshness` of them. */
+  readonly statusList?: boolean | StatusListOptions;
+  /** Signature algorithms allowed; ES256, EdDSA, RS256 and PS256 when left out. A token cannot widen the list. */
+  readonly algorithms?: readonly JwsAlgorithm[];
+  /** How long keys are believed. */
+  readonly keys?: Partial<KeyLimits>;
+  /** Seconds for which a verified token is not verified again; 60 when left out. */
+  readonly freshness?: number;
+  /** For proxies, private certificate authorities and tests. */
+  readonly fetch?: FetchFunction;
+  /** Milliseconds that the issuer may take to answer; 5,000 when left out. */
+  readonly timeout?: number;
+}
+
+const OPTIONS: OptionNames<JwtVerifierOptions> = {
+  ...{
+    issuer: true,
+    jwks: true,
+    jwksUri: true,
+    isLive: true,
+    statusList: true,
+    algorithms: true,
+    keys: true,
+  },
+  ...{ freshness: true, fetch: true, timeout: true, allowMultipleAudiences: true, mapClaims: true },
+};
+const KEYS: OptionNames<KeyLimits> = { maxAge: true, staleIfError: true, cooldown: true, retryAfter: true };
+const STATUS_LIST: OptionNames<StatusListOptions> = {
+  ...{ freshness: true, staleIfError: true, withoutStatus: true, origins: true, clock: true },
+};
+
+function optionNameIssues(options: JwtVerifierOptions): readonly string[] {
+  return [
+    ...unknownOptionIssues(options, OPTIONS),
+    ...unknownOptionIssues(options.keys, KEYS, 'keys.'),
+    ...unknownOptionIssues(options.statusList, STATUS_LIST, 'statusList.'),
+  ];
+}
+
+const DEFAULT_ALGORITHMS: readonly JwsAlgorithm[] = ['ES256', 'EdDSA', 'Ed25519', 'RS256', 'PS256'];
+
+/** A function in this process is asked sooner than a server elsewhere. */
+const LOCAL_LIMITS: KeyLimits = { ...defaultKeyLimits, maxAge: 60, cooldown: 1, retryAfter: 1 };
+
+/**
+ * Creates a verifier of JWT access tokens.
+ * @throws ConfigurationError with every fault of the options.
+ * @see RFC 9068 §4
+ */
+export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
+  validateOptions(options);
+  const { issuer, isLive, freshness = 60, statusList = false } = options;
+  const issuers = Object.freeze([issuer]);
+  const keys = createKeys(options);
+  const otherTypes = options[dangerouslyAcceptTypes] ?? [];
+
+  // What costs nothing comes first, the signature last: junk is refused before any cryptography.
+  function verify(token: string, expectation: TokenExpectation): Promise<VerificationResult> {
+    const { now, clockTolerance } = expectation;
+    const compact = parseCompactJws(token, otherTypes);
+    const { claims, checked } = checkClaims(compact.payload, issuers, expectation, options);
+    const { alg: algorithm, kid: keyId } = compact.header;
+    const verified: VerificationResult = { claims, freshUntil: Math.min(checked.exp, now + freshness) };
+    const key = keys.find({ algorithm, keyId, issuedUntil: checked.iat + clockTolerance }, now);
+    if (key instanceof Promise) return key.then((found) => verifySignature(found, token, compact, verified));
+    return verifySignature(key, token, compact, verified);
+  }
+
+  if (statusList === false) return { issuers, verify, ...(isLive !== undefined && { isLive }) };
+  const context = { issuer, keys, remote: remoteOf(options) };
+  return { issuers, verify, ...createStatusListCheck(statusList === true ? {} : statusList, context) };
+}
+
+async function verifySignature(
+  key: PublicKey,
+  token: string,
+  { signingInput, signature }: CompactJws,
+  verified: VerificationResult,
+): Promise<VerificationResult> {
+  if (await key.verify(token, signingInput, signature)) return verified;
+  throw new OAuthError('invalid_token', 'The access token is not valid here.', {
+    reason: 'signature is wrong',
+  });
+}
+
+function validateOptions(given: JwtVerifierOptions): void {
+  const { issuer, jwks, jwksUri, algorithms, isLive, ...options } = given;
+  const { statusList = false, freshness, timeout, keys } = options;
+  const issues: string[] = [
+    ...optionNameIssues(given),
+    ...numberIssues({ freshness, timeout, ...named('keys', keys) }),
+  ];
+  const wrong = issuerError(issuer);
+  if (wrong !== null) issues.push(`issuer ${wrong}`);
+  if (jwks !== undefined && jwksUri !== undefined) issues.push('jwks and jwksUri exclude each other');
+  if (jwksUri !== undefined && !isSecureEndpoint(jwksUri))
+    issues.push('jwksUri must be an absolute https URL');
+  if (statusList !== false && isLive !== undefined) issues.push('isLive and statusList exclude each other');
+  if (typeof statusList === 'object') issues.push(...statusListIssues(statusList));
+  if (algorithms?.length === 0) issues.push('algorithms must name at least one');
+  for (const algorithm of algorithms ?? []) {
+    if (!Object.hasOwn(JWS_ALGORITHMS, algorithm))
+      issues.push(`algorithms: ${String(algorithm)} cannot be allowed`);
+  }
+  if (issues.length > 0) throw new ConfigurationError(issues);
+}
+
+/** Members by the names that they have within another. */
+function named(outer: string, members: object = {}): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(members).map(([name, value]) => [`${outer}.${name}`, value]));
+}
+
+function createKeys({
+  issuer,
+  jwks,
+  jwksUri,
+  algorithms = DEFAULT_ALGORITHMS,
+  ...options
+}: JwtVerifierOptions): KeySource {
+  if (typeof jwks === 'object') {
+    const fixed = readKeySet(jwks, algorithms);
+    if (fixed === null) throw new ConfigurationError(['jwks holds no public key for the algorithms allowed']);
+    return createFixedKeys(fixed);
+  }
+  const limits = { ...(jwks === undefined ? defaultKeyLimits : LOCAL_LIMITS), ...options.keys };
+  const remote = remoteOf(options);
+  const load = async (): Promise<KeySet> => {
+    if (jwks !== undefined) return jwks();
+    return (await fetchJson(
+      jwksUri ?? (await discoverEndpoint(issuer, 'jwks_uri', remote)),
+      remote,
+    )) as KeySet;
+  };
+  // Metadata may have to be asked for at two places, before the keys.
+  const patience = remote.timeout * (jwks === undefined && jwksUri === undefined ? 3 : 1);
+  return createKeySource(async () => usableKeys(await load(), algorithms), limits, patience);
+}
+
+function remoteOf({ fetch, timeout }: Pick<JwtVerifierOptions, 'fetch' | 'timeout'>): FetchLimits {
+  return {
+    fetch: fetch ?? defaultFetchLimits.fetch,
+    timeout: timeout ?? defaultFetchLimits.timeout,
+  };
+}
+
+/** @throws Error when no key is left that could verify anything. */
+function usableKeys(set: KeySet, algorithms: readonly JwsAlgorithm[]): PublicKeys {
+  const keys = readKeySet(set, algorithms);
+  if (keys === null) throw new Error('the key set holds no public key for the algorithms allowed');
+  return keys;
+}

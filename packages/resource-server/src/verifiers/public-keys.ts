@@ -1,0 +1,142 @@
+/** The public keys of an issuer, read from its key set: which of them may verify what. */
+import { createBatch } from '@portcullis/protocol/protected-resource';
+import type { JWK } from 'jose';
+import { createEs256Verifier } from './es256.ts';
+import { nodeCrypto } from './node-crypto.ts';
+
+/** Signature algorithms that can be allowed: asymmetric ones alone. @see RFC 8725 §3.1 */
+export const JWS_ALGORITHMS = {
+  ES256: { kty: 'EC', crv: ['P-256'] },
+  ES384: { kty: 'EC', crv: ['P-384'] },
+  ES512: { kty: 'EC', crv: ['P-521'] },
+  EdDSA: { kty: 'OKP', crv: ['Ed25519'] },
+  Ed25519: { kty: 'OKP', crv: ['Ed25519'] },
+  RS256: { kty: 'RSA', crv: null },
+  RS384: { kty: 'RSA', crv: null },
+  RS512: { kty: 'RSA', crv: null },
+  PS256: { kty: 'RSA', crv: null },
+  PS384: { kty: 'RSA', crv: null },
+  PS512: { kty: 'RSA', crv: null },
+} as const;
+
+/** A signature algorithm, by its name in headers. @see RFC 7518 §3.1, RFC 8037 §3.1, RFC 9864 §2.2 */
+export type JwsAlgorithm = keyof typeof JWS_ALGORITHMS;
+
+/** A key set as it is published. @see RFC 7517 §5 */
+export interface KeySet {
+  readonly keys: readonly unknown[];
+}
+
+/** A public key together with the one algorithm that it is used for. */
+export interface PublicKey {
+  /** Whether it made the signature over a token. */
+  verify(token: string, signingInput: string, signature: string): Promise<boolean>;
+}
+
+/** Public keys by algorithm and identifier. */
+export interface PublicKeys {
+  /** The key of that identifier; without one, the only key that fits the algorithm. `undefined`: there is none. */
+  find(algorithm: string, keyId: string | undefined): PublicKey | undefined;
+}
+
+/** On the real `setImmediate`, even if a test fakes the timers later. Runtimes that lack it verify asynchronously anyway. */
+const runBatched = createBatch(globalThis.setImmediate);
+
+/** A longer set is not worth reading. */
+const MAX_KEYS = 100;
+const SMALLEST_MODULUS_BITS = 2048;
+/** Characters: 64 bits. A verification takes the longer the longer the exponent is. */
+const LONGEST_EXPONENT = 11;
+
+/**
+ * Reads a key set for the algorithms allowed. Keys that cannot verify them are left out: of another kind or use, too
+ * small, or with private parts that should never have been published.
+ * @returns `null` when no key is left: that is no key set.
+ */
+export function readKeySet(set: unknown, algorithms: readonly JwsAlgorithm[]): PublicKeys | null {
+  const keys = (set as KeySet | null)?.keys;
+  if (!Array.isArray(keys)) return null;
+  const byId = new Map<string, PublicKey>();
+  const only = new Map<string, PublicKey | null>();
+  for (const jwk of keys.slice(0, MAX_KEYS)) {
+    for (const algorithm of algorithms) {
+      const key = readPublicKey(jwk, algorithm);
+      if (key === null) continue;
+      const { kid } = jwk as JWK;
+      if (typeof kid === 'string' && !byId.has(`${algorithm} ${kid}`)) byId.set(`${algorithm} ${kid}`, key);
+      only.set(algorithm, only.has(algorithm) ? null : key);
+    }
+  }
+  if (only.size === 0) return null;
+  return {
+    find: (algorithm, keyId) =>
+      keyId === undefined ? (only.get(algorithm) ?? undefined) : byId.get(`${algorithm} ${keyId}`),
+  };
+}
+
+/** A key for one algorithm; `null` when it is none for it, or no key at all. */
+export function readPublicKey(jwk: unknown, algorithm: JwsAlgorithm): PublicKey | null {
+  return canVerify(jwk, algorithm) ? createPublicKey(jwk as JWK, algorithm) : null;
+}
+
+/** The key decides which algorithms it serves; what a token says can only choose among them. */
+function canVerify(jwk: unknown, algorithm: JwsAlgorithm): boolean {
+  if (typeof jwk !== 'object' || jwk === null) return false;
+  const { kty, crv, alg, use, key_ops: operations, d, k, n, e } = jwk as Record<string, unknown>;
+  const kind = JWS_ALGORITHMS[algorithm];
+  if (kty !== kind.kty || d !== undefined || k !== undefined) return false;
+  if (kind.crv !== null && !(kind.crv as readonly unknown[]).includes(crv)) return false;
+  if (kty === 'RSA' && !isStrongRsaKey(n, e)) return false;
+  if (alg !== undefined && alg !== algorithm) return false;
+  if (use !== undefined && use !== 'sig') return false;
+  return operations === undefined || (Array.isArray(operations) && operations.includes('verify'));
+}
+
+/** Large enough to be safe, with an exponent that is quickly reckoned with. */
+function isStrongRsaKey(modulus: unknown, exponent: unknown): boolean {
+  if (typeof modulus !== 'string' || typeof exponent !== 'string') return false;
+  return modulus.length * 6 >= SMALLEST_MODULUS_BITS && exponent.length <= LONGEST_EXPONENT;
+}
+
+/** `null` for what is no key after all: a set of such is as good as none. */
+function createPublicKey(jwk: JWK, algorithm: JwsAlgorithm): PublicKey | null {
+  const publicJwk = publicMembersOf(jwk);
+  if (!isKey(publicJwk)) return null;
+  if (algorithm === 'ES256') {
+    const verify = createEs256Verifier({ x: String(jwk.x), y: String(jwk.y) });
+    if (verify !== null)
+      return {
+        verify: (_token, signingInput, signature) => runBatched(() => verify(signingInput, signature)),
+      };
+  }
+  const loaded = loadVerify(publicJwk, algorithm);
+  return { verify: async (token) => (await loaded)(token) };
+}
+
+/** Whether the numbers make a key. Where there is no `node:crypto`, that shows when it is used. */
+function isKey(jwk: JWK): boolean {
+  try {
+    nodeCrypto?.createPublicKey({ key: { ...jwk }, format: 'jwk' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Only what makes the key public is handed on. */
+function publicMembersOf({ kty, crv, x, y, n, e }: JWK): JWK {
+  const members = Object.entries({ kty, crv, x, y, n, e }).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(members) as JWK;
+}
+
+/** What verifies tokens by a key of any kind; by one that cannot be used, none. The library is loaded for such a key alone. */
+async function loadVerify(jwk: JWK, algorithm: JwsAlgorithm): Promise<(token: string) => Promise<boolean>> {
+  const { compactVerify, importJWK } = await import('jose');
+  const key = await importJWK(jwk, algorithm).catch(() => null);
+  if (key === null || key instanceof Uint8Array) return async () => false;
+  return (token) =>
+    compactVerify(token, key, { algorithms: [algorithm] }).then(
+      () => true,
+      () => false,
+    );
+}
