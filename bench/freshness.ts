@@ -25,7 +25,7 @@ import { openStore } from '@portcullis/store';
 import { defineConfiguration } from '../packages/authorization-server/src/define-configuration.ts';
 import { createAccessTokenFormat } from '../packages/authorization-server/src/keys/access-token-format.ts';
 import { loadKeyRing } from '../packages/authorization-server/src/keys/key-ring.ts';
-import { nameWith } from '../packages/authorization-server/src/status-lists/indexes.ts';
+import { newTokenId } from '../packages/authorization-server/src/status-lists/entries.ts';
 
 const RESOURCE = 'http://localhost:1/mcp';
 const START = Math.floor(Date.now() / 1000);
@@ -111,10 +111,20 @@ function fill(file: string, grants: number, inUse: number): readonly Grant[] {
   const add =
     database.prepare(`INSERT INTO grants (id, client_id, account_id, scopes, resources, created_at, expires_at, revoked_at)
     VALUES (?, 'app', 'user', '["read"]', '[]', ${START}, ${START + 100_000}, ?)`);
+  const allocate = database.prepare(
+    `INSERT OR IGNORE INTO lent_places (place, kind, holder, since, expires_at) VALUES (?, 'grant', ?, ${START}, ${START + 100_000})`,
+  );
   const held = Array.from({ length: inUse }, (_, at) => Math.floor((at * grants) / inUse));
-  const made = held.map((place) => ({ id: nameWith('grant', place), entry: place * 8 }));
-  for (const { id } of made) add.run(id, null);
-  for (let at = 0; at < grants / 1000; at += 1) add.run(nameWith('grant', at * 1000 + 1), START - 60);
+  const made = held.map((index) => ({ id: `grant_${index}`, entry: index * 8 }));
+  for (const { id, entry } of made) {
+    add.run(id, null);
+    allocate.run(entry / 8, id);
+  }
+  for (let at = 0; at < grants / 1000; at += 1) {
+    const index = at * 1000 + 1;
+    add.run(`grant_${index}`, START - 60);
+    allocate.run(index, `grant_${index}`);
+  }
   database.exec('COMMIT');
   database.close();
   return made;
@@ -128,7 +138,7 @@ function claimsFor(issuer: string, { id, entry }: Grant) {
     client_id: 'app',
     exp: START + 10_000,
     iat: START,
-    jti: nameWith('token', entry),
+    jti: newTokenId(entry),
     scope: 'read',
     grant_id: id,
     status: {

@@ -32,12 +32,11 @@ import { createMetadata } from './metadata.ts';
 import { createRateLimits } from './rate-limit/rate-limits.ts';
 import { createRevocation } from './revocation.ts';
 import { createRouter, type Route } from './routes.ts';
-import { createStatuses } from './status-lists/status-lists.ts';
-import { limitByProviderTokens, requireLiveProviderTokens } from './token/chain.ts';
+import { createStatusListFeature } from './status-lists/status-lists.ts';
 import { createTokenEndpoint } from './token/endpoint.ts';
 import { createGrantHandlers } from './token/grants.ts';
-import { createIsLive } from './token/is-live.ts';
-import { createIssueAccessToken } from './token/issue.ts';
+import { createIsLive, requireLiveProviderTokens } from './token/is-live.ts';
+import { createIssueAccessToken, limitByProviderTokens } from './token/issue.ts';
 import { createRefreshTokens } from './token/refresh-token-family.ts';
 import { createGetProviderToken } from './token/upstream-token-for.ts';
 import { type AccountAdministration, createAccountAdministration } from './users/administer-accounts.ts';
@@ -174,18 +173,21 @@ export async function createAuthorizationServer(
   const configuration = { ...judged, events: withCorrelation(sink, trail) };
   const { events } = configuration;
   const keys = await loadKeyRing(configuration);
-  const statuses = createStatuses(configuration, keys);
-  const upstream = await createFederation(configuration, statuses, endings);
+  const statusLists = configuration.statusLists ? createStatusListFeature(configuration, keys) : null;
+  const upstream = await createFederation(configuration, endings);
   const accessTokens = createAccessTokenFormat(keys, configuration);
   const limits = createRateLimits(configuration);
   const clients = createClients(configuration, limits);
   const { authenticateClient: authenticate, findClient, recordClientUse } = clients;
   const { providerTokens: bonds } = upstream;
   const isLive = trail.watchFirstUse(requireLiveProviderTokens(createIsLive(configuration), bonds), events);
-  const mint = limitByProviderTokens(createIssueAccessToken(configuration, accessTokens, statuses), bonds);
+  const mint = limitByProviderTokens(
+    createIssueAccessToken(configuration, accessTokens, statusLists?.assignStatus ?? null),
+    bonds,
+  );
   const refreshTokens = createRefreshTokens(configuration);
   const upstreamTokenFor = createGetProviderToken(configuration, isLive, bonds);
-  const interaction = createInteraction(configuration, { findClient, upstream, statuses });
+  const interaction = createInteraction(configuration, { findClient, upstream });
   const isHttps = configuration.issuer.startsWith('https:');
   const served: readonly Route[] = [
     ...interaction.routes,
@@ -196,10 +198,16 @@ export async function createAuthorizationServer(
       isHttps,
     ),
     ...clients.routes,
-    createRevocation(configuration, accessTokens, authenticate, refreshTokens, statuses),
+    createRevocation(
+      configuration,
+      accessTokens,
+      authenticate,
+      refreshTokens,
+      statusLists?.recordRevokedToken ?? null,
+    ),
     createIntrospection(configuration, accessTokens, authenticate, isLive, refreshTokens),
     createJwksEndpoint(keys),
-    ...statuses.routes,
+    ...(statusLists?.routes ?? []),
   ];
   const routes = [...served, ...createMetadata(configuration, served)];
   const router = createRouter(routes, events, isHttps);

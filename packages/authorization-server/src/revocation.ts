@@ -4,7 +4,6 @@ import type { AuthenticateClient } from './clients/authenticate-client.ts';
 import type { Configuration } from './configuration.ts';
 import type { AccessTokenFormat } from './keys/access-token-format.ts';
 import type { Route } from './routes.ts';
-import type { Statuses } from './status-lists/status-lists.ts';
 import type { RefreshTokens } from './token/refresh-token-family.ts';
 
 /**
@@ -18,7 +17,7 @@ export function createRevocation(
   { read }: AccessTokenFormat,
   authenticate: AuthenticateClient,
   refreshTokens: RefreshTokens,
-  { noteRevoked }: Pick<Statuses, 'noteRevoked'>,
+  onTokenRevoked: ((tokenId: string) => void) | null,
 ): Route {
   return {
     method: 'POST',
@@ -45,7 +44,7 @@ export function createRevocation(
     const claims = read(token);
     if (claims === null || claims.client_id !== clientId || claims.exp <= clock()) return;
     const isNew = await store.revokeAccessToken(claims.jti, claims.exp);
-    noteRevoked(claims.jti);
+    onTokenRevoked?.(claims.jti);
     if (!isNew) return;
     events({
       type: 'token.revoked',

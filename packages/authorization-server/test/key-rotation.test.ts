@@ -145,7 +145,7 @@ describe('rotation by command', () => {
     const listed = await administer(t).rotate(replacement);
     expect(listed.map(({ state }) => state)).toEqual(states);
     const [made] = listed;
-    expect(made).toMatchObject({ algorithm: 'ES256', opens: true, signsFrom: t.clock.now + signsAfter });
+    expect(made).toMatchObject({ algorithm: 'ES256', canDecrypt: true, signsFrom: t.clock.now + signsAfter });
 
     t.clock.now += 30;
     expect((await kidsOf(t.server)).toSorted()).toEqual(
@@ -175,7 +175,7 @@ describe('rotation by command', () => {
     const before = await t.store.listSigningKeys();
     const keys = administer(t, { masterKey: NEW_SEALING_KEY });
     await expect(keys.rotate('in-time')).rejects.toThrow(/masterKey does not open key_/);
-    expect(await keys.list()).toMatchObject([{ opens: false }]);
+    expect(await keys.list()).toMatchObject([{ canDecrypt: false }]);
     expect(await t.store.listSigningKeys()).toEqual(before);
   });
 });

@@ -1,7 +1,7 @@
 /** A request for every route of a server, made ready while all is well: what browsers would send is held back, and sent later. */
 import { expect } from 'vitest';
 import type { AuthorizationServerOptions } from '../src/index.ts';
-import { LISTS } from '../src/status-lists/indexes.ts';
+import { STATUS_LISTS_PATH } from '../src/status-lists/entries.ts';
 import type { AuthorizationStore } from '../src/store/index.ts';
 import { challengeOf, enrol } from './authenticator.ts';
 import { codeOf, recoveryCodesOn, secretOn } from './code-app.ts';
@@ -284,12 +284,12 @@ export async function prepareOwnPages(desk: Desk): Promise<void> {
 export async function prepareStatusLists({ scene, keep, newVisitor }: Desk): Promise<void> {
   const visitor = newVisitor();
   await visitor.submit(await visitor.signIn(requestOf()), { decision: 'allow' });
-  keep(`GET ${LISTS}`, 'reading', 200, LISTS);
-  keep(`GET ${LISTS}/*`, 'reading', 200, `${LISTS}/0`);
+  keep(`GET ${STATUS_LISTS_PATH}`, 'reading', 200, STATUS_LISTS_PATH);
+  keep(`GET ${STATUS_LISTS_PATH}/*`, 'reading', 200, `${STATUS_LISTS_PATH}/0`);
   const headers = { authorization: `Basic ${btoa('nightly:nightly-secret')}` };
   const machine = { ...post({ grant_type: 'client_credentials' }), headers };
   keep('POST /token', 'writing', 200, '/token', machine);
-  expect(scene.server.owns(LISTS)).toBe(true);
+  expect(scene.server.owns(STATUS_LISTS_PATH)).toBe(true);
 }
 
 /** Requests for a server whose pages of sign-in and consent are shown by an application of the operator. */

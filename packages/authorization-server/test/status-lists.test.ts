@@ -243,13 +243,11 @@ describe('what ends a token is told', () => {
 });
 
 describe('an entry', () => {
-  it('comes with the name of the grant, and of two people is never the same', async () => {
+  it('is allocated per grant, and two grants never share one', async () => {
     const t = await setScene(published);
     const tokens = [await signInByPages(t), await signInByPages(t), await signInByPages(t)];
     const places = tokens.map((token) => Math.floor(referenceOf(token).idx / 8));
     expect(new Set(places).size).toBe(3);
-    const stored = t.snapshot();
-    expect(stored).not.toContain('"holder":"grant_');
     await t.store.revokeAccountGrants(ACCOUNT, String(claimsOf(tokens[0])['grant_id']), t.clock.now);
     t.clock.now += 1;
     expect(await Promise.all(tokens.map((token) => statusOf(t, token)))).toEqual([1, 0, 0]);

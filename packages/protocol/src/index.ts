@@ -89,6 +89,7 @@ export {
   deriveCodeChallenge,
   isCodeChallenge,
   isCodeVerifier,
+  verifyCodeVerifier,
 } from './pkce.ts';
 export {
   combineProfiles,

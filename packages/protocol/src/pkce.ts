@@ -16,6 +16,20 @@ export function isCodeChallenge(text: string): boolean {
   return /^[A-Za-z0-9\-_]{43}$/.test(text);
 }
 
+/**
+ * Verifies PKCE at the token endpoint: the hash of the `code_verifier` MUST equal the `code_challenge` of the authorization request.
+ * @param matchesSha256 compares the base64url SHA-256 of a text with a digest, in constant time; passed in because the digest of
+ * Web Crypto is asynchronous and slow
+ * @see RFC 7636 §4.6, OAuth 2.1 draft 13 §4.1.3
+ */
+export function verifyCodeVerifier(
+  verifier: string | undefined,
+  challenge: string,
+  matchesSha256: (text: string, digest: string) => boolean,
+): boolean {
+  return verifier !== undefined && isCodeVerifier(verifier) && matchesSha256(verifier, challenge);
+}
+
 /** BASE64URL(SHA256(ASCII(verifier))). @see RFC 7636 §4.2 */
 export async function deriveCodeChallenge(verifier: string): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier));

@@ -1,5 +1,12 @@
 /** PKCE: the form of verifiers and challenges, and the way from one to the other. */
-import { base64url, deriveCodeChallenge, isCodeChallenge, isCodeVerifier } from '@portcullis/protocol';
+import { hash } from 'node:crypto';
+import {
+  base64url,
+  deriveCodeChallenge,
+  isCodeChallenge,
+  isCodeVerifier,
+  verifyCodeVerifier,
+} from '@portcullis/protocol';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
@@ -42,6 +49,27 @@ describe('isCodeChallenge', () => {
     { description: 'nothing', given: '', expect: false },
   ])('[AS-AUTHZ-70] T008 $description: $expect', ({ given, expect: expected }) => {
     expect(isCodeChallenge(given)).toBe(expected);
+  });
+});
+
+describe('verifyCodeVerifier', () => {
+  // RFC 7636 appendix B
+  const verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';
+  const challenge = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
+  const matches = (text: string, digest: string) => hash('sha256', text, 'base64url') === digest;
+
+  it('accepts the verifier of the challenge', () => {
+    expect(verifyCodeVerifier(verifier, challenge, matches)).toBe(true);
+  });
+
+  it.each([
+    ['another verifier', `${verifier.slice(0, -1)}l`],
+    ['the challenge itself, as of the method plain', challenge],
+    ['a verifier that is too short, although its hash matches', 'short'],
+    ['no verifier', undefined],
+  ])('rejects %s', (_what, given) => {
+    const expected = given === 'short' ? hash('sha256', 'short', 'base64url') : challenge;
+    expect(verifyCodeVerifier(given, expected, matches)).toBe(false);
   });
 });
 

@@ -1,7 +1,7 @@
 /** Moves a transaction on: to the page that it needs next, or to its end. */
 import { type HttpResponse, respondSeeOther, withCookies } from '@portcullis/http';
 import { codeResponseUrl, errorResponseUrl, OAuthError } from '@portcullis/protocol';
-import { keyOf, newTicket } from '../secrets.ts';
+import { keyOf, newIdentifier, newTicket } from '../secrets.ts';
 import type { AuthorizationCodeRecord } from '../store/index.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import type { Approval, Flow } from './flow.ts';
@@ -64,9 +64,7 @@ async function finish(rooms: Rooms, flow: Flow, subject: string, approval: Appro
   const issuedAt = clock();
   const record: AuthorizationCodeRecord = {
     hash: keyOf(code),
-    grantId:
-      (flow.identityProvider === null ? null : transaction.linkedGrantId) ??
-      (await rooms.statuses.nameGrant()),
+    grantId: (flow.identityProvider === null ? null : transaction.linkedGrantId) ?? newIdentifier('grant'),
     clientId: client.id,
     accountId: subject,
     redirectUri: transaction.redirectUriSent ? transaction.redirectUri : null,

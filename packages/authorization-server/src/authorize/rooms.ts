@@ -5,7 +5,6 @@ import type { Configuration } from '../configuration.ts';
 import type { Cookie } from '../cookies.ts';
 import type { Federation } from '../federation/federation.ts';
 import type { ChargeAuthorizationRequest } from '../rate-limit/openings.ts';
-import type { Statuses } from '../status-lists/status-lists.ts';
 import type { Layout } from '../ui/layout.ts';
 import type { Sessions } from '../users/sessions.ts';
 import type { FormTokens } from './form-tokens.ts';
@@ -23,8 +22,6 @@ export interface Rooms {
   readonly chargeAuthorizationRequest: ChargeAuthorizationRequest;
   /** Third parties by which people sign in, and on which grants rest. */
   readonly upstream: Federation;
-  /** Names new grants. */
-  readonly statuses: Pick<Statuses, 'nameGrant'>;
   /** The ways to the operator's own application. */
   readonly handOver: HandOver;
   readonly layout: Layout;

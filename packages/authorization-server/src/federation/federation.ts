@@ -1,6 +1,6 @@
 /** Third parties put together: who is on the way, who somebody is, what grants rest on, and how all of it ends. */
 import type { Configuration } from '../configuration.ts';
-import type { Statuses } from '../status-lists/status-lists.ts';
+import { newIdentifier } from '../secrets.ts';
 import type { ProviderTokensRecord } from '../store/index.ts';
 import type { FederatedUser } from './federated-user.ts';
 import type { IdentityProvider } from './identity-provider.ts';
@@ -49,7 +49,6 @@ const NOBODY = 'nobody';
 /** @throws ConfigurationError when the sealing key does not open what is sealed for third parties */
 export async function createFederation(
   configuration: Configuration,
-  { nameGrant }: Pick<Statuses, 'nameGrant'>,
   endings: RevocationTrigger,
 ): Promise<Federation> {
   const { store, clock, events, lifetimes, identityProviders } = configuration;
@@ -71,7 +70,7 @@ export async function createFederation(
     accountId: string,
     { identityProvider, user, given }: FederatedLoginResult,
   ): Promise<ProviderTokensRecord> {
-    const grantId = await nameGrant();
+    const grantId = newIdentifier('grant');
     const { envelope, dataKeyId } = await vault.encrypt(given.tokens, providerTokensContext(grantId));
     const now = clock();
     return {

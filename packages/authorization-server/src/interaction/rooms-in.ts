@@ -14,7 +14,7 @@ import type { Language } from '../ui/texts/languages.ts';
 import { createSessions } from '../users/sessions.ts';
 
 /** What the interaction gets from the rest of the server. */
-export type InteractionHands = Pick<Rooms, 'findClient' | 'upstream' | 'statuses'>;
+export type InteractionHands = Pick<Rooms, 'findClient' | 'upstream'>;
 
 /** The rooms that speak a language. */
 export type RoomsIn = (language: Language) => Rooms;

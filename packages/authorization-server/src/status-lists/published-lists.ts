@@ -1,115 +1,116 @@
-/** The status lists of this server: what has ended, as bits, deflated and signed. */
+/** The published status lists: which tokens are revoked, as bits, compressed and signed. */
 import { deflateSync } from 'node:zlib';
 import { STATUS_LIST_TYPE } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import type { RevokedAccess } from '../store/index.ts';
-import { type Bits, NOTHING_ENDED, withEnded } from './bits.ts';
-import { createUris, ENTRIES_OF_A_LIST, ENTRIES_OF_A_PLACE, numberIn, SLOW_CLOCKS } from './indexes.ts';
+import { CLOCK_SKEW, createListUri, ENTRIES_PER_INDEX, ENTRIES_PER_LIST, entryOfTokenId } from './entries.ts';
 
-/** Seconds for which a guard should believe a list before it asks again. @see draft-ietf-oauth-status-list §13.7 */
+/** Seconds for which a resource server should use a list before it fetches it again. @see draft-ietf-oauth-status-list §13.7 */
 const TIME_TO_LIVE = 5;
-/** Seconds after which nobody may believe it, whatever has become of this server. */
-const EXPIRES_AFTER = 600;
-/** Seconds for which ended grants are told of, beside the lifetime of access tokens: it may have been longer before. */
-const TOLD_FOR = 3600;
-/** Seconds after which a look asks for all of them again. In between it asks for those that are new. */
-const WHOLE_EVERY = 60;
-/** Seconds that a look goes back behind the one before: by so much may the clocks of processes differ, and facts be slow. */
-const SEEN_AGAIN = 120;
-/** Seconds for which a guard may go on by a list in which an entry is still set, through an outage as well. */
-const STILL_BELIEVED = 120;
+/** Seconds after which a list has expired, even if this server is down. */
+const LIST_LIFETIME = 600;
+/** Seconds for which revoked grants stay listed beyond the lifetime of access tokens: it may have been configured longer before. */
+const LISTED_FOR = 3600;
+/** Seconds between full reads of the store. In between only what is new is read. */
+const FULL_READ_EVERY = 60;
+/** Seconds that a read overlaps the one before: clocks of processes may differ by that much, and writes be slow. */
+const OVERLAP = 120;
+/** Seconds for which a resource server may go on with an old list in which an entry is still set, through an outage too. */
+const OLD_LIST_TRUSTED_FOR = 120;
 
 export interface PublishedStatusLists {
-  /** A signed list as of this second; `null` when there is none of that number. */
+  /** The signed list of that number as of this second; `null` if there is none. */
   read(list: number): Promise<string | null>;
-  /** Where they all are. */
-  names(): Promise<readonly string[]>;
-  /** Whether the token of an entry is known to have been revoked alone, so that a list which is still believed may say so. */
-  isSpent(entry: number): boolean;
-  /** Sees to it that this is known of other processes too: waiting for the first look only, then behind whoever asks. */
-  keepUp(): Promise<unknown> | null;
-  /** Notes that an access token was revoked alone. */
-  noteRevoked(tokenId: string): void;
+  /** The URIs of all lists. */
+  listUris(): Promise<readonly string[]>;
+  /** Whether a token of this entry was revoked by itself recently enough that a list still in use may say so. */
+  isRevoked(entry: number): boolean;
+  /** Learns what other processes revoked: the caller waits for the first read only, later ones run in the background. */
+  refresh(): Promise<unknown> | null;
+  /** Records that an access token was revoked by itself. */
+  recordRevokedToken(tokenId: string): void;
 }
 
-/** What had ended in a second. */
-interface Picture {
+/** What was revoked as of one second. */
+interface Snapshot {
   readonly at: number;
-  readonly lists: number;
-  readonly ended: Bits;
-  /** The part of it that does not come back: grants. */
-  readonly gone: Bits;
+  readonly listCount: number;
+  readonly revoked: ListBits;
+  /** The part that never comes back: revoked grants. */
+  readonly revokedGrants: ListBits;
 }
 
-/** A list as deflated, and as signed last. */
-interface Made {
+/** A list as last compressed and signed. */
+interface SignedList {
   readonly bits: Buffer;
   readonly lst: string;
   readonly at: number;
-  readonly signed: string;
+  readonly jwt: string;
 }
 
 /**
- * One look at the store serves everybody in its second, so nobody can make this server work by asking. A list is deflated when
- * it has changed, and signed anew in each second in which it is asked for.
+ * Reads the store at most once per second, whoever asks, so that requests for lists cannot be used to cause load. A list is
+ * compressed again if it has changed, and signed again in each second in which it is requested.
  */
 export function createPublishedStatusLists(
   configuration: Configuration,
   keys: KeyRing,
 ): PublishedStatusLists {
   const { store, clock, issuer, lifetimes, clients } = configuration;
-  const uriOf = createUris(issuer);
-  const made = new Map<number, Made>();
-  /** Entries of tokens that were revoked alone, and when that was last known. */
-  const spent = new Map<number, number>();
-  let picture: Picture | null = null;
-  let wholeAt = 0;
-  let looking: Promise<Picture> | null = null;
+  const uriOf = createListUri(issuer);
+  const signedLists = new Map<number, SignedList>();
+  /** Entries of tokens that were revoked by themselves, with the second in which that was last known. */
+  const revokedEntries = new Map<number, number>();
+  let snapshot: Snapshot | null = null;
+  let lastFullRead = 0;
+  let reading: Promise<Snapshot> | null = null;
 
-  async function look(): Promise<Picture> {
+  async function readStore(): Promise<Snapshot> {
     const at = clock();
-    const before = picture !== null && at >= picture.at && at < wholeAt + WHOLE_EVERY ? picture : null;
-    const since = before === null ? at - lifetimes.accessToken - TOLD_FOR : before.at - SEEN_AGAIN;
-    const ended = await store.listRevokedAccess(since, at - SLOW_CLOCKS);
-    const tokens = ended.tokens.flatMap((id) => numberIn('token', id) ?? []);
-    for (const entry of tokens) spent.set(entry, at);
-    for (const [entry, knownAt] of spent) if (knownAt < at - STILL_BELIEVED) spent.delete(entry);
-    if (before === null) wholeAt = at;
-    const gone = withEnded(before?.gone ?? new Map(), grantsIn(ended), []);
-    // With the list that the next place stands in: it may be handed out within this second.
-    const lists = 1 + Math.floor((ended.allocatedCount * ENTRIES_OF_A_PLACE) / ENTRIES_OF_A_LIST);
-    picture = { at, lists, gone, ended: withEnded(gone, clientsIn(ended), tokens) };
-    return picture;
+    const previous =
+      snapshot !== null && at >= snapshot.at && at < lastFullRead + FULL_READ_EVERY ? snapshot : null;
+    const since = previous === null ? at - lifetimes.accessToken - LISTED_FOR : previous.at - OVERLAP;
+    const revoked = await store.listRevokedAccess(since, at - CLOCK_SKEW);
+    const entries = revoked.tokens.flatMap((id) => entryOfTokenId(id) ?? []);
+    for (const entry of entries) revokedEntries.set(entry, at);
+    for (const [entry, knownAt] of revokedEntries) {
+      if (knownAt < at - OLD_LIST_TRUSTED_FOR) revokedEntries.delete(entry);
+    }
+    if (previous === null) lastFullRead = at;
+    const revokedGrants = withRevoked(previous?.revokedGrants ?? new Map(), indexesOf(revoked, 'grant'), []);
+    // Counts the list of the next index too: that index may be allocated within this second.
+    const listCount = 1 + Math.floor((revoked.allocatedCount * ENTRIES_PER_INDEX) / ENTRIES_PER_LIST);
+    const all = withRevoked(revokedGrants, indexesOf(revoked, 'client', isRemovedClient), entries);
+    snapshot = { at, listCount, revokedGrants, revoked: all };
+    return snapshot;
   }
 
-  /** A client of the configuration is in no store, and stands. */
-  function clientsIn({ allocations: lent }: RevokedAccess): readonly number[] {
-    return lent
-      .filter(({ kind, id }) => kind === 'client' && !clients.has(id))
-      .map(({ index: place }) => place);
+  /** The store knows nothing of configured clients and lists them as revoked. */
+  function isRemovedClient(id: string): boolean {
+    return !clients.has(id);
   }
 
-  /** No look that was begun more than a second ago: a slow store makes people wait, and no list older. */
-  async function lookNow(): Promise<Picture> {
+  /** Never uses a read that began more than a second ago: a slow store makes callers wait, but no list older. */
+  async function currentSnapshot(): Promise<Snapshot> {
     const now = clock();
-    if (picture?.at === now) return picture;
-    const underWay = await looking;
-    if (underWay !== null && underWay.at >= now - 1) return underWay;
-    looking ??= look().finally(() => {
-      looking = null;
+    if (snapshot?.at === now) return snapshot;
+    const pending = await reading;
+    if (pending !== null && pending.at >= now - 1) return pending;
+    reading ??= readStore().finally(() => {
+      reading = null;
     });
-    return looking;
+    return reading;
   }
 
-  function make(list: number, { at, ended }: Picture): Made {
-    const before = made.get(list);
-    if (before?.at === at) return before;
-    const bits = ended.get(list) ?? NOTHING_ENDED;
-    const lst = before?.bits.equals(bits) === true ? before.lst : deflateSync(bits).toString('base64url');
-    const now = { bits, lst, at, signed: sign(list, lst, at) };
-    made.set(list, now);
-    return now;
+  function signedList(list: number, { at, revoked }: Snapshot): SignedList {
+    const previous = signedLists.get(list);
+    if (previous?.at === at) return previous;
+    const bits = revoked.get(list) ?? NOTHING_REVOKED;
+    const lst = previous?.bits.equals(bits) === true ? previous.lst : deflateSync(bits).toString('base64url');
+    const current = { bits, lst, at, jwt: sign(list, lst, at) };
+    signedLists.set(list, current);
+    return current;
   }
 
   /** @see draft-ietf-oauth-status-list §5.1 */
@@ -121,7 +122,7 @@ export function createPublishedStatusLists(
         iss: issuer,
         sub: uriOf(list),
         iat: at,
-        exp: at + EXPIRES_AFTER,
+        exp: at + LIST_LIFETIME,
         ttl: TIME_TO_LIVE,
         status_list: { bits: 1, lst },
       },
@@ -133,31 +134,62 @@ export function createPublishedStatusLists(
 
   return {
     async read(list) {
-      const now = await lookNow();
-      return list < now.lists ? make(list, now).signed : null;
+      const current = await currentSnapshot();
+      return list < current.listCount ? signedList(list, current).jwt : null;
     },
-    async names() {
-      const { lists } = await lookNow();
-      return Array.from({ length: lists }, (_, list) => uriOf(list));
+    async listUris() {
+      const { listCount } = await currentSnapshot();
+      return Array.from({ length: listCount }, (_, list) => uriOf(list));
     },
-    isSpent: (entry) => spent.has(entry),
-    keepUp() {
-      if (picture?.at === clock()) return null;
-      const behind = picture !== null;
-      const looked = lookNow();
-      if (!behind) return looked;
-      // Whoever asks for a list hears of a failure.
-      looked.catch(() => {});
+    isRevoked: (entry) => revokedEntries.has(entry),
+    refresh() {
+      if (snapshot?.at === clock()) return null;
+      const isFirst = snapshot === null;
+      const pending = currentSnapshot();
+      if (isFirst) return pending;
+      // Whoever requests a list gets the error.
+      pending.catch(() => {});
       return null;
     },
-    noteRevoked(tokenId) {
-      const entry = numberIn('token', tokenId);
-      if (entry !== null) spent.set(entry, clock());
+    recordRevokedToken(tokenId) {
+      const entry = entryOfTokenId(tokenId);
+      if (entry !== null) revokedEntries.set(entry, clock());
     },
   };
 }
 
-function grantsIn({ grants, allocations: lent }: RevokedAccess): readonly number[] {
-  const places = lent.filter(({ kind }) => kind === 'grant').map(({ index: place }) => place);
-  return [...grants.flatMap((id) => numberIn('grant', id) ?? []), ...places];
+/** The status indexes of revoked owners of one kind. */
+function indexesOf(
+  { allocations }: RevokedAccess,
+  wanted: 'grant' | 'client',
+  isRevoked: (id: string) => boolean = () => true,
+): readonly number[] {
+  return allocations.filter(({ kind, id }) => kind === wanted && isRevoked(id)).map(({ index }) => index);
+}
+
+/** Bits by list number: 1 for a revoked entry. A list in which nothing is revoked is left out. */
+type ListBits = ReadonlyMap<number, Buffer>;
+
+const BYTES_PER_LIST = ENTRIES_PER_LIST / 8;
+const NOTHING_REVOKED: Buffer = Buffer.alloc(BYTES_PER_LIST);
+
+/**
+ * Adds revoked status indexes and single entries to the bits; a list without new ones stays the same object. The lowest bit of a
+ * byte comes first, and the entries of a status index are one byte. @see draft-ietf-oauth-status-list §4.1
+ */
+function withRevoked(bits: ListBits, indexes: readonly number[], entries: readonly number[]): ListBits {
+  const lists = new Map(bits);
+  const revoke = (index: number, mask: number): void => {
+    const list = Math.floor(index / BYTES_PER_LIST);
+    const at = index % BYTES_PER_LIST;
+    const before = lists.get(list) ?? NOTHING_REVOKED;
+    if (((before[at] ?? 0) & mask) === mask) return;
+    const bytes = before === (bits.get(list) ?? NOTHING_REVOKED) ? Buffer.from(before) : before;
+    lists.set(list, bytes);
+    bytes[at] = (bytes[at] ?? 0) | mask;
+  };
+  for (const index of indexes) revoke(index, 0xff);
+  for (const entry of entries)
+    revoke(Math.floor(entry / ENTRIES_PER_INDEX), 1 << (entry % ENTRIES_PER_INDEX));
+  return lists;
 }

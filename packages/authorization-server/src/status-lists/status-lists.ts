@@ -1,33 +1,65 @@
-/** Published statuses put together: names with places, and the lists in which they stand. */
+/** Token status lists, an optional feature: resource servers read there which access tokens are revoked, without introspection. */
+import { type HttpResponse, pathOf, respond, respondJson } from '@portcullis/http';
+import { OAuthError, STATUS_LIST_MEDIA_TYPE } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import type { Route } from '../routes.ts';
-import { newIdentifier } from '../secrets.ts';
-import { createPlaces, type Places } from './allocate.ts';
-import { createStatusRoutes } from './endpoint.ts';
-import { createPublishedStatusLists } from './published-lists.ts';
+import type { AssignStatus } from '../token/issue.ts';
+import { STATUS_LISTS_PATH } from './entries.ts';
+import { createPublishedStatusLists, type PublishedStatusLists } from './published-lists.ts';
+import { createAssignStatus } from './status-index.ts';
 
-export interface Statuses {
+/** What the server hooks into its endpoints if status lists are enabled. */
+export interface StatusListFeature {
   readonly routes: readonly Route[];
-  /** The identifier of a new grant. */
-  nameGrant(): string | Promise<string>;
-  /** `null`: tokens say nothing of their status. */
-  readonly nameToken: Places['nameToken'] | null;
-  /** Notes that an access token was revoked alone. */
-  noteRevoked(tokenId: string): void;
+  /** Gives each issued access token its entry. */
+  readonly assignStatus: AssignStatus;
+  /** Records that an access token was revoked by itself. */
+  recordRevokedToken(tokenId: string): void;
 }
 
-/** Where nothing is published. */
-const unpublished: Statuses = {
-  routes: [],
-  nameGrant: () => newIdentifier('grant'),
-  nameToken: null,
-  noteRevoked() {},
-};
-
-export function createStatuses(configuration: Configuration, keys: KeyRing): Statuses {
-  if (!configuration.statusLists) return unpublished;
+/** @see draft-ietf-oauth-status-list */
+export function createStatusListFeature(configuration: Configuration, keys: KeyRing): StatusListFeature {
   const lists = createPublishedStatusLists(configuration, keys);
-  const { nameGrant, nameToken } = createPlaces(configuration, lists);
-  return { routes: createStatusRoutes(lists), nameGrant, nameToken, noteRevoked: lists.noteRevoked };
+  return {
+    routes: createRoutes(lists),
+    assignStatus: createAssignStatus(configuration, lists),
+    recordRevokedToken: lists.recordRevokedToken,
+  };
+}
+
+/** Seconds for which a cache may keep a list. */
+const MAX_AGE = 1;
+
+const LIST_NUMBER = /^(?:0|[1-9]\d{0,9})$/;
+
+/** Public: a list tells how many tokens were revoked lately, and the holder of a token whether it was among them. */
+function createRoutes(lists: PublishedStatusLists): readonly Route[] {
+  return [
+    {
+      method: 'GET',
+      path: `${STATUS_LISTS_PATH}/*`,
+      crossOrigin: true,
+      async handle(request) {
+        const name = pathOf(request).slice(STATUS_LISTS_PATH.length + 1);
+        const list = LIST_NUMBER.test(name) ? await lists.read(Number(name)) : null;
+        if (list !== null) return respondList(list);
+        throw new OAuthError('invalid_request', 'There is no such status list.', { status: 404 });
+      },
+    },
+    {
+      method: 'GET',
+      path: STATUS_LISTS_PATH,
+      crossOrigin: true,
+      handle: async () => respondJson({ status_lists: await lists.listUris() }, { maxAge: MAX_AGE }),
+    },
+  ];
+}
+
+function respondList(list: string): HttpResponse {
+  const headers = {
+    'content-type': STATUS_LIST_MEDIA_TYPE,
+    'cache-control': `public, max-age=${MAX_AGE}`,
+  };
+  return respond(200, headers, list);
 }

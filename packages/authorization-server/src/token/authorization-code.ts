@@ -5,6 +5,7 @@ import {
   OAuthError,
   readAuthorizationCodeRequest,
   type TokenResponse,
+  verifyCodeVerifier,
 } from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
 import { keyOf, matchesSecret } from '../secrets.ts';
@@ -18,7 +19,7 @@ export function createAuthorizationCodeGrant(hands: GrantServices): GrantHandler
   return async (client, form, connection) => {
     const now = clock();
     const found = checkOwner(await store.findCode(keyOf(form.required('code'))), client);
-    const isProven = provesChallenge(found, form.one('code_verifier'));
+    const isProven = verifyCodeVerifier(form.one('code_verifier'), found.codeChallenge, matchesSecret);
     // A code that its client presents without its verifier is in the wrong hands: nobody gets a second guess.
     if (!isProven && found.consumedAt === null) await store.invalidateCode(found.hash, now);
     const request = readAuthorizationCodeRequest(form);
@@ -66,11 +67,6 @@ async function isDoubled(
   if (network === null || now > spentAt + MEANWHILE) return false;
   const from = (await store.findGrant(grantId))?.grant.lastUsedFrom ?? null;
   return from !== null && networkPrefixOf(from) === network;
-}
-
-/** The stored S256 challenge and a stored secret are the same: the base64url SHA-256 of what has to be presented. */
-function provesChallenge(found: FoundAuthorizationCode, verifier: string | undefined): boolean {
-  return verifier !== undefined && matchesSecret(verifier, found.codeChallenge);
 }
 
 /** OAuth 2.0 clients repeat the redirect URI; then it MUST be the one of the authorization request. */

@@ -1,6 +1,7 @@
-/** Whether an access token still stands: neither it, nor its grant, nor a client that acts for itself has ended. */
+/** Checks whether a verified access token is still live: not revoked, nor its grant, its provider tokens, or a client that acts for itself. */
 import type { AccessTokenClaims } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
+import type { ProviderTokens } from '../federation/provider-tokens.ts';
 
 /** @param claims of a verified token */
 export type IsLive = (
@@ -10,13 +11,20 @@ export type IsLive = (
 export function createIsLive({ store, clients }: Pick<Configuration, 'store' | 'clients'>): IsLive {
   return async ({ jti, iat, client_id: clientId, grant_id: grantId }) => {
     if (!(await store.isAccessTokenLive(jti, grantId ?? null))) return false;
-    return grantId !== undefined || (await isStanding(clientId, iat));
+    return grantId !== undefined || (await isClientLive(clientId, iat));
   };
 
-  /** A token without a grant rests on its client: it ends with it, and a later one of the same name inherits nothing. */
-  async function isStanding(clientId: string, issuedAt: number): Promise<boolean> {
+  /** A token without a grant ends with its client; a later client of the same id does not bring it back. */
+  async function isClientLive(clientId: string, issuedAt: number): Promise<boolean> {
     if (clients.has(clientId)) return true;
     const client = await store.findClient(clientId);
     return client !== null && client.disabledAt === null && client.createdAt <= issuedAt;
   }
+}
+
+/** Also requires live provider tokens. Asks the store first, which knows at once what was revoked here. */
+export function requireLiveProviderTokens(isLive: IsLive, providerTokens: ProviderTokens): IsLive {
+  if (!providerTokens.inUse) return isLive;
+  return async (claims) =>
+    (await isLive(claims)) && (claims.grant_id === undefined || providerTokens.isAlive(claims.grant_id));
 }

@@ -1,12 +1,12 @@
-/** Minting access tokens, and the answer that carries one. */
-import { accessTokenClaims, type TokenResponse } from '@portcullis/protocol';
+/** Issues access tokens: builds the claims of a grant's access, signs or encrypts them, and writes the token response. */
+import { accessTokenClaims, type StatusReference, type TokenResponse } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
+import type { ProviderTokens } from '../federation/provider-tokens.ts';
 import type { AccessTokenFormat } from '../keys/access-token-format.ts';
 import { newIdentifier } from '../secrets.ts';
-import type { Statuses } from '../status-lists/status-lists.ts';
 import type { DownscopedAccess } from './downscope.ts';
 
-/** Whom a token is for, and what it rests on. */
+/** For whom a token is issued, and what it depends on. */
 interface TokenSubject {
   readonly subject: string;
   readonly clientId: string;
@@ -17,29 +17,39 @@ interface TokenSubject {
   readonly until: number;
 }
 
-/** Makes an access token and its answer, without a refresh token. */
+/** Issues an access token; the response has no refresh token. */
 export type IssueAccessToken = (
   holder: TokenSubject,
-  narrowed: DownscopedAccess,
+  access: DownscopedAccess,
   now: number,
 ) => Promise<TokenResponse>;
 
-/** `scope` is always told, because it MUST be when it is not what was asked for. @see OAuth 2.1 draft 13 §3.2.3 */
+/** Gives a token an id and its entry in a status list: implemented by the optional status lists. */
+export type AssignStatus = (
+  owner: Pick<TokenSubject, 'grantId' | 'clientId'>,
+  now: number,
+) => Promise<{ readonly tokenId: string; readonly status: StatusReference }>;
+
+/**
+ * @param assignStatus `null`: tokens have no status entry
+ * @see OAuth 2.1 draft 13 §3.2.3, RFC 6749 §5.1: `scope` MUST be included if it is not what was requested, so it always is
+ */
 export function createIssueAccessToken(
   { issuer, lifetimes, resources }: Configuration,
-  { sign, encrypt: seal }: AccessTokenFormat,
-  { nameToken }: Pick<Statuses, 'nameToken'>,
+  { sign, encrypt }: AccessTokenFormat,
+  assignStatus: AssignStatus | null,
 ): IssueAccessToken {
-  const opaque = new Set(
+  const opaqueResources = new Set(
     [...resources.values()]
       .filter(({ accessTokens }) => accessTokens === 'opaque')
       .map(({ resource }) => resource),
   );
   return async ({ subject, clientId, grantId, workspace, until }, { resource, scopes }, now) => {
     const lifetime = Math.min(lifetimes.accessToken, until - now);
-    const isOpaque = opaque.has(resource);
-    // Who asks about each token needs no list of those that have ended.
-    const named = nameToken === null || isOpaque ? null : await nameToken({ grantId, clientId }, now);
+    const isOpaque = opaqueResources.has(resource);
+    // A resource server that introspects each token needs no status list.
+    const assigned =
+      assignStatus === null || isOpaque ? null : await assignStatus({ grantId, clientId }, now);
     const claims = accessTokenClaims({
       issuer,
       subject,
@@ -50,14 +60,30 @@ export function createIssueAccessToken(
       workspace,
       lifetime,
       issuedAt: now,
-      tokenId: named?.tokenId ?? newIdentifier('token'),
-      status: named?.status ?? null,
+      tokenId: assigned?.tokenId ?? newIdentifier('token'),
+      status: assigned?.status ?? null,
     });
     return {
-      access_token: isOpaque ? seal(claims) : await sign(claims),
+      access_token: isOpaque ? encrypt(claims) : await sign(claims),
       token_type: 'Bearer',
       expires_in: lifetime,
       ...(claims.scope !== undefined && { scope: claims.scope }),
     };
+  };
+}
+
+/**
+ * Limits issued tokens by the provider tokens of their grant: ours never outlive or exceed them. Grants check everything before
+ * they consume anything, and this is part of the check: while the identity provider is down, no code or refresh token is used up.
+ */
+export function limitByProviderTokens(
+  issue: IssueAccessToken,
+  providerTokens: ProviderTokens,
+): IssueAccessToken {
+  if (!providerTokens.inUse) return issue;
+  return async (holder, access, now) => {
+    if (holder.grantId === null) return issue(holder, access, now);
+    const { until, scopes } = await providerTokens.limitsOf(holder.grantId, access.scopes);
+    return issue({ ...holder, until: Math.min(holder.until, until) }, { ...access, scopes }, now);
   };
 }
