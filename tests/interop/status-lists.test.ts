@@ -128,7 +128,7 @@ async function endOnPage(tokens: Tokens, { bound }: Elsewhere): Promise<void> {
   const path = '/connections/end';
   const page = await fetch(`${portcullis.url}${path}?connection=${grantOf(tokens)}`, { headers: { cookie } });
   const text = await page.text();
-  expect(text).toContain(`can still work for up to ${bound} seconds`);
+  expect(text).toContain(`can keep working for up to ${bound} seconds`);
   const fields = [...text.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)];
   const form = Object.fromEntries(fields.map(([, name = '', value = '']) => [name, value]));
   const answer = await post(path, form, { cookie, origin: portcullis.url });

@@ -93,19 +93,19 @@ describe('by the keyboard alone', { timeout: 60_000 }, () => {
     await gallery.redeem(new URL(page.url()), 'desk');
 
     await page.goto(`${gallery.issuer}/connections`);
-    await on(page, 'What has access');
+    await on(page, 'Apps with access');
     expect(await page.locator('.powers li').allTextContents()).toEqual([
       'Read your notes',
       'Add and change your notes',
     ]);
-    await press(page, 'End access');
-    await on(page, 'End access of Writing Desk?');
+    await press(page, 'Remove access');
+    await on(page, 'Remove access for Writing Desk?');
     await press(page, 'Cancel');
-    await on(page, 'What has access');
-    await press(page, 'End access');
-    await on(page, 'End access of Writing Desk?');
-    await press(page, 'End access');
-    await page.getByText('Access has ended.').waitFor();
+    await on(page, 'Apps with access');
+    await press(page, 'Remove access');
+    await on(page, 'Remove access for Writing Desk?');
+    await press(page, 'Remove access');
+    await page.getByText('Access has been removed.').waitFor();
     await press(page, 'Account');
     await on(page, 'Your account');
     await press(page, 'Sign out');
@@ -138,22 +138,22 @@ describe('by the keyboard alone', { timeout: 60_000 }, () => {
     await press(page, 'Change');
     await page.getByText('The password was changed.').waitFor();
 
-    await press(page, 'Set up codes');
-    await on(page, 'Codes from an app');
+    await press(page, 'Set up an authenticator app');
+    await on(page, 'Two-step verification');
     const secret = ((await page.locator('p code').textContent()) ?? '').replaceAll(' ', '');
     await type(page, 'code', gallery.codeOf(secret));
-    await press(page, 'Switch on');
-    await on(page, 'Keep these recovery codes');
+    await press(page, 'Turn on');
+    await on(page, 'Save these recovery codes');
     const first = (await page.locator('.codes code').first().textContent()) ?? '';
-    await press(page, 'I have kept them');
+    await press(page, 'I have saved them');
     await on(page, 'Your account');
     await press(page, 'New recovery codes');
     await on(page, 'New recovery codes');
     await type(page, 'code', first);
     await press(page, 'Show codes');
-    await on(page, 'Keep these recovery codes');
+    await on(page, 'Save these recovery codes');
     const fresh = (await page.locator('.codes code').first().textContent()) ?? '';
-    await press(page, 'I have kept them');
+    await press(page, 'I have saved them');
     await on(page, 'Your account');
     await press(page, 'Sign out');
     await on(page, 'You are signed out');
@@ -167,8 +167,8 @@ describe('by the keyboard alone', { timeout: 60_000 }, () => {
     await type(page, 'code', fresh);
     await page.keyboard.press('Enter');
     await on(page, 'Your account');
-    await press(page, 'Switch off');
-    await page.getByText('No code is asked for any more.').waitFor();
+    await press(page, 'Turn off');
+    await page.getByText('Two-step verification is off.').waitFor();
   });
 
   it.each([

@@ -130,11 +130,11 @@ describe('an invitation', { timeout: 60_000 }, () => {
 
 describe('the reference on a page', () => {
   it.each([
-    ['/authorize?client_id=nobody', 'This app is not known here', /client_id/],
-    ['/authorize', 'This request cannot be used', /client_id/],
+    ['/authorize?client_id=nobody', 'This app is not registered here', /client_id/],
+    ['/authorize', 'This request is not valid', /client_id/],
     ['/login?flow=flow_x', 'This request is no longer open', /gone/],
-    ['/consent', 'Start from your app', /no-flow/],
-    ['/setup?token=x', 'The first account exists already', /set-up/],
+    ['/consent', 'Start from your app', /no-transaction/],
+    ['/setup?token=x', 'The first account already exists', /set-up/],
   ])('is found by the operator in the events: %s', async (path, heading, reason) => {
     const { page } = await enter();
     await page.goto(server.url + path);

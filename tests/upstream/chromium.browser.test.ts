@@ -74,7 +74,7 @@ describe.each([
     expect(listed).toContain('repo');
     expect(listed).toContain('ada');
     await page
-      .getByRole('link', { name: /^End access/ })
+      .getByRole('link', { name: /^Remove access/ })
       .first()
       .click();
     await page.locator('button.danger').waitFor();

@@ -272,7 +272,7 @@ describe('signing in', () => {
       expect([...sight.headers.keys()]).toEqual([...wrong.headers.keys()]);
       expect(sight.headers.getSetCookie()).toEqual([]);
     }
-    expect(textOf(wrong)).toContain('This email and password do not match.');
+    expect(textOf(wrong)).toContain('Incorrect email or password.');
     expect((await guess(t.visitor, ` ${EMAIL.toUpperCase()} `, PASSWORD)).path).toMatch(/^\/consent/);
   });
 
@@ -318,10 +318,7 @@ describe('signing in', () => {
     expect(sight.html).toContain('value="&quot;&gt;&lt;b&gt;ada@example.org"');
     expect(sight.html).not.toContain('my secret');
     const empty = await t.visitor.submit(sight, { email: EMAIL, password: '' });
-    expect([empty.status, textOf(empty).includes('Enter your email and your password.')]).toEqual([
-      400,
-      true,
-    ]);
+    expect([empty.status, textOf(empty).includes('Enter your email and password.')]).toEqual([400, true]);
   });
 
   it('T075: refuses accents without end like any other wrong guess', async () => {
@@ -341,7 +338,7 @@ describe('signing in', () => {
     ]) {
       const sight = await t.visitor.submit(login, fields);
       expect([sight.status, sight.left]).toEqual([400, null]);
-      expect(textOf(sight)).toContain('This email and password do not match.');
+      expect(textOf(sight)).toContain('Incorrect email or password.');
     }
     expect(kept()).toEqual(before);
     expect((await t.visitor.submit(login, { email: EMAIL, password: PASSWORD })).path).toMatch(/^\/consent/);
@@ -468,13 +465,13 @@ describe('the first account', () => {
       () => visitor.open(`${link.pathname}${link.search}`),
     ]) {
       const sight = await act();
-      expect([sight.status, textOf(sight).includes('The first account exists already')]).toEqual([403, true]);
+      expect([sight.status, textOf(sight).includes('The first account already exists')]).toEqual([403, true]);
     }
     expect(await store.findAccountByEmail('eve@example.org')).toBeNull();
   });
 
   it.each([
-    ['an address', { email: 'ada' }, 'Enter an address such as you@example.com.'],
+    ['an address', { email: 'ada' }, 'Enter an email address such as you@example.com.'],
     ['a password', { password: '', password_again: '' }, 'The password must have at least 10 characters.'],
     [
       'a longer password',
@@ -484,10 +481,14 @@ describe('the first account', () => {
     [
       'a better password',
       { password: 'password123', password_again: 'password123' },
-      'is among the first that anybody would guess',
+      'This password is too easy to guess',
     ],
-    ['the same password twice', { password_again: 'a gate of oak and tin' }, 'The two passwords differ.'],
-    ['the password a second time', { password_again: undefined }, 'The two passwords differ.'],
+    [
+      'the same password twice',
+      { password_again: 'a gate of oak and tin' },
+      'The two passwords do not match.',
+    ],
+    ['the password a second time', { password_again: undefined }, 'The two passwords do not match.'],
   ])('needs %s', async (_what, wrong, words) => {
     const { server, store, visitor } = await startEmpty();
     const link = new URL((await server.setupLink()) ?? '');

@@ -52,7 +52,7 @@ describe('an added client', () => {
     const t = await setScene();
     await t.server.clients.add({ client_id: 'added', client_name: 'Sketchbook', redirect_uris: [CALLBACK] });
     const consent = await t.visitor.signIn(requestOf({ client_id: 'added' }));
-    expect(textOf(consent)).toContain('This app was set up by the people who run');
+    expect(textOf(consent)).toContain('This app was set up by the administrators of');
   });
 
   it('never expires', async () => {

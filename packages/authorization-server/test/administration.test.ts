@@ -90,7 +90,7 @@ describe('an invitation', () => {
     expect((await t.visitor.open('/connections')).path).toBe('/connections');
 
     const again = await expectUnchanged(t, 403, () => t.stranger().open(path));
-    expect(textOf(again)).toContain('This link does not work any more');
+    expect(textOf(again)).toContain('This link no longer works');
     await expectUnchanged(t, 403, () =>
       createVisitor(t.server).submit(page, { ...chosen, password: 'another good one' }),
     );
@@ -110,12 +110,12 @@ describe('an invitation', () => {
     [
       'its address',
       { password: 'bob@example.org', password_again: 'bob@example.org' },
-      'must not be the email address',
+      'must not be your email address',
     ],
     [
       'typed wrongly',
       { password: NEW_PASSWORD, password_again: `${NEW_PASSWORD}x` },
-      'The two passwords differ.',
+      'The two passwords do not match.',
     ],
     ['missing', {}, 'must have at least 10 characters'],
   ])('does not take a password that is %s, and works on', async (_what, fields, words) => {
@@ -217,7 +217,7 @@ describe('a disabled account', () => {
     expect(await t.server.accounts.disable(EMAIL)).toBe(true);
     await expectAllEnded();
     const refused = await signIn(t.stranger('203.0.113.77'), EMAIL, PASSWORD);
-    expect(textOf(refused)).toContain('This email and password do not match.');
+    expect(textOf(refused)).toContain('Incorrect email or password.');
     expect(t.events.map(({ type }) => type)).toContain('account.disabled');
 
     expect(await t.server.accounts.enable(EMAIL)).toBe(true);

@@ -432,7 +432,7 @@ describe('an error for a client that anybody could have registered', () => {
       ]);
       expect(url.searchParams.getAll('iss')).toEqual([ISSUER]);
       expect(textOf(sight)).toContain('Your Bank');
-      expect(textOf(sight)).toContain('has not been verified');
+      expect(textOf(sight)).toContain('is not verified');
       expect(sight.headers.get('retry-after')).toBeNull();
       expect(t.events).toContainEqual(
         expect.objectContaining({

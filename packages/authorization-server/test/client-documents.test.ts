@@ -62,7 +62,7 @@ describe('[AS-CIMD-26 AS-CIMD-30] a client that a document describes', () => {
     const t = await setStage();
     const consent = await t.visitor.signIn(ask());
     expect(textOf(consent)).toContain('Sketchbook wants to use Notes');
-    expect(textOf(consent)).toContain('This app is published at app.example . It chose its name itself.');
+    expect(textOf(consent)).toContain('This app is published at app.example . It chose its own name.');
     expect(consent.html).not.toContain('<img');
     const { left } = await t.visitor.submit(consent, { decision: 'allow' });
     expect(left?.href.startsWith('https://app.example/callback?code=')).toBe(true);
@@ -78,7 +78,7 @@ describe('[AS-CIMD-26 AS-CIMD-30] a client that a document describes', () => {
     const local = ask(APP, 'http://127.0.0.1:51004/callback');
     for (let round = 0; round < 2; round += 1) {
       const consent = await t.visitor.signIn(local);
-      expect(textOf(consent)).toContain('Any program on this computer could pretend to be this app.');
+      expect(textOf(consent)).toContain('Any program on this computer could impersonate this app.');
       expect(textOf(consent)).toContain('You will return to 127.0.0.1:51004 on this computer');
       await t.visitor.submit(consent, { decision: 'allow' });
     }

@@ -588,7 +588,7 @@ describe('what a client says of itself', () => {
       client_uri: 'https://claude.ai',
     });
     const consent = await t.visitor.signIn(requestOf({ client_id }));
-    expect(textOf(consent)).toContain('This app has not been verified. It chose its name itself.');
+    expect(textOf(consent)).toContain('This app is not verified. It chose its own name.');
     expect(consent.html).not.toContain('claude.ai');
   });
 });

@@ -1,4 +1,4 @@
-/** What has access to an account: shown in words, noted when used, ended at once with all its tokens. */
+/** Connections of an account: shown in words, noted when used, ended at once with all its tokens. */
 import { describe, expect, it } from 'vitest';
 import { costHere } from '../../../tests/support/cost.ts';
 import { createLayout, type Layout } from '../src/ui/layout.ts';
@@ -97,12 +97,12 @@ describe('signing in on one\u2019s own account', () => {
     expect((await t.visitor.open('/account/remove')).path).toBe('/account/remove');
     t.clock.now += 900;
     const again = await t.visitor.open('/account/remove');
-    expect(textOf(again)).toContain('Sign in once more, before you change your account');
+    expect(textOf(again)).toContain('Sign in again to change your account settings');
     const stranger = await t.stranger().open('/account/remove');
     expect(textOf(stranger)).toContain('Sign in to manage your account');
     t.visitor.headers = { 'accept-language': 'de' };
     expect(textOf(await t.visitor.open('/account/remove'))).toContain(
-      'noch einmal, bevor Sie Ihr Konto ändern',
+      'erneut, um Ihre Kontoeinstellungen zu ändern',
     );
   });
 
@@ -198,13 +198,13 @@ describe('connections', () => {
     const list = await visitHome(t.visitor, '/connections');
     const link = endLinks(list).find((href) => href.includes(ended.grantId)) ?? '';
     const question = await t.visitor.open(link);
-    expect(textOf(question)).toContain('End access of First ?');
+    expect(textOf(question)).toContain('Remove access for First ?');
     expect(textOf(question)).toContain('it will no longer be able to Read your notes');
-    expect(textOf(question)).toContain('can still work for up to 10 minutes');
+    expect(textOf(question)).toContain('can keep working for up to 10 minutes');
     expect(await isLive(t, ended)).toBe(true);
 
     const after = await t.visitor.submit(question, {});
-    expect([after.path, textOf(after).includes('Access has ended.')]).toEqual([
+    expect([after.path, textOf(after).includes('Access has been removed.')]).toEqual([
       '/connections?ended=one',
       true,
     ]);
@@ -244,15 +244,15 @@ describe('connections', () => {
     const question = await t.visitor.open('/connections/end');
     expect(textOf(question)).toContain('Second on Files');
     const after = await t.visitor.submit(question, {});
-    expect(textOf(after)).toContain('All access has ended. No app has access');
+    expect(textOf(after)).toContain('All access has been removed. No app has access');
     expect(await Promise.all(all.map((tokens) => isLive(t, tokens)))).toEqual([false, false]);
     expect((await t.post('/token', redemption(code, verifier))).status).toBe(400);
   });
 
   it.each([
-    ['en', 0, 'It ends at once.'],
-    ['en', 10, 'What was given last can still work for up to 10 seconds.'],
-    ['de', 0, 'Er endet sofort.'],
+    ['en', 0, 'Access ends immediately.'],
+    ['en', 10, 'Access it already has can keep working for up to 10 seconds.'],
+    ['de', 0, 'Der Zugriff endet sofort.'],
     ['de', 10, '10 Sekunden'],
     ['en', undefined, 'up to 10 minutes'],
     // A token lives no longer, whatever a guard does.
@@ -354,7 +354,7 @@ describe('sessions', () => {
     expect(t.snapshot()).toBe(before);
 
     const after = await mine.submit(page, { session: hash }, '/account/sessions');
-    expect(textOf(after)).toContain('Signed out there.');
+    expect(textOf(after)).toContain('Signed out.');
     expect(await t.store.listSessions('user_ada', t.clock.now)).toHaveLength(2);
     await mine.submit(page, { session: 'others' }, '/account/sessions');
     expect((await mine.open('/account')).path).toBe('/account');

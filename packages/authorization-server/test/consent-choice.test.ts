@@ -105,7 +105,7 @@ describe('choosing less', () => {
     const again = await expectUnchanged(t, 400, () =>
       t.visitor.submit(consent, { decision: 'allow', scope: undefined }),
     );
-    expect(textOf(again)).toContain('Leave at least one switched on, or choose Cancel.');
+    expect(textOf(again)).toContain('Leave at least one turned on, or choose Cancel.');
     // What was switched off stays so: pressing Allow once more grants nothing either.
     expect(again.html).toContain('role="switch" name="scope" value="draw">');
     expect(again.html).not.toContain(' checked');
@@ -137,7 +137,7 @@ describe('asking for more', () => {
     await connect(t, board('see draw'));
     const consent = await t.visitor.open(requestOf(board('see share')));
     expect(textOf(consent)).toMatch(
-      /wants to do more with Board .*be able to Show the board to others new It keeps what you allowed before: See the board · Draw on the board\./,
+      /wants more access to Board .*be able to Show the board to others new It keeps the access you allowed before: See the board · Draw on the board\./,
     );
     const { scope } = await tokens(t, await t.visitor.submit(consent, { decision: 'allow' }));
     expect(scope).toBe('see draw share');
@@ -176,7 +176,7 @@ describe('asking for more', () => {
     const consent = await t.visitor.open(requestOf(board('draw see')));
     expect(textOf(consent)).toContain('See the board new');
     expect(textOf(consent)).toContain(
-      'It keeps what you allowed before: Wipe the board · Draw on the board.',
+      'It keeps the access you allowed before: Wipe the board · Draw on the board.',
     );
     const { scope } = await tokens(t, await t.visitor.submit(consent, { decision: 'allow' }));
     expect(scope).toBe('wipe draw see');
@@ -447,7 +447,7 @@ describe('workspaces', () => {
     const unplaced = await expectUnchanged(t, 400, () =>
       t.visitor.submit(consent, { decision: 'allow', scope, workspace: '' }),
     );
-    expect(textOf(unplaced)).toContain('Choose the workspace that the app may use.');
+    expect(textOf(unplaced)).toContain('Choose the workspace the app can use.');
     expect(unplaced.html).toContain('name="scope" value="draw">');
     expect(unplaced.html).toContain('name="scope" value="share" checked>');
     expect(unplaced.html).toContain(option('w2', false));

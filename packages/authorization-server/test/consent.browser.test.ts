@@ -155,9 +155,11 @@ describe('consent', { timeout: 60_000 }, () => {
       expect(await allow(page, client_id, callback)).toMatchObject({ scope: 'read' });
 
       await ask(page, { client_id, scope: 'read share' });
-      expect(await page.locator('h1').textContent()).toBe('Notes CLI wants to do more with Notes');
+      expect(await page.locator('h1').textContent()).toBe('Notes CLI wants more access to Notes');
       expect(await page.locator('.powers').textContent()).toMatch(/^\s*Share your notes\s+new\s*$/);
-      expect(await page.locator('text=It keeps what you allowed before: Read your notes.').count()).toBe(1);
+      expect(
+        await page.locator('text=It keeps the access you allowed before: Read your notes.').count(),
+      ).toBe(1);
       expect(await allow(page, client_id, callback)).toMatchObject({ scope: 'read share' });
     },
   );
@@ -183,7 +185,7 @@ describe('consent', { timeout: 60_000 }, () => {
     const matters = [
       'h1',
       'text=Signed in as',
-      'text=has not been verified',
+      'text=is not verified',
       '.powers',
       '.choose',
       '.note',
@@ -217,7 +219,7 @@ describe('consent', { timeout: 60_000 }, () => {
     const page = await visit({ javaScriptEnabled: false });
     await ask(page, { client_id, scope: 'read' });
     await page.getByText('Deutsch').click();
-    await on(page, 'Notes CLI möchte Notes nutzen');
+    await on(page, 'Notes CLI möchte Notes verwenden');
     await page.getByText('Abbrechen').click();
     await page.waitForURL(`${callback}?error=access_denied**`);
   });

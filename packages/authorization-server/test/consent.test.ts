@@ -207,9 +207,9 @@ describe('what the consent page says', () => {
     const t = await setScene();
     const sight = await t.visitor.signIn(requestOf({ scope: 'notes:read notes:write' }));
     expect(textOf(sight)).toBe(
-      'as.example web wants to use Notes This app was set up by the people who run as.example . ' +
+      'as.example web wants to use Notes This app was set up by the administrators of as.example . ' +
         `Signed in as ${EMAIL} · not you? On mcp.example/notes it will be able to Read your notes Change your notes ` +
-        'Includes: Read your notes Switch off what you do not want to allow. ' +
+        'Includes: Read your notes Turn off anything you do not want to allow. ' +
         'You will return to app.example Cancel Allow access Deutsch',
     );
   });
@@ -224,9 +224,9 @@ describe('what the consent page says', () => {
       const t = await setScene({ privateUseSchemes: ['cursor'] });
       const client_id = await t.registerClient({ client_name: 'Claude', redirect_uris: [redirect_uri] });
       const text = textOf(await t.visitor.signIn(requestOf({ client_id, redirect_uri })));
-      expect(text).toContain('Claude wants to use Notes This app has not been verified.');
+      expect(text).toContain('Claude wants to use Notes This app is not verified.');
       expect(text).toContain(place);
-      expect(text.includes('could pretend to be this app')).toBe(warned);
+      expect(text.includes('could impersonate this app')).toBe(warned);
     },
   );
 
@@ -463,7 +463,7 @@ describe('who may answer', () => {
       () => t.visitor.open(consent.path),
     ]) {
       const sight = await expectRefused(t, 400, act);
-      expect(textOf(sight)).toContain('It was answered already');
+      expect(textOf(sight)).toContain('It was already answered');
     }
   });
 
@@ -497,7 +497,7 @@ describe('who may answer', () => {
     await t.store.openTransaction({ ...transaction, id: 'flow_gone', clientId: 'client_gone' });
     await t.store.openTransaction({ ...transaction, id: 'flow_changed', clientId: client_id });
     const gone = await expectRefused(t, 400, () => t.visitor.open('/consent?flow=flow_gone'));
-    expect(textOf(gone)).toContain('This app is not known here');
+    expect(textOf(gone)).toContain('This app is not registered here');
     await expectRefused(t, 400, () => t.visitor.open('/consent?flow=flow_changed'));
     await expectStillOpen(t, consent);
   });

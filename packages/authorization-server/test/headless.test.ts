@@ -160,7 +160,7 @@ describe('a headless mode', () => {
     expect([body['page'], body['app']]).toEqual(['account', null]);
     const account = await t.visitor.open(await t.conclude('/headless/accept', { challenge, email: EMAIL }));
     expect([account.path, textOf(account)]).toEqual(['/account', expect.stringContaining(EMAIL)]);
-    expect(textOf(account)).not.toMatch(/Passkeys|Codes from an app/);
+    expect(textOf(account)).not.toMatch(/Passkeys|Two-step verification/);
     for (const path of ['/account/codes', '/account/passkeys/add', '/login/code', '/login/passkey']) {
       expect([path, (await t.visitor.open(path)).status]).toEqual([path, 404]);
     }
@@ -421,7 +421,7 @@ describe('the interface of the application', () => {
     const back = await t.conclude('/headless/accept', { challenge: fresh, ...accept, workspace: 'another' });
     names = ['One', 'Two'];
     const late = await t.visitor.open(back);
-    expect([late.left, textOf(late)]).toEqual([null, expect.stringContaining('Nothing was decided')]);
+    expect([late.left, textOf(late)]).toEqual([null, expect.stringContaining('Nothing was changed')]);
   });
 });
 
@@ -457,7 +457,7 @@ describe('an answer of the application', () => {
     const challenge = challengeOf(await t.stranger().open('/connections'), loginUrl);
     const back = await t.conclude('/headless/accept', { challenge, email: EMAIL });
     const sight = await t.visitor.open(back);
-    expect([sight.status, textOf(sight)]).toEqual([403, expect.stringContaining('Nothing was decided')]);
+    expect([sight.status, textOf(sight)]).toEqual([403, expect.stringContaining('Nothing was changed')]);
     expect(t.visitor.cookies.has('__Host-portcullis-session')).toBe(false);
   });
 

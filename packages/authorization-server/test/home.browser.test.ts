@@ -143,8 +143,8 @@ async function setUpCodes(page: Page): Promise<string> {
   await page.goto(`${stage.issuer}/account/codes`);
   const secret = (await page.locator('.fact code').textContent())?.replaceAll(' ', '') ?? '';
   await page.fill('[name=code]', codeOf(secret, Date.now() / 1000));
-  await page.getByRole('button', { name: 'Switch on' }).click();
-  await page.getByText('Keep these recovery codes').waitFor();
+  await page.getByRole('button', { name: 'Turn on' }).click();
+  await page.getByText('Save these recovery codes').waitFor();
   return (await page.locator('.codes code').first().textContent()) ?? '';
 }
 
@@ -159,13 +159,13 @@ describe('connections', () => {
     const { page, complaints } = await enter({ javaScriptEnabled });
     await signIn(page, '/connections');
     await expect.poll(() => page.locator('.row').count()).toBe(3);
-    await page.getByRole('link', { name: 'End access of Notes CLI' }).click();
-    await page.getByRole('heading', { level: 1, name: 'End access of Notes CLI?' }).waitFor();
-    await page.getByText('It ends at once.').waitFor();
-    await page.getByRole('button', { name: 'End access' }).click();
-    expect(await page.getByRole('status').textContent()).toBe('Access has ended.');
+    await page.getByRole('link', { name: 'Remove access for Notes CLI' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Remove access for Notes CLI?' }).waitFor();
+    await page.getByText('Access ends immediately.').waitFor();
+    await page.getByRole('button', { name: 'Remove access' }).click();
+    expect(await page.getByRole('status').textContent()).toBe('Access has been removed.');
     await expect.poll(() => page.locator('.row').count()).toBe(2);
-    await page.getByRole('link', { name: 'End all access' }).click();
+    await page.getByRole('link', { name: 'Remove all access' }).click();
     await page.getByText('up to 10 minutes').waitFor();
     await page.getByRole('button', { name: 'End all' }).click();
     await page.getByText('No app has access to your account.').waitFor();

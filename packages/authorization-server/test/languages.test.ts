@@ -71,13 +71,13 @@ describe('pages in another language', () => {
     expect(login.html).toContain('<html lang="de">');
     expect(textOf(login)).toContain('um mit web fortzufahren');
     const wrong = await t.visitor.submit(login, { email: EMAIL, password: 'wrong' });
-    expect(textOf(wrong)).toContain('E-Mail-Adresse und Passwort passen nicht zusammen.');
+    expect(textOf(wrong)).toContain('E-Mail-Adresse oder Passwort ist falsch.');
     const consent = await t.visitor.submit(wrong, { email: EMAIL, password: PASSWORD });
-    expect(textOf(consent)).toMatch(/web möchte Notes nutzen .*Abbrechen Zugriff erlauben/);
+    expect(textOf(consent)).toMatch(/web möchte Notes verwenden .*Abbrechen Zugriff erlauben/);
     const gone = await t.visitor.open('/consent?flow=flow_x');
     expect(textOf(gone)).toMatch(/Diese Anfrage ist nicht mehr offen .*Kennung/);
     const refused = await t.stranger().open(requestOf({ client_id: 'nobody' }), { headers: german });
-    expect(textOf(refused)).toContain('Diese App ist hier nicht bekannt');
+    expect(textOf(refused)).toContain('Diese App ist hier nicht registriert');
     expect((await t.visitor.submit(consent, { decision: 'allow' })).left?.searchParams.has('code')).toBe(
       true,
     );
@@ -95,7 +95,7 @@ describe('pages in another language', () => {
     expect(textOf(english)).toMatch(/web wants to use Notes .*Read your notes.*Change your notes/);
     t.visitor.headers = german;
     const consent = await t.visitor.open(request);
-    expect(textOf(consent)).toMatch(/web möchte Notizen nutzen .*Ihre Notizen lesen.*Change your notes/);
+    expect(textOf(consent)).toMatch(/web möchte Notizen verwenden .*Ihre Notizen lesen.*Change your notes/);
     const allowed = await t.visitor.submit(consent, { decision: 'allow' });
     const code = allowed.left?.searchParams.get('code') ?? '';
     await t.post('/token', {

@@ -146,8 +146,8 @@ describe('two tabs', () => {
     await signIn(second, `${issuer}/login`);
     await second.waitForSelector('nav');
     await first.click(allow);
-    expect(await refusalOn(first)).toEqual(['Nothing was decided', 'stale-form']);
-    await first.getByRole('link', { name: 'Look at the request again' }).click();
+    expect(await refusalOn(first)).toEqual(['Nothing was changed', 'stale-form']);
+    await first.getByRole('link', { name: 'Review the request again' }).click();
     await first.click(allow);
     await first.waitForURL(`${callback()}?code=*`);
   });
@@ -267,7 +267,7 @@ describe('an app that is published on one host', () => {
     await signIn(page, notes('https://elsewhere.example/callback'));
     await page.waitForSelector(allow);
     expect(await page.locator('.note').textContent()).toBe(
-      'This app is published at tools.example, but sends you to elsewhere.example. Continue only if you know why.',
+      'This app is published at tools.example but sends you to elsewhere.example. Continue only if you know why.',
     );
     for (const what of [
       '.note',

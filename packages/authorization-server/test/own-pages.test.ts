@@ -63,7 +63,7 @@ describe('the page that says that an account is ready', () => {
 
   it('leads to passkeys, where browsers have them', async () => {
     const here = await say('https://as.example');
-    expect(here).toMatch(/On the page <a href="\/account">Account<\/a> you can add a passkey/);
+    expect(here).toMatch(/Under <a href="\/account">Account<\/a> you can add a passkey/);
     const address = await say('http://127.0.0.1:8484');
     expect(address).toContain('Your account is ready');
     expect(address).not.toContain('passkey');

@@ -218,7 +218,7 @@ describe('a small phone', () => {
       '.powers',
       'text=Signed in as',
       'text=127.0.0.1:51004',
-      'text=has not been verified',
+      'text=is not verified',
       allow,
       '[value=deny]',
     ]) {

@@ -34,12 +34,12 @@ describe('methods', () => {
     for (const path of ['/login/code', '/account/sessions', '/account/codes/off']) {
       const { status, headers, text } = await send(path, { headers: { 'accept-language': 'de' } });
       expect([status, headers.get('allow')]).toEqual([405, 'POST, OPTIONS']);
-      expect(text).toContain('<h1>Hier gibt es nichts</h1>');
+      expect(text).toContain('<h1>Seite nicht gefunden</h1>');
     }
     const { status, headers, text } = await send('/connections', { method: 'POST' });
     expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
-    expect(text).toContain('<h1>There is nothing here</h1>');
-    expect(text).toContain('<a class="button" href="/connections">To your connections</a>');
+    expect(text).toContain('<h1>Page not found</h1>');
+    expect(text).toContain('<a class="button" href="/connections">Go to your connections</a>');
     expect(snapshot()).toBe(before);
     expect((await send('/login/code', { method: 'OPTIONS' })).status).toBe(204);
     expect((await send('/login')).status).toBe(200);

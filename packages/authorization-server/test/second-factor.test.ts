@@ -1,4 +1,4 @@
-/** Codes from an app: the law of RFC 6238, the second step of a sign-in, recovery codes. */
+/** Two-step verification: the law of RFC 6238, the second step of a sign-in, recovery codes. */
 import { describe, expect, it } from 'vitest';
 import {
   type AuthorizationServerOptions,
@@ -130,7 +130,7 @@ describe('switching codes on', () => {
     const page = await t.visitor.open('/account');
     expect((await t.visitor.submit(page, { token: 'x' }, '/account/codes/off')).status).toBe(403);
     expect(textOf(await t.visitor.submit(page, {}, '/account/codes/off'))).toContain(
-      'No code is asked for any more.',
+      'Two-step verification is off.',
     );
     expect((await firstStep(t.stranger())).path).toBe('/connections');
   });
@@ -207,7 +207,7 @@ describe('the second step', () => {
     expect((await visitor.submit(half, { flow, decision: 'allow' }, '/consent')).left).toBeNull();
 
     const wrong = await visitor.submit(half, { code: '000000' });
-    expect([wrong.status, textOf(wrong)]).toEqual([400, expect.stringContaining('This code is not right')]);
+    expect([wrong.status, textOf(wrong)]).toEqual([400, expect.stringContaining('This code is wrong')]);
     expect(t.snapshot()).toBe(before);
     const right = await visitor.submit(wrong, {
       code: ` ${codeOf(secret, t.clock.now).replace(/^.../, '$& ')}`,

@@ -51,7 +51,7 @@ describe('a sign-in page', () => {
     const page = await t.visitor.open('/login?to=account');
     const onward = await t.visitor.submit(page, {}, '/login/hub');
     expect([onward.status, onward.left?.origin]).toEqual([200, 'https://hub.example']);
-    expect(textOf(onward)).toContain('This page takes you on by itself. Continue');
+    expect(textOf(onward)).toContain('You are being redirected. Continue');
     expect(onward.html).toContain('href="https://hub.example/authorize?');
   });
 

@@ -332,7 +332,7 @@ describe('an answer that comes as a form', () => {
     const before = t.snapshot();
     const refused = await sent(8001 - rest);
     expect([refused.status, refused.headers.get('location')]).toEqual([413, null]);
-    expect(refused.text).toContain('Files cannot sign you in now');
+    expect(refused.text).toContain('Files cannot sign you in right now');
     expect(t.snapshot()).toBe(before);
     const whole = await post(String(back.searchParams));
     const end = await comeBack(t.visitor, new URL(whole.headers.get('location') ?? '', ISSUER));

@@ -281,7 +281,7 @@ describe('the way to a third party and back', () => {
       const consent = localAccounts ? await t.visitor.submit(login, {}, '/login/files') : login;
       expect([consent.path.split('?')[0], textOf(consent)]).toEqual([
         '/consent',
-        expect.stringContaining('Next you sign in with'),
+        expect.stringContaining('Next, you sign in with'),
       ]);
       const offers = {
         words: textOf(consent).includes('another way?'),
@@ -298,7 +298,7 @@ describe('the way to a third party and back', () => {
     const account = await comeBack(t.visitor, await stayAt(t.visitor, left));
     expect([account.path, textOf(account)]).toEqual([
       '/account',
-      expect.not.stringMatching(/Password|Passkeys|Codes from an app/),
+      expect.not.stringMatching(/Password|Passkeys|Two-step verification/),
     ]);
     for (const path of [
       '/account/password',
@@ -310,7 +310,7 @@ describe('the way to a third party and back', () => {
     }
     const ours = t.stranger();
     await ours.submit(await ours.open('/login?to=account'), { email: EMAIL, password: PASSWORD });
-    expect(textOf(await ours.open('/account'))).toMatch(/Password.*Passkeys.*Codes from an app/);
+    expect(textOf(await ours.open('/account'))).toMatch(/Password.*Passkeys.*Two-step verification/);
     expect((await ours.open('/account/password')).path).toBe('/account/password');
   });
 
@@ -788,17 +788,22 @@ describe('T081 errors of the third party', () => {
     {
       description: 'a while, when it does not say for how long',
       issue: { kind: 'status', status: 503 },
-      page: [503, '30', 'Files does not answer', 'Try again in 30 seconds;'],
+      page: [503, '30', 'Files is not responding', 'Try again in 30 seconds.'],
     },
     {
       description: 'as long as it says',
       issue: { kind: 'status', status: 429, retryAfter: 61 },
-      page: [503, '61', 'Files does not answer', 'Try again in 2 minutes;'],
+      page: [503, '61', 'Files is not responding', 'Try again in 2 minutes.'],
     },
     {
       description: 'nothing, when its document is none',
       issue: { kind: 'text', body: 'not JSON', type: 'application/json' },
-      page: [502, null, 'Files cannot sign you in now', 'It gave an answer that this server cannot use.'],
+      page: [
+        502,
+        null,
+        'Files cannot sign you in right now',
+        'It sent a response that this server cannot use.',
+      ],
     },
   ] as const;
   const seen = (sight: Sight) => [sight.status, sight.headers.get('retry-after'), sight.left];
@@ -838,8 +843,8 @@ describe('T081 errors of the third party', () => {
     const refused = await t.visitor.submit(page, {}, '/login/files');
     expect(seen(refused)).toEqual([503, '30', null]);
     expect(textOf(refused)).toContain('<b>Akten</b> antwortet nicht');
-    expect(textOf(refused)).toContain('Versuchen Sie es in 30 Sekunden wieder.');
-    expect(refused.html).toContain('<a class="button" href="/login?to=account">Noch einmal versuchen</a>');
+    expect(textOf(refused)).toContain('Versuchen Sie es in 30 Sekunden erneut.');
+    expect(refused.html).toContain('<a class="button" href="/login?to=account">Erneut versuchen</a>');
     liar.at('discovery', null);
     const onward = await t.visitor.submit(page, {}, '/login/files');
     expect(onward.left?.origin).toBe(liar.origin);
@@ -849,12 +854,12 @@ describe('T081 errors of the third party', () => {
     {
       description: 'it went away',
       issue: { kind: 'status', status: 503 },
-      page: [503, 'Files does not answer'],
+      page: [503, 'Files is not responding'],
     },
     {
       description: 'its answer is none',
       issue: { kind: 'text', body: 'not JSON' },
-      page: [502, 'Files cannot sign you in now'],
+      page: [502, 'Files cannot sign you in right now'],
     },
   ] as const;
   it.each(visits)(

@@ -39,7 +39,7 @@ function respondText(servers: readonly ProtectedServer[]): HttpResponse {
 
 ${list}
 The client opens a browser page here, where you sign in and decide what it may do.
-What has access to your account, and how to end it: /connections
+Which apps have access to your account, and how to remove it: /connections
 `;
   const headers = {
     'content-type': 'text/plain; charset=utf-8',

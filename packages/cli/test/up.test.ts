@@ -129,8 +129,8 @@ describe('a running server', () => {
   });
 
   it.each([
-    ['GET', 'en', /^text\/html/, 'There is nothing here'],
-    ['GET', 'de', /^text\/html/, 'Hier gibt es nichts'],
+    ['GET', 'en', /^text\/html/, 'Page not found'],
+    ['GET', 'de', /^text\/html/, 'Seite nicht gefunden'],
     ['POST', 'en', /^application\/json/, 'not_found'],
   ])(
     '%s of a path where nothing stands, by a browser that speaks %s → %s',

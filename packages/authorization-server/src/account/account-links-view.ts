@@ -1,4 +1,4 @@
-/** The pages behind links for owners of accounts: choosing how to sign in, for the first time or anew. */
+/** The page behind an account link: choose a password or a passkey. */
 import { html } from 'hono/html';
 import { hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
@@ -7,14 +7,14 @@ import { type NewPasswordFields, newPasswordFields } from '../users/new-password
 
 export interface AccountLinkPage {
   readonly purpose: 'invitation' | 'reset';
-  /** The token of the link. */
+  /** Token of the one-time link. */
   readonly token: string;
   readonly email: string;
-  /** `null` when nothing was wrong. */
+  /** `null`: no error. */
   readonly errors: NewPasswordFields['errors'] | null;
-  /** What was wrong with a passkey. */
+  /** Shown above the form. */
   readonly passkeyError: string | null;
-  /** For the browser; `null` where there are no passkeys. */
+  /** `PublicKeyCredentialCreationOptionsJSON`; `null`: no passkeys. */
   readonly passkeyOptions: Readonly<Record<string, unknown>> | null;
 }
 

@@ -1,4 +1,4 @@
-/** Invitations and resets: a one-time link, a choice how to sign in, and the owner is in. */
+/** One-time account links (`/invitation`, `/reset`): the holder chooses a password or a passkey and is logged in. */
 import {
   type ConnectionInfo,
   type HttpRequest,
@@ -21,7 +21,7 @@ import { accountLinkPage } from './account-links-view.ts';
 import { accountNoticePath } from './notices.ts';
 import { suggestedName } from './passkeys.ts';
 
-/** A link that works, and whose it is. */
+/** A valid link and its account. */
 interface ValidLink {
   readonly token: string;
   readonly record: AccountLinkRecord;
@@ -30,23 +30,23 @@ interface ValidLink {
 
 type ChosenCredential = { readonly passwordHash: string; readonly passkey: PasskeyRecord | null };
 
-/** Whoever has the link may use it, in any browser; a passkey that was made for it is for no other. */
+/** What a passkey challenge of a link is bound to: the link works in any browser, but the passkey only for it. */
 function bindingOf({ record }: ValidLink): readonly string[] {
   return ['link', record.hash];
 }
 
-/** Where the owner is led then. */
+/** Where the browser goes afterwards. */
 const NEXT_PATHS = { invitation: '/setup', reset: accountNoticePath('reset') } as const;
 
-/** What choosing how to sign in works with. */
+/** What the endpoint needs besides the context. */
 interface AccountLinkDependencies {
   readonly passwords: Passwords;
-  /** `null` where there are none. */
+  /** `null`: passkeys are not available at this issuer. */
   readonly passkeys: Passkeys | null;
   readonly deviceCookies: DeviceCookies;
 }
 
-/** The token of the link proves who may use the form, so it needs no other. */
+/** The link's token is the CSRF protection: only its holder can submit the form. */
 export function createAccountLinkRoutes(
   rooms: Rooms,
   { passwords, passkeys, deviceCookies }: AccountLinkDependencies,
@@ -85,9 +85,9 @@ export function createAccountLinkRoutes(
     { record, account }: ValidLink,
     chosen: ChosenCredential,
   ) => {
-    // Point of no return: the link is spent, and every way in but this one.
+    // Point of no return: the link is used, and all other credentials are removed.
     if (!(await store.redeemAccountLink(record.hash, chosen, clock()))) {
-      return edge.refuse(`/${record.purpose}`, 'spent-link');
+      return edge.refuse(`/${record.purpose}`, 'used-link');
     }
     events({ type: 'account.link_used', accountId: account.id });
     const known = deviceCookies.issue(request, { ...account, passwordHash: chosen.passwordHash });
@@ -124,14 +124,14 @@ export function createAccountLinkRoutes(
   const routesOf = (purpose: AccountLinkRecord['purpose']): readonly Route[] => [
     edge.route('GET', `/${purpose}`, async (request) => {
       const link = await find(readParameters(queryOf(request)).one('token'));
-      return link?.record.purpose === purpose ? show(link, null) : edge.refuse(`/${purpose}`, 'spent-link');
+      return link?.record.purpose === purpose ? show(link, null) : edge.refuse(`/${purpose}`, 'used-link');
     }),
 
     edge.route('POST', `/${purpose}`, async (request, connection) => {
       const form = await readFormBody(request);
       if (isForeignForm(request, configuration.issuer)) return edge.refuse(`/${purpose}`, 'stale-form');
       const link = await find(form.one('token'));
-      if (link?.record.purpose !== purpose) return edge.refuse(`/${purpose}`, 'spent-link');
+      if (link?.record.purpose !== purpose) return edge.refuse(`/${purpose}`, 'used-link');
       const answer = form.one('credential');
       return answer === undefined
         ? usePassword(request, connection, link, form)

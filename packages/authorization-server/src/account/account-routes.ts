@@ -1,4 +1,4 @@
-/** Pages of a person's own account: whoever is not signed in signs in first, and forms are bound to the session. */
+/** Routes of the account pages: require a session, a recent login where it matters, and a CSRF token for forms. */
 import {
   type ConnectionInfo,
   type HttpRequest,
@@ -18,27 +18,27 @@ import { redirectByPage } from '../ui/message-page.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import type { User } from '../users/sessions.ts';
 
-/** Who asks for what. */
+/** A request with its session. */
 interface AccountRequest {
   readonly request: HttpRequest;
   readonly connection: ConnectionInfo;
   readonly user: User;
-  /** Of the query of a page, of the body of a form. */
+  /** Query of a page, body of a form. */
   readonly parameters: Parameters;
 }
 
 export interface AccountRoutes {
   page(path: string, handle: (visit: AccountRequest) => Promise<HttpResponse>): Route;
-  /** A posted form with a token of this session. Anything else changes nothing. */
+  /** A posted form with the CSRF token of this session; all others are rejected. */
   form(path: string, handle: (visit: AccountRequest) => Promise<HttpResponse>): Route;
-  /** The token of this person's forms. */
+  /** CSRF token of this user's forms. */
   csrfToken(user: User): string;
 }
 
 /**
- * The routes of one page and those below it.
- * @param kind `own`: about how one signs in here, so for accounts of this server only; `recent`: changes what matters without
- * asking for what proves the owner, so the sign-in has to be a recent one; `delicate`: both
+ * Creates the routes of one account page.
+ * @param kind `own`: changes credentials, so only for users with a local account; `recent`: changes something important without
+ * asking for a credential, so requires a recent login; `delicate`: both
  */
 export function createAccountRoutes(
   rooms: Rooms,
@@ -72,7 +72,7 @@ export function createAccountRoutes(
         }
         const isOurs = formTokens.matches(parameters.one('token'), 'home', user.sessionHash);
         if (!isOurs || isForeignForm(request, configuration.issuer)) {
-          const action = { label: rooms.layout.text('home.look-again'), href: accountPaths[home] };
+          const action = { label: rooms.layout.text('account.review-again'), href: accountPaths[home] };
           return edge.refuse(path, 'stale-form', { action });
         }
         if (await lacksLocalLogin(user)) return respondRedirect(accountPaths[home]);

@@ -1,34 +1,34 @@
-/** The pages about what has access to an account, and ending it. */
+/** Views of the connections page: the list of grants, and the question before revoking. */
 import { html } from 'hono/html';
 import { accountPaths, accountTabs, statusMessage } from '../ui/account-tabs.ts';
 import { hiddenFields, keyIcon, type Layout, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
 import { dateAndTime, describeDuration, timeAgo } from '../ui/times.ts';
 
-/** One app with what it may do. */
+/** A grant as users see it: a connection of an app. */
 export interface ListedGrant {
   readonly id: string;
   readonly appName: string;
   readonly server: { readonly name: string; readonly place: string };
-  /** A sentence each. */
+  /** A sentence for each scope. */
   readonly permissions: readonly string[];
   /** Epoch seconds. */
   readonly since: number;
   readonly lastUsedAt: number;
   readonly lastUsedFrom: string | null;
-  /** Seconds until the server notices that access has ended; 0: at once. */
+  /** Seconds until the protected server notices a revocation; 0: immediately. */
   readonly revocationDelay: number;
-  /** Whose rights elsewhere it uses as well; `null`: nobody's. */
+  /** The linked identity whose tokens it uses; `null`: none. */
   readonly identityProvider: LinkedProvider | null;
 }
 
-/** What a third party gave for a connection. It ends with it. */
+/** An identity provider whose tokens a grant depends on. They are revoked with it. */
 interface LinkedProvider {
-  /** What people call the third party. */
+  /** As users know the identity provider. */
   readonly name: string;
-  /** What the account is called there; `null` when it did not say. */
+  /** The account name there; `null`: unknown. */
   readonly as: string | null;
-  /** In the third party's own words. */
+  /** Scopes of the identity provider. */
   readonly scopes: readonly string[];
 }
 
@@ -56,7 +56,7 @@ ${connections.length > 1 && html`<p class="apart"><a class="button grave" href="
   );
 }
 
-/** Whether another one reads the same as far as names and minutes go: a person has to see which is which before ending one. */
+/** Whether another connection looks the same up to the minute, so that users need seconds to tell them apart. */
 function hasLookalike(one: ListedGrant, all: readonly ListedGrant[]): boolean {
   const minuteOf = ({ since }: ListedGrant) => Math.floor(since / 60);
   return all.some(
@@ -82,7 +82,7 @@ ${connection.identityProvider !== null && html`<p class="fact">${describeLinkedP
     lastUsedFrom === null
       ? layout.say('connections.used', { time })
       : layout.say('connections.used-from', { time, address: html`<code>${lastUsedFrom}</code>` })
-  } · ${layout.say('connections.since', { moment: dateAndTime(layout, connection.since, isExact) })}</p>
+  } · ${layout.say('connections.allowed-on', { moment: dateAndTime(layout, connection.since, isExact) })}</p>
 <a class="button" href="/connections/end?connection=${encodeURIComponent(id)}" aria-label="${layout.text('connections.end-of', { app: appName })}">${layout.text('connections.end')}</a>
 </li>`;
 }
@@ -91,13 +91,13 @@ function describeLinkedProvider(layout: Layout, { name, as, scopes }: LinkedProv
   const provider = html`<bdi>${name}</bdi>`;
   const sentence =
     as === null
-      ? layout.say('connections.third-party-nameless', { provider })
-      : layout.say('connections.third-party', { provider, account: html`<bdi>${as}</bdi>` });
+      ? layout.say('connections.provider-unnamed', { provider })
+      : layout.say('connections.provider', { provider, account: html`<bdi>${as}</bdi>` });
   const rights = html`${scopes.map((scope, index) => html`${index > 0 && ', '}<code>${scope}</code>`)}`;
-  return html`${sentence}${scopes.length > 0 && html` · ${layout.say('connections.third-party-rights', { rights })}`}`;
+  return html`${sentence}${scopes.length > 0 && html` · ${layout.say('connections.provider-scopes', { rights })}`}`;
 }
 
-/** Each third party once. */
+/** Distinct names of identity providers. */
 function identityProvidersOf(connections: readonly ListedGrant[]): readonly string[] {
   return [
     ...new Set(
@@ -113,13 +113,13 @@ function permissionList({ permissions: powers }: ListedGrant): Markup {
 }
 
 export interface RevokePage {
-  /** What would end; every connection when `all`. */
+  /** What is to be revoked. */
   readonly connections: readonly ListedGrant[];
   readonly all: boolean;
   readonly token: string;
 }
 
-/** Asks once, and says what ends and when that is noticed. */
+/** Asks before revoking, and says what ends and when. */
 export function revokePage(layout: Layout, page: RevokePage): Markup {
   const { connections, all } = page;
   const [first] = connections;
@@ -138,8 +138,8 @@ ${
     ? html`<ul class="plain">${connections.map((one) => html`<li><bdi>${one.appName}</bdi> <span class="fact">${layout.say('connections.on', { server: html`<bdi>${one.server.name}</bdi>` })}</span></li>`)}</ul>`
     : connections.map(
         (one) =>
-          html`<p class="fact">${layout.say('end.since', { moment: dateAndTime(layout, one.since, true) })}</p>
-<section><h2>${layout.say('end.powers', { place: html`<code>${one.server.place}</code>` })}</h2>${permissionList(one)}</section>`,
+          html`<p class="fact">${layout.say('end.allowed-on', { moment: dateAndTime(layout, one.since, true) })}</p>
+<section><h2>${layout.say('end.permissions', { place: html`<code>${one.server.place}</code>` })}</h2>${permissionList(one)}</section>`,
       )
 }
 ${revocationEffects(layout, connections)}
@@ -151,12 +151,11 @@ ${revocationEffects(layout, connections)}
   );
 }
 
-/** When it is noticed that connections have ended, and what third parties gave for them. */
+/** Says when a revocation takes effect, also at identity providers. */
 export function revocationEffects(layout: Layout, connections: readonly ListedGrant[]): Markup {
   return html`<p class="fact">${revocationDelayText(layout, Math.max(0, ...connections.map(({ revocationDelay: noticedWithin }) => noticedWithin)))}</p>
 ${identityProvidersOf(connections).map(
-  (name) =>
-    html`<p class="fact">${layout.say('end.third-party', { provider: html`<bdi>${name}</bdi>` })}</p>`,
+  (name) => html`<p class="fact">${layout.say('end.provider', { provider: html`<bdi>${name}</bdi>` })}</p>`,
 )}`;
 }
 

@@ -1,4 +1,4 @@
-/** The connections of a person: seen, and ended, one or all. */
+/** The connections page: lists the grants of a user, and revokes one or all. */
 import type { Rooms } from '../authorize/rooms.ts';
 import type { Route } from '../routes.ts';
 import { accountPaths } from '../ui/account-tabs.ts';
@@ -15,8 +15,8 @@ export function createConnectionRoutes(rooms: Rooms): readonly Route[] {
   return [
     signedIn.page('/connections', async ({ user, parameters }) => {
       const connections = await listConnections(rooms, user.account.id);
-      const told = parameters.one('ended');
-      const ended = told === 'one' || told === 'all' ? told : null;
+      const value = parameters.one('ended');
+      const ended = value === 'one' || value === 'all' ? value : null;
       const { email } = user.account;
       return respondPage(connectionsPage(layout, { email, connections, ended, now: clock() }));
     }),
@@ -25,7 +25,7 @@ export function createConnectionRoutes(rooms: Rooms): readonly Route[] {
       const connections = await listConnections(rooms, user.account.id);
       const id = parameters.one('connection');
       const chosen = id === undefined ? connections : connections.filter((one) => one.id === id);
-      // Ended already, by a double click or in another tab: the list shows it.
+      // Already revoked, by a double click or in another tab.
       if (chosen.length === 0) return respondRedirect(accountPaths.connections);
       const token = signedIn.csrfToken(user);
       return respondPage(revokePage(layout, { connections: chosen, all: id === undefined, token }));
@@ -36,7 +36,7 @@ export function createConnectionRoutes(rooms: Rooms): readonly Route[] {
       const grantId = parameters.one('connection') ?? null;
       if (grantId === null && parameters.one('all') !== 'yes')
         return respondRedirect(accountPaths.connections);
-      // Point of no return: the grants and their tokens are dead.
+      // Point of no return: the grants and their tokens are revoked.
       const count = await store.revokeAccountGrants(accountId, grantId, clock());
       events({ type: 'grant.revoked', accountId, count, ...(grantId !== null && { grantId }) });
       return backTo(grantId === null ? 'all' : 'one');

@@ -1,4 +1,4 @@
-/** What has access to an account, in words: its grants, with the names of their apps and servers. */
+/** Lists the grants of an account with the names of their apps, servers and permissions. */
 import { isUsable } from '../authorize/allowed-before.ts';
 import { appName } from '../authorize/app-name.ts';
 import { describeResource } from '../authorize/describe-resource.ts';
@@ -8,7 +8,7 @@ import type { GrantRecord, ProviderTokensRecord } from '../store/index.ts';
 import type { Layout } from '../ui/layout.ts';
 import type { ListedGrant } from './connections-view.ts';
 
-/** The connections of an account, the last used first. */
+/** Most recently used first. */
 export async function listConnections(
   { configuration, findClient, layout }: Pick<Rooms, 'configuration' | 'findClient' | 'layout'>,
   accountId: string,
@@ -20,7 +20,7 @@ export async function listConnections(
     identityProviders.size === 0 ? [] : store.listProviderTokens(accountId),
   ]);
   const bondOf = new Map(bonds.map((bond) => [bond.grantId, bond]));
-  // A client that cannot be asked for now still has access.
+  // A client whose metadata document is unavailable still has access.
   const clients = await Promise.all(
     grants.map(({ clientId }) => findClient(clientId, 'resume').catch(() => null)),
   );
@@ -53,7 +53,7 @@ function describe(
   };
 }
 
-/** Whose rights elsewhere a connection uses as well. A third party that has left the configuration keeps its identifier. */
+/** The linked identity of a grant. A removed identity provider is shown by its identifier. */
 function describeBond(
   { identityProviders }: Rooms['configuration'],
   bond: ProviderTokensRecord | undefined,

@@ -1,4 +1,4 @@
-/** How people sign in here, and change how they do: passwords, passkeys, codes, one-time links. */
+/** Local accounts: creates the services for passwords, passkeys, MFA and account links, and the routes that use them. */
 
 import type { Rooms } from '../authorize/rooms.ts';
 import type { Configuration } from '../configuration.ts';
@@ -22,13 +22,13 @@ import { createChangePassword, createPasswordRoutes } from './password.ts';
 export interface LocalAccounts {
   readonly firstAccount: FirstAccountSetup;
   readonly factors: SecondFactors;
-  /** `null` where there are none. */
+  /** `null`: passkeys are not available at this issuer. */
   readonly passkeys: Passkeys | null;
-  /** The pages of signing in, in the language of their rooms. */
+  /** Login, setup and credential routes. */
   routes(rooms: Rooms): readonly Route[];
 }
 
-/** Makes the hands once; the pages of every language work with the same. */
+/** Services are created once and shared by the routes of all languages. */
 export function createLocalAccounts(configuration: Configuration): LocalAccounts {
   const passwords = createPasswords();
   const passkeys = createPasskeys(configuration);

@@ -1,4 +1,4 @@
-/** The pages of codes from an app: setting them up, the recovery codes, and the code that signing in asks for. */
+/** Views of the MFA pages: TOTP set-up with a QR code, recovery codes, and the section on the account page. */
 import { html, raw } from 'hono/html';
 import { encode } from 'uqr';
 import { mfaCodeField } from '../login/mfa-view.ts';
@@ -9,7 +9,7 @@ import type { Markup } from '../ui/markup.ts';
 export interface TotpSetupPage {
   readonly secret: string;
   readonly link: string;
-  readonly sealed: string;
+  readonly encryptedSecret: string;
   readonly token: string;
   readonly error: string | null;
 }
@@ -26,7 +26,7 @@ export function totpSetupPage(layout: Layout, page: TotpSetupPage): Markup {
 ${qrCode(page.link, layout.text('code.picture'))}
 <p class="fact">${layout.say('code.no-camera', { secret: html`<code>${page.secret.match(/.{1,4}/g)?.join(' ')}</code>` })}</p>
 <form class="stack once" method="post" action="/account/codes">
-${hiddenFields({ token: page.token, sealed: page.sealed })}
+${hiddenFields({ token: page.token, sealed: page.encryptedSecret })}
 ${mfaCodeField(layout.text('code.shown'), page.error, null)}
 <div class="answers">
 <a class="button" href="/account">${layout.text('passkey.cancel')}</a>
@@ -36,7 +36,7 @@ ${mfaCodeField(layout.text('code.shown'), page.error, null)}
   );
 }
 
-/** Dark on white whatever the scheme: cameras want it so. */
+/** Dark on white in both colour schemes, because cameras need that. */
 function qrCode(text: string, label: string): Markup {
   const { size, data } = encode(text, { ecc: 'M', border: 4 });
   const path = data
@@ -92,17 +92,17 @@ export function recoveryCodesPage(layout: Layout, { codes }: RecoveryCodesPage):
 <a class="button" href="${downloadAddress(codes)}" download="recovery-codes.txt">${layout.text('code.download')}</a>
 <a class="button main" href="/account">${layout.text('code.kept')}</a>
 </div>`,
-    // Nobody sees these codes again.
+    // The codes are shown only once, so no language switch.
     null,
   );
 }
 
-/** A text file in its own address: it needs no script, and stands nowhere but on the page. */
+/** A text file as a data URL: needs no script and is stored nowhere. */
 function downloadAddress(codes: readonly string[]): string {
   return `data:text/plain;charset=utf-8,${encodeURIComponent(`${codes.join('\n')}\n`)}`;
 }
 
-/** On the account page. @param recoveryCodes how many are left; `null` when it is off */
+/** @param recoveryCodes how many are left; `null`: MFA is off */
 export function mfaSection(layout: Layout, recoveryCodes: number | null, token: string): Markup {
   if (recoveryCodes === null) {
     return html`<p class="fact">${layout.text('code.what')}</p>
@@ -111,7 +111,7 @@ export function mfaSection(layout: Layout, recoveryCodes: number | null, token: 
   return html`<p class="fact">${layout.text('code.is-on', { number: recoveryCodes })}</p>
 <a class="button" href="/account/codes/recovery">${layout.text('code.renew')}</a>
 <div class="answers">
-<a class="button" href="/account/codes">${layout.text('code.anew')}</a>
+<a class="button" href="/account/codes">${layout.text('code.set-up-again')}</a>
 <form class="once" method="post" action="/account/codes/off">${hiddenFields({ token })}<button class="button">${layout.text('code.off')}</button></form>
 </div>`;
 }

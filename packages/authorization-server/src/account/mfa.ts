@@ -1,4 +1,4 @@
-/** Codes from an app: switched on by a code of the app, switched off by a button. */
+/** The account pages of MFA: set up TOTP, renew recovery codes, disable. */
 
 import type { Rooms } from '../authorize/rooms.ts';
 import type { LoginThrottle } from '../rate-limit/login-throttle.ts';
@@ -38,14 +38,14 @@ export function createMfaRoutes(
 
     signedIn.form('/account/codes', async ({ user, parameters }) => {
       const { account } = user;
-      const sealed = parameters.one('sealed') ?? '';
-      const codes = await factors.confirmSetup(account, sealed, parameters.one('code') ?? '');
+      const encryptedSecret = parameters.one('sealed') ?? '';
+      const codes = await factors.confirmSetup(account, encryptedSecret, parameters.one('code') ?? '');
       if (codes !== null) {
         events({ type: 'second_factor.enabled', accountId: account.id });
         return respondPage(recoveryCodesPage(layout, { codes }));
       }
-      const setup = factors.resumeSetup(account, sealed) ?? factors.startSetup(account);
-      const wrong = layout.text('code.wrong-setup');
+      const setup = factors.resumeSetup(account, encryptedSecret) ?? factors.startSetup(account);
+      const wrong = layout.text('code.setup-error');
       return respondPage(totpSetupPage(layout, { ...setup, token: signedIn.csrfToken(user), error: wrong }), {
         status: 400,
       });
@@ -67,7 +67,7 @@ export function createMfaRoutes(
       if (attempt.kind === 'wait') return askBeforeRenewing(user, tooManyAttempts(layout, attempt.seconds));
       if (!(await attempt.judge(factors.verify(account, parameters.one('code') ?? '')))) {
         await attempt.failed();
-        return askBeforeRenewing(user, { message: layout.text('code.wrong'), status: 400 });
+        return askBeforeRenewing(user, { message: layout.text('code.error'), status: 400 });
       }
       attempt.succeeded();
       const codes = await factors.renewRecoveryCodes(account.id);

@@ -1,9 +1,9 @@
-/** What has just happened to an account, carried by the address of its page as a name of ours. */
+/** Notices on the account page about what has just changed, named in its query. */
 
 import { accountPaths } from '../ui/account-tabs.ts';
 import { type AccountNotice, accountNotices } from './overview-view.ts';
 
-/** The account page, telling what has just happened. */
+/** The account page with a notice. */
 export function accountNoticePath(news: AccountNotice): string {
   return `${accountPaths.account}?news=${news}`;
 }

@@ -1,4 +1,4 @@
-/** The page about how and where one is signed in. */
+/** View of the account page: login methods, sessions, and deletion. */
 import { html } from 'hono/html';
 import { accountTabs, statusMessage } from '../ui/account-tabs.ts';
 import { hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
@@ -7,18 +7,18 @@ import { dateAndTime } from '../ui/times.ts';
 import { mfaSection } from './mfa-view.ts';
 import { type ListedPasskey, passkeyList } from './passkeys-view.ts';
 
-/** A browser in which somebody is signed in. */
+/** A browser session. */
 interface ListedSession {
-  /** What a form names it by. */
+  /** Identifies it in forms. */
   readonly id: string;
   readonly name: string | null;
   readonly address: string | null;
   /** Epoch seconds. */
   readonly since: number;
-  readonly isThisOne: boolean;
+  readonly isCurrent: boolean;
 }
 
-/** What has just happened, by the name that an address may carry. */
+/** Notices by name, as in the query of the account page. */
 export const accountNotices = [
   'signed-out',
   'password-changed',
@@ -31,28 +31,28 @@ export const accountNotices = [
 export type AccountNotice = (typeof accountNotices)[number];
 
 export interface LoginSettings {
-  /** `null` where there are none. */
+  /** `null`: not available. */
   readonly passkeys: readonly ListedPasskey[] | null;
-  /** How many are left; `null` when no code from an app is asked for. */
+  /** How many are left; `null`: MFA is off. */
   readonly recoveryCodes: number | null;
 }
 
 export interface AccountPage {
   readonly email: string;
   readonly sessions: readonly ListedSession[];
-  /** How one signs in; `null` where that is settled elsewhere. */
+  /** Login methods; `null`: not managed by this server. */
   readonly login: LoginSettings | null;
   /** Epoch seconds. */
   readonly now: number;
   readonly notice: AccountNotice | null;
-  /** For the form that signs out. */
+  /** CSRF token of the logout form. */
   readonly logoutToken: string;
-  /** For every other form. */
+  /** CSRF token of all other forms. */
   readonly token: string;
 }
 
 export function accountPage(layout: Layout, page: AccountPage): Markup {
-  const others = page.sessions.filter(({ isThisOne }) => !isThisOne);
+  const others = page.sessions.filter(({ isCurrent }) => !isCurrent);
   return renderPage(
     layout,
     layout.text('tabs.account'),
@@ -61,7 +61,7 @@ export function accountPage(layout: Layout, page: AccountPage): Markup {
 <h1>${layout.text('account.heading')}</h1>
 <p class="fact"><bdi>${page.email}</bdi></p>
 </div>
-${statusMessage(page.notice === null ? null : layout.text(`account.news.${page.notice}`))}
+${statusMessage(page.notice === null ? null : layout.text(`account.notice.${page.notice}`))}
 ${page.login !== null && signInSections(layout, page.login, page)}
 <section class="head">
 <h2>${layout.text('account.sessions')}</h2>
@@ -103,7 +103,7 @@ ${mfaSection(layout, recoveryCodes, page.token)}
 </section>`;
 }
 
-/** Whether another one reads the same as far as names, addresses and minutes go: a person has to see which is which. */
+/** Whether another session looks the same up to the minute, so that users need seconds to tell them apart. */
 function hasLookalike(one: ListedSession, all: readonly ListedSession[]): boolean {
   const words = ({ name, address, since }: ListedSession) =>
     JSON.stringify([name, address, Math.floor(since / 60)]);
@@ -111,26 +111,26 @@ function hasLookalike(one: ListedSession, all: readonly ListedSession[]): boolea
 }
 
 function row(layout: Layout, browser: ListedSession, index: number, page: AccountPage): Markup {
-  const { isThisOne, address } = browser;
+  const { isCurrent, address } = browser;
   const name = describeBrowser(layout, browser.name);
   const time = dateAndTime(layout, browser.since, hasLookalike(browser, page.sessions));
   const about = `browser-${index}`;
   return html`<li class="beside">
 <div>
-<p>${name}${isThisOne && html` <em class="new">${layout.text('account.this')}</em>`}</p>
+<p>${name}${isCurrent && html` <em class="new">${layout.text('account.this')}</em>`}</p>
 <p class="fact" id="${about}">${layout.say('account.since', { time })} ${
     address !== null && layout.say('account.from', { address: html`<code>${address}</code>` })
   }</p>
 </div>
 ${
-  isThisOne
+  isCurrent
     ? html`<form method="post" action="/logout">${hiddenFields({ token: page.logoutToken })}<button class="button">${layout.text('account.sign-out')}</button></form>`
     : html`<form class="once" method="post" action="/account/sessions">${hiddenFields({ token: page.token, session: browser.id })}<button class="button" aria-label="${layout.text('account.sign-out-of', { browser: name })}" aria-describedby="${about}">${layout.text('account.sign-out')}</button></form>`
 }
 </li>`;
 }
 
-/** `Firefox on Linux` in the language of the page: both are names, the word between them is ours. */
+/** For example `Firefox on Linux`, in the language of the page. */
 export function describeBrowser(layout: Layout, name: string | null): string {
   if (name === null) return layout.text('account.browser');
   const [browser = '', system] = name.split(' on ');

@@ -1,4 +1,4 @@
-/** A person's own account: where they are signed in, and signing out there. */
+/** The account page: login methods and sessions, and ending other sessions. */
 
 import type { Rooms } from '../authorize/rooms.ts';
 import { hasLocalLogin } from '../login/has-local-login.ts';
@@ -10,15 +10,18 @@ import { createAccountRoutes } from './account-routes.ts';
 import { accountNoticePath, readAccountNotice } from './notices.ts';
 import { accountPage, type LoginSettings } from './overview-view.ts';
 
-/** How one signs in here. */
+/** What local users log in with. */
 interface LocalLoginMethods {
   readonly factors: SecondFactors;
-  /** `null` where there are none. */
+  /** `null`: passkeys are not available at this issuer. */
   readonly passkeys: Passkeys | null;
 }
 
-/** @param ways `null` where people sign in at the operator's application */
-export function createAccountOverviewRoutes(rooms: Rooms, ways: LocalLoginMethods | null): readonly Route[] {
+/** @param methods `null`: users log in at the operator's application */
+export function createAccountOverviewRoutes(
+  rooms: Rooms,
+  methods: LocalLoginMethods | null,
+): readonly Route[] {
   const { configuration, formTokens, layout } = rooms;
   const { store, clock, events } = configuration;
   const signedIn = createAccountRoutes(rooms, 'account');
@@ -37,15 +40,15 @@ export function createAccountOverviewRoutes(rooms: Rooms, ways: LocalLoginMethod
         name: browser,
         address,
         since: createdAt,
-        isThisOne: hash === user.sessionHash,
+        isCurrent: hash === user.sessionHash,
       }));
-      browsers.sort((one, other) => Number(other.isThisOne) - Number(one.isThisOne));
+      browsers.sort((one, other) => Number(other.isCurrent) - Number(one.isCurrent));
       const page = accountPage(layout, {
         email: user.account.email,
         sessions: browsers,
         login:
-          ways !== null && (await hasLocalLogin(rooms, user))
-            ? await describeSignIn(ways, user.account.id)
+          methods !== null && (await hasLocalLogin(rooms, user))
+            ? await describeSignIn(methods, user.account.id)
             : null,
         now: clock(),
         notice: readAccountNotice(parameters.one('news')),

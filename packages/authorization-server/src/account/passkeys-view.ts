@@ -1,4 +1,4 @@
-/** Forms that a passkey answers, the page that adds one, and the list of them. */
+/** Views of the passkey pages: the list of passkeys, and the page that adds one. */
 import { html } from 'hono/html';
 import { accountTabs } from '../ui/account-tabs.ts';
 import { hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
@@ -14,7 +14,7 @@ export interface ListedPasskey {
   readonly lastUsedAt: number | null;
 }
 
-/** @param token of the form that removes one */
+/** @param token CSRF token of the remove forms */
 export function passkeyList(
   layout: Layout,
   passkeys: readonly ListedPasskey[],
@@ -47,7 +47,7 @@ function row(
 export interface AddPasskeyPage {
   readonly options: PasskeyForm['options'];
   readonly token: string;
-  /** What the passkey is called unless its owner says otherwise. */
+  /** Default name. */
   readonly suggestion: string;
   readonly error: string | null;
 }

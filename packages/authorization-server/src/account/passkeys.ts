@@ -1,4 +1,4 @@
-/** Passkeys of a person: added by their browser, removed by a button. */
+/** The passkey pages of an account: add and remove passkeys. */
 import type { HttpRequest, HttpResponse } from '@portcullis/http';
 import type { Rooms } from '../authorize/rooms.ts';
 import type { Route } from '../routes.ts';
@@ -12,7 +12,7 @@ import { accountNoticePath } from './notices.ts';
 import { describeBrowser } from './overview-view.ts';
 import { addPasskeyPage } from './passkeys-view.ts';
 
-/** What a passkey is called unless its owner says otherwise: the browser that made it, in words of theirs. */
+/** Default name of a passkey: the browser that creates it. */
 export function suggestedName(layout: Layout, { headers }: HttpRequest): string {
   const browser = parseBrowserName(headers.get('user-agent'));
   return browser === null ? 'Passkey' : describeBrowser(layout, browser);

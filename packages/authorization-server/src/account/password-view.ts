@@ -1,4 +1,4 @@
-/** The page on which somebody changes their password. */
+/** View of the password page. */
 import { html } from 'hono/html';
 import { accountPaths, accountTabs } from '../ui/account-tabs.ts';
 import { formField, hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
@@ -7,12 +7,12 @@ import { type NewPasswordFields, newPasswordFields } from '../users/new-password
 
 export interface PasswordPage {
   readonly email: string;
-  /** Whether they may have no password, because they sign in by a passkey. */
+  /** Whether the user may have no password because of a passkey. */
   readonly mayLackPassword: boolean;
-  /** What was wrong with the current password, in words; `null` when nothing was. */
+  /** Shown at the current password. */
   readonly currentError: string | null;
   readonly errors: NewPasswordFields['errors'];
-  /** Whether every other session is to end. */
+  /** Whether all other sessions end. */
   readonly endOthers: boolean;
   readonly token: string;
 }

@@ -1,4 +1,4 @@
-/** Changing one's password, on the pages of one's own account. */
+/** The password page: changes the password after checking the current one, with the same throttling as a login. */
 
 import type { Parameters } from '@portcullis/protocol';
 import type { Rooms } from '../authorize/rooms.ts';
@@ -55,7 +55,7 @@ export function createPasswordRoutes(rooms: Rooms, change: ChangePassword): read
     if (outcome.kind === 'changed')
       return respondRedirect(accountNoticePath('password-changed'), [outcome.cookie]);
     if (outcome.kind === 'refused') {
-      return show(user, { currentError: layout.text('password.wrong.current'), endOthers }, { status: 400 });
+      return show(user, { currentError: layout.text('password.error.current'), endOthers }, { status: 400 });
     }
     const wait = tooManyAttempts(layout, outcome.seconds);
     return show(user, { currentError: wait.message, endOthers }, formErrorOptions(wait));
@@ -69,9 +69,9 @@ export function createPasswordRoutes(rooms: Rooms, change: ChangePassword): read
   ];
 }
 
-/** What became of it: changed; a wrong current password; or too many of those. */
+/** Changed, wrong current password, or throttled. */
 type PasswordChange =
-  /** With a `Set-Cookie` value: the browser that changed it is known by the new one. */
+  /** With the `Set-Cookie` value of a device cookie for the new password. */
   | { readonly kind: 'changed'; readonly cookie: string }
   | { readonly kind: 'refused' }
   | { readonly kind: 'wait'; readonly seconds: number };
@@ -79,9 +79,9 @@ type PasswordChange =
 interface PasswordChangeRequest {
   readonly account: AccountRecord;
   readonly current: string;
-  /** Judged already. */
+  /** Already validated against the password rules. */
   readonly password: string;
-  /** The session that goes on while every other one ends; `null`: all go on. */
+  /** The only session to keep; `null`: keep all. */
   readonly kept: string | null;
   readonly origin: LoginSource;
 }
@@ -94,18 +94,18 @@ interface ChangePasswordDependencies {
   readonly deviceCookies: DeviceCookies;
 }
 
-/** The current password is judged like one of a sign-in: as often, and no faster. */
+/** The current password is throttled like a login. */
 export function createChangePassword(
   { store, events }: Configuration,
   { passwords, signIn, deviceCookies }: ChangePasswordDependencies,
 ): ChangePassword {
   return async ({ account, current, password, kept, origin }) => {
-    const judged = await signIn(account.email, current, origin);
-    if (judged.kind !== 'signed-in') return judged;
+    const checked = await signIn(account.email, current, origin);
+    if (checked.kind !== 'signed-in') return checked;
     const newHash = await passwords.hash(password, account.emailKey);
-    // It may have been hashed anew a moment ago.
+    // The check above may have rehashed it.
     const found = await store.findAccount(account.id);
-    // Point of no return: the old password is none any more.
+    // Point of no return: the old password is replaced.
     const isChanged =
       found !== null && (await store.changePassword(account.id, found.passwordHash, newHash, kept));
     if (!isChanged) return { kind: 'refused' };

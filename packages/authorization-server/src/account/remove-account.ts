@@ -1,4 +1,4 @@
-/** Deleting one's own account, by whoever has signed in a moment ago. */
+/** The page that deletes an account, after a recent login. */
 
 import { html } from 'hono/html';
 import type { Rooms } from '../authorize/rooms.ts';
@@ -25,7 +25,7 @@ export function createAccountRemovalRoutes(rooms: Rooms): readonly Route[] {
 
     signedIn.form('/account/remove', async ({ request, user }) => {
       const { id: accountId } = user.account;
-      // Point of no return: what was kept for this person is gone, and what they allowed has ended.
+      // Point of no return: the account is deleted and its grants are revoked.
       if (await store.removeAccount(accountId, clock())) events({ type: 'account.removed', accountId });
       const page = messagePage(layout, {
         heading: layout.text('removed.heading'),
@@ -38,7 +38,7 @@ export function createAccountRemovalRoutes(rooms: Rooms): readonly Route[] {
 
 export interface RemovalPage {
   readonly email: string;
-  /** What ends with it. */
+  /** Revoked with the account. */
   readonly connections: readonly ListedGrant[];
   readonly token: string;
 }

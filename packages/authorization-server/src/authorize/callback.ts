@@ -60,7 +60,7 @@ async function relay(
   }
   const location = `${path}?${query}`;
   return isTooLong(location, configuration.issuer)
-    ? edge.refuse(path, 'long-answer', { values: { provider } })
+    ? edge.refuse(path, 'response-too-long', { values: { provider } })
     : respondRedirect(location);
 }
 
@@ -126,7 +126,7 @@ async function refuse(
   if (flow !== null && error.code !== 'invalid_request') return refuseFlow(rooms, flow, error);
   if (cause instanceof IdentityProviderError) return refuseVisit(rooms, back, cause);
   if (error.status >= 500 || error.code === 'invalid_request') throw cause;
-  return rooms.edge.refuse(`/callback/${identityProvider.id}`, 'no-entry');
+  return rooms.edge.refuse(`/callback/${identityProvider.id}`, 'login-not-allowed');
 }
 
 /** Nobody was signed in there, and no client waits. */
@@ -138,8 +138,8 @@ function refuseVisit(
   const endpoint = `/callback/${identityProvider.id}`;
   const again = loginPath(pageOf(departure));
   if (issue.code !== 'access_denied') return refuseIssue(rooms, identityProvider, issue, { endpoint, again });
-  const action = { label: rooms.layout.text('notice.again'), href: again };
-  return rooms.edge.refuse(endpoint, 'declined-there', {
+  const action = { label: rooms.layout.text('message.try-again'), href: again };
+  return rooms.edge.refuse(endpoint, 'login-declined', {
     values: { provider: identityProvider.name },
     action,
   });

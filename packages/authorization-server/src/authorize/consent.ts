@@ -109,7 +109,7 @@ function refuse(
   { transaction }: FlowUnderWay,
   errorPage: ErrorPage,
 ): Promise<HttpResponse> {
-  const action = { label: layout.text('consent.look-again'), href: pagePath('consent', transaction.id) };
+  const action = { label: layout.text('consent.review-again'), href: pagePath('consent', transaction.id) };
   return edge.refuse('/consent', errorPage, { action });
 }
 

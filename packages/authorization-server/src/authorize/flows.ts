@@ -22,7 +22,7 @@ export async function findFlow(
 ): Promise<FoundFlow> {
   const { configuration, browser, sessions, findClient, upstream } = rooms;
   const id = parameters.one('flow');
-  if (id === undefined) return { missing: 'no-flow' };
+  if (id === undefined) return { missing: 'no-transaction' };
   const transaction = await configuration.store.findTransaction(id, configuration.clock());
   if (transaction === null) return { missing: 'gone' };
   const cookie = browser.read(request);

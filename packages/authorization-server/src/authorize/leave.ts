@@ -43,11 +43,11 @@ export function refuseIssue(
   { endpoint, again }: Threshold,
 ): Promise<HttpResponse> {
   const reason = `${id}: ${issue.message}`;
-  const action = { label: layout.text('notice.again'), href: again };
+  const action = { label: layout.text('message.try-again'), href: again };
   if (!isUnavailable(issue)) {
-    return edge.refuse(endpoint, 'third-party-astray', { values: { provider }, action, reason });
+    return edge.refuse(endpoint, 'provider-error', { values: { provider }, action, reason });
   }
   const retryAfter = issue.retryAfter ?? DEFAULT_RETRY_AFTER;
   const values = { provider, time: describeWait(retryAfter, layout.language) };
-  return edge.refuse(endpoint, 'third-party-away', { values, action, reason, retryAfter });
+  return edge.refuse(endpoint, 'provider-unavailable', { values, action, reason, retryAfter });
 }

@@ -88,11 +88,11 @@ export function createPageEdge({ events }: Configuration, layout: Layout): PageE
 
 /** A page where there is none. No event tells of it: strangers try paths all day. */
 export function showMissing(layout: Layout, status: 404 | 405): Promise<HttpResponse> {
-  const { heading, sentences } = errorPages['no-page'];
+  const { heading, sentences } = errorPages['not-found'];
   const words = {
     heading: layout.text(heading),
     sentences: sentences.map((sentence) => layout.text(sentence)),
-    action: { label: layout.text('situation.no-page.home'), href: '/connections' },
+    action: { label: layout.text('error.not-found.home'), href: '/connections' },
   };
   return respondPage(messagePage(layout, words), { status });
 }

@@ -115,7 +115,7 @@ function transactionQuery({ fields: { flow, afresh } }: ConsentPage): URLSearchP
 function upstreamScopes(layout: Layout, { identityProvider }: ConsentPage): Markup {
   if (identityProvider === undefined || identityProvider.scopes.length === 0) return html``;
   const rights = html`${identityProvider.scopes.map((scope, index) => html`${index > 0 && ', '}${code(scope)}`)}`;
-  return html`<p class="fact">${layout.say('consent.third-party', { provider: html`<bdi>${identityProvider.name}</bdi>`, rights })}</p>`;
+  return html`<p class="fact">${layout.say('consent.provider-scopes', { provider: html`<bdi>${identityProvider.name}</bdi>`, rights })}</p>`;
 }
 
 /** As whom: who is signed in already, or by whom one will be. */
@@ -143,14 +143,14 @@ function permissions(
 ): Markup {
   const canChoose = asked.some(({ isOptional }) => isOptional);
   return html`<section class="head">
-<h2 id="powers">${layout.say('consent.powers', { place: code(server.place) })}</h2>
-${wrong === 'nothing' && html`<p class="wrong" role="alert">${layout.text('consent.wrong.nothing')}</p>`}
+<h2 id="powers">${layout.say('consent.permissions', { place: code(server.place) })}</h2>
+${wrong === 'nothing' && html`<p class="wrong" role="alert">${layout.text('consent.error.nothing')}</p>`}
 <ul class="powers" aria-labelledby="powers">
 ${asked.length === 0 ? html`<li>${keyIcon}<span>${layout.text('consent.in-your-name')}</span></li>` : asked.map((one) => permissionItem(layout, one, chosen === null || chosen.scopes.includes(one.scope)))}
 </ul>
 ${canChoose && html`<p class="fact choose">${layout.text('consent.choose')}</p>`}
 ${isKnown && html`<p class="fact">${layout.text('consent.known')}</p>`}
-${kept.length > 0 && html`<p class="fact">${layout.text('consent.keeps', { sentences: kept.join(' · ') })}</p>`}
+${kept.length > 0 && html`<p class="fact">${layout.text('consent.already-granted', { sentences: kept.join(' · ') })}</p>`}
 </section>`;
 }
 
@@ -186,7 +186,7 @@ function workspace(
 <option value="">${layout.text('consent.choose-workspace')}</option>
 ${about.choices.map(({ id, name }) => html`<option value="${id}"${id === chosen?.workspace && html` selected`}>${name}</option>`)}
 </select>
-${isWrong && html`<p class="wrong" id="workspace-wrong" role="alert">${layout.text('consent.wrong.no-workspace')}</p>`}
+${isWrong && html`<p class="wrong" id="workspace-wrong" role="alert">${layout.text('consent.error.no-workspace')}</p>`}
 </div>`;
 }
 
@@ -195,7 +195,7 @@ function publisher(layout: Layout, { verifiedBy: vouchedBy }: ConsentPage): Mark
   if (vouchedBy === 'operator')
     return layout.say('consent.by-operator', { operator: html`<bdi>${layout.serverName}</bdi>` });
   return vouchedBy === 'nobody'
-    ? layout.say('consent.by-nobody', {})
+    ? layout.say('consent.unverified', {})
     : layout.say('consent.by-host', { host: code(vouchedBy.host) });
 }
 

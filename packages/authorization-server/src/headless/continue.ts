@@ -118,7 +118,7 @@ async function continueConsent(
 
 function refuseStale({ edge, layout }: Rooms, challenge: Challenge): Promise<HttpResponse> {
   const isLogin = challenge.kind === 'login';
-  const label = layout.text(isLogin ? 'sign-in.again' : 'consent.look-again');
+  const label = layout.text(isLogin ? 'sign-in.again' : 'consent.review-again');
   return edge.refuse(PATH, 'stale-form', { action: { label, href: againPath(challenge) } });
 }
 

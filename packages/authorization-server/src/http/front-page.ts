@@ -1,4 +1,4 @@
-/** Pages for the host of the server: the servers that tokens are issued for, and that nothing stands at a path. */
+/** Pages that the host of the server mounts: the front page with the protected servers, and the 404 page. */
 
 import { html } from 'hono/html';
 import { showMissing } from '../authorize/page-edge.ts';
@@ -9,7 +9,7 @@ import type { Markup } from '../ui/markup.ts';
 import { respondPage } from '../ui/respond-page.ts';
 import { translate } from '../ui/translations.ts';
 
-/** It is mounted by the host of the server, which may have something better at its root. */
+/** Mounted by the host, which may have something else at its root. */
 export function createFrontPageRoute({
   configuration,
   edge,
@@ -27,7 +27,7 @@ export function createNotFoundRoute({ edge, layout }: Pick<Rooms, 'edge' | 'layo
 }
 
 export interface FrontPage {
-  /** What tokens are issued for. */
+  /** The protected servers. */
   readonly servers: readonly { readonly name: string; readonly url: string }[];
 }
 

@@ -1,4 +1,4 @@
-/** The end of every sign-in: a session is opened, the browser is known from now on, and the errand goes on. */
+/** The last step of every login: starts a session, sets the device cookie and resumes the login target. */
 import type { ConnectionInfo, HttpRequest, HttpResponse } from '@portcullis/http';
 import type { Rooms } from '../authorize/rooms.ts';
 import type { AccountRecord } from '../store/index.ts';
@@ -6,13 +6,13 @@ import { redirectByPage } from '../ui/message-page.ts';
 import type { DeviceCookies } from '../users/device-cookie.ts';
 import type { LoginTarget } from './login-target.ts';
 
-/** Lets somebody in who has proven to be the owner of an account. */
+/** Logs in a user whose credentials have been verified. */
 export type CompleteLogin = (
   request: HttpRequest,
   connection: ConnectionInfo,
   loginTarget: LoginTarget,
   account: AccountRecord,
-  /** Whether it was proven by one factor or by both. */
+  /** How many factors have been verified: `both` also stands for an account that needs only one. */
   factors: 'one' | 'both',
 ) => Promise<HttpResponse>;
 
@@ -28,8 +28,8 @@ export function createCompleteLogin(
     configuration.events({ type: 'login.succeeded', ...about });
     const session = await sessions.start(request, connection, account.id);
     const response = await loginTarget.resumeAs(account.id, [session, deviceCookies.issue(request, account)]);
-    const isAskedElsewhere =
+    const hasExternalConsent =
       configuration.externalUi !== null && configuration.externalUi.consentUrl !== null;
-    return isAskedElsewhere ? redirectByPage(layout, response) : response;
+    return hasExternalConsent ? redirectByPage(layout, response) : response;
   };
 }

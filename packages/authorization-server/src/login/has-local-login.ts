@@ -1,4 +1,4 @@
-/** Whether somebody signs in with an account of this server, and not by a third party, which alone decides how then. */
+/** Whether a user logs in with a local account; otherwise only the identity provider decides how. */
 
 import type { Rooms } from '../authorize/rooms.ts';
 import type { User } from '../users/sessions.ts';

@@ -1,17 +1,17 @@
-/** Forms of signing in: each is for an errand of this browser, and comes from a page that this server showed it. */
+/** Reads the login forms: each belongs to a login target of this browser and carries a CSRF token. */
 import { type HttpRequest, type HttpResponse, readFormBody } from '@portcullis/http';
 import type { Parameters } from '@portcullis/protocol';
 import { isForeignForm } from '../authorize/form-tokens.ts';
 import type { Rooms } from '../authorize/rooms.ts';
 import { findLoginTarget, type LoginTarget } from './login-target.ts';
 
-/** A form, and what its sender signs in for. */
+/** A posted form and its login target. */
 interface LoginForm {
   readonly form: Parameters;
   readonly loginTarget: LoginTarget;
 }
 
-/** Finds what a form is for, or refuses it: it has to come from this site. */
+/** Reads a form and finds its login target; rejects forms from other sites. */
 export async function readLoginTargetForm(
   rooms: Rooms,
   request: HttpRequest,
@@ -24,7 +24,7 @@ export async function readLoginTargetForm(
   return isForeign ? { refusal: refuseStaleForm(rooms, path, loginTarget) } : { form, loginTarget };
 }
 
-/** The same for a form with the token of a sign-in page. */
+/** Like `readLoginTargetForm`, and also checks the CSRF token of the login page. */
 export async function readLoginForm(
   rooms: Rooms,
   request: HttpRequest,
@@ -37,7 +37,7 @@ export async function readLoginForm(
   return isOurs ? found : { refusal: refuseStaleForm(rooms, path, loginTarget) };
 }
 
-/** The page that the form came from is not of now: one begins again. */
+/** Rejects a form whose CSRF token does not match, with a link that starts the login again. */
 export function refuseStaleForm(
   { edge, layout }: Rooms,
   path: string,

@@ -1,4 +1,4 @@
-/** What somebody signs in for, as the pages and hands of signing in know it. */
+/** The login target: where the browser goes after login, either an authorization transaction or an account page (return-to). */
 
 import type { HttpRequest, HttpResponse } from '@portcullis/http';
 import type { Parameters } from '@portcullis/protocol';
@@ -14,35 +14,35 @@ import type { ErrorPage } from '../ui/error-pages.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import type { LoginPurpose } from './login-view.ts';
 
-/** An errand in the browser that sent the request. */
+/** What this browser logs in for. */
 export interface LoginTarget {
-  /** The app that waits, or the page of their own account that somebody comes for. */
+  /** The app that started the transaction, or the account page. */
   readonly purpose: LoginPurpose;
-  /** The authorization request that waits; `null`: none does. */
+  /** `null`: an account page. */
   readonly transactionId: string | null;
-  /** What a form carries so that the errand is found again. */
+  /** Hidden form fields from which the login target is found again. */
   readonly fields: Readonly<Record<string, string>>;
-  /** What forms of this errand in this browser are bound to. */
+  /** What CSRF tokens are bound to. */
   readonly binding: readonly string[];
-  /** Whether whoever has to be signed in is. */
+  /** Whether no login is needed. */
   readonly isSignedIn: boolean;
-  /** Whether they have to show anew who they are, signed in or not. */
+  /** Whether the user must log in again despite a session. */
   readonly requiresFreshLogin: boolean;
-  /** Where one begins again. */
+  /** Starts this login again. */
   readonly restartPath: string;
-  /** Cookies that the page has to set. */
+  /** `Set-Cookie` values that the login page must send. */
   readonly cookies: readonly string[];
-  /** Goes on, for the person that is signed in. */
+  /** Continues for the user of the current session. */
   resume(): Promise<HttpResponse>;
-  /** Goes on for somebody who has just signed in, by a session whose cookie has to be set, maybe with others. */
+  /** Continues for a user who has just logged in. @param cookies `Set-Cookie` values, among them the new session's */
   resumeAs(accountId: string, cookies: readonly string[]): Promise<HttpResponse>;
-  /** Goes on for somebody who chose to sign in by a third party. */
+  /** Continues at an identity provider that the user chose. */
   startFederatedLogin(identityProvider: IdentityProvider): Promise<HttpResponse>;
 }
 
 export type FoundLoginTarget = LoginTarget | { readonly missing: ErrorPage };
 
-/** Finds the errand that the parameters name: a `flow`, or else a page to go `to`. */
+/** Finds the login target in the query or form: a transaction (`flow`), or else an account page (`to`). */
 export async function findLoginTarget(
   rooms: Rooms,
   request: HttpRequest,
@@ -67,7 +67,7 @@ async function findTransactionTarget(
     transactionId: id,
     fields: { flow: id },
     binding: flow.bound,
-    // Who signs in by a third party is asked first, and named afterwards.
+    // With an identity provider, consent comes first and the login after it.
     isSignedIn: (flow.subject !== null || flow.identityProvider !== null) && !again,
     requiresFreshLogin: forceLogin || again,
     restartPath: pagePath('login', id),
@@ -84,7 +84,7 @@ async function findTransactionTarget(
   };
 }
 
-/** For so long after signing in one may change how one signs in. Seconds. */
+/** Seconds after a login in which a user may change credentials without logging in again. */
 export const RECENT_LOGIN_SECONDS = 900;
 
 async function findAccountPageTarget(

@@ -1,38 +1,38 @@
-/** The sign-in page: e-mail and password, a passkey, or a third party; and why the person is here. */
+/** The login page: e-mail and password, passkey and identity providers, and what the user logs in for. */
 import { html } from 'hono/html';
 import type { AccountSection } from '../ui/account-tabs.ts';
 import { formField, hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
 import { passkeyForm, passkeyScript } from '../ui/passkey-form.ts';
 
-/** A third party by which one can sign in. */
+/** An identity provider on the login page. */
 interface LoginProvider {
-  /** Its form goes to `/login/<id>`. */
+  /** Its form posts to `/login/<id>`. */
   readonly id: string;
-  /** What people call it. */
+  /** As users know it. */
   readonly name: string;
 }
 
-/** `once-more`: they are signed in, but not since a moment ago, and want to change what needs that. */
+/** `once-more`: the user has a session but needs a recent login. */
 export type LoginPurpose = { readonly appName: string } | { readonly to: AccountSection | 'once-more' };
 
 export interface LoginPage {
-  /** What the person signs in for: the app that they come from, or a page of their own account. */
+  /** What the user logs in for. */
   readonly purpose: LoginPurpose;
-  /** What the form carries so that the errand is found again. */
+  /** Hidden fields that identify the login target. */
   readonly fields: Readonly<Record<string, string>>;
   readonly token: string;
-  /** What was typed before. */
+  /** Typed before. */
   readonly email: string;
-  /** What was wrong with it, in words. */
+  /** Shown at the password field. */
   readonly passwordError: string | null;
-  /** What went wrong otherwise. */
+  /** Shown above the form. */
   readonly otherError: string | null;
-  /** Whether one can sign in with a password or a passkey of this server. */
+  /** Whether there are local accounts. */
   readonly hasLocalLogin: boolean;
-  /** For the browser; `null` where there are no passkeys. */
+  /** `PublicKeyCredentialRequestOptionsJSON`; `null`: no passkeys. */
   readonly passkeyOptions: Readonly<Record<string, unknown>> | null;
-  /** Stand below the form, or in its place. */
+  /** Below the form, or in its place. */
   readonly providers: readonly LoginProvider[];
 }
 
@@ -89,7 +89,7 @@ ${page.passkeyOptions !== null && passkeyForm(layout, { kind: 'get', action: '/l
 </div>`;
 }
 
-/** One form with a button for each: every third party is told by an address of ours, where its way begins. */
+/** One form with a button for each identity provider. */
 function providers(
   layout: Layout,
   { providers: all, hasLocalLogin: isLocal, fields, token }: LoginPage,

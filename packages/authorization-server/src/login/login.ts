@@ -1,4 +1,4 @@
-/** Sign-in, for the flow of an app or for the pages of one's own account. */
+/** The login endpoint: GET shows the login page, POST takes a password, a passkey or the choice of an identity provider. */
 
 import { type HttpResponse, queryOf } from '@portcullis/http';
 import { readParameters } from '@portcullis/protocol';
@@ -15,19 +15,19 @@ import { findLoginTarget, type LoginTarget } from './login-target.ts';
 import { loginPage } from './login-view.ts';
 import type { AuthenticateByPassword } from './password.ts';
 
-/** What is said of a sign-in that did not succeed. */
+/** Errors of a failed login. */
 interface LoginErrors extends Omit<FormError, 'message'> {
   readonly email: string;
-  /** With the password. */
+  /** Shown at the password field. */
   readonly passwordError: string | null;
-  /** With anything else. */
+  /** Shown above the form. */
   readonly otherError?: string;
 }
 
-/** What signing in works with. */
+/** What the login endpoint needs besides the context. */
 interface LoginDependencies {
   readonly signIn: AuthenticateByPassword;
-  /** `null` where there are none. */
+  /** `null`: passkeys are not available at this issuer. */
   readonly passkeys: Passkeys | null;
   readonly completeLogin: CompleteLogin;
 }
@@ -58,8 +58,8 @@ export function createLoginRoutes(
     });
   };
 
-  const showError = (loginTarget: LoginTarget, trouble: string) =>
-    show(loginTarget, { email: '', passwordError: null, otherError: trouble, status: 400 });
+  const showError = (loginTarget: LoginTarget, message: string) =>
+    show(loginTarget, { email: '', passwordError: null, otherError: message, status: 400 });
 
   return [
     edge.route('GET', '/login', async (request) => {
@@ -72,7 +72,7 @@ export function createLoginRoutes(
       edge.route('POST', `/login/${identityProvider.id}`, async (request, connection) => {
         const found = await readLoginForm(rooms, request, `/login/${identityProvider.id}`);
         if ('refusal' in found) return found.refusal;
-        // A stranger's departure is kept as a stranger's request is.
+        // Without a session, a federated login is rate limited like an authorization request.
         if (!found.loginTarget.isSignedIn) await checkOpening(connection);
         const answer = await found.loginTarget.startFederatedLogin(identityProvider);
         return answer.headers['location']?.startsWith('/') ? answer : redirectByPage(layout, answer);
@@ -83,12 +83,12 @@ export function createLoginRoutes(
       const found = await readLoginForm(rooms, request, '/login');
       if ('refusal' in found) return found.refusal;
       const { form, loginTarget } = found;
-      // Nobody has a password here: who posts one has not seen our page.
+      // No local accounts: our login page has no such form.
       if (!configuration.localAccounts) return edge.refuse('/login', 'bad-form');
       const email = form.one('email') ?? '';
       const password = form.one('password') ?? '';
       if (email === '' || password === '') {
-        return show(loginTarget, { email, passwordError: layout.text('sign-in.wrong.empty'), status: 400 });
+        return show(loginTarget, { email, passwordError: layout.text('sign-in.error.empty'), status: 400 });
       }
       const outcome = await signIn(email, password, { request, connection });
       if (outcome.kind !== 'signed-in') return show(loginTarget, describeLoginError(layout, email, outcome));
@@ -102,7 +102,7 @@ export function createLoginRoutes(
   ];
 }
 
-/** The same words whether the account is unknown, disabled, or has another password. */
+/** The same message for an unknown account, a disabled account and a wrong password, so that accounts cannot be enumerated. */
 function describeLoginError(
   layout: Layout,
   email: string,
@@ -112,10 +112,10 @@ function describeLoginError(
     const { message, ...more } = tooManyAttempts(layout, outcome.seconds);
     return { email, passwordError: message, ...more };
   }
-  return { email, passwordError: layout.text('sign-in.wrong.refused'), status: 400 };
+  return { email, passwordError: layout.text('sign-in.error.refused'), status: 400 };
 }
 
-/** Shows the sign-in page with what went wrong. */
+/** Shows the login page with an error. */
 type ShowLogin = (loginTarget: LoginTarget, formError: string) => Promise<HttpResponse>;
 
 export function createPasskeyLoginRoute(

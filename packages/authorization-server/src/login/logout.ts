@@ -1,4 +1,4 @@
-/** Signing out: by a form of this session, never by an address, which any site could lead to. */
+/** Logout: a POST with the session's CSRF token; a GET only asks, so that no link from another site logs a user out. */
 
 import { readFormBody } from '@portcullis/http';
 import { html } from 'hono/html';
@@ -35,7 +35,7 @@ export function createLogoutRoutes(rooms: Rooms): readonly Route[] {
       const user = await sessions.find(request);
       const isOurs = user === null || formTokens.matches(form.one('token'), 'logout', user.sessionHash);
       if (!isOurs || isForeignForm(request, configuration.issuer)) {
-        const action = { label: layout.text('home.look-again'), href: PATH };
+        const action = { label: layout.text('account.review-again'), href: PATH };
         return edge.refuse(PATH, 'stale-form', { action });
       }
       return showSignedOut({ cookies: [await sessions.end(request)] });

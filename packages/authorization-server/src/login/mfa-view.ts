@@ -1,9 +1,9 @@
-/** Views of the second step of a login (MFA): the form that asks for a TOTP or recovery code. */
+/** The MFA page: asks for a TOTP or recovery code after the first factor. */
 import { html } from 'hono/html';
 import { hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
 
-/** Where six digits or a recovery code are typed. */
+/** Takes six digits or a recovery code. */
 export function mfaCodeField(label: string, error: string | null, hint: string | null): Markup {
   const notes = [error !== null && 'code-wrong', hint !== null && 'code-hint'].filter(
     (note) => note !== false,
@@ -21,11 +21,10 @@ ${hint !== null && html`<p class="hint" id="code-hint">${hint}</p>`}
 export interface MfaPage {
   readonly fields: Readonly<Record<string, string>>;
   readonly error: string | null;
-  /** Where one begins again. */
+  /** Starts the login again. */
   readonly restartPath: string;
 }
 
-/** Half-way into a sign-in. */
 export function mfaPage(layout: Layout, page: MfaPage): Markup {
   return renderPage(
     layout,

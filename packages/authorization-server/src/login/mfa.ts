@@ -1,4 +1,4 @@
-/** The second step of a sign-in: whoever has proven one factor is nobody yet, and has no session, until the code is right. */
+/** MFA: after the first factor, asks for a TOTP or recovery code; there is no session until it is verified. */
 import type { Parameters } from '@portcullis/protocol';
 import type { Rooms } from '../authorize/rooms.ts';
 import type { LoginThrottle } from '../rate-limit/login-throttle.ts';
@@ -14,11 +14,11 @@ import { readLoginTargetForm, refuseStaleForm } from './login-form.ts';
 import type { LoginTarget } from './login-target.ts';
 import { mfaPage } from './mfa-view.ts';
 
-/** Seconds between the first factor and the second. */
+/** Seconds in which the second factor must follow the first. */
 const MFA_LIFETIME = 300;
 
 export interface MfaStep {
-  /** Lets in who needs no second factor, and asks the others for it. */
+  /** Completes the login, or asks for the second factor if the account has one. */
   readonly startMfaOrComplete: CompleteLogin;
   readonly route: Route;
 }
@@ -27,16 +27,15 @@ interface MfaDependencies {
   readonly factors: SecondFactors;
   readonly attempts: LoginThrottle;
   readonly deviceCookies: DeviceCookies;
-  /** Ends a sign-in that is complete. */
   readonly completeLogin: CompleteLogin;
 }
 
-export function createMfaStep(rooms: Rooms, hands: MfaDependencies): MfaStep {
-  const { factors, attempts, deviceCookies, completeLogin } = hands;
+export function createMfaStep(rooms: Rooms, dependencies: MfaDependencies): MfaStep {
+  const { factors, attempts, deviceCookies, completeLogin } = dependencies;
   const { configuration, edge, formTokens, layout } = rooms;
   const { store, clock, events } = configuration;
 
-  /** A form is bound to the first factor: to the account, its password of now, the browser and the errand. */
+  /** The form is bound to the first factor: the account, its current password, the browser and the login target. */
   const bound = (loginTarget: LoginTarget, { id, passwordHash }: AccountRecord, until: string) => [
     id, until, passwordHash, ...loginTarget.binding,
   ]; // biome-ignore format: one list
@@ -80,9 +79,9 @@ export function createMfaStep(rooms: Rooms, hands: MfaDependencies): MfaStep {
       const found = await readLoginTargetForm(rooms, request, '/login/code');
       if ('refusal' in found) return found.refusal;
       const { form, loginTarget } = found;
-      const half = await findPending(loginTarget, form);
-      if (half === null) return refuseStaleForm(rooms, '/login/code', loginTarget);
-      const { account, until } = half;
+      const pending = await findPending(loginTarget, form);
+      if (pending === null) return refuseStaleForm(rooms, '/login/code', loginTarget);
+      const { account, until } = pending;
       const attempt = await attempts.begin(
         account.id,
         connection.address,
@@ -101,12 +100,12 @@ export function createMfaStep(rooms: Rooms, hands: MfaDependencies): MfaStep {
   };
 }
 
-/** Who has proven the first factor, and until when the second may follow. */
+/** A user who has passed the first factor, and until when the second may follow. */
 interface PendingMfa {
   readonly account: AccountRecord;
   readonly until: string;
 }
 
 function wrongCode(layout: Layout): FormError {
-  return { message: layout.text('code.wrong'), status: 400 };
+  return { message: layout.text('code.error'), status: 400 };
 }

@@ -1,4 +1,4 @@
-/** Signing in by e-mail and password: the same answer and the same work whether or not the account exists. */
+/** Password authentication, throttled against brute force: same response and same work whether or not the account exists (no user enumeration). */
 import type { ConnectionInfo, HttpRequest } from '@portcullis/http';
 import { sitePrefixOf } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
@@ -9,28 +9,28 @@ import { emailKey } from '../users/accounts.ts';
 import type { DeviceCookies } from '../users/device-cookie.ts';
 import type { Passwords } from '../users/passwords.ts';
 
-/** What became of a sign-in. */
+/** Result of a password check. */
 type PasswordLogin =
   | { readonly kind: 'signed-in'; readonly account: AccountRecord }
-  /** Unknown account, wrong password or disabled account: nobody learns which. */
+  /** Unknown account, wrong password or disabled account: indistinguishable on purpose. */
   | { readonly kind: 'refused' }
-  /** Too many failures before; this one was not even looked at. */
+  /** Throttled after earlier failures: the password was not checked. */
   | { readonly kind: 'wait'; readonly seconds: number };
 
-/** Where an attempt comes from: a browser at an address. */
+/** The browser and network that an attempt comes from. */
 export interface LoginSource {
   readonly request: HttpRequest;
   readonly connection: ConnectionInfo;
 }
 
-/** Judges an e-mail address and a password. */
+/** Checks an e-mail address and a password. */
 export type AuthenticateByPassword = (
   email: string,
   password: string,
   origin: LoginSource,
 ) => Promise<PasswordLogin>;
 
-/** @throws OAuthError `temporarily_unavailable` when too many sign in at once, or the store cannot answer. */
+/** @throws OAuthError `temporarily_unavailable` if too many passwords are being checked, or the store is unavailable */
 export function createAuthenticateByPassword(
   configuration: Configuration,
   passwords: Passwords,
@@ -39,12 +39,12 @@ export function createAuthenticateByPassword(
   const { store, events } = configuration;
   const attempts = createLoginThrottle(configuration, 'sign-in');
 
-  /** Hashed anew at the cost of now. What is bound to the hash, as the form of the second step is, needs the one of the store. */
+  /** Rehashes at the current cost. Returns the stored account, because MFA forms are bound to the stored hash. */
   const refresh = async (account: AccountRecord, password: string): Promise<AccountRecord> => {
     const passwordHash = await passwords.hash(password, account.emailKey);
     await store.replacePasswordHash(account.id, account.passwordHash, passwordHash);
     const found = await store.findAccount(account.id);
-    // Otherwise somebody was faster, maybe with another password.
+    // Otherwise a concurrent request changed it, maybe to another password.
     return found?.passwordHash === passwordHash ? found : account;
   };
 
@@ -59,14 +59,14 @@ export function createAuthenticateByPassword(
     return passwords.isOutdated(account.passwordHash) ? refresh(account, password) : account;
   };
 
-  /** Who carries no such cookie and has to wait costs the store nothing. */
+  /** Without a device cookie, a throttled attempt costs no store access. */
   const findBrowser = async (request: HttpRequest, key: string): Promise<string | null> =>
     deviceCookies.isPresent(request)
       ? deviceCookies.findDevice(request, await store.findAccountByEmail(key))
       : null;
 
   return async (email, password, { request, connection: { address } }) => {
-    // What is no address is looked up all the same: no account has the empty key.
+    // An invalid address is looked up too: no account has the empty key.
     const key = emailKey(email) ?? '';
     const attempt = await attempts.begin(key, address, await findBrowser(request, key));
     if (attempt.kind === 'wait') return attempt;
@@ -81,7 +81,7 @@ export function createAuthenticateByPassword(
   };
 }
 
-/** Of strangers, a whole site is one party: it may have as many networks as it likes. */
+/** For unknown devices, a whole network site counts as one party: it may own any number of networks. */
 function askerOf(isKnown: boolean, account: string, address: string | undefined): HashRequester {
   return {
     isKnown,

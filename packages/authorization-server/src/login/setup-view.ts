@@ -1,4 +1,4 @@
-/** The pages of a server's first start: making the first account, and what comes then. */
+/** The setup page, which creates the first account, and the page shown when an account is ready. */
 import { html } from 'hono/html';
 import { accountPaths } from '../ui/account-tabs.ts';
 import { formField, hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
@@ -7,13 +7,13 @@ import type { TextName } from '../ui/texts/texts.ts';
 import { newPasswordFields } from '../users/new-password.ts';
 
 export interface SetupPage {
-  /** The token of the link. */
+  /** Token of the one-time link. */
   readonly token: string;
   readonly email: string;
   readonly errors: SetupErrors;
 }
 
-/** What is wrong with each field. */
+/** Errors by field. */
 export interface SetupErrors {
   readonly email: TextName | null;
   readonly password: TextName | null;
@@ -55,9 +55,9 @@ ${newPasswordFields(layout, {
 
 export interface ReadyPage {
   readonly email: string;
-  /** Whether this person can have passkeys here. */
+  /** Whether this user can add a passkey. */
   readonly offersPasskey: boolean;
-  /** For the form that signs out. */
+  /** CSRF token of the logout form. */
   readonly token: string;
 }
 

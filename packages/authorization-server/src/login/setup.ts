@@ -1,4 +1,4 @@
-/** The first start: a one-time link, a form, the first account. */
+/** First-run setup: a one-time link with a form that creates the first account. */
 import { type HttpResponse, queryOf, readFormBody } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
 import { isForeignForm } from '../authorize/form-tokens.ts';
@@ -15,15 +15,15 @@ import { readyPage, type SetupErrors, setupPage } from './setup-view.ts';
 
 const NO_ERRORS: SetupErrors = { email: null, password: null, passwordAgain: null };
 
-/** What setting up works with. */
+/** What setup needs besides the context. */
 interface SetupDependencies {
   readonly firstAccount: FirstAccountSetup;
   readonly deviceCookies: DeviceCookies;
-  /** Whether people who sign in here can have passkeys. */
+  /** Whether local accounts can have passkeys. */
   readonly hasPasskeys: boolean;
 }
 
-/** The token of the link proves who may use the form, so it needs no other. */
+/** The link's token is the CSRF protection: only its holder can submit the form. */
 export function createSetupRoutes(
   rooms: Rooms,
   { firstAccount, deviceCookies, hasPasskeys }: SetupDependencies,
@@ -37,11 +37,11 @@ export function createSetupRoutes(
     });
   };
 
-  /** The link is for the first account alone: whoever has that one signs in. */
+  /** The link creates the first account only; after that, users log in. */
   const refuse = async (): Promise<HttpResponse> => {
-    if (!(await configuration.store.hasLocalAccounts())) return edge.refuse('/setup', 'spent-link');
+    if (!(await configuration.store.hasLocalAccounts())) return edge.refuse('/setup', 'used-link');
     const action = { label: layout.text('sign-in.submit'), href: loginPath('account', false) };
-    return edge.refuse('/setup', 'set-up', { action });
+    return edge.refuse('/setup', 'already-set-up', { action });
   };
 
   return [
@@ -78,6 +78,6 @@ function validateSetupForm(form: Parameters): SetupErrors {
   const key = emailKey(form.one('email') ?? '');
   const issues = validateNewPassword(form, key ?? '');
   if (key !== null && issues === null) return NO_ERRORS;
-  const email = key === null ? 'setup.wrong.email' : null;
+  const email = key === null ? 'setup.error.email' : null;
   return { email, password: issues?.password ?? null, passwordAgain: issues?.passwordAgain ?? null };
 }

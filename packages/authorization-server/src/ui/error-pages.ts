@@ -4,20 +4,20 @@ import type { TextName } from './texts/texts.ts';
 export type ErrorPage =
   | 'unknown-app'
   | 'bad-request'
-  | 'no-flow'
+  | 'no-transaction'
   | 'gone'
   | 'other-browser'
   | 'no-cookie'
   | 'stale-form'
   | 'bad-form'
-  | 'spent-link'
-  | 'set-up'
-  | 'no-page'
-  | 'no-entry'
-  | 'declined-there'
-  | 'third-party-away'
-  | 'third-party-astray'
-  | 'long-answer'
+  | 'used-link'
+  | 'already-set-up'
+  | 'not-found'
+  | 'login-not-allowed'
+  | 'login-declined'
+  | 'provider-unavailable'
+  | 'provider-error'
+  | 'response-too-long'
   | 'busy'
   | 'failed';
 
@@ -32,64 +32,64 @@ export interface ErrorPageContent {
 export const errorPages: Readonly<Record<ErrorPage, ErrorPageContent>> = {
   'unknown-app': {
     status: 400,
-    heading: 'situation.unknown-app',
-    sentences: ['situation.unknown-app.1', 'situation.unknown-app.2'],
+    heading: 'error.unknown-app',
+    sentences: ['error.unknown-app.1', 'error.unknown-app.2'],
   },
   'bad-request': {
     status: 400,
-    heading: 'situation.bad-request',
-    sentences: ['situation.bad-request.1', 'situation.bad-request.2'],
+    heading: 'error.bad-request',
+    sentences: ['error.bad-request.1', 'error.bad-request.2'],
   },
-  'no-flow': { status: 400, heading: 'situation.no-flow', sentences: ['situation.no-flow.1'] },
-  gone: { status: 400, heading: 'situation.gone', sentences: ['situation.gone.1', 'situation.gone.2'] },
+  'no-transaction': { status: 400, heading: 'error.no-transaction', sentences: ['error.no-transaction.1'] },
+  gone: { status: 400, heading: 'error.gone', sentences: ['error.gone.1', 'error.gone.2'] },
   'other-browser': {
     status: 403,
-    heading: 'situation.other-browser',
-    sentences: ['situation.other-browser.1', 'situation.other-browser.2'],
+    heading: 'error.other-browser',
+    sentences: ['error.other-browser.1', 'error.other-browser.2'],
   },
   'no-cookie': {
     status: 403,
-    heading: 'situation.no-cookie',
-    sentences: ['situation.no-cookie.1', 'situation.no-cookie.2'],
+    heading: 'error.no-cookie',
+    sentences: ['error.no-cookie.1', 'error.no-cookie.2'],
   },
   'stale-form': {
     status: 403,
-    heading: 'situation.stale-form',
-    sentences: ['situation.stale-form.1', 'situation.stale-form.2'],
+    heading: 'error.stale-form',
+    sentences: ['error.stale-form.1', 'error.stale-form.2'],
   },
   'bad-form': {
     status: 400,
-    heading: 'situation.bad-form',
-    sentences: ['situation.bad-form.1', 'situation.bad-form.2'],
+    heading: 'error.bad-form',
+    sentences: ['error.bad-form.1', 'error.bad-form.2'],
   },
-  'spent-link': {
+  'used-link': {
     status: 403,
-    heading: 'situation.spent-link',
-    sentences: ['situation.spent-link.1', 'situation.spent-link.2'],
+    heading: 'error.used-link',
+    sentences: ['error.used-link.1', 'error.used-link.2'],
   },
-  'set-up': { status: 403, heading: 'situation.set-up', sentences: ['situation.set-up.1'] },
-  'no-page': { status: 404, heading: 'situation.no-page', sentences: ['situation.no-page.1'] },
-  'no-entry': {
+  'already-set-up': { status: 403, heading: 'error.already-set-up', sentences: ['error.already-set-up.1'] },
+  'not-found': { status: 404, heading: 'error.not-found', sentences: ['error.not-found.1'] },
+  'login-not-allowed': {
     status: 403,
-    heading: 'situation.no-entry',
-    sentences: ['situation.no-entry.1', 'situation.no-entry.2'],
+    heading: 'error.login-not-allowed',
+    sentences: ['error.login-not-allowed.1', 'error.login-not-allowed.2'],
   },
-  'declined-there': { status: 403, heading: 'sign-in.failed-title', sentences: ['sign-in.provider-refused'] },
-  'third-party-away': {
+  'login-declined': { status: 403, heading: 'sign-in.failed-title', sentences: ['sign-in.provider-refused'] },
+  'provider-unavailable': {
     status: 503,
-    heading: 'situation.third-party-away',
-    sentences: ['situation.third-party-away.1', 'situation.third-party-away.2'],
+    heading: 'error.provider-unavailable',
+    sentences: ['error.provider-unavailable.1', 'error.provider-unavailable.2'],
   },
-  'third-party-astray': {
+  'provider-error': {
     status: 502,
-    heading: 'situation.third-party-astray',
-    sentences: ['situation.third-party-astray.1', 'situation.third-party-astray.2'],
+    heading: 'error.provider-error',
+    sentences: ['error.provider-error.1', 'error.provider-error.2'],
   },
-  'long-answer': {
+  'response-too-long': {
     status: 413,
-    heading: 'situation.third-party-astray',
-    sentences: ['situation.third-party-astray.1', 'situation.third-party-astray.2'],
+    heading: 'error.provider-error',
+    sentences: ['error.provider-error.1', 'error.provider-error.2'],
   },
-  busy: { status: 503, heading: 'situation.busy', sentences: ['situation.busy.1'] },
-  failed: { status: 500, heading: 'situation.failed', sentences: ['situation.failed.1'] },
+  busy: { status: 503, heading: 'error.busy', sentences: ['error.busy.1'] },
+  failed: { status: 500, heading: 'error.failed', sentences: ['error.failed.1'] },
 };

@@ -16,7 +16,7 @@ export function tooManyAttempts(
   { text, language }: Pick<Layout, 'text' | 'language'>,
   seconds: number,
 ): FormError {
-  const wrong = text('sign-in.wrong.wait', { time: describeWait(seconds, language) });
+  const wrong = text('sign-in.error.wait', { time: describeWait(seconds, language) });
   return { message: wrong, status: 429, retryAfter: seconds };
 }
 

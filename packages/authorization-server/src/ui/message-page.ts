@@ -31,14 +31,14 @@ ${
   action !== undefined &&
   html`<div class="head">
 <a class="button" href="${action.href}">${action.label}</a>
-${action.place !== undefined && html`<p class="fact">${layout.say('notice.takes-to', { place: html`<code>${action.place}</code>` })}</p>`}
+${action.place !== undefined && html`<p class="fact">${layout.say('message.takes-to', { place: html`<code>${action.place}</code>` })}</p>`}
 </div>`
 }
 ${
   (forDevelopers !== undefined || reference !== undefined) &&
   html`<div class="head fact">
-${forDevelopers !== undefined && html`<p>${layout.say('notice.for-developers', { sentence: html`<span lang="en">${forDevelopers}</span>` })}</p>`}
-${reference !== undefined && html`<p class="reference">${layout.say('notice.reference', { reference: html`<code>${reference}</code>` })}</p>`}
+${forDevelopers !== undefined && html`<p>${layout.say('message.for-developers', { sentence: html`<span lang="en">${forDevelopers}</span>` })}</p>`}
+${reference !== undefined && html`<p class="reference">${layout.say('message.reference', { reference: html`<code>${reference}</code>` })}</p>`}
 </div>`
 }`,
     action?.href.startsWith('/') ? action.href : undefined,
@@ -53,9 +53,9 @@ export function redirectByPage(layout: Layout, answer: HttpResponse): HttpRespon
   const location = answer.headers['location'];
   if (location === undefined) return answer;
   const page = messagePage(layout, {
-    heading: layout.text('onward.heading'),
-    sentences: [layout.text('onward.why')],
-    action: { label: layout.text('onward.go'), href: location },
+    heading: layout.text('redirect.heading'),
+    sentences: [layout.text('redirect.why')],
+    action: { label: layout.text('redirect.go'), href: location },
   });
   return respondPage(page, { cookies: answer.cookies, headers: { refresh: `0; url=${location}` } });
 }

@@ -1,16 +1,16 @@
-/** E-mail addresses as names of accounts: which are plausible, and when two are the same. */
+/** Account records and the e-mail key by which an account is found. */
 
 import { domainToASCII } from 'node:url';
 import { newIdentifier } from '../secrets.ts';
 import type { AccountRecord } from '../store/index.ts';
 
 const MAX_EMAIL_LENGTH = 254;
-/** UTF-16 units before anything is normalized: sorting the accents of a longer text takes the square of its length. */
+/** UTF-16 units before normalization, which takes quadratic time on long runs of accents. */
 const MAX_TEXT_LENGTH = 1024;
 
 /**
- * The form by which an account is found: trimmed, NFKC, lowercase, the domain in ASCII (some browsers send it so, others
- * do not). `null` when the text cannot be an address.
+ * The key of an e-mail address: trimmed, NFKC, lowercase, the domain in ASCII, because browsers differ in that.
+ * @returns `null` if the text cannot be an e-mail address
  */
 export function emailKey(text: string): string | null {
   if (text.length > MAX_TEXT_LENGTH) return null;
@@ -23,7 +23,7 @@ export function emailKey(text: string): string | null {
 
 /**
  * The record of a new account.
- * @param emailKey by which it is found
+ * @param emailKey from `emailKey`
  * @param createdAt epoch seconds
  */
 export function createAccountRecord(

@@ -1,43 +1,43 @@
-/** Accounts in the hands of an administrator: added, listed, disabled, enabled, removed, and given a new way in. */
+/** Account administration: add, list, disable, enable, remove and reset accounts. */
 import type { Configuration } from '../configuration.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
 import type { AccountLinkRecord, AccountRecord } from '../store/index.ts';
 import { createAccountRecord, emailKey } from './accounts.ts';
 import { unusableHash } from './passwords.ts';
 
-/** Seconds that a link waits for its owner. */
+/** Lifetimes of one-time links, in seconds. */
 const LINK_LIFETIMES = { invitation: 7 * 86_400, reset: 86_400 } as const;
 
-/** A link for the owner of an account: whoever has it gets in, once. */
+/** A one-time link with which its holder sets the credentials of an account. */
 export interface AccountLink {
   readonly link: string;
   /** Epoch seconds. */
   readonly expiresAt: number;
 }
 
-/** What is told of an account. */
+/** An account as administrators see it. */
 export type ListedAccount = Pick<AccountRecord, 'id' | 'email' | 'emailKey' | 'createdAt' | 'disabledAt'>;
 
-/** All that it works with: it needs no running server. */
+/** What administration needs: a store, but no running server. */
 export type AccountAdministrationContext = Pick<Configuration, 'issuer' | 'store' | 'clock' | 'events'>;
 
-/** The accounts of people, in the hands of an administrator. */
+/** Administers the accounts of a store. Accounts are named by e-mail address or identifier. */
 export interface AccountAdministration {
-  /** Makes an account and the link by which its owner chooses how to sign in. */
+  /** Creates an account and the link with which its owner chooses credentials. */
   add(email: string): Promise<AccountLink | { readonly refused: 'no-address' | 'exists' }>;
-  /** Accounts in the order of their keys: those behind the address or `emailKey` `after`, at most `limit`. */
+  /** Accounts ordered by key, after the e-mail address or `emailKey` in `after`, at most `limit`. */
   list(after?: string, limit?: number): Promise<readonly ListedAccount[]>;
-  /** Ends the sessions, grants and tokens of an account, by its address or identifier, and lets nobody in until it is enabled again. @returns `false` when there is none */
+  /** Ends the sessions and revokes the grants and tokens of an account; it cannot log in until it is enabled. @returns `false` for an unknown account */
   disable(account: string): Promise<boolean>;
-  /** Lets its owner sign in again. What was ended stays ended. @returns `false` when there is none */
+  /** Allows logins again. Revoked grants and ended sessions stay so. @returns `false` for an unknown account */
   enable(account: string): Promise<boolean>;
   /**
-   * Removes an account with all that was kept for its owner; what it allowed ends. The audit log keeps its identifier. Whoever
-   * signs in by a third party gets another account when they come again: disable theirs to keep them out.
-   * @returns `false` when there is none
+   * Deletes an account and everything stored for it, and revokes its grants. The audit log keeps its identifier. A user of an
+   * identity provider gets a new account at the next login: disable the account to keep them out.
+   * @returns `false` for an unknown account
    */
   remove(account: string): Promise<boolean>;
-  /** A link by which the owner chooses anew how to sign in. When it is used, every session and every other way in ends. */
+  /** Creates a link with which the owner chooses new credentials. Using it ends all sessions and removes all other credentials. */
   reset(email: string): Promise<AccountLink | { readonly refused: 'unknown' | 'disabled' }>;
 }
 
@@ -48,26 +48,26 @@ export function createAccountAdministration({
   clock,
   events,
 }: AccountAdministrationContext): AccountAdministration {
-  const find = (named: string) => findNamedAccount(store, named);
+  const find = (name: string) => findNamedAccount(store, name);
   const makeLink = (accountId: string, purpose: AccountLinkRecord['purpose']) => {
     const token = newSecret();
     const createdAt = clock();
     const expiresAt = createdAt + LINK_LIFETIMES[purpose];
     const record: AccountLinkRecord = { hash: hashSecret(token), accountId, purpose, createdAt, expiresAt };
-    return { record, answer: { link: `${new URL(issuer).origin}/${purpose}?token=${token}`, expiresAt } };
+    return { record, created: { link: `${new URL(issuer).origin}/${purpose}?token=${token}`, expiresAt } };
   };
   return {
     async add(email) {
       const key = emailKey(email);
       if (key === null) return { refused: 'no-address' };
       const account = createAccountRecord(email, key, unusableHash(), clock());
-      const { record, answer } = makeLink(account.id, 'invitation');
+      const { record, created } = makeLink(account.id, 'invitation');
       if (!(await store.createAccount(account, record))) return { refused: 'exists' };
       events({ type: 'account.created', accountId: account.id });
-      return answer;
+      return created;
     },
     async list(after = '', limit = 100) {
-      // People of third parties have no address.
+      // Users of identity providers have no e-mail key.
       const accounts = await store.listAccounts(emailKey(after) ?? after, limit);
       return accounts.map(describe);
     },
@@ -85,25 +85,25 @@ export function createAccountAdministration({
     },
     async remove(named) {
       const account = await find(named);
-      // Point of no return: nobody has what was allowed any more.
+      // Point of no return: the account and its grants are gone.
       if (account === null || !(await store.removeAccount(account.id, clock()))) return false;
       events({ type: 'account.removed', accountId: account.id });
       return true;
     },
     async reset(email) {
-      // Whoever has no address here signs in at a third party, and nowhere else.
+      // Users without an e-mail key log in at an identity provider only.
       const account = emailKey(email) === null ? null : await find(email);
       if (account === null) return { refused: 'unknown' };
       if (account.disabledAt !== null) return { refused: 'disabled' };
-      const { record, answer } = makeLink(account.id, 'reset');
+      const { record, created } = makeLink(account.id, 'reset');
       await store.saveAccountLink(record);
       events({ type: 'account.reset_link_created', accountId: account.id });
-      return answer;
+      return created;
     },
   };
 }
 
-/** An account by its address, or by its identifier: people of third parties have no address here. */
+/** Finds an account by identifier or e-mail address; users of identity providers have no address here. */
 export async function findNamedAccount(
   store: Configuration['store'],
   named: string,

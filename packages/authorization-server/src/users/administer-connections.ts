@@ -1,37 +1,38 @@
-/** Connections in the hands of an administrator: which clients act for whom, what that rests on at third parties, and the end of it. */
+/** Connection administration: list and revoke the grants of an account, with the provider tokens that they depend on. */
 import type { Configuration } from '../configuration.ts';
 import type { AccountRecord, GrantRecord, ProviderTokensRecord } from '../store/index.ts';
 import { findNamedAccount } from './administer-accounts.ts';
 
-/** All that it works with: it needs no running server. */
+/** What administration needs: a store, but no running server. */
 type ConnectionAdministrationContext = Pick<Configuration, 'store' | 'clock' | 'events'>;
 
-/** What a grant rests on at a third party, without its tokens. */
+/** Facts about the provider tokens that a grant depends on, without the tokens. */
 export type ListedProviderTokens = Pick<
   ProviderTokensRecord,
   'identityProvider' | 'issuer' | 'subject' | 'name' | 'scopes' | 'expiresAt' | 'checkedAt'
 >;
 
-/** A client that acts for somebody. Times in epoch seconds. */
+/** A grant as administrators see it. Times in epoch seconds. */
 export type ListedConnection = Pick<
   GrantRecord,
   'id' | 'clientId' | 'scopes' | 'resources' | 'workspace' | 'createdAt' | 'expiresAt' | 'lastUsedAt'
 > & {
   readonly account: Pick<AccountRecord, 'id' | 'email'>;
-  /** `null`: it rests on this server alone. */
+  /** `null`: the grant depends on no identity provider. */
   readonly providerTokens: ListedProviderTokens | null;
 };
 
-/** What people have allowed, in the hands of an administrator. */
+/** Administers the grants of users. Accounts are named by e-mail address or identifier. */
 export interface ConnectionAdministration {
   /**
-   * The connections of an account, the last used first; `null` when there is no such account.
-   * @param account its address or its identifier
+   * The connections of an account, most recently used first.
+   * @returns `null` for an unknown account
    */
   list(account: string): Promise<readonly ListedConnection[] | null>;
   /**
-   * Ends a connection of an account with all its tokens, or (`null`) all of them. What they rest on at third parties is given
-   * back there by a server that runs. Answers how many ended; `null` when there is no such account.
+   * Revokes one grant of an account with all its tokens, or all its grants (`null`). A running server then revokes the
+   * provider tokens.
+   * @returns the number of revoked grants; `null` for an unknown account
    */
   end(account: string, grantId: string | null): Promise<number | null>;
 }
@@ -56,7 +57,7 @@ export function createConnectionAdministration({
     async end(named, grantId) {
       const account = await findNamedAccount(store, named);
       if (account === null) return null;
-      // Point of no return: the grants and their tokens are dead.
+      // Point of no return: the grants and their tokens are revoked.
       const count = await store.revokeAccountGrants(account.id, grantId, clock());
       if (count > 0) {
         events({

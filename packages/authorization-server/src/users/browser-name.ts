@@ -1,6 +1,6 @@
-/** What a browser is called in a list of sign-ins. */
+/** Names browser and system from a User-Agent header, for the list of sessions. */
 
-/** The first that is found wins: many browsers name those that they resemble too. */
+/** The first match wins: many browsers also name the ones they imitate. */
 const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],
@@ -20,10 +20,10 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
   [/\bLinux\b/, 'Linux'],
 ];
 
-/** Longer than what browsers send; a header of 16 KB, of digits alone, would be looked through many times. */
+/** Longer than any browser's header; bounds the work of the patterns on hostile input. */
 const MAX_HEADER_LENGTH = 512;
 
-/** `Firefox on Linux`, from fixed words only; `null` when nothing in the header is known. */
+/** For example `Firefox on Linux`, from fixed words only; `null` for an unknown header. */
 export function parseBrowserName(userAgent: string | null): string | null {
   const text = (userAgent ?? '').slice(0, MAX_HEADER_LENGTH);
   const find = (table: typeof BROWSERS) => table.find(([pattern]) => pattern.test(text))?.[1];

@@ -1,4 +1,4 @@
-/** Browsers that somebody signed in with before: a cookie tells, so nothing is stored, and every process and the next start know. */
+/** Device cookies: prove an earlier login with this browser, so that login throttling lets the owner in during a brute-force attack. */
 import { createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { HttpRequest } from '@portcullis/http';
 import type { Configuration } from '../configuration.ts';
@@ -7,34 +7,34 @@ import { deriveKey } from '../encryption/encryptor.ts';
 import type { AccountRecord } from '../store/index.ts';
 
 /*
- * The cookie: up to four marks, the newest first, with a dot between them.
- * A mark: name (12 bytes) | when it was made, epoch seconds (4) | HMAC-SHA-256 of both, the account and its password hash (16).
- * It is no credential: who has one may fail five times where others wait, and that is all.
+ * The cookie holds up to four marks, newest first, separated by dots; nothing is stored.
+ * A mark: device name (12 bytes) | issued at, epoch seconds (4) | HMAC-SHA-256 of both, the account and its password hash (16).
+ * It is not a credential: it only allows five failed attempts where unknown browsers are throttled.
  */
 const MADE_AT = 12;
 const MAC_AT = 16;
 const LENGTH = 32;
 const FORM = /^[A-Za-z0-9_-]{43}(?:\.[A-Za-z0-9_-]{43}){0,3}$/;
 
-/** People who share a browser are known in it together, so many of them. */
+/** Users who share a browser each have a mark; the oldest is dropped. */
 const MAX_MARKS = 4;
 
-/** Seconds for which a browser is known without another sign-in: 180 days. */
+/** Seconds that a mark is valid without another login: 180 days. */
 const LIFETIME = 180 * 86_400;
 
 /**
- * What tells the owner of an account, under attack, from those who guess at it.
+ * Tells the owner of an account from attackers who guess its password.
  * @see OWASP, Slow Down Online Guessing Attacks with Device Cookies
  */
 export interface DeviceCookies {
-  /** Whether a request has a cookie of this form: forged or not. */
+  /** Whether a request carries a well-formed device cookie, valid or not. */
   isPresent(request: HttpRequest): boolean;
   /**
-   * The name of the browser, if its cookie was made for this account and its password of now; `null` for everything else, and
-   * where there is no account, at the same cost.
+   * The device name, if the cookie is valid for this account and its current password; else `null`. An unknown account costs
+   * the same.
    */
   findDevice(request: HttpRequest, account: AccountRecord | null): string | null;
-  /** Knows the browser from now on, by a new name: for complete sign-ins only. Answers the `Set-Cookie` value. */
+  /** Issues a mark with a new device name, after a complete login only. @returns the `Set-Cookie` value */
   issue(request: HttpRequest, account: AccountRecord): string;
 }
 
@@ -76,7 +76,7 @@ function keyFrom(masterKey: Uint8Array): KeyObject {
   return createSecretKey(deriveKey(masterKey, 'known browsers'));
 }
 
-/** With the password hash in it, no mark outlives its password: one that was reset is one that a thief may have had. */
+/** The MAC covers the password hash, so that a mark becomes invalid with the password: a reset one may have been stolen. */
 function macOf(key: KeyObject, mark: Buffer, account: AccountRecord | null): Buffer {
   return createHmac('sha256', key)
     .update(mark.subarray(0, MAC_AT))

@@ -1,4 +1,4 @@
-/** The first account: made through a one-time link or by the operator's settings, and by nobody else. */
+/** Creates the first account, through a one-time setup link or from the operator's configuration. */
 import { ConfigurationError } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
@@ -13,15 +13,15 @@ import {
 import type { Passwords } from './passwords.ts';
 
 export interface FirstAccountSetup {
-  /** A link that makes the first account, `null` when there is one. */
+  /** A one-time setup link; `null` once there is an account. */
   createLink(): Promise<string | null>;
-  /** Whether the token of a link may still make the first account. */
+  /** Whether a link's token can still be used. */
   isValidToken(token: string): Promise<boolean>;
-  /** Makes it by a link's token; `null` when the link is spent, was never valid, or somebody was faster. */
+  /** Creates the account with a link's token; `null` for a used or invalid token, or if a concurrent request won. */
   create(token: string, email: string, password: string): Promise<AccountRecord | null>;
   /**
-   * Makes it by the operator's settings, by the rules of the sign-in page.
-   * @throws ConfigurationError when the address is none, or the password may not be chosen.
+   * Creates the account from the operator's configuration.
+   * @throws ConfigurationError for an invalid e-mail address or a password that breaks the password rules
    */
   bootstrap(email: string, password: string): Promise<'created' | 'exists'>;
 }
@@ -29,11 +29,11 @@ export interface FirstAccountSetup {
 const PASSWORD_ISSUE_MESSAGES: Readonly<Record<PasswordIssue, string>> = {
   short: `must have at least ${MIN_PASSWORD_LENGTH} characters`,
   long: `must have at most ${MAX_PASSWORD_LENGTH} characters`,
-  address: 'must not be the address',
-  guessable: 'must not be one of the first that are guessed',
+  address: 'must not be the email address',
+  guessable: 'must not be a commonly guessed password',
 };
 
-/** What is wrong with an address and a password that an operator chose for the first account: a sentence without a subject each. */
+/** Issues of the configured e-mail address and password of the first account, each a predicate without its subject. */
 export function findFirstAccountIssues(
   email: string,
   password: string,
@@ -69,7 +69,7 @@ export function createFirstAccountSetup(
     isValidToken: (token) => store.isSetupLink(hashSecret(token)),
     async create(token, email, password) {
       const key = emailKey(email);
-      // Hashing is dear: not for links that are closed anyway.
+      // Hashing is expensive: check the token first.
       if (key === null || !(await store.isSetupLink(hashSecret(token)))) return null;
       return save(key, email, password, hashSecret(token));
     },

@@ -1,4 +1,4 @@
-/** A password that somebody chooses, typed twice. */
+/** The two form fields for choosing a password, and their validation. */
 
 import type { Parameters } from '@portcullis/protocol';
 import { html } from 'hono/html';
@@ -7,27 +7,26 @@ import type { Markup } from '../ui/markup.ts';
 import type { TextName } from '../ui/texts/texts.ts';
 import { findPasswordIssue, MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from './password-rules.ts';
 
-/** What is wrong with each field: the names of texts. */
+/** Errors by field, as names of texts. */
 export interface PasswordErrors {
   readonly password: TextName | null;
   readonly passwordAgain: TextName | null;
 }
 
-/** `null` when it may be chosen. */
+/** @returns `null` if the password may be chosen */
 export function validateNewPassword(form: Parameters, emailKey: string): PasswordErrors | null {
   const password = form.one('password') ?? '';
   const issue = findPasswordIssue(password, emailKey);
-  if (issue !== null) return { password: `password.wrong.${issue}`, passwordAgain: null };
+  if (issue !== null) return { password: `password.error.${issue}`, passwordAgain: null };
   if (form.one('password_again') === password) return null;
-  return { password: null, passwordAgain: 'password.wrong.again' };
+  return { password: null, passwordAgain: 'password.error.again' };
 }
 
 export interface NewPasswordFields {
-  /** What is wrong with each. */
   readonly errors: { readonly password: TextName | null; readonly passwordAgain: TextName | null };
-  /** Whether the first of them is where the page begins. */
+  /** Whether the first field gets the focus. */
   readonly first: boolean;
-  /** What the first of them is called; a password when left out. */
+  /** Label of the first field. Default: password. */
   readonly label?: TextName;
 }
 

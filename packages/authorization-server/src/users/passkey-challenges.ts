@@ -1,15 +1,15 @@
-/** Challenges for passkeys: made without storing anything, bound to a browser, and taken once. */
+/** WebAuthn challenges: created without storage, bound to a browser, accepted once. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Configuration } from '../configuration.ts';
 import { deriveKey } from '../encryption/encryptor.ts';
 import { hashSecret } from '../secrets.ts';
 
 export interface PasskeyChallenges {
-  /** 54 bytes in base64url. @param bound everything that must not change until the answer comes */
+  /** 54 bytes in base64url. @param bound everything that must not change before the response */
   create(...bound: readonly string[]): string;
-  /** Whether it is ours, for this, and of now. */
+  /** Whether this server created it with this binding, and it has not expired. */
   isValid(challenge: string, ...bound: readonly string[]): boolean;
-  /** Spends it: of any number of answers in any number of processes, one is taken. */
+  /** Consumes it: of concurrent responses, in any number of processes, one succeeds. */
   consume(challenge: string): Promise<boolean>;
 }
 
@@ -18,7 +18,7 @@ const NONCE_BYTES = 16;
 const HEAD_BYTES = EXPIRY_BYTES + NONCE_BYTES;
 const MAC_BYTES = 32;
 
-/** They live as long as a transaction. A challenge is its time, a nonce, and a MAC over both and what it is bound to. */
+/** A challenge is its expiry, a nonce, and a MAC over both and the binding. It lives as long as a transaction. */
 export function createPasskeyChallenges({
   masterKey,
   store,

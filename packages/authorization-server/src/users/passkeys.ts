@@ -1,4 +1,4 @@
-/** Passkeys: what browsers are asked, and the judgement of what they answer. */
+/** Passkeys (WebAuthn): options for the browser, and verification of its responses. */
 
 import { isIP } from 'node:net';
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
@@ -7,37 +7,37 @@ import { presentable } from '../presentable.ts';
 import type { AccountRecord, PasskeyRecord } from '../store/index.ts';
 import { createPasskeyChallenges } from './passkey-challenges.ts';
 
-/** The proof that a passkey of an account was used. */
+/** The proof that a passkey was used. */
 interface PasskeyLogin {
   readonly account: AccountRecord;
-  /** Whether the device asked who is there (a face, a finger, a code), so that it stands for two factors. */
+  /** User verification by the device (face, fingerprint, PIN): counts as two factors. */
   readonly isVerified: boolean;
 }
 
 export interface Passkeys {
-  /** For signing in with any passkey that the browser has for this server. */
+  /** Options for a login with any passkey of this server. */
   requestOptions(bound: readonly string[]): PasskeyOptions;
-  /** For making a passkey of an account, on a device that holds none of the `known` ones. */
+  /** Options for creating a passkey on a device that has none of the `known` ones. */
   creationOptions(
     account: AccountRecord,
     known: readonly PasskeyRecord[],
     bound: readonly string[],
   ): PasskeyOptions;
-  /** Judges a new passkey and names it; `null` when it is not to be trusted. Nothing is stored but its spent challenge. */
+  /** Verifies a new passkey; `null` if it is not valid. Stores only the consumed challenge. */
   verifyRegistration(
     account: AccountRecord,
-    answer: string,
+    response: string,
     name: string,
     bound: readonly string[],
   ): Promise<PasskeyRecord | null>;
-  /** Judges a sign-in; `null` when nobody is signed in by it. */
-  verifyLogin(answer: string, bound: readonly string[]): Promise<PasskeyLogin | null>;
+  /** Verifies a login; `null` if it is not valid. */
+  verifyLogin(response: string, bound: readonly string[]): Promise<PasskeyLogin | null>;
 }
 
-/** Passkeys that one account may have. */
+/** Passkeys per account. */
 export const MAX_PASSKEYS = 20;
 
-/** `null` where browsers have no passkeys: their servers have names, not addresses. @see Web Authentication §5.1.3 */
+/** @returns `null` for an issuer at an IP address: a relying party identifier is a domain. @see Web Authentication §5.1.3 */
 export function createPasskeys(configuration: Configuration): Passkeys | null {
   const { issuer, name: serverName, store, clock, events } = configuration;
   const { origin, hostname } = new URL(issuer);
@@ -58,17 +58,17 @@ export function createPasskeys(configuration: Configuration): Passkeys | null {
       return creationOptions({ id: hostname, name: serverName }, account, known, challenge);
     },
 
-    async verifyRegistration(account, answer, name, bound) {
-      const response = readPasskeyResponse<RegistrationResponseJSON>(answer);
+    async verifyRegistration(account, json, name, bound) {
+      const response = readPasskeyResponse<RegistrationResponseJSON>(json);
       if (response === null) return null;
       const { verifyRegistrationResponse } = await library();
-      const judged = await verifyRegistrationResponse({
+      const verified = await verifyRegistrationResponse({
         response,
         ...expected(['create', ...bound]),
         supportedAlgorithmIDs: [...PASSKEY_ALGORITHMS],
       }).catch(refused);
-      if (judged?.verified !== true || !(await challenges.consume(challengeOf(response)))) return null;
-      const { credential } = judged.registrationInfo;
+      if (verified?.verified !== true || !(await challenges.consume(challengeOf(response)))) return null;
+      const { credential } = verified.registrationInfo;
       return {
         id: credential.id,
         accountId: account.id,
@@ -83,23 +83,23 @@ export function createPasskeys(configuration: Configuration): Passkeys | null {
       };
     },
 
-    async verifyLogin(answer, bound) {
-      const response = readPasskeyResponse<AuthenticationResponseJSON>(answer);
+    async verifyLogin(json, bound) {
+      const response = readPasskeyResponse<AuthenticationResponseJSON>(json);
       const passkey = response === null ? null : await store.findPasskey(response.id);
       const account = passkey === null ? null : await store.findAccount(passkey.accountId);
       if (response === null || passkey === null || account === null || account.disabledAt !== null)
         return null;
       if (!belongsTo(account, response.response.userHandle)) return null;
       const { verifyAuthenticationResponse } = await library();
-      const judged = await verifyAuthenticationResponse({
+      const verified = await verifyAuthenticationResponse({
         response,
         ...expected(['get', ...bound]),
-        // The store judges the counter, in the same fact that notes it.
+        // The store checks and updates the signature counter atomically.
         credential: { id: passkey.id, publicKey: bytesOf(passkey.publicKey), counter: 0 },
       }).catch(refused);
-      if (judged?.verified !== true || !(await challenges.consume(challengeOf(response)))) return null;
-      const { newCounter, userVerified } = judged.authenticationInfo;
-      // Point of no return: the use is counted.
+      if (verified?.verified !== true || !(await challenges.consume(challengeOf(response)))) return null;
+      const { newCounter, userVerified } = verified.authenticationInfo;
+      // Point of no return: the signature counter is updated.
       if (!(await store.recordPasskeyUse(passkey.id, newCounter, clock()))) {
         events({ type: 'passkey.clone_detected', accountId: account.id });
         return null;
@@ -109,12 +109,12 @@ export function createPasskeys(configuration: Configuration): Passkeys | null {
   };
 }
 
-/** It takes long to load, and most processes that start never meet a passkey. */
+/** Loaded on first use: it is slow to load, and most processes never verify a passkey. */
 function library(): Promise<typeof import('@simplewebauthn/server')> {
   return import('@simplewebauthn/server');
 }
 
-/** The library throws at whatever is not as it should be. */
+/** The library throws on every invalid response. */
 function refused(error: unknown): null {
   if (error instanceof Error) return null;
   throw error;
@@ -124,23 +124,22 @@ function bytesOf(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(Buffer.from(text, 'base64url'));
 }
 
-/** What a page gives to the browser. */
-export type PasskeyOptions = Readonly<Record<string, unknown>>;
+/** JSON for the browser. */
+type PasskeyOptions = Readonly<Record<string, unknown>>;
 
 /** ES256, EdDSA, RS256. */
-export const PASSKEY_ALGORITHMS: readonly number[] = [-7, -8, -257];
+const PASSKEY_ALGORITHMS: readonly number[] = [-7, -8, -257];
 
-/** For signing in with any passkey that the browser has for this server. @see Web Authentication §5.5 */
-export function requestOptions(hostname: string, challenge: string): PasskeyOptions {
+/** @see Web Authentication §5.5 */
+function requestOptions(hostname: string, challenge: string): PasskeyOptions {
   return { challenge, rpId: hostname, allowCredentials: [], userVerification: 'preferred' };
 }
 
 /**
- * For making a passkey of an account, on a device that holds none of the `known` ones.
- * @param server the host name of this server, and what people call it
+ * @param server the relying party: host name and display name
  * @see Web Authentication §5.4
  */
-export function creationOptions(
+function creationOptions(
   server: { readonly id: string; readonly name: string },
   { id, email }: AccountRecord,
   known: readonly PasskeyRecord[],
@@ -161,38 +160,38 @@ export function creationOptions(
   };
 }
 
-/** Characters of an answer: the largest attestations are far smaller. */
+/** Characters: the largest attestations are far smaller. */
 const MAX_RESPONSE_LENGTH = 16_384;
 
-/** What a browser's `toJSON` wrote, as far as we ask it ourselves; `null` when it is none. */
-export function readPasskeyResponse<T extends AuthenticationResponseJSON | RegistrationResponseJSON>(
+/** Parses what the browser's `toJSON` wrote and checks the members used here; the library checks the rest. */
+function readPasskeyResponse<T extends AuthenticationResponseJSON | RegistrationResponseJSON>(
   text: string,
 ): T | null {
   if (text.length > MAX_RESPONSE_LENGTH) return null;
   try {
-    const answer: unknown = JSON.parse(text);
-    return isPasskeyResponse(answer) ? (answer as unknown as T) : null;
+    const response: unknown = JSON.parse(text);
+    return isPasskeyResponse(response) ? (response as unknown as T) : null;
   } catch {
     return null;
   }
 }
 
-function isPasskeyResponse(answer: unknown): boolean {
-  if (typeof answer !== 'object' || answer === null) return false;
-  const { id, response } = answer as Readonly<Record<string, unknown>>;
+function isPasskeyResponse(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { id, response } = value as Readonly<Record<string, unknown>>;
   if (typeof id !== 'string' || !/^[\w-]{1,1400}$/.test(id)) return false;
   return typeof response === 'object' && response !== null;
 }
 
-/** A passkey says whose it is; one that a browser found by itself MUST. @see Web Authentication §7.2, step 6 */
-export function belongsTo(account: AccountRecord, userHandle: unknown): boolean {
+/** A discoverable credential MUST return the user handle. @see Web Authentication §7.2, step 6 */
+function belongsTo(account: AccountRecord, userHandle: unknown): boolean {
   return typeof userHandle === 'string' && Buffer.from(userHandle, 'base64url').toString() === account.id;
 }
 
-/** The challenge that was answered. */
-export function challengeOf({ response }: AuthenticationResponseJSON | RegistrationResponseJSON): string {
-  const seen = JSON.parse(Buffer.from(response.clientDataJSON, 'base64url').toString()) as {
+/** The challenge in a response. */
+function challengeOf({ response }: AuthenticationResponseJSON | RegistrationResponseJSON): string {
+  const clientData = JSON.parse(Buffer.from(response.clientDataJSON, 'base64url').toString()) as {
     challenge: string;
   };
-  return seen.challenge;
+  return clientData.challenge;
 }

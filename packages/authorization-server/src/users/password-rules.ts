@@ -1,13 +1,13 @@
-/** Which passwords may be chosen: long enough, not one of the first guesses, and nothing asked about their composition. */
+/** Password rules: long enough, not commonly guessed, no composition rules (NIST SP 800-63B). */
 
-/** Characters. Below it, the password could be guessed even when sign-ins are slowed down. */
+/** Characters. A shorter password could be guessed despite login throttling. */
 export const MIN_PASSWORD_LENGTH = 10;
 /** Characters. Enough for any sentence; bounds the work of one hash. */
 export const MAX_PASSWORD_LENGTH = 200;
-/** UTF-16 units: more than any such password has, however it is composed. */
+/** UTF-16 units: more than any allowed password has, however it is composed. */
 const MAX_TEXT_LENGTH = 4096;
 
-/** The first guesses of every attacker, as far as they are long enough, in lower case. */
+/** Commonly guessed passwords of allowed length, in lower case. */
 const COMMON_PASSWORDS: ReadonlySet<string> = new Set([
   '0123456789', '1234567890', '12345678910', '123456789a', '1234567891', '123123123123', '1q2w3e4r5t', '1q2w3e4r5t6y',
   '1qaz2wsx3edc', '9876543210', '0987654321', 'abc123456789', 'abcd123456', 'abcdefghij', 'admin12345', 'admin123456',
@@ -20,8 +20,8 @@ const COMMON_PASSWORDS: ReadonlySet<string> = new Set([
 ]); // biome-ignore format: one list
 
 /**
- * A password in the form in which it is counted and hashed, whatever keyboard wrote it. What is too long to be one stays as
- * it is: sorting its accents would take the square of its length.
+ * Normalizes a password before it is counted and hashed, so that every keyboard yields the same. Text too long for a password
+ * is not normalized, because that takes quadratic time.
  * @see NIST SP 800-63B §3.1.1.2
  */
 export function normalizePassword(text: string): string {
@@ -31,8 +31,8 @@ export function normalizePassword(text: string): string {
 export type PasswordIssue = 'short' | 'long' | 'address' | 'guessable';
 
 /**
- * Why a password may not be chosen; `null` when it may.
  * @param emailKey the account's address, which is no secret
+ * @returns why a password may not be chosen, or `null`
  * @see NIST SP 800-63B §3.1.1.2
  */
 export function findPasswordIssue(text: string, emailKey: string): PasswordIssue | null {

@@ -1,4 +1,4 @@
-/** Passwords: hashed with argon2id, verified in constant time, never more at once than memory allows. */
+/** Password hashing: argon2id, constant-time verification, and a semaphore that bounds memory. */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import {
   createPasswordHashingSemaphore,
@@ -14,13 +14,12 @@ interface Cost {
 }
 
 /**
- * What new hashes cost: about 60 ms, and 46 MiB for as long. Of the equally strong choices of OWASP it is the only one beyond
- * 32 MiB, up to which glibc keeps freed blocks for each thread: with 19 MiB the process stayed 135 MiB larger after a few
- * sign-ins.
+ * Cost of new hashes: about 60 ms and 46 MiB. Of the equally strong parameters that OWASP lists, only this one exceeds 32 MiB,
+ * up to which glibc keeps freed blocks per thread: with 19 MiB the process stayed 135 MiB larger after a few logins.
  * @see OWASP Password Storage Cheat Sheet, RFC 9106 §4
  */
 const CURRENT_COST: Cost = { memory: 47_104, passes: 1, parallelism: 1 };
-/** No stored hash may ask for more. */
+/** The highest cost that a stored hash may have. */
 const MAX_COST: Cost = { memory: 262_144, passes: 10, parallelism: 4 };
 
 const SALT_BYTES = 16;
@@ -38,18 +37,17 @@ interface Hash {
 
 export interface Passwords {
   /**
-   * A PHC string. Whoever may choose a password has shown who they are, and is known.
+   * Hashes a new password to a PHC string.
    * @param account whose password it is
-   * @throws OAuthError `temporarily_unavailable` when too many hashes wait already.
+   * @throws OAuthError `temporarily_unavailable` if too many hashes are queued
    */
   hash(password: string, account: string): Promise<string>;
   /**
-   * Whether the password is the one that was hashed. `null` stands for an account that is not there: it costs the same and
-   * is never right.
-   * @throws OAuthError `temporarily_unavailable` when too many hashes wait already.
+   * Whether the password matches the hash. For an unknown account pass `null`: same cost, always `false`.
+   * @throws OAuthError `temporarily_unavailable` if too many hashes are queued
    */
   verify(password: string, phc: string | null, asker: HashRequester): Promise<boolean>;
-  /** Whether a hash was made at another cost than hashes are made now. */
+  /** Whether a hash has another cost than new ones. */
   isOutdated(phc: string): boolean;
 }
 
@@ -74,7 +72,7 @@ export function createPasswords(): Passwords {
   };
 }
 
-/** The hash of an account without a password: it costs the same work as any other, and nobody knows what would match. */
+/** The hash of an account without a password: costs the same to verify as any other and matches no known password. */
 export function unusableHash(): string {
   return formatPhc({ cost: CURRENT_COST, salt: randomBytes(SALT_BYTES), tag: randomBytes(TAG_BYTES) });
 }
@@ -98,16 +96,16 @@ function base64(bytes: Buffer): string {
   return bytes.toString('base64').replace(/=+$/, '');
 }
 
-/** Reads a hash of ours; whatever else stands in the store is a fault of the store. */
+/** Parses a stored hash. @throws TypeError for anything else than an argon2id hash within `MAX_COST` */
 function readPhc(phc: string): Hash {
   const form = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
   const [, memory, passes, parallelism, salt = '', tag = ''] = form.exec(phc) ?? [];
   const cost = { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) };
-  const bearable =
+  const isAcceptable =
     cost.memory <= MAX_COST.memory &&
     cost.passes <= MAX_COST.passes &&
     cost.parallelism <= MAX_COST.parallelism;
-  if (!bearable)
+  if (!isAcceptable)
     throw new TypeError('A stored password hash is not an argon2id hash that this server can verify');
   return { cost, salt: Buffer.from(salt, 'base64'), tag: Buffer.from(tag, 'base64') };
 }

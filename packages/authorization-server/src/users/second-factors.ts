@@ -1,4 +1,4 @@
-/** Codes from an app as a second factor: begun, confirmed, asked for, and the codes that help when the app is lost. */
+/** Second factors (MFA): TOTP set-up and verification, and recovery codes for a lost device. */
 import { randomBytes } from 'node:crypto';
 import { temporarilyUnavailable } from '@portcullis/protocol';
 import type { Configuration } from '../configuration.ts';
@@ -8,55 +8,59 @@ import { hashSecret } from '../secrets.ts';
 import type { AccountRecord } from '../store/index.ts';
 import { base32, findTotpStep } from './totp.ts';
 
-/** What somebody needs to tell the app. */
+/** What a user enters into the authenticator app. */
 interface TotpSetup {
   /** In base32. */
   readonly secret: string;
-  /** What the picture says. */
+  /** The `otpauth:` URI in the QR code. */
   readonly link: string;
-  /** The secret, sealed for this account: what a form carries until the app has shown that it works. */
-  readonly sealed: string;
+  /** The secret, encrypted for this account: a hidden form field until the app has shown a valid code. */
+  readonly encryptedSecret: string;
 }
 
 export interface SecondFactors {
   isEnabled(accountId: string): Promise<boolean>;
   countRecoveryCodes(accountId: string): Promise<number>;
-  /** A new secret. Nothing is stored. */
+  /** Creates a secret without storing it. */
   startSetup(account: AccountRecord): TotpSetup;
-  /** The same once more, from what the form carried; `null` when it is not ours. */
-  resumeSetup(account: AccountRecord, sealed: string): TotpSetup | null;
-  /** Switches it on when the app shows the right code. @returns recovery codes, which nobody can read again, or `null` */
-  confirmSetup(account: AccountRecord, sealed: string, code: string): Promise<readonly string[] | null>;
+  /** Restores a set-up from its form; `null` if it was not encrypted for this account. */
+  resumeSetup(account: AccountRecord, encryptedSecret: string): TotpSetup | null;
+  /** Enables TOTP if the code is right. @returns recovery codes, shown only once, or `null` */
+  confirmSetup(
+    account: AccountRecord,
+    encryptedSecret: string,
+    code: string,
+  ): Promise<readonly string[] | null>;
   /**
-   * Judges and spends a code of the app or a recovery code.
+   * Verifies and consumes a TOTP code or a recovery code.
    * @throws OAuthError `temporarily_unavailable`
    */
   verify(account: AccountRecord, code: string): Promise<boolean>;
-  /** New recovery codes, which nobody can read again, in the place of what is left; `null` when it is off. */
+  /** Replaces the recovery codes. @returns the new ones, shown only once; `null` if TOTP is not enabled */
   renewRecoveryCodes(accountId: string): Promise<readonly string[] | null>;
   disable(accountId: string): Promise<boolean>;
 }
 
 const SECRET_BYTES = 20;
 const RECOVERY_CODES = 10;
-/** 80 bits: nobody guesses one, so a plain hash keeps it. */
+/** 80 bits of entropy: a plain hash is enough. */
 const RECOVERY_BYTES = 10;
 
 export function createSecondFactors(configuration: Configuration): SecondFactors {
   const { name, masterKey, previousMasterKeys, store, clock } = configuration;
-  const sealer = createEncryptor(masterKey, previousMasterKeys);
-  const open = (accountId: string, sealed: string): Buffer | null => {
+  const encryptor = createEncryptor(masterKey, previousMasterKeys);
+  const decrypt = (accountId: string, encryptedSecret: string): Buffer | null => {
     try {
-      return sealer.decrypt(Buffer.from(sealed, 'base64url'), totpSecretContext(accountId));
+      return encryptor.decrypt(Buffer.from(encryptedSecret, 'base64url'), totpSecretContext(accountId));
     } catch (error) {
       if (error instanceof DecryptionError) return null;
       throw error;
     }
   };
-  const setupOf = ({ email }: AccountRecord, secret: Buffer, sealed: string): TotpSetup => {
+  const setupOf = ({ email }: AccountRecord, secret: Buffer, encryptedSecret: string): TotpSetup => {
     const label = `${encodeURIComponent(name)}:${encodeURIComponent(email)}`;
     const query = `secret=${base32(secret)}&issuer=${encodeURIComponent(name)}`;
-    return { secret: base32(secret), link: `otpauth://totp/${label}?${query}`, sealed };
+    return { secret: base32(secret), link: `otpauth://totp/${label}?${query}`, encryptedSecret };
   };
 
   return {
@@ -64,34 +68,36 @@ export function createSecondFactors(configuration: Configuration): SecondFactors
     countRecoveryCodes: (accountId) => store.countRecoveryCodes(accountId),
     startSetup(account) {
       const secret = randomBytes(SECRET_BYTES);
-      const sealed = Buffer.from(sealer.encrypt(secret, totpSecretContext(account.id))).toString('base64url');
-      return setupOf(account, secret, sealed);
+      const encryptedSecret = Buffer.from(encryptor.encrypt(secret, totpSecretContext(account.id))).toString(
+        'base64url',
+      );
+      return setupOf(account, secret, encryptedSecret);
     },
-    resumeSetup(account, sealed) {
-      const secret = open(account.id, sealed);
-      return secret === null ? null : setupOf(account, secret, sealed);
+    resumeSetup(account, encryptedSecret) {
+      const secret = decrypt(account.id, encryptedSecret);
+      return secret === null ? null : setupOf(account, secret, encryptedSecret);
     },
-    async confirmSetup({ id: accountId }, sealed, code) {
+    async confirmSetup({ id: accountId }, encryptedSecret, code) {
       const now = clock();
-      const secret = open(accountId, sealed);
+      const secret = decrypt(accountId, encryptedSecret);
       const lastStep = secret === null ? null : findTotpStep(secret, digitsOf(code), now);
       if (lastStep === null) return null;
       const { codes, hashes } = newRecoveryCodes();
-      await store.saveTotpFactor({ accountId, encryptedSecret: sealed, lastStep, createdAt: now }, hashes);
+      await store.saveTotpFactor({ accountId, encryptedSecret, lastStep, createdAt: now }, hashes);
       return codes;
     },
     async verify({ id: accountId }, code) {
       const factor = await store.findTotpFactor(accountId);
       if (factor === null) return false;
-      const secret = open(accountId, factor.encryptedSecret);
+      const secret = decrypt(accountId, factor.encryptedSecret);
       if (secret === null) {
-        // Their own codes need no key of ours.
+        // Recovery codes do not need the encryption key.
         if (await store.consumeRecoveryCode(accountId, hashSecret(plain(code)))) return true;
-        // Sealed anew, under a key that this process gets at its next start: nobody can say now whether the code is right.
-        throw temporarilyUnavailable('a stored second factor does not open under this sealing key', 5);
+        // Re-encrypted under a master key that this process gets at its next start: the code cannot be checked now.
+        throw temporarilyUnavailable('a stored TOTP secret cannot be decrypted with this master key', 5);
       }
       const step = findTotpStep(secret, digitsOf(code), clock());
-      // Point of no return: the code is spent, whatever becomes of the sign-in.
+      // Point of no return: the code is consumed even if the login fails later.
       if (step !== null) return store.consumeTotpStep(accountId, step);
       return store.consumeRecoveryCode(accountId, hashSecret(plain(code)));
     },
@@ -113,7 +119,7 @@ function newRecoveryCode(): string {
   return (base32(randomBytes(RECOVERY_BYTES)).match(/.{4}/g) ?? []).join('-');
 }
 
-/** However somebody types it. */
+/** Ignores case, spaces and separators. */
 function plain(code: string): string {
   return code.toUpperCase().replace(/[^A-Z2-7]/g, '');
 }

@@ -1,4 +1,4 @@
-/** Browser sessions: a random cookie, known to the store by its hash, new at every sign-in. */
+/** Browser sessions: a random cookie, stored as a hash and replaced at every login (no session fixation). */
 import type { ConnectionInfo, HttpRequest } from '@portcullis/http';
 import type { Configuration } from '../configuration.ts';
 import { defineCookie } from '../cookies.ts';
@@ -6,20 +6,21 @@ import { hashSecret, newSecret } from '../secrets.ts';
 import type { AccountRecord } from '../store/index.ts';
 import { parseBrowserName } from './browser-name.ts';
 
-/** The proof that somebody is signed in in the browser that sent the request. */
+/** The proof that the request comes from a browser with a session. */
 export interface User {
   readonly account: AccountRecord;
   /** Base64url SHA-256 of the session's cookie. */
   readonly sessionHash: string;
-  /** When this person signed in. Epoch seconds. */
+  /** Time of login. Epoch seconds. */
   readonly signedInAt: number;
 }
 
 export interface Sessions {
   find(request: HttpRequest): Promise<User | null>;
   /**
-   * Signs an account in; the session that the request carried ends. Answers the `Set-Cookie` value.
-   * @param seconds how long it lasts; as long as sessions do when left out
+   * Starts a session and ends the one in the request.
+   * @param seconds lifetime. Default: `lifetimes.session`
+   * @returns the `Set-Cookie` value
    */
   start(
     request: HttpRequest,
@@ -27,7 +28,7 @@ export interface Sessions {
     accountId: string,
     seconds?: number,
   ): Promise<string>;
-  /** Signs out. Answers the `Set-Cookie` value. */
+  /** Ends the session in the request. @returns the `Set-Cookie` value that clears the cookie */
   end(request: HttpRequest): Promise<string>;
 }
 
@@ -47,7 +48,7 @@ export function createSessions({ issuer, store, lifetimes, clock }: Configuratio
       return { account, sessionHash: session.hash, signedInAt: session.createdAt };
     },
     async start(request, connection, accountId, seconds = lifetimes.session) {
-      // A value that was in the browser before must not become a signed-in one.
+      // Session fixation: a value that was in the browser before the login never becomes a session.
       const value = newSecret();
       const createdAt = clock();
       await store.saveSession({
