@@ -22,7 +22,7 @@ import {
   type TokenVerifier,
 } from '@portcullis/resource-server';
 import { openStore } from '@portcullis/store';
-import { defineConfiguration } from '../packages/authorization-server/src/define-configuration.ts';
+import { createServerContext } from '../packages/authorization-server/src/context.ts';
 import { createAccessTokenFormat } from '../packages/authorization-server/src/keys/access-token-format.ts';
 import { loadKeyRing } from '../packages/authorization-server/src/keys/key-ring.ts';
 import { newTokenId } from '../packages/authorization-server/src/status-lists/entries.ts';
@@ -81,8 +81,8 @@ async function serve(grants: number, inUse: number): Promise<void> {
   } as const;
   const server = await createAuthorizationServer(options);
   handle = (request) => server.handle(request);
-  const configuration = defineConfiguration(options);
-  const { sign } = createAccessTokenFormat(await loadKeyRing(configuration), configuration);
+  const context = createServerContext(options);
+  const { sign } = createAccessTokenFormat(await loadKeyRing(context), context.options);
   const tokens = await Promise.all(fill(file, grants, inUse).map((grant) => sign(claimsFor(issuer, grant))));
   process.on('message', (message: number | 'usage' | 'end') => {
     if (message === 'end') {

@@ -15,11 +15,11 @@ import { readConfiguredClient } from './clients/configured-clients.ts';
 import { judgeDocuments } from './clients/metadata-document/document-options.ts';
 import { judgeOutbound } from './clients/metadata-document/outbound-settings.ts';
 import { judgeRegistration } from './clients/registration-options.ts';
-import type { AuthorizationServerOptions, Configuration, ResourceDefinition } from './configuration.ts';
+import { validateExternalUi } from './external-ui/external-ui-options.ts';
 import { validateIdentityProviders } from './federation/identity-provider.ts';
-import { judgeHeadless } from './headless/headless-options.ts';
 import { validateKeySettings } from './keys/key-settings.ts';
 import { issuesOfNames } from './option-names.ts';
+import type { AuthorizationServerOptions, ResourceDefinition, ServerOptions } from './options.ts';
 import { validateRateLimits } from './rate-limit/policies.ts';
 import type { AuthorizationStore } from './store/index.ts';
 import { validateBrand } from './ui/brand.ts';
@@ -29,7 +29,7 @@ import { validateTranslations } from './ui/translations.ts';
  * Judges options.
  * @throws ConfigurationError with every fault.
  */
-export function defineConfiguration(options: AuthorizationServerOptions): Configuration {
+export function validateOptions(options: AuthorizationServerOptions): ServerOptions {
   const issues: string[] = [...issuesOfNames(options)];
   const issuer = issuerError(options.issuer);
   if (issuer !== null) issues.push(`issuer ${issuer}`);
@@ -52,7 +52,7 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
     issues.push('auditRetention must be whole seconds, at least 1, or false');
   }
   const brand = validateBrand(options.brand ?? {}, issues);
-  const externalUi = judgeHeadless(options.externalUi, issues);
+  const externalUi = validateExternalUi(options.externalUi, issues);
   const identityProviders = validateIdentityProviders(options, issues);
   if (externalUi !== null && externalUi.loginUrl !== null && identityProviders.size > 0) {
     issues.push(
@@ -60,10 +60,9 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
     );
   }
   if (issues.length > 0) throw new ConfigurationError(issues);
-  return Object.freeze<Configuration>({
+  return Object.freeze<ServerOptions>({
     issuer: options.issuer,
     name: options.name ?? new URL(options.issuer).host,
-    store: options.store,
     masterKey: options.masterKey,
     previousMasterKeys,
     keys,
@@ -84,8 +83,6 @@ export function defineConfiguration(options: AuthorizationServerOptions): Config
     rateLimits: limits,
     auditRetention,
     redirects,
-    events: options.events ?? (() => {}),
-    clock: options.clock ?? (() => Math.floor(Date.now() / 1000)),
   });
 }
 
@@ -97,7 +94,7 @@ export function issuesOfOptions(
   options: Omit<AuthorizationServerOptions, 'store' | 'masterKey'>,
 ): readonly string[] {
   try {
-    defineConfiguration({ ...options, store: NO_STORE, masterKey: new Uint8Array(32) });
+    validateOptions({ ...options, store: NO_STORE, masterKey: new Uint8Array(32) });
     return [];
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;

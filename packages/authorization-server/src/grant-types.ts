@@ -1,9 +1,9 @@
 /** The grant types of this server by their names: for whoever allows or lists them, and grants nothing. */
 import { type GrantType, TOKEN_EXCHANGE } from '@portcullis/protocol';
-import type { Configuration } from './configuration.ts';
+import type { ServerOptions } from './options.ts';
 
 /** What a grant type needs of the configuration. */
-type Needs = (configuration: Pick<Configuration, 'identityProviders'>) => boolean;
+type Needs = (configuration: Pick<ServerOptions, 'identityProviders'>) => boolean;
 
 const nothing: Needs = () => true;
 
@@ -19,6 +19,6 @@ const needs: Readonly<Record<GrantType, Needs>> = {
 export const grantTypes: readonly string[] = Object.keys(needs);
 
 /** Those that this server serves: what the metadata documents list. */
-export function servedGrantTypes(configuration: Pick<Configuration, 'identityProviders'>): readonly string[] {
+export function servedGrantTypes(configuration: Pick<ServerOptions, 'identityProviders'>): readonly string[] {
   return Object.entries(needs).flatMap(([type, isMet]) => (isMet(configuration) ? [type] : []));
 }

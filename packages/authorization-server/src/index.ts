@@ -17,21 +17,21 @@ import {
   createInitialAccessTokenAdministration,
   type InitialAccessTokenAdministration,
 } from './clients/initial-access-tokens.ts';
-import type { AuthorizationServerOptions } from './configuration.ts';
-import { defineConfiguration } from './define-configuration.ts';
+import { createServerContext, type ServerContext } from './context.ts';
 import { createFederation } from './federation/federation.ts';
 import type { ProviderToken, ProviderTokenRequest } from './federation/provider-token.ts';
 import { createRevocationTrigger } from './federation/revocation-trigger.ts';
-import { createInteraction } from './interaction/interaction.ts';
+import { createRouter, type Route } from './http/router.ts';
 import { createIntrospection } from './introspection.ts';
 import { createJwksEndpoint, toJwks } from './jwks.ts';
 import { createAccessTokenFormat } from './keys/access-token-format.ts';
 import { loadKeyRing } from './keys/key-ring.ts';
 import type { PublicJwk } from './keys/signing-algorithms.ts';
 import { createMetadata } from './metadata.ts';
+import type { AuthorizationServerOptions } from './options.ts';
+import { createPages } from './pages.ts';
 import { createRateLimits } from './rate-limit/rate-limits.ts';
 import { createRevocation } from './revocation.ts';
-import { createRouter, type Route } from './routes.ts';
 import { createStatusListFeature } from './status-lists/status-lists.ts';
 import { createTokenEndpoint } from './token/endpoint.ts';
 import { createGrantHandlers } from './token/grants.ts';
@@ -60,13 +60,8 @@ export {
 export type { DocumentOptions } from './clients/metadata-document/document-options.ts';
 export type { OutboundSettings } from './clients/metadata-document/outbound-settings.ts';
 export type { RegistrationOptions } from './clients/registration-options.ts';
-export type {
-  AuthorizationServerOptions,
-  FindWorkspaces,
-  ResourceDefinition,
-  Workspace,
-} from './configuration.ts';
 export { issuesOfOptions } from './define-configuration.ts';
+export type { ExternalUiOptions as HeadlessOptions } from './external-ui/external-ui-options.ts';
 export type { ClientKeyAlgorithm, ClientKeyOptions } from './federation/client-key.ts';
 export { redirectUriOf } from './federation/identity-provider.ts';
 export type {
@@ -92,7 +87,6 @@ export type {
   ProviderToken as UpstreamToken,
   ProviderTokenRequest as UpstreamWant,
 } from './federation/provider-token.ts';
-export type { HeadlessOptions } from './headless/headless-options.ts';
 export {
   createKeyAdministration,
   type KeyAdministration,
@@ -101,6 +95,12 @@ export {
 export type { KeyOptions } from './keys/key-options.ts';
 export type { PublicJwk, SigningAlgorithm } from './keys/signing-algorithms.ts';
 export { defaultLifetimes, type Lifetimes } from './lifetimes.ts';
+export type {
+  AuthorizationServerOptions,
+  FindWorkspaces,
+  ResourceDefinition,
+  Workspace,
+} from './options.ts';
 export { defaultRateLimits, type RateLimitOptions } from './rate-limit/policies.ts';
 export type { BrandOptions } from './ui/brand.ts';
 export type { Translation, Translations } from './ui/translations.ts';
@@ -164,52 +164,52 @@ export interface AuthorizationServer {
 export async function createAuthorizationServer(
   options: AuthorizationServerOptions,
 ): Promise<AuthorizationServer> {
-  const judged = defineConfiguration(options);
-  const { store, auditRetention, clock } = judged;
+  const given = createServerContext(options);
+  const { store, clock } = given;
+  const { auditRetention, issuer } = given.options;
   const journal = auditRetention === false ? null : createAuditLog(store, auditRetention, clock);
   const trail = createEventCorrelation(clock);
   const endings = createRevocationTrigger();
-  const sink = endings.watch(createSink(journal, judged.events));
-  const configuration = { ...judged, events: withCorrelation(sink, trail) };
-  const { events } = configuration;
-  const keys = await loadKeyRing(configuration);
-  const statusLists = configuration.statusLists ? createStatusListFeature(configuration, keys) : null;
-  const upstream = await createFederation(configuration, endings);
-  const accessTokens = createAccessTokenFormat(keys, configuration);
-  const limits = createRateLimits(configuration);
-  const clients = createClients(configuration, limits);
+  const events = withCorrelation(endings.watch(createSink(journal, given.events)), trail);
+  const context: ServerContext = { ...given, events };
+  const keys = await loadKeyRing(context);
+  const statusLists = context.options.statusLists ? createStatusListFeature(context, keys) : null;
+  const upstream = await createFederation(context, endings);
+  const accessTokens = createAccessTokenFormat(keys, context.options);
+  const limits = createRateLimits(context);
+  const clients = createClients(context, limits);
   const { authenticateClient: authenticate, findClient, recordClientUse } = clients;
   const { providerTokens: bonds } = upstream;
-  const isLive = trail.watchFirstUse(requireLiveProviderTokens(createIsLive(configuration), bonds), events);
+  const isLive = trail.watchFirstUse(requireLiveProviderTokens(createIsLive(context), bonds), events);
   const mint = limitByProviderTokens(
-    createIssueAccessToken(configuration, accessTokens, statusLists?.assignStatus ?? null),
+    createIssueAccessToken(context.options, accessTokens, statusLists?.assignStatus ?? null),
     bonds,
   );
-  const refreshTokens = createRefreshTokens(configuration);
-  const upstreamTokenFor = createGetProviderToken(configuration, isLive, bonds);
-  const interaction = createInteraction(configuration, { findClient, upstream });
-  const isHttps = configuration.issuer.startsWith('https:');
+  const refreshTokens = createRefreshTokens(context);
+  const upstreamTokenFor = createGetProviderToken(context, isLive, bonds);
+  const interaction = createPages(context, { findClient, federation: upstream });
+  const isHttps = issuer.startsWith('https:');
   const served: readonly Route[] = [
     ...interaction.routes,
     createTokenEndpoint(
-      createGrantHandlers({ configuration, limits, mint, refreshTokens, accessTokens, upstreamTokenFor }),
+      createGrantHandlers({ context, limits, mint, refreshTokens, accessTokens, upstreamTokenFor }),
       authenticate,
       recordClientUse,
       isHttps,
     ),
     ...clients.routes,
     createRevocation(
-      configuration,
+      context,
       accessTokens,
       authenticate,
       refreshTokens,
       statusLists?.recordRevokedToken ?? null,
     ),
-    createIntrospection(configuration, accessTokens, authenticate, isLive, refreshTokens),
+    createIntrospection(context, accessTokens, authenticate, isLive, refreshTokens),
     createJwksEndpoint(keys),
     ...(statusLists?.routes ?? []),
   ];
-  const routes = [...served, ...createMetadata(configuration, served)];
+  const routes = [...served, ...createMetadata(context, served)];
   const router = createRouter(routes, events, isHttps);
   const answer: AuthorizationServer['handleHttp'] = (asked, connection = {}) => {
     const looking = keys.refresh();
@@ -227,9 +227,9 @@ export async function createAuthorizationServer(
     },
     isLive,
     upstreamToken: upstreamTokenFor,
-    clients: createClientAdministration(configuration),
-    initialAccessTokens: createInitialAccessTokenAdministration(configuration),
-    accounts: createAccountAdministration(configuration),
+    clients: createClientAdministration({ ...context, ...context.options }),
+    initialAccessTokens: createInitialAccessTokenAdministration(context),
+    accounts: createAccountAdministration({ ...context, issuer }),
     frontPage: async (request, connection = {}) =>
       withSecurityHeaders(await interaction.frontPage(request, connection), isHttps),
     missingPage: async (request, connection = {}) =>

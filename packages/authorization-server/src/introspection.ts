@@ -1,12 +1,13 @@
 /** Introspection: a protected resource asks what a token is worth. */
+
 import { readFormBody, respondCorsJson } from '@portcullis/http';
 import { type AccessTokenClaims, formatScopes, OAuthError } from '@portcullis/protocol';
 import type { AuthenticateClient } from './clients/authenticate-client.ts';
 import type { AuthenticatedClient } from './clients/verify-client-credentials.ts';
-import type { Configuration } from './configuration.ts';
+import type { ServerContext } from './context.ts';
+import type { Route } from './http/router.ts';
 import type { AccessTokenFormat } from './keys/access-token-format.ts';
 import { isOpaqueToken } from './keys/opaque-tokens.ts';
-import type { Route } from './routes.ts';
 import type { IsLive } from './token/is-live.ts';
 import type { FoundRefreshToken, RefreshTokens } from './token/refresh-token-family.ts';
 
@@ -19,13 +20,16 @@ const INACTIVE = { active: false } as const;
  * @see RFC 7662 §2
  */
 export function createIntrospection(
-  configuration: Configuration,
+  context: ServerContext,
   { read }: AccessTokenFormat,
   authenticate: AuthenticateClient,
   isLive: IsLive,
   refreshTokens: RefreshTokens,
 ): Route {
-  const { issuer, resources, clock } = configuration;
+  const {
+    clock,
+    options: { issuer, resources },
+  } = context;
   const isHttps = issuer.startsWith('https:');
   return {
     method: 'POST',

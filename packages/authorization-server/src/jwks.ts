@@ -1,9 +1,9 @@
 /** The JWK Set endpoint: the public keys for protected resources elsewhere. */
 import { respondJson } from '@portcullis/http';
+import type { Route } from './http/router.ts';
 import { KEYS_MAX_AGE } from './keys/key-options.ts';
 import type { KeyRing } from './keys/key-ring.ts';
 import type { PublicJwk } from './keys/signing-algorithms.ts';
-import type { Route } from './routes.ts';
 
 /** The set of a moment. @see RFC 7517 §5 */
 export function toJwks(keys: KeyRing): { keys: PublicJwk[] } {

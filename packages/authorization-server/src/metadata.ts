@@ -1,4 +1,5 @@
 /** The metadata documents: derived from the tables of what this server can do, so that they cannot lie. */
+
 import { respondJson } from '@portcullis/http';
 import {
   type AuthorizationServerMetadata,
@@ -13,9 +14,10 @@ import {
 } from '@portcullis/protocol';
 import { clientAssertionAlgorithms } from './clients/client-assertion.ts';
 import { clientAuthenticationMethods } from './clients/read-client-credentials.ts';
-import type { Configuration } from './configuration.ts';
+import type { ServerContext } from './context.ts';
 import { servedGrantTypes } from './grant-types.ts';
-import type { Route } from './routes.ts';
+import type { Route } from './http/router.ts';
+import type { ServerOptions } from './options.ts';
 
 /** Seconds for which anybody may keep a document. */
 const MAX_AGE = 300;
@@ -45,11 +47,11 @@ const SUFFIXES: Readonly<Record<ServerMetadataKind, string>> = {
  * @param routes everything that this server serves besides
  * @see RFC 8414 §3, OpenID Connect Discovery 1.0 §4
  */
-export function createMetadata(configuration: Configuration, routes: readonly Route[]): readonly Route[] {
-  if (!configuration.metadata) return [];
-  const pathname = new URL(configuration.issuer).pathname.replace(/\/$/, '');
-  return combineProfiles(configuration.profiles).serverMetadata.flatMap((kind) => {
-    const document = describeServer(kind, configuration, routes);
+export function createMetadata(context: ServerContext, routes: readonly Route[]): readonly Route[] {
+  if (!context.options.metadata) return [];
+  const pathname = new URL(context.options.issuer).pathname.replace(/\/$/, '');
+  return combineProfiles(context.options.profiles).serverMetadata.flatMap((kind) => {
+    const document = describeServer(kind, context.options, routes);
     const { client_id_metadata_document_supported: _later, ...earlier } = document;
     const suffix = SUFFIXES[kind];
     return [...new Set([suffix, `${suffix}${pathname}`, `${pathname}${suffix}`])].map(
@@ -59,7 +61,7 @@ export function createMetadata(configuration: Configuration, routes: readonly Ro
         crossOrigin: true,
         async handle(request) {
           const version = readProtocolVersion(request.headers);
-          configuration.events({ type: 'metadata.read', path, version });
+          context.events({ type: 'metadata.read', path, version });
           const told = knowsMetadataDocuments(version) ? document : earlier;
           return respondJson(told, { maxAge: MAX_AGE, headers: { vary: VERSION_HEADERS } });
         },
@@ -76,7 +78,7 @@ function knowsMetadataDocuments(version: string | null): boolean {
 
 function describeServer(
   kind: ServerMetadataKind,
-  configuration: Configuration,
+  configuration: ServerOptions,
   routes: readonly Route[],
 ): AuthorizationServerMetadata {
   const { issuer, resources } = configuration;

@@ -3,12 +3,12 @@ import { type OptionNames, unknownOptionIssues } from '@portcullis/protocol/opti
 import type { DocumentOptions } from './clients/metadata-document/document-options.ts';
 import type { OutboundSettings } from './clients/metadata-document/outbound-settings.ts';
 import type { RegistrationOptions } from './clients/registration-options.ts';
-import type { AuthorizationServerOptions, ResourceDefinition } from './configuration.ts';
+import type { ExternalUiOptions } from './external-ui/external-ui-options.ts';
 import type { ClientKeyOptions } from './federation/client-key.ts';
 import type { AllowedUsers, IdentityProviderOptions } from './federation/provider-options.ts';
-import type { HeadlessOptions } from './headless/headless-options.ts';
 import type { KeyOptions } from './keys/key-options.ts';
 import { defaultLifetimes } from './lifetimes.ts';
+import type { AuthorizationServerOptions, ResourceDefinition } from './options.ts';
 import { defaultRateLimits, type RateLimitOptions } from './rate-limit/policies.ts';
 import type { BrandOptions, Link } from './ui/brand.ts';
 
@@ -93,7 +93,7 @@ const REGISTRATION: OptionNames<RegistrationOptions> = {
 };
 const DOCUMENTS: OptionNames<DocumentOptions> = { hosts: true, refusedHosts: true };
 const OUTBOUND: OptionNames<OutboundSettings> = { fetch: true, allowLoopback: true, timeout: true };
-const HEADLESS: OptionNames<HeadlessOptions> = {
+const HEADLESS: OptionNames<ExternalUiOptions> = {
   ...{ loginUrl: true, consentUrl: true, secrets: true, createAccounts: true },
 };
 const BRAND: OptionNames<BrandOptions> = { logo: true, accent: true, texts: true, links: true };

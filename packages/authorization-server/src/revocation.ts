@@ -1,9 +1,10 @@
 /** Revocation: a client gives back a token of its own. */
+
 import { readFormBody, respond } from '@portcullis/http';
 import type { AuthenticateClient } from './clients/authenticate-client.ts';
-import type { Configuration } from './configuration.ts';
+import type { ServerContext } from './context.ts';
+import type { Route } from './http/router.ts';
 import type { AccessTokenFormat } from './keys/access-token-format.ts';
-import type { Route } from './routes.ts';
 import type { RefreshTokens } from './token/refresh-token-family.ts';
 
 /**
@@ -13,7 +14,7 @@ import type { RefreshTokens } from './token/refresh-token-family.ts';
  * @see RFC 7009 §2
  */
 export function createRevocation(
-  { store, clock, events }: Configuration,
+  { store, clock, events }: ServerContext,
   { read }: AccessTokenFormat,
   authenticate: AuthenticateClient,
   refreshTokens: RefreshTokens,

@@ -3,7 +3,7 @@
 import { temporarilyUnavailable } from '@portcullis/protocol';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
-import { keyOf } from '../src/secrets.ts';
+import { lookupKeyOf } from '../src/secrets.ts';
 import { CLIENTS, FILES, ISSUER, NOTES } from './server-under-test.ts';
 import {
   CHALLENGE,
@@ -586,5 +586,5 @@ describe('the endpoint itself', () => {
 
 /** The record of the code that a redirect carries. */
 async function foundCode(t: Scene, left: URL | null): Promise<unknown> {
-  return t.store.findCode(keyOf(left?.searchParams.get('code') ?? ''));
+  return t.store.findCode(lookupKeyOf(left?.searchParams.get('code') ?? ''));
 }

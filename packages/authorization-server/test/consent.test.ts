@@ -2,7 +2,7 @@
 import { temporarilyUnavailable } from '@portcullis/protocol';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
-import { hashSecret, keyOf } from '../src/secrets.ts';
+import { hashSecret, lookupKeyOf } from '../src/secrets.ts';
 import { ACCOUNT, claimsOf, ISSUER, NOTES, redemption } from './server-under-test.ts';
 import {
   decide,
@@ -30,7 +30,7 @@ async function expectRefused(t: Scene, status: number, act: () => Promise<Sight>
 }
 
 async function codeOf(t: Scene, { left }: Sight): Promise<unknown> {
-  return t.store.findCode(keyOf(left?.searchParams.get('code') ?? ''));
+  return t.store.findCode(lookupKeyOf(left?.searchParams.get('code') ?? ''));
 }
 
 function flowOf({ path }: Sight): string {

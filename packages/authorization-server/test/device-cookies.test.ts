@@ -1,6 +1,8 @@
 /** Browsers that somebody signed in with before: their owners get in while others guess at the account, and nobody else does. */
+
 import { describe, expect, it } from 'vitest';
 import { createAuthorizationServer } from '../src/index.ts';
+import type { ServerOptions } from '../src/options.ts';
 import { createAttempts } from '../src/rate-limit/attempts.ts';
 import { createDeviceCookies } from '../src/users/device-cookie.ts';
 import { ACCOUNT, CLIENTS, ISSUER, RESOURCES, SEALING_KEY, startServer } from './server-under-test.ts';
@@ -84,9 +86,11 @@ describe('the cookie of a known browser', () => {
   async function start() {
     const t = await startServer();
     const known = createDeviceCookies({
-      issuer: ISSUER,
-      masterKey: SEALING_KEY,
-      previousMasterKeys: [],
+      options: {
+        issuer: ISSUER,
+        masterKey: SEALING_KEY,
+        previousMasterKeys: [] as readonly Uint8Array[],
+      } as ServerOptions,
       clock: () => t.clock.now,
     });
     const account = await t.store.findAccount(ACCOUNT);

@@ -1,13 +1,13 @@
 /** What a process remembers: the newest, within a bound, whatever comes and goes. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createMemory } from '../src/memory.ts';
+import { createLruCache } from '../src/lru-cache.ts';
 
 const LEAST = 4;
 
 describe('a memory', () => {
   it('has what was set last, changed or taken away since', () => {
-    const memory = createMemory<number>(LEAST);
+    const memory = createLruCache<number>(LEAST);
     memory.set('a', 1);
     memory.set('a', 2);
     memory.set('b', 3);
@@ -17,7 +17,7 @@ describe('a memory', () => {
   });
 
   it('forgets what was not set for longest', () => {
-    const memory = createMemory<number>(LEAST);
+    const memory = createLruCache<number>(LEAST);
     for (let key = 0; key < 3 * LEAST; key += 1) {
       memory.set('again and again', key);
       memory.set(String(key), key);
@@ -30,7 +30,7 @@ describe('a memory', () => {
     const step = fc.tuple(fc.constantFrom('set', 'set', 'set', 'delete'), fc.integer({ min: 0, max: 20 }));
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
-        const memory = createMemory<number>(LEAST);
+        const memory = createLruCache<number>(LEAST);
         // A map in the order of the last setting.
         const model = new Map<string, number>();
         for (const [index, [kind, number]] of steps.entries()) {

@@ -1,9 +1,9 @@
 /** The laws behind the pages: the next step, names of strangers, cookies, and what a request is resolved to. */
 import { describe, expect, it } from 'vitest';
 import { costHere } from '../../../tests/support/cost.ts';
-import { nextStep, subjectOf } from '../src/authorize/next-step.ts';
-import { defineCookie } from '../src/cookies.ts';
-import { presentable } from '../src/presentable.ts';
+import { nextStep, subjectOf } from '../src/authorization/next-step.ts';
+import { displayName } from '../src/display-name.ts';
+import { defineCookie } from '../src/http/cookies.ts';
 
 describe('nextStep', () => {
   it.each([
@@ -50,12 +50,12 @@ describe('presentable', () => {
     ['counts letters, not their halves', '🗝'.repeat(60), `${'🗝'.repeat(49)}…`],
     ['leaves nothing of nothing', '\u200e \u2800', ''],
   ])('%s', (_description, given, expected) => {
-    expect(presentable(given)).toBe(expected);
+    expect(displayName(given)).toBe(expected);
   });
 
   it('looks at no more of a name than could stand there', () => {
     const name = `q${'\u0301'.repeat(40_000)}${'\u0327'.repeat(40_000)}`;
-    expect(costHere(() => expect(presentable(name)).toBe('q\u0301\u0301'))).toBeLessThan(200);
+    expect(costHere(() => expect(displayName(name)).toBe('q\u0301\u0301'))).toBeLessThan(200);
   });
 });
 

@@ -1,6 +1,6 @@
 /** Passkeys against forgers: an authenticator of software that is made to lie. */
 import { describe, expect, it } from 'vitest';
-import { defineConfiguration } from '../src/define-configuration.ts';
+import { createServerContext } from '../src/context.ts';
 import { createPasskeys } from '../src/users/passkeys.ts';
 import { challengeOf, enrol, type Lies, USER_PRESENT, USER_VERIFIED } from './authenticator.ts';
 import { ACCOUNT, RESOURCES, SEALING_KEY } from './server-under-test.ts';
@@ -134,7 +134,7 @@ describe('a passkey', () => {
   ])('can be had at %s: %s', async (issuer, can) => {
     const { store } = await setScene();
     const resources = RESOURCES.map(({ introspectionClients: _, ...resource }) => resource);
-    const configuration = defineConfiguration({ issuer, store, masterKey: SEALING_KEY, resources });
-    expect(createPasskeys(configuration) !== null).toBe(can);
+    const context = createServerContext({ issuer, store, masterKey: SEALING_KEY, resources });
+    expect(createPasskeys(context) !== null).toBe(can);
   });
 });

@@ -3,7 +3,7 @@ import { respond } from '@portcullis/http';
 import { temporarilyUnavailable } from '@portcullis/protocol';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
-import { createRouter } from '../src/routes.ts';
+import { createRouter } from '../src/http/router.ts';
 import type { AuthorizationStore } from '../src/store/index.ts';
 import { redemption, startServer } from './server-under-test.ts';
 

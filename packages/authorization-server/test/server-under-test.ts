@@ -12,7 +12,7 @@ import {
   type AuthorizationServerOptions,
   createAuthorizationServer,
 } from '../src/index.ts';
-import { hashSecret, keyOf, newIdentifier, newSecret, newTicket } from '../src/secrets.ts';
+import { hashSecret, lookupKeyOf, newIdentifier, newSecret, newSortableSecret } from '../src/secrets.ts';
 import type { AuthorizationStore } from '../src/store/index.ts';
 
 export const ISSUER = 'https://as.example';
@@ -154,7 +154,7 @@ export async function startServer(
     send(path, { method: 'POST', headers, body: formOf(form) });
   const issueCode: ServerUnderTest['issueCode'] = async (wanted = {}) => {
     const issued: IssuedCode = {
-      code: newTicket(),
+      code: newSortableSecret(),
       verifier: newSecret(),
       clientId: 'desktop',
       scopes: ['notes:read', 'notes:write'],
@@ -244,7 +244,7 @@ async function storeCode(store: AuthorizationStore, issued: IssuedCode, now: num
   const grantId = newIdentifier('grant');
   await store.completeTransaction(id, {
     ...shared,
-    hash: keyOf(issued.code),
+    hash: lookupKeyOf(issued.code),
     grantId,
     redirectUri,
     workspace: null,

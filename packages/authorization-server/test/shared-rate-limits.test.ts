@@ -1,4 +1,5 @@
 /** Limits that two servers on one store hold together, and that cost the store nothing while nobody is near one. */
+
 import { describe, expect, it } from 'vitest';
 import {
   type AuthorizationServer,
@@ -6,6 +7,7 @@ import {
   createAuthorizationServer,
   defaultRateLimits,
 } from '../src/index.ts';
+import type { ServerOptions } from '../src/options.ts';
 import { createLoginThrottle } from '../src/rate-limit/login-throttle.ts';
 import { createRateLimiter } from '../src/rate-limit/shared-rate.ts';
 import {
@@ -159,8 +161,12 @@ describe('a rate that is shared', () => {
 describe('guesses at one account', () => {
   it('T075: from anywhere are counted over all processes; an owner known to a process gets in there', async () => {
     const t = await startServer();
-    const configuration = { store: t.store, rateLimits: defaultRateLimits, clock: () => t.clock.now };
-    const processes = Array.from({ length: 5 }, () => createLoginThrottle(configuration, 'sign-in'));
+    const context = {
+      store: t.store,
+      clock: () => t.clock.now,
+      options: { rateLimits: defaultRateLimits } as ServerOptions,
+    };
+    const processes = Array.from({ length: 5 }, () => createLoginThrottle(context, 'sign-in'));
     const [known] = processes;
     const owner = await known?.begin('ada', HOME);
     if (owner?.kind === 'go') owner.succeeded();

@@ -3,10 +3,10 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createUser } from '../../../tests/support/person.ts';
 import { type GithubIdentityProvider, startGithub } from '../../../tests/support/third-parties/github.ts';
-import type { AuthorizationServerOptions } from '../src/configuration.ts';
-import { defineConfiguration } from '../src/define-configuration.ts';
+import { createServerContext } from '../src/context.ts';
 import { createAccessTokenFormat } from '../src/keys/access-token-format.ts';
 import { loadKeyRing } from '../src/keys/key-ring.ts';
+import type { AuthorizationServerOptions } from '../src/options.ts';
 import {
   ACCOUNT,
   basic,
@@ -369,13 +369,13 @@ describe('limits and outages', () => {
 
 /** Signs what no server of ours would: with its own key, taken out of the store. */
 async function forge(under: ServerUnderTest, good: string, claims: object): Promise<string> {
-  const configuration = defineConfiguration({
+  const context = createServerContext({
     issuer: ISSUER,
     store: under.store,
     masterKey: SEALING_KEY,
     resources: [{ resource: NOTES, name: 'Notes', scopes: {} }],
     clock: () => under.clock.now,
   });
-  const { sign } = createAccessTokenFormat(await loadKeyRing(configuration), configuration);
+  const { sign } = createAccessTokenFormat(await loadKeyRing(context), context.options);
   return sign({ ...claimsOf(good), ...claims } as never);
 }

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { startPostgres } from '../../../tests/support/postgres.ts';
 import { startGithub } from '../../../tests/support/third-parties/github.ts';
 import { startMisbehaving } from '../../../tests/support/third-parties/misbehaving.ts';
-import { defineConfiguration } from '../src/define-configuration.ts';
+import { createServerContext } from '../src/context.ts';
 import { nextLivenessAction } from '../src/federation/liveness-rule.ts';
 import { createProviderClient } from '../src/federation/provider-client.ts';
 import {
@@ -218,7 +218,7 @@ describe('honouring', () => {
     const hub = await startHub();
     const { t, claims } = await signIn(plain(hub));
     const { accessToken } = await t.server.upstreamToken(claims);
-    const configuration = defineConfiguration({
+    const context = createServerContext({
       issuer: ISSUER,
       store: t.store,
       masterKey: SEALING_KEY,
@@ -226,9 +226,9 @@ describe('honouring', () => {
       clients: CLIENTS,
       identityProviders: [plain(hub)],
     });
-    const [identityProvider] = configuration.identityProviders.values();
+    const [identityProvider] = context.options.identityProviders.values();
     if (identityProvider === undefined) throw new Error('there is no third party');
-    const wire = createProviderClient(configuration, identityProvider);
+    const wire = createProviderClient(context, identityProvider);
     const tokens = { accessToken, tokenType: 'Bearer', refreshToken: null };
     const subject = String((await t.store.findProviderTokens(claims.grant_id))?.subject);
     hub.delay = 300;

@@ -2,7 +2,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startGithub } from '../../../tests/support/third-parties/github.ts';
 import { startMisbehaving } from '../../../tests/support/third-parties/misbehaving.ts';
-import { nextStep } from '../src/authorize/next-step.ts';
+import { nextStep } from '../src/authorization/next-step.ts';
 import type { AuthorizationServerOptions } from '../src/index.ts';
 import { createAuthorizationServer } from '../src/index.ts';
 import { CLIENTS, claimsOf, ISSUER, NOTES, RESOURCES, SEALING_KEY } from './server-under-test.ts';

@@ -7,9 +7,9 @@ import {
   readFormBody,
 } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
-import { isForeignForm } from '../authorize/form-tokens.ts';
-import type { Rooms } from '../authorize/rooms.ts';
-import type { Route } from '../routes.ts';
+import { isCrossSiteForm } from '../http/csrf.ts';
+import type { Route } from '../http/router.ts';
+import type { PageContext } from '../page-context.ts';
 import { hashSecret } from '../secrets.ts';
 import type { AccountLinkRecord, AccountRecord, PasskeyRecord } from '../store/index.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
@@ -48,11 +48,11 @@ interface AccountLinkDependencies {
 
 /** The link's token is the CSRF protection: only its holder can submit the form. */
 export function createAccountLinkRoutes(
-  rooms: Rooms,
+  context: PageContext,
   { passwords, passkeys, deviceCookies }: AccountLinkDependencies,
 ): readonly Route[] {
-  const { configuration, edge, layout, sessions } = rooms;
-  const { store, clock, events } = configuration;
+  const { options, errors, layout, sessions } = context;
+  const { store, clock, events } = context;
 
   const find = async (token: string | undefined): Promise<ValidLink | null> => {
     if (token === undefined) return null;
@@ -87,7 +87,7 @@ export function createAccountLinkRoutes(
   ) => {
     // Point of no return: the link is used, and all other credentials are removed.
     if (!(await store.redeemAccountLink(record.hash, chosen, clock()))) {
-      return edge.refuse(`/${record.purpose}`, 'used-link');
+      return errors.refuse(`/${record.purpose}`, 'used-link');
     }
     events({ type: 'account.link_used', accountId: account.id });
     const known = deviceCookies.issue(request, { ...account, passwordHash: chosen.passwordHash });
@@ -122,16 +122,16 @@ export function createAccountLinkRoutes(
   };
 
   const routesOf = (purpose: AccountLinkRecord['purpose']): readonly Route[] => [
-    edge.route('GET', `/${purpose}`, async (request) => {
+    errors.route('GET', `/${purpose}`, async (request) => {
       const link = await find(readParameters(queryOf(request)).one('token'));
-      return link?.record.purpose === purpose ? show(link, null) : edge.refuse(`/${purpose}`, 'used-link');
+      return link?.record.purpose === purpose ? show(link, null) : errors.refuse(`/${purpose}`, 'used-link');
     }),
 
-    edge.route('POST', `/${purpose}`, async (request, connection) => {
+    errors.route('POST', `/${purpose}`, async (request, connection) => {
       const form = await readFormBody(request);
-      if (isForeignForm(request, configuration.issuer)) return edge.refuse(`/${purpose}`, 'stale-form');
+      if (isCrossSiteForm(request, options.issuer)) return errors.refuse(`/${purpose}`, 'stale-form');
       const link = await find(form.one('token'));
-      if (link?.record.purpose !== purpose) return edge.refuse(`/${purpose}`, 'used-link');
+      if (link?.record.purpose !== purpose) return errors.refuse(`/${purpose}`, 'used-link');
       const answer = form.one('credential');
       return answer === undefined
         ? usePassword(request, connection, link, form)

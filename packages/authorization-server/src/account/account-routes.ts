@@ -7,12 +7,12 @@ import {
   readFormBody,
 } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
-import { isForeignForm } from '../authorize/form-tokens.ts';
-import type { Rooms } from '../authorize/rooms.ts';
-import { signsInElsewhere } from '../headless/headless-options.ts';
+import { hasExternalLogin } from '../external-ui/external-ui-options.ts';
+import { isCrossSiteForm } from '../http/csrf.ts';
+import type { Route } from '../http/router.ts';
 import { hasLocalLogin } from '../login/has-local-login.ts';
 import { RECENT_LOGIN_SECONDS } from '../login/login-target.ts';
-import type { Route } from '../routes.ts';
+import type { PageContext } from '../page-context.ts';
 import { type AccountSection, accountPaths, loginPath } from '../ui/account-tabs.ts';
 import { redirectByPage } from '../ui/message-page.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
@@ -41,22 +41,22 @@ export interface AccountRoutes {
  * asking for a credential, so requires a recent login; `delicate`: both
  */
 export function createAccountRoutes(
-  rooms: Rooms,
+  context: PageContext,
   home: AccountSection,
   kind: 'plain' | 'own' | 'recent' | 'delicate' = 'plain',
 ): AccountRoutes {
-  const { configuration, edge, formTokens, sessions } = rooms;
-  const csrfToken = (user: User) => formTokens.mint('home', user.sessionHash);
+  const { clock, options, errors, csrfTokens, sessions } = context;
+  const csrfToken = (user: User) => csrfTokens.issue('home', user.sessionHash);
   const mustBeRecent = kind === 'recent' || kind === 'delicate';
   const isOwn = kind === 'own' || kind === 'delicate';
   const mustSignIn = (user: User | null): user is null =>
-    user === null || (mustBeRecent && configuration.clock() - user.signedInAt >= RECENT_LOGIN_SECONDS);
+    user === null || (mustBeRecent && clock() - user.signedInAt >= RECENT_LOGIN_SECONDS);
   const signIn = () => respondRedirect(loginPath(home, mustBeRecent));
-  const lacksLocalLogin = async (user: User) => isOwn && !(await hasLocalLogin(rooms, user));
+  const lacksLocalLogin = async (user: User) => isOwn && !(await hasLocalLogin(context, user));
   return {
     csrfToken,
     page: (path, handle) =>
-      edge.route('GET', path, async (request, connection) => {
+      errors.route('GET', path, async (request, connection) => {
         const user = await sessions.find(request);
         if (mustSignIn(user)) return signIn();
         if (await lacksLocalLogin(user)) return respondRedirect(accountPaths[home]);
@@ -64,16 +64,16 @@ export function createAccountRoutes(
         return handle({ request, connection, user, parameters });
       }),
     form: (path, handle) =>
-      edge.route('POST', path, async (request, connection) => {
+      errors.route('POST', path, async (request, connection) => {
         const parameters = await readFormBody(request);
         const user = await sessions.find(request);
         if (mustSignIn(user)) {
-          return signsInElsewhere(configuration) ? redirectByPage(rooms.layout, signIn()) : signIn();
+          return hasExternalLogin(context.options) ? redirectByPage(context.layout, signIn()) : signIn();
         }
-        const isOurs = formTokens.matches(parameters.one('token'), 'home', user.sessionHash);
-        if (!isOurs || isForeignForm(request, configuration.issuer)) {
-          const action = { label: rooms.layout.text('account.review-again'), href: accountPaths[home] };
-          return edge.refuse(path, 'stale-form', { action });
+        const isOurs = csrfTokens.matches(parameters.one('token'), 'home', user.sessionHash);
+        if (!isOurs || isCrossSiteForm(request, options.issuer)) {
+          const action = { label: context.layout.text('account.review-again'), href: accountPaths[home] };
+          return errors.refuse(path, 'stale-form', { action });
         }
         if (await lacksLocalLogin(user)) return respondRedirect(accountPaths[home]);
         return handle({ request, connection, user, parameters });

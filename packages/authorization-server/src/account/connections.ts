@@ -1,20 +1,21 @@
 /** The connections page: lists the grants of a user, and revokes one or all. */
-import type { Rooms } from '../authorize/rooms.ts';
-import type { Route } from '../routes.ts';
+
+import type { Route } from '../http/router.ts';
+import type { PageContext } from '../page-context.ts';
 import { accountPaths } from '../ui/account-tabs.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import { createAccountRoutes } from './account-routes.ts';
 import { connectionsPage, revokePage } from './connections-view.ts';
 import { listConnections } from './list-connections.ts';
 
-export function createConnectionRoutes(rooms: Rooms): readonly Route[] {
-  const { configuration, layout } = rooms;
-  const { store, clock, events } = configuration;
-  const signedIn = createAccountRoutes(rooms, 'connections');
+export function createConnectionRoutes(context: PageContext): readonly Route[] {
+  const { layout } = context;
+  const { store, clock, events } = context;
+  const signedIn = createAccountRoutes(context, 'connections');
   const backTo = (ended: 'one' | 'all') => respondRedirect(`${accountPaths.connections}?ended=${ended}`);
   return [
     signedIn.page('/connections', async ({ user, parameters }) => {
-      const connections = await listConnections(rooms, user.account.id);
+      const connections = await listConnections(context, user.account.id);
       const value = parameters.one('ended');
       const ended = value === 'one' || value === 'all' ? value : null;
       const { email } = user.account;
@@ -22,7 +23,7 @@ export function createConnectionRoutes(rooms: Rooms): readonly Route[] {
     }),
 
     signedIn.page('/connections/end', async ({ user, parameters }) => {
-      const connections = await listConnections(rooms, user.account.id);
+      const connections = await listConnections(context, user.account.id);
       const id = parameters.one('connection');
       const chosen = id === undefined ? connections : connections.filter((one) => one.id === id);
       // Already revoked, by a double click or in another tab.

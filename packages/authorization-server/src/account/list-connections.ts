@@ -1,19 +1,22 @@
 /** Lists the grants of an account with the names of their apps, servers and permissions. */
-import { isUsable } from '../authorize/allowed-before.ts';
-import { appName } from '../authorize/app-name.ts';
-import { describeResource } from '../authorize/describe-resource.ts';
-import type { Rooms } from '../authorize/rooms.ts';
+
+import { clientDisplayName } from '../authorization/client-display-name.ts';
+import { isUsable } from '../authorization/remembered-consent.ts';
 import type { ResolvedClient } from '../clients/client.ts';
+import { describeResource } from '../consent/describe-resource.ts';
+import type { ServerOptions } from '../options.ts';
+import type { PageContext } from '../page-context.ts';
 import type { GrantRecord, ProviderTokensRecord } from '../store/index.ts';
 import type { Layout } from '../ui/layout.ts';
 import type { ListedGrant } from './connections-view.ts';
 
 /** Most recently used first. */
 export async function listConnections(
-  { configuration, findClient, layout }: Pick<Rooms, 'configuration' | 'findClient' | 'layout'>,
+  context: PageContext,
   accountId: string,
 ): Promise<readonly ListedGrant[]> {
-  const { store, clock, lifetimes, identityProviders } = configuration;
+  const { findClient, layout, store, clock } = context;
+  const { lifetimes, identityProviders } = context.options;
   const now = clock();
   const [grants, bonds] = await Promise.all([
     store.listGrants(accountId, now),
@@ -27,13 +30,13 @@ export async function listConnections(
   return grants.flatMap((grant, index) => {
     const client = clients[index] ?? null;
     if (!isUsable(grant, client, lifetimes, now)) return [];
-    const identityProvider = describeBond(configuration, bondOf.get(grant.id));
-    return [{ ...describe(configuration, layout, grant, client), identityProvider }];
+    const identityProvider = describeBond(context.options, bondOf.get(grant.id));
+    return [{ ...describe(context.options, layout, grant, client), identityProvider }];
   });
 }
 
 function describe(
-  { resources, lifetimes }: Rooms['configuration'],
+  { resources, lifetimes }: ServerOptions,
   layout: Layout,
   grant: GrantRecord,
   client: ResolvedClient | null,
@@ -43,7 +46,7 @@ function describe(
   const { name, place, permissions: powers } = describeResource(definition, resource, grant.scopes, layout);
   return {
     id: grant.id,
-    appName: client === null ? layout.text('app.gone') : appName(client, layout),
+    appName: client === null ? layout.text('app.gone') : clientDisplayName(client, layout),
     server: { name, place },
     permissions: powers,
     since: grant.createdAt,
@@ -55,7 +58,7 @@ function describe(
 
 /** The linked identity of a grant. A removed identity provider is shown by its identifier. */
 function describeBond(
-  { identityProviders }: Rooms['configuration'],
+  { identityProviders }: ServerOptions,
   bond: ProviderTokensRecord | undefined,
 ): ListedGrant['identityProvider'] {
   if (bond === undefined) return null;

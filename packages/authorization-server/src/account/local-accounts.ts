@@ -1,14 +1,14 @@
 /** Local accounts: creates the services for passwords, passkeys, MFA and account links, and the routes that use them. */
 
-import type { Rooms } from '../authorize/rooms.ts';
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
+import type { Route } from '../http/router.ts';
 import { createCompleteLogin } from '../login/complete-login.ts';
 import { createLoginRoutes } from '../login/login.ts';
 import { createMfaStep } from '../login/mfa.ts';
 import { createAuthenticateByPassword } from '../login/password.ts';
 import { createSetupRoutes } from '../login/setup.ts';
+import type { PageContext } from '../page-context.ts';
 import { createLoginThrottle } from '../rate-limit/login-throttle.ts';
-import type { Route } from '../routes.ts';
 import { createDeviceCookies } from '../users/device-cookie.ts';
 import { createFirstAccountSetup, type FirstAccountSetup } from '../users/first-account.ts';
 import { createPasskeys, type Passkeys } from '../users/passkeys.ts';
@@ -25,38 +25,38 @@ export interface LocalAccounts {
   /** `null`: passkeys are not available at this issuer. */
   readonly passkeys: Passkeys | null;
   /** Login, setup and credential routes. */
-  routes(rooms: Rooms): readonly Route[];
+  routes(context: PageContext): readonly Route[];
 }
 
 /** Services are created once and shared by the routes of all languages. */
-export function createLocalAccounts(configuration: Configuration): LocalAccounts {
+export function createLocalAccounts(context: ServerContext): LocalAccounts {
   const passwords = createPasswords();
-  const passkeys = createPasskeys(configuration);
-  const firstAccount = createFirstAccountSetup(configuration, passwords);
-  const deviceCookies = createDeviceCookies(configuration);
-  const signIn = createAuthenticateByPassword(configuration, passwords, deviceCookies);
-  const changePassword = createChangePassword(configuration, { passwords, signIn, deviceCookies });
-  const factors = createSecondFactors(configuration);
-  const attempts = createLoginThrottle(configuration, 'code');
+  const passkeys = createPasskeys(context);
+  const firstAccount = createFirstAccountSetup(context, passwords);
+  const deviceCookies = createDeviceCookies(context);
+  const signIn = createAuthenticateByPassword(context, passwords, deviceCookies);
+  const changePassword = createChangePassword(context, { passwords, signIn, deviceCookies });
+  const factors = createSecondFactors(context);
+  const attempts = createLoginThrottle(context, 'code');
   return {
     firstAccount,
     factors,
     passkeys,
-    routes(rooms) {
-      const secondStep = createMfaStep(rooms, {
+    routes(context) {
+      const secondStep = createMfaStep(context, {
         factors,
         attempts,
         deviceCookies,
-        completeLogin: createCompleteLogin(rooms, deviceCookies),
+        completeLogin: createCompleteLogin(context, deviceCookies),
       });
       return [
-        ...createLoginRoutes(rooms, { signIn, passkeys, completeLogin: secondStep.startMfaOrComplete }),
+        ...createLoginRoutes(context, { signIn, passkeys, completeLogin: secondStep.startMfaOrComplete }),
         secondStep.route,
-        ...createMfaRoutes(rooms, factors, attempts, deviceCookies),
-        ...createPasswordRoutes(rooms, changePassword),
-        ...(passkeys === null ? [] : createPasskeyRoutes(rooms, passkeys)),
-        ...createAccountLinkRoutes(rooms, { passwords, passkeys, deviceCookies }),
-        ...createSetupRoutes(rooms, { firstAccount, deviceCookies, hasPasskeys: passkeys !== null }),
+        ...createMfaRoutes(context, factors, attempts, deviceCookies),
+        ...createPasswordRoutes(context, changePassword),
+        ...(passkeys === null ? [] : createPasskeyRoutes(context, passkeys)),
+        ...createAccountLinkRoutes(context, { passwords, passkeys, deviceCookies }),
+        ...createSetupRoutes(context, { firstAccount, deviceCookies, hasPasskeys: passkeys !== null }),
       ];
     },
   };

@@ -1,8 +1,8 @@
 /** The account pages of MFA: set up TOTP, renew recovery codes, disable. */
 
-import type { Rooms } from '../authorize/rooms.ts';
+import type { Route } from '../http/router.ts';
+import type { PageContext } from '../page-context.ts';
 import type { LoginThrottle } from '../rate-limit/login-throttle.ts';
-import type { Route } from '../routes.ts';
 import { accountPaths } from '../ui/account-tabs.ts';
 import { type FormError, formErrorOptions, tooManyAttempts } from '../ui/form-error.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
@@ -14,14 +14,14 @@ import { recoveryCodesPage, renewRecoveryCodesPage, totpSetupPage } from './mfa-
 import { accountNoticePath } from './notices.ts';
 
 export function createMfaRoutes(
-  rooms: Rooms,
+  context: PageContext,
   factors: SecondFactors,
   attempts: LoginThrottle,
   deviceCookies: DeviceCookies,
 ): readonly Route[] {
-  const { configuration, layout } = rooms;
-  const { events } = configuration;
-  const signedIn = createAccountRoutes(rooms, 'account', 'delicate');
+  const { layout } = context;
+  const { events } = context;
+  const signedIn = createAccountRoutes(context, 'account', 'delicate');
   const askBeforeRenewing = (user: User, formError: FormError | null) => {
     const page = renewRecoveryCodesPage(layout, {
       token: signedIn.csrfToken(user),

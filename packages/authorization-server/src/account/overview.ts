@@ -1,8 +1,8 @@
 /** The account page: login methods and sessions, and ending other sessions. */
 
-import type { Rooms } from '../authorize/rooms.ts';
+import type { Route } from '../http/router.ts';
 import { hasLocalLogin } from '../login/has-local-login.ts';
-import type { Route } from '../routes.ts';
+import type { PageContext } from '../page-context.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import type { Passkeys } from '../users/passkeys.ts';
 import type { SecondFactors } from '../users/second-factors.ts';
@@ -19,12 +19,12 @@ interface LocalLoginMethods {
 
 /** @param methods `null`: users log in at the operator's application */
 export function createAccountOverviewRoutes(
-  rooms: Rooms,
+  context: PageContext,
   methods: LocalLoginMethods | null,
 ): readonly Route[] {
-  const { configuration, formTokens, layout } = rooms;
-  const { store, clock, events } = configuration;
-  const signedIn = createAccountRoutes(rooms, 'account');
+  const { csrfTokens, layout } = context;
+  const { store, clock, events } = context;
+  const signedIn = createAccountRoutes(context, 'account');
   const describeSignIn = async (
     { factors, passkeys }: LocalLoginMethods,
     accountId: string,
@@ -47,12 +47,12 @@ export function createAccountOverviewRoutes(
         email: user.account.email,
         sessions: browsers,
         login:
-          methods !== null && (await hasLocalLogin(rooms, user))
+          methods !== null && (await hasLocalLogin(context, user))
             ? await describeSignIn(methods, user.account.id)
             : null,
         now: clock(),
         notice: readAccountNotice(parameters.one('news')),
-        logoutToken: formTokens.mint('logout', user.sessionHash),
+        logoutToken: csrfTokens.issue('logout', user.sessionHash),
         token: signedIn.csrfToken(user),
       });
       return respondPage(page);

@@ -1,7 +1,7 @@
 /** The passkey pages of an account: add and remove passkeys. */
 import type { HttpRequest, HttpResponse } from '@portcullis/http';
-import type { Rooms } from '../authorize/rooms.ts';
-import type { Route } from '../routes.ts';
+import type { Route } from '../http/router.ts';
+import type { PageContext } from '../page-context.ts';
 import type { Layout } from '../ui/layout.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import { parseBrowserName } from '../users/browser-name.ts';
@@ -18,10 +18,10 @@ export function suggestedName(layout: Layout, { headers }: HttpRequest): string 
   return browser === null ? 'Passkey' : describeBrowser(layout, browser);
 }
 
-export function createPasskeyRoutes(rooms: Rooms, passkeys: Passkeys): readonly Route[] {
-  const { configuration, layout } = rooms;
-  const { store, events } = configuration;
-  const signedIn = createAccountRoutes(rooms, 'account', 'delicate');
+export function createPasskeyRoutes(context: PageContext, passkeys: Passkeys): readonly Route[] {
+  const { layout } = context;
+  const { store, events } = context;
+  const signedIn = createAccountRoutes(context, 'account', 'delicate');
 
   const show = async (request: HttpRequest, user: User, wrong: string | null): Promise<HttpResponse> => {
     const known = await store.listPasskeys(user.account.id);

@@ -1,10 +1,10 @@
 /** The password page: changes the password after checking the current one, with the same throttling as a login. */
 
 import type { Parameters } from '@portcullis/protocol';
-import type { Rooms } from '../authorize/rooms.ts';
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
+import type { Route } from '../http/router.ts';
 import type { AuthenticateByPassword, LoginSource } from '../login/password.ts';
-import type { Route } from '../routes.ts';
+import type { PageContext } from '../page-context.ts';
 import type { AccountRecord } from '../store/index.ts';
 import { formErrorOptions, tooManyAttempts } from '../ui/form-error.ts';
 import { type PageOptions, respondPage, respondRedirect } from '../ui/respond-page.ts';
@@ -18,9 +18,9 @@ import { type PasswordPage, passwordPage } from './password-view.ts';
 
 const NO_ERRORS: PasswordPage['errors'] = { password: null, passwordAgain: null };
 
-export function createPasswordRoutes(rooms: Rooms, change: ChangePassword): readonly Route[] {
-  const { configuration, layout } = rooms;
-  const signedIn = createAccountRoutes(rooms, 'account', 'own');
+export function createPasswordRoutes(context: PageContext, change: ChangePassword): readonly Route[] {
+  const { store, layout } = context;
+  const signedIn = createAccountRoutes(context, 'account', 'own');
 
   const show = async (
     user: User,
@@ -28,7 +28,7 @@ export function createPasswordRoutes(rooms: Rooms, change: ChangePassword): read
     answer: PageOptions = {},
   ) => {
     const { id, email } = user.account;
-    const mayLackPassword = (await configuration.store.listPasskeys(id)).length > 0;
+    const mayLackPassword = (await store.listPasskeys(id)).length > 0;
     const page = {
       email,
       mayLackPassword,
@@ -96,7 +96,7 @@ interface ChangePasswordDependencies {
 
 /** The current password is throttled like a login. */
 export function createChangePassword(
-  { store, events }: Configuration,
+  { store, events }: ServerContext,
   { passwords, signIn, deviceCookies }: ChangePasswordDependencies,
 ): ChangePassword {
   return async ({ account, current, password, kept, origin }) => {

@@ -1,8 +1,8 @@
 /** The page that deletes an account, after a recent login. */
 
 import { html } from 'hono/html';
-import type { Rooms } from '../authorize/rooms.ts';
-import type { Route } from '../routes.ts';
+import type { Route } from '../http/router.ts';
+import type { PageContext } from '../page-context.ts';
 import { accountPaths, accountTabs } from '../ui/account-tabs.ts';
 import { hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
@@ -12,13 +12,13 @@ import { createAccountRoutes } from './account-routes.ts';
 import { type ListedGrant, revocationEffects } from './connections-view.ts';
 import { listConnections } from './list-connections.ts';
 
-export function createAccountRemovalRoutes(rooms: Rooms): readonly Route[] {
-  const { configuration, layout, sessions } = rooms;
-  const { store, clock, events } = configuration;
-  const signedIn = createAccountRoutes(rooms, 'account', 'recent');
+export function createAccountRemovalRoutes(context: PageContext): readonly Route[] {
+  const { layout, sessions } = context;
+  const { store, clock, events } = context;
+  const signedIn = createAccountRoutes(context, 'account', 'recent');
   return [
     signedIn.page('/account/remove', async ({ user }) => {
-      const connections = await listConnections(rooms, user.account.id);
+      const connections = await listConnections(context, user.account.id);
       const { email } = user.account;
       return respondPage(removalPage(layout, { email, connections, token: signedIn.csrfToken(user) }));
     }),

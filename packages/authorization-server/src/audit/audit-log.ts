@@ -1,7 +1,7 @@
 /** The journal: what happens is written to the store in batches, behind the requests that it happened in. */
 import { randomBytes } from 'node:crypto';
 import { createTokenBuckets } from '../rate-limit/limiter.ts';
-import { newSuffix, textOfMoment } from '../secrets.ts';
+import { newSuffix, sortableTime } from '../secrets.ts';
 import type { AuditEventRecord, AuditStore } from '../store/index.ts';
 import type { AuthorizationEvent, EventSink } from './events.ts';
 
@@ -151,5 +151,5 @@ function shorten<T extends object>(event: T): T {
 /** Milliseconds first, then a count, then chance: in the order of time, and of one process in the order of its events. */
 function newId(at: number): string {
   counter = (counter + 1) >>> 0;
-  return `${textOfMoment(at)}-${counter.toString(36).padStart(7, '0')}-${newSuffix(3)}`;
+  return `${sortableTime(at)}-${counter.toString(36).padStart(7, '0')}-${newSuffix(3)}`;
 }

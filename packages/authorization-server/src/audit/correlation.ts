@@ -1,6 +1,6 @@
 /** Joins what belongs together, from the metadata that a client reads to its first call, as far as this process saw it. */
 
-import { createMemory } from '../memory.ts';
+import { createLruCache } from '../lru-cache.ts';
 import type { IsLive } from '../token/is-live.ts';
 import type { AuthorizationEvent, EventSink, MetadataDiscovery } from './events.ts';
 
@@ -23,9 +23,9 @@ type Uncalled = Pick<AuthorizationEvent, 'clientId' | 'accountId' | 'grantId' | 
  * @param clock epoch seconds
  */
 export function createEventCorrelation(clock: () => number): EventCorrelation {
-  const readings = createMemory<Omit<MetadataDiscovery, 'before'> & { readonly at: number }>();
-  const flows = createMemory<string>();
-  const uncalled = createMemory<Uncalled>();
+  const readings = createLruCache<Omit<MetadataDiscovery, 'before'> & { readonly at: number }>();
+  const flows = createLruCache<string>();
+  const uncalled = createLruCache<Uncalled>();
 
   function findDiscovery(network: string): MetadataDiscovery | null {
     const found = readings.get(network);

@@ -1,6 +1,7 @@
 /** Clients in the hands of an administrator: added, listed, disabled, removed. */
 import { OAuthError } from '@portcullis/protocol';
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
+import type { ServerOptions } from '../options.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
 import type { ClientRecord } from '../store/index.ts';
 import { checkClientId, readPreRegisteredMetadata, usesSecret } from './configured-clients.ts';
@@ -34,13 +35,11 @@ export interface ClientAdministration {
 }
 
 /** All that it works with: it needs no running server. */
-export type ClientAdministrationContext = Pick<
-  Configuration,
-  'store' | 'clock' | 'events' | 'issuer' | 'redirects'
-> & {
-  /** Identifiers that clients of the configuration have. */
-  readonly clients: Pick<ReadonlySet<string>, 'has'>;
-};
+export type ClientAdministrationContext = Pick<ServerContext, 'store' | 'clock' | 'events'> &
+  Pick<ServerOptions, 'issuer' | 'redirects'> & {
+    /** Identifiers that clients of the configuration have. */
+    readonly clients: Pick<ReadonlySet<string>, 'has'>;
+  };
 
 /** Administers the clients of a store, with or without a server beside it. */
 export function createClientAdministration(configuration: ClientAdministrationContext): ClientAdministration {

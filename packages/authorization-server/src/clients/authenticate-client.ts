@@ -1,8 +1,9 @@
 /** Authentication of clients, limited in its failures: nobody guesses a secret, and nobody elsewhere locks a client out. */
+
 import type { ConnectionInfo, HttpRequest } from '@portcullis/http';
 import { networkPrefixOf, OAuthError, type Parameters, tooManyRequests } from '@portcullis/protocol';
-import type { Configuration } from '../configuration.ts';
-import { createMemory } from '../memory.ts';
+import type { ServerContext } from '../context.ts';
+import { createLruCache } from '../lru-cache.ts';
 import type { RateLimitPolicies } from '../rate-limit/policies.ts';
 import { createFailureLimiter } from '../rate-limit/shared-failures.ts';
 import { hashSecret } from '../secrets.ts';
@@ -18,12 +19,14 @@ export type AuthenticateClient = (
 
 /** Limits what authenticates, as the configuration says; `null` there: nothing is counted, and no network is known. */
 export function createAuthenticateClient(
-  configuration: Pick<Configuration, 'store' | 'clock' | 'rateLimits' | 'clients'>,
+  context: Pick<ServerContext, 'store' | 'clock' | 'options'>,
   authenticate: VerifyClientCredentials,
 ): AuthenticateClient {
-  const { rateLimits: limits } = configuration;
+  const {
+    options: { rateLimits: limits },
+  } = context;
   if (limits === null) return (request, form) => authenticate(presentedBy(request, form), null);
-  return holdToLimits(configuration, limits, authenticate);
+  return holdToLimits(context, limits, authenticate);
 }
 
 function presentedBy({ headers }: HttpRequest, form: Parameters): ClientCredentials {
@@ -43,14 +46,14 @@ const LONGEST_NAME = 100;
  * @see OAuth 2.1 draft 13 §2.4.1
  */
 function holdToLimits(
-  configuration: Pick<Configuration, 'store' | 'clock' | 'clients'>,
+  context: Pick<ServerContext, 'store' | 'clock' | 'options'>,
   rules: RateLimitPolicies,
   authenticate: VerifyClientCredentials,
 ): AuthenticateClient {
-  const ofGuesses = createFailureLimiter(configuration, 'client at network', rules.clientFailures);
-  const ofPair = createFailureLimiter(configuration, 'proof at network', rules.clientFailures);
-  const ofNetwork = createFailureLimiter(configuration, 'clients at network', rules.networkFailures);
-  const known = createMemory<true>(REMEMBERED);
+  const ofGuesses = createFailureLimiter(context, 'client at network', rules.clientFailures);
+  const ofPair = createFailureLimiter(context, 'proof at network', rules.clientFailures);
+  const ofNetwork = createFailureLimiter(context, 'clients at network', rules.networkFailures);
+  const known = createLruCache<true>(REMEMBERED);
 
   return (request, form, { address }) => {
     const presented = presentedBy(request, form);
@@ -65,7 +68,7 @@ function holdToLimits(
   function mayBeGuess({ method, candidates: readings }: ClientCredentials): boolean {
     return (
       method !== 'private_key_jwt' &&
-      readings.some(({ clientId }) => configuration.clients.get(clientId)?.hasGuessableSecret === true)
+      readings.some(({ clientId }) => context.options.clients.get(clientId)?.hasGuessableSecret === true)
     );
   }
 

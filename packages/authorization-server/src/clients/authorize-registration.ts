@@ -1,10 +1,11 @@
 /** Admission to registration: who may register, and for whom there is a place until the first use. */
+
 import { createHmac } from 'node:crypto';
 import type { ConnectionInfo, HttpRequest } from '@portcullis/http';
 import { OAuthError, readAuthorizationHeader, sitePrefixOf } from '@portcullis/protocol';
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
 import { deriveKey } from '../encryption/encryptor.ts';
-import { createMemory } from '../memory.ts';
+import { createLruCache } from '../lru-cache.ts';
 import { createUnusedClientQuota, type SettleReservation } from '../rate-limit/unused-client-quota.ts';
 import { hashSecret, matchesSecret } from '../secrets.ts';
 import type { AuthorizationStore, InitialAccessTokenRecord } from '../store/index.ts';
@@ -27,7 +28,7 @@ export type AuthorizeRegistration = (
 ) => Promise<RegistrationAuthorization>;
 
 export function createAuthorizeRegistration(
-  { store, clock, masterKey }: Pick<Configuration, 'store' | 'clock' | 'masterKey'>,
+  { store, clock, options: { masterKey } }: Pick<ServerContext, 'store' | 'clock' | 'options'>,
   rules: RegistrationRules,
 ): AuthorizeRegistration {
   const places = createUnusedClientQuota(store, clock, rules.maxUnusedClients);
@@ -47,7 +48,7 @@ const NAME_LENGTH = 11;
 /** A network as the store counts it: the same in all processes, and read by nobody who has the store alone. */
 function createNameNetwork(masterKey: Uint8Array): (connection: ConnectionInfo) => string | null {
   const key = deriveKey(masterKey, 'networks of registrations');
-  const names = createMemory<string>(1000);
+  const names = createLruCache<string>(1000);
   return ({ address }) => {
     const site = address === undefined ? null : sitePrefixOf(address);
     if (site === null) return null;

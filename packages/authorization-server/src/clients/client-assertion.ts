@@ -1,6 +1,7 @@
 /** Client assertions: a client proves itself by a JWT that it signed for this server, and that works once. */
+
 import { hash } from 'node:crypto';
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
 import { authenticationMethodsOf, type ResolvedClient } from './client.ts';
 import type { ClientKeys } from './client-keys.ts';
 import type { VerifiedClientAssertion, VerifyClientAssertion } from './verify-client-assertion.ts';
@@ -44,7 +45,7 @@ export function readUnverifiedClientId(assertion: string): string {
 
 /** @see RFC 7523 §3, draft-ietf-oauth-rfc7523bis §4 */
 export function createValidateClientAssertion(
-  { issuer, store, clock }: Pick<Configuration, 'issuer' | 'store' | 'clock'>,
+  { store, clock, options: { issuer } }: Pick<ServerContext, 'store' | 'clock' | 'options'>,
   clientKeys: ClientKeys,
 ): ValidateClientAssertion {
   let verifier: Promise<VerifyClientAssertion> | null = null;

@@ -5,7 +5,7 @@ import {
   OAuthError,
   temporarilyUnavailable,
 } from '@portcullis/protocol';
-import { createMemory } from '../memory.ts';
+import { createLruCache } from '../lru-cache.ts';
 import { createSingleFlight } from '../single-flight.ts';
 import { type FetchJson, FetchJsonError } from './metadata-document/fetch-json.ts';
 import { type FreshnessPolicy, freshnessLifetime } from './metadata-document/http-cache-freshness.ts';
@@ -46,7 +46,7 @@ const NONE: ClientKeySet = { keys: [] };
 
 /** Copies of this process: another one fetches for itself. */
 export function createClientKeys(fetchJson: FetchJson, clock: () => number): ClientKeys {
-  const copies = createMemory<Copy>(REMEMBERED);
+  const copies = createLruCache<Copy>(REMEMBERED);
   const singleFlight = createSingleFlight<Copy>();
 
   return {

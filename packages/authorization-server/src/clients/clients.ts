@@ -1,7 +1,7 @@
 /** The room of clients, put together: how one is found, proven and kept alive, and where it registers. */
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
+import type { Route } from '../http/router.ts';
 import type { RateLimits } from '../rate-limit/rate-limits.ts';
-import type { Route } from '../routes.ts';
 import { type AuthenticateClient, createAuthenticateClient } from './authenticate-client.ts';
 import { createValidateClientAssertion } from './client-assertion.ts';
 import { createClientKeys } from './client-keys.ts';
@@ -21,32 +21,32 @@ export interface Clients {
   readonly routes: readonly Route[];
 }
 
-export function createClients(configuration: Configuration, limits: RateLimits): Clients {
-  const { registration, metadataDocuments, outbound, clock } = configuration;
+export function createClients(context: ServerContext, limits: RateLimits): Clients {
+  const {
+    clock,
+    options: { registration, metadataDocuments, outbound },
+  } = context;
   // A budget for each: anybody can have documents asked for, and that must not keep known clients from being proven.
   const fetchOnBudget = () => createFetchJson({ ...outbound, budget: createFetchBudget(clock) });
   const findDocumentClient =
     metadataDocuments === null
       ? null
-      : createResolveDocumentClient(configuration, metadataDocuments, fetchOnBudget());
-  const findClient = createFindClient(configuration, findDocumentClient);
-  const checkAssertion = createValidateClientAssertion(
-    configuration,
-    createClientKeys(fetchOnBudget(), clock),
-  );
+      : createResolveDocumentClient(context, metadataDocuments, fetchOnBudget());
+  const findClient = createFindClient(context, findDocumentClient);
+  const checkAssertion = createValidateClientAssertion(context, createClientKeys(fetchOnBudget(), clock));
   return {
     findClient,
     authenticateClient: createAuthenticateClient(
-      configuration,
+      context,
       createVerifyClientCredentials(findClient, checkAssertion),
     ),
-    recordClientUse: createRecordClientUse(configuration),
+    recordClientUse: createRecordClientUse(context),
     routes:
       registration === null
         ? []
         : [
-            createRegistrationEndpoint(configuration, registration, limits.registrationCharge),
-            ...(registration.management ? createClientConfigurationEndpoint(configuration) : []),
+            createRegistrationEndpoint(context, registration, limits.registrationCharge),
+            ...(registration.management ? createClientConfigurationEndpoint(context) : []),
           ],
   };
 }

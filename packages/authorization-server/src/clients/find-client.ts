@@ -1,5 +1,5 @@
 /** Finding clients: those of the configuration first, then those of the store, then those that a document describes. */
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
 import type { ClientRecord } from '../store/index.ts';
 import type { ResolvedClient } from './client.ts';
 import type { ConfiguredClient } from './configured-client.ts';
@@ -25,7 +25,7 @@ export type FindClient = (
 
 /** @param findDocumentClient `null`: no identifier is an address */
 export function createFindClient(
-  { clients, store, clock }: Pick<Configuration, 'clients' | 'store' | 'clock'>,
+  { store, clock, options: { clients } }: Pick<ServerContext, 'store' | 'clock' | 'options'>,
   findDocumentClient: ResolveDocumentClient | null,
 ): FindClient {
   const configured = new Map(

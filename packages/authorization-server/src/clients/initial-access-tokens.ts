@@ -1,5 +1,5 @@
 /** Invitations in the hands of an administrator: initial access tokens for one registration each, made, listed, taken back. */
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
 import type { InitialAccessTokenRecord } from '../store/index.ts';
 
@@ -35,7 +35,7 @@ export function createInitialAccessTokenAdministration({
   store,
   clock,
   events,
-}: Pick<Configuration, 'store' | 'clock' | 'events'>): InitialAccessTokenAdministration {
+}: Pick<ServerContext, 'store' | 'clock' | 'events'>): InitialAccessTokenAdministration {
   return {
     async create(note = '', seconds = WEEK) {
       const token = newSecret();

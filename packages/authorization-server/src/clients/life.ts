@@ -1,5 +1,5 @@
 /** The life of clients: short until the first token, renewed by each use. */
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
 import type { ResolvedClient } from './client.ts';
 
 /** A use is noted once in so many seconds: a refresh costs no second write. */
@@ -11,9 +11,9 @@ export type RecordClientUse = (client: ResolvedClient) => Promise<void> | null;
 export function createRecordClientUse({
   store,
   clock,
-  lifetimes,
   events,
-}: Pick<Configuration, 'store' | 'clock' | 'lifetimes' | 'events'>): RecordClientUse {
+  options: { lifetimes },
+}: Pick<ServerContext, 'store' | 'clock' | 'events' | 'options'>): RecordClientUse {
   const notes: Readonly<Record<ResolvedClient['origin'], (id: string, now: number) => Promise<void> | null>> =
     {
       configured: () => null,

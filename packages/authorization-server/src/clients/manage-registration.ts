@@ -1,4 +1,5 @@
 /** Management of a registration by its client: read, replace, delete. */
+
 import {
   type HttpRequest,
   type HttpResponse,
@@ -8,10 +9,10 @@ import {
   respondJson,
 } from '@portcullis/http';
 import { OAuthError, tooManyRequests } from '@portcullis/protocol';
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
+import type { Route } from '../http/router.ts';
 import type { RateLimit } from '../rate-limit/limiter.ts';
 import { createRateLimiter } from '../rate-limit/shared-rate.ts';
-import type { Route } from '../routes.ts';
 import { hashSecret, matchesSecret, newSecret } from '../secrets.ts';
 import type { ClientRecord } from '../store/index.ts';
 import { readBearerToken } from './authorize-registration.ts';
@@ -38,11 +39,16 @@ interface Owner {
 }
 
 /** @see RFC 7592 §2 */
-export function createClientConfigurationEndpoint(configuration: Configuration): readonly Route[] {
-  const { store, clock, events, rateLimits: limits } = configuration;
-  const changes = limits === null ? null : createRateLimiter(configuration, 'changes of client', CHANGES);
-  const describe = createRegistrationResponse(configuration);
-  const read = createReadRegistrationMetadata(configuration);
+export function createClientConfigurationEndpoint(context: ServerContext): readonly Route[] {
+  const {
+    store,
+    clock,
+    events,
+    options: { rateLimits: limits },
+  } = context;
+  const changes = limits === null ? null : createRateLimiter(context, 'changes of client', CHANGES);
+  const describe = createRegistrationResponse(context.options);
+  const read = createReadRegistrationMetadata(context.options);
 
   return [
     route('GET', async (request) => {

@@ -1,9 +1,10 @@
 /** Dynamic registration: anybody may become a client, with the rights of anybody. */
+
 import { type ConnectionInfo, readJsonBody, respondCorsJson } from '@portcullis/http';
 import { tooManyRequests } from '@portcullis/protocol';
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
+import type { Route } from '../http/router.ts';
 import type { RateLimits } from '../rate-limit/rate-limits.ts';
-import type { Route } from '../routes.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
 import type { ClientRecord } from '../store/index.ts';
 import {
@@ -20,15 +21,20 @@ import type { RegistrationRules } from './registration-options.ts';
  * @see RFC 7591 §3
  */
 export function createRegistrationEndpoint(
-  configuration: Configuration,
+  context: ServerContext,
   rules: RegistrationRules,
   turnOf: RateLimits['registrationCharge'],
 ): Route {
-  const { store, clock, events, issuer, lifetimes } = configuration;
+  const {
+    store,
+    clock,
+    events,
+    options: { issuer, lifetimes },
+  } = context;
   const isHttps = issuer.startsWith('https:');
-  const describe = createRegistrationResponse(configuration);
-  const admit = createAuthorizeRegistration(configuration, rules);
-  const read = createReadRegistrationMetadata(configuration);
+  const describe = createRegistrationResponse(context.options);
+  const admit = createAuthorizeRegistration(context, rules);
+  const read = createReadRegistrationMetadata(context.options);
   return {
     method: 'POST',
     path: '/register',

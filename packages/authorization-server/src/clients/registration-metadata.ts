@@ -6,7 +6,7 @@ import {
   type RegistrationPolicy,
   readClientMetadata,
 } from '@portcullis/protocol';
-import type { Configuration } from '../configuration.ts';
+import type { ServerOptions } from '../options.ts';
 import type { ClientRecord } from '../store/index.ts';
 import { clientAssertionAlgorithms } from './client-assertion.ts';
 import { clientAuthenticationMethods } from './read-client-credentials.ts';
@@ -16,7 +16,7 @@ export type ReadRegistrationMetadata = (json: unknown) => ClientMetadata;
 
 export function createReadRegistrationMetadata({
   redirects,
-}: Pick<Configuration, 'redirects'>): ReadRegistrationMetadata {
+}: Pick<ServerOptions, 'redirects'>): ReadRegistrationMetadata {
   const policy: RegistrationPolicy = {
     ...openRegistrationPolicy,
     authenticationMethods: Object.keys(clientAuthenticationMethods),
@@ -54,7 +54,7 @@ export type CreateRegistrationResponse = (client: ClientRecord, told: Told) => o
  */
 export function createRegistrationResponse({
   issuer,
-}: Pick<Configuration, 'issuer'>): CreateRegistrationResponse {
+}: Pick<ServerOptions, 'issuer'>): CreateRegistrationResponse {
   const place = `${new URL(issuer).origin}/register/`;
   return (client, { secret, managementToken }) => ({
     ...client.metadata,

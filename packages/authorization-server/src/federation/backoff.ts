@@ -1,5 +1,5 @@
 /** Third parties that could not answer, and for how long they are not troubled again. */
-import { createMemory } from '../memory.ts';
+import { createLruCache } from '../lru-cache.ts';
 
 /** A wait that is left. */
 interface Wait {
@@ -17,7 +17,7 @@ export interface Backoff {
 
 /** @param clock epoch seconds */
 export function createBackoff(clock: () => number): Backoff {
-  const waits = createMemory<{ readonly until: number; readonly reason: string }>();
+  const waits = createLruCache<{ readonly until: number; readonly reason: string }>();
   return {
     start: (grantId, { retryAfter, reason }) =>
       void waits.set(grantId, { until: clock() + retryAfter, reason }),

@@ -1,5 +1,5 @@
 /** Third parties put together: who is on the way, who somebody is, what grants rest on, and how all of it ends. */
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
 import { newIdentifier } from '../secrets.ts';
 import type { ProviderTokensRecord } from '../store/index.ts';
 import type { FederatedUser } from './federated-user.ts';
@@ -48,22 +48,27 @@ const NOBODY = 'nobody';
 
 /** @throws ConfigurationError when the sealing key does not open what is sealed for third parties */
 export async function createFederation(
-  configuration: Configuration,
+  context: ServerContext,
   endings: RevocationTrigger,
 ): Promise<Federation> {
-  const { store, clock, events, lifetimes, identityProviders } = configuration;
-  const vault = createTokenVault(configuration);
+  const {
+    store,
+    clock,
+    events,
+    options: { lifetimes, identityProviders },
+  } = context;
+  const vault = createTokenVault(context);
   const wires = new Map(
-    [...identityProviders.values()].map((one) => [one.id, createProviderClient(configuration, one)]),
+    [...identityProviders.values()].map((one) => [one.id, createProviderClient(context, one)]),
   );
   const wireOf = (identityProvider: IdentityProvider): ProviderClient =>
-    wires.get(identityProvider.id) ?? createProviderClient(configuration, identityProvider);
-  const users = createLinkedUsers(configuration);
+    wires.get(identityProvider.id) ?? createProviderClient(context, identityProvider);
+  const users = createLinkedUsers(context);
   // Bonds outlive the configuration that made them: without any there is nothing to watch over.
   const isUsed = identityProviders.size > 0 || (await store.hasProviderTokens());
   if (isUsed) await vault.load();
-  const bonds = isUsed ? createProviderTokens(configuration, vault, wireOf) : unbonded;
-  const farewells = isUsed ? createRevocationJobs(configuration, vault, wireOf) : null;
+  const bonds = isUsed ? createProviderTokens(context, vault, wireOf) : unbonded;
+  const farewells = isUsed ? createRevocationJobs(context, vault, wireOf) : null;
   if (farewells !== null) endings.subscribe(farewells.runSoon);
 
   async function makeBond(
@@ -109,9 +114,9 @@ export async function createFederation(
 
   return {
     providerTokens: bonds,
-    logins: createFederatedLogins(configuration, vault, wireOf),
+    logins: createFederatedLogins(context, vault, wireOf),
     linkedUsers: users,
-    resolveLoginMethod: createResolveLoginMethod(configuration, users),
+    resolveLoginMethod: createResolveLoginMethod(context.options, users),
     clientFor: wireOf,
     async hasTokens(grantId, { id }, accountId) {
       const bond = grantId === null ? null : await store.findProviderTokens(grantId);

@@ -1,6 +1,6 @@
 /** People of third parties and their accounts here: the key is who the issuer says that they are, never an address. */
 
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
 import { hashSecret, newIdentifier } from '../secrets.ts';
 import type { AccountRecord } from '../store/index.ts';
 import { unusableHash } from '../users/passwords.ts';
@@ -14,7 +14,12 @@ export interface LinkedUsers {
   identityProviderOf(accountId: string): Promise<IdentityProvider | null | 'gone'>;
 }
 
-export function createLinkedUsers({ store, clock, events, identityProviders }: Configuration): LinkedUsers {
+export function createLinkedUsers({
+  store,
+  clock,
+  events,
+  options: { identityProviders },
+}: ServerContext): LinkedUsers {
   return {
     async resolve({ issuer, subject, name }, identityProvider) {
       const known = await store.findLinkedIdentity(issuer, subject);

@@ -1,6 +1,7 @@
 /** What a bond needs now, done: it is honoured, asked for, renewed or ended. */
+
 import { temporarilyUnavailable } from '@portcullis/protocol';
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
 import type { ProviderTokensEndReason, ProviderTokensRecord } from '../store/index.ts';
 import type { IdentityProvider } from './identity-provider.ts';
 import { nextLivenessAction } from './liveness-rule.ts';
@@ -39,13 +40,13 @@ export interface LivenessActions {
 }
 
 export function createLivenessActions(
-  configuration: Configuration,
+  context: ServerContext,
   vault: TokenVault,
   wireOf: (identityProvider: IdentityProvider) => ProviderClient,
 ): LivenessActions {
-  const { store, clock, events } = configuration;
-  const inquire = createCheckTokenStatus(configuration, vault, wireOf);
-  const renewals = createProviderTokenRefresher(configuration, vault, wireOf);
+  const { store, clock, events } = context;
+  const inquire = createCheckTokenStatus(context, vault, wireOf);
+  const renewals = createProviderTokenRefresher(context, vault, wireOf);
   return { perform: settle, whenIdle: renewals.whenIdle };
 
   async function settle(

@@ -1,7 +1,8 @@
 /** Watching bonds: what grants rest on at third parties is known to be alive, or renewed, or ended. */
+
 import { temporarilyUnavailable } from '@portcullis/protocol';
-import type { Configuration } from '../configuration.ts';
-import { createMemory } from '../memory.ts';
+import type { ServerContext } from '../context.ts';
+import { createLruCache } from '../lru-cache.ts';
 import { createSingleFlight } from '../single-flight.ts';
 import type { IdentityProvider } from './identity-provider.ts';
 import {
@@ -25,14 +26,18 @@ const UNBONDED_FOR = 600;
 const LOOKS = 4;
 
 export function createProviderTokenLiveness(
-  configuration: Configuration,
+  context: ServerContext,
   vault: TokenVault,
   wireOf: (identityProvider: IdentityProvider) => ProviderClient,
 ): ProviderTokenLiveness {
-  const { store, clock, identityProviders } = configuration;
-  const { perform: settle, whenIdle: settled } = createLivenessActions(configuration, vault, wireOf);
+  const {
+    store,
+    clock,
+    options: { identityProviders },
+  } = context;
+  const { perform: settle, whenIdle: settled } = createLivenessActions(context, vault, wireOf);
   const singleFlight = createSingleFlight<LiveProviderTokens>();
-  const memory = createMemory<LiveProviderTokens>();
+  const memory = createLruCache<LiveProviderTokens>();
 
   async function rest(grantId: string): Promise<LiveProviderTokens> {
     const known = memory.get(grantId);

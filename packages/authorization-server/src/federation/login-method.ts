@@ -1,6 +1,6 @@
 /** By which way somebody signs in for a flow: here, or by a third party. */
 
-import type { Configuration } from '../configuration.ts';
+import type { ServerOptions } from '../options.ts';
 import type { User } from '../users/sessions.ts';
 import type { IdentityProvider } from './identity-provider.ts';
 import type { LinkedUsers } from './linked-users.ts';
@@ -16,7 +16,7 @@ interface LoginMethod {
 export type ResolveLoginMethod = (chosen: string | null, user: User | null) => Promise<LoginMethod>;
 
 export function createResolveLoginMethod(
-  { identityProviders, localAccounts }: Pick<Configuration, 'identityProviders' | 'localAccounts'>,
+  { identityProviders, localAccounts }: Pick<ServerOptions, 'identityProviders' | 'localAccounts'>,
   users: LinkedUsers,
 ): ResolveLoginMethod {
   const [first = null] = identityProviders.values();

@@ -1,8 +1,9 @@
 /** Leaving for a third party: everything that must come back is noted before the browser goes, and bound to that browser. */
+
 import type { HttpRequest, HttpResponse } from '@portcullis/http';
 import { type Scopes, tooManyRequests } from '@portcullis/protocol';
-import type { Configuration } from '../configuration.ts';
-import { type Cookie, defineCookie } from '../cookies.ts';
+import type { ServerContext } from '../context.ts';
+import { type Cookie, defineCookie } from '../http/cookies.ts';
 import { createRateLimiter } from '../rate-limit/shared-rate.ts';
 import { hashSecret, matchesSecret, newSecret } from '../secrets.ts';
 import type { FederatedLoginRecord } from '../store/index.ts';
@@ -53,12 +54,17 @@ type FoundDeparture = FederatedLoginRecord | 'unknown' | 'no-cookie' | 'other-br
 const PATIENCE = 600;
 
 export function createFederatedLogins(
-  configuration: Configuration,
+  context: ServerContext,
   vault: TokenVault,
   wireOf: (identityProvider: IdentityProvider) => ProviderClient,
 ): FederatedLogins {
-  const { store, issuer, clock, events } = configuration;
-  const checkDeparture = createCheckDeparture(configuration);
+  const {
+    store,
+    clock,
+    events,
+    options: { issuer },
+  } = context;
+  const checkDeparture = createCheckDeparture(context);
   /** Several tabs may be on the way at once, so each departure has a cookie of its own. */
   const cookieOf = (stateHash: string): Cookie => defineCookie(issuer, `departure-${stateHash.slice(0, 8)}`);
   return {
@@ -118,11 +124,13 @@ export function createFederatedLogins(
  * an app; a stranger who comes for pages of their own has been counted by network already.
  */
 function createCheckDeparture(
-  configuration: Configuration,
+  context: ServerContext,
 ): (errand: Pick<FederatedLoginRequest, 'accountId' | 'transactionId'>) => Promise<void> {
-  const { rateLimits: limits } = configuration;
+  const {
+    options: { rateLimits: limits },
+  } = context;
   if (limits === null) return async () => {};
-  const departures = createRateLimiter(configuration, 'departures', limits.federatedLogins);
+  const departures = createRateLimiter(context, 'departures', limits.federatedLogins);
   return async ({ accountId, transactionId }) => {
     const key = accountId ?? transactionId;
     const wait = key === null ? 0 : await departures.take(key);

@@ -1,7 +1,8 @@
 /** The conversation with a third party, in which this server is an OAuth client: each line is asked, and its answer understood. */
+
 import type { Scopes } from '@portcullis/protocol';
 import * as oauth from 'oauth4webapi';
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
 import type { FederatedUser } from './federated-user.ts';
 import { fetchUser, identifyUser } from './identify-user.ts';
 import { type IdentityProvider, upstreamScopesFor } from './identity-provider.ts';
@@ -46,10 +47,10 @@ export interface ProviderClient {
 }
 
 export function createProviderClient(
-  configuration: Configuration,
+  context: ServerContext,
   identityProvider: IdentityProvider,
 ): ProviderClient {
-  const line = createProviderTransport(configuration, identityProvider);
+  const line = createProviderTransport(context, identityProvider);
   const { client, authentication, options, talk } = line;
   const isOpenId = identityProvider.provider.protocol === 'openid';
   return {

@@ -1,6 +1,7 @@
 /** Bonds as the endpoints of this server see them: alive or not, what they bound, and the token of the third party. */
+
 import { intersectScopes, missingScopes, OAuthError, type Scopes } from '@portcullis/protocol';
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
 import { coveredScopes, type IdentityProvider } from './identity-provider.ts';
 import { createProviderTokenLiveness } from './liveness.ts';
 import { ProviderTokensEndedError } from './liveness-actions.ts';
@@ -25,12 +26,15 @@ export interface ProviderTokens extends ProviderTokenSource {
 }
 
 export function createProviderTokens(
-  configuration: Configuration,
+  context: ServerContext,
   vault: TokenVault,
   wireOf: (identityProvider: IdentityProvider) => ProviderClient,
 ): ProviderTokens {
-  const { store, identityProviders } = configuration;
-  const watch = createProviderTokenLiveness(configuration, vault, wireOf);
+  const {
+    store,
+    options: { identityProviders },
+  } = context;
+  const watch = createProviderTokenLiveness(context, vault, wireOf);
 
   const standing = (grantId: string): ReturnType<typeof watch.check> =>
     watch.check(grantId).catch((error: unknown) => {

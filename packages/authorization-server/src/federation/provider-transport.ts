@@ -1,8 +1,9 @@
 /** The line to a third party: a guarded fetch, our name and proof there, and what everybody who asks something needs. */
+
 import { createOutboundFetch, type OutboundFetch } from '@portcullis/http/outbound';
 import { isLoopbackHost } from '@portcullis/protocol';
 import * as oauth from 'oauth4webapi';
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
 import { providerClientAuthentications } from './client-authentication.ts';
 import type { IdentityProvider } from './identity-provider.ts';
 import { createProviderDiscovery } from './provider-discovery.ts';
@@ -38,12 +39,12 @@ const MOST_AT_ONCE = 100;
 const SKEW = 10;
 
 export function createProviderTransport(
-  configuration: Configuration,
+  context: ServerContext,
   identityProvider: IdentityProvider,
 ): ProviderTransport {
-  const { clock } = configuration;
+  const { clock } = context;
   const { provider, clientId } = identityProvider;
-  const fetch = createSpeech(configuration, identityProvider);
+  const fetch = createSpeech(context, identityProvider);
   const options: LineOptions = {
     [oauth.customFetch]: (url, { body, signal, ...init }) =>
       fetch(url, { ...init, ...(body !== undefined && { body }), ...(signal !== undefined && { signal }) }),
@@ -86,7 +87,10 @@ export function createProviderTransport(
  * The guarded fetch for what the operator named: those origins, wherever they lead, and public ones to which their documents
  * lead. An answer that says that there is none now is an outage.
  */
-function createSpeech({ outbound, clock }: Configuration, { provider }: IdentityProvider): OutboundFetch {
+function createSpeech(
+  { clock, options: { outbound } }: ServerContext,
+  { provider }: IdentityProvider,
+): OutboundFetch {
   const named =
     provider.protocol === 'openid'
       ? [provider.issuer]

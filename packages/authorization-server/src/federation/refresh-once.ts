@@ -1,6 +1,7 @@
 /** Renewing what a third party gave: by one at a time of all processes, while the others wait for what becomes of it. */
+
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
 import { newSecret } from '../secrets.ts';
 import type { ProviderTokensRecord } from '../store/index.ts';
 import type { ProviderClient } from './provider-client.ts';
@@ -15,11 +16,15 @@ const LEASE_MARGIN = 10;
 /** Milliseconds between looks at what another process does. */
 const LOOKS = { first: 20, most: 400 };
 
-export function createRefreshOnce(configuration: Configuration, vault: TokenVault): RefreshOnce {
-  const { store, clock, outbound } = configuration;
+export function createRefreshOnce(context: ServerContext, vault: TokenVault): RefreshOnce {
+  const {
+    store,
+    clock,
+    options: { outbound },
+  } = context;
   /** Their document may have to be fetched first, and a key after. */
   const lease = Math.ceil((3 * outbound.timeout) / 1000) + LEASE_MARGIN;
-  const renewAs = createRefreshWithLease(configuration, vault, lease);
+  const renewAs = createRefreshWithLease(context, vault, lease);
 
   return async (bond, wire) => {
     const deadline = Date.now() + 2 * outbound.timeout;

@@ -1,7 +1,8 @@
 /** One renewal, by the holder of its lease: the third party is asked, and what it gives is kept before anybody uses it. */
+
 import { setTimeout as pause } from 'node:timers/promises';
 import { OAuthError, temporarilyUnavailable } from '@portcullis/protocol';
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
 import type {
   ProviderTokensEndReason,
   ProviderTokensRecord,
@@ -39,7 +40,7 @@ const KEEP_TRIES = 6;
 
 /** @param lease seconds that the holder has */
 export function createRefreshWithLease(
-  { store, clock, events }: Pick<Configuration, 'store' | 'clock' | 'events'>,
+  { store, clock, events }: Pick<ServerContext, 'store' | 'clock' | 'events'>,
   vault: TokenVault,
   lease: number,
 ): RefreshWithLease {

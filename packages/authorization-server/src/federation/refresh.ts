@@ -1,6 +1,6 @@
 /** One renewal for all who want it: a bond is renewed once at a time, and not again while its third party cannot. */
 
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
 import { createSingleFlight } from '../single-flight.ts';
 import type { ProviderTokensRecord } from '../store/index.ts';
 import { createBackoff } from './backoff.ts';
@@ -18,14 +18,14 @@ export interface ProviderTokenRefresher {
 }
 
 export function createProviderTokenRefresher(
-  configuration: Configuration,
+  context: ServerContext,
   vault: TokenVault,
   wireOf: (identityProvider: IdentityProvider) => ProviderClient,
 ): ProviderTokenRefresher {
-  const renew = createRefreshOnce(configuration, vault);
+  const renew = createRefreshOnce(context, vault);
   const singleFlight = createSingleFlight<ProviderTokenRefresh>();
   const underWay = new Set<Promise<ProviderTokenRefresh>>();
-  const waits = createBackoff(configuration.clock);
+  const waits = createBackoff(context.clock);
   return {
     async refresh(bond, identityProvider) {
       const waiting = waits.remaining(bond.grantId);

@@ -1,6 +1,7 @@
 /** Farewells: what ended here is revoked at the third party too, by whichever process comes to it, until it is done or hopeless. */
+
 import { OAuthError } from '@portcullis/protocol';
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
 import type { IdentityProvider } from './identity-provider.ts';
 import type { ProviderClient } from './provider-client.ts';
 import { createRevokeAtProvider } from './revoke-at-provider.ts';
@@ -25,12 +26,12 @@ const SKEW = 300;
 const TEND_EVERY = 3_600_000;
 
 export function createRevocationJobs(
-  configuration: Configuration,
+  context: ServerContext,
   vault: TokenVault,
   wireOf: (identityProvider: IdentityProvider) => ProviderClient,
 ): RevocationJobs {
-  const { store, clock, events } = configuration;
-  const part = createRevokeAtProvider(configuration, vault, wireOf);
+  const { store, clock, events } = context;
+  const part = createRevokeAtProvider(context, vault, wireOf);
   /** Grants that were revoked before have been looked at. */
   let lookedTo = 0;
   let tendedAt = 0;

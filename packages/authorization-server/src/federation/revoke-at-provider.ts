@@ -1,5 +1,5 @@
 /** Parting from one bond: its tokens are revoked at the third party and forgotten, or that is tried again, but not for ever. */
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
 import type { ProviderTokensRecord } from '../store/index.ts';
 import type { IdentityProvider } from './identity-provider.ts';
 import type { ProviderClient } from './provider-client.ts';
@@ -14,7 +14,7 @@ const RETRY = { first: 30, most: 6 * 3600, tries: 14 };
 export type RevokeAtProvider = (bond: ProviderTokensRecord) => Promise<void>;
 
 export function createRevokeAtProvider(
-  { store, clock, events, identityProviders }: Configuration,
+  { store, clock, events, options: { identityProviders } }: ServerContext,
   vault: TokenVault,
   wireOf: (identityProvider: IdentityProvider) => ProviderClient,
 ): RevokeAtProvider {

@@ -1,6 +1,7 @@
 /** Asking a third party whether its token is alive; one that could not say is left alone for a while. */
+
 import { temporarilyUnavailable } from '@portcullis/protocol';
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
 import type { ProviderTokensRecord } from '../store/index.ts';
 import { createBackoff } from './backoff.ts';
 import type { IdentityProvider } from './identity-provider.ts';
@@ -19,7 +20,7 @@ export type CheckTokenStatus = (
 ) => ReturnType<ProviderClient['checkStatus']>;
 
 export function createCheckTokenStatus(
-  { clock, events }: Configuration,
+  { clock, events }: ServerContext,
   vault: TokenVault,
   wireOf: (identityProvider: IdentityProvider) => ProviderClient,
 ): CheckTokenStatus {

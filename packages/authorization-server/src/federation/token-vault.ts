@@ -1,7 +1,8 @@
 /** The vault: what belongs to third parties rests in envelopes under data keys, and those under the sealing key. */
+
 import { randomBytes } from 'node:crypto';
 import { ConfigurationError, temporarilyUnavailable } from '@portcullis/protocol';
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
 import { dataKeyContext } from '../encryption/contexts.ts';
 import { createEncryptor, DecryptionError, type Encryptor } from '../encryption/encryptor.ts';
 import { createSingleFlight } from '../single-flight.ts';
@@ -38,8 +39,13 @@ interface Keys {
   readonly lookedAt: number;
 }
 
-export function createTokenVault(configuration: Configuration): TokenVault {
-  const { store, clock, masterKey, previousMasterKeys, events } = configuration;
+export function createTokenVault(context: ServerContext): TokenVault {
+  const {
+    store,
+    clock,
+    events,
+    options: { masterKey, previousMasterKeys },
+  } = context;
   const master = createEncryptor(masterKey, previousMasterKeys);
   const singleFlight = createSingleFlight<Keys>();
   let keys: Keys | null = null;

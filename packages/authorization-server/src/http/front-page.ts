@@ -1,29 +1,29 @@
 /** Pages that the host of the server mounts: the front page with the protected servers, and the 404 page. */
 
 import { html } from 'hono/html';
-import { showMissing } from '../authorize/page-edge.ts';
-import type { Rooms } from '../authorize/rooms.ts';
-import type { Route } from '../routes.ts';
+import type { PageContext } from '../page-context.ts';
 import { type Layout, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
 import { respondPage } from '../ui/respond-page.ts';
 import { translate } from '../ui/translations.ts';
+import { respondNotFoundPage } from './error-pages.ts';
+import type { Route } from './router.ts';
 
 /** Mounted by the host, which may have something else at its root. */
 export function createFrontPageRoute({
-  configuration,
-  edge,
+  options,
+  errors,
   layout,
-}: Pick<Rooms, 'configuration' | 'edge' | 'layout'>): Route {
-  const servers = [...configuration.resources.values()].map((resource) => ({
+}: Pick<PageContext, 'options' | 'errors' | 'layout'>): Route {
+  const servers = [...options.resources.values()].map((resource) => ({
     name: translate(resource, layout.language).name,
     url: resource.resource,
   }));
-  return edge.route('GET', '/', async () => respondPage(frontPage(layout, { servers })));
+  return errors.route('GET', '/', async () => respondPage(frontPage(layout, { servers })));
 }
 
-export function createNotFoundRoute({ edge, layout }: Pick<Rooms, 'edge' | 'layout'>): Route {
-  return edge.route('GET', '/*', () => showMissing(layout, 404));
+export function createNotFoundRoute({ errors, layout }: Pick<PageContext, 'errors' | 'layout'>): Route {
+  return errors.route('GET', '/*', () => respondNotFoundPage(layout, 404));
 }
 
 export interface FrontPage {

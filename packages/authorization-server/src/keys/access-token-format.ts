@@ -1,7 +1,7 @@
 /** Access tokens: signed JWTs, or opaque ones for resources that want them; written on the hot path, read back for revocation and introspection. */
 import { type AccessTokenClaims, createBatch } from '@portcullis/protocol';
-import type { Configuration } from '../configuration.ts';
-import { createMemory } from '../memory.ts';
+import { createLruCache } from '../lru-cache.ts';
+import type { ServerOptions } from '../options.ts';
 import type { KeyRing } from './key-ring.ts';
 import { createOpaqueTokens, isOpaqueToken } from './opaque-tokens.ts';
 
@@ -21,9 +21,9 @@ export interface AccessTokenFormat {
 
 export function createAccessTokenFormat(
   keys: KeyRing,
-  configuration: Pick<Configuration, 'masterKey' | 'previousMasterKeys'>,
+  configuration: Pick<ServerOptions, 'masterKey' | 'previousMasterKeys'>,
 ): AccessTokenFormat {
-  const signed = createMemory<true>(REMEMBERED);
+  const signed = createLruCache<true>(REMEMBERED);
   const opaque = createOpaqueTokens(configuration);
   const runBatched = createBatch(setImmediate);
   return {

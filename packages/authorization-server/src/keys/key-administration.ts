@@ -1,8 +1,8 @@
 /** Signing keys in the hands of an operator: listed, rotated, sealed anew. Running servers notice within half a minute. */
 
 import { ConfigurationError } from '@portcullis/protocol';
-import type { AuthorizationServerOptions } from '../configuration.ts';
 import { createEncryptor, type Encryptor } from '../encryption/encryptor.ts';
+import type { AuthorizationServerOptions } from '../options.ts';
 import type { SigningKeyRecord } from '../store/index.ts';
 import { canDecryptDataKey, canDecryptKey, undecryptableKeyError } from './decryptable.ts';
 import type { KeyRules } from './key-options.ts';

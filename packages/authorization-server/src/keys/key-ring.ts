@@ -1,6 +1,7 @@
 /** The key ring: which key signs and which are published now, shared with every process that uses the same store. */
+
 import { ConfigurationError } from '@portcullis/protocol';
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
 import { createEncryptor, DecryptionError } from '../encryption/encryptor.ts';
 import type { SigningKeyRecord } from '../store/index.ts';
 import { KEY_REFRESH_INTERVAL, type KeyRules } from './key-options.ts';
@@ -22,9 +23,14 @@ export interface KeyRing {
  * Loads the keys; makes the first one when there is none.
  * @throws ConfigurationError when they are sealed under another key.
  */
-export async function loadKeyRing(configuration: Configuration): Promise<KeyRing> {
-  const { store, clock, events, keys: rules } = configuration;
-  const sealer = createEncryptor(configuration.masterKey, configuration.previousMasterKeys);
+export async function loadKeyRing(context: ServerContext): Promise<KeyRing> {
+  const {
+    store,
+    clock,
+    events,
+    options: { keys: rules },
+  } = context;
+  const sealer = createEncryptor(context.options.masterKey, context.options.previousMasterKeys);
   /** By identifier: a key is opened once. */
   const opened = new Map<string, SigningKey>();
   let schedule = await load();

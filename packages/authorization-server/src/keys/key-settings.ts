@@ -1,7 +1,7 @@
 /** Judging what concerns keys: sealing keys, the rules of signing keys, and the lifetimes that these have to outlast. */
 import { ConfigurationError } from '@portcullis/protocol';
-import type { AuthorizationServerOptions, Configuration } from '../configuration.ts';
 import { judgeLifetimes } from '../lifetimes.ts';
+import type { AuthorizationServerOptions, ServerOptions } from '../options.ts';
 import { type KeyRules, validateKeyOptions } from './key-options.ts';
 
 /** What concerns keys. */
@@ -27,7 +27,7 @@ export function defineKeySettings(options: KeySettings): {
 export function validateKeySettings(
   { masterKey, previousMasterKeys = [], ...options }: KeySettings,
   issues: string[],
-): Pick<Configuration, 'lifetimes' | 'keys' | 'previousMasterKeys'> {
+): Pick<ServerOptions, 'lifetimes' | 'keys' | 'previousMasterKeys'> {
   if (masterKey.length !== 32) issues.push('masterKey must be 32 bytes long');
   if (previousMasterKeys.some(({ length }) => length !== 32)) {
     issues.push('previousMasterKeys must each be 32 bytes long');

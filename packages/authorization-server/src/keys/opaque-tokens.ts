@@ -1,8 +1,8 @@
 /** Access tokens that say nothing to whoever carries them: claims sealed under the sealing key, which introspection opens. */
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import type { AccessTokenClaims } from '@portcullis/protocol';
-import type { Configuration } from '../configuration.ts';
 import { deriveKey } from '../encryption/encryptor.ts';
+import type { ServerOptions } from '../options.ts';
 
 /*
  * `opaque.` and, in base64url: key identifier (8 bytes) | salt (16) | ciphertext | tag (16).
@@ -30,7 +30,7 @@ export function isOpaqueToken(token: string): boolean {
 export function createOpaqueTokens({
   masterKey,
   previousMasterKeys,
-}: Pick<Configuration, 'masterKey' | 'previousMasterKeys'>): OpaqueTokens {
+}: Pick<ServerOptions, 'masterKey' | 'previousMasterKeys'>): OpaqueTokens {
   const own = createBox(masterKey);
   const boxes = [own, ...previousMasterKeys.map(createBox)];
   return {

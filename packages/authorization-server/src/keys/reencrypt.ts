@@ -1,14 +1,11 @@
 /** Sealing anew: what is sealed under one sealing key goes into envelopes of another. Whoever was cut off does it again. */
 import { ConfigurationError } from '@portcullis/protocol';
-import type { Configuration } from '../configuration.ts';
 import { dataKeyContext, totpSecretContext } from '../encryption/contexts.ts';
 import { DecryptionError, type Encryptor } from '../encryption/encryptor.ts';
-import type { DataKeyRecord, SigningKeyRecord } from '../store/index.ts';
+import type { AuthorizationStore, DataKeyRecord, SigningKeyRecord } from '../store/index.ts';
 import { canDecrypt, undecryptableKeyError } from './decryptable.ts';
 import { KEY_REFRESH_INTERVAL } from './key-options.ts';
 import { reencryptSigningKey } from './signing-key.ts';
-
-type Store = Configuration['store'];
 
 /** How often resealing begins again because a server has made a key meanwhile. */
 const TRIES = 5;
@@ -18,7 +15,11 @@ const TRIES = 5;
  * @returns how many keys
  * @throws ConfigurationError when one of them does not open; then nothing has changed
  */
-export async function reencryptStore(store: Store, from: Encryptor, to: Encryptor): Promise<number> {
+export async function reencryptStore(
+  store: AuthorizationStore,
+  from: Encryptor,
+  to: Encryptor,
+): Promise<number> {
   for (let tries = 1; tries <= TRIES; tries += 1) {
     const [records, dataKeys] = await Promise.all([store.listSigningKeys(), store.listDataKeys()]);
     // All are opened before the first is changed.
@@ -61,7 +62,7 @@ function sealDataKeyAnew({ id, encryptedKey }: DataKeyRecord, from: Encryptor, t
 const PAGE = 100;
 
 /** Whoever signs in with codes from an app goes on. A secret that nobody can open any more stays as it is. */
-async function resealSecondFactors(store: Store, from: Encryptor, to: Encryptor): Promise<void> {
+async function resealSecondFactors(store: AuthorizationStore, from: Encryptor, to: Encryptor): Promise<void> {
   let page = await store.listTotpFactors('', PAGE);
   while (page.length > 0) {
     for (const { accountId, encryptedSecret } of page) {

@@ -1,6 +1,6 @@
 /** The last step of every login: starts a session, sets the device cookie and resumes the login target. */
 import type { ConnectionInfo, HttpRequest, HttpResponse } from '@portcullis/http';
-import type { Rooms } from '../authorize/rooms.ts';
+import type { PageContext } from '../page-context.ts';
 import type { AccountRecord } from '../store/index.ts';
 import { redirectByPage } from '../ui/message-page.ts';
 import type { DeviceCookies } from '../users/device-cookie.ts';
@@ -17,7 +17,7 @@ export type CompleteLogin = (
 ) => Promise<HttpResponse>;
 
 export function createCompleteLogin(
-  { configuration, layout, sessions }: Rooms,
+  { events, options, layout, sessions }: PageContext,
   deviceCookies: DeviceCookies,
 ): CompleteLogin {
   return async (request, connection, loginTarget, account) => {
@@ -25,11 +25,10 @@ export function createCompleteLogin(
       accountId: account.id,
       ...(loginTarget.transactionId !== null && { transactionId: loginTarget.transactionId }),
     };
-    configuration.events({ type: 'login.succeeded', ...about });
+    events({ type: 'login.succeeded', ...about });
     const session = await sessions.start(request, connection, account.id);
     const response = await loginTarget.resumeAs(account.id, [session, deviceCookies.issue(request, account)]);
-    const hasExternalConsent =
-      configuration.externalUi !== null && configuration.externalUi.consentUrl !== null;
+    const hasExternalConsent = options.externalUi !== null && options.externalUi.consentUrl !== null;
     return hasExternalConsent ? redirectByPage(layout, response) : response;
   };
 }

@@ -1,9 +1,12 @@
 /** Whether a user logs in with a local account; otherwise only the identity provider decides how. */
 
-import type { Rooms } from '../authorize/rooms.ts';
+import type { PageContext } from '../page-context.ts';
 import type { User } from '../users/sessions.ts';
 
-export async function hasLocalLogin({ upstream }: Pick<Rooms, 'upstream'>, user: User): Promise<boolean> {
+export async function hasLocalLogin(
+  { federation: upstream }: Pick<PageContext, 'federation'>,
+  user: User,
+): Promise<boolean> {
   const { identityProvider, isSatisfied: admits } = await upstream.resolveLoginMethod(null, user);
   return identityProvider === null && admits;
 }

@@ -2,12 +2,12 @@
 
 import type { HttpRequest, HttpResponse } from '@portcullis/http';
 import type { Parameters } from '@portcullis/protocol';
-import { advance, pagePath } from '../authorize/advance.ts';
-import { appName } from '../authorize/app-name.ts';
-import { findFlow } from '../authorize/flows.ts';
-import { leaveFor } from '../authorize/leave.ts';
-import type { Rooms } from '../authorize/rooms.ts';
+import { clientDisplayName } from '../authorization/client-display-name.ts';
+import { advance, pagePath } from '../authorization/issue-code.ts';
+import { startFederatedLogin } from '../authorization/start-federated-login.ts';
+import { findTransaction } from '../authorization/transactions.ts';
 import type { IdentityProvider } from '../federation/identity-provider.ts';
+import type { PageContext } from '../page-context.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
 import { type AccountSection, accountPaths, loginPath } from '../ui/account-tabs.ts';
 import type { ErrorPage } from '../ui/error-pages.ts';
@@ -44,42 +44,42 @@ export type FoundLoginTarget = LoginTarget | { readonly missing: ErrorPage };
 
 /** Finds the login target in the query or form: a transaction (`flow`), or else an account page (`to`). */
 export async function findLoginTarget(
-  rooms: Rooms,
+  context: PageContext,
   request: HttpRequest,
   parameters: Parameters,
 ): Promise<FoundLoginTarget> {
   return parameters.one('flow') === undefined
-    ? findAccountPageTarget(rooms, request, parameters)
-    : findTransactionTarget(rooms, request, parameters);
+    ? findAccountPageTarget(context, request, parameters)
+    : findTransactionTarget(context, request, parameters);
 }
 
 async function findTransactionTarget(
-  rooms: Rooms,
+  context: PageContext,
   request: HttpRequest,
   parameters: Parameters,
 ): Promise<FoundLoginTarget> {
-  const flow = await findFlow(rooms, request, parameters);
-  if ('missing' in flow) return flow;
-  const { id, forceLogin } = flow.transaction;
+  const transaction = await findTransaction(context, request, parameters);
+  if ('missing' in transaction) return transaction;
+  const { id, forceLogin } = transaction.record;
   const again = parameters.one('again') !== undefined;
   return {
-    purpose: { appName: appName(flow.client, rooms.layout) },
+    purpose: { appName: clientDisplayName(transaction.client, context.layout) },
     transactionId: id,
     fields: { flow: id },
-    binding: flow.bound,
+    binding: transaction.csrfBinding,
     // With an identity provider, consent comes first and the login after it.
-    isSignedIn: (flow.subject !== null || flow.identityProvider !== null) && !again,
+    isSignedIn: (transaction.accountId !== null || transaction.identityProvider !== null) && !again,
     requiresFreshLogin: forceLogin || again,
     restartPath: pagePath('login', id),
     cookies: [],
-    resume: () => advance(rooms, flow),
+    resume: () => advance(context, transaction),
     async resumeAs(accountId, cookies) {
-      await rooms.configuration.store.setTransactionAccount(id, accountId);
-      return advance(rooms, { ...flow, identityProvider: null, subject: accountId }, cookies);
+      await context.store.setTransactionAccount(id, accountId);
+      return advance(context, { ...transaction, identityProvider: null, accountId }, cookies);
     },
     async startFederatedLogin(identityProvider) {
-      await rooms.configuration.store.setTransactionIdentityProvider(id, identityProvider.id);
-      return advance(rooms, { ...flow, identityProvider, subject: null });
+      await context.store.setTransactionIdentityProvider(id, identityProvider.id);
+      return advance(context, { ...transaction, identityProvider, accountId: null });
     },
   };
 }
@@ -88,11 +88,11 @@ async function findTransactionTarget(
 export const RECENT_LOGIN_SECONDS = 900;
 
 async function findAccountPageTarget(
-  rooms: Rooms,
+  context: PageContext,
   request: HttpRequest,
   parameters: Parameters,
 ): Promise<FoundLoginTarget> {
-  const { configuration, browser, sessions } = rooms;
+  const { clock, options, transactionCookie: browser, sessions } = context;
   const carried = browser.read(request);
   if (carried === null && request.method === 'POST') return { missing: 'no-cookie' };
   const cookie = carried ?? newSecret();
@@ -101,7 +101,7 @@ async function findAccountPageTarget(
   const again = parameters.one('again') === undefined ? {} : { again: 'yes' };
   const fields = { to, ...again };
   const path = loginPath(to, 'again' in again);
-  const age = user === null ? Number.POSITIVE_INFINITY : configuration.clock() - user.signedInAt;
+  const age = user === null ? Number.POSITIVE_INFINITY : clock() - user.signedInAt;
   return {
     purpose: { to: user !== null && 'again' in again ? 'once-more' : to },
     transactionId: null,
@@ -110,7 +110,7 @@ async function findAccountPageTarget(
     isSignedIn: 'again' in again ? age < RECENT_LOGIN_SECONDS : user !== null,
     requiresFreshLogin: 'again' in again,
     restartPath: path,
-    cookies: carried === null ? [browser.write(cookie, configuration.lifetimes.transaction)] : [],
+    cookies: carried === null ? [browser.write(cookie, options.lifetimes.transaction)] : [],
     resume: async () => respondRedirect(accountPaths[to]),
     resumeAs: async (_accountId, set) => respondRedirect(accountPaths[to], set),
     startFederatedLogin(identityProvider) {
@@ -123,7 +123,7 @@ async function findAccountPageTarget(
         isFresh: 'again' in again,
         until: Number.MAX_SAFE_INTEGER,
       };
-      return leaveFor(rooms, identityProvider, loginTarget, {
+      return startFederatedLogin(context, identityProvider, loginTarget, {
         endpoint: `/login/${identityProvider.id}`,
         again: path,
       });

@@ -2,8 +2,8 @@
 
 import { type HttpResponse, queryOf } from '@portcullis/http';
 import { readParameters } from '@portcullis/protocol';
-import type { Rooms } from '../authorize/rooms.ts';
-import type { Route } from '../routes.ts';
+import type { Route } from '../http/router.ts';
+import type { PageContext } from '../page-context.ts';
 import { type FormError, formErrorOptions, tooManyAttempts } from '../ui/form-error.ts';
 import type { Layout } from '../ui/layout.ts';
 import { redirectByPage } from '../ui/message-page.ts';
@@ -33,28 +33,28 @@ interface LoginDependencies {
 }
 
 export function createLoginRoutes(
-  rooms: Rooms,
+  context: PageContext,
   { signIn, passkeys, completeLogin }: LoginDependencies,
 ): readonly Route[] {
-  const { chargeAuthorizationRequest: checkOpening, configuration, edge, layout, formTokens } = rooms;
-  const providers = [...configuration.identityProviders.values()].map(({ id, name }) => ({ id, name }));
+  const { chargeAuthorizationRequest: checkOpening, options, errors, layout, csrfTokens } = context;
+  const providers = [...options.identityProviders.values()].map(({ id, name }) => ({ id, name }));
 
   const show = (loginTarget: LoginTarget, formError: LoginErrors | null): Promise<HttpResponse> => {
     const page = loginPage(layout, {
       purpose: loginTarget.purpose,
       fields: loginTarget.fields,
-      token: formTokens.mint('login', ...loginTarget.binding),
+      token: csrfTokens.issue('login', ...loginTarget.binding),
       email: formError?.email ?? '',
       passwordError: formError?.passwordError ?? null,
       otherError: formError?.otherError ?? null,
-      hasLocalLogin: configuration.localAccounts,
+      hasLocalLogin: options.localAccounts,
       passkeyOptions: passkeys === null ? null : passkeys.requestOptions(loginTarget.binding),
       providers,
     });
     return respondPage(page, {
       ...formErrorOptions(formError),
       cookies: loginTarget.cookies,
-      script: configuration.localAccounts && passkeys !== null,
+      script: options.localAccounts && passkeys !== null,
     });
   };
 
@@ -62,15 +62,15 @@ export function createLoginRoutes(
     show(loginTarget, { email: '', passwordError: null, otherError: message, status: 400 });
 
   return [
-    edge.route('GET', '/login', async (request) => {
-      const loginTarget = await findLoginTarget(rooms, request, readParameters(queryOf(request)));
-      if ('missing' in loginTarget) return edge.refuse('/login', loginTarget.missing);
+    errors.route('GET', '/login', async (request) => {
+      const loginTarget = await findLoginTarget(context, request, readParameters(queryOf(request)));
+      if ('missing' in loginTarget) return errors.refuse('/login', loginTarget.missing);
       return loginTarget.isSignedIn ? loginTarget.resume() : show(loginTarget, null);
     }),
 
-    ...[...configuration.identityProviders.values()].map((identityProvider) =>
-      edge.route('POST', `/login/${identityProvider.id}`, async (request, connection) => {
-        const found = await readLoginForm(rooms, request, `/login/${identityProvider.id}`);
+    ...[...options.identityProviders.values()].map((identityProvider) =>
+      errors.route('POST', `/login/${identityProvider.id}`, async (request, connection) => {
+        const found = await readLoginForm(context, request, `/login/${identityProvider.id}`);
         if ('refusal' in found) return found.refusal;
         // Without a session, a federated login is rate limited like an authorization request.
         if (!found.loginTarget.isSignedIn) await checkOpening(connection);
@@ -79,12 +79,12 @@ export function createLoginRoutes(
       }),
     ),
 
-    edge.route('POST', '/login', async (request, connection) => {
-      const found = await readLoginForm(rooms, request, '/login');
+    errors.route('POST', '/login', async (request, connection) => {
+      const found = await readLoginForm(context, request, '/login');
       if ('refusal' in found) return found.refusal;
       const { form, loginTarget } = found;
       // No local accounts: our login page has no such form.
-      if (!configuration.localAccounts) return edge.refuse('/login', 'bad-form');
+      if (!options.localAccounts) return errors.refuse('/login', 'bad-form');
       const email = form.one('email') ?? '';
       const password = form.one('password') ?? '';
       if (email === '' || password === '') {
@@ -96,9 +96,9 @@ export function createLoginRoutes(
       return completeLogin(request, connection, loginTarget, outcome.account, 'one');
     }),
 
-    ...(passkeys === null || !configuration.localAccounts
+    ...(passkeys === null || !options.localAccounts
       ? []
-      : [createPasskeyLoginRoute(rooms, passkeys, completeLogin, showError)]),
+      : [createPasskeyLoginRoute(context, passkeys, completeLogin, showError)]),
   ];
 }
 
@@ -119,19 +119,19 @@ function describeLoginError(
 type ShowLogin = (loginTarget: LoginTarget, formError: string) => Promise<HttpResponse>;
 
 export function createPasskeyLoginRoute(
-  rooms: Rooms,
+  context: PageContext,
   passkeys: Passkeys,
   completeLogin: CompleteLogin,
   show: ShowLogin,
 ): Route {
-  const { configuration, edge, layout } = rooms;
-  return edge.route('POST', '/login/passkey', async (request, connection) => {
-    const found = await readLoginForm(rooms, request, '/login/passkey');
+  const { events, errors, layout } = context;
+  return errors.route('POST', '/login/passkey', async (request, connection) => {
+    const found = await readLoginForm(context, request, '/login/passkey');
     if ('refusal' in found) return found.refusal;
     const { form, loginTarget } = found;
     const signedIn = await passkeys.verifyLogin(form.one('credential') ?? '', loginTarget.binding);
     if (signedIn === null) {
-      configuration.events({ type: 'login.failed' });
+      events({ type: 'login.failed' });
       return show(loginTarget, layout.text('passkey.refused'));
     }
     return completeLogin(

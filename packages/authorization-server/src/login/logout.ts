@@ -2,9 +2,9 @@
 
 import { readFormBody } from '@portcullis/http';
 import { html } from 'hono/html';
-import { isForeignForm } from '../authorize/form-tokens.ts';
-import type { Rooms } from '../authorize/rooms.ts';
-import type { Route } from '../routes.ts';
+import { isCrossSiteForm } from '../http/csrf.ts';
+import type { Route } from '../http/router.ts';
+import type { PageContext } from '../page-context.ts';
 import { accountPaths } from '../ui/account-tabs.ts';
 import { hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
@@ -13,8 +13,8 @@ import { type PageOptions, respondPage } from '../ui/respond-page.ts';
 
 const PATH = '/logout';
 
-export function createLogoutRoutes(rooms: Rooms): readonly Route[] {
-  const { configuration, edge, formTokens, layout, sessions } = rooms;
+export function createLogoutRoutes(context: PageContext): readonly Route[] {
+  const { options, errors, csrfTokens, layout, sessions } = context;
   const showSignedOut = (options: PageOptions) => {
     const heading = layout.text('signed-out.heading');
     return respondPage(
@@ -23,20 +23,20 @@ export function createLogoutRoutes(rooms: Rooms): readonly Route[] {
     );
   };
   return [
-    edge.route('GET', PATH, async (request) => {
+    errors.route('GET', PATH, async (request) => {
       const user = await sessions.find(request);
       if (user === null) return showSignedOut({});
-      const token = formTokens.mint('logout', user.sessionHash);
+      const token = csrfTokens.issue('logout', user.sessionHash);
       return respondPage(logoutPage(layout, { email: user.account.email, token }));
     }),
 
-    edge.route('POST', PATH, async (request) => {
+    errors.route('POST', PATH, async (request) => {
       const form = await readFormBody(request);
       const user = await sessions.find(request);
-      const isOurs = user === null || formTokens.matches(form.one('token'), 'logout', user.sessionHash);
-      if (!isOurs || isForeignForm(request, configuration.issuer)) {
+      const isOurs = user === null || csrfTokens.matches(form.one('token'), 'logout', user.sessionHash);
+      if (!isOurs || isCrossSiteForm(request, options.issuer)) {
         const action = { label: layout.text('account.review-again'), href: PATH };
-        return edge.refuse(PATH, 'stale-form', { action });
+        return errors.refuse(PATH, 'stale-form', { action });
       }
       return showSignedOut({ cookies: [await sessions.end(request)] });
     }),

@@ -1,8 +1,8 @@
 /** MFA: after the first factor, asks for a TOTP or recovery code; there is no session until it is verified. */
 import type { Parameters } from '@portcullis/protocol';
-import type { Rooms } from '../authorize/rooms.ts';
+import type { Route } from '../http/router.ts';
+import type { PageContext } from '../page-context.ts';
 import type { LoginThrottle } from '../rate-limit/login-throttle.ts';
-import type { Route } from '../routes.ts';
 import type { AccountRecord } from '../store/index.ts';
 import { type FormError, formErrorOptions, tooManyAttempts } from '../ui/form-error.ts';
 import type { Layout } from '../ui/layout.ts';
@@ -30,10 +30,10 @@ interface MfaDependencies {
   readonly completeLogin: CompleteLogin;
 }
 
-export function createMfaStep(rooms: Rooms, dependencies: MfaDependencies): MfaStep {
+export function createMfaStep(context: PageContext, dependencies: MfaDependencies): MfaStep {
   const { factors, attempts, deviceCookies, completeLogin } = dependencies;
-  const { configuration, edge, formTokens, layout } = rooms;
-  const { store, clock, events } = configuration;
+  const { errors, csrfTokens, layout } = context;
+  const { store, clock, events } = context;
 
   /** The form is bound to the first factor: the account, its current password, the browser and the login target. */
   const bound = (loginTarget: LoginTarget, { id, passwordHash }: AccountRecord, until: string) => [
@@ -46,7 +46,7 @@ export function createMfaStep(rooms: Rooms, dependencies: MfaDependencies): MfaS
     until: string,
     formError: FormError | null,
   ) => {
-    const token = formTokens.mint('second-step', ...bound(loginTarget, account, until));
+    const token = csrfTokens.issue('second-step', ...bound(loginTarget, account, until));
     const fields = { ...loginTarget.fields, account: account.id, until, token };
     const page = mfaPage(layout, {
       fields,
@@ -60,7 +60,7 @@ export function createMfaStep(rooms: Rooms, dependencies: MfaDependencies): MfaS
     const until = form.one('until') ?? '';
     const account = await store.findAccount(form.one('account') ?? '');
     if (account === null || account.disabledAt !== null || !(Number(until) > clock())) return null;
-    const isOurs = formTokens.matches(
+    const isOurs = csrfTokens.matches(
       form.one('token'),
       'second-step',
       ...bound(loginTarget, account, until),
@@ -75,12 +75,12 @@ export function createMfaStep(rooms: Rooms, dependencies: MfaDependencies): MfaS
       return ask(loginTarget, account, String(clock() + MFA_LIFETIME), null);
     },
 
-    route: edge.route('POST', '/login/code', async (request, connection) => {
-      const found = await readLoginTargetForm(rooms, request, '/login/code');
+    route: errors.route('POST', '/login/code', async (request, connection) => {
+      const found = await readLoginTargetForm(context, request, '/login/code');
       if ('refusal' in found) return found.refusal;
       const { form, loginTarget } = found;
       const pending = await findPending(loginTarget, form);
-      if (pending === null) return refuseStaleForm(rooms, '/login/code', loginTarget);
+      if (pending === null) return refuseStaleForm(context, '/login/code', loginTarget);
       const { account, until } = pending;
       const attempt = await attempts.begin(
         account.id,

@@ -1,7 +1,8 @@
 /** Password authentication, throttled against brute force: same response and same work whether or not the account exists (no user enumeration). */
+
 import type { ConnectionInfo, HttpRequest } from '@portcullis/http';
 import { sitePrefixOf } from '@portcullis/protocol';
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
 import { createLoginThrottle } from '../rate-limit/login-throttle.ts';
 import type { HashRequester } from '../rate-limit/password-hashing-semaphore.ts';
 import type { AccountRecord } from '../store/index.ts';
@@ -32,12 +33,12 @@ export type AuthenticateByPassword = (
 
 /** @throws OAuthError `temporarily_unavailable` if too many passwords are being checked, or the store is unavailable */
 export function createAuthenticateByPassword(
-  configuration: Configuration,
+  context: ServerContext,
   passwords: Passwords,
   deviceCookies: DeviceCookies,
 ): AuthenticateByPassword {
-  const { store, events } = configuration;
-  const attempts = createLoginThrottle(configuration, 'sign-in');
+  const { store, events } = context;
+  const attempts = createLoginThrottle(context, 'sign-in');
 
   /** Rehashes at the current cost. Returns the stored account, because MFA forms are bound to the stored hash. */
   const refresh = async (account: AccountRecord, password: string): Promise<AccountRecord> => {

@@ -1,9 +1,9 @@
 /** First-run setup: a one-time link with a form that creates the first account. */
 import { type HttpResponse, queryOf, readFormBody } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
-import { isForeignForm } from '../authorize/form-tokens.ts';
-import type { Rooms } from '../authorize/rooms.ts';
-import type { Route } from '../routes.ts';
+import { isCrossSiteForm } from '../http/csrf.ts';
+import type { Route } from '../http/router.ts';
+import type { PageContext } from '../page-context.ts';
 import { loginPath } from '../ui/account-tabs.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import { emailKey } from '../users/accounts.ts';
@@ -25,10 +25,10 @@ interface SetupDependencies {
 
 /** The link's token is the CSRF protection: only its holder can submit the form. */
 export function createSetupRoutes(
-  rooms: Rooms,
+  context: PageContext,
   { firstAccount, deviceCookies, hasPasskeys }: SetupDependencies,
 ): readonly Route[] {
-  const { configuration, edge, formTokens, layout, sessions } = rooms;
+  const { store, options, errors, csrfTokens, layout, sessions } = context;
 
   const show = (token: string, email: string, wrong: SetupErrors): Promise<HttpResponse> => {
     const status = wrong === NO_ERRORS ? 200 : 400;
@@ -39,18 +39,18 @@ export function createSetupRoutes(
 
   /** The link creates the first account only; after that, users log in. */
   const refuse = async (): Promise<HttpResponse> => {
-    if (!(await configuration.store.hasLocalAccounts())) return edge.refuse('/setup', 'used-link');
+    if (!(await store.hasLocalAccounts())) return errors.refuse('/setup', 'used-link');
     const action = { label: layout.text('sign-in.submit'), href: loginPath('account', false) };
-    return edge.refuse('/setup', 'already-set-up', { action });
+    return errors.refuse('/setup', 'already-set-up', { action });
   };
 
   return [
-    edge.route('GET', '/setup', async (request) => {
+    errors.route('GET', '/setup', async (request) => {
       const token = readParameters(queryOf(request)).one('token');
       const user = await sessions.find(request);
       if (token === undefined && user !== null) {
-        const signOutToken = formTokens.mint('logout', user.sessionHash);
-        const offersPasskey = hasPasskeys && (await hasLocalLogin(rooms, user));
+        const signOutToken = csrfTokens.issue('logout', user.sessionHash);
+        const offersPasskey = hasPasskeys && (await hasLocalLogin(context, user));
         const { email } = user.account;
         return respondPage(readyPage(layout, { email, offersPasskey, token: signOutToken }));
       }
@@ -58,10 +58,10 @@ export function createSetupRoutes(
       return isOpen ? show(token, '', NO_ERRORS) : refuse();
     }),
 
-    edge.route('POST', '/setup', async (request, connection) => {
+    errors.route('POST', '/setup', async (request, connection) => {
       const form = await readFormBody(request);
       const token = form.one('token') ?? '';
-      if (isForeignForm(request, configuration.issuer)) return edge.refuse('/setup', 'stale-form');
+      if (isCrossSiteForm(request, options.issuer)) return errors.refuse('/setup', 'stale-form');
       if (!(await firstAccount.isValidToken(token))) return refuse();
       const email = form.one('email') ?? '';
       const issues = validateSetupForm(form);

@@ -1,6 +1,6 @@
 /** Slows the guessing of passwords and codes down in one process: failures per account, per network, per both, and per known browser. */
 import { networkPrefixOf } from '@portcullis/protocol';
-import { createMemory } from '../memory.ts';
+import { createLruCache } from '../lru-cache.ts';
 import { createTokenBuckets, type RateLimit } from './limiter.ts';
 
 /** After `free` failures a pause of `first` seconds, then twice as long each time, never longer than `longest`. */
@@ -75,7 +75,7 @@ interface Counter {
  * than a hundred in a row.
  */
 export function createAttempts(clock: () => number): Attempts {
-  const counters = createMemory<Counter>(REMEMBERED);
+  const counters = createLruCache<Counter>(REMEMBERED);
   const networks = createTokenBuckets(OF_NETWORK, clock);
   const browsers = createTokenBuckets(OF_BROWSER, clock);
 

@@ -1,5 +1,5 @@
 /** Rates in the memory of one process: so many at once, and so many a minute after. */
-import { createMemory } from '../memory.ts';
+import { createLruCache } from '../lru-cache.ts';
 
 export interface RateLimit {
   /** How many may come at once. */
@@ -26,7 +26,7 @@ const REMEMBERED = 50_000;
 export function createTokenBuckets({ burst, perMinute }: RateLimit, clock: () => number): TokenBuckets {
   const interval = 60 / perMinute;
   const tolerance = interval * (burst - 1);
-  const dueOf = createMemory<number>(REMEMBERED);
+  const dueOf = createLruCache<number>(REMEMBERED);
   const wait = (due: number, now: number) => Math.max(0, Math.ceil(due - now - tolerance));
   return {
     take(key) {

@@ -1,6 +1,7 @@
 /** Guessing at passwords and codes is slowed down by all processes together: what each counts by itself is stricter, but forgets. */
+
 import { networkPrefixOf } from '@portcullis/protocol';
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
 import { type Attempts, createAttempts, OF_BROWSER } from './attempts.ts';
 import { createFailureLimiter, type FailureLimiter } from './shared-failures.ts';
 import { createSharedTurns } from './shared-turns.ts';
@@ -39,12 +40,12 @@ export interface LoginThrottle {
 
 /** @param purpose what is tried: attempts of different kinds do not count together */
 export function createLoginThrottle(
-  configuration: Pick<Configuration, 'store' | 'rateLimits' | 'clock'>,
+  context: Pick<ServerContext, 'store' | 'clock' | 'options'>,
   purpose: 'sign-in' | 'code',
 ): LoginThrottle {
-  const attempts = createAttempts(configuration.clock);
-  const turns = createSharedTurns(configuration, purpose);
-  const findCounts = configuration.rateLimits === null ? () => [] : createCounts(configuration, purpose);
+  const attempts = createAttempts(context.clock);
+  const turns = createSharedTurns(context, purpose);
+  const findCounts = context.options.rateLimits === null ? () => [] : createCounts(context, purpose);
   // What succeeds with known browsers takes turns by account: each success gives the browser a new name.
   const takeTurn = (account: string, address: string | undefined, knownBy: KnownBy) =>
     knownBy === 'browser'
@@ -102,7 +103,7 @@ interface Count {
 }
 
 function createCounts(
-  configuration: Pick<Configuration, 'store' | 'clock'>,
+  context: Pick<ServerContext, 'store' | 'clock'>,
   purpose: string,
 ): (
   knownBy: KnownBy,
@@ -110,9 +111,9 @@ function createCounts(
   address: string | undefined,
   browser: string | null,
 ) => readonly Count[] {
-  const ofAccount = createFailureLimiter(configuration, `${purpose} of account`, LIMITS.account);
-  const ofNetwork = createFailureLimiter(configuration, `${purpose} from network`, LIMITS.network);
-  const ofBrowser = createFailureLimiter(configuration, `${purpose} with browser`, OF_BROWSER);
+  const ofAccount = createFailureLimiter(context, `${purpose} of account`, LIMITS.account);
+  const ofNetwork = createFailureLimiter(context, `${purpose} from network`, LIMITS.network);
+  const ofBrowser = createFailureLimiter(context, `${purpose} with browser`, OF_BROWSER);
   return (knownBy, account, address, browser) => {
     if (knownBy === 'browser' && browser !== null) return [{ failures: ofBrowser, key: browser }];
     if (knownBy !== null) return [];

@@ -1,7 +1,8 @@
 /** Authorization requests: each keeps something in the store, so a person, or the network of whoever is not signed in, may make only so many. */
+
 import type { ConnectionInfo } from '@portcullis/http';
 import { networkPrefixOf, tooManyRequests } from '@portcullis/protocol';
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
 import { createRateLimiter } from './shared-rate.ts';
 
 /**
@@ -11,11 +12,13 @@ import { createRateLimiter } from './shared-rate.ts';
 export type ChargeAuthorizationRequest = (connection: ConnectionInfo, accountId?: string) => Promise<void>;
 
 export function createChargeAuthorizationRequest(
-  configuration: Pick<Configuration, 'store' | 'rateLimits' | 'clock'>,
+  context: Pick<ServerContext, 'store' | 'clock' | 'options'>,
 ): ChargeAuthorizationRequest {
-  const { rateLimits: limits } = configuration;
+  const {
+    options: { rateLimits: limits },
+  } = context;
   if (limits === null) return async () => {};
-  const openings = createRateLimiter(configuration, 'authorizations', limits.authorizations);
+  const openings = createRateLimiter(context, 'authorizations', limits.authorizations);
   return async ({ address }, accountId) => {
     // No name of an account is an address.
     const key = accountId ?? (address === undefined ? null : networkPrefixOf(address));

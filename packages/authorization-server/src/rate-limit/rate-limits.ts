@@ -1,7 +1,8 @@
 /** How often clients may do what: refresh, get tokens of their own, exchange, register. */
+
 import type { ConnectionInfo } from '@portcullis/http';
 import { sitePrefixOf, tooManyRequests } from '@portcullis/protocol';
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
 import { hashSecret } from '../secrets.ts';
 import type { RateLimitCharge } from '../store/index.ts';
 import type { RateLimit } from './limiter.ts';
@@ -20,9 +21,11 @@ export interface RateLimits {
   registrationCharge(connection: ConnectionInfo): RateLimitCharge | null;
 }
 
-export function createRateLimits(configuration: Configuration): RateLimits {
-  const { rateLimits: limits } = configuration;
-  return limits === null ? unlimited : createLimitsOf(configuration, limits);
+export function createRateLimits(context: ServerContext): RateLimits {
+  const {
+    options: { rateLimits: limits },
+  } = context;
+  return limits === null ? unlimited : createLimitsOf(context, limits);
 }
 
 const unlimited: RateLimits = {
@@ -32,15 +35,15 @@ const unlimited: RateLimits = {
   registrationCharge: () => null,
 };
 
-function createLimitsOf(configuration: Configuration, rules: RateLimitPolicies): RateLimits {
-  const refreshes = createRateLimiter(configuration, 'refreshes', rules.refreshes);
-  const clientTokens = createRateLimiter(configuration, 'tokens of client', rules.clientTokens);
-  const exchanges = createRateLimiter(configuration, 'exchanges', rules.exchanges);
+function createLimitsOf(context: ServerContext, rules: RateLimitPolicies): RateLimits {
+  const refreshes = createRateLimiter(context, 'refreshes', rules.refreshes);
+  const clientTokens = createRateLimiter(context, 'tokens of client', rules.clientTokens);
+  const exchanges = createRateLimiter(context, 'exchanges', rules.exchanges);
   return {
     chargeRefresh: (grantId) => check(refreshes, grantId, 'refreshes of one grant'),
     chargeClientToken: (clientId) => check(clientTokens, clientId, 'tokens of one client'),
     chargeTokenExchange: (grantId) => check(exchanges, grantId, 'token exchanges for one grant'),
-    registrationCharge: createRegistrationTurn(configuration, rules.registrations),
+    registrationCharge: createRegistrationTurn(context, rules.registrations),
   };
 }
 
@@ -55,7 +58,7 @@ function check(rate: RateLimiter, key: string, of: string): Promise<void> | unde
 }
 
 /** Counted by site: what a registration keeps in the store, it keeps there for whoever sent it, from whichever network of theirs. */
-function createRegistrationTurn({ clock }: Configuration, rate: RateLimit): RateLimits['registrationCharge'] {
+function createRegistrationTurn({ clock }: ServerContext, rate: RateLimit): RateLimits['registrationCharge'] {
   const limit = turnLimitOf(rate);
   return ({ address }) => {
     const site = address === undefined ? null : sitePrefixOf(address);

@@ -1,6 +1,6 @@
 /** Failures that processes count together: who succeeds costs the store nothing, who fails is counted there. */
-import type { Configuration } from '../configuration.ts';
-import { createMemory } from '../memory.ts';
+import type { ServerContext } from '../context.ts';
+import { createLruCache } from '../lru-cache.ts';
 import { hashSecret } from '../secrets.ts';
 import { createTokenBuckets, type RateLimit } from './limiter.ts';
 import { turnLimitOf } from './turn-limit.ts';
@@ -32,13 +32,13 @@ const REMEMBERED = 20_000;
  * that of many processes no more try than the rate allows. While the store is away, each process counts by itself.
  */
 export function createFailureLimiter(
-  { store, clock }: Pick<Configuration, 'store' | 'clock'>,
+  { store, clock }: Pick<ServerContext, 'store' | 'clock'>,
   purpose: string,
   rate: RateLimit,
 ): FailureLimiter {
   const own = createTokenBuckets(rate, clock);
   const limit = turnLimitOf(rate);
-  const troubles = createMemory<Trouble>(REMEMBERED);
+  const troubles = createLruCache<Trouble>(REMEMBERED);
 
   async function takeTurn(key: string, trouble: Trouble): Promise<number> {
     const turn = store.chargeRateLimit(hashSecret(`${purpose} ${key}`), limit, clock());

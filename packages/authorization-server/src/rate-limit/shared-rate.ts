@@ -1,6 +1,6 @@
 /** Rates that processes share without asking the store each time: what a process has let through is settled in parts. */
-import type { Configuration } from '../configuration.ts';
-import { createMemory } from '../memory.ts';
+import type { ServerContext } from '../context.ts';
+import { createLruCache } from '../lru-cache.ts';
 import { hashSecret } from '../secrets.ts';
 import type { StoredRateLimit } from '../store/index.ts';
 import { createTokenBuckets, type RateLimit } from './limiter.ts';
@@ -22,14 +22,14 @@ const REMEMBERED = 50_000;
  * @param purpose says in the store what is counted, so that keys of different kinds do not meet
  */
 export function createRateLimiter(
-  { store, clock }: Pick<Configuration, 'store' | 'clock'>,
+  { store, clock }: Pick<ServerContext, 'store' | 'clock'>,
   purpose: string,
   rate: RateLimit,
 ): RateLimiter {
   const own = createTokenBuckets(rate, clock);
   const { size, limit } = partsOf(rate);
-  const unsettled = createMemory<number>(REMEMBERED);
-  const until = createMemory<number>(REMEMBERED);
+  const unsettled = createLruCache<number>(REMEMBERED);
+  const until = createLruCache<number>(REMEMBERED);
 
   async function settle(key: string): Promise<number> {
     const turn = store.chargeRateLimit(hashSecret(`${purpose} ${key}`), limit, clock());

@@ -1,6 +1,7 @@
 /** Attempts to sign in, counted over all processes: what each process counts by itself is stricter, but forgets. */
+
 import { networkPrefixOf } from '@portcullis/protocol';
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
 import { hashSecret } from '../secrets.ts';
 import { turnLimitOf } from './turn-limit.ts';
 
@@ -14,7 +15,7 @@ export interface SharedTurns {
 
 /** @param purpose says in the store what the turns are of */
 export function createSharedTurns(
-  { store, rateLimits: limits, clock }: Pick<Configuration, 'store' | 'rateLimits' | 'clock'>,
+  { store, clock, options: { rateLimits: limits } }: Pick<ServerContext, 'store' | 'clock' | 'options'>,
   purpose: string,
 ): SharedTurns {
   if (limits === null) return { take: async () => 0 };

@@ -1,7 +1,8 @@
 /** The published status lists: which tokens are revoked, as bits, compressed and signed. */
+
 import { deflateSync } from 'node:zlib';
 import { STATUS_LIST_TYPE } from '@portcullis/protocol';
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import type { RevokedAccess } from '../store/index.ts';
 import { CLOCK_SKEW, createListUri, ENTRIES_PER_INDEX, ENTRIES_PER_LIST, entryOfTokenId } from './entries.ts';
@@ -53,11 +54,12 @@ interface SignedList {
  * Reads the store at most once per second, whoever asks, so that requests for lists cannot be used to cause load. A list is
  * compressed again if it has changed, and signed again in each second in which it is requested.
  */
-export function createPublishedStatusLists(
-  configuration: Configuration,
-  keys: KeyRing,
-): PublishedStatusLists {
-  const { store, clock, issuer, lifetimes, clients } = configuration;
+export function createPublishedStatusLists(context: ServerContext, keys: KeyRing): PublishedStatusLists {
+  const {
+    store,
+    clock,
+    options: { issuer, lifetimes, clients },
+  } = context;
   const uriOf = createListUri(issuer);
   const signedLists = new Map<number, SignedList>();
   /** Entries of tokens that were revoked by themselves, with the second in which that was last known. */

@@ -1,7 +1,8 @@
 /** Allocates status indexes: each grant, and each client that acts for itself, gets eight entries, and each of its tokens one of them. */
+
 import { randomInt } from 'node:crypto';
-import type { Configuration } from '../configuration.ts';
-import { createMemory } from '../memory.ts';
+import type { ServerContext } from '../context.ts';
+import { createLruCache } from '../lru-cache.ts';
 import type { StatusIndexOwner } from '../store/index.ts';
 import type { AssignStatus } from '../token/issue.ts';
 import { CLOCK_SKEW, createListUri, ENTRIES_PER_INDEX, ENTRIES_PER_LIST, newTokenId } from './entries.ts';
@@ -25,12 +26,12 @@ interface Allocation {
  * rejected before its first use.
  */
 export function createAssignStatus(
-  { store, issuer, lifetimes }: Configuration,
+  { store, options: { issuer, lifetimes } }: ServerContext,
   { isRevoked, refresh }: Pick<PublishedStatusLists, 'isRevoked' | 'refresh'>,
 ): AssignStatus {
   const uriOf = createListUri(issuer);
   const indexes = createIndexPool(store);
-  const allocations = createMemory<Allocation>(CACHED_OWNERS);
+  const allocations = createLruCache<Allocation>(CACHED_OWNERS);
   const pending = new Map<string, Promise<Allocation>>();
   let turn = randomInt(ENTRIES_PER_INDEX);
 
@@ -80,7 +81,7 @@ export function createAssignStatus(
 }
 
 /** Unused status indexes of this process, reserved in the store a block at a time. */
-function createIndexPool(store: Configuration['store']): {
+function createIndexPool(store: ServerContext['store']): {
   take(): Promise<number>;
   giveBack(index: number): void;
 } {

@@ -1,9 +1,10 @@
 /** Token status lists, an optional feature: resource servers read there which access tokens are revoked, without introspection. */
+
 import { type HttpResponse, pathOf, respond, respondJson } from '@portcullis/http';
 import { OAuthError, STATUS_LIST_MEDIA_TYPE } from '@portcullis/protocol';
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
+import type { Route } from '../http/router.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
-import type { Route } from '../routes.ts';
 import type { AssignStatus } from '../token/issue.ts';
 import { STATUS_LISTS_PATH } from './entries.ts';
 import { createPublishedStatusLists, type PublishedStatusLists } from './published-lists.ts';
@@ -19,11 +20,11 @@ export interface StatusListFeature {
 }
 
 /** @see draft-ietf-oauth-status-list */
-export function createStatusListFeature(configuration: Configuration, keys: KeyRing): StatusListFeature {
-  const lists = createPublishedStatusLists(configuration, keys);
+export function createStatusListFeature(context: ServerContext, keys: KeyRing): StatusListFeature {
+  const lists = createPublishedStatusLists(context, keys);
   return {
     routes: createRoutes(lists),
-    assignStatus: createAssignStatus(configuration, lists),
+    assignStatus: createAssignStatus(context, lists),
     recordRevokedToken: lists.recordRevokedToken,
   };
 }

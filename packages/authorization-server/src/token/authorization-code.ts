@@ -8,17 +8,22 @@ import {
   verifyCodeVerifier,
 } from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
-import { keyOf, matchesSecret } from '../secrets.ts';
+import { lookupKeyOf, matchesSecret } from '../secrets.ts';
 import type { AuthorizationStore, FoundAuthorizationCode, GrantRecord } from '../store/index.ts';
 import { downscope } from './downscope.ts';
 import type { GrantHandler, GrantServices } from './grant.ts';
 
 /** @see OAuth 2.1 draft 13 §4.1.3 */
 export function createAuthorizationCodeGrant(hands: GrantServices): GrantHandler {
-  const { store, resources, clock, events } = hands.configuration;
+  const {
+    store,
+    clock,
+    events,
+    options: { resources },
+  } = hands.context;
   return async (client, form, connection) => {
     const now = clock();
-    const found = checkOwner(await store.findCode(keyOf(form.required('code'))), client);
+    const found = checkOwner(await store.findCode(lookupKeyOf(form.required('code'))), client);
     const isProven = verifyCodeVerifier(form.one('code_verifier'), found.codeChallenge, matchesSecret);
     // A code that its client presents without its verifier is in the wrong hands: nobody gets a second guess.
     if (!isProven && found.consumedAt === null) await store.invalidateCode(found.hash, now);
@@ -81,7 +86,15 @@ function checkRedirectUri(
 }
 
 async function redeem(
-  { configuration: { store, lifetimes, events }, mint, refreshTokens }: GrantServices,
+  {
+    context: {
+      store,
+      events,
+      options: { lifetimes },
+    },
+    mint,
+    refreshTokens,
+  }: GrantServices,
   client: AuthenticatedClient,
   found: FoundAuthorizationCode,
   narrowed: ReturnType<typeof downscope>,

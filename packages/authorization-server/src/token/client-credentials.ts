@@ -7,7 +7,7 @@ import {
   type Scopes,
 } from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
-import type { ResourceDefinition } from '../configuration.ts';
+import type { ResourceDefinition } from '../options.ts';
 import { downscope } from './downscope.ts';
 import type { GrantHandler, GrantServices } from './grant.ts';
 
@@ -15,8 +15,12 @@ import type { GrantHandler, GrantServices } from './grant.ts';
  * MUST only be used by confidential clients. The subject is the client; there is no refresh token.
  * @see OAuth 2.1 draft 13 §4.2, RFC 6749 §4.4.3
  */
-export function createClientCredentialsGrant({ configuration, limits, mint }: GrantServices): GrantHandler {
-  const { resources, clock, events } = configuration;
+export function createClientCredentialsGrant({ context, limits, mint }: GrantServices): GrantHandler {
+  const {
+    clock,
+    events,
+    options: { resources },
+  } = context;
   const known = [...resources.keys()];
   return async (client, form) => {
     if (client.authenticationMethod === 'none') {

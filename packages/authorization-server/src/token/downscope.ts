@@ -1,6 +1,6 @@
 /** Narrowing: what a token is for, inside what was granted. It never widens. */
 import { findResource, missingScopes, OAuthError, type Scopes } from '@portcullis/protocol';
-import type { ResourceDefinition } from '../configuration.ts';
+import type { ResourceDefinition } from '../options.ts';
 
 /** What may be asked for. */
 export interface GrantedAccess {

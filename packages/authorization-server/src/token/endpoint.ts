@@ -3,7 +3,7 @@ import { readFormBody, respondCorsJson } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
 import type { AuthenticateClient } from '../clients/authenticate-client.ts';
 import type { RecordClientUse } from '../clients/life.ts';
-import type { Route } from '../routes.ts';
+import type { Route } from '../http/router.ts';
 import type { GrantHandler } from './grant.ts';
 
 /** @see OAuth 2.1 draft 13 §3.2 */

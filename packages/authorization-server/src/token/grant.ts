@@ -1,8 +1,9 @@
 /** What a grant is: one way in which a proven client gets tokens. */
+
 import type { ConnectionInfo } from '@portcullis/http';
 import type { Parameters, TokenResponse } from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
 import type { AccessTokenFormat } from '../keys/access-token-format.ts';
 import type { RateLimits } from '../rate-limit/rate-limits.ts';
 import type { IssueAccessToken } from './issue.ts';
@@ -18,7 +19,7 @@ export type GrantHandler = (
 
 /** What grants work with. */
 export interface GrantServices {
-  readonly configuration: Configuration;
+  readonly context: ServerContext;
   readonly limits: RateLimits;
   readonly mint: IssueAccessToken;
   readonly refreshTokens: RefreshTokens;

@@ -15,7 +15,7 @@ const grants: Readonly<Record<GrantType, (hands: GrantServices) => GrantHandler>
 };
 
 export function createGrantHandlers(hands: GrantServices): ReadonlyMap<string, GrantHandler> {
-  const served = servedGrantTypes(hands.configuration);
+  const served = servedGrantTypes(hands.context.options);
   const entries = Object.entries(grants).filter(([type]) => served.includes(type));
   return new Map(entries.map(([type, create]) => [type, create(hands)]));
 }

@@ -1,6 +1,7 @@
 /** Checks whether a verified access token is still live: not revoked, nor its grant, its provider tokens, or a client that acts for itself. */
+
 import type { AccessTokenClaims } from '@portcullis/protocol';
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
 import type { ProviderTokens } from '../federation/provider-tokens.ts';
 
 /** @param claims of a verified token */
@@ -8,7 +9,10 @@ export type IsLive = (
   claims: Pick<AccessTokenClaims, 'jti' | 'iat' | 'client_id' | 'grant_id'>,
 ) => Promise<boolean>;
 
-export function createIsLive({ store, clients }: Pick<Configuration, 'store' | 'clients'>): IsLive {
+export function createIsLive({
+  store,
+  options: { clients },
+}: Pick<ServerContext, 'store' | 'options'>): IsLive {
   return async ({ jti, iat, client_id: clientId, grant_id: grantId }) => {
     if (!(await store.isAccessTokenLive(jti, grantId ?? null))) return false;
     return grantId !== undefined || (await isClientLive(clientId, iat));

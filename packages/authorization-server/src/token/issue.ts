@@ -1,8 +1,8 @@
 /** Issues access tokens: builds the claims of a grant's access, signs or encrypts them, and writes the token response. */
 import { accessTokenClaims, type StatusReference, type TokenResponse } from '@portcullis/protocol';
-import type { Configuration } from '../configuration.ts';
 import type { ProviderTokens } from '../federation/provider-tokens.ts';
 import type { AccessTokenFormat } from '../keys/access-token-format.ts';
+import type { ServerOptions } from '../options.ts';
 import { newIdentifier } from '../secrets.ts';
 import type { DownscopedAccess } from './downscope.ts';
 
@@ -35,7 +35,7 @@ export type AssignStatus = (
  * @see OAuth 2.1 draft 13 §3.2.3, RFC 6749 §5.1: `scope` MUST be included if it is not what was requested, so it always is
  */
 export function createIssueAccessToken(
-  { issuer, lifetimes, resources }: Configuration,
+  { issuer, lifetimes, resources }: ServerOptions,
   { sign, encrypt }: AccessTokenFormat,
   assignStatus: AssignStatus | null,
 ): IssueAccessToken {

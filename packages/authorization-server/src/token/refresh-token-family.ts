@@ -1,8 +1,9 @@
 /** Refresh tokens: each names its family and its number in it, and is derived from both, so that one record knows them all. */
+
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
 import { deriveKey } from '../encryption/encryptor.ts';
-import { hashSecret, isSame, matchesSecret, newSecret } from '../secrets.ts';
+import { equalInConstantTime, hashSecret, matchesSecret, newSecret } from '../secrets.ts';
 import type { FoundGrant, GrantRecord, RefreshTokenRecord } from '../store/index.ts';
 import { recordRotation } from './family.ts';
 
@@ -40,11 +41,9 @@ const TOKEN = /^([\w-]{1,64})~(0|[1-9a-z][0-9a-z]{0,8})~[\w-]{43}$/;
 const GRANT = 'grant_';
 
 export function createRefreshTokens({
-  masterKey,
-  previousMasterKeys,
-  lifetimes,
   store,
-}: Configuration): RefreshTokens {
+  options: { masterKey, previousMasterKeys, lifetimes },
+}: ServerContext): RefreshTokens {
   const key = keyFrom(masterKey);
   const keys = [key, ...previousMasterKeys.map(keyFrom)];
 
@@ -92,13 +91,13 @@ export function createRefreshTokens({
 function isGenuine({ text, number, grant, family }: FoundRefreshToken, keys: readonly KeyObject[]): boolean {
   if (number === family.generation) return matchesSecret(text, family.hash);
   if (number > family.generation || family.seed === '') return false;
-  return keys.some((key) => isSame(text, derive(grant.id, number, family.seed, key)));
+  return keys.some((key) => equalInConstantTime(text, derive(grant.id, number, family.seed, key)));
 }
 
 const FORMER = /^[\w-]{43}$/;
 
 /** A token from before tokens named their grant: the first of its family. */
-async function findFormer(store: Configuration['store'], text: string): Promise<FoundRefreshToken | null> {
+async function findFormer(store: ServerContext['store'], text: string): Promise<FoundRefreshToken | null> {
   const grantId = FORMER.test(text) ? await store.findFormerToken(hashSecret(text)) : null;
   const found = grantId === null ? null : await store.findGrant(grantId);
   return found?.token == null ? null : { text, number: 0, grant: found.grant, family: found.token };

@@ -17,13 +17,13 @@ const EVENTS = {
  * Everything that can refuse the request is judged before the token is touched: a refused refresh burns nothing.
  * @see OAuth 2.1 draft 13 §4.3
  */
-export function createRefreshGrant({
-  configuration,
-  limits,
-  mint,
-  refreshTokens,
-}: GrantServices): GrantHandler {
-  const { store, resources, lifetimes, clock, events } = configuration;
+export function createRefreshGrant({ context, limits, mint, refreshTokens }: GrantServices): GrantHandler {
+  const {
+    store,
+    clock,
+    events,
+    options: { resources, lifetimes },
+  } = context;
   return async (client, form, connection) => {
     const now = clock();
     const request = readRefreshRequest(form);

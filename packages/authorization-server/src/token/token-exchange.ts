@@ -18,8 +18,11 @@ import type { GrantHandler, GrantServices } from './grant.ts';
  * @see RFC 8693 §2
  */
 export function createTokenExchangeGrant(hands: GrantServices): GrantHandler {
-  const { configuration, limits, accessTokens, upstreamTokenFor } = hands;
-  const { issuer, resources, identityProviders, clock } = configuration;
+  const { context, limits, accessTokens, upstreamTokenFor } = hands;
+  const {
+    clock,
+    options: { issuer, resources, identityProviders },
+  } = context;
   return async (client, form) => {
     const own = ownResources(client);
     const request = readTokenExchangeRequest(form);

@@ -1,12 +1,13 @@
 /** From verified claims to the third party's token that their grant rests on: for protected servers, here and elsewhere. */
+
 import { type AccessTokenClaims, OAuthError } from '@portcullis/protocol';
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
 import type {
   ProviderToken,
   ProviderTokenRequest,
   ProviderTokenSource,
 } from '../federation/provider-token.ts';
-import { createMemory } from '../memory.ts';
+import { createLruCache } from '../lru-cache.ts';
 import type { IsLive } from './is-live.ts';
 
 /**
@@ -22,11 +23,11 @@ export type GetProviderToken = (
 const TOLD_EVERY = 60;
 
 export function createGetProviderToken(
-  { issuer, clock, events }: Pick<Configuration, 'issuer' | 'clock' | 'events'>,
+  { clock, events, options: { issuer } }: Pick<ServerContext, 'clock' | 'events' | 'options'>,
   isLive: IsLive,
   upstream: ProviderTokenSource,
 ): GetProviderToken {
-  const told = createMemory<number>();
+  const told = createLruCache<number>();
 
   function tell(
     { aud, sub, client_id: clientId }: AccessTokenClaims,

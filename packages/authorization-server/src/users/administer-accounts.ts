@@ -1,5 +1,6 @@
 /** Account administration: add, list, disable, enable, remove and reset accounts. */
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
+import type { ServerOptions } from '../options.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
 import type { AccountLinkRecord, AccountRecord } from '../store/index.ts';
 import { createAccountRecord, emailKey } from './accounts.ts';
@@ -19,7 +20,8 @@ export interface AccountLink {
 export type ListedAccount = Pick<AccountRecord, 'id' | 'email' | 'emailKey' | 'createdAt' | 'disabledAt'>;
 
 /** What administration needs: a store, but no running server. */
-export type AccountAdministrationContext = Pick<Configuration, 'issuer' | 'store' | 'clock' | 'events'>;
+export type AccountAdministrationContext = Pick<ServerContext, 'store' | 'clock' | 'events'> &
+  Pick<ServerOptions, 'issuer'>;
 
 /** Administers the accounts of a store. Accounts are named by e-mail address or identifier. */
 export interface AccountAdministration {
@@ -105,7 +107,7 @@ export function createAccountAdministration({
 
 /** Finds an account by identifier or e-mail address; users of identity providers have no address here. */
 export async function findNamedAccount(
-  store: Configuration['store'],
+  store: ServerContext['store'],
   named: string,
 ): Promise<AccountRecord | null> {
   if (named.startsWith('user_')) {

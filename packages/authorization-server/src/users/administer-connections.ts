@@ -1,10 +1,10 @@
 /** Connection administration: list and revoke the grants of an account, with the provider tokens that they depend on. */
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
 import type { AccountRecord, GrantRecord, ProviderTokensRecord } from '../store/index.ts';
 import { findNamedAccount } from './administer-accounts.ts';
 
 /** What administration needs: a store, but no running server. */
-type ConnectionAdministrationContext = Pick<Configuration, 'store' | 'clock' | 'events'>;
+type ConnectionAdministrationContext = Pick<ServerContext, 'store' | 'clock' | 'events'>;
 
 /** Facts about the provider tokens that a grant depends on, without the tokens. */
 export type ListedProviderTokens = Pick<

@@ -1,9 +1,9 @@
 /** Device cookies: prove an earlier login with this browser, so that login throttling lets the owner in during a brute-force attack. */
 import { createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { HttpRequest } from '@portcullis/http';
-import type { Configuration } from '../configuration.ts';
-import { defineCookie } from '../cookies.ts';
+import type { ServerContext } from '../context.ts';
 import { deriveKey } from '../encryption/encryptor.ts';
+import { defineCookie } from '../http/cookies.ts';
 import type { AccountRecord } from '../store/index.ts';
 
 /*
@@ -38,10 +38,11 @@ export interface DeviceCookies {
   issue(request: HttpRequest, account: AccountRecord): string;
 }
 
-type Configured = Pick<Configuration, 'issuer' | 'masterKey' | 'previousMasterKeys' | 'clock'>;
-
-export function createDeviceCookies(configuration: Configured): DeviceCookies {
-  const { issuer, masterKey, previousMasterKeys, clock } = configuration;
+export function createDeviceCookies({
+  clock,
+  options,
+}: Pick<ServerContext, 'clock' | 'options'>): DeviceCookies {
+  const { issuer, masterKey, previousMasterKeys } = options;
   const cookie = defineCookie(issuer, 'known-browser', FORM);
   const key = keyFrom(masterKey);
   const keys = [key, ...previousMasterKeys.map(keyFrom)];

@@ -1,6 +1,7 @@
 /** Creates the first account, through a one-time setup link or from the operator's configuration. */
+
 import { ConfigurationError } from '@portcullis/protocol';
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
 import type { AccountRecord } from '../store/index.ts';
 import { createAccountRecord, emailKey } from './accounts.ts';
@@ -46,11 +47,13 @@ export function findFirstAccountIssues(
   };
 }
 
-export function createFirstAccountSetup(
-  configuration: Configuration,
-  passwords: Passwords,
-): FirstAccountSetup {
-  const { issuer, store, clock, events } = configuration;
+export function createFirstAccountSetup(context: ServerContext, passwords: Passwords): FirstAccountSetup {
+  const {
+    store,
+    clock,
+    events,
+    options: { issuer },
+  } = context;
 
   const save = async (key: string, email: string, password: string, setupHash: string | null) => {
     const account = createAccountRecord(email, key, await passwords.hash(password, key), clock());

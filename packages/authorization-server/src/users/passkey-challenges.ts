@@ -1,6 +1,7 @@
 /** WebAuthn challenges: created without storage, bound to a browser, accepted once. */
+
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
 import { deriveKey } from '../encryption/encryptor.ts';
 import { hashSecret } from '../secrets.ts';
 
@@ -20,11 +21,10 @@ const MAC_BYTES = 32;
 
 /** A challenge is its expiry, a nonce, and a MAC over both and the binding. It lives as long as a transaction. */
 export function createPasskeyChallenges({
-  masterKey,
   store,
   clock,
-  lifetimes,
-}: Configuration): PasskeyChallenges {
+  options: { masterKey, lifetimes },
+}: ServerContext): PasskeyChallenges {
   const key = deriveKey(masterKey, 'passkey challenge');
   const mac = (head: Buffer, bound: readonly string[]) =>
     createHmac('sha256', key).update(head).update(JSON.stringify(bound)).digest();

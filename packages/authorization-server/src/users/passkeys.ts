@@ -2,8 +2,8 @@
 
 import { isIP } from 'node:net';
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
-import type { Configuration } from '../configuration.ts';
-import { presentable } from '../presentable.ts';
+import type { ServerContext } from '../context.ts';
+import { displayName } from '../display-name.ts';
 import type { AccountRecord, PasskeyRecord } from '../store/index.ts';
 import { createPasskeyChallenges } from './passkey-challenges.ts';
 
@@ -38,11 +38,16 @@ export interface Passkeys {
 export const MAX_PASSKEYS = 20;
 
 /** @returns `null` for an issuer at an IP address: a relying party identifier is a domain. @see Web Authentication §5.1.3 */
-export function createPasskeys(configuration: Configuration): Passkeys | null {
-  const { issuer, name: serverName, store, clock, events } = configuration;
+export function createPasskeys(context: ServerContext): Passkeys | null {
+  const {
+    store,
+    clock,
+    events,
+    options: { issuer, name: serverName },
+  } = context;
   const { origin, hostname } = new URL(issuer);
   if (isIP(hostname.replace(/^\[|\]$/g, '')) !== 0) return null;
-  const challenges = createPasskeyChallenges(configuration);
+  const challenges = createPasskeyChallenges(context);
   const expected = (bound: readonly string[]) => ({
     expectedChallenge: (challenge: string) => challenges.isValid(challenge, ...bound),
     expectedOrigin: origin,
@@ -77,7 +82,7 @@ export function createPasskeys(configuration: Configuration): Passkeys | null {
         transports: (credential.transports ?? [])
           .filter((transport) => /^[a-z-]{1,20}$/.test(transport))
           .slice(0, 8),
-        name: presentable(name) === '' ? 'Passkey' : presentable(name),
+        name: displayName(name) === '' ? 'Passkey' : displayName(name),
         createdAt: clock(),
         lastUsedAt: null,
       };

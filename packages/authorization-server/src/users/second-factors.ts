@@ -1,7 +1,8 @@
 /** Second factors (MFA): TOTP set-up and verification, and recovery codes for a lost device. */
+
 import { randomBytes } from 'node:crypto';
 import { temporarilyUnavailable } from '@portcullis/protocol';
-import type { Configuration } from '../configuration.ts';
+import type { ServerContext } from '../context.ts';
 import { totpSecretContext } from '../encryption/contexts.ts';
 import { createEncryptor, DecryptionError } from '../encryption/encryptor.ts';
 import { hashSecret } from '../secrets.ts';
@@ -46,8 +47,12 @@ const RECOVERY_CODES = 10;
 /** 80 bits of entropy: a plain hash is enough. */
 const RECOVERY_BYTES = 10;
 
-export function createSecondFactors(configuration: Configuration): SecondFactors {
-  const { name, masterKey, previousMasterKeys, store, clock } = configuration;
+export function createSecondFactors(context: ServerContext): SecondFactors {
+  const {
+    store,
+    clock,
+    options: { name, masterKey, previousMasterKeys },
+  } = context;
   const encryptor = createEncryptor(masterKey, previousMasterKeys);
   const decrypt = (accountId: string, encryptedSecret: string): Buffer | null => {
     try {

@@ -1,7 +1,8 @@
 /** Browser sessions: a random cookie, stored as a hash and replaced at every login (no session fixation). */
+
 import type { ConnectionInfo, HttpRequest } from '@portcullis/http';
-import type { Configuration } from '../configuration.ts';
-import { defineCookie } from '../cookies.ts';
+import type { ServerContext } from '../context.ts';
+import { defineCookie } from '../http/cookies.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
 import type { AccountRecord } from '../store/index.ts';
 import { parseBrowserName } from './browser-name.ts';
@@ -32,7 +33,7 @@ export interface Sessions {
   end(request: HttpRequest): Promise<string>;
 }
 
-export function createSessions({ issuer, store, lifetimes, clock }: Configuration): Sessions {
+export function createSessions({ store, clock, options: { issuer, lifetimes } }: ServerContext): Sessions {
   const cookie = defineCookie(issuer, 'session');
   const endCarried = async (request: HttpRequest) => {
     const carried = cookie.read(request);

@@ -1,6 +1,6 @@
 /** A budget for what is fetched on the word of strangers: so much a minute of one origin, so much for one site, so much of all. */
 import { sitePrefixOf } from '@portcullis/protocol';
-import { createMemory, type Memory } from '../../memory.ts';
+import { createLruCache, type LruCache } from '../../lru-cache.ts';
 
 export interface FetchBudget {
   /**
@@ -39,15 +39,15 @@ interface Bucket {
 /** Budgets of this process. @param clock epoch seconds */
 export function createFetchBudget(clock: () => number, limits: BudgetLimits = defaultBudget): FetchBudget {
   const ofSite = limits.ofAll * SHARE;
-  const origins = createMemory<Bucket>(REMEMBERED);
-  const sites = createMemory<Bucket>(REMEMBERED);
+  const origins = createLruCache<Bucket>(REMEMBERED);
+  const sites = createLruCache<Bucket>(REMEMBERED);
   const all: Bucket = { left: limits.ofAll, at: clock() };
 
-  const find = (buckets: Memory<Bucket>, key: string, most: number): Bucket =>
+  const find = (buckets: LruCache<Bucket>, key: string, most: number): Bucket =>
     buckets.get(key) ?? { left: most, at: clock() };
 
   /** Only what was taken from is remembered, so that refusals, which cost nothing, push nothing out. */
-  const take = (buckets: Memory<Bucket>, key: string, bucket: Bucket): void => {
+  const take = (buckets: LruCache<Bucket>, key: string, bucket: Bucket): void => {
     bucket.left -= 1;
     buckets.set(key, bucket);
   };

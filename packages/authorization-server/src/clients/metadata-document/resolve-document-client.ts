@@ -1,7 +1,8 @@
 /** Clients that a document describes: found in its last good copy, or at its host, and never twice at once. */
+
 import { hash } from 'node:crypto';
 import { OAuthError } from '@portcullis/protocol';
-import type { Configuration } from '../../configuration.ts';
+import type { ServerContext } from '../../context.ts';
 import { createSingleFlight } from '../../single-flight.ts';
 import type { ClientMetadataDocumentRecord } from '../../store/index.ts';
 import type { ResolvedClient } from '../client.ts';
@@ -31,7 +32,12 @@ export type ResolveDocumentClient = (
 
 /** @param trust whose documents are read */
 export function createResolveDocumentClient(
-  { store, clock, events, redirects }: Pick<Configuration, 'store' | 'clock' | 'events' | 'redirects'>,
+  {
+    store,
+    clock,
+    events,
+    options: { redirects },
+  }: Pick<ServerContext, 'store' | 'clock' | 'events' | 'options'>,
   trust: DocumentTrustPolicy,
   fetchJson: FetchJson,
 ): ResolveDocumentClient {

@@ -1,0 +1,63 @@
+/** Accounts of people whom the operator's application signs in: found by their address, or made. */
+
+import { OAuthError } from '@portcullis/protocol';
+import type { ServerContext } from '../context.ts';
+import { hashSecret, newSecret } from '../secrets.ts';
+import type { AccountRecord } from '../store/index.ts';
+import { createAccountRecord, emailKey } from '../users/accounts.ts';
+import { unusableHash } from '../users/passwords.ts';
+import type { ExternalUiRules } from './external-ui-options.ts';
+
+/** @throws OAuthError `invalid_request` when there is no such account and none may be made, or it is disabled */
+export async function findOrCreateAccount(
+  context: ServerContext,
+  { createAccounts }: ExternalUiRules,
+  email: string,
+): Promise<AccountRecord> {
+  const key = readKey(email);
+  const found = await context.store.findAccountByEmail(key);
+  if (found === null && !createAccounts) {
+    throw new OAuthError('invalid_request', 'There is no account with this address: add it first.');
+  }
+  const account = found ?? (await make(context, email.trim(), key));
+  if (account.disabledAt !== null) throw new OAuthError('invalid_request', 'The account is disabled.');
+  return account;
+}
+
+/** @returns `null` when there is none */
+export async function findAccountByAddress(
+  { store }: ServerContext,
+  email: string,
+): Promise<AccountRecord | null> {
+  return store.findAccountByEmail(readKey(email));
+}
+
+function readKey(email: string): string {
+  const key = emailKey(email);
+  if (key === null) throw new OAuthError('invalid_request', 'The member email must be an address.');
+  return key;
+}
+
+/** An account that nobody can sign in to but by the application. */
+async function make(
+  { store, clock, events }: ServerContext,
+  email: string,
+  key: string,
+): Promise<AccountRecord> {
+  const createdAt = clock();
+  const account = createAccountRecord(email, key, unusableHash(), createdAt);
+  const deadLink = {
+    hash: hashSecret(newSecret()),
+    accountId: account.id,
+    purpose: 'invitation',
+    createdAt,
+    expiresAt: createdAt,
+  } as const;
+  if (await store.createAccount(account, deadLink)) {
+    events({ type: 'account.created', accountId: account.id });
+    return account;
+  }
+  const other = await store.findAccountByEmail(key);
+  if (other === null) throw new OAuthError('server_error', 'The account could not be made: try again.');
+  return other;
+}

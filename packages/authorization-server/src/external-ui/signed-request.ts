@@ -1,0 +1,85 @@
+/** Requests of the operator's application: signed with a shared secret, young, and taken once. */
+
+import { createHmac, hash } from 'node:crypto';
+import { type HttpRequest, readJsonBodyText } from '@portcullis/http';
+import { OAuthError } from '@portcullis/protocol';
+import type { ServerContext } from '../context.ts';
+import { equalInConstantTime, hashSecret } from '../secrets.ts';
+import type { ExternalUiRules } from './external-ui-options.ts';
+
+/** Seconds by which the application's clock may be off, and for which a signature is remembered. */
+const WINDOW = 60;
+
+/** `t=1800000000,n=<16 to 64 characters of base64url>,v1=<43 characters of base64url>` */
+const SIGNATURE = /^t=(\d{10,11}),n=([\w-]{16,64}),v1=([\w-]{43})$/;
+
+/** The members of a JSON object. */
+export type Members = Readonly<Record<string, unknown>>;
+
+export interface SignedRequests {
+  /**
+   * Judges a request, and spends its signature.
+   * @throws OAuthError `invalid_client` when it is not signed as it has to be, `invalid_request` when its body is no object
+   */
+  read(request: HttpRequest): Promise<Members>;
+}
+
+export function createSignedRequests(context: ServerContext, { secrets }: ExternalUiRules): SignedRequests {
+  const {
+    store,
+    clock,
+    options: { issuer },
+  } = context;
+
+  const check = async (request: HttpRequest, body: string): Promise<void> => {
+    const [, timestamp, nonce = '', signature = ''] =
+      SIGNATURE.exec(request.headers.get('portcullis-signature') ?? '') ?? [];
+    if (timestamp === undefined) throw refuse('no signature');
+    const at = Number(timestamp);
+    if (Math.abs(clock() - at) > WINDOW) throw refuse('the time of the signature is not now');
+    const path = new URL(request.url).pathname;
+    const text = signedText({ issuer, path, timestamp, nonce, body });
+    if (!secrets.some((secret) => isSignedWith(secret, text, signature))) throw refuse('a wrong signature');
+    // Point of no return: nobody sends this request a second time.
+    const isFirst = await store.consumeClientAssertion(
+      hashSecret(`headless request ${signature}`),
+      at + WINDOW + 1,
+    );
+    if (!isFirst) throw refuse('a signature that was used before');
+  };
+
+  return {
+    async read(request) {
+      const { document, text } = await readJsonBodyText(request);
+      await check(request, text);
+      if (typeof document !== 'object' || document === null || Array.isArray(document)) {
+        throw new OAuthError('invalid_request', 'The body must be a JSON object.');
+      }
+      return document as Members;
+    },
+  };
+}
+
+/** What is signed. The issuer and the path stand in it, so that a signature is for one server and one question. */
+function signedText(about: {
+  readonly issuer: string;
+  readonly path: string;
+  readonly timestamp: string;
+  readonly nonce: string;
+  readonly body: string;
+}): string {
+  const { issuer, path, timestamp, nonce, body } = about;
+  return ['portcullis-headless-1', issuer, path, timestamp, nonce, hash('sha256', body, 'base64url')].join(
+    '\n',
+  );
+}
+
+/** As text: the bytes may be written in four ways, and a signature is remembered as it is written. */
+function isSignedWith(secret: string, text: string, signature: string): boolean {
+  return equalInConstantTime(createHmac('sha256', secret).update(text).digest('base64url'), signature);
+}
+
+function refuse(reason: string): OAuthError {
+  const description = 'Sign the request with the shared secret, with the time of now and a new nonce.';
+  return new OAuthError('invalid_client', description, { reason });
+}

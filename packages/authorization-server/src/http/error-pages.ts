@@ -1,0 +1,106 @@
+/** The edge where errors become pages: what happened, whose move it is, and a reference that the operator finds again. */
+
+import { randomInt } from 'node:crypto';
+import type { ConnectionInfo, HttpResponse } from '@portcullis/http';
+import { OAuthError } from '@portcullis/protocol';
+import type { ServerContext } from '../context.ts';
+import { type ErrorPage, errorPages } from '../ui/error-pages.ts';
+import type { Layout } from '../ui/layout.ts';
+import { type MessagePage, messagePage } from '../ui/message-page.ts';
+import { respondPage } from '../ui/respond-page.ts';
+import type { Route } from './router.ts';
+
+/** What goes onto the page besides the words of its situation. */
+type Details = Pick<MessagePage, 'action' | 'forDevelopers'> & {
+  /** What stands in the places of its words. */
+  readonly values?: Readonly<Record<string, string>>;
+  /** Seconds. */
+  readonly retryAfter?: number;
+  /** For the event log only; the situation itself when left out. */
+  readonly reason?: string;
+};
+
+export interface PageErrors {
+  /** A route whose errors become pages. */
+  route(method: Route['method'], path: string, handle: Route['handle']): Route;
+  /** A page for a situation, noted in the event log. */
+  refuse(endpoint: string, errorPage: ErrorPage, details?: Details): Promise<HttpResponse>;
+  /** A reference for a page that stands also in the event log. */
+  reference(): string;
+}
+
+export function createPageErrors({ events }: ServerContext, layout: Layout): PageErrors {
+  const show = (errorPage: ErrorPage, reference: string, status: number, details: Details = {}) => {
+    const { heading, sentences } = errorPages[errorPage];
+    const { values, retryAfter, reason: _reason, ...more } = details;
+    const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) };
+    return respondPage(
+      messagePage(layout, {
+        heading: layout.text(heading, values),
+        sentences: sentences.map((sentence) => layout.text(sentence, values)),
+        reference,
+        ...more,
+      }),
+      { status, headers },
+    );
+  };
+
+  const refuse: PageErrors['refuse'] = (endpoint, errorPage, details) => {
+    const reference = newReference();
+    const reason = details?.reason ?? errorPage;
+    events({ type: 'request.rejected', endpoint, error: errorPage, reason, reference });
+    return show(errorPage, reference, errorPages[errorPage].status, details);
+  };
+
+  const refuseError = (endpoint: string, error: OAuthError) => {
+    const reference = newReference();
+    const reason = error.reason ?? error.description;
+    events({ type: 'request.rejected', endpoint, error: error.code, reason, reference });
+    if (error.status >= 500 || error.retryAfter !== undefined) {
+      return show('busy', reference, error.status, { retryAfter: error.retryAfter ?? 5 });
+    }
+    // A 401 would have to carry a challenge, and a browser would ask for a password.
+    const status = error.status === 401 ? 400 : error.status;
+    const errorPage = error.code === 'invalid_client' ? 'unknown-app' : 'bad-request';
+    return show(errorPage, reference, status, { forDevelopers: error.description });
+  };
+
+  const fail = (endpoint: string, error: unknown) => {
+    const reference = newReference();
+    events({ type: 'request.failed', endpoint, reason: String(error), reference });
+    return show('failed', reference, 500);
+  };
+
+  return {
+    refuse,
+    reference: newReference,
+    route: (method, path, handle) => ({
+      method,
+      path,
+      handle: (request, connection: ConnectionInfo) =>
+        handle(request, connection).catch((error: unknown) =>
+          error instanceof OAuthError ? refuseError(path, error) : fail(path, error),
+        ),
+      refuseMethod: () => respondNotFoundPage(layout, 405),
+    }),
+  };
+}
+
+/** A page where there is none. No event tells of it: strangers try paths all day. */
+export function respondNotFoundPage(layout: Layout, status: 404 | 405): Promise<HttpResponse> {
+  const { heading, sentences } = errorPages['not-found'];
+  const words = {
+    heading: layout.text(heading),
+    sentences: sentences.map((sentence) => layout.text(sentence)),
+    action: { label: layout.text('error.not-found.home'), href: '/connections' },
+  };
+  return respondPage(messagePage(layout, words), { status });
+}
+
+/** Letters and digits that nobody confuses when reading them out. */
+const ALPHABET = '23456789ABCDEFGHJKLMNPQRSTUVWXYZ';
+
+function newReference(): string {
+  const characters = Array.from({ length: 8 }, () => ALPHABET[randomInt(ALPHABET.length)]);
+  return `${characters.slice(0, 4).join('')}-${characters.slice(4).join('')}`;
+}
