@@ -9,7 +9,8 @@ const AIM = 5;
 
 const store = createMemoryStore();
 await store.save({
-  key: { server: serverUrl, issuer: 'https://as.example', account: 'default' },
+  key: { server: serverUrl, issuer: 'https://as.example', account: 'default', kind: 'user' },
+  since: Date.now(),
   registration: null,
   tokens: {
     accessToken: 'x'.repeat(900),

@@ -189,7 +189,7 @@ it('--no-browser prints the address, and takes the one at which the browser ende
   });
   const code = await new Promise((resolve) => child.once('close', resolve));
   expect([code, output]).toEqual([0, expect.stringContaining('pasted')]);
-  expect(errors).toContain('That is not the address at which this sign-in ended.');
+  expect(errors).toContain('This is not the address that this sign-in was redirected to.');
   expect(errors).toMatch(
     /a page that cannot be reached, at http:\/\/127\.0\.0\.1:\d+\/callback: that is right\.\n/,
   );
@@ -258,7 +258,7 @@ describe('with a scripted server', () => {
     const { code, errors } = await run(['login', world.serverUrl, '--device']);
     expect([code, errors]).toEqual([
       3,
-      expect.stringContaining('does not offer sign-in by code; use --no-browser'),
+      expect.stringContaining('does not offer device authorization; use --no-browser'),
     ]);
     expect(world.as.asked('/register')).toEqual([]);
   });

@@ -1,4 +1,4 @@
-/** The client of one protected server: all its rooms put together. */
+/** The client of one protected server: creates its services and offers them as one interface. */
 import type { Scopes } from '@portcullis/protocol';
 import { createAuthorizationCodeGrant } from './authorization/authorization-code.ts';
 import { extensionsOf, isMachineGrant } from './authorization/grant-settings.ts';
@@ -12,21 +12,22 @@ import { type ClientSettings, resolveClientOptions } from './settings.ts';
 import { createClientContext } from './token-endpoint/client-context.ts';
 import type { TokenEndpointContext } from './token-endpoint/endpoint-request.ts';
 import { createAuthorizedFetch } from './tokens/authorized-fetch.ts';
-import { createObtainer } from './tokens/obtainer.ts';
-import { createRefresher } from './tokens/refresher.ts';
+import { type BeginOptions, beginSignIn, completeSignIn } from './tokens/begin-complete.ts';
+import { createRefresh } from './tokens/refresh.ts';
 import { describeSession, type Session } from './tokens/session.ts';
 import { createSessionRevocation } from './tokens/session-revocation.ts';
+import { createStoredTokens } from './tokens/stored-tokens.ts';
 import { createTokenManager } from './tokens/token-manager.ts';
-import { type BeginOptions, beginSignIn, completeSignIn } from './tokens/two-halves.ts';
+import { createTokenSource } from './tokens/token-source.ts';
 import type { Fetch, Transport } from './transport.ts';
 
-/** How a sign-in is asked for. */
+/** Options of a sign-in. */
 export interface SignInOptions {
-  /** Sent as `prompt`, for example `select_account`. */
+  /** Value of the `prompt` parameter, for example `select_account`. */
   readonly prompt?: string;
-  /** Asked for beside what the session has; `confirmStepUp` may decline. */
+  /** Requested in addition to those of the session; `confirmStepUp` may decline. */
   readonly scopes?: Scopes;
-  /** Registers the client anew, when a page of the authorization server says that it does not know it; tokens stay. */
+  /** Replaces the client registration, for when the authorization server's page says that it is unknown; tokens are kept. */
   readonly newRegistration?: boolean;
 }
 
@@ -34,110 +35,112 @@ export interface SignInOptions {
 export interface Client {
   /** Canonical URL of the server. */
   readonly server: string;
-  /** What to say under `extensions` in the client capabilities of each request, because of the grant. */
+  /** What to declare under `extensions` in the client capabilities of each request, because of the grant. */
   readonly extensions: Readonly<Record<string, object>>;
-  /** As the platform's `fetch`, with an access token for this server. Signs in, refreshes and steps up as needed. */
+  /** Like the platform's `fetch`, with an access token for this server. Signs in, refreshes and steps up as needed. */
   readonly fetch: Fetch;
-  /** What can be found out about the server's authorization. */
+  /** Discovers how the server is authorized. @throws ClientError */
   discover(): Promise<DiscoveryResult>;
-  /** The session that stands, without asking anybody; `null` when there is none. */
+  /** The current session, without any request; `null` when there is none. */
   session(): Promise<Session | null>;
-  /** Signs in now, with the browser and receiver of the options. */
+  /** Signs in now, with the browser and receiver of the options. @throws ClientError */
   signIn(options?: SignInOptions): Promise<Session>;
-  /** First half of a sign-in with pages of one's own: where to send the browser. */
+  /** First step of a sign-in with the host's own pages: the URL for the browser. @throws ClientError */
   begin(options: BeginOptions): Promise<string>;
-  /** Second half: the whole URL at which the browser arrived, or its query. */
+  /** Second step. @param redirectedTo the complete redirect URL, or its query. @throws ClientError */
   complete(redirectedTo: string | URLSearchParams, binding?: string): Promise<Session>;
-  /** An access token that is good now, for hosts that have to send it themselves; `null` when there is no session. */
+  /** A valid access token, for hosts that send it themselves; `null` when there is no session. @throws ClientError */
   accessToken(): Promise<string | null>;
-  /** Revokes the tokens where that is possible, and forgets them. Tells whether the server took it. */
+  /** Revokes the tokens where possible, and removes them. */
   signOut(): Promise<'revoked' | 'forgotten' | 'no_session'>;
 }
 
 /**
- * Makes the client of a server.
- * @throws ClientError `server_url_invalid` or `configuration_invalid`, with every fault.
+ * Creates the client of a server.
+ * @throws ClientError `server_url_invalid` or `configuration_invalid`, with every issue.
  */
 export function createClient(options: ClientOptions): Client {
-  const configuration = resolveClientOptions(options);
-  const { server, account, store } = configuration;
-  const rooms = createRooms(configuration);
-  const { finder, registry, access, ending, tokenHands } = rooms;
+  const settings = resolveClientOptions(options);
+  const { server, account, store, grant } = settings;
+  const services = createServices(settings);
+  const { endpoint, discovery, registrations, stored, tokens, revocation } = services;
 
   return {
     server,
-    extensions: extensionsOf(configuration.grant),
-    fetch: createAuthorizedFetch(configuration, access, tokenHands),
-    discover: finder.discover,
+    extensions: extensionsOf(grant),
+    fetch: createAuthorizedFetch(settings, tokens, endpoint),
+    discover: discovery.discover,
     session,
     async signIn({ prompt, scopes, newRegistration } = {}) {
-      if (newRegistration) await forgetRegistrations();
-      const found = await finder.requestChallenge();
-      const challenge = scopes === undefined ? found : { ...found, scopes };
-      const standing = scopes === undefined ? null : ((await access.record())?.tokens ?? null);
-      if (standing === null) await access.obtain(challenge, prompt ?? null);
-      else await access.stepUp(standing, challenge);
+      if (newRegistration) await discardRegistrations();
+      const received = await discovery.requestChallenge();
+      const challenge = scopes === undefined ? received : { ...received, scopes };
+      const current = scopes === undefined ? null : ((await stored.record())?.tokens ?? null);
+      if (current === null) await tokens.obtain(challenge, prompt ?? null);
+      else await tokens.stepUp(current, challenge);
       return requireSession();
     },
-    begin: (begin) => beginSignIn(rooms, begin),
+    begin: (begin) => beginSignIn(services, begin),
     async complete(redirectedTo, binding) {
-      requireUser();
-      await completeSignIn(rooms, redirectedTo, binding ?? null);
+      requireUserGrant();
+      await completeSignIn(services, redirectedTo, binding ?? null);
       return requireSession();
     },
-    accessToken: async () => (await access.current())?.accessToken ?? null,
+    accessToken: async () => (await tokens.current())?.accessToken ?? null,
     async signOut() {
-      const ended = await access.end();
-      if (ended === null) return 'no_session';
-      return (await ending.revoke(ended)) ? 'revoked' : 'forgotten';
+      const removed = await stored.remove();
+      if (removed === null) return 'no_session';
+      return (await revocation.revoke(removed)) ? 'revoked' : 'forgotten';
     },
   };
 
-  /** What a person has signed in for must not be kept as a program's. */
-  function requireUser(): void {
-    if (!isMachineGrant(configuration.grant)) return;
-    const why = `A sign-in in two halves is a person's, and the grant is ${configuration.grant.kind}`;
-    throw new ClientError('configuration_invalid', `${why}.`);
+  /** A user's tokens must not be stored as a program's. */
+  function requireUserGrant(): void {
+    if (!isMachineGrant(grant)) return;
+    throw new ClientError(
+      'configuration_invalid',
+      `Only a user signs in with begin and complete, and the grant is ${grant.kind}.`,
+    );
   }
 
-  async function forgetRegistrations(): Promise<void> {
+  async function discardRegistrations(): Promise<void> {
     for (const { key } of await store.list(server, account))
-      await registry.discard(key, 'a new registration was asked for');
+      await registrations.discard(key, 'a new registration was requested');
   }
 
   async function session(): Promise<Session | null> {
-    const record = await access.record();
+    const record = await stored.record();
     return record === null ? null : describeSession(record, store.location);
   }
 
   async function requireSession(): Promise<Session> {
-    const standing = await session();
-    if (standing === null) throw new TypeError('Tokens were kept, and the store does not have them.');
-    return standing;
+    const current = await session();
+    if (current === null) throw new TypeError('The store does not return the tokens that were saved.');
+    return current;
   }
 }
 
-/** Makes each room of a client from those above it. */
-function createRooms(configuration: ClientSettings) {
-  const { clock, sleep, limits, registration: settings } = configuration;
+/** Creates the services of a client in the order of their dependencies. */
+function createServices(settings: ClientSettings) {
+  const { clock, sleep, limits, registration } = settings;
   const transport: Transport = {
-    fetch: configuration.oauthFetch,
+    fetch: settings.oauthFetch,
     timeout: limits.timeout,
     maxBytes: limits.maxBytes,
-    mapError: configuration.mapFetchError,
+    mapError: settings.mapFetchError,
   };
-  const prover = createClientContext({
+  const context = createClientContext({
     clock,
-    signingKeyFor: (clientId) => signingKeyFor(settings, clientId),
+    signingKeyFor: (clientId) => signingKeyFor(registration, clientId),
   });
-  const tokenHands: TokenEndpointContext = { ...prover, transport, sleep };
-  const finder = createServerDiscovery(configuration, transport);
-  const registry = createStoredRegistrations(configuration, transport);
-  const signIn = createAuthorizationCodeGrant(configuration, tokenHands, registry);
-  const refresher = createRefresher(configuration, tokenHands, registry.forTokens);
-  const obtainer = createObtainer(configuration, { finder, registry, signIn, tokens: tokenHands });
-  const ending = createSessionRevocation(configuration, { finder, registry, tokens: tokenHands });
-  const { endReplaced } = ending;
-  const access = createTokenManager(configuration, { obtainer, refresher, endReplaced });
-  return { tokenHands, finder, registry, signIn, obtainer, ending, access };
+  const endpoint: TokenEndpointContext = { ...context, transport, sleep };
+  const discovery = createServerDiscovery(settings, transport);
+  const registrations = createStoredRegistrations(settings, transport);
+  const codeGrant = createAuthorizationCodeGrant(settings, endpoint, registrations);
+  const source = createTokenSource(settings, { discovery, registrations, codeGrant, endpoint });
+  const stored = createStoredTokens(settings);
+  const refresh = createRefresh(settings, endpoint, registrations, stored);
+  const revocation = createSessionRevocation(settings, discovery, registrations, endpoint);
+  const tokens = createTokenManager(settings, { stored, refresh, source, revocation });
+  return { endpoint, discovery, registrations, codeGrant, source, stored, tokens, revocation };
 }

@@ -1,11 +1,11 @@
-/** The one error of the client: a code for programs, a sentence for people, and never a control character of a server's. */
+/** The client's only error class: a code for programs and a message for users, free of control characters from servers. */
 
-/** Why something could not be done. */
+/** The reason of a failure. */
 export type ClientErrorCode =
-  // What the caller gave
+  // Options
   | 'configuration_invalid'
   | 'server_url_invalid'
-  // Reaching somebody
+  // Transport
   | 'unreachable'
   | 'temporarily_unavailable'
   | 'address_refused'
@@ -36,21 +36,21 @@ export type ClientErrorCode =
   // Storage
   | 'store_unusable';
 
-/** Codes of failures that may go away by themselves: whoever meets one keeps the session. */
+/** Failures that may resolve without action; the session is kept. */
 const TEMPORARY: ReadonlySet<ClientErrorCode> = new Set(['unreachable', 'temporarily_unavailable']);
 
-/** What is known about a failure besides its code and sentence. */
+/** Details of a failure besides code and message. */
 export interface ClientErrorOptions {
-  /** The OAuth error code that a server answered with, cleaned. */
+  /** The OAuth error code of the response, sanitized. */
   readonly oauthError?: string | undefined;
-  /** HTTP status of the answer. */
+  /** HTTP status of the response. */
   readonly status?: number | undefined;
-  /** Seconds after which it may be tried again, where the server said so. */
+  /** Seconds from `Retry-After`. */
   readonly retryAfter?: number | undefined;
   readonly cause?: unknown;
 }
 
-/** Ends what the client was asked to do. `message` says what happened and, where it can, what to do about it. */
+/** Every failure of the client. `message` says what happened and, where possible, how to fix it. */
 export class ClientError extends Error {
   override readonly name: string = 'ClientError';
   readonly code: ClientErrorCode;
@@ -66,27 +66,28 @@ export class ClientError extends Error {
     this.retryAfter = options.retryAfter;
   }
 
-  /** Whether the same may succeed later without anybody doing anything. */
+  /** Whether a retry may succeed later without any action. */
   get temporary(): boolean {
     return TEMPORARY.has(this.code);
   }
 }
 
 /**
- * What helps against an authorization server that refuses the resource it is asked for; empty where that is not it.
- * `AADSTS9010010` is how Entra ID says so.
+ * Advice for an authorization server that rejects the resource indicator; empty for other errors. Entra ID reports it as
+ * `AADSTS9010010`.
+ * @see RFC 8707 §2
  */
 export function resourceAdvice(oauthError: string | undefined, description: string | undefined): string {
   if (oauthError !== 'invalid_target' && !(description ?? '').includes('AADSTS9010010')) return '';
   return (
-    ' If it does not know this server, whoever runs it has to add the server to its resources.' +
-    ' If it wants another resource, or none, say so for this issuer: resourceIndicators, --resource-for.'
+    ' If it does not know this server, its operator has to add the server as a resource.' +
+    ' If it expects another resource indicator, or none, configure that for this issuer: resourceIndicators, --resource-for.'
   );
 }
 
 /**
- * Text that somebody else wrote, fit to be shown: control characters, bidirectional overrides and line breaks are
- * gone, and it is at most 300 characters long.
+ * Makes text from a server safe to display: without control characters, bidirectional overrides and line breaks, and at
+ * most 300 characters long.
  */
 export function sanitizeText(text: string): string {
   const cleaned = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim();

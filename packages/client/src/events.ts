@@ -1,7 +1,7 @@
-/** What the client tells whoever wants to know: each decision, without a secret in it. */
+/** Events of the client: each decision and its reason, without secrets. */
 import type { RegistrationMethod, Scopes } from '@portcullis/protocol';
 
-/** Something that the client has found out, decided or done. */
+/** Something that the client discovered, decided or did. */
 export type ClientEvent =
   | {
       readonly type: 'discovery.completed';
@@ -30,6 +30,8 @@ export type ClientEvent =
       readonly scopes: Scopes;
       readonly scopeReasons: readonly string[];
     }
+  /** Waits for another sign-in for the same account that is in progress. */
+  | { readonly type: 'sign_in.waiting'; readonly server: string; readonly account: string }
   | { readonly type: 'step_up.requested'; readonly added: Scopes }
   | {
       readonly type: 'tokens.obtained';
@@ -37,15 +39,14 @@ export type ClientEvent =
       readonly scopes: Scopes;
       readonly scheme: 'Bearer' | 'DPoP';
     }
-  /** Another sign-in for the same account is under way, and this one waits for it. */
-  | { readonly type: 'sign_in.waiting'; readonly server: string; readonly account: string }
-  /** A new sign-in has replaced a session, which the authorization server did not take back. */
-  | { readonly type: 'session.revocation_failed'; readonly issuer: string; readonly reason: string }
   | { readonly type: 'tokens.refreshed'; readonly issuer: string }
+  /** A refresh failed temporarily; the session continues. */
   | { readonly type: 'tokens.refresh_deferred'; readonly issuer: string; readonly reason: string }
-  | { readonly type: 'session.ended'; readonly issuer: string; readonly reason: string };
+  | { readonly type: 'session.ended'; readonly issuer: string; readonly reason: string }
+  /** A new sign-in replaced a session that could not be revoked at the authorization server. */
+  | { readonly type: 'session.revocation_failed'; readonly issuer: string; readonly reason: string };
 
-/** Why tokens have to be got anew. */
+/** Why new tokens are requested. */
 export type SignInReason =
   | 'no_tokens'
   | 'tokens_rejected'

@@ -1,5 +1,4 @@
-/** From the URL of a protected server to an authorized `fetch`: runs in Node, in browsers and in workers. */
-
+/** OAuth client for protected servers: from a server URL to an authorized `fetch`, in Node, browsers and workers. */
 export type {
   ApplicationGrant,
   DeviceGrant,
@@ -11,7 +10,6 @@ export type {
   WorkloadGrant,
 } from './authorization/grant-settings.ts';
 export { createPasteReceiver, type PasteOptions } from './authorization/paste-receiver.ts';
-export type { PendingAuthorization } from './authorization/pending.ts';
 export type {
   Browser,
   ReceivedRedirect,
@@ -35,24 +33,28 @@ export {
 } from './registration/metadata-document.ts';
 export type {
   PreregisteredClient,
-  Registration,
   RegistrationQuestion,
   RegistrationReply,
   RegistrationSettings,
 } from './registration/registration.ts';
-export { readServerUrl } from './server-url.ts';
+export { readServerUrl } from './settings.ts';
 export { type ClientSigningAlgorithm, type ClientSigningKey, readSigningKey } from './signing-key.ts';
+export { type CredentialStore, keyText, type Unlock } from './storage/credential-store.ts';
 export type {
   CredentialKey,
   CredentialRecord,
-  CredentialStore,
+  PendingAuthorization,
+  Registration,
   SessionKind,
-  Unlock,
-} from './storage/credential-store.ts';
-export { keyText } from './storage/credential-store.ts';
+  Tokens,
+} from './storage/credentials.ts';
 export { createMemoryStore } from './storage/memory-store.ts';
-export { createWebStore, type WebLocks, type WebStorage, type WebStoreOptions } from './storage/web-store.ts';
-export type { Tokens } from './token-endpoint/token-response.ts';
+export {
+  createWebStore,
+  type WebLocks,
+  type WebStorage,
+  type WebStoreOptions,
+} from './storage/web-store.ts';
+export type { BeginOptions } from './tokens/begin-complete.ts';
 export { describeSession, type Session } from './tokens/session.ts';
-export type { BeginOptions } from './tokens/two-halves.ts';
 export type { Fetch } from './transport.ts';

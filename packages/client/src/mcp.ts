@@ -1,8 +1,8 @@
-/** The client as an `OAuthClientProvider` of the official SDK, 1.x and 2.x, for hosts that cannot give a `fetch` to their transport. */
+/** The client as an `OAuthClientProvider` of the official MCP SDK, 1.x and 2.x, for hosts that cannot pass `fetch` to their transport. */
 import type { Client } from './client.ts';
 import { ClientError } from './errors.ts';
 
-/** The provider in the words of both versions of the SDK; nothing of either is imported. */
+/** The interface of both SDK versions; neither is imported. */
 export interface McpOAuthProvider {
   readonly redirectUrl: string;
   readonly clientMetadata: { readonly redirect_uris: string[]; readonly client_name: string };
@@ -15,24 +15,23 @@ export interface McpOAuthProvider {
   invalidateCredentials(): void;
 }
 
-/** Nothing ever arrives there: the client signs in with a receiver of its own. */
-const NOWHERE = 'http://127.0.0.1/callback';
+/** Never used: the client signs in with its own receiver. */
+const UNUSED_REDIRECT_URI = 'http://127.0.0.1/callback';
 
 /**
- * Makes a provider for `authProvider` of a transport of the SDK. Every request carries a token of the client, which
- * signs in, refreshes, and keeps what it got as it always does; the SDK never sees a code or a refresh token, and its
- * `finishAuth` is not needed.
+ * Creates a provider for the `authProvider` option of an SDK transport. Every request carries a token of the client, which
+ * signs in, refreshes and stores as usual; the SDK never sees a code or a refresh token, and its `finishAuth` is not
+ * needed.
  *
- * `fetch: client.fetch` is the stronger way: it repeats by itself what was refused, and knows tokens that are bound to
- * a key. With the provider, a call that is refused in the middle of a session (revoked token, missing scope) makes the
- * client ask for what is missing, and then ends with the SDK's `UnauthorizedError`: the same call succeeds when it is
- * made again.
- * @throws ClientError from `tokens`, when nobody signs in, or when the server demands tokens bound to a key.
+ * Prefer `fetch: client.fetch`: it repeats rejected requests and supports DPoP. With the provider, a request that is
+ * rejected in the middle of a session (revoked token, missing scope) makes the client obtain what is missing, but ends with
+ * the SDK's `UnauthorizedError`; it succeeds when it is sent again.
+ * @throws ClientError from `tokens`, when the user does not sign in, or when the server requires DPoP.
  */
 export function createMcpProvider(client: Client): McpOAuthProvider {
   return {
-    redirectUrl: NOWHERE,
-    clientMetadata: { redirect_uris: [NOWHERE], client_name: 'Portcullis' },
+    redirectUrl: UNUSED_REDIRECT_URI,
+    clientMetadata: { redirect_uris: [UNUSED_REDIRECT_URI], client_name: 'Portcullis' },
     async clientInformation() {
       const session = await client.session();
       return session === null ? undefined : { client_id: session.clientId, issuer: session.issuer };
@@ -42,27 +41,27 @@ export function createMcpProvider(client: Client): McpOAuthProvider {
       const accessToken = await client.accessToken();
       const session = await client.session();
       if (accessToken === null || session === null)
-        throw new ClientError('sign_in_needed', 'The session ended while it was used. Connect again.');
+        throw new ClientError('sign_in_needed', 'The session ended while it was in use. Connect again.');
       const { scheme, scopes, issuer } = session;
       if (scheme !== 'Bearer') {
         throw new ClientError(
           'configuration_invalid',
-          'The token is bound to a key, which a provider cannot prove: give the transport `fetch: client.fetch`.',
+          'The token is DPoP-bound, which a provider cannot support: pass `fetch: client.fetch` to the transport.',
         );
       }
       const scope = scopes.length > 0 && { scope: scopes.join(' ') };
       return { access_token: accessToken, token_type: scheme, ...scope, issuer };
     },
     async redirectToAuthorization(url) {
-      // The address itself is of no use; what it asks for is.
-      const wanted =
+      // Only the requested scopes of the SDK's URL are used.
+      const requested =
         url.searchParams
           .get('scope')
           ?.split(' ')
           .filter((scope) => scope !== '') ?? [];
       const had = (await client.session())?.scopes ?? [];
-      const missing = wanted.some((scope) => scope !== 'offline_access' && !had.includes(scope));
-      if (missing) await client.signIn({ scopes: wanted });
+      const missing = requested.some((scope) => scope !== 'offline_access' && !had.includes(scope));
+      if (missing) await client.signIn({ scopes: requested });
       else await renew();
     },
     saveTokens: () => undefined,
@@ -70,13 +69,13 @@ export function createMcpProvider(client: Client): McpOAuthProvider {
     codeVerifier() {
       throw new ClientError(
         'sign_in_needed',
-        'The client signs in by itself. Instead of finishing an authorization, connect again.',
+        'The client signs in on its own. Connect again instead of finishing an authorization.',
       );
     },
     invalidateCredentials: () => undefined,
   };
 
-  /** A request by the client's own way, which refreshes or signs in where the server refuses the token. */
+  /** An authorized request, which refreshes or signs in where the server rejects the token. */
   async function renew(): Promise<void> {
     const response = await client.fetch(client.server, { headers: { accept: 'text/event-stream' } });
     await response.body?.cancel();

@@ -1,4 +1,4 @@
-/** The client in Node: the system's browser, an ear on this computer, and credentials from the environment for local servers. */
+/** The client in Node: the system's browser, a loopback receiver, an SSRF guard, and credential files with encryption. */
 export { createSystemBrowser, type OpenerCommand, openerCommand, type StartProcess } from './node/browser.ts';
 export { credentialsFromEnvironment } from './node/environment.ts';
 export { type FileStore, type FileStoreOptions, openFileStore } from './node/file-store.ts';

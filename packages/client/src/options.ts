@@ -1,4 +1,4 @@
-/** What is said of a client by whoever makes one, and what counts where nothing is said. */
+/** The options of a client, and the defaults of its limits. */
 import type { ProtocolVersionHeader, Scopes } from '@portcullis/protocol';
 import type { GrantSettings } from './authorization/grant-settings.ts';
 import type { Browser, Receiver } from './authorization/receiver.ts';
@@ -9,75 +9,75 @@ import type { RegistrationSettings } from './registration/registration.ts';
 import type { CredentialStore } from './storage/credential-store.ts';
 import type { Fetch } from './transport.ts';
 
-/** What `createClient` takes. Only the server's URL is needed. */
+/** The options of `createClient`. Only the server's URL is required. */
 export interface ClientOptions {
-  /** The protected server. A fragment is cut off. */
+  /** The protected server. A fragment is removed. */
   readonly serverUrl: string;
-  /** On whose behalf: a person (the default), the application itself, a workload, or an enterprise's person. */
+  /** On whose behalf the client acts: a user (the default), the application itself, a workload, or an enterprise user. */
   readonly grant?: GrantSettings;
   readonly registration?: RegistrationSettings;
-  /** Where the person signs in. */
+  /** Where the user signs in. */
   readonly browser?: Browser;
-  /** Where the answer arrives. */
+  /** Receives the redirect of the browser. */
   readonly receiver?: Receiver;
-  /** Where credentials are kept; memory by default. */
+  /** Where credentials are stored; memory by default. */
   readonly store?: CredentialStore;
-  /** The person's name for these credentials, where there are several; `default` by default. */
+  /** Distinguishes several sign-ins of a user at one server; `default` by default. */
   readonly account?: string;
-  /** Carries every request; the platform's `fetch` by default. */
+  /** Sends every request; the platform's `fetch` by default. */
   readonly fetch?: Fetch;
-  /** Carries the requests to OAuth parties, where they go another way than those to the server. */
+  /** Sends the requests to OAuth endpoints, where these need another transport than the protected server. */
   readonly oauthFetch?: Fetch;
-  /** Understands what a transport of one's own throws when that origin is asked; `null`: the usual way. */
+  /** Turns an error of a custom `fetch` into a ClientError; `null`: `unreachable`. */
   readonly mapFetchError?: (error: unknown, origin: string) => ClientError | null;
-  /** Pins the revision, as a date; by default it is found out. */
+  /** Pins the protocol revision, as a date; detected by default. */
   readonly revision?: string;
   readonly versionHeader?: ProtocolVersionHeader;
   readonly scopes?: ScopeSettings;
-  /** Origins, besides an issuer's own, whose endpoints and documents may be used. */
+  /** Origins besides an issuer's own whose endpoints and documents may be used. */
   readonly trustedOrigins?: readonly string[];
-  /** Issuer as the server names it → as its own document does, where both are known to be one. */
+  /** Issuer as named by the server → issuer as named by its own metadata, where both are the same server. */
   readonly issuerAliases?: Readonly<Record<string, string>>;
   /**
-   * Issuer → resource indicator that it wants instead of the published one; `null`: none. For authorization servers that
-   * refuse the indicator they should take, as some versions of Entra ID do (AADSTS9010010).
+   * Issuer → resource indicator to send instead of the published one; `null`: none. For authorization servers that reject
+   * the correct indicator, as some versions of Entra ID do (AADSTS9010010).
    */
   readonly resourceIndicators?: Readonly<Record<string, string | null>>;
   /** Orders the authorization servers of a server that has several. */
   readonly orderAuthorizationServers?: (
     issuers: readonly string[],
   ) => readonly string[] | Promise<readonly string[]>;
-  /** Asks the person before more is asked for; `false` declines. */
+  /** Asks the user before more scopes are requested; `false` declines. */
   readonly confirmStepUp?: (added: Scopes) => Promise<boolean>;
-  /** Asks for scopes once more that were asked for before and not granted; once each. `false` by default. */
+  /** Requests scopes again that were requested before and not granted, once each. `false` by default. */
   readonly retryStepUp?: boolean;
-  /** Tokens bound to a key: where the server asks for them (the default), wherever they are offered, or never. */
+  /** DPoP: where the server requires it (the default), wherever it is supported, or never. */
   readonly dpop?: 'when-required' | 'when-offered' | 'never';
   readonly onEvent?: (event: ClientEvent) => void;
   /** Epoch milliseconds. */
   readonly clock?: () => number;
-  /** Cryptographically random bytes. */
+  /** Cryptographically secure random bytes. */
   readonly random?: (bytes: number) => Uint8Array;
   /** Waits; milliseconds. */
   readonly sleep?: (milliseconds: number) => Promise<void>;
   readonly limits?: Partial<ClientLimits>;
 }
 
-/** How long and how often. */
+/** Time, size and retry limits. */
 export interface ClientLimits {
-  /** Milliseconds for one exchange with an OAuth party. */
+  /** Milliseconds for one exchange with an OAuth endpoint. */
   readonly timeout: number;
-  /** Most bytes of an answer of an OAuth party. */
+  /** Largest response of an OAuth endpoint. */
   readonly maxBytes: number;
-  /** Milliseconds before each further try of a refresh that failed for a while. */
+  /** Milliseconds before each retry of a refresh that failed temporarily. */
   readonly retryDelays: readonly number[];
-  /** Milliseconds during which a sign-in that failed is not tried again by itself. */
+  /** Milliseconds during which a failed sign-in is not started again automatically. */
   readonly cooldown: number;
-  /** Most step-ups for one operation. */
+  /** Largest number of step-ups for one request. */
   readonly stepUps: number;
 }
 
-/** What counts when the host says nothing. */
+/** Limits of a client without `limits`. */
 export const defaultClientLimits: ClientLimits = {
   timeout: 15_000,
   maxBytes: 262_144,

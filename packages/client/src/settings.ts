@@ -1,27 +1,28 @@
-/** What a client is made from: options that a caller gives, judged once, completed and frozen. */
+/** Client settings: the options of a host, validated once (unknown names included), completed and frozen. */
 import {
   findProfile,
+  type OptionNames,
   PROTOCOL_VERSION_HEADERS,
   type Profile,
   type ProtocolVersionHeader,
   profiles,
+  resourceOfServer,
   type Scopes,
+  unknownOptionIssues,
 } from '@portcullis/protocol';
-import { findGrantIssues, type GrantSettings } from './authorization/grant-settings.ts';
+import { type GrantSettings, isMachineGrant } from './authorization/grant-settings.ts';
 import type { Browser, Receiver } from './authorization/receiver.ts';
 import type { ScopeSettings } from './authorization/scope-plan.ts';
 import { ClientError } from './errors.ts';
 import type { ClientEvent } from './events.ts';
-import { issuesOfNames } from './option-names.ts';
 import { type ClientLimits, type ClientOptions, defaultClientLimits } from './options.ts';
 import { findDocumentUrlIssue } from './registration/metadata-document.ts';
-import type { RegistrationSettings } from './registration/registration.ts';
-import { readServerUrl } from './server-url.ts';
+import type { PreregisteredClient, RegistrationSettings } from './registration/registration.ts';
 import type { CredentialStore } from './storage/credential-store.ts';
 import { createMemoryStore } from './storage/memory-store.ts';
 import type { Fetch } from './transport.ts';
 
-/** What every hand of the client gets. */
+/** Validated options with their defaults. */
 export interface ClientSettings {
   /** Canonical URL of the server. */
   readonly server: string;
@@ -52,14 +53,14 @@ export interface ClientSettings {
 }
 
 /**
- * Judges and completes the options.
- * @throws ClientError `server_url_invalid`, or `configuration_invalid` with every fault at once.
+ * Validates and completes the options.
+ * @throws ClientError `server_url_invalid`, or `configuration_invalid` with every issue.
  */
 export function resolveClientOptions(options: ClientOptions): ClientSettings {
   const server = readServerUrl(options.serverUrl);
   const issues = findIssues(options);
   if (issues.length > 0) throw new ClientError('configuration_invalid', `${issues.join('; ')}.`);
-  const carry: Fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
+  const fetch: Fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
   return Object.freeze<ClientSettings>({
     server,
     grant: options.grant ?? { kind: 'user' },
@@ -68,8 +69,8 @@ export function resolveClientOptions(options: ClientOptions): ClientSettings {
     receiver: options.receiver ?? null,
     store: options.store ?? createMemoryStore(),
     account: options.account ?? 'default',
-    fetch: carry,
-    oauthFetch: options.oauthFetch ?? carry,
+    fetch,
+    oauthFetch: options.oauthFetch ?? fetch,
     mapFetchError: options.mapFetchError ?? (() => null),
     profile: options.revision === undefined ? null : (findProfile(options.revision) ?? null),
     versionHeader: options.versionHeader ?? PROTOCOL_VERSION_HEADERS[0],
@@ -89,16 +90,100 @@ export function resolveClientOptions(options: ClientOptions): ClientSettings {
   });
 }
 
-function findIssues(options: ClientOptions): string[] {
-  const issues: string[] = [
-    ...issuesOfNames(options),
-    ...findGrantIssues(options.grant ?? { kind: 'user' }, options.registration ?? {}),
-  ];
-  if (options.revision !== undefined && findProfile(options.revision) === undefined) {
-    issues.push(`revision must be one of ${profiles.map(({ revision }) => revision).join(', ')}`);
-  }
-  const document = options.registration?.metadataDocumentUrl;
-  const documentIssue = document === undefined ? null : findDocumentUrlIssue(document);
-  if (documentIssue !== null) issues.push(`metadataDocumentUrl ${documentIssue}`);
+/**
+ * The canonical form of a server URL, under which everything about the server is stored.
+ * @throws ClientError `server_url_invalid`
+ */
+export function readServerUrl(serverUrl: string): string {
+  const server = resourceOfServer(serverUrl);
+  if (server !== null) return server;
+  throw new ClientError(
+    'server_url_invalid',
+    'The server URL must be an absolute https URL; http is allowed for loopback addresses only.',
+  );
+}
+
+function findIssues(options: ClientOptions): readonly string[] {
+  const { grant = { kind: 'user' }, registration = {}, revision } = options;
+  const issues = [...findUnknownNames(options)];
+  if (isMachineGrant(grant) && (registration.preregistered ?? []).length === 0)
+    issues.push(`the grant ${grant.kind} needs a preregistered client`);
+  if (revision !== undefined && findProfile(revision) === undefined)
+    issues.push(`revision must be one of ${profiles.map((profile) => profile.revision).join(', ')}`);
+  const url = registration.metadataDocumentUrl;
+  const urlIssue = url === undefined ? null : findDocumentUrlIssue(url);
+  if (urlIssue !== null) issues.push(`metadataDocumentUrl ${urlIssue}`);
   return issues;
+}
+
+const OPTIONS: OptionNames<ClientOptions> = {
+  serverUrl: true,
+  grant: true,
+  registration: true,
+  browser: true,
+  receiver: true,
+  store: true,
+  account: true,
+  fetch: true,
+  oauthFetch: true,
+  mapFetchError: true,
+  revision: true,
+  versionHeader: true,
+  scopes: true,
+  trustedOrigins: true,
+  issuerAliases: true,
+  resourceIndicators: true,
+  orderAuthorizationServers: true,
+  confirmStepUp: true,
+  retryStepUp: true,
+  dpop: true,
+  onEvent: true,
+  clock: true,
+  random: true,
+  sleep: true,
+  limits: true,
+};
+
+const SCOPES: OptionNames<ScopeSettings> = { add: true, only: true };
+
+const LIMITS: OptionNames<ClientLimits> = {
+  timeout: true,
+  maxBytes: true,
+  retryDelays: true,
+  cooldown: true,
+  stepUps: true,
+};
+
+const REGISTRATION: OptionNames<RegistrationSettings> = {
+  preregistered: true,
+  metadataDocumentUrl: true,
+  metadataDocumentKey: true,
+  clientName: true,
+  clientUri: true,
+  softwareId: true,
+  softwareVersion: true,
+  ask: true,
+};
+
+const PREREGISTERED: OptionNames<PreregisteredClient> = {
+  issuer: true,
+  clientId: true,
+  clientSecret: true,
+  signingKey: true,
+  authentication: true,
+  redirectUris: true,
+};
+
+/** A misspelled option would silently have no effect. */
+function findUnknownNames(options: ClientOptions): readonly string[] {
+  const { preregistered = [] } = options.registration ?? {};
+  return [
+    ...unknownOptionIssues(options, OPTIONS),
+    ...unknownOptionIssues(options.scopes, SCOPES, 'scopes.'),
+    ...unknownOptionIssues(options.limits, LIMITS, 'limits.'),
+    ...unknownOptionIssues(options.registration, REGISTRATION, 'registration.'),
+    ...preregistered.flatMap((client, index) =>
+      unknownOptionIssues(client, PREREGISTERED, `registration.preregistered.${index}.`),
+    ),
+  ];
 }

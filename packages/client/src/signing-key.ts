@@ -1,8 +1,18 @@
-/** Private keys that sign for a client: client assertions and proofs of possession, with WebCrypto alone. */
+/** The client's private keys for client assertions and DPoP proofs, with WebCrypto alone. */
 import { base64url } from '@portcullis/protocol';
 import { ClientError } from './errors.ts';
 
-/** Algorithms by their JOSE names: how a key is imported, and how it signs. */
+/** A private P-256 key as a JWK, stored beside the token that is bound to it. */
+export interface PrivateEcJwk {
+  readonly kty: 'EC';
+  readonly crv: 'P-256';
+  readonly x: string;
+  readonly y: string;
+  /** The private part. */
+  readonly d: string;
+}
+
+/** WebCrypto parameters for importing and signing, by JOSE algorithm name. */
 const ALGORITHMS = {
   ES256: [
     { name: 'ECDSA', namedCurve: 'P-256' },
@@ -20,7 +30,7 @@ const ALGORITHMS = {
   EdDSA: [{ name: 'Ed25519' }, { name: 'Ed25519' }],
 } as const;
 
-/** By its name in headers. @see RFC 7518 §3.1, RFC 8037 §3.1 */
+/** JOSE algorithm name. @see RFC 7518 §3.1, RFC 8037 §3.1 */
 export type ClientSigningAlgorithm = keyof typeof ALGORITHMS;
 
 /** A private key as WebCrypto holds it. */
@@ -35,7 +45,7 @@ export interface ClientSigningKey {
 
 /**
  * Reads a private key from PKCS #8 PEM or from a JWK.
- * @throws ClientError `configuration_invalid` when it is neither or does not fit the algorithm.
+ * @throws ClientError `configuration_invalid` when it is neither, or does not match the algorithm.
  */
 export async function readSigningKey(
   source: string | Readonly<Record<string, unknown>>,
@@ -58,10 +68,8 @@ export async function readSigningKey(
   } catch (cause) {
     throw new ClientError(
       'configuration_invalid',
-      `The signing key is no ${algorithm} private key in PKCS #8 or JWK form.`,
-      {
-        cause,
-      },
+      `The signing key is not a private ${algorithm} key in PKCS #8 PEM or JWK form.`,
+      { cause },
     );
   }
 }

@@ -1,29 +1,29 @@
-/** One request of the client to an OAuth party, bounded: secure addresses only, no redirects, a time limit and a size limit. */
+/** Requests to OAuth endpoints: secure URLs only, no redirects, a time limit and a size limit. */
 import { isSecureUrl, readWebUrl } from '@portcullis/protocol';
 import { ClientError, sanitizeText } from './errors.ts';
 
-/** The `fetch` that every leg goes through: put a proxy or a private certificate authority into it. */
+/** The `fetch` that carries every request: the place for a proxy or a private certificate authority. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
-/** What carries a request, and how far it may go. */
+/** What sends a request, and its limits. */
 export interface Transport {
   readonly fetch: Fetch;
-  /** Milliseconds for a whole exchange, body included. */
+  /** Milliseconds for the whole exchange, including the body. */
   readonly timeout: number;
-  /** Most bytes of a body. */
+  /** Largest response body. */
   readonly maxBytes: number;
-  /** Understands what `fetch` throws; `null`: nobody could be reached. */
+  /** Turns an error of `fetch` into a ClientError; `null`: the origin is unreachable. */
   readonly mapError: (error: unknown, origin: string) => ClientError | null;
 }
 
-/** An answer, read to its end. */
+/** A response with its complete body. */
 export interface OAuthResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly body: string;
 }
 
-/** A request as data: whoever has a transport sends it as it stands, and follows no redirect. */
+/** A request as data: send it unchanged and do not follow redirects. */
 export interface OAuthRequest {
   readonly url: string;
   readonly method: 'GET' | 'POST';
@@ -31,53 +31,53 @@ export interface OAuthRequest {
   readonly body: string | null;
 }
 
-/** Content types of what is posted. */
-const TYPES = { form: 'application/x-www-form-urlencoded', json: 'application/json' } as const;
+const CONTENT_TYPES = { form: 'application/x-www-form-urlencoded', json: 'application/json' } as const;
 
 /**
- * Writes a request for a document.
+ * Creates a request for a document.
  * @throws ClientError `insecure_url`
  */
 export function getRequest(url: string, headers: Readonly<Record<string, string>> = {}): OAuthRequest {
-  return checkAsk({ url, method: 'GET', headers: { accept: 'application/json', ...headers }, body: null });
+  const all = { accept: 'application/json', ...headers };
+  return requireSecure({ url, method: 'GET', headers: all, body: null });
 }
 
 /**
- * Writes a request that posts something.
+ * Creates a POST request.
  * @throws ClientError `insecure_url`
  */
 export function postRequest(
   url: string,
-  kind: keyof typeof TYPES,
+  kind: keyof typeof CONTENT_TYPES,
   body: string,
   headers: Readonly<Record<string, string>> = {},
 ): OAuthRequest {
-  const own = { accept: 'application/json', 'content-type': TYPES[kind], ...headers };
-  return checkAsk({ url, method: 'POST', headers: own, body });
+  const all = { accept: 'application/json', 'content-type': CONTENT_TYPES[kind], ...headers };
+  return requireSecure({ url, method: 'POST', headers: all, body });
 }
 
-/** All authorization endpoints MUST be served over HTTPS. @see seed 5.3(6) */
-function checkAsk(ask: OAuthRequest): OAuthRequest {
-  const url = readWebUrl(ask.url);
-  if (url !== null && isSecureUrl(url)) return ask;
+/** All authorization endpoints MUST be served over HTTPS. @see RFC 6749 §3.1.2.1, seed 5.3(6) */
+function requireSecure(request: OAuthRequest): OAuthRequest {
+  const url = readWebUrl(request.url);
+  if (url !== null && isSecureUrl(url)) return request;
   throw new ClientError(
     'insecure_url',
-    `Refused to contact ${sanitizeText(ask.url)}: it must be an https address.`,
+    `Refused to contact ${sanitizeText(request.url)}: it must be an https address.`,
   );
 }
 
 /**
- * Sends a request, and reads the answer to its end.
- * @throws ClientError `redirected`, `response_too_large`, or `unreachable` when nothing came in time.
+ * Sends a request and reads the whole response.
+ * @throws ClientError `redirected`, `response_too_large`, or `unreachable` when there was no response in time.
  */
-export async function sendRequest(transport: Transport, ask: OAuthRequest): Promise<OAuthResponse> {
+export async function sendRequest(transport: Transport, request: OAuthRequest): Promise<OAuthResponse> {
   const signal = AbortSignal.timeout(transport.timeout);
-  const { origin } = new URL(ask.url);
+  const { origin } = new URL(request.url);
   try {
-    const response = await transport.fetch(ask.url, {
-      method: ask.method,
-      headers: ask.headers,
-      ...(ask.body !== null && { body: ask.body }),
+    const response = await transport.fetch(request.url, {
+      method: request.method,
+      headers: request.headers,
+      ...(request.body !== null && { body: request.body }),
       redirect: 'manual',
       credentials: 'omit',
       cache: 'no-store',
@@ -85,14 +85,11 @@ export async function sendRequest(transport: Transport, ask: OAuthRequest): Prom
       signal,
     });
     if (response.type === 'opaqueredirect') {
-      await discard(response);
+      await discardBody(response);
       throw redirected(origin, response.status);
     }
-    return {
-      status: response.status,
-      headers: response.headers,
-      body: await readText(response, transport.maxBytes),
-    };
+    const body = await readText(response, transport.maxBytes);
+    return { status: response.status, headers: response.headers, body };
   } catch (error) {
     if (error instanceof ClientError) throw error;
     throw transport.mapError(error, origin) ?? unreachable(origin, error, signal.aborted);
@@ -100,25 +97,24 @@ export async function sendRequest(transport: Transport, ask: OAuthRequest): Prom
 }
 
 /**
- * An OAuth party that redirects is not followed: what was sent there belongs nowhere else.
+ * Redirects of OAuth endpoints are not followed: the request contains secrets for this origin only.
  * @throws ClientError `redirected`
  */
-export function checkNotRedirected({ url }: Pick<OAuthRequest, 'url'>, { status }: OAuthResponse): void {
+export function requireNoRedirect({ url }: Pick<OAuthRequest, 'url'>, { status }: OAuthResponse): void {
   if (status >= 300 && status < 400) throw redirected(new URL(url).origin, status);
 }
 
 function redirected(origin: string, status: number): ClientError {
-  return new ClientError('redirected', `${origin} answered with a redirect, which is not followed here.`, {
-    status,
-  });
+  const message = `${origin} responded with a redirect, which is not followed here.`;
+  return new ClientError('redirected', message, { status });
 }
 
-function unreachable(origin: string, cause: unknown, late: boolean): ClientError {
-  const what = late ? `${origin} did not answer in time.` : `${origin} could not be reached.`;
-  return new ClientError('unreachable', what, { cause });
+function unreachable(origin: string, cause: unknown, timedOut: boolean): ClientError {
+  const message = timedOut ? `${origin} did not respond in time.` : `${origin} could not be reached.`;
+  return new ClientError('unreachable', message, { cause });
 }
 
-async function readText(response: Response, limit: number): Promise<string> {
+async function readText(response: Response, maxBytes: number): Promise<string> {
   if (response.body === null) return '';
   const reader = response.body.getReader();
   const decoder = new TextDecoder();
@@ -128,20 +124,20 @@ async function readText(response: Response, limit: number): Promise<string> {
     const { done, value } = await reader.read();
     if (done) return text + decoder.decode();
     size += value.byteLength;
-    if (size > limit) {
+    if (size > maxBytes) {
       await reader.cancel().catch(() => undefined);
-      throw new ClientError('response_too_large', `The answer is longer than ${limit} bytes.`);
+      throw new ClientError('response_too_large', `The response is longer than ${maxBytes} bytes.`);
     }
     text += decoder.decode(value, { stream: true });
   }
 }
 
-/** Ends an answer that nobody will read. */
-export async function discard(response: Response): Promise<void> {
+/** Releases the connection of a response whose body is not needed. */
+export async function discardBody(response: Response): Promise<void> {
   await response.body?.cancel().catch(() => undefined);
 }
 
-/** JSON, or `undefined` when it is none. */
+/** JSON, or `undefined` when the text is not JSON. */
 export function parseJsonOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
@@ -150,7 +146,15 @@ export function parseJsonOrUndefined(text: string): unknown {
   }
 }
 
-/** Seconds of a `Retry-After` field, at most an hour; `undefined` when there is none. */
+/** 4xx statuses that mean "not now": request timeout, too early, too many requests. */
+const TEMPORARY_CLIENT_ERRORS: ReadonlySet<number> = new Set([408, 425, 429]);
+
+/** Whether the same request may succeed later. */
+export function isTemporaryStatus(status: number): boolean {
+  return status >= 500 || TEMPORARY_CLIENT_ERRORS.has(status);
+}
+
+/** Seconds of a `Retry-After` header, at most an hour; `undefined` when there is none. */
 export function readRetryAfter(headers: Headers, now: number): number | undefined {
   const text = headers.get('retry-after');
   if (text === null) return undefined;

@@ -296,7 +296,7 @@ describe('scopes', () => {
     expect(scopeOf(world)).toBe('a b');
     expect(world.events.find(({ type }) => type === 'sign_in.started')).toMatchObject({
       reason: 'no_tokens',
-      scopeReasons: ['the challenge names them', 'configured additions'],
+      scopeReasons: ['named by the challenge', 'configured additions'],
     });
     await world.client({ scopes: { only: ['c'] } }).fetch(world.serverUrl);
     expect(scopeOf(world)).toBe('c');

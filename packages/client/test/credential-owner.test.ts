@@ -50,8 +50,8 @@ function openWebStore(): CredentialStore {
   });
 }
 
-/** As one that somebody has written for an earlier version: by server, issuer and account. */
-function createNarrowStore(): CredentialStore {
+/** A custom store that ignores the actor of a key. */
+function createStoreIgnoringActors(): CredentialStore {
   const records = new Map<string, CredentialRecord>();
   const nameOf = ({ server, issuer, account }: CredentialRecord['key']) =>
     JSON.stringify([server, issuer, account]);
@@ -176,7 +176,7 @@ describe.each(stores)('in %s', (_name, openStore) => {
 
 it('in a store that takes no notice of who acts, sessions are lost to each other, and still not used', async () => {
   const world = await createOffice();
-  const store = createNarrowStore();
+  const store = createStoreIgnoringActors();
   await world.client({ store }).signIn();
   expect(await whoCalls(world.client({ store, ...asProgram() }))).toBe('program report');
   expect(await whoCalls(world.client({ store }))).toBe('user');
@@ -302,58 +302,4 @@ it('a sign-in in two halves is never kept as that of a program', async () => {
   expect(await codeOf(program.complete(location))).toBe('configuration_invalid');
   expect(await kept(store, world)).toEqual(before);
   expect(await world.client({ store }).complete(location)).toMatchObject({ kind: 'user' });
-});
-
-describe('what an earlier version has kept', () => {
-  /** As versions before this one wrote it: nothing says who acts, and all is in one place. */
-  async function keepAsBefore(store: CredentialStore, client: Client): Promise<void> {
-    const [record] = (await store.list(client.server, 'default')).filter(({ tokens }) => tokens !== null);
-    if (record === undefined) throw new TypeError('The session was kept.');
-    await store.remove(record.key);
-    const { server, issuer, account } = record.key;
-    const { registration, tokens } = record;
-    await store.save({ key: { server, issuer, account }, registration, tokens });
-  }
-
-  it.each([
-    ['by dynamic registration', {}],
-    ['by a public client of their own', { registration: { preregistered: [{ clientId: 'editor' }] } }],
-  ])('for a person who signed in %s is gone on with', async (_way, options) => {
-    const world = await createOffice();
-    const client = world.client({ store: openFile(), ...options });
-    await client.signIn();
-    await keepAsBefore(files[0] ?? openFile(), client);
-    const later = world.client({ store: openFile(), ...options });
-    expect(await later.session()).toMatchObject({ kind: 'user', since: null });
-    expect(await whoCalls(later)).toBe('user');
-    world.advance(590_000);
-    expect(await whoCalls(world.client({ store: openFile(), ...options }))).toBe('user');
-    expect(world.user.opened).toHaveLength(1);
-    // Never for an application, even one of the same name.
-    expect(await world.client({ store: openFile(), ...asProgram('editor') }).session()).toBeNull();
-  });
-
-  it('for an application is nobody’s: both ask anew', async () => {
-    const world = await createOffice();
-    const store = openFile();
-    const program = world.client({ store, ...asProgram() });
-    await program.signIn();
-    await keepAsBefore(store, program);
-    expect((await store.all()).map(({ key }) => key.kind)).toEqual([undefined]);
-    expect(await world.client({ store }).session()).toBeNull();
-    expect(await world.client({ store, ...asProgram() }).session()).toBeNull();
-    expect(await whoCalls(world.client({ store, ...asProgram() }))).toBe('program report');
-    expect(await whoCalls(world.client({ store }))).toBe('user');
-    expect(world.user.opened).toHaveLength(1);
-  });
-
-  it('for an application ends when somebody signs out there', async () => {
-    const world = await createOffice();
-    const store = openFile();
-    const program = world.client({ store, ...asProgram() });
-    await program.signIn();
-    await keepAsBefore(store, program);
-    expect(await world.client({ store }).signOut()).toBe('forgotten');
-    expect((await store.all()).filter(({ tokens }) => tokens !== null)).toEqual([]);
-  });
 });

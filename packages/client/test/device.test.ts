@@ -115,7 +115,7 @@ describe('a code for another device', () => {
     const failure: unknown = await client.fetch(world.serverUrl).catch((error: unknown) => error);
     expect(failure).toMatchObject({
       code: 'sign_in_needed',
-      message: expect.stringContaining('does not offer sign-in by code; use --no-browser'),
+      message: expect.stringContaining('does not offer device authorization; use --no-browser'),
     });
     // Nobody is registered for what is not offered.
     expect(world.as.asked('/register')).toEqual([]);

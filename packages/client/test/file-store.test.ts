@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
+  type CredentialKey,
   type CredentialRecord,
   type CredentialStore,
   createMemoryStore,
@@ -44,12 +45,18 @@ function openStore(
   return store;
 }
 
-const key = { server: 'https://mcp.example/mcp', issuer: 'https://as.example', account: 'default' };
+const key: CredentialKey = {
+  server: 'https://mcp.example/mcp',
+  issuer: 'https://as.example',
+  account: 'default',
+  kind: 'user',
+};
 
 function record(changes: Partial<CredentialRecord['key']> = {}, accessToken = 'canary'): CredentialRecord {
   return {
     key: { ...key, ...changes },
     registration: null,
+    since: 1,
     tokens: {
       ...{
         accessToken,
@@ -232,7 +239,7 @@ describe('the file', () => {
     expect(() => openStore({ key: new Uint8Array(16) })).toThrowError(
       expect.objectContaining({ code: 'configuration_invalid' }),
     );
-    expect(store.location).toContain('sealed');
+    expect(store.location).toContain('encrypted');
   });
 
   it('forgets flows that nobody finished', async () => {

@@ -38,7 +38,8 @@ function createKeychain(): { open: OpenKeychainEntry; held: Map<string, string> 
 const closed: OpenKeychainEntry = () => Promise.reject(new Error('access denied'));
 
 const record: CredentialRecord = {
-  key: { server: 'https://mcp.example/mcp', issuer: 'https://as.example', account: 'default' },
+  key: { server: 'https://mcp.example/mcp', issuer: 'https://as.example', account: 'default', kind: 'user' },
+  since: null,
   registration: {
     ...{ method: 'ask-user', clientId: 'c', clientSecret: 'canary', authentication: 'client_secret_basic' },
     ...{ redirectUris: [], secretExpiresAt: null },
@@ -62,7 +63,7 @@ it('[C-STORE-1] seals the credential file, and says with what', async () => {
   const path = join(folder, 'credentials.db');
   const store = await openCredentialStore(path, 'notes', open);
   await store.save(record);
-  expect(store.location).toBe(`the file ${path}, sealed with a key of the system's keychain`);
+  expect(store.location).toBe(`the file ${path}, encrypted with a key in the system's keychain`);
   store.close();
   expect(readFileSync(path).includes('canary')).toBe(false);
   expect(readdirSync(folder)).toEqual(['credentials.db']);
@@ -93,7 +94,7 @@ describe('without a keychain', () => {
     const store = await openCredentialStore(path(), 'notes', closed);
     process.umask(before);
     await store.save(record);
-    expect(store.location).toBe(`the file ${path()}, sealed with the key in ${path()}.key`);
+    expect(store.location).toBe(`the file ${path()}, encrypted with the key in ${path()}.key`);
     store.close();
     expect(readFileSync(path()).includes('canary')).toBe(false);
     expect(statSync(`${path()}.key`).mode & 0o777).toBe(0o600);

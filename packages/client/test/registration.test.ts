@@ -249,7 +249,7 @@ describe('dynamic registration', () => {
 describe('a client identifier that the authorization server has forgotten', () => {
   const URI = 'http://127.0.0.1:40001/callback';
   const events = ({ events: all }: World) =>
-    all.flatMap((event) => (event.type.startsWith('regist') ? [event.type] : []));
+    all.flatMap((event) => (event.type.startsWith('client.') ? [event.type] : []));
 
   /** A registration is kept, and the server is told what it says from now on. */
   async function forgotten(change: (world: World) => void, prepare: typeof change = () => undefined) {
@@ -271,7 +271,11 @@ describe('a client identifier that the authorization server has forgotten', () =
     const { world, client } = await forgotten(page(status));
     await client.begin({ redirectUri: URI });
     expect(world.as.asked('/register')).toHaveLength(2);
-    expect(events(world)).toEqual(['registered', 'registration_dropped', 'registered']);
+    expect(events(world)).toEqual([
+      'client.registered',
+      'client.registration_discarded',
+      'client.registered',
+    ]);
     expect(world.user.opened).toEqual([]);
   });
 
@@ -279,7 +283,7 @@ describe('a client identifier that the authorization server has forgotten', () =
     const { world, client } = await forgotten(page(status));
     await client.begin({ redirectUri: URI });
     expect(world.as.asked('/register')).toHaveLength(1);
-    expect(events(world)).toEqual(['registered']);
+    expect(events(world)).toEqual(['client.registered']);
   });
 
   it.each(['invalid_client', 'unauthorized_client'])('is noticed by a redirect with %s', async (error) => {

@@ -1,9 +1,8 @@
 /** A new session ends the one that it replaces, where the authorization server is known to end no more than that. */
 import { describe, expect, it, vi } from 'vitest';
 import { createMemoryStore } from '../src/index.ts';
-import type { Registration } from '../src/registration/registration.ts';
 import { keyText } from '../src/storage/credential-store.ts';
-import type { Tokens } from '../src/token-endpoint/token-response.ts';
+import type { Registration, Tokens } from '../src/storage/credentials.ts';
 import { createWorld, type World } from './support/world.ts';
 
 /** A world whose server revokes; `metadata` is what it says beside that. */
@@ -151,8 +150,8 @@ describe('a sign-in at another authorization server than before', () => {
   it('forgets the tokens of that one once a refresh of them has ended, and nothing else of it', async () => {
     const world = await createWorld();
     const store = createMemoryStore();
-    const key = { server: world.serverUrl, issuer: OLD, account: 'default' };
-    await store.save({ key, registration: null, tokens: got('before') });
+    const key = { server: world.serverUrl, issuer: OLD, account: 'default', kind: 'user' } as const;
+    await store.save({ key, registration: null, tokens: got('before'), since: 1 });
     const client = world.client({ store });
     // Somebody who shares the store refreshes them, and has registered anew.
     const release = await store.lock(`refresh ${keyText(key)}`);
@@ -167,10 +166,10 @@ describe('a sign-in at another authorization server than before', () => {
       redirectUris: [],
       secretExpiresAt: null,
     };
-    await store.save({ key, registration, tokens: got('after') });
+    await store.save({ key, registration, tokens: got('after'), since: 1 });
     await release();
     expect((await signing).issuer).toBe(world.issuer);
-    expect(await store.find(key)).toEqual({ key, registration, tokens: null });
+    expect(await store.find(key)).toEqual({ key, registration, tokens: null, since: 1 });
     expect(world.events).toContainEqual(expect.objectContaining({ type: 'session.ended', issuer: OLD }));
     expect((await client.session())?.issuer).toBe(world.issuer);
     expect((await client.fetch(world.serverUrl)).status).toBe(200);

@@ -252,7 +252,7 @@ describe('the answer of the token endpoint', () => {
     );
     world.advance(560_000);
     expect((await client.fetch(world.serverUrl)).status).toBe(200);
-    expect(world.events.map(({ type }) => type)).toContain('registration_dropped');
+    expect(world.events.map(({ type }) => type)).toContain('client.registration_discarded');
     world.tokens.clear();
     world.tokens.set((usual.body as { access_token: string }).access_token, '');
     expect((await client.fetch(world.serverUrl)).status).toBe(200);

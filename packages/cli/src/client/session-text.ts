@@ -14,8 +14,6 @@ function iso(time: number | null): string | null {
 /** Who acts by a session, in words. */
 export function actorOf({ kind, clientId }: Pick<Session, 'kind' | 'clientId'>): string {
   if (kind === 'user') return `you, by the client ${clientId}`;
-  if (kind === 'unknown')
-    return `kept by an earlier version for the client ${clientId}, and not used any more`;
   return `the ${kind} ${clientId} itself`;
 }
 

@@ -1,16 +1,14 @@
-/** Signing a person in: request, browser, answer, code, tokens; in one go, or in two halves for hosts with pages of their own. */
+/** The authorization code grant: request, browser, redirect, code and tokens, at once or in two steps (begin and complete). */
 import type { Scopes } from '@portcullis/protocol';
 import type { DiscoveryResult } from '../discovery/discovery-result.ts';
 import { ClientError } from '../errors.ts';
-import type { PrivateEcJwk } from '../jwk.ts';
-import type { Registration } from '../registration/registration.ts';
 import type { ClientSettings } from '../settings.ts';
+import type { PrivateEcJwk } from '../signing-key.ts';
+import type { PendingAuthorization, Registration, Tokens } from '../storage/credentials.ts';
 import type { TokenEndpointContext } from '../token-endpoint/endpoint-request.ts';
 import { requestTokens } from '../token-endpoint/token-request.ts';
-import type { Tokens } from '../token-endpoint/token-response.ts';
-import type { PendingAuthorization } from './pending.ts';
 import type { ReceivedRedirect } from './receiver.ts';
-import { authorizationRequest, checkPkceSupport } from './request.ts';
+import { authorizationRequest, requirePkceSupport } from './request.ts';
 import {
   codeTokenRequest,
   readRedirectQuery,
@@ -19,11 +17,11 @@ import {
 } from './response.ts';
 import type { ScopePlan } from './scope-plan.ts';
 
-/** Finds or makes the registration for redirect URIs; those of the ones it knows come first. */
+/** Provides the registration for redirect URIs. */
 export interface RegistrationSource {
-  /** Redirect URIs that are registered already. */
+  /** Redirect URIs that are already registered. */
   registeredUris(discovery: DiscoveryResult): Promise<readonly string[]>;
-  /** A registration that these URIs belong to. `scopes`: what it is going to ask for. */
+  /** A registration with these redirect URIs. @param scopes what the request is going to ask for */
   register(
     discovery: DiscoveryResult,
     redirectUris: readonly string[],
@@ -31,8 +29,8 @@ export interface RegistrationSource {
   ): Promise<Registration>;
 }
 
-/** What a sign-in is for. */
-interface SignInCase {
+/** What a sign-in requests. */
+interface SignInInput {
   readonly discovery: DiscoveryResult;
   readonly plan: ScopePlan;
   readonly dpopKey: PrivateEcJwk | null;
@@ -40,93 +38,98 @@ interface SignInCase {
 }
 
 export interface AuthorizationCodeGrant {
-  /** All of it, with the host's browser and receiver. */
-  run(situation: SignInCase): Promise<Tokens>;
-  /** The first half: where to send the browser. */
-  begin(situation: SignInCase, redirectUri: string, binding: string | null): Promise<string>;
-  /** The second half begins with taking the flow that the URL at which the browser arrived, or its query, answers. */
-  take(arrived: string | URLSearchParams, binding: string | null): Promise<PendingAuthorization>;
-  /** It ends with the tokens. */
-  finish(pending: PendingAuthorization, arrived: string | URLSearchParams): Promise<Tokens>;
+  /** Signs in with the browser and receiver of the host. */
+  signIn(input: SignInInput): Promise<Tokens>;
+  /** First step: the URL for the browser. */
+  begin(input: SignInInput, redirectUri: string, binding: string | null): Promise<string>;
+  /** Second step: takes the pending authorization for the redirect URL or its query. */
+  take(redirectedTo: string | URLSearchParams, binding: string | null): Promise<PendingAuthorization>;
+  /** Completes the second step with the tokens. */
+  complete(pending: PendingAuthorization, redirectedTo: string | URLSearchParams): Promise<Tokens>;
 }
 
-/** Makes the room. */
+/** Creates the authorization code grant of a client. */
 export function createAuthorizationCodeGrant(
-  configuration: ClientSettings,
-  hands: TokenEndpointContext,
-  registrar: RegistrationSource,
+  settings: Pick<ClientSettings, 'store' | 'browser' | 'receiver' | 'clock' | 'random' | 'account'>,
+  context: TokenEndpointContext,
+  registrations: RegistrationSource,
 ): AuthorizationCodeGrant {
-  const { store, browser, receiver, clock, random, account } = configuration;
+  const { store, browser, receiver, clock, random, account } = settings;
 
   return {
-    async run(situation) {
+    async signIn(input) {
       if (browser === null || receiver === null) {
         throw new ClientError(
           'sign_in_needed',
-          'A person has to sign in, and this client has no browser to do it in.',
+          'The user has to sign in, and this client has no browser to do so.',
         );
       }
-      checkPkceSupport(situation.discovery);
-      const listener = await receiver.listen(await registrar.registeredUris(situation.discovery));
+      requirePkceSupport(input.discovery);
+      const listener = await receiver.listen(await registrations.registeredUris(input.discovery));
       try {
-        const { url, state } = await start(situation, listener.redirectUri, null);
-        // The ear is open before the browser is.
-        const { promise: opened, resolve: isOpen } = Promise.withResolvers<void>();
-        const arriving = listener.waitForRedirect(state, opened);
-        arriving.catch(() => undefined);
+        const { url, state } = await start(input, listener.redirectUri, null);
+        // The listener has to be ready before the browser opens.
+        const { promise: browserOpened, resolve: reportOpened } = Promise.withResolvers<void>();
+        const redirect = listener.waitForRedirect(state, browserOpened);
+        redirect.catch(() => undefined);
         await browser.open(url);
-        isOpen();
-        return await receive(await arriving);
+        reportOpened();
+        return await completeAndRespond(await redirect);
       } finally {
         await listener.close();
       }
     },
 
-    async begin(situation, redirectUri, binding) {
-      checkPkceSupport(situation.discovery);
-      return (await start(situation, redirectUri, binding)).url;
+    async begin(input, redirectUri, binding) {
+      requirePkceSupport(input.discovery);
+      return (await start(input, redirectUri, binding)).url;
     },
 
-    take: (arrived, binding) => takePendingAuthorization(store, readRedirectQuery(arrived), binding, clock()),
-    finish,
+    take: (redirectedTo, binding) =>
+      takePendingAuthorization(store, readRedirectQuery(redirectedTo), binding, clock()),
+    complete,
   };
 
   async function start(
-    { discovery, plan, dpopKey, prompt }: SignInCase,
+    { discovery, plan: { scopes }, dpopKey, prompt }: SignInInput,
     redirectUri: string,
     binding: string | null,
   ): Promise<{ url: string; state: string }> {
-    const registration = await registrar.register(discovery, [redirectUri], plan.scopes);
-    const { scopes } = plan;
-    const now = clock();
-    const flow = await authorizationRequest({
-      ...{ discovery, registration, redirectUri, scopes, account, dpopKey, binding, prompt, now, random },
+    const registration = await registrations.register(discovery, [redirectUri], scopes);
+    const { url, pending } = await authorizationRequest({
+      discovery,
+      registration,
+      redirectUri,
+      scopes,
+      account,
+      dpopKey,
+      binding,
+      prompt,
+      now: clock(),
+      random,
     });
-    await store.savePending(flow.pending);
-    return { url: flow.url, state: flow.pending.state };
+    await store.savePending(pending);
+    return { url, state: pending.state };
   }
 
-  /** The person reads how it went only when it is known. */
-  async function receive(arrival: ReceivedRedirect): Promise<Tokens> {
+  /** The user sees the outcome only after the tokens were issued. */
+  async function completeAndRespond({ query, respond }: ReceivedRedirect): Promise<Tokens> {
     try {
-      const tokens = await finish(
-        await takePendingAuthorization(store, arrival.query, null, clock()),
-        arrival.query,
-      );
-      await arrival.respond({ ok: true, message: 'You are signed in. You can close this page.' });
+      const tokens = await complete(await takePendingAuthorization(store, query, null, clock()), query);
+      await respond({ ok: true, message: 'You are signed in. You can close this page.' });
       return tokens;
     } catch (error) {
-      const message =
-        error instanceof ClientError ? error.message : 'Something went wrong in the application.';
-      await arrival.respond({ ok: false, message });
+      const message = error instanceof ClientError ? error.message : 'An error occurred in the application.';
+      await respond({ ok: false, message });
       throw error;
     }
   }
 
-  async function finish(pending: PendingAuthorization, arrived: string | URLSearchParams): Promise<Tokens> {
-    return requestTokens(
-      hands,
-      codeTokenRequest(pending, validateAuthorizationResponse(readRedirectQuery(arrived), pending)),
-    );
+  async function complete(
+    pending: PendingAuthorization,
+    redirectedTo: string | URLSearchParams,
+  ): Promise<Tokens> {
+    const code = validateAuthorizationResponse(readRedirectQuery(redirectedTo), pending);
+    return requestTokens(context, codeTokenRequest(pending, code));
   }
 }

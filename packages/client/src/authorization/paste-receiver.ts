@@ -1,42 +1,42 @@
-/** An ear for machines without a browser: the person signs in anywhere, and pastes the address at which the browser ended. */
+/** A receiver for machines without a browser: the user signs in on another device and pastes the redirect URL. */
 import { ClientError } from '../errors.ts';
 import type { Receiver } from './receiver.ts';
 
-/** How the person is asked. */
+/** How the user is prompted. */
 export interface PasteOptions {
-  /** Asks the person for the address; called again when it was not the right one. */
+  /** Prompts the user for the URL; called again when it was not the right one. */
   readonly read: () => Promise<string>;
-  /** Tells the person what is wrong with what was pasted, or how it ended. */
+  /** Shows the user what is wrong with the pasted text, or the outcome. */
   readonly tell?: (message: string) => void;
-  /** Where the browser is sent: a page of the host's, or an address of the person's computer where nobody answers. */
+  /** Where the browser is redirected: a page of the host, or a loopback address where nothing listens. */
   readonly redirectUri?: string;
 }
 
-/** Nobody listens there: what counts is what stands in the address bar. */
-const NOBODY = 'http://127.0.0.1:47471/callback';
+/** Nothing listens there: only the URL in the address bar matters. */
+const UNUSED_ADDRESS = 'http://127.0.0.1:47471/callback';
 
-const MOST_TRIES = 3;
+const MAX_ATTEMPTS = 3;
 
-/** Makes a receiver that asks for the address. */
+/** Creates a receiver that prompts for the redirect URL. */
 export function createPasteReceiver({
   read,
   tell = () => undefined,
-  redirectUri = NOBODY,
+  redirectUri = UNUSED_ADDRESS,
 }: PasteOptions): Receiver {
   return {
     async listen() {
       return {
         redirectUri,
-        async waitForRedirect(state, opened) {
-          await opened;
-          for (let attempt = 0; attempt < MOST_TRIES; attempt += 1) {
+        async waitForRedirect(state, browserOpened) {
+          await browserOpened;
+          for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
             const query = URL.parse((await read()).trim())?.searchParams;
             if (query?.get('state') === state) {
               return { query, respond: async ({ message }) => tell(message) };
             }
-            tell('That is not the address at which this sign-in ended. Paste all of it.');
+            tell('This is not the address that this sign-in was redirected to. Paste the complete address.');
           }
-          throw new ClientError('cancelled', 'The right address was not pasted.');
+          throw new ClientError('cancelled', 'The address of this sign-in was not pasted.');
         },
         close: async () => undefined,
       };

@@ -1,41 +1,41 @@
-/** Where the person's browser is, and where its answer arrives: the two things that a host has to lend. */
+/** What a host provides for a sign-in: the user's browser, and a receiver for its redirect. */
 
-/** Sends the person's browser to an address. It never asks for a password itself. */
+/** Opens the user's browser. It must never ask for a password itself. */
 export interface Browser {
-  /** @param url an https address, or http on this computer; nothing else is ever given. */
+  /** @param url an https URL, or http on a loopback address; never anything else. */
   open(url: string): Promise<void>;
 }
 
-/** What the person is to read when the answer was dealt with. */
+/** What the user sees after the redirect. */
 export interface SignInOutcome {
   readonly ok: boolean;
   readonly message: string;
 }
 
-/** An answer that has arrived. */
+/** A redirect that arrived. */
 export interface ReceivedRedirect {
   readonly query: URLSearchParams;
-  /** Tells the person how it went. */
+  /** Shows the user the outcome. */
   respond(outcome: SignInOutcome): Promise<void>;
 }
 
-/** An open ear for one answer. */
+/** Listens for one redirect. */
 export interface RedirectListener {
   readonly redirectUri: string;
   /**
-   * Waits for the answer with this state. Answers with another, or with none, are turned away.
-   * @param opened resolves once the person's browser was opened
+   * Waits for the redirect with this state. Redirects with another state, or without one, are rejected.
+   * @param browserOpened resolves once the user's browser was opened
    */
-  waitForRedirect(state: string, opened: Promise<void>): Promise<ReceivedRedirect>;
+  waitForRedirect(state: string, browserOpened: Promise<void>): Promise<ReceivedRedirect>;
   /** Stops listening. */
   close(): Promise<void>;
 }
 
-/** Where the answer of a browser is received. */
+/** Receives the redirect of the user's browser. */
 export interface Receiver {
   /**
    * Starts to listen.
-   * @param preferred redirect URIs that are registered already: the first that can be served is used.
+   * @param preferred redirect URIs that are already registered: the first one that can be used is used.
    */
   listen(preferred: readonly string[]): Promise<RedirectListener>;
 }

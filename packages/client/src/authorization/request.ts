@@ -1,4 +1,4 @@
-/** The authorization request: everything that is checked before a browser opens, and the record that its answer is judged by. */
+/** The authorization request with PKCE and state: everything checked before a browser opens, and the record for its response. */
 import {
   authorizationRequestUrl,
   base64url,
@@ -11,113 +11,119 @@ import {
 import type { DiscoveryResult } from '../discovery/discovery-result.ts';
 import { requireTokenEndpoint } from '../discovery/endpoints.ts';
 import { ClientError, sanitizeText } from '../errors.ts';
-import type { PrivateEcJwk } from '../jwk.ts';
-import type { Registration } from '../registration/registration.ts';
-import type { PendingAuthorization } from './pending.ts';
+import type { PrivateEcJwk } from '../signing-key.ts';
+import type { PendingAuthorization, Registration } from '../storage/credentials.ts';
 
-/** Ten minutes for a person to sign in. */
-const PATIENCE = 600_000;
+/** Milliseconds for a user to sign in: ten minutes. */
+const SIGN_IN_TIMEOUT = 600_000;
 
-/** What an authorization request is made of. */
+/** Input of an authorization request. */
 export interface AuthorizationRequestInput {
   readonly discovery: DiscoveryResult;
   readonly registration: Registration;
   readonly redirectUri: string;
   /** None by default: the server decides. */
   readonly scopes?: Scopes;
-  /** The person's name for what comes of it; `default` by default. */
+  /** The account to store the credentials under; `default` by default. */
   readonly account?: string;
-  /** The key that the token will be bound to; `null`, the default: a bearer token. */
+  /** The key to bind the token to; `null`, the default: a bearer token. */
   readonly dpopKey?: PrivateEcJwk | null;
-  /** What the answer has to be brought with, such as the session of the person at a host that serves several. */
+  /** What the response must be presented with on a host with several users, such as the session of the user. */
   readonly binding?: string | null;
-  /** Sent as `prompt`, such as `select_account`. */
+  /** Value of the `prompt` parameter, such as `select_account`. */
   readonly prompt?: string | null;
   /** Epoch milliseconds. */
   readonly now?: number;
-  /** Cryptographically random bytes. */
+  /** Cryptographically secure random bytes. */
   readonly random?: (bytes: number) => Uint8Array;
 }
 
-/** The platform's own. */
 function randomBytes(bytes: number): Uint8Array {
   return crypto.getRandomValues(new Uint8Array(bytes));
 }
 
-/** What a person's browser is sent to, and what is kept until the answer comes. */
+/** The URL for the user's browser, and the record to store until the response arrives. */
 export interface StartedAuthorization {
   readonly url: string;
   readonly pending: PendingAuthorization;
 }
 
 /**
- * Refuses a server whose support for PKCE is not known where the revision wants it known.
+ * Rejects an authorization server that does not announce PKCE where the revision requires it.
  * If code_challenge_methods_supported is absent, clients MUST refuse to proceed.
  * @throws ClientError `pkce_unsupported`
  */
-export function checkPkceSupport({ profile, metadata, issuer }: DiscoveryResult): void {
+export function requirePkceSupport({ profile, metadata, issuer }: DiscoveryResult): void {
   if (profile.pkceSupport === 'assume') return;
   if (metadata.code_challenge_methods_supported?.includes(CODE_CHALLENGE_METHOD) === true) return;
   throw new ClientError(
     'pkce_unsupported',
-    `${sanitizeText(issuer)} does not say that it supports PKCE with S256, so signing in there would not be safe. ` +
-      'If you know that it does, pin revision 2025-06-18.',
+    `${sanitizeText(issuer)} does not announce PKCE with S256, so signing in there would not be safe. ` +
+      'If you know that it supports PKCE, pin revision 2025-06-18.',
   );
 }
 
 /**
- * Writes the request with a verifier and a state of its own.
+ * Creates the request with a fresh PKCE code verifier and state.
  * @throws ClientError `pkce_unsupported`, `metadata_invalid` or `authorization_url_refused`
- * @see seed 2.4, OAuth 2.1 draft 13 §4.1.1
+ * @see RFC 6749 §4.1.1, RFC 7636 §4.3, OAuth 2.1 draft 13 §4.1.1
  */
-export async function authorizationRequest(facts: AuthorizationRequestInput): Promise<StartedAuthorization> {
-  const { discovery, registration, redirectUri, scopes = [], random = randomBytes } = facts;
-  checkPkceSupport(discovery);
-  const endpoint = checkAuthorizationEndpoint(discovery);
+export async function authorizationRequest(input: AuthorizationRequestInput): Promise<StartedAuthorization> {
+  const { discovery, registration, redirectUri, scopes = [], random = randomBytes } = input;
+  requirePkceSupport(discovery);
+  const endpoint = requireAuthorizationEndpoint(discovery);
   const codeVerifier = base64url(random(32));
   const state = base64url(random(32));
-  const { resource, profile, metadata } = discovery;
+  const { resource, profile, metadata, server, issuer } = discovery;
   const url = authorizationRequestUrl(endpoint, {
     clientId: registration.clientId,
     codeChallenge: await deriveCodeChallenge(codeVerifier),
-    ...{ redirectUri, state, resource, scopes },
-    ...promptFor(facts),
+    redirectUri,
+    state,
+    resource,
+    scopes,
+    ...promptFor(input),
   });
   const pending: PendingAuthorization = {
-    ...{ state, codeVerifier, registration, redirectUri, resource, scopes },
-    server: discovery.server,
-    account: facts.account ?? 'default',
-    issuer: discovery.issuer,
+    state,
+    codeVerifier,
+    server,
+    account: input.account ?? 'default',
+    issuer,
     issuerAdvertised: metadata.authorization_response_iss_parameter_supported === true,
     issuerRule: profile.responseIssuer,
     tokenEndpoint: requireTokenEndpoint(discovery),
-    dpopKey: facts.dpopKey ?? null,
-    binding: facts.binding ?? null,
-    expiresAt: (facts.now ?? Date.now()) + PATIENCE,
+    registration,
+    redirectUri,
+    resource,
+    scopes,
+    dpopKey: input.dpopKey ?? null,
+    binding: input.binding ?? null,
+    expiresAt: (input.now ?? Date.now()) + SIGN_IN_TIMEOUT,
   };
   return { url, pending };
 }
 
-/** OpenID Connect gives offline access only with consent. @see OpenID Connect Core 1.0 §11 */
+/** OpenID Connect grants offline access only after consent. @see OpenID Connect Core 1.0 §11 */
 function promptFor({ prompt = null, scopes = [] }: AuthorizationRequestInput): { prompt?: string } {
   if (prompt !== null) return { prompt };
   return scopes.includes('offline_access') ? { prompt: 'consent' } : {};
 }
 
-/** The browser is sent to https addresses only, http to this computer. @see seed 5.3(6) */
-function checkAuthorizationEndpoint({ metadata, issuer }: DiscoveryResult): string {
+/** The browser is only sent to https URLs, or http on a loopback address. @see RFC 6749 §3.1.2.1, seed 5.3(6) */
+function requireAuthorizationEndpoint({ metadata, issuer }: DiscoveryResult): string {
   const endpoint = metadata.authorization_endpoint;
   if (endpoint === undefined) {
     throw new ClientError(
       'metadata_invalid',
-      `${sanitizeText(issuer)} names no authorization endpoint: people cannot sign in.`,
+      `${sanitizeText(issuer)} has no authorization endpoint: users cannot sign in.`,
     );
   }
   const url = readWebUrl(endpoint);
   if (url === null || !isSecureUrl(url) || endpoint.includes('#')) {
     throw new ClientError(
       'authorization_url_refused',
-      'The address of the sign-in page is not one that may be opened.',
+      'The authorization endpoint is not a URL that may be opened.',
     );
   }
   return endpoint;

@@ -1,101 +1,94 @@
-/** The authorization response: one waiting flow is taken for it, judged, and redeemed where the flow began. */
+/** The authorization response: matched to its pending authorization, checked for state and issuer (mix-up attack), and redeemed. */
 import { authorizationCodeForm, readAuthorizationResponse } from '@portcullis/protocol';
 import { ClientError, resourceAdvice, sanitizeText } from '../errors.ts';
+import type { CredentialStore } from '../storage/credential-store.ts';
+import type { PendingAuthorization } from '../storage/credentials.ts';
 import type { TokenRequest } from '../token-endpoint/token-request.ts';
-import type { PendingAuthorization } from './pending.ts';
-
-/** Where flows wait for their answers. */
-export interface PendingAuthorizationStore {
-  /** Hands a waiting flow to exactly one caller, and forgets it; `null` when there is none. */
-  takePending(state: string): Promise<PendingAuthorization | null>;
-}
 
 /**
- * Takes the flow that a response answers. A response whose state is missing or differs MUST be discarded.
- * @throws ClientError `response_rejected` when there is none, it is too late, or it came by another session.
+ * Takes the pending authorization of a response. A response whose state is missing or differs MUST be discarded.
+ * @throws ClientError `response_rejected` when there is none, it has expired, or it belongs to another session.
  */
 export async function takePendingAuthorization(
-  store: PendingAuthorizationStore,
+  store: Pick<CredentialStore, 'takePending'>,
   query: URLSearchParams,
   binding: string | null,
   now: number,
 ): Promise<PendingAuthorization> {
   const states = query.getAll('state');
   const state = states.length === 1 ? (states[0] ?? '') : '';
-  // Point of no return: a flow is answered once, well or badly.
+  // Point of no return: an authorization has one response, whether it succeeds or fails.
   const pending = state === '' ? null : await store.takePending(state);
   if (pending === null || pending.binding !== binding || now >= pending.expiresAt) {
-    throw new ClientError(
-      'response_rejected',
-      'This answer belongs to no sign-in that is waiting here. Start again.',
-    );
+    throw new ClientError('response_rejected', 'This response matches no pending sign-in. Start again.');
   }
   return pending;
 }
 
-/** A whole URL as it is pasted from an address bar, or a query. */
-export function readRedirectQuery(arrived: string | URLSearchParams): URLSearchParams {
-  if (typeof arrived !== 'string') return arrived;
-  const url = URL.parse(arrived.trim());
+/** The query of a complete redirect URL, for example pasted from an address bar. */
+export function readRedirectQuery(redirectedTo: string | URLSearchParams): URLSearchParams {
+  if (typeof redirectedTo !== 'string') return redirectedTo;
+  const url = URL.parse(redirectedTo.trim());
   if (url !== null) return url.searchParams;
-  throw new ClientError('response_rejected', 'This is not the URL of a page. Paste all of it.');
+  throw new ClientError('response_rejected', 'This is not a URL. Paste the complete address.');
 }
 
 /**
- * Understands the URL at which the browser arrived, or its query, for a caller that keeps the flow itself: it has to take
- * the flow out of where it is kept before, so that it is answered once.
- * @returns the code, for `codeRequest`
+ * Validates the redirect URL, or its query, for a caller that stores pending authorizations itself: it must delete the
+ * pending authorization first, so that it is used once.
+ * @returns the code, for `codeTokenRequest`
  * @throws ClientError `response_rejected`, `authorization_denied` or `authorization_failed`
  */
 export function processAuthorizationResponse(
-  arrived: string | URLSearchParams,
+  redirectedTo: string | URLSearchParams,
   pending: PendingAuthorization,
   now: number = Date.now(),
 ): string {
-  if (now >= pending.expiresAt) throw new ClientError('response_rejected', 'This answer comes too late.');
-  return validateAuthorizationResponse(readRedirectQuery(arrived), pending);
+  if (now >= pending.expiresAt) throw new ClientError('response_rejected', 'This response is too late.');
+  return validateAuthorizationResponse(readRedirectQuery(redirectedTo), pending);
 }
 
 /**
- * Judges a response: state, then issuer, then what it says.
+ * Validates state, then issuer, then the result.
  * @returns the code
  * @throws ClientError `response_rejected`, `authorization_denied` or `authorization_failed`
  * @see RFC 9207 §2.4
  */
-export function validateAuthorizationResponse(query: URLSearchParams, pending: PendingAuthorization): string {
-  const response = readAuthorizationResponse(query, {
-    state: pending.state,
-    issuer: pending.issuer,
-    issuerAdvertised: pending.issuerAdvertised,
-    issuerRule: pending.issuerRule,
-  });
+export function validateAuthorizationResponse(
+  query: URLSearchParams,
+  { state, issuer, issuerAdvertised, issuerRule }: PendingAuthorization,
+): string {
+  const response = readAuthorizationResponse(query, { state, issuer, issuerAdvertised, issuerRule });
   switch (response.kind) {
     case 'code':
       return response.code;
     case 'rejected':
-      // Nothing of a rejected response is shown.
+      // No content of a rejected response is displayed.
       throw new ClientError(
         'response_rejected',
-        `The answer to the sign-in was dropped: ${response.reason}.`,
+        `The authorization response was rejected: ${response.reason}.`,
       );
-    case 'error': {
-      const denied = response.error === 'access_denied';
-      const said = [response.error, response.description]
-        .filter((part) => part !== '')
-        .map(sanitizeText)
-        .join(': ');
-      throw new ClientError(
-        denied ? 'authorization_denied' : 'authorization_failed',
-        denied
-          ? 'The person did not allow it.'
-          : `The authorization server did not sign the person in (${said}).${resourceAdvice(response.error, response.description)}`,
-        { oauthError: sanitizeText(response.error) },
-      );
-    }
+    case 'error':
+      throw authorizationError(response.error, response.description);
   }
 }
 
-/** The request that redeems a code: at the token endpoint of the issuer that the flow began with, and nowhere else. */
+function authorizationError(error: string, description: string): ClientError {
+  const oauthError = sanitizeText(error);
+  if (error === 'access_denied')
+    return new ClientError('authorization_denied', 'The user denied access.', { oauthError });
+  const details = [error, description]
+    .filter((part) => part !== '')
+    .map(sanitizeText)
+    .join(': ');
+  return new ClientError(
+    'authorization_failed',
+    `The authorization server did not sign the user in (${details}).${resourceAdvice(error, description)}`,
+    { oauthError },
+  );
+}
+
+/** The request that redeems a code, at the token endpoint of the issuer that the authorization was started with. */
 export function codeTokenRequest(pending: PendingAuthorization, code: string): TokenRequest {
   const { codeVerifier, redirectUri, resource, scopes } = pending;
   return {

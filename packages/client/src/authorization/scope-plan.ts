@@ -1,25 +1,25 @@
-/** Which scopes are asked for, and why: a law that can explain itself. */
+/** Scope selection for a first request and for a step-up, with the reason for each choice. */
 import { type Scopes, unionScopes } from '@portcullis/protocol';
 import type { DiscoveryResult } from '../discovery/discovery-result.ts';
 
-/** The person's or program's own wishes. */
+/** Configured scopes. */
 export interface ScopeSettings {
-  /** Asked for besides what the server names. */
+  /** Requested in addition to the scopes that the server names. */
   readonly add?: Scopes;
-  /** Asked for instead of what the server names. */
+  /** Requested instead of the scopes that the server names. */
   readonly only?: Scopes;
 }
 
-/** Scopes, and in one sentence each where they come from. */
+/** The scopes to request, and where they come from. */
 export interface ScopePlan {
-  /** Empty: the parameter is left out, and the server decides. */
+  /** Empty: the parameter is omitted and the server decides. */
   readonly scopes: Scopes;
   readonly reasons: readonly string[];
 }
 
 /**
- * Plans a first request: the challenge's scopes, else all that the resource's metadata lists, else none; in the order
- * that the profile knows.
+ * Plans a first request: the scopes of the challenge, else all scopes of the resource metadata, else none, in the order
+ * of the revision.
  */
 export function planScopes(discovery: DiscoveryResult, settings: ScopeSettings): ScopePlan {
   if (settings.only !== undefined) return { scopes: settings.only, reasons: ['configured scopes only'] };
@@ -30,10 +30,10 @@ export function planScopes(discovery: DiscoveryResult, settings: ScopeSettings):
     scopes = unionScopes(scopes, settings.add);
     reasons.push('configured additions');
   }
-  // Only where other scopes are named too: alone it would displace the server's defaults.
+  // Only together with other scopes: alone it would replace the server's defaults.
   if (scopes.length > 0 && offersOfflineAccess(discovery)) {
     scopes = unionScopes(scopes, ['offline_access']);
-    reasons.push('offline_access, because the authorization server lists it');
+    reasons.push('offline_access, listed by the authorization server');
   }
   return { scopes, reasons };
 }
@@ -43,47 +43,47 @@ function namedScopes({ profile, challenge, resourceMetadata }: DiscoveryResult):
   reason: string;
 } {
   const sources = {
-    challenge: { scopes: challenge.scopes, reason: 'the challenge names them' },
+    challenge: { scopes: challenge.scopes, reason: 'named by the challenge' },
     'resource-metadata': {
       scopes: resourceMetadata?.scopes_supported ?? null,
-      reason: "the resource's metadata lists them",
+      reason: 'listed by the resource metadata',
     },
   };
-  for (const place of profile.scopeFrom) {
-    const { scopes, reason } = sources[place];
+  for (const source of profile.scopeFrom) {
+    const { scopes, reason } = sources[source];
     if (scopes !== null && scopes.length > 0) return { scopes, reason };
   }
-  return { scopes: [], reason: 'the server names none, so its default applies' };
+  return { scopes: [], reason: 'none named by the server, so its default applies' };
 }
 
-/** The scope MUST NOT be asked for where the authorization server does not list it. */
+/** The scope MUST NOT be requested where the authorization server does not list it. */
 function offersOfflineAccess({ profile, metadata }: DiscoveryResult): boolean {
   return profile.scopeFrom.length > 0 && metadata.scopes_supported?.includes('offline_access') === true;
 }
 
 /**
- * Plans a step-up; `null` when it would bring nothing new, or the profile has none.
- * @param again whether to ask for what was asked for before and not granted: somebody wants it asked once more
+ * Plans a step-up; `null` when it would gain nothing, or the revision has no step-up.
+ * @param retry whether to request scopes again that were requested before and not granted
  */
 export function planStepUp(
   discovery: Pick<DiscoveryResult, 'profile'>,
   needed: Scopes,
   before: { readonly requested: Scopes; readonly granted: Scopes },
-  again = false,
+  retry = false,
 ): ScopePlan | null {
   const had = unionScopes(before.requested, before.granted);
-  // Asking again for what was asked for already would end like the last time.
-  const vain = again ? before.granted : had;
-  if (needed.length === 0 || needed.every((scope) => vain.includes(scope))) return null;
+  // Requesting the same scopes again would have the same result.
+  const futile = retry ? before.granted : had;
+  if (needed.length === 0 || needed.every((scope) => futile.includes(scope))) return null;
   switch (discovery.profile.stepUp) {
     case 'none':
       return null;
     case 'challenge':
-      return { scopes: needed, reasons: ['the operation needs them'] };
+      return { scopes: needed, reasons: ['required by the operation'] };
     case 'union':
       return {
         scopes: unionScopes(had, needed),
-        reasons: ['the operation needs more than was asked for before'],
+        reasons: ['required by the operation, together with those requested before'],
       };
   }
 }

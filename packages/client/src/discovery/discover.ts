@@ -1,4 +1,4 @@
-/** From a server URL to its authorization server: the documents are fetched one after the other, and judged. */
+/** Discovery: from the server's challenge to its resource metadata, and from there to its authorization server. */
 import {
   type AuthorizationServerMetadata,
   PROTOCOL_VERSION_HEADERS,
@@ -14,7 +14,7 @@ import {
   buildDiscoveryResult,
   type DiscoveryExceptions,
   type DiscoveryResult,
-  firstProfile,
+  initialProfile,
   type ProfileSelection,
   selectProfile,
 } from './discovery-result.ts';
@@ -28,59 +28,60 @@ import { findServerMetadata, validateServerMetadata } from './server-metadata.ts
 
 export interface DiscoverySettings extends Required<DiscoveryExceptions> {
   readonly transport: Transport;
-  /** Pins the revision; `null`: found out by evidence. */
+  /** Pins the revision; `null`: detect it. */
   readonly profile: Profile | null;
   readonly versionHeader: ProtocolVersionHeader;
-  /** Issuer as metadata names it → issuer as its own document does, where both are known to mean one. */
+  /** Issuer as named by the resource metadata → issuer as named by its own metadata, where both are the same server. */
   readonly issuerAliases: Readonly<Record<string, string>>;
-  /** Puts the authorization servers of a resource in the order in which they are tried. */
+  /** Orders the authorization servers of a resource. */
   readonly order: (issuers: readonly string[]) => readonly string[] | Promise<readonly string[]>;
 }
 
 /**
- * Discovers. An outage on the way is an error and never a reason to step down.
+ * Discovers the authorization server. An outage is an error, and never a reason to assume an older revision.
  * @throws ClientError
- * @see seed 4.2 and 4.3
+ * @see RFC 9728 §5, RFC 8414 §3, seed 4.2 and 4.3
  */
 export async function discover(
   settings: DiscoverySettings,
   server: string,
   challenge: ServerChallenge,
 ): Promise<DiscoveryResult> {
-  const asked = firstProfile(settings.profile);
-  const headers = versionHeaders(settings.versionHeader, asked);
+  const profile = initialProfile(settings.profile);
+  const headers = versionHeaders(settings.versionHeader, profile);
   const found =
-    asked.discovery === 'server-origin'
+    profile.discovery === 'server-origin'
       ? null
       : await findResourceMetadata({ ...settings, headers }, server, challenge);
-  return chooseServer(settings, selectProfile(server, challenge, found, settings.profile));
+  return discoverIssuer(settings, selectProfile(server, challenge, found, settings.profile));
 }
 
-/** The first authorization server that can be used; what kept the earlier ones from it is said when none can. */
-async function chooseServer(settings: DiscoverySettings, way: ProfileSelection): Promise<DiscoveryResult> {
-  const headers = versionHeaders(settings.versionHeader, way.profile);
+/** Uses the first working authorization server; if none works, throws the first error. */
+async function discoverIssuer(
+  settings: DiscoverySettings,
+  selection: ProfileSelection,
+): Promise<DiscoveryResult> {
+  const { transport, versionHeader, order } = settings;
+  const { profile, resourceMetadata, issuers } = selection;
+  const headers = versionHeaders(versionHeader, profile);
   let failure: unknown = null;
-  for (const named of way.resourceMetadata === null ? way.issuers : await settings.order(way.issuers)) {
-    const issuer = aliasOf(settings, named);
+  for (const named of resourceMetadata === null ? issuers : await order(issuers)) {
+    const issuer = resolveAlias(settings, named);
     try {
-      const metadata = await findServerMetadata(
-        { transport: settings.transport, headers },
-        issuer,
-        way.profile,
-      );
-      return buildDiscoveryResult(way, issuer, metadata, settings);
+      const metadata = await findServerMetadata({ transport, headers }, issuer, profile);
+      return buildDiscoveryResult(selection, issuer, metadata, settings);
     } catch (error) {
       failure ??= error;
     }
   }
-  throw failure ?? new ClientError('metadata_missing', 'None of the authorization servers was chosen.');
+  throw failure ?? new ClientError('metadata_missing', 'No authorization server was selected.');
 }
 
-function aliasOf({ issuerAliases }: DiscoverySettings, named: string): string {
+function resolveAlias({ issuerAliases }: DiscoverySettings, named: string): string {
   return Object.hasOwn(issuerAliases, named) ? (issuerAliases[named] ?? named) : named;
 }
 
-/** Clients SHOULD say on discovery which revision they speak. @see seed 2.4 row 7 */
+/** Clients SHOULD send the protocol version during discovery. @see seed 2.4 row 7 */
 function versionHeaders(
   versionHeader: ProtocolVersionHeader,
   { revision }: Profile,
@@ -88,39 +89,39 @@ function versionHeaders(
   return { [versionHeader]: revision };
 }
 
-/** What requests for documents are written with. */
+/** Options for metadata requests. */
 export interface MetadataRequestOptions {
   readonly versionHeader?: ProtocolVersionHeader;
   readonly trustedOrigins?: readonly string[];
 }
 
 /**
- * Writes the requests for the metadata of a server, to be sent in this order until one of them has it.
- * @throws ClientError `endpoint_refused` when the challenge names a foreign place
+ * The requests for a server's protected resource metadata, to send in order until a response has the document.
+ * @throws ClientError `endpoint_refused` when the challenge names a foreign origin
  */
 export function resourceMetadataRequests(
   server: string,
   challenge: ServerChallenge = NO_CHALLENGE,
   { versionHeader = PROTOCOL_VERSION_HEADERS[0], trustedOrigins = [] }: MetadataRequestOptions = {},
 ): readonly OAuthRequest[] {
-  const headers = versionHeaders(versionHeader, firstProfile(null));
+  const headers = versionHeaders(versionHeader, initialProfile(null));
   return resourceMetadataLocations(server, challenge, trustedOrigins).map((url) => getRequest(url, headers));
 }
 
 /**
- * Understands the answer of one place: the document, or `null`, and the next place may be asked.
- * @throws ClientError when the place is out of order, or its document is not one for this server: ask no other.
+ * Processes the response of one location: the metadata, or `null` to try the next one.
+ * @throws ClientError when the location is failing or its document is not for this server: do not try another one.
  */
 export function processResourceMetadataResponse(
-  ask: OAuthRequest,
-  answer: OAuthResponse,
+  request: OAuthRequest,
+  response: OAuthResponse,
   server: string,
 ): ProtectedResourceMetadata | null {
-  const json = processDocumentResponse(ask, answer);
+  const json = processDocumentResponse(request, response);
   return json === null ? null : validateResourceMetadata(json, server);
 }
 
-/** Writes the requests for the metadata of an issuer, to be sent in this order until one of them has it. */
+/** The requests for an issuer's metadata, to send in order until a response has the document. */
 export function serverMetadataRequests(
   issuer: string,
   profile: Profile,
@@ -131,15 +132,15 @@ export function serverMetadataRequests(
 }
 
 /**
- * Understands the answer of one place: the document, or `null`, and the next place may be asked.
- * @throws ClientError when the place is out of order, or its document is not this issuer's: ask no other.
+ * Processes the response of one location: the metadata, or `null` to try the next one.
+ * @throws ClientError when the location is failing or its document belongs to another issuer: do not try another one.
  */
 export function processServerMetadataResponse(
-  ask: OAuthRequest,
-  answer: OAuthResponse,
+  request: OAuthRequest,
+  response: OAuthResponse,
   issuer: string,
   profile: Profile,
 ): AuthorizationServerMetadata | null {
-  const json = processDocumentResponse(ask, answer);
+  const json = processDocumentResponse(request, response);
   return json === null ? null : validateServerMetadata(json, issuer, profile);
 }

@@ -1,4 +1,4 @@
-/** What follows from the documents of a server and its issuer: the way in which it is met, and all that is known about it. */
+/** Evaluates the discovered documents: which protocol revision applies, and everything known about the server's authorization. */
 import {
   type AuthorizationServerMetadata,
   authorizationBaseUrl,
@@ -13,14 +13,14 @@ import type { ServerChallenge } from './challenge.ts';
 import { validateEndpointOrigins } from './endpoints.ts';
 import { requireNotAnnounced } from './resource-metadata.ts';
 
-/** All that is known about how a server is authorized. */
+/** Everything known about how a server is authorized. */
 export interface DiscoveryResult {
   readonly profile: Profile;
   /** Canonical URL of the protected server. */
   readonly server: string;
-  /** The resource indicator as the server publishes it; `null` where the profile sends none. */
+  /** The resource indicator as published by the server; `null` where the revision sends none. */
   readonly resource: string | null;
-  /** The identifier by which the authorization server was found: credentials are kept by it. */
+  /** The identifier by which the authorization server was found: credentials are stored under it. */
   readonly issuer: string;
   readonly metadata: AuthorizationServerMetadata;
   /** Where the endpoints come from. */
@@ -29,35 +29,35 @@ export interface DiscoveryResult {
   readonly challenge: ServerChallenge;
 }
 
-/** How a server is met, once its own metadata was looked for. */
+/** The revision of a server and its authorization servers, after the search for its resource metadata. */
 export interface ProfileSelection {
   readonly profile: Profile;
   readonly server: string;
   readonly challenge: ServerChallenge;
   readonly resourceMetadata: ProtectedResourceMetadata | null;
-  /** Its authorization servers, in the order in which it names them. */
+  /** Its authorization servers in the order of the metadata. */
   readonly issuers: readonly string[];
 }
 
-/** What a host knows better than the documents. */
+/** Exceptions configured by the host. */
 export interface DiscoveryExceptions {
-  /** Origins besides an issuer's own, whose endpoints may be used. */
+  /** Origins besides the issuer's own whose endpoints may be used. */
   readonly trustedOrigins?: readonly string[];
-  /** Issuer → resource indicator that it wants instead of the published one; `null`: none at all. */
+  /** Issuer → resource indicator to send instead of the published one; `null`: none at all. */
   readonly resourceIndicators?: Readonly<Record<string, string | null>>;
 }
 
-/** The revision that a server is asked by before anything is known about it. */
-export function firstProfile(pinned: Profile | null): Profile {
+/** The revision to assume before anything is known about a server. */
+export function initialProfile(pinned: Profile | null): Profile {
   return pinned ?? profileD;
 }
 
 /**
- * Chooses the way. A server with protected resource metadata is met by the newest revision; one for which every place
- * answered with absence is met by the oldest, at its own origin.
- * @param found the metadata of the server; `null`: no place has any
- * @throws ClientError `metadata_missing` when the challenge or the pinned revision says that there must be some
- * @see seed 4.2 and 4.3
+ * Selects the revision. A server with protected resource metadata gets the newest revision; a server without any gets
+ * the oldest, with its own origin as the authorization server.
+ * @param found the metadata of the server; `null`: there is none at any location
+ * @throws ClientError `metadata_missing` when the challenge or the pinned revision requires metadata
+ * @see RFC 9728 §3, seed 4.2 and 4.3
  */
 export function selectProfile(
   server: string,
@@ -65,22 +65,23 @@ export function selectProfile(
   found: ProtectedResourceMetadata | null,
   pinned: Profile | null = null,
 ): ProfileSelection {
-  const profile = firstProfile(pinned);
-  const atOrigin = { server, challenge, resourceMetadata: null, issuers: [authorizationBaseUrl(server)] };
-  if (profile.discovery === 'server-origin') return { ...atOrigin, profile };
+  const profile = initialProfile(pinned);
+  const issuers = [authorizationBaseUrl(server)];
+  const atOwnOrigin = { server, challenge, resourceMetadata: null, issuers };
+  if (profile.discovery === 'server-origin') return { ...atOwnOrigin, profile };
   if (found !== null)
     return { profile, server, challenge, resourceMetadata: found, issuers: found.authorization_servers };
   requireNotAnnounced(challenge);
-  if (pinned === null) return { ...atOrigin, profile: profileA };
+  if (pinned === null) return { ...atOwnOrigin, profile: profileA };
   throw new ClientError(
     'metadata_missing',
-    `${server} publishes no protected resource metadata, which revision ${profile.revision} needs.`,
+    `${server} publishes no protected resource metadata, which revision ${profile.revision} requires.`,
   );
 }
 
 /**
- * Puts together what is known about one issuer.
- * @param metadata its document; `null`: no place has one. The default paths stand in for it in Profile A alone.
+ * Combines what is known about one authorization server.
+ * @param metadata its metadata; `null`: there is none at any location. Only the oldest revision falls back to default paths.
  * @throws ClientError `metadata_missing` or `endpoint_refused`
  */
 export function buildDiscoveryResult(

@@ -1,17 +1,18 @@
-/** Looking for a metadata document in several places: absence leads to the next place, an outage is never taken for absence. */
+/** Metadata documents with several well-known locations: a missing document leads to the next one, an outage never does. */
 import { ClientError } from '../errors.ts';
 import {
-  checkNotRedirected,
   getRequest,
+  isTemporaryStatus,
   type OAuthRequest,
   type OAuthResponse,
   parseJsonOrUndefined,
   readRetryAfter,
+  requireNoRedirect,
   sendRequest,
   type Transport,
 } from '../transport.ts';
 
-/** How documents are asked for. */
+/** How documents are requested. */
 export interface DocumentRequest {
   readonly transport: Transport;
   /** The protocol version header. */
@@ -23,19 +24,16 @@ export interface FoundDocument {
   readonly json: unknown;
 }
 
-/** What one place gave. `passable`: the next place may be asked before the failure counts. */
-type PlaceOutcome =
+/** Result of one location. `skippable`: the next location may be tried before the failure counts. */
+type LocationResult =
   | { readonly kind: 'found'; readonly json: unknown }
   | { readonly kind: 'absent' }
-  | { readonly kind: 'failed'; readonly error: ClientError; readonly passable: boolean };
-
-/** Statuses of the 4xx family that say "not now" and not "not here". */
-const NOT_NOW: ReadonlySet<number> = new Set([408, 425, 429]);
+  | { readonly kind: 'failed'; readonly error: ClientError; readonly skippable: boolean };
 
 /**
- * Asks the places in order. `null`: every one of them answered that it has no document.
- * @throws ClientError when a place is out of order or holds something else than JSON, and no later one that may still
- * be asked has the document.
+ * Requests the locations in order. `null`: none of them has the document.
+ * @throws ClientError when a location is failing or has something other than JSON, and no later location that may still
+ * be tried has the document.
  */
 export async function fetchFirstDocument(
   request: DocumentRequest,
@@ -43,57 +41,57 @@ export async function fetchFirstDocument(
 ): Promise<FoundDocument | null> {
   let failure: ClientError | null = null;
   for (const url of urls) {
-    const outcome = await askForDocument(request, url);
-    if (outcome.kind === 'found') return { url, json: outcome.json };
-    if (outcome.kind === 'absent') continue;
-    failure ??= outcome.error;
-    if (!outcome.passable) break;
+    const result = await fetchDocument(request, url);
+    if (result.kind === 'found') return { url, json: result.json };
+    if (result.kind === 'absent') continue;
+    failure ??= result.error;
+    if (!result.skippable) break;
   }
   if (failure !== null) throw failure;
   return null;
 }
 
-async function askForDocument({ transport, headers }: DocumentRequest, url: string): Promise<PlaceOutcome> {
-  const outcome = await tryDocument(transport, headers, url);
-  // In a browser a server that does not expect the header in its preflight looks like no server at all.
-  const plain = outcome.kind === 'failed' && outcome.passable && outcome.error.code === 'unreachable';
-  return plain ? tryDocument(transport, {}, url) : outcome;
+async function fetchDocument({ transport, headers }: DocumentRequest, url: string): Promise<LocationResult> {
+  const result = await tryLocation(transport, headers, url);
+  // In a browser, a server whose CORS policy does not allow the header looks unreachable.
+  const retry = result.kind === 'failed' && result.skippable && result.error.code === 'unreachable';
+  return retry ? tryLocation(transport, {}, url) : result;
 }
 
-async function tryDocument(
+async function tryLocation(
   transport: Transport,
   headers: DocumentRequest['headers'],
   url: string,
-): Promise<PlaceOutcome> {
+): Promise<LocationResult> {
   try {
-    const ask = getRequest(url, headers);
-    const json = processDocumentResponse(ask, await sendRequest(transport, ask));
+    const request = getRequest(url, headers);
+    const json = processDocumentResponse(request, await sendRequest(transport, request));
     return json === null ? { kind: 'absent' } : { kind: 'found', json };
   } catch (error) {
     if (!(error instanceof ClientError)) throw error;
-    // So does an answer without CORS headers; the next place may be asked.
-    const foreign = error.code === 'unreachable' && error.cause instanceof TypeError;
-    return { kind: 'failed', error, passable: foreign || error.status === 502 };
+    // A response without CORS headers looks the same; the next location may be tried.
+    const maybeCors = error.code === 'unreachable' && error.cause instanceof TypeError;
+    return { kind: 'failed', error, skippable: maybeCors || error.status === 502 };
   }
 }
 
 /**
- * Understands the answer of one place: the document, or `null`, when it has none and the next place may be asked.
- * @throws ClientError when the place is out of order or holds something else than JSON, which is never absence.
+ * Processes the response of one location: the document, or `null` when it has none and the next one may be tried.
+ * @throws ClientError when the location is failing or has something other than JSON.
  */
 export function processDocumentResponse(
-  ask: OAuthRequest,
-  answer: OAuthResponse,
+  request: OAuthRequest,
+  response: OAuthResponse,
 ): NonNullable<unknown> | null {
-  checkNotRedirected(ask, answer);
-  const { status, headers, body } = answer;
+  requireNoRedirect(request, response);
+  const { status, headers, body } = response;
   if (status >= 200 && status < 300) {
     const json = parseJsonOrUndefined(body);
     if (typeof json === 'object' && json !== null) return json;
-    throw new ClientError('metadata_invalid', `${ask.url} answered, but not with JSON.`, { status });
+    throw new ClientError('metadata_invalid', `${request.url} did not respond with JSON.`, { status });
   }
-  if (status >= 400 && status < 500 && !NOT_NOW.has(status)) return null;
-  throw new ClientError('temporarily_unavailable', `${ask.url} answered with status ${status}.`, {
+  if (status >= 400 && !isTemporaryStatus(status)) return null;
+  throw new ClientError('temporarily_unavailable', `${request.url} responded with status ${status}.`, {
     status,
     retryAfter: readRetryAfter(headers, Date.now()),
   });

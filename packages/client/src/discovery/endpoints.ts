@@ -1,8 +1,8 @@
-/** Which endpoints of an authorization server may receive secrets: all at one place, and that place its issuer's. */
+/** Endpoint origins: codes, secrets and tokens are only sent to endpoints at the issuer's own origin (mix-up attack). */
 import type { AuthorizationServerMetadata, Profile } from '@portcullis/protocol';
 import { ClientError, sanitizeText } from '../errors.ts';
 
-/** Endpoints that codes, secrets, tokens or registrations are sent to. */
+/** Endpoints that receive codes, secrets, tokens or registrations. */
 const SECRET_ENDPOINTS = [
   'authorization_endpoint',
   'token_endpoint',
@@ -11,16 +11,17 @@ const SECRET_ENDPOINTS = [
   'device_authorization_endpoint',
 ] as const;
 
-/** Issuers known to run their endpoints on another host of their own. */
+/** Issuers that are known to host their endpoints elsewhere. */
 const KNOWN_HOSTS: Readonly<Record<string, readonly string[]>> = {
   'https://accounts.google.com': ['https://oauth2.googleapis.com'],
 };
 
 /**
- * Refuses metadata that spreads its endpoints over foreign origins: a real login page beside somebody else's token
- * endpoint would hand over the code. Where the document's issuer is checked, the origin must be the issuer's; where it
- * is not, all must share one.
+ * Rejects metadata with endpoints at foreign origins: a genuine authorization endpoint combined with an attacker's token
+ * endpoint would leak the code. Where the revision checks the metadata's issuer, all endpoints must be at its origin;
+ * otherwise all must share one origin.
  * @throws ClientError `endpoint_refused`, naming the endpoint.
+ * @see RFC 9700 §4.4
  */
 export function validateEndpointOrigins(
   metadata: AuthorizationServerMetadata,
@@ -32,26 +33,26 @@ export function validateEndpointOrigins(
     ...trustedOrigins,
     ...(Object.hasOwn(KNOWN_HOSTS, issuer) ? (KNOWN_HOSTS[issuer] ?? []) : []),
   ];
-  const home = homeOrigin(metadata, issuer, profile);
+  const expected = expectedOrigin(metadata, issuer, profile);
   for (const name of SECRET_ENDPOINTS) {
     const endpoint = metadata[name];
     if (endpoint === undefined) continue;
     const { origin } = new URL(endpoint);
-    if (origin === home || trusted.includes(origin)) continue;
+    if (origin === expected || trusted.includes(origin)) continue;
     throw new ClientError(
       'endpoint_refused',
-      `The ${name} of ${sanitizeText(issuer)} is at ${sanitizeText(origin)}, away from ${sanitizeText(home)}. ` +
-        'If that is right, name it in trustedOrigins.',
+      `The ${name} of ${sanitizeText(issuer)} is at ${sanitizeText(origin)}, not at ${sanitizeText(expected)}. ` +
+        'If that is correct, add the origin to trustedOrigins.',
     );
   }
 }
 
-function homeOrigin(metadata: AuthorizationServerMetadata, issuer: string, profile: Profile): string {
+function expectedOrigin(metadata: AuthorizationServerMetadata, issuer: string, profile: Profile): string {
   if (profile.metadataIssuer === 'exact') return new URL(issuer).origin;
   return new URL(metadata.token_endpoint ?? metadata.authorization_endpoint ?? issuer).origin;
 }
 
-/** Where tokens are asked for. @throws ClientError `metadata_invalid` when the metadata names no such place */
+/** The token endpoint. @throws ClientError `metadata_invalid` when the metadata has none */
 export function requireTokenEndpoint({
   metadata,
   issuer,
@@ -60,5 +61,5 @@ export function requireTokenEndpoint({
   readonly issuer: string;
 }): string {
   if (metadata.token_endpoint !== undefined) return metadata.token_endpoint;
-  throw new ClientError('metadata_invalid', `${sanitizeText(issuer)} names no token endpoint.`);
+  throw new ClientError('metadata_invalid', `${sanitizeText(issuer)} has no token endpoint.`);
 }

@@ -1,4 +1,4 @@
-/** Protected resource metadata: found where the challenge says, else at the well-known places, and believed only for its own server. */
+/** Protected resource metadata: its locations, and the check that it describes the server it was requested for. */
 import {
   coversResource,
   type ProtectedResourceMetadata,
@@ -11,15 +11,14 @@ import type { ServerChallenge } from './challenge.ts';
 import { type DocumentRequest, fetchFirstDocument } from './documents.ts';
 
 export interface ResourceMetadataSearch extends DocumentRequest {
-  /** Origins besides the server's own where its metadata may stand. */
+  /** Origins besides the server's own that may host its metadata. */
   readonly trustedOrigins: readonly string[];
 }
 
 /**
- * Finds and judges the metadata of a server; `null` when it has none.
- * The place that the challenge names is asked first, and is the only one when it has the document.
- * @throws ClientError `endpoint_refused` when the challenge names a foreign place, `metadata_invalid`,
- * `resource_mismatch`, or an outage.
+ * Finds and validates the metadata of a server; `null` when it has none. The location named by the challenge comes first.
+ * @throws ClientError `endpoint_refused` when the challenge names a foreign origin, `metadata_invalid`,
+ * `resource_mismatch`, or a temporary error.
  * @see RFC 9728 §3 and §5.1
  */
 export async function findResourceMetadata(
@@ -35,8 +34,8 @@ export async function findResourceMetadata(
 }
 
 /**
- * Where a server's metadata may be, in the order in which it is asked for.
- * @throws ClientError `endpoint_refused` when the challenge names a foreign place
+ * The locations of a server's metadata, in the order to try them.
+ * @throws ClientError `endpoint_refused` when the challenge names a foreign origin
  */
 export function resourceMetadataLocations(
   server: string,
@@ -45,36 +44,36 @@ export function resourceMetadataLocations(
 ): readonly string[] {
   const wellKnown = resourceMetadataUrls(server);
   if (announced === null) return wellKnown;
-  checkPlace(announced, server, trustedOrigins);
+  checkLocation(announced, server, trustedOrigins);
   return [announced, ...wellKnown.filter((url) => url !== announced)];
 }
 
 /**
- * Metadata that is announced is never absent.
+ * Rejects a challenge that announces metadata where there is none.
  * @throws ClientError `metadata_missing`
  */
 export function requireNotAnnounced({ resourceMetadata: announced }: ServerChallenge): void {
   if (announced === null) return;
   throw new ClientError(
     'metadata_missing',
-    `The server names metadata at ${sanitizeText(announced)}, but there is none.`,
+    `The server announces metadata at ${sanitizeText(announced)}, but there is none.`,
   );
 }
 
-/** A challenge could name any address; what stands elsewhere is not asked for. */
-function checkPlace(announced: string, server: string, trustedOrigins: readonly string[]): void {
+/** A challenge could name any URL (SSRF): other origins are not requested. */
+function checkLocation(announced: string, server: string, trustedOrigins: readonly string[]): void {
   const url = readWebUrl(announced);
   const origin = url?.origin ?? null;
   if (origin !== null && (origin === new URL(server).origin || trustedOrigins.includes(origin))) return;
   throw new ClientError(
     'endpoint_refused',
     `The server says that its metadata is at ${sanitizeText(announced)}, which is not its own origin. ` +
-      'If you trust that origin, name it in trustedOrigins.',
+      'If you trust that origin, add it to trustedOrigins.',
   );
 }
 
 /**
- * Judges a document. If the resource is not the one that was asked for, the metadata MUST NOT be used.
+ * Validates the document. If the resource is not the requested one, the metadata MUST NOT be used.
  * @see RFC 9728 §3.3
  */
 export function validateResourceMetadata(json: unknown, server: string): ProtectedResourceMetadata {
@@ -90,7 +89,7 @@ export function validateResourceMetadata(json: unknown, server: string): Protect
   if (!coversResource(document.resource, server)) {
     throw new ClientError(
       'resource_mismatch',
-      `The server's metadata speaks for ${sanitizeText(document.resource)}, not for ${server}. Nothing was sent there.`,
+      `The server's metadata describes ${sanitizeText(document.resource)}, not ${server}. No credentials were sent.`,
     );
   }
   return document;

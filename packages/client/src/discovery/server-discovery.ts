@@ -1,38 +1,36 @@
-/** Finding out how the server of a client is authorized: it is made to say what it wants, and everything follows from that. */
-
+/** Discovery for the server of a client: provokes its challenge, discovers from it, and prefers issuers it already knows. */
 import { ClientError } from '../errors.ts';
 import type { ClientSettings } from '../settings.ts';
-import { discard, type Transport } from '../transport.ts';
+import { discardBody, type Transport } from '../transport.ts';
 import { challengeRequest, processChallengeResponse, type ServerChallenge } from './challenge.ts';
 import { discover } from './discover.ts';
 import type { DiscoveryResult } from './discovery-result.ts';
 
 export interface ServerDiscovery {
   /**
-   * Asks the server without a token, so that it says what it wants.
+   * Sends a request without a token to get the server's challenge.
    * @throws ClientError `unreachable`
    */
   requestChallenge(): Promise<ServerChallenge>;
-  /** Discovers from what the server said, and tells what was found. @throws ClientError */
+  /** Discovers from a challenge. @throws ClientError */
   discoverFrom(challenge: ServerChallenge): Promise<DiscoveryResult>;
-  /** Both, one after the other. @throws ClientError */
+  /** Requests the challenge and discovers from it. @throws ClientError */
   discover(): Promise<DiscoveryResult>;
 }
 
-/** Makes the finder of a client. */
-export function createServerDiscovery(configuration: ClientSettings, transport: Transport): ServerDiscovery {
-  const { server, emit: tell } = configuration;
-  const order = configuration.orderAuthorizationServers ?? createKnownFirst(configuration);
-  const settings = { ...configuration, transport, order };
+/** Creates the discovery of a client. */
+export function createServerDiscovery(settings: ClientSettings, transport: Transport): ServerDiscovery {
+  const { server, emit } = settings;
+  const order = settings.orderAuthorizationServers ?? createKnownFirst(settings);
 
   return { requestChallenge, discoverFrom, discover: async () => discoverFrom(await requestChallenge()) };
 
   async function requestChallenge(): Promise<ServerChallenge> {
-    const signal = AbortSignal.timeout(configuration.limits.timeout);
+    const signal = AbortSignal.timeout(settings.limits.timeout);
     const { url, headers } = challengeRequest(server);
     try {
-      const response = await configuration.fetch(url, { headers, redirect: 'manual', signal });
-      await discard(response);
+      const response = await settings.fetch(url, { headers, redirect: 'manual', signal });
+      await discardBody(response);
       return processChallengeResponse(response);
     } catch (cause) {
       if (cause instanceof ClientError) throw cause;
@@ -41,14 +39,15 @@ export function createServerDiscovery(configuration: ClientSettings, transport: 
   }
 
   async function discoverFrom(challenge: ServerChallenge): Promise<DiscoveryResult> {
-    const discovery = await discover(settings, server, challenge);
-    const { issuer, profile, resource, endpoints } = discovery;
-    tell({ type: 'discovery.completed', server, issuer, revision: profile.revision, resource, endpoints });
-    return discovery;
+    const result = await discover({ ...settings, transport, order }, server, challenge);
+    const { issuer, profile, resource, endpoints } = result;
+    const { revision } = profile;
+    emit({ type: 'discovery.completed', server, issuer, revision, resource, endpoints });
+    return result;
   }
 }
 
-/** Where the person has been before comes first; then the order in which the server names them. */
+/** Issuers that the client has credentials for come first, then the order of the resource metadata. */
 function createKnownFirst({ registration, store, server, account }: ClientSettings) {
   const configured = (registration.preregistered ?? []).map(({ issuer }) => issuer);
   return async (issuers: readonly string[]): Promise<readonly string[]> => {

@@ -1,4 +1,4 @@
-/** Authorization server metadata: found in the places of the profile, and believed only when it names the issuer that was asked. */
+/** Authorization server metadata: its well-known locations, and the check that it names the requested issuer. */
 import {
   type AuthorizationServerMetadata,
   type Profile,
@@ -9,8 +9,8 @@ import { ClientError, sanitizeText } from '../errors.ts';
 import { type DocumentRequest, fetchFirstDocument } from './documents.ts';
 
 /**
- * Finds and judges the metadata of an issuer; `null` when it has none.
- * @throws ClientError `metadata_invalid`, `issuer_mismatch`, or an outage.
+ * Finds and validates the metadata of an issuer; `null` when it has none.
+ * @throws ClientError `metadata_invalid`, `issuer_mismatch`, or a temporary error.
  * @see RFC 8414 §3, OpenID Connect Discovery 1.0 §4
  */
 export async function findServerMetadata(
@@ -23,7 +23,7 @@ export async function findServerMetadata(
 }
 
 /**
- * Judges a document. The issuer MUST be identical to the identifier that the well-known URL was made from; if it is
+ * Validates the document. The issuer MUST be identical to the identifier that the well-known URL was made from; if it is
  * not, the document MUST NOT be used.
  * @see RFC 8414 §3.3
  */
@@ -44,8 +44,8 @@ export function validateServerMetadata(
   if (profile.metadataIssuer === 'exact' && document.issuer !== issuer) {
     throw new ClientError(
       'issuer_mismatch',
-      `The metadata of ${sanitizeText(issuer)} says that it belongs to ${sanitizeText(document.issuer)}. It was not used. ` +
-        'If both are known to be one, name them in issuerAliases (--issuer-alias).',
+      `The metadata of ${sanitizeText(issuer)} names another issuer, ${sanitizeText(document.issuer)}, and was not used. ` +
+        'If both are the same server, configure issuerAliases (--issuer-alias).',
     );
   }
   return document;

@@ -1,22 +1,23 @@
-/** Sealing what is kept: AES-256-GCM, bound to where it is kept. */
+/** Encryption of stored credentials: AES-256-GCM, authenticated with the key that they are stored under. */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { ClientError } from '../errors.ts';
 
 export interface CredentialCipher {
+  /** @param label additional authenticated data: where the text is stored */
   encrypt(text: string, label: string): string;
-  /** Throws `store_unusable` when the text was sealed with another key or for another place. */
-  decrypt(sealed: string, label: string): string;
+  /** @throws ClientError `store_unusable` when the text was encrypted with another key or for another label. */
+  decrypt(encrypted: string, label: string): string;
 }
 
-const PREFIX = 'sealed1.';
+const PREFIX = 'aes256gcm.';
 
 export function isEncrypted(text: string): boolean {
   return text.startsWith(PREFIX);
 }
 
-/** Makes a seal; without a key what is closed stays readable. */
+/** Creates a cipher; without a key, text is stored as it is. */
 export function createCredentialCipher(key: Uint8Array | null): CredentialCipher {
-  if (key === null) return { encrypt: (text) => text, decrypt: openPlain };
+  if (key === null) return { encrypt: (text) => text, decrypt: requirePlain };
   if (key.byteLength !== 32) {
     throw new ClientError('configuration_invalid', 'The key of the credential store must be 32 bytes long.');
   }
@@ -27,25 +28,22 @@ export function createCredentialCipher(key: Uint8Array | null): CredentialCipher
       const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
       return PREFIX + Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url');
     },
-    decrypt(sealed, label) {
-      if (!isEncrypted(sealed)) return sealed;
-      const bytes = Buffer.from(sealed.slice(PREFIX.length), 'base64url');
+    decrypt(encrypted, label) {
+      if (!isEncrypted(encrypted)) return encrypted;
+      const bytes = Buffer.from(encrypted.slice(PREFIX.length), 'base64url');
       try {
-        const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12)).setAAD(
-          Buffer.from(label),
-        );
-        decipher.setAuthTag(bytes.subarray(12, 28));
+        const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12));
+        decipher.setAAD(Buffer.from(label)).setAuthTag(bytes.subarray(12, 28));
         return decipher.update(bytes.subarray(28), undefined, 'utf8') + decipher.final('utf8');
       } catch (cause) {
-        throw new ClientError('store_unusable', 'The kept credentials were sealed with another key.', {
-          cause,
-        });
+        const message = 'The stored credentials were encrypted with another key.';
+        throw new ClientError('store_unusable', message, { cause });
       }
     },
   };
 }
 
-function openPlain(text: string): string {
+function requirePlain(text: string): string {
   if (!isEncrypted(text)) return text;
-  throw new ClientError('store_unusable', 'The kept credentials are sealed: the key is missing.');
+  throw new ClientError('store_unusable', 'The stored credentials are encrypted, and the key is missing.');
 }

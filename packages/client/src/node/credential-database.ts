@@ -1,29 +1,26 @@
-/** The database of a credential file: its tables, and statements that are prepared once. */
+/** The SQLite database of a credential file: its tables, and statements that are prepared once. */
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { preparePrivateFile, storeUnusable } from './private-file.ts';
 
 export interface CredentialDatabase {
-  /** Prepared at its first use. */
+  /** Prepared on first use. */
   statement(sql: string): StatementSync;
   close(): void;
 }
 
-/** What programs keep for themselves has a table of its own: earlier versions, which knew a person's alone, do not see it. */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS records (
-    server TEXT NOT NULL, account TEXT NOT NULL, issuer TEXT NOT NULL, body TEXT NOT NULL,
-    PRIMARY KEY (server, account, issuer)
+    server TEXT NOT NULL, account TEXT NOT NULL, issuer TEXT NOT NULL, actor TEXT NOT NULL, body TEXT NOT NULL,
+    PRIMARY KEY (server, account, issuer, actor)
   ) STRICT;
-  CREATE TABLE IF NOT EXISTS program_records (
-    server TEXT NOT NULL, account TEXT NOT NULL, issuer TEXT NOT NULL, holder TEXT NOT NULL, body TEXT NOT NULL,
-    PRIMARY KEY (server, account, issuer, holder)
+  CREATE TABLE IF NOT EXISTS pending_authorizations (
+    state TEXT PRIMARY KEY, body TEXT NOT NULL, expires_at INTEGER NOT NULL
   ) STRICT;
-  CREATE TABLE IF NOT EXISTS flows (state TEXT PRIMARY KEY, body TEXT NOT NULL, expires_at INTEGER NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS leases (name TEXT PRIMARY KEY, holder TEXT NOT NULL, expires_at INTEGER NOT NULL) STRICT;
 `;
 
 /**
- * Opens the file, making it and its folder where there are none.
+ * Opens the file; creates it and its folder where they do not exist.
  * @throws ClientError `store_unusable`
  */
 export function openCredentialDatabase(path: string): CredentialDatabase {

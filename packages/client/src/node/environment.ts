@@ -1,10 +1,10 @@
-/** Local servers on standard input and output: their credentials come from the environment, and no OAuth is begun. */
+/** Credentials of local stdio servers come from the environment: they do not use OAuth. */
 
 /**
- * Picks the variables that a local server is to get, by name: nothing else of the environment goes along.
+ * Selects the variables for a local server by name, so that it gets nothing else of the environment.
  * Implementations with a STDIO transport SHOULD NOT follow this specification; they retrieve credentials from the
  * environment.
- * @throws TypeError when a variable is missing, naming it.
+ * @throws TypeError naming the missing variables.
  * @see seed 1(2)
  */
 export function credentialsFromEnvironment(

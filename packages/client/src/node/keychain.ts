@@ -1,27 +1,27 @@
-/** The key that seals the credential file: in the system's keychain, so that a copy of the file is worth nothing, else in a file of its own. */
+/** The encryption key of the credential file: in the system's keychain, so that a copied file is useless, else in a file of its own. */
 import { randomBytes } from 'node:crypto';
 import { type FileStore, openFileStore } from './file-store.ts';
 import { createPrivateFile, readPrivateFile, storeUnusable } from './private-file.ts';
 
 /** One entry of a keychain. */
 export interface KeychainEntry {
-  /** `null`: there is none. Throws where the keychain cannot be used. */
+  /** `null`: there is none. Throws where the keychain is unavailable. */
   getPassword(): string | null;
   setPassword(text: string): void;
 }
 
-/** Opens an entry of the keychain of the system. */
+/** Opens an entry of the system's keychain. */
 export type OpenKeychainEntry = (service: string, account: string) => Promise<KeychainEntry>;
 
-/** A key, and where it is kept, for a person to read. */
-interface KeptKey {
+/** A key, and where it is stored, as text for users. */
+interface StoredKey {
   readonly key: Uint8Array;
-  readonly keyPlace: string;
+  readonly keyLocation: string;
 }
 
 /**
- * The key for a credential file, made at its first use. `null`: there is no keychain here, or it does not let us in.
- * @param service under which the person finds it in the keychain
+ * The key for a credential file, created on first use. `null`: there is no keychain, or access to it is denied.
+ * @param service the name of the entry in the keychain
  */
 export async function findKeychainKey(
   service: string,
@@ -30,7 +30,7 @@ export async function findKeychainKey(
   try {
     const entry = await openEntry(service, 'credential store');
     if (entry.getPassword() === null) entry.setPassword(randomBytes(32).toString('base64url'));
-    // What the keychain really holds counts.
+    // Read back: another process may have been faster.
     return readKey(entry.getPassword() ?? '');
   } catch {
     return null;
@@ -38,9 +38,9 @@ export async function findKeychainKey(
 }
 
 /**
- * Opens a credential file that is sealed: with a key of the keychain, or, where there is no keychain, with one in a file
- * beside it. `place` says which.
- * @throws ClientError `store_unusable`, also when the keychain that holds its key does not let us in.
+ * Opens an encrypted credential file, with a key in the keychain or, without a keychain, in a file beside it. `location`
+ * says which.
+ * @throws ClientError `store_unusable`, also when access to the keychain with its key is denied.
  */
 export async function openCredentialStore(
   path: string,
@@ -48,39 +48,39 @@ export async function openCredentialStore(
   openEntry: OpenKeychainEntry = openSystemEntry,
 ): Promise<FileStore> {
   const plain = openFileStore(path);
-  // Two programs that start for the first time must not make two keys.
-  const release = await plain.lock('key of the store');
+  // Two programs that start for the first time must not create two keys.
+  const unlock = await plain.lock('key of the store');
   try {
     return openFileStore(path, await findKey(plain, `${path}.key`, service, openEntry));
   } finally {
-    await release();
+    await unlock();
     plain.close();
   }
 }
 
-/** A file that was sealed with a key keeps to it, whatever the system can do today. */
+/** An encrypted file keeps its key, even if a keychain has become available or unavailable. */
 async function findKey(
   store: FileStore,
   keyFile: string,
   service: string,
   openEntry: OpenKeychainEntry,
-): Promise<KeptKey> {
-  const kept = readPrivateFile(keyFile);
-  if (kept !== null) return { key: requireKey(keyFile, kept), keyPlace: `the key in ${keyFile}` };
+): Promise<StoredKey> {
+  const stored = readPrivateFile(keyFile);
+  if (stored !== null) return { key: requireKey(keyFile, stored), keyLocation: `the key in ${keyFile}` };
   const key = await findKeychainKey(service, openEntry);
-  if (key !== null) return { key, keyPlace: "a key of the system's keychain" };
+  if (key !== null) return { key, keyLocation: "a key in the system's keychain" };
   if (store.hasEncrypted()) {
-    const why = 'they were sealed with a key of the keychain, which does not let us in now';
+    const why = 'they were encrypted with a key in the keychain, which is not accessible now';
     throw storeUnusable(keyFile.replace(/\.key$/, ''), why);
   }
   const text = randomBytes(32).toString('base64url');
   createPrivateFile(keyFile, text);
-  return { key: requireKey(keyFile, text), keyPlace: `the key in ${keyFile}` };
+  return { key: requireKey(keyFile, text), keyLocation: `the key in ${keyFile}` };
 }
 
 function requireKey(path: string, text: string): Uint8Array {
   const key = readKey(text);
-  if (key === null) throw storeUnusable(path, 'it holds no key');
+  if (key === null) throw storeUnusable(path, 'it contains no key');
   return key;
 }
 
@@ -89,7 +89,7 @@ function readKey(text: string): Uint8Array | null {
   return key.byteLength === 32 ? key : null;
 }
 
-/** On Linux the desktop's secret service only: the kernel's keyring forgets when the machine restarts. */
+/** On Linux the desktop's secret service only: the kernel keyring is lost on restart. */
 async function openSystemEntry(service: string, account: string): Promise<KeychainEntry> {
   const { Entry } = await import('@napi-rs/keyring');
   return new Entry(service, account, { linux: { store: 'secret-service' } });

@@ -1,4 +1,4 @@
-/** An ear on this computer alone, open for one answer: 127.0.0.1, closed as soon as the answer is there. */
+/** A receiver on 127.0.0.1: listens for one redirect and closes as soon as it has arrived. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type {
@@ -10,25 +10,25 @@ import type {
 import { ClientError } from '../errors.ts';
 import { RESULT_PAGE_HEADERS, resultPage } from './result-page.ts';
 
-/** Where on this computer the answer is received, and for how long. */
+/** Where the redirect is received, and for how long. */
 export interface LoopbackOptions {
   /** Path of the redirect URI; `/callback` by default. */
   readonly path?: string;
-  /** Port of the redirect URI; by default one that is registered already, else any that is free. */
+  /** Port of the redirect URI; by default one that is already registered, else any free port. */
   readonly port?: number;
-  /** Milliseconds that a person may take; ten minutes by default. */
+  /** Milliseconds for the user to sign in; ten minutes by default. */
   readonly timeout?: number;
 }
 
 const TEN_MINUTES = 600_000;
 
-const FOREIGN: SignInOutcome = {
+const UNEXPECTED: SignInOutcome = {
   ok: false,
-  message: 'This address belongs to no sign-in that is waiting. Go back and start again.',
+  message: 'No sign-in is waiting for this redirect. Go back and start again.',
 };
 
 /**
- * Makes a receiver for a program on the person's computer.
+ * Creates a receiver for a program on the user's computer.
  * @see RFC 8252 §7.3 and §8.3
  */
 export function createLoopbackReceiver(options: LoopbackOptions = {}): Receiver {
@@ -36,24 +36,24 @@ export function createLoopbackReceiver(options: LoopbackOptions = {}): Receiver 
   return {
     async listen(preferred) {
       const wanted =
-        options.port === undefined ? registeredPlaces(preferred) : [{ port: options.port, path }];
-      for (const place of [...wanted, { port: 0, path }]) {
+        options.port === undefined ? registeredEndpoints(preferred) : [{ port: options.port, path }];
+      for (const candidate of [...wanted, { port: 0, path }]) {
         const server = createServer({ requestTimeout: 5_000, headersTimeout: 5_000, maxHeaderSize: 16_384 });
-        if (await tryToListen(server, place.port)) {
-          return receive(server, place.path, options.timeout ?? TEN_MINUTES);
+        if (await tryToListen(server, candidate.port)) {
+          return receive(server, candidate.path, options.timeout ?? TEN_MINUTES);
         }
         if (options.port !== undefined) break;
       }
       throw new ClientError(
         'configuration_invalid',
-        `Port ${options.port ?? ''} of this computer is taken, and the answer to the sign-in has to arrive there.`,
+        `Port ${options.port ?? ''} is in use, and the redirect of the sign-in has to arrive there.`,
       );
     },
   };
 }
 
-/** Ports and paths of registered URIs that can be served here. */
-function registeredPlaces(uris: readonly string[]): readonly { port: number; path: string }[] {
+/** Ports and paths of registered URIs that can be used. */
+function registeredEndpoints(uris: readonly string[]): readonly { port: number; path: string }[] {
   return uris.flatMap((uri) => {
     const url = URL.parse(uri);
     if (url === null || url.protocol !== 'http:' || url.hostname !== '127.0.0.1' || url.port === '')
@@ -69,27 +69,27 @@ function tryToListen(server: Server, port: number): Promise<boolean> {
   });
 }
 
-function receive(server: Server, path: string, patience: number): RedirectListener {
+function receive(server: Server, path: string, timeout: number): RedirectListener {
   const { port } = server.address() as AddressInfo;
   const host = `127.0.0.1:${port}`;
   let expected: string | null = null;
   const { promise, resolve, reject } = Promise.withResolvers<ReceivedRedirect>();
   promise.catch(() => undefined);
 
-  const giveUp = setTimeout(() => {
-    reject(new ClientError('cancelled', 'Nobody finished the sign-in in time. Start it again.'));
-  }, patience);
+  const timer = setTimeout(() => {
+    reject(new ClientError('cancelled', 'The sign-in was not completed in time. Start again.'));
+  }, timeout);
 
   server.on('request', (request, response) => {
-    const query = readAnswer(request, host, path);
+    const query = readRedirect(request, host, path);
     const state = query?.getAll('state') ?? [];
-    // Never accepted without the state of the flow that waits here.
+    // Never accepted without the state of the pending authorization (CSRF).
     if (query === null || expected === null || state.length !== 1 || state[0] !== expected) {
-      respond(response, query === null ? 404 : 400, FOREIGN);
+      respond(response, query === null ? 404 : 400, UNEXPECTED);
       return;
     }
     expected = null;
-    // Point of no return: one answer, and the ear closes.
+    // Point of no return: one redirect, and the listener closes.
     server.close();
     resolve({ query, respond: (outcome) => respond(response, outcome.ok ? 200 : 400, outcome) });
   });
@@ -101,16 +101,16 @@ function receive(server: Server, path: string, patience: number): RedirectListen
       return promise;
     },
     async close() {
-      clearTimeout(giveUp);
-      reject(new ClientError('cancelled', 'The sign-in was given up.'));
+      clearTimeout(timer);
+      reject(new ClientError('cancelled', 'The sign-in was cancelled.'));
       server.close();
       server.closeIdleConnections();
     },
   };
 }
 
-/** The query of a request that a browser could have been redirected with; `null` for anything else. */
-function readAnswer(request: IncomingMessage, host: string, path: string): URLSearchParams | null {
+/** The query of a request that can be the browser's redirect; `null` for anything else. */
+function readRedirect(request: IncomingMessage, host: string, path: string): URLSearchParams | null {
   if (request.method !== 'GET' || request.headers.host !== host) return null;
   const url = URL.parse(`http://${host}${request.url ?? ''}`);
   return url !== null && url.pathname === path ? url.searchParams : null;

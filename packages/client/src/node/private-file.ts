@@ -1,4 +1,4 @@
-/** Files that are the person's own: no symbolic link is followed, nobody else may read them, whatever the umask is. */
+/** Files that belong to the user alone: no symbolic links, and no access for others whatever the umask is. */
 import {
   closeSync,
   constants,
@@ -16,7 +16,7 @@ import process from 'node:process';
 import { ClientError } from '../errors.ts';
 
 /**
- * Sees to it that the file is there, is a file, and is the person's own.
+ * Ensures that the file exists, is a regular file, and belongs to the user.
  * @throws ClientError `store_unusable`
  */
 export function preparePrivateFile(path: string): void {
@@ -24,14 +24,14 @@ export function preparePrivateFile(path: string): void {
   const file = open(path, constants.O_RDWR | constants.O_CREAT);
   try {
     checkOwn(path, fstatSync(file));
-    // Of the file that was judged, whatever stands at its path by now.
+    // On the checked file, even if its path was replaced meanwhile (TOCTOU).
     fchmodSync(file, 0o600);
   } finally {
     closeSync(file);
   }
 }
 
-/** Reads one; `null`: there is none. @throws ClientError `store_unusable` */
+/** Reads a private file; `null`: there is none. @throws ClientError `store_unusable` */
 export function readPrivateFile(path: string): string | null {
   let file: number;
   try {
@@ -44,14 +44,14 @@ export function readPrivateFile(path: string): string | null {
     const facts = fstatSync(file);
     checkOwn(path, facts);
     if (process.platform !== 'win32' && (facts.mode & 0o077) !== 0)
-      throw storeUnusable(path, 'others may read it, so that what it protects is not safe any more');
+      throw storeUnusable(path, 'other users can read it, so its content is no longer safe');
     return readFileSync(file, 'utf8');
   } finally {
     closeSync(file);
   }
 }
 
-/** Writes a new one, which nobody has made before. @throws ClientError `store_unusable` */
+/** Creates a private file that does not exist yet. @throws ClientError `store_unusable` */
 export function createPrivateFile(path: string, text: string): void {
   const file = open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL);
   try {
@@ -63,7 +63,7 @@ export function createPrivateFile(path: string, text: string): void {
 }
 
 export function storeUnusable(path: string, why: string, cause?: unknown): ClientError {
-  return new ClientError('store_unusable', `The credentials cannot be kept in ${path}: ${why}.`, { cause });
+  return new ClientError('store_unusable', `The credentials cannot be stored in ${path}: ${why}.`, { cause });
 }
 
 function open(path: string, flags: number): number {
@@ -75,7 +75,7 @@ function open(path: string, flags: number): number {
 }
 
 function checkOwn(path: string, facts: Stats): void {
-  if (!facts.isFile()) throw storeUnusable(path, 'it is no plain file');
+  if (!facts.isFile()) throw storeUnusable(path, 'it is not a regular file');
   if (process.getuid !== undefined && facts.uid !== process.getuid())
-    throw storeUnusable(path, 'it belongs to somebody else');
+    throw storeUnusable(path, 'it belongs to another user');
 }

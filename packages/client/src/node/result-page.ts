@@ -1,4 +1,4 @@
-/** The page that a person sees when the browser comes back: words of ours only, nothing loaded, nothing followed. */
+/** The page that a user sees after the redirect: static text, no scripts, no external resources. */
 import type { SignInOutcome } from '../authorization/receiver.ts';
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -49,7 +49,7 @@ p { margin: 0 }
 `;
 }
 
-/** Headers under which nothing runs, nothing is kept and nothing leaks. */
+/** Headers that forbid scripts, framing, caching and referrers. */
 export const RESULT_PAGE_HEADERS: Readonly<Record<string, string>> = {
   'content-type': 'text/html; charset=utf-8',
   'cache-control': 'no-store',

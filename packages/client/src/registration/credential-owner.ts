@@ -1,95 +1,79 @@
-/** Whose what is kept is: sessions of a person and of a program never stand in for each other, nor one client for another. */
+/** Credential ownership: sessions of a user and of a program are never used for each other, nor one client's for another. */
 import { base64url } from '@portcullis/protocol';
 import { type GrantSettings, isMachineGrant } from '../authorization/grant-settings.ts';
 import type { ClientSettings } from '../settings.ts';
-import type { CredentialKey, CredentialRecord, SessionKind } from '../storage/credential-store.ts';
-import type { Tokens } from '../token-endpoint/token-response.ts';
-import type { PreregisteredClient, RegistrationSettings } from './registration.ts';
+import type { CredentialKey, CredentialRecord, SessionKind, Tokens } from '../storage/credentials.ts';
+import { configuredClientAt, type PreregisteredClient, type RegistrationSettings } from './registration.ts';
 
-/** What of a configuration says who acts. */
+/** The settings that identify an actor. */
 type Actor = Pick<ClientSettings, 'server' | 'account' | 'grant' | 'registration'>;
 
-/** Where a client keeps what belongs to it at an issuer. */
+/** The key under which a client stores its credentials for an issuer. */
 export function credentialKeyFor(
   { server, account, grant, registration }: Actor,
   issuer: string,
 ): CredentialKey {
-  const kind = kindOf(grant);
+  const kind = sessionKindOf(grant);
   if (kind === 'user') return { server, issuer, account, kind };
-  return { server, issuer, account, kind, clientId: clientAt(registration, issuer)?.clientId ?? '' };
+  const clientId = configuredClientAt(registration, issuer)?.clientId ?? '';
+  return { server, issuer, account, kind, clientId };
 }
 
-/** Who acts by a grant: another device is a person's too. */
-function kindOf(grant: GrantSettings): SessionKind {
-  return grant.kind === 'device' ? 'user' : grant.kind;
+function sessionKindOf({ kind }: GrantSettings): SessionKind {
+  return kind === 'device' ? 'user' : kind;
 }
 
-/** Whether a key is where this client keeps what belongs to it. */
+/** Whether a key is the one under which this client stores its credentials. */
 export function isOwn(key: CredentialKey, actor: Actor): boolean {
   const own = credentialKeyFor(actor, key.issuer);
-  return (key.kind ?? 'user') === own.kind && key.clientId === own.clientId;
+  return key.kind === own.kind && key.clientId === own.clientId;
 }
 
-/** Whether this client may go on with the tokens of a record: its own, and got by the client and credential it has now. */
+/** Whether this client may use the tokens of a record: obtained by the client and with the credential of its settings. */
 export async function mayUseTokens(record: CredentialRecord, actor: Actor): Promise<boolean> {
-  const { key, tokens, credentialFingerprint: bond } = record;
+  const { key, tokens, credentialFingerprint } = record;
   if (tokens === null || !isOwn(key, actor)) return false;
-  if (!isMachineGrant(actor.grant)) return isUsers(record, tokens, actor.registration);
-  return bond !== undefined && bond === (await credentialFingerprint(tokens, actor, key.issuer));
+  if (!isMachineGrant(actor.grant)) return isConfiguredClient(record, tokens, actor.registration);
+  if (credentialFingerprint === undefined) return false;
+  return credentialFingerprint === (await fingerprintCredential(tokens, actor, key.issuer));
 }
 
-/** A client that is named is meant; where none is, any client that the person signed in by will do. */
-function isUsers(record: CredentialRecord, tokens: Tokens, settings: RegistrationSettings): boolean {
-  if (sessionKindOf(record) !== 'user') return false;
+/** A configured client is required; without one, any client that the user signed in with is accepted. */
+function isConfiguredClient(
+  { key, registration }: CredentialRecord,
+  { clientId }: Tokens,
+  settings: RegistrationSettings,
+): boolean {
   if ((settings.preregistered ?? []).length > 0)
-    return clientAt(settings, record.key.issuer)?.clientId === tokens.clientId;
+    return configuredClientAt(settings, key.issuer)?.clientId === clientId;
   const url = settings.metadataDocumentUrl;
-  return url === undefined || record.registration?.method !== 'metadata-document' || tokens.clientId === url;
+  return url === undefined || registration?.method !== 'metadata-document' || clientId === url;
 }
 
 /**
- * Who acts by the session of a record. `unknown`: an earlier version kept it, which did not tell the tokens of a program
- * from a person's, and they may be either. Nobody goes on with such tokens.
+ * Binds a program's tokens to the credential they were obtained with, so that a changed secret is sent to the
+ * authorization server instead of being ignored. `undefined` for a user's tokens.
  */
-export function sessionKindOf({ key, tokens, registration }: CredentialRecord): SessionKind | 'unknown' {
-  if (key.kind !== undefined) return key.kind;
-  // A program gets no refresh token, and proves itself as a client that was registered beforehand.
-  if (tokens === null || tokens.refreshToken !== null) return 'user';
-  const isUsers =
-    registration?.clientId === tokens.clientId &&
-    (registration.method !== 'preregistered' || registration.authentication === 'none');
-  return isUsers ? 'user' : 'unknown';
-}
-
-/**
- * What binds the tokens of a program to the credential that they were got with, so that another secret is tried at the
- * authorization server and not passed over. `undefined`: a person's need none.
- */
-export async function credentialFingerprint(
+export async function fingerprintCredential(
   { accessToken }: Tokens,
   { grant, registration }: Pick<Actor, 'grant' | 'registration'>,
   issuer: string,
 ): Promise<string | undefined> {
   if (!isMachineGrant(grant)) return undefined;
   const algorithm = { name: 'HMAC', hash: 'SHA-256' };
-  const text = new TextEncoder();
-  const key = await crypto.subtle.importKey('raw', text.encode(accessToken), algorithm, false, ['sign']);
-  const shown = text.encode(credentialOf(clientAt(registration, issuer)));
-  return base64url(new Uint8Array(await crypto.subtle.sign(algorithm.name, key, shown)));
+  const encoder = new TextEncoder();
+  const key = await crypto.subtle.importKey('raw', encoder.encode(accessToken), algorithm, false, ['sign']);
+  const credential = encoder.encode(credentialText(configuredClientAt(registration, issuer)));
+  return base64url(new Uint8Array(await crypto.subtle.sign(algorithm.name, key, credential)));
 }
 
-/** Names of keys in this process: a private key cannot be read, so that no other process knows it again. */
+/** Names of keys in this process: a private key cannot be exported, so no other process recognizes it. */
 const keyNames = new WeakMap<object, string>();
 
-function credentialOf(client: PreregisteredClient | null): string {
+function credentialText(client: PreregisteredClient | null): string {
   const { signingKey, clientSecret } = client ?? {};
   if (signingKey === undefined) return JSON.stringify(['secret', clientSecret ?? null]);
   const name = keyNames.get(signingKey.key) ?? crypto.randomUUID();
   keyNames.set(signingKey.key, name);
   return JSON.stringify(['key', name, clientSecret ?? null]);
-}
-
-/** The configured client that is meant for an issuer. */
-function clientAt({ preregistered = [] }: RegistrationSettings, issuer: string): PreregisteredClient | null {
-  return preregistered.find((client) => client.issuer === undefined || client.issuer === issuer) ?? null;
 }

@@ -1,30 +1,30 @@
-/** A client's own metadata document: written for whoever hosts it, and checked where it is hosted. */
+/** Client ID metadata documents: creates one to host, and checks a hosted one as an authorization server does. */
 import { validateRedirectUri } from '@portcullis/protocol';
 import { ClientError } from '../errors.ts';
 import {
-  checkNotRedirected,
   type Fetch,
   getRequest,
   parseJsonOrUndefined,
+  requireNoRedirect,
   sendRequest,
   type Transport,
 } from '../transport.ts';
-import { applicationType } from './dynamic.ts';
+import { applicationType } from './dynamic-registration.ts';
 
-/** What a document is made from. */
+/** Input of a document. */
 export interface MetadataDocumentSettings {
   /** Where it will be hosted: https, with a path. This is the client identifier. */
   readonly url: string;
   readonly clientName: string;
-  /** Loopback addresses without a port stand for any port; these by default. */
+  /** Loopback URIs match any port; loopback URIs by default. */
   readonly redirectUris?: readonly string[];
   readonly clientUri?: string;
   readonly logoUri?: string;
-  /** Public keys, for a client that proves itself by `private_key_jwt`. */
+  /** Public keys, for a client that authenticates with `private_key_jwt`. */
   readonly jwksUri?: string;
 }
 
-/** The document; names are those of the wire. @see draft-ietf-oauth-client-id-metadata-document */
+/** The document with its names on the wire. @see draft-ietf-oauth-client-id-metadata-document */
 export interface MetadataDocument {
   readonly client_id: string;
   readonly client_name: string;
@@ -38,12 +38,12 @@ export interface MetadataDocument {
   readonly jwks_uri?: string;
 }
 
-/** Servers read no more than this. Bytes. */
-const LARGEST = 5_120;
+/** Size limit of authorization servers, in bytes. */
+const MAX_BYTES = 5_120;
 
 const SECRET_METHODS = ['client_secret_basic', 'client_secret_post', 'client_secret_jwt'];
 
-/** Writes the document. */
+/** Creates the document. */
 export function buildMetadataDocument(settings: MetadataDocumentSettings): MetadataDocument {
   const redirectUris = settings.redirectUris ?? ['http://127.0.0.1/callback', 'http://localhost/callback'];
   return {
@@ -60,18 +60,18 @@ export function buildMetadataDocument(settings: MetadataDocumentSettings): Metad
   };
 }
 
-/** What keeps a URL from being a client identifier; `null`: nothing. */
+/** Why a URL cannot be a client identifier; `null`: it can. */
 export function findDocumentUrlIssue(text: string): string | null {
   const url = URL.parse(text);
   if (url === null || url.protocol !== 'https:') return 'must be an https URL';
   if (url.pathname === '/') return 'must have a path';
-  if (text.includes('#')) return 'must have no fragment';
-  if (url.username !== '' || url.password !== '') return 'must hold no user name or password';
-  // Dots and characters that the parser would change make two spellings of one identifier.
-  return url.href === text ? null : 'must be written as it is sent';
+  if (text.includes('#')) return 'must not have a fragment';
+  if (url.username !== '' || url.password !== '') return 'must not contain a user name or password';
+  // Dot segments and characters that the parser normalizes would give one identifier two spellings.
+  return url.href === text ? null : 'must be in its normalized form';
 }
 
-/** All that keeps a document from being used for its URL; empty: nothing. */
+/** All issues of a document for its URL; empty: it is valid. */
 export function findDocumentIssues(json: unknown, url: string): readonly string[] {
   if (typeof json !== 'object' || json === null || Array.isArray(json))
     return ['the document must be a JSON object'];
@@ -80,48 +80,47 @@ export function findDocumentIssues(json: unknown, url: string): readonly string[
   const urlIssue = findDocumentUrlIssue(url);
   if (urlIssue !== null) issues.push(`the URL ${urlIssue}`);
   // The value MUST match the URL by simple string comparison.
-  if (document['client_id'] !== url)
-    issues.push('client_id must be the URL of the document, character by character');
+  if (document['client_id'] !== url) issues.push('client_id must be exactly the URL of the document');
   if (typeof document['client_name'] !== 'string' || document['client_name'].trim() === '') {
-    issues.push('client_name must be there');
+    issues.push('client_name is required');
   }
   issues.push(...findRedirectIssues(document['redirect_uris']));
   if (Object.keys(document).some((name) => name.startsWith('client_secret')))
     issues.push('a secret must not be published');
   if (SECRET_METHODS.includes(String(document['token_endpoint_auth_method']))) {
-    issues.push('token_endpoint_auth_method must not need a shared secret');
+    issues.push('token_endpoint_auth_method must not require a shared secret');
   }
   return issues;
 }
 
 function findRedirectIssues(uris: unknown): readonly string[] {
-  if (!Array.isArray(uris) || uris.length === 0) return ['redirect_uris must name at least one'];
+  if (!Array.isArray(uris) || uris.length === 0) return ['redirect_uris must have at least one entry'];
   return uris.flatMap((uri, index) => {
-    const judgement =
+    const result =
       typeof uri === 'string' ? validateRedirectUri(uri) : { kind: 'dangerous', reason: 'must be text' };
-    return 'reason' in judgement ? [`redirect_uris.${index} ${judgement.reason}`] : [];
+    return 'reason' in result ? [`redirect_uris.${index} ${result.reason}`] : [];
   });
 }
 
 /**
- * Fetches a hosted document as an authorization server does, and tells what is wrong with it; empty: nothing.
- * @throws ClientError `unreachable` when nobody answers.
+ * Fetches a hosted document as an authorization server does and returns its issues; empty: it is valid.
+ * @throws ClientError `unreachable` when there is no response.
  */
 export async function checkHostedDocument(url: string, fetch: Fetch): Promise<readonly string[]> {
   const urlIssue = findDocumentUrlIssue(url);
   if (urlIssue !== null) return [`the URL ${urlIssue}`];
-  const transport: Transport = { fetch, timeout: 10_000, maxBytes: LARGEST, mapError: () => null };
+  const transport: Transport = { fetch, timeout: 10_000, maxBytes: MAX_BYTES, mapError: () => null };
   try {
-    const ask = getRequest(url);
-    const answer = await sendRequest(transport, ask);
-    checkNotRedirected(ask, answer);
-    if (answer.status !== 200) return [`the status must be 200, not ${answer.status}`];
-    const json = parseJsonOrUndefined(answer.body);
-    return json === undefined ? ['the answer must be JSON'] : findDocumentIssues(json, url);
+    const request = getRequest(url);
+    const response = await sendRequest(transport, request);
+    requireNoRedirect(request, response);
+    if (response.status !== 200) return [`the status must be 200, not ${response.status}`];
+    const json = parseJsonOrUndefined(response.body);
+    return json === undefined ? ['the response must be JSON'] : findDocumentIssues(json, url);
   } catch (error) {
-    if (error instanceof ClientError && error.code === 'redirected') return ['there must be no redirect'];
+    if (error instanceof ClientError && error.code === 'redirected') return ['it must not redirect'];
     if (error instanceof ClientError && error.code === 'response_too_large')
-      return [`it must be at most ${LARGEST} bytes long`];
+      return [`it must be at most ${MAX_BYTES} bytes long`];
     throw error;
   }
 }

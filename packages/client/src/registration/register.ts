@@ -1,55 +1,55 @@
-/** How the client gets its identity at an issuer: the ways of the profile in order, each an entry in a table. */
+/** Registration: how the client gets an identity at an issuer, by the methods of the revision in order. */
 import type { RegistrationMethod } from '@portcullis/protocol';
 import type { DiscoveryResult } from '../discovery/discovery-result.ts';
 import { ClientError, sanitizeText } from '../errors.ts';
+import type { Registration } from '../storage/credentials.ts';
 import { sendRequest, type Transport } from '../transport.ts';
 import { chooseMethod } from './authentication-method.ts';
-import { applicationType, processRegistrationResponse, registrationRequest } from './dynamic.ts';
-import type { PreregisteredClient, Registration, RegistrationSettings } from './registration.ts';
+import { applicationType, processRegistrationResponse, registrationRequest } from './dynamic-registration.ts';
+import { configuredClientAt, type PreregisteredClient, type RegistrationSettings } from './registration.ts';
 
-/** What a way works with. */
-export interface RegistrationContext {
+/** Input of a registration method. */
+export interface RegistrationInput {
   readonly transport: Transport;
   readonly settings: RegistrationSettings;
   readonly discovery: DiscoveryResult;
-  /** Where the answer of the coming request will be received. */
+  /** Where the redirect of the coming request will be received. */
   readonly redirectUris: readonly string[];
 }
 
-/** `null`: this way is not open here. */
-type RegisterBy = (situation: RegistrationContext) => Promise<Registration | null>;
+/** `null`: this method is not available. */
+type RegisterByMethod = (input: RegistrationInput) => Promise<Registration | null>;
 
-const WAYS: Readonly<Record<RegistrationMethod, RegisterBy>> = {
+const METHODS: Readonly<Record<RegistrationMethod, RegisterByMethod>> = {
   preregistered: async ({ settings, discovery }) => findPreregistered(settings, discovery),
   'metadata-document': async ({ settings, discovery }) => metadataDocumentRegistration(settings, discovery),
-  dynamic: registerIfOffered,
+  dynamic: registerDynamically,
   'ask-user': askUser,
 };
 
 /**
- * Gets an identity by the first way that is open.
- * @throws ClientError `registration_needed` when none is, saying what to register.
+ * Registers by the first available method.
+ * @throws ClientError `registration_needed` when there is none, with instructions for a manual registration.
  */
-export async function register(situation: RegistrationContext): Promise<Registration> {
-  for (const way of situation.discovery.profile.registration) {
-    const registration = await WAYS[way](situation);
+export async function register(input: RegistrationInput): Promise<Registration> {
+  for (const method of input.discovery.profile.registration) {
+    const registration = await METHODS[method](input);
     if (registration !== null) return registration;
   }
-  throw new ClientError('registration_needed', registrationInstructions(situation));
+  throw new ClientError('registration_needed', registrationInstructions(input));
 }
 
 /**
  * The configured client of an issuer.
- * @throws ClientError `registration_issuer_mismatch` when all configured ones belong to other issuers and nothing else
- * could be meant by them.
+ * @throws ClientError `registration_issuer_mismatch` when all configured clients belong to other issuers.
  */
 export function findPreregistered(
   settings: RegistrationSettings,
   discovery: DiscoveryResult,
 ): Registration | null {
   const configured = settings.preregistered ?? [];
-  const client = configured.find(({ issuer }) => issuer === undefined || issuer === discovery.issuer);
-  if (client !== undefined) return registrationOf(client, discovery);
+  const client = configuredClientAt(settings, discovery.issuer);
+  if (client !== null) return preregistration(client, discovery);
   if (configured.length === 0) return null;
   throw new ClientError(
     'registration_issuer_mismatch',
@@ -58,7 +58,7 @@ export function findPreregistered(
   );
 }
 
-function registrationOf(client: PreregisteredClient, { metadata }: DiscoveryResult): Registration {
+function preregistration(client: PreregisteredClient, { metadata }: DiscoveryResult): Registration {
   const authentication = chooseMethod({
     registered: client.authentication,
     hasSecret: client.clientSecret !== undefined,
@@ -75,7 +75,7 @@ function registrationOf(client: PreregisteredClient, { metadata }: DiscoveryResu
   };
 }
 
-/** The identity of a metadata document; `null` where the server does not say that it understands one. */
+/** The identity of a client metadata document; `null` where the server does not announce support for it. */
 export function metadataDocumentRegistration(
   settings: RegistrationSettings,
   discovery: DiscoveryResult,
@@ -97,21 +97,22 @@ export function metadataDocumentRegistration(
   };
 }
 
-async function registerIfOffered({
+async function registerDynamically({
   transport,
   settings,
   discovery,
   redirectUris,
-}: RegistrationContext): Promise<Registration | null> {
-  const ask = registrationRequest(discovery, settings, redirectUris);
-  return ask === null ? null : processRegistrationResponse(ask, await sendRequest(transport, ask));
+}: RegistrationInput): Promise<Registration | null> {
+  const request = registrationRequest(discovery, settings, redirectUris);
+  if (request === null) return null;
+  return processRegistrationResponse(request, await sendRequest(transport, request));
 }
 
 async function askUser({
   settings,
   discovery,
   redirectUris,
-}: RegistrationContext): Promise<Registration | null> {
+}: RegistrationInput): Promise<Registration | null> {
   if (settings.ask === undefined) return null;
   const listed = discovery.metadata.token_endpoint_auth_methods_supported;
   const reply = await settings.ask({
@@ -134,9 +135,9 @@ async function askUser({
   };
 }
 
-function registrationInstructions({ discovery, redirectUris }: RegistrationContext): string {
+function registrationInstructions({ discovery, redirectUris }: RegistrationInput): string {
   return (
-    `${sanitizeText(discovery.issuer)} does not let clients register themselves. Register one there by hand ` +
+    `${sanitizeText(discovery.issuer)} does not support dynamic client registration. Register a client there manually ` +
     `(${applicationType(redirectUris)} application, authorization code with PKCE and refresh token, ` +
     `redirect URI ${redirectUris.join(' and ')}) and configure its client ID.`
   );

@@ -1,34 +1,67 @@
-/** Whether an issuer still knows a client: what its refusals say about that, and how it is asked. */
+/** Whether an issuer still knows a client: read from its errors, and probed before a user would see an error page. */
+import { type AuthorizationRequestInput, authorizationRequest } from '../authorization/request.ts';
 import { ClientError } from '../errors.ts';
-import { getRequest, type OAuthRequest, type OAuthResponse } from '../transport.ts';
-import type { Registration } from './registration.ts';
+import type { Registration } from '../storage/credentials.ts';
+import {
+  getRequest,
+  type OAuthRequest,
+  type OAuthResponse,
+  sendRequest,
+  type Transport,
+} from '../transport.ts';
 
-/** `gone`: the issuer does not know the client. `unknown`: its answer says neither. */
-export type RegistrationStatus = 'stands' | 'gone' | 'unknown';
+/** `gone`: the issuer does not know the client. `unknown`: its response does not say. */
+type RegistrationStatus = 'registered' | 'gone' | 'unknown';
 
-/** Codes by which an authorization server says that it does not know a client, or not any more. */
-const DEAD_CLIENT: ReadonlySet<string> = new Set(['invalid_client', 'unauthorized_client']);
+/** OAuth error codes of an authorization server that does not know the client, or no longer does. */
+const UNKNOWN_CLIENT: ReadonlySet<string> = new Set(['invalid_client', 'unauthorized_client']);
 
-/** Whether a refusal is about the client itself, so that another registration may help. */
+/** Whether an error is about the client itself, so that a new registration may help. */
 export function isUnknownClientError(error: unknown): error is ClientError {
-  return error instanceof ClientError && isUnknownClientCode(error.oauthError ?? '');
+  return error instanceof ClientError && UNKNOWN_CLIENT.has(error.oauthError ?? '');
 }
 
-/** The same of an OAuth error code. */
-export function isUnknownClientCode(code: string): boolean {
-  return DEAD_CLIENT.has(code);
+/** Milliseconds: without a response in this time, the registration is assumed to be valid. */
+const PROBE_TIMEOUT = 5_000;
+
+/**
+ * Probes a stored registration. Where it cannot be read, the authorization endpoint is requested once with an
+ * authorization that is never completed: for an unknown client it must not redirect, and responds with an error.
+ * @see RFC 7592 §2.1, RFC 6749 §4.1.2.1
+ */
+export async function probeRegistration(
+  transport: Transport,
+  input: AuthorizationRequestInput,
+): Promise<RegistrationStatus> {
+  const quick = { ...transport, timeout: Math.min(transport.timeout, PROBE_TIMEOUT) };
+  try {
+    const read = readRegistrationRequest(input.registration);
+    const status = read === null ? 'unknown' : readStatus(await sendRequest(quick, read));
+    if (status !== 'unknown') return status;
+    const { url } = await authorizationRequest(input);
+    return authorizationPageStatus(await sendRequest(quick, getRequest(url, { accept: 'text/html' })));
+  } catch (error) {
+    // For example, the page may be larger than the size limit for documents.
+    if (error instanceof ClientError) return 'unknown';
+    throw error;
+  }
 }
 
-/** Writes the request that reads a registration; `null`: its issuer lets nobody do that. @see RFC 7592 §2.1 */
-export function readRegistrationRequest({ management }: Registration): OAuthRequest | null {
+/** The request that reads a registration; `null`: the issuer has no client configuration endpoint. */
+function readRegistrationRequest({ management }: Registration): OAuthRequest | null {
   if (management === undefined) return null;
   return getRequest(management.uri, { authorization: `Bearer ${management.token}` });
 }
 
-/** Understands the answer: for a client that does not exist the status is 401. @see RFC 7592 §2.1 */
-export function processReadRegistrationResponse({
-  status,
-}: Pick<OAuthResponse, 'status'>): RegistrationStatus {
+/** For a client that does not exist the status is 401. @see RFC 7592 §2.1 */
+function readStatus({ status }: OAuthResponse): RegistrationStatus {
   if (status === 401 || status === 404 || status === 410) return 'gone';
-  return status === 200 ? 'stands' : 'unknown';
+  return status === 200 ? 'registered' : 'unknown';
+}
+
+/** Bot protection responds to programs with 403 and 429, which says nothing about the client. */
+function authorizationPageStatus({ status, headers }: OAuthResponse): RegistrationStatus {
+  if (status === 400 || status === 401) return 'gone';
+  const location = URL.parse(headers.get('location') ?? '', 'https://relative.invalid');
+  return UNKNOWN_CLIENT.has(location?.searchParams.get('error') ?? '') ? 'gone' : 'unknown';
 }

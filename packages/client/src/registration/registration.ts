@@ -1,72 +1,51 @@
-/** What a client is to one authorization server: its identifier, how it proves itself, and where answers may be sent. */
-import type { ClientAuthenticationMethod, RegistrationMethod } from '@portcullis/protocol';
+/** Registration settings: preregistered clients, the client metadata document, and what dynamic registration sends. */
+import type { ClientAuthenticationMethod } from '@portcullis/protocol';
 import type { ClientSigningKey } from '../signing-key.ts';
 
-/** A client identity at one issuer. It is never shown to another. */
-export interface Registration {
-  readonly method: RegistrationMethod;
-  readonly clientId: string;
-  readonly clientSecret: string | null;
-  readonly authentication: ClientAuthenticationMethod;
-  /** Redirect URIs that are registered; empty when that is not known. */
-  readonly redirectUris: readonly string[];
-  /** Epoch seconds; `null`: the secret does not expire. */
-  readonly secretExpiresAt: number | null;
-  /** Where it may be read, and with which token. @see RFC 7592 §3 */
-  readonly management?: RegistrationManagement;
-}
-
-/** Access to a registration of one's own. */
-export interface RegistrationManagement {
-  readonly uri: string;
-  /** Secret. */
-  readonly token: string;
-}
-
-/** A client that somebody registered beforehand. */
+/** A client that was registered in advance. */
 export interface PreregisteredClient {
-  /** The issuer that it is registered with. Without it, the first one that is met is kept to. */
+  /** The issuer that it is registered with. Without it, the client is bound to the first issuer it is used with. */
   readonly issuer?: string;
   readonly clientId: string;
   readonly clientSecret?: string;
   /** For `private_key_jwt`. */
   readonly signingKey?: ClientSigningKey;
   readonly authentication?: ClientAuthenticationMethod;
-  /** The redirect URIs that are registered, where they are fixed. */
+  /** The registered redirect URIs, where they are fixed. */
   readonly redirectUris?: readonly string[];
 }
 
-/** What a person has to know to register this client by hand. */
+/** What a user needs to register this client manually. */
 export interface RegistrationQuestion {
   readonly issuer: string;
   readonly server: string;
-  /** Exactly these are to be registered. */
+  /** Exactly these have to be registered. */
   readonly redirectUris: readonly string[];
   readonly grantTypes: readonly string[];
   readonly applicationType: 'native' | 'web';
-  /** Methods that the authorization server lists; a public client (`none`) is enough. */
+  /** Methods supported by the authorization server; a public client (`none`) is sufficient. */
   readonly authenticationMethods: readonly string[];
 }
 
-/** What the person answers. */
+/** The client that the user registered. */
 export interface RegistrationReply {
   readonly clientId: string;
   readonly clientSecret?: string;
 }
 
-/** Settings by which a client identity is found. */
+/** How the client gets an identity at an issuer. */
 export interface RegistrationSettings {
   readonly preregistered?: readonly PreregisteredClient[];
-  /** An https URL with a path, at which this client's metadata document is. It is the client identifier. */
+  /** An https URL with a path that serves this client's metadata document. It is the client identifier. */
   readonly metadataDocumentUrl?: string;
-  /** For a document that names public keys: what the client proves itself with, where servers take it. */
+  /** The private key for a metadata document with public keys: authenticates the client where servers support it. */
   readonly metadataDocumentKey?: ClientSigningKey;
-  /** Shown to people at registration. */
+  /** Shown to users on the consent page. */
   readonly clientName?: string;
   readonly clientUri?: string;
   readonly softwareId?: string;
   readonly softwareVersion?: string;
-  /** Asks a person when no other way is left. `null`: the person declines. */
+  /** Asks the user when no other method is available. `null`: the user declines. */
   readonly ask?: (question: RegistrationQuestion) => Promise<RegistrationReply | null>;
 }
 
@@ -78,7 +57,15 @@ export function configuredClient(
   return preregistered.find((client) => client.clientId === clientId) ?? null;
 }
 
-/** The key by which a configured client proves itself; `null` when it has none. */
+/** The configured client for an issuer. */
+export function configuredClientAt(
+  { preregistered = [] }: RegistrationSettings,
+  issuer: string,
+): PreregisteredClient | null {
+  return preregistered.find((client) => client.issuer === undefined || client.issuer === issuer) ?? null;
+}
+
+/** The signing key of a configured client; `null` when it has none. */
 export function signingKeyFor(settings: RegistrationSettings, clientId: string): ClientSigningKey | null {
   if (clientId === settings.metadataDocumentUrl) return settings.metadataDocumentKey ?? null;
   return configuredClient(settings, clientId)?.signingKey ?? null;

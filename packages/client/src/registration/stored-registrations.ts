@@ -1,113 +1,155 @@
-/** Registrations that are kept: reused while they fit, made anew when they do not, never shown to another issuer. */
-import type { Scopes } from '@portcullis/protocol';
+/** Stored registrations with issuer binding: reused while they fit, replaced when they do not, never sent to another issuer. */
+import { matchesRedirectUri, type Scopes } from '@portcullis/protocol';
 import type { RegistrationSource } from '../authorization/authorization-code.ts';
 import type { DiscoveryResult } from '../discovery/discovery-result.ts';
+import { ClientError, sanitizeText } from '../errors.ts';
 import type { ClientSettings } from '../settings.ts';
-import { changeRecord } from '../storage/change-record.ts';
-import type { CredentialKey, CredentialRecord } from '../storage/credential-store.ts';
-import type { Tokens } from '../token-endpoint/token-response.ts';
+import { withLockedRecord } from '../storage/credential-store.ts';
+import type { CredentialKey, CredentialRecord, Registration, Tokens } from '../storage/credentials.ts';
 import type { Transport } from '../transport.ts';
 import { credentialKeyFor } from './credential-owner.ts';
-import { checkIssuerBinding } from './issuer-binding.ts';
-import { probeRegistration } from './probe-registration.ts';
 import { findPreregistered, register } from './register.ts';
-import type { Registration } from './registration.ts';
-import { isReusable, registrationOfTokens, withoutConfigured } from './reusable.ts';
+import { configuredClient, type RegistrationSettings } from './registration.ts';
+import { probeRegistration } from './registration-status.ts';
 
-/** The registrar, and what else is asked about registrations. */
 export interface StoredRegistrations extends RegistrationSource {
-  /** The registration that tokens were issued to; `null` when it is not known any more. */
+  /** The registration that tokens were issued to, with its secret; `null` when it is no longer known. */
   forTokens(record: CredentialRecord, tokens: Tokens): Registration | null;
   /**
-   * Forgets a registration that the issuer does not know any more; tokens stay. Tells whether there was one that can be
-   * made anew without a person.
+   * Discards a registration that the issuer no longer knows; tokens are kept. Returns whether there was one that can be
+   * replaced without the user.
    */
   discard(key: CredentialKey, reason: string, clientId?: string): Promise<boolean>;
 }
 
-/** Milliseconds after which somebody may have been forgotten who was known. */
+/** Milliseconds: a client that got tokens within this time is not probed. */
 const RECENT = 3_600_000;
 
-/** Makes the registry of a client. */
+/** Creates the registrations of a client. */
 export function createStoredRegistrations(
-  configuration: ClientSettings,
+  clientSettings: ClientSettings,
   transport: Transport,
 ): StoredRegistrations {
-  const { store, clock, emit: tell, registration: settings } = configuration;
+  const { store, account, clock, emit, registration: settings } = clientSettings;
 
   return {
     async registeredUris(discovery) {
       const preregistered = findPreregistered(settings, discovery);
       if (preregistered !== null) return preregistered.redirectUris;
-      const record = await store.find(keyOf(discovery));
+      const record = await store.find(keyFor(discovery));
       return record?.registration?.redirectUris ?? [];
     },
 
     async register(discovery, redirectUris, scopes = []) {
-      const known = await findKnown(discovery, redirectUris);
-      if (known !== null && (await stands(discovery, known, redirectUris, scopes))) return known;
+      const known = await findReusable(discovery, redirectUris);
+      if (known !== null && (await isStillValid(discovery, known, redirectUris, scopes))) return known;
       const registration = await register({ transport, settings, discovery, redirectUris });
-      if (registration.method === 'preregistered')
-        await checkIssuerBinding(configuration, discovery, registration.clientId);
-      await keep(keyOf(discovery), registration);
-      const { method: way, clientId } = registration;
-      tell({ type: 'client.registered', issuer: discovery.issuer, method: way, clientId });
+      if (registration.method === 'preregistered') await checkIssuerBinding(discovery, registration.clientId);
+      await save(keyFor(discovery), registration);
+      const { method, clientId } = registration;
+      emit({ type: 'client.registered', issuer: discovery.issuer, method, clientId });
       return registration;
     },
 
-    forTokens: (record, tokens) => registrationOfTokens(record, tokens, settings),
-    discard: dropDead,
+    forTokens({ registration }, { clientId }) {
+      if (registration === null || registration.clientId !== clientId) return null;
+      if (registration.method !== 'preregistered') return registration;
+      const configured = configuredClient(settings, clientId);
+      return configured === null ? null : { ...registration, clientSecret: configured.clientSecret ?? null };
+    },
+
+    discard,
   };
 
-  function dropDead(key: CredentialKey, reason: string, dead?: string): Promise<boolean> {
-    return changeRecord(store, key, async (record) => {
+  function discard(key: CredentialKey, reason: string, unknownClientId?: string): Promise<boolean> {
+    return withLockedRecord(store, key, async (record) => {
       if (record === null || record.registration?.method !== 'dynamic') return false;
       const { clientId } = record.registration;
-      // Somebody else has made another one meanwhile.
-      if (dead !== undefined && dead !== clientId) return false;
+      // Another process has already replaced it.
+      if (unknownClientId !== undefined && unknownClientId !== clientId) return false;
       await store.save({ ...record, registration: null });
-      tell({ type: 'client.registration_discarded', issuer: key.issuer, clientId, reason });
+      emit({ type: 'client.registration_discarded', issuer: key.issuer, clientId, reason });
       return true;
     });
   }
 
-  /** What can be repeated without a person is asked for before the person is sent to a page of errors. */
-  async function stands(
+  /** Probes a registration that can be replaced without the user, before the user would see an error page. */
+  async function isStillValid(
     discovery: DiscoveryResult,
     registration: Registration,
     [redirectUri]: readonly string[],
     scopes: Scopes,
   ): Promise<boolean> {
     if (registration.method !== 'dynamic' || redirectUri === undefined) return true;
-    const tokens = (await store.find(keyOf(discovery)))?.tokens ?? null;
-    // Who has just given it tokens knows it.
+    const tokens = (await store.find(keyFor(discovery)))?.tokens ?? null;
     if (tokens?.clientId === registration.clientId && clock() - tokens.obtainedAt < RECENT) return true;
     const request = { discovery, registration, redirectUri, scopes };
     if ((await probeRegistration(transport, request)) !== 'gone') return true;
-    const reason = 'the authorization server does not know it any more';
-    await dropDead(keyOf(discovery), reason, registration.clientId);
+    const reason = 'the authorization server no longer knows it';
+    await discard(keyFor(discovery), reason, registration.clientId);
     return false;
   }
 
-  function keyOf({ issuer }: DiscoveryResult): CredentialKey {
-    return credentialKeyFor(configuration, issuer);
+  function keyFor({ issuer }: DiscoveryResult): CredentialKey {
+    return credentialKeyFor(clientSettings, issuer);
   }
 
-  /** A registration of an earlier time; where clients are configured, none counts. */
-  async function findKnown(
+  /** A stored registration that still fits; none where clients are configured. */
+  async function findReusable(
     discovery: DiscoveryResult,
     redirectUris: readonly string[],
   ): Promise<Registration | null> {
     if ((settings.preregistered ?? []).length > 0) return null;
-    const registration = (await store.find(keyOf(discovery)))?.registration ?? null;
+    const registration = (await store.find(keyFor(discovery)))?.registration ?? null;
     if (registration === null) return null;
     return isReusable(registration, settings, redirectUris, clock()) ? registration : null;
   }
 
-  function keep(key: CredentialKey, registration: Registration): Promise<void> {
-    return changeRecord(store, key, (record) => {
-      const before = record ?? { key, tokens: null };
-      return store.save({ ...before, registration: withoutConfigured(registration) });
-    });
+  /** The secret of a configured client stays in the configuration. */
+  function save(key: CredentialKey, registration: Registration): Promise<void> {
+    const stored =
+      registration.method === 'preregistered' ? { ...registration, clientSecret: null } : registration;
+    return withLockedRecord(store, key, (record) =>
+      store.save({ ...(record ?? { key, tokens: null, since: null }), registration: stored }),
+    );
   }
+
+  /**
+   * Binds a configured client without an issuer to the first issuer that it is used with (mix-up attack).
+   * @throws ClientError `registration_issuer_mismatch` when it was used with another issuer before
+   */
+  async function checkIssuerBinding(discovery: DiscoveryResult, clientId: string): Promise<void> {
+    if (configuredClient(settings, clientId)?.issuer !== undefined) return;
+    const records = await store.list(discovery.server, account);
+    const bound = records.find(
+      ({ registration }) => registration?.method === 'preregistered' && registration.clientId === clientId,
+    );
+    if (bound === undefined || bound.key.issuer === discovery.issuer) return;
+    throw new ClientError(
+      'registration_issuer_mismatch',
+      `The configured client was used with ${bound.key.issuer}, but the server now names ` +
+        `${sanitizeText(discovery.issuer)}. It was not sent there; configure its issuer if that is correct.`,
+    );
+  }
+}
+
+/**
+ * Whether a stored registration can be used for a new request.
+ * @param redirectUris where the redirect of the request will be received
+ * @param now epoch milliseconds
+ */
+function isReusable(
+  { method, clientId, secretExpiresAt, redirectUris: registered }: Registration,
+  settings: RegistrationSettings,
+  redirectUris: readonly string[],
+  now: number,
+): boolean {
+  // The configuration is authoritative.
+  if (method === 'preregistered') return false;
+  if (secretExpiresAt !== null && now / 1000 >= secretExpiresAt) return false;
+  if (method === 'metadata-document') return clientId === settings.metadataDocumentUrl;
+  // Dynamic registration is cheap to repeat, so it has to list the exact URI, as strict servers require.
+  const matches = (known: string, uri: string): boolean =>
+    method === 'dynamic' ? known === uri : matchesRedirectUri(known, uri);
+  return redirectUris.every((uri) => registered.some((known) => matches(known, uri)));
 }

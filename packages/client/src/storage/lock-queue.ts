@@ -1,7 +1,7 @@
-/** Locks within one process: whoever asks for a name waits for everybody who asked before. */
+/** Locks within one process: each caller waits for all earlier callers of the same name. */
 import type { Unlock } from './credential-store.ts';
 
-/** Makes a `lock` function of its own set of names. */
+/** Creates a `lock` function with its own set of names. */
 export function createLockQueue(): (name: string) => Promise<Unlock> {
   const tails = new Map<string, Promise<void>>();
 

@@ -1,15 +1,15 @@
-/** Credentials that end with the process. */
-import type { PendingAuthorization } from '../authorization/pending.ts';
-import { type CredentialRecord, type CredentialStore, keyText } from './credential-store.ts';
+/** A credential store in memory: its content ends with the process. */
+import { type CredentialStore, keyText } from './credential-store.ts';
+import type { CredentialRecord, PendingAuthorization } from './credentials.ts';
 import { createLockQueue } from './lock-queue.ts';
 
-/** Flows that nobody finished are forgotten in the order of their start. */
-const MOST_PENDING = 100;
+/** Beyond this number the oldest abandoned authorizations are deleted. */
+const MAX_PENDING = 100;
 
-/** Makes an empty store. */
+/** Creates an empty store. */
 export function createMemoryStore(): CredentialStore {
   const records = new Map<string, CredentialRecord>();
-  const flows = new Map<string, PendingAuthorization>();
+  const pendingAuthorizations = new Map<string, PendingAuthorization>();
   return {
     location: 'memory, until this process ends',
     find: async (key) => records.get(keyText(key)) ?? null,
@@ -18,12 +18,13 @@ export function createMemoryStore(): CredentialStore {
     save: async (record) => void records.set(keyText(record.key), record),
     remove: async (key) => void records.delete(keyText(key)),
     async savePending(pending) {
-      flows.set(pending.state, pending);
-      for (const state of flows.keys()) if (flows.size > MOST_PENDING) flows.delete(state);
+      pendingAuthorizations.set(pending.state, pending);
+      for (const state of pendingAuthorizations.keys())
+        if (pendingAuthorizations.size > MAX_PENDING) pendingAuthorizations.delete(state);
     },
     async takePending(state) {
-      const pending = flows.get(state) ?? null;
-      flows.delete(state);
+      const pending = pendingAuthorizations.get(state) ?? null;
+      pendingAuthorizations.delete(state);
       return pending;
     },
     lock: createLockQueue(),

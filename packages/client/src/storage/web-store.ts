@@ -1,9 +1,9 @@
-/** Credentials in a browser's own storage, shared by the pages of one origin. */
-import type { PendingAuthorization } from '../authorization/pending.ts';
-import { type CredentialRecord, type CredentialStore, keyText, type Unlock } from './credential-store.ts';
+/** A credential store over a browser's `localStorage` or `sessionStorage`, shared by the pages of one origin. */
+import { type CredentialStore, keyText, type Unlock } from './credential-store.ts';
+import type { CredentialRecord, PendingAuthorization } from './credentials.ts';
 import { createLockQueue } from './lock-queue.ts';
 
-/** What is used of `localStorage` or `sessionStorage`. */
+/** The part of `Storage` in use. */
 export interface WebStorage {
   readonly length: number;
   key(index: number): string | null;
@@ -12,25 +12,25 @@ export interface WebStorage {
   removeItem(name: string): void;
 }
 
-/** What is used of `navigator.locks`. */
+/** The part of `navigator.locks` in use. */
 export interface WebLocks {
   request(name: string, hold: () => Promise<void>): Promise<unknown>;
 }
 
-/** What of the browser is used. */
+/** The browser features to use. */
 export interface WebStoreOptions {
-  /** `sessionStorage` ends with the tab, `localStorage` does not. Every script of the origin can read either. */
+  /** `sessionStorage` ends with the tab, `localStorage` does not. Every script of the origin can read both. */
   readonly storage: WebStorage;
-  /** `navigator.locks`; without it, pages that are open at the same time do not wait for one another. */
+  /** `navigator.locks`; without it, pages that are open at the same time do not coordinate. */
   readonly locks?: WebLocks;
-  /** Begins every name; `portcullis` by default. */
+  /** Prefix of every name; `portcullis` by default. */
   readonly prefix?: string;
 }
 
-/** Makes a store over a browser's storage. */
+/** Creates a store over a browser's storage. */
 export function createWebStore({ storage, locks, prefix = 'portcullis' }: WebStoreOptions): CredentialStore {
   const recordName = (text: string): string => `${prefix}:record:${text}`;
-  const flowName = (state: string): string => `${prefix}:flow:${state}`;
+  const pendingName = (state: string): string => `${prefix}:pending:${state}`;
 
   return {
     location: "this browser's storage",
@@ -50,11 +50,11 @@ export function createWebStore({ storage, locks, prefix = 'portcullis' }: WebSto
       storage.removeItem(recordName(keyText(key)));
     },
     async savePending(pending) {
-      storage.setItem(flowName(pending.state), JSON.stringify(pending));
+      storage.setItem(pendingName(pending.state), JSON.stringify(pending));
     },
     async takePending(state) {
-      const pending = read<PendingAuthorization>(flowName(state));
-      storage.removeItem(flowName(state));
+      const pending = read<PendingAuthorization>(pendingName(state));
+      storage.removeItem(pendingName(state));
       return pending;
     },
     lock: locks === undefined ? createLockQueue() : (name) => lockWith(locks, `${prefix}:${name}`),
@@ -70,7 +70,7 @@ export function createWebStore({ storage, locks, prefix = 'portcullis' }: WebSto
   }
 }
 
-/** The browser gives a lock back when the page that holds it ends. */
+/** The browser releases a lock when the page that holds it is closed. */
 function lockWith(locks: WebLocks, name: string): Promise<Unlock> {
   return new Promise((resolve, reject) => {
     const held = Promise.withResolvers<void>();

@@ -1,50 +1,56 @@
-/** How the client proves itself at the token endpoint: a table with one entry a method, and never two methods at once. */
+/** Client authentication: one table entry per method, and never two methods in one request. */
 import type { ClientAuthenticationMethod } from '@portcullis/protocol';
 import { ClientError } from '../errors.ts';
-import type { Registration } from '../registration/registration.ts';
 import { type ClientSigningKey, signClientJwt } from '../signing-key.ts';
+import type { Registration } from '../storage/credentials.ts';
 
-/** What a proof is made for. */
+/** Input of a client assertion. */
 export interface ClientAuthenticationContext {
   /** The validated issuer of the authorization server: the only audience of an assertion. */
   readonly issuer: string;
   readonly signingKey: ClientSigningKey | null;
   /** Epoch milliseconds. */
   readonly clock: () => number;
-  readonly identifier: () => string;
+  readonly createJti: () => string;
 }
 
-/** What is added to a request: form parameters, and headers. */
-interface Proof {
+/** Form parameters and headers that authenticate a request. */
+interface ClientCredentials {
   readonly parameters: Readonly<Record<string, string>>;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-type ProveBy = (registration: Registration, context: ClientAuthenticationContext) => Promise<Proof>;
+type Authenticate = (
+  registration: Registration,
+  context: ClientAuthenticationContext,
+) => Promise<ClientCredentials>;
 
-const PROVERS: Readonly<Record<ClientAuthenticationMethod, ProveBy>> = {
+const METHODS: Readonly<Record<ClientAuthenticationMethod, Authenticate>> = {
   none: async ({ clientId }) => ({ parameters: { client_id: clientId }, headers: {} }),
   client_secret_post: async (registration) => ({
-    parameters: { client_id: registration.clientId, client_secret: secretOf(registration) },
+    parameters: { client_id: registration.clientId, client_secret: requireSecret(registration) },
     headers: {},
   }),
   client_secret_basic: async (registration) => ({
     parameters: {},
-    headers: { authorization: basic(registration.clientId, secretOf(registration)) },
+    headers: { authorization: basic(registration.clientId, requireSecret(registration)) },
   }),
-  private_key_jwt: proveByKey,
+  private_key_jwt: clientAssertion,
 };
 
-/** Makes the proof that the registration's method asks for. */
-export function authenticateToServer(
+/** Creates the credentials for the authentication method of the registration. */
+export function clientCredentials(
   registration: Registration,
   context: ClientAuthenticationContext,
-): Promise<Proof> {
-  return PROVERS[registration.authentication](registration, context);
+): Promise<ClientCredentials> {
+  return METHODS[registration.authentication](registration, context);
 }
 
-/** The assertion lives for one minute and names one audience. @see RFC 7523 §2.2 and §3, RFC 7523bis */
-async function proveByKey({ clientId }: Registration, context: ClientAuthenticationContext): Promise<Proof> {
+/** The assertion is valid for one minute and has a single audience. @see RFC 7523 §2.2 and §3, RFC 7523bis */
+async function clientAssertion(
+  { clientId }: Registration,
+  context: ClientAuthenticationContext,
+): Promise<ClientCredentials> {
   const { signingKey, issuer } = context;
   if (signingKey === null) {
     throw new ClientError(
@@ -60,7 +66,7 @@ async function proveByKey({ clientId }: Registration, context: ClientAuthenticat
     aud: issuer,
     iat: now,
     exp: now + 60,
-    jti: context.identifier(),
+    jti: context.createJti(),
   };
   return {
     parameters: {
@@ -72,7 +78,7 @@ async function proveByKey({ clientId }: Registration, context: ClientAuthenticat
   };
 }
 
-/** Identifier and secret are form-encoded before they are joined. @see OAuth 2.1 draft 13 §2.4.1 */
+/** Identifier and secret are form-encoded before they are joined. @see RFC 6749 §2.3.1 */
 function basic(clientId: string, secret: string): string {
   return `Basic ${btoa(`${formEncode(clientId)}:${formEncode(secret)}`)}`;
 }
@@ -81,7 +87,7 @@ function formEncode(text: string): string {
   return new URLSearchParams([['', text]]).toString().slice(1);
 }
 
-function secretOf({ clientSecret }: Registration): string {
+function requireSecret({ clientSecret }: Registration): string {
   if (clientSecret === null) {
     throw new ClientError('configuration_invalid', 'The client is registered with a secret: configure it.');
   }

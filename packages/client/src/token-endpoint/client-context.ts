@@ -1,34 +1,34 @@
-/** What requests are proven with: a clock, names never used before, the newest nonces, and the client's own key. */
-import { createDpopNonceCache, type DpopNonceCache } from '../dpop/nonces.ts';
+/** What requests of a client are authenticated and proven with: clock, unique identifiers, DPoP nonces and signing keys. */
+import { createDpopNonceCache, type DpopNonceCache } from '../dpop.ts';
 import type { ClientSigningKey } from '../signing-key.ts';
 
-/** One serves a client for its life, so that it keeps the nonces. */
+/** Use one for the lifetime of a client: it caches the DPoP nonces. */
 export interface ClientContext {
   /** Epoch milliseconds. */
   readonly clock: () => number;
-  /** A text never returned before. */
+  /** Returns a text that was never returned before. */
   readonly createJti: () => string;
   readonly dpopNonces: DpopNonceCache;
   /** The signing key of a configured client; `null` when it has none. */
   readonly signingKeyFor: (clientId: string) => ClientSigningKey | null;
 }
 
-/** What a prover is made of, where it is not the platform's. */
+/** Replaces parts of a context. */
 export interface ClientContextOptions {
   /** Epoch milliseconds; the platform's clock by default. */
   readonly clock?: () => number;
-  /** For a client that proves itself by `private_key_jwt`. */
+  /** For a client that authenticates with `private_key_jwt`. */
   readonly signingKeyFor?: (clientId: string) => ClientSigningKey | null;
 }
 
-/** Makes a prover that knows no nonce yet. */
+/** Creates a context without any nonce. */
 export function createClientContext({
   clock = Date.now,
-  signingKeyFor: signingKeyOf = () => null,
+  signingKeyFor = () => null,
 }: ClientContextOptions = {}): ClientContext {
   return {
     clock,
-    signingKeyFor: signingKeyOf,
+    signingKeyFor,
     createJti: () => crypto.randomUUID(),
     dpopNonces: createDpopNonceCache(),
   };

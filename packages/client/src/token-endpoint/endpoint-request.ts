@@ -1,139 +1,118 @@
-/** Asking a token endpoint: client authentication, proof of possession with its nonces, and what each refusal means. */
-
-import { createDpopProof } from '../dpop/proof.ts';
+/** Authenticated requests to the token, revocation and device authorization endpoints, with DPoP nonces and error responses. */
+import { createDpopProof } from '../dpop.ts';
 import { ClientError, resourceAdvice, sanitizeText } from '../errors.ts';
-import type { PrivateEcJwk } from '../jwk.ts';
-import type { Registration } from '../registration/registration.ts';
+import type { PrivateEcJwk } from '../signing-key.ts';
+import type { Registration } from '../storage/credentials.ts';
 import {
-  checkNotRedirected,
+  isTemporaryStatus,
   type OAuthRequest,
   type OAuthResponse,
   parseJsonOrUndefined,
   postRequest,
   readRetryAfter,
+  requireNoRedirect,
   sendRequest,
   type Transport,
 } from '../transport.ts';
-import { authenticateToServer } from './client-authentication.ts';
+import { clientCredentials } from './client-authentication.ts';
 import type { ClientContext } from './client-context.ts';
 
-/** What every token request works with. */
+/** What requests to a token endpoint are created and sent with. */
 export interface TokenEndpointContext extends ClientContext {
   readonly transport: Transport;
   /** Milliseconds. */
   readonly sleep: (milliseconds: number) => Promise<void>;
 }
 
-/** A form for an endpoint at which the client proves itself. */
+/** A form for an endpoint that authenticates the client. */
 export interface EndpointRequest {
   readonly endpoint: string;
   readonly issuer: string;
   readonly registration: Registration;
   readonly form: URLSearchParams;
-  /** The key that the token is to be bound to; `null`: a bearer token. */
+  /** The key to bind the token to; `null`: a bearer token. */
   readonly dpopKey: PrivateEcJwk | null;
 }
 
-/** `again`: the server wants its nonce in the proof, and the same is to be asked once more. */
-export type EndpointResult =
-  | { readonly kind: 'granted'; readonly json: unknown }
-  | { readonly kind: 'again' };
+/** `retry`: the server requires its nonce in the DPoP proof; send the same request once more. */
+type EndpointResult = { readonly kind: 'granted'; readonly json: unknown } | { readonly kind: 'retry' };
 
 /**
- * Sends one request; a nonce that the server asks for is given in a second one.
- * @returns the JSON of the successful answer
- * @throws ClientError `token_refused` with the OAuth error code, or an outage.
+ * Sends a request, and sends it again with the nonce when the server requires one.
+ * @returns the JSON of the successful response
+ * @throws ClientError `token_refused` with the OAuth error code, or a temporary error.
  */
-export async function requestJson(hands: TokenEndpointContext, request: EndpointRequest): Promise<unknown> {
+export async function requestJson(context: TokenEndpointContext, request: EndpointRequest): Promise<unknown> {
   for (let attempt = 0; attempt < 2; attempt += 1) {
-    const answer = await sendRequest(hands.transport, await authenticatedRequest(hands, request));
-    const understood = processEndpointResponse(hands, request, answer);
-    if (understood.kind === 'granted') return understood.json;
+    const response = await sendRequest(context.transport, await authenticatedRequest(context, request));
+    const result = processEndpointResponse(context, request, response);
+    if (result.kind === 'granted') return result.json;
   }
   throw new ClientError(
     'token_refused',
-    `${new URL(request.endpoint).origin} asks for one nonce after another.`,
+    `${new URL(request.endpoint).origin} keeps asking for a new DPoP nonce.`,
     { oauthError: 'use_dpop_nonce' },
   );
 }
 
 /**
- * Writes one request with the client's proof, and the key's.
+ * Creates the HTTP request with client authentication and, for a bound token, a DPoP proof.
  * @throws ClientError `insecure_url`, or `configuration_invalid` when a secret or key is missing
  */
 export async function authenticatedRequest(
-  prover: ClientContext,
-  request: EndpointRequest,
+  context: ClientContext,
+  { endpoint, issuer, registration, form, dpopKey }: EndpointRequest,
 ): Promise<OAuthRequest> {
-  const { endpoint, issuer, registration, form, dpopKey } = request;
-  const { clock, createJti: identifier } = prover;
-  const signingKey = prover.signingKeyFor(registration.clientId);
-  const proof = await authenticateToServer(registration, { issuer, signingKey, clock, identifier });
+  const { clock, createJti, dpopNonces } = context;
+  const signingKey = context.signingKeyFor(registration.clientId);
+  const credentials = await clientCredentials(registration, { issuer, signingKey, clock, createJti });
   const body = new URLSearchParams(form);
-  for (const [name, value] of Object.entries(proof.parameters)) body.set(name, value);
-  const subject = {
-    method: 'POST',
-    url: endpoint,
-    accessToken: null,
-    nonce: prover.dpopNonces.find(endpoint),
+  for (const [name, value] of Object.entries(credentials.parameters)) body.set(name, value);
+  const proof = { method: 'POST', url: endpoint, accessToken: null, nonce: dpopNonces.find(endpoint) };
+  const dpop = dpopKey !== null && {
+    dpop: await createDpopProof(dpopKey, { ...proof, now: clock(), jti: createJti() }),
   };
-  const bound = dpopKey !== null && {
-    dpop: await createDpopProof(dpopKey, { ...subject, now: clock(), identifier: identifier() }),
-  };
-  return postRequest(endpoint, 'form', body.toString(), { ...proof.headers, ...bound });
+  return postRequest(endpoint, 'form', body.toString(), { ...credentials.headers, ...dpop });
 }
 
 /**
- * Understands the answer.
- * @throws ClientError `token_refused` with the OAuth error code, or an outage.
+ * Processes the response.
+ * @throws ClientError `token_refused` with the OAuth error code, or a temporary error.
  */
 export function processEndpointResponse(
-  prover: ClientContext,
-  request: EndpointRequest,
-  answer: OAuthResponse,
+  context: ClientContext,
+  { endpoint, dpopKey }: EndpointRequest,
+  response: OAuthResponse,
 ): EndpointResult {
-  const { endpoint, dpopKey } = request;
-  checkNotRedirected({ url: endpoint }, answer);
-  const isNew = prover.dpopNonces.keep(endpoint, answer.headers);
-  if (isNew && dpopKey !== null && errorOf(answer) === 'use_dpop_nonce') return { kind: 'again' };
-  if (answer.status >= 200 && answer.status < 300)
-    return { kind: 'granted', json: parseJsonOrUndefined(answer.body) };
-  throw refusalOf(new URL(endpoint).origin, answer, prover.clock());
+  requireNoRedirect({ url: endpoint }, response);
+  const isNew = context.dpopNonces.store(endpoint, response.headers);
+  if (isNew && dpopKey !== null && textMember(response, 'error') === 'use_dpop_nonce')
+    return { kind: 'retry' };
+  if (response.status >= 200 && response.status < 300)
+    return { kind: 'granted', json: parseJsonOrUndefined(response.body) };
+  throw errorFrom(new URL(endpoint).origin, response, context.clock());
 }
 
-/** The JSON of an answer to a request that is bound to no key, so that no nonce can be wanted. */
-export function grantedBy(prover: ClientContext, request: EndpointRequest, answer: OAuthResponse): unknown {
-  const understood = processEndpointResponse(prover, request, answer);
-  return understood.kind === 'granted' ? understood.json : undefined;
-}
-
-/** Statuses that say "not now". */
-const NOT_NOW: ReadonlySet<number> = new Set([408, 425, 429]);
-
-function refusalOf(origin: string, answer: OAuthResponse, now: number): ClientError {
-  const { status } = answer;
-  const retryAfter = readRetryAfter(answer.headers, now);
-  if (status >= 500 || NOT_NOW.has(status)) {
-    const what = `The token endpoint of ${origin} answered with status ${status}.`;
-    return new ClientError('temporarily_unavailable', what, { status, retryAfter });
+function errorFrom(origin: string, response: OAuthResponse, now: number): ClientError {
+  const { status } = response;
+  const retryAfter = readRetryAfter(response.headers, now);
+  if (isTemporaryStatus(status)) {
+    const message = `The token endpoint of ${origin} responded with status ${status}.`;
+    return new ClientError('temporarily_unavailable', message, { status, retryAfter });
   }
-  const oauthError = errorOf(answer);
+  const oauthError = textMember(response, 'error');
   if (oauthError === 'temporarily_unavailable') {
-    const what = `${origin} cannot issue tokens now.`;
-    return new ClientError('temporarily_unavailable', what, { status, oauthError, retryAfter });
+    const message = `${origin} cannot issue tokens at the moment.`;
+    return new ClientError('temporarily_unavailable', message, { status, oauthError, retryAfter });
   }
-  const description = member(answer, 'error_description');
-  const said = [oauthError, description].filter((part) => part !== undefined).join(': ');
-  const what = `${origin} refused to issue a token (${said || `status ${status}`}).${resourceAdvice(oauthError, description)}`;
-  return new ClientError('token_refused', what, { status, oauthError });
+  const description = textMember(response, 'error_description');
+  const details = [oauthError, description].filter((part) => part !== undefined).join(': ');
+  const message = `${origin} refused to issue a token (${details || `status ${status}`}).${resourceAdvice(oauthError, description)}`;
+  return new ClientError('token_refused', message, { status, oauthError });
 }
 
-function errorOf(answer: OAuthResponse): string | undefined {
-  return member(answer, 'error');
-}
-
-function member(answer: OAuthResponse, name: string): string | undefined {
-  const json = parseJsonOrUndefined(answer.body);
+function textMember({ body }: OAuthResponse, name: string): string | undefined {
+  const json = parseJsonOrUndefined(body);
   if (typeof json !== 'object' || json === null) return undefined;
   const value = (json as Readonly<Record<string, unknown>>)[name];
   return typeof value === 'string' && value !== '' ? sanitizeText(value) : undefined;

@@ -1,7 +1,7 @@
-/** Signing out: the server is told that its tokens are not needed any more. */
+/** Token revocation: tells the authorization server that the tokens of a session are no longer needed. */
 import { ClientError } from '../errors.ts';
-import type { Registration } from '../registration/registration.ts';
-import { type OAuthRequest, type OAuthResponse, sendRequest } from '../transport.ts';
+import type { Registration, Tokens } from '../storage/credentials.ts';
+import { type OAuthResponse, sendRequest } from '../transport.ts';
 import type { ClientContext } from './client-context.ts';
 import {
   authenticatedRequest,
@@ -9,11 +9,10 @@ import {
   processEndpointResponse,
   type TokenEndpointContext,
 } from './endpoint-request.ts';
-import type { Tokens } from './token-response.ts';
 
-/** What is revoked, and as whom. */
+/** The tokens to revoke, and the client they belong to. */
 export interface RevocationInput {
-  /** The metadata's `revocation_endpoint`. */
+  /** The `revocation_endpoint` of the metadata. */
   readonly endpoint: string;
   readonly issuer: string;
   readonly registration: Registration;
@@ -22,17 +21,17 @@ export interface RevocationInput {
 
 /** One revocation. */
 export interface RevocationRequest extends EndpointRequest {
-  /** An access token that the server cannot revoke, as a signed one, ends by itself soon. */
+  /** A server may be unable to revoke an access token such as a signed one, which expires soon anyway. */
   readonly optional: boolean;
 }
 
 /**
- * The requests that revoke a session, to be sent in this order: of the refresh token, and of the access token after it.
+ * The requests that revoke a session, in the order to send them: the refresh token first, then the access token.
  * @see RFC 7009 §2.1
  */
-export function revocationRequests(facts: RevocationInput): readonly RevocationRequest[] {
-  const { endpoint, issuer, registration } = facts;
-  const { refreshToken, accessToken } = facts.tokens;
+export function revocationRequests(input: RevocationInput): readonly RevocationRequest[] {
+  const { endpoint, issuer, registration } = input;
+  const { refreshToken, accessToken } = input.tokens;
   const revoke = (token: string, hint: string, optional: boolean): RevocationRequest => {
     const form = new URLSearchParams({ token, token_type_hint: hint });
     return { endpoint, issuer, registration, form, dpopKey: null, optional };
@@ -43,36 +42,28 @@ export function revocationRequests(facts: RevocationInput): readonly RevocationR
   ];
 }
 
-/** Writes one of them as it is to be sent. */
-export function askRevocation(prover: ClientContext, request: RevocationRequest): Promise<OAuthRequest> {
-  return authenticatedRequest(prover, request);
-}
-
 /**
- * Understands the answer; nothing is returned.
- * @throws ClientError when the server does not take it.
+ * Processes the response to a revocation.
+ * @throws ClientError when the server did not revoke the token.
  * @see RFC 7009 §2.2.1
  */
 export function processRevocationResponse(
-  prover: ClientContext,
+  context: ClientContext,
   request: RevocationRequest,
-  answer: OAuthResponse,
+  response: OAuthResponse,
 ): void {
   try {
-    processEndpointResponse(prover, request, answer);
+    processEndpointResponse(context, request, response);
   } catch (error) {
-    const unable = error instanceof ClientError && error.oauthError === 'unsupported_token_type';
-    if (!unable || !request.optional) throw error;
+    const unsupported = error instanceof ClientError && error.oauthError === 'unsupported_token_type';
+    if (!unsupported || !request.optional) throw error;
   }
 }
 
-/** All of them, with the transport of the client. */
-export async function revokeTokens(hands: TokenEndpointContext, facts: RevocationInput): Promise<void> {
-  for (const request of revocationRequests(facts)) {
-    processRevocationResponse(
-      hands,
-      request,
-      await sendRequest(hands.transport, await askRevocation(hands, request)),
-    );
+/** Revokes all tokens of a session. @throws ClientError as `processRevocationResponse` */
+export async function revokeTokens(context: TokenEndpointContext, input: RevocationInput): Promise<void> {
+  for (const request of revocationRequests(input)) {
+    const response = await sendRequest(context.transport, await authenticatedRequest(context, request));
+    processRevocationResponse(context, request, response);
   }
 }

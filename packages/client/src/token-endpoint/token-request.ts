@@ -1,36 +1,36 @@
-/** Requests for tokens: a form with what its answer is judged by, written the same way for every grant. */
+/** Token requests of every grant: a form, and what the response is validated against. */
 import { refreshForm } from '@portcullis/protocol';
 import { ClientError } from '../errors.ts';
-import type { Registration } from '../registration/registration.ts';
-import type { OAuthRequest, OAuthResponse } from '../transport.ts';
+import type { Registration, Tokens } from '../storage/credentials.ts';
+import type { OAuthResponse } from '../transport.ts';
 import type { ClientContext } from './client-context.ts';
 import {
-  authenticatedRequest,
   type EndpointRequest,
   processEndpointResponse,
   requestJson,
   type TokenEndpointContext,
 } from './endpoint-request.ts';
-import { readTokens, type TokenResponseContext, type Tokens } from './token-response.ts';
+import { readTokens, type TokenResponseContext } from './token-response.ts';
 
-/** What the answer alone does not tell, and the request does. */
-type Expected = Pick<TokenResponseContext, 'requestedScopes' | 'resource' | 'refreshToken' | 'scopes'>;
-
-/** A request whose answer is tokens. */
+/** A request whose successful response is tokens. */
 export interface TokenRequest extends EndpointRequest {
-  readonly expected: Expected;
+  readonly expected: Pick<TokenResponseContext, 'requestedScopes' | 'resource' | 'refreshToken' | 'scopes'>;
 }
 
 /**
- * What an answer means. `again`: the same is to be asked once more, now with the nonce that came. `wait`: the person has
- * not answered yet; the same is to be asked again after so many seconds at least.
+ * Result of a token request. `retry`: send the same request once more, now with the DPoP nonce of the response.
+ * `pending`: the user has not decided yet; poll again, and five seconds slower after `slowDown`. @see RFC 8628 §3.5
  */
 export type TokenResult =
   | { readonly kind: 'tokens'; readonly tokens: Tokens }
-  | { readonly kind: 'again' }
-  | { readonly kind: 'wait'; readonly longer: boolean };
+  | { readonly kind: 'retry' }
+  | { readonly kind: 'pending'; readonly slowDown: boolean };
 
-/** The request that renews tokens, at the endpoint that issued them. @see OAuth 2.1 draft 13 §4.3.1 */
+/**
+ * The refresh token request, for the endpoint that issued the tokens.
+ * @throws ClientError `sign_in_needed` when there is no refresh token
+ * @see RFC 6749 §6
+ */
 export function refreshTokenRequest(
   tokens: Tokens,
   issuer: string,
@@ -38,7 +38,7 @@ export function refreshTokenRequest(
 ): TokenRequest {
   const { refreshToken, resource, requestedScopes, scopes, tokenEndpoint, dpopKey } = tokens;
   if (refreshToken === null) {
-    throw new ClientError('sign_in_needed', 'There is no refresh token: somebody has to sign in.');
+    throw new ClientError('sign_in_needed', 'There is no refresh token: the user has to sign in.');
   }
   return {
     endpoint: tokenEndpoint,
@@ -51,40 +51,32 @@ export function refreshTokenRequest(
 }
 
 /**
- * Writes a request as it is to be sent.
- * @throws ClientError `insecure_url`, or `configuration_invalid` when a secret or key is missing
- */
-export function askTokens(prover: ClientContext, request: TokenRequest): Promise<OAuthRequest> {
-  return authenticatedRequest(prover, request);
-}
-
-/**
- * Understands the answer.
- * @throws ClientError `token_refused` with the OAuth error code, `token_response_invalid`, or an outage.
+ * Processes the response to a token request that `authenticatedRequest` wrote.
+ * @throws ClientError `token_refused` with the OAuth error code, `token_response_invalid`, or a temporary error.
  */
 export function processTokenResponse(
-  prover: ClientContext,
+  context: ClientContext,
   request: TokenRequest,
-  answer: OAuthResponse,
+  response: OAuthResponse,
 ): TokenResult {
   try {
-    const understood = processEndpointResponse(prover, request, answer);
-    if (understood.kind === 'again') return understood;
-    return { kind: 'tokens', tokens: tokensOf(prover, request, understood.json) };
+    const result = processEndpointResponse(context, request, response);
+    if (result.kind === 'retry') return result;
+    return { kind: 'tokens', tokens: tokensFrom(context, request, result.json) };
   } catch (error) {
     const code = error instanceof ClientError ? error.oauthError : undefined;
-    if (code === 'authorization_pending') return { kind: 'wait', longer: false };
-    if (code === 'slow_down') return { kind: 'wait', longer: true };
+    if (code === 'authorization_pending') return { kind: 'pending', slowDown: false };
+    if (code === 'slow_down') return { kind: 'pending', slowDown: true };
     throw error;
   }
 }
 
-/** Both halves, with the transport of the client between them. */
-export async function requestTokens(hands: TokenEndpointContext, request: TokenRequest): Promise<Tokens> {
-  return tokensOf(hands, request, await requestJson(hands, request));
+/** Sends a token request with the client's transport. @throws ClientError as `processTokenResponse` */
+export async function requestTokens(context: TokenEndpointContext, request: TokenRequest): Promise<Tokens> {
+  return tokensFrom(context, request, await requestJson(context, request));
 }
 
-function tokensOf({ clock }: ClientContext, request: TokenRequest, json: unknown): Tokens {
+function tokensFrom({ clock }: ClientContext, request: TokenRequest, json: unknown): Tokens {
   const { endpoint, registration, dpopKey, expected } = request;
   const { clientId } = registration;
   return readTokens(json, { ...expected, now: clock(), tokenEndpoint: endpoint, clientId, dpopKey });

@@ -1,30 +1,10 @@
-/** Tokens as the client keeps them, with everything that refreshing and explaining them needs. */
+/** Token responses: validation, the tokens that the client stores, and when they have to be renewed. */
 import { readLenientScopes, readTokenResponse, type Scopes } from '@portcullis/protocol';
 import { ClientError } from '../errors.ts';
-import type { PrivateEcJwk } from '../jwk.ts';
+import type { PrivateEcJwk } from '../signing-key.ts';
+import type { Tokens } from '../storage/credentials.ts';
 
-/** The tokens of one session. */
-export interface Tokens {
-  readonly accessToken: string;
-  readonly scheme: 'Bearer' | 'DPoP';
-  /** Epoch milliseconds; `null`: not told. */
-  readonly expiresAt: number | null;
-  /** Epoch milliseconds. */
-  readonly obtainedAt: number;
-  readonly refreshToken: string | null;
-  /** What was granted, as far as the server said; else what was asked for. */
-  readonly scopes: Scopes;
-  /** All that was ever asked for in this session: what a step-up builds on. */
-  readonly requestedScopes: Scopes;
-  readonly resource: string | null;
-  /** The endpoint that issued them, and the only one that their refresh token is sent to. */
-  readonly tokenEndpoint: string;
-  readonly clientId: string;
-  /** Private key that the access token is bound to. */
-  readonly dpopKey: PrivateEcJwk | null;
-}
-
-/** What the answer alone does not tell. */
+/** What the response alone does not say. */
 export interface TokenResponseContext {
   readonly now: number;
   readonly requestedScopes: Scopes;
@@ -32,69 +12,71 @@ export interface TokenResponseContext {
   readonly tokenEndpoint: string;
   readonly clientId: string;
   readonly dpopKey: PrivateEcJwk | null;
-  /** The refresh token that was used: it stays when the answer brings none. */
+  /** The refresh token that was used: it stays valid when the response has none. */
   readonly refreshToken: string | null;
-  /** Scopes before a refresh; `null` at a first grant. */
+  /** Scopes before a refresh; `null` for a first grant. */
   readonly scopes: Scopes | null;
 }
 
-/** What may stand in a header. */
+/** Characters that are allowed in a header. */
 const HEADER_SAFE = /^[\x21-\x7e]+$/;
 
 /**
- * Understands a successful answer of the token endpoint. A token of unknown type MUST NOT be used.
+ * Validates a successful response of the token endpoint. The client MUST NOT use an access token if it does not
+ * understand the token type.
  * @throws ClientError `token_response_invalid`
- * @see OAuth 2.1 draft 13 §3.2.3 and §4.3.2
+ * @see RFC 6749 §5.1 and §7.1, OAuth 2.1 draft 13 §3.2.3
  */
 export function readTokens(json: unknown, context: TokenResponseContext): Tokens {
   const reading = readTokenResponse(json);
   if ('issues' in reading) throw invalid('is not a token response');
   const { document } = reading;
-  if (!HEADER_SAFE.test(document.access_token)) throw invalid('holds a token that cannot stand in a header');
+  if (!HEADER_SAFE.test(document.access_token)) throw invalid('has an access token that no header can carry');
   const scheme = schemeOf(document.token_type);
-  if (scheme === null) throw invalid('holds a token of a type that is not known here');
+  if (scheme === null) throw invalid('has an unknown token type');
   if (scheme === 'DPoP' && context.dpopKey === null)
-    throw invalid('binds the token to a key that was never shown');
-  const lifetime = document.expires_in;
+    throw invalid('binds the token to a key although no DPoP proof was sent');
+  const { now, requestedScopes, resource, tokenEndpoint, clientId } = context;
   return {
     accessToken: document.access_token,
     scheme,
-    expiresAt:
-      lifetime === undefined || !(lifetime > 0) ? null : context.now + Math.min(lifetime, 1e9) * 1000,
-    obtainedAt: context.now,
+    expiresAt: expiryOf(document.expires_in, now),
+    obtainedAt: now,
     refreshToken: document.refresh_token ?? context.refreshToken,
     scopes:
-      document.scope === undefined
-        ? (context.scopes ?? context.requestedScopes)
-        : readLenientScopes(document.scope),
-    requestedScopes: context.requestedScopes,
-    resource: context.resource,
-    tokenEndpoint: context.tokenEndpoint,
-    clientId: context.clientId,
+      document.scope === undefined ? (context.scopes ?? requestedScopes) : readLenientScopes(document.scope),
+    requestedScopes,
+    resource,
+    tokenEndpoint,
+    clientId,
     dpopKey: scheme === 'DPoP' ? context.dpopKey : null,
   };
 }
 
-/** Type names are compared without regard to case. */
+function expiryOf(lifetime: number | undefined, now: number): number | null {
+  return lifetime === undefined || !(lifetime > 0) ? null : now + Math.min(lifetime, 1e9) * 1000;
+}
+
+/** Type names are case-insensitive. */
 function schemeOf(type: string): Tokens['scheme'] | null {
   const name = type.toLowerCase();
   return name === 'bearer' ? 'Bearer' : name === 'dpop' ? 'DPoP' : null;
 }
 
 function invalid(what: string): ClientError {
-  return new ClientError('token_response_invalid', `The answer of the token endpoint ${what}.`);
+  return new ClientError('token_response_invalid', `The response of the token endpoint ${what}.`);
 }
 
-/** Tokens are renewed this long before they expire, at most: a quarter of a short life is kept. Milliseconds. */
-const EARLY = 60_000;
+/** Tokens are renewed this long before they expire, or in the last quarter of a short lifetime. Milliseconds. */
+const RENEWAL_WINDOW = 60_000;
 
 /** Whether the access token should be renewed before it is sent. */
 export function isStale(tokens: Tokens, now: number): boolean {
   if (tokens.expiresAt === null) return false;
-  return now >= tokens.expiresAt - Math.min(EARLY, (tokens.expiresAt - tokens.obtainedAt) / 4);
+  return now >= tokens.expiresAt - Math.min(RENEWAL_WINDOW, (tokens.expiresAt - tokens.obtainedAt) / 4);
 }
 
-/** Whether the access token is past its life. */
+/** Whether the access token has expired. */
 export function isExpired(tokens: Tokens, now: number): boolean {
   return tokens.expiresAt !== null && now >= tokens.expiresAt;
 }

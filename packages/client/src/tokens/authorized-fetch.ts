@@ -1,42 +1,41 @@
-/** `fetch` with an access token: for the server's own origin only, renewed when it is refused, widened when it is too narrow. */
-
+/** `fetch` with an access token for the server's own origin: renews rejected tokens, and steps up when scopes are missing. */
 import { readServerChallenge } from '../discovery/challenge.ts';
 import type { ClientSettings } from '../settings.ts';
+import type { Tokens } from '../storage/credentials.ts';
 import type { ClientContext } from '../token-endpoint/client-context.ts';
-import type { Tokens } from '../token-endpoint/token-response.ts';
-import { discard, type Fetch } from '../transport.ts';
-import { isRepeatable, makeRepeatable } from './repeatable.ts';
+import { discardBody, type Fetch } from '../transport.ts';
 import { createSendWithTokens, type RepeatableRequest } from './send-with-tokens.ts';
 import type { RenewedTokens, TokenManager } from './token-manager.ts';
 
-/** A place, parsed once. */
-interface Place {
+/** A parsed request URL. */
+interface Target {
   readonly text: string;
   readonly href: string;
   readonly origin: string;
 }
 
-/** Makes the function. */
+/** Creates the function. */
 export function createAuthorizedFetch(
-  configuration: ClientSettings,
-  access: TokenManager,
-  prover: ClientContext,
+  settings: Pick<ClientSettings, 'fetch' | 'limits' | 'server'>,
+  tokenManager: TokenManager,
+  context: ClientContext,
 ): Fetch {
-  const { fetch, limits, server } = configuration;
+  const { fetch, limits, server } = settings;
   const { origin } = new URL(server);
-  const send = createSendWithTokens(configuration, prover);
-  /** Callers mostly ask for the same place again. */
-  let latest: Place = { text: server, href: server, origin };
+  const send = createSendWithTokens(settings, context);
+  /** Callers mostly request the same URL again. */
+  let latest: Target = { text: server, href: server, origin };
 
   return async function authorizedFetch(input, init) {
-    const place = placeOf(input);
-    // The token is for this server; whatever goes elsewhere goes without it.
-    if (place.origin !== origin) return fetch(input, init);
+    const target = targetOf(input);
+    // The token is for this server: requests to other origins are sent without it.
+    if (target.origin !== origin) return fetch(input, init);
     const repeatable = isRepeatable(input, init) ? (init ?? {}) : await makeRepeatable(input, init);
-    return insist({ href: place.href, init: repeatable }, access.peek() ?? (await access.current()));
+    const tokens = tokenManager.peek() ?? (await tokenManager.current());
+    return sendUntilAccepted({ href: target.href, init: repeatable }, tokens);
   };
 
-  function placeOf(input: string | URL | Request): Place {
+  function targetOf(input: string | URL | Request): Target {
     const text = typeof input === 'string' ? input : input instanceof Request ? input.url : input.href;
     if (text !== latest.text) {
       const url = new URL(text);
@@ -45,42 +44,57 @@ export function createAuthorizedFetch(
     return latest;
   }
 
-  /** Refreshes once if that is possible, else signs in once, then gives up; steps up as often as the limits let. */
-  async function insist(call: RepeatableRequest, first: Tokens | null): Promise<Response> {
+  /** Refreshes once if possible, else signs in once, then returns the response; steps up as often as the limits allow. */
+  async function sendUntilAccepted(request: RepeatableRequest, first: Tokens | null): Promise<Response> {
     let tokens = first;
     const renewals = new Set<RenewedTokens['by']>();
     let stepUps = 0;
     for (;;) {
-      const response = await send(call, tokens);
+      const response = await send(request, tokens);
       if (response.status === 401 && !renewals.has('obtained')) {
-        const { by, tokens: better } = await renew(response, tokens, !renewals.has('refreshed'));
-        // Somebody else's tokens that are refused as well are no reason to go on for ever.
+        const { by, tokens: renewed } = await renew(response, tokens, !renewals.has('refreshed'));
+        // Adopted tokens that are rejected too must not start an endless loop.
         renewals.add(renewals.has(by) ? 'obtained' : by);
-        tokens = better;
+        tokens = renewed;
         continue;
       }
       if (response.status !== 403 || tokens === null || stepUps >= limits.stepUps) return response;
-      const wider = await widen(response, tokens);
-      if (wider === null) return response;
-      await discard(response);
+      const steppedUp = await stepUp(response, tokens);
+      if (steppedUp === null) return response;
+      await discardBody(response);
       stepUps += 1;
-      tokens = wider;
+      tokens = steppedUp;
     }
   }
 
   async function renew(
     response: Response,
-    refused: Tokens | null,
+    rejected: Tokens | null,
     mayRefresh: boolean,
   ): Promise<RenewedTokens> {
     const challenge = readServerChallenge(response.headers);
-    await discard(response);
-    return access.renew(refused, challenge, mayRefresh);
+    await discardBody(response);
+    return tokenManager.renew(rejected, challenge, mayRefresh);
   }
 
-  /** Only a refusal that says `insufficient_scope` is about scopes. */
-  async function widen(response: Response, tokens: Tokens): Promise<Tokens | null> {
+  /** Only a 403 with `insufficient_scope` is about scopes. */
+  async function stepUp(response: Response, tokens: Tokens): Promise<Tokens | null> {
     const challenge = readServerChallenge(response.headers);
-    return challenge.error === 'insufficient_scope' ? access.stepUp(tokens, challenge) : null;
+    return challenge.error === 'insufficient_scope' ? tokenManager.stepUp(tokens, challenge) : null;
   }
+}
+
+/** Whether a request can be sent again as it is. */
+function isRepeatable(input: string | URL | Request, init: RequestInit | undefined): boolean {
+  return !(input instanceof Request) && !(init?.body instanceof ReadableStream);
+}
+
+/** Buffers a body that can be read only once. */
+async function makeRepeatable(input: string | URL | Request, init: RequestInit = {}): Promise<RequestInit> {
+  if (!(input instanceof Request))
+    return { ...init, body: await new Response(init.body ?? null).arrayBuffer() };
+  const request = new Request(input, init);
+  const body = request.body === null ? null : await request.arrayBuffer();
+  const { method, headers, signal, redirect } = request;
+  return { ...init, method, headers, signal, redirect, body };
 }

@@ -1,13 +1,12 @@
-/** One call to the protected server with tokens: proven, with the nonce that the server wants, along redirects within its origin. */
-
+/** Sends one request to the protected server with tokens: DPoP nonces are supplied, redirects followed within its origin only. */
 import { ClientError } from '../errors.ts';
 import type { ClientSettings } from '../settings.ts';
+import type { Tokens } from '../storage/credentials.ts';
 import type { ClientContext } from '../token-endpoint/client-context.ts';
-import type { Tokens } from '../token-endpoint/token-response.ts';
-import { discard } from '../transport.ts';
+import { discardBody } from '../transport.ts';
 import { processProtectedResourceResponse, protectedResourceHeaders } from './protected-resource.ts';
 
-/** A call that can be sent more than once. */
+/** A request that can be sent more than once. */
 export interface RepeatableRequest {
   /** Absolute URL within the server's origin. */
   readonly href: string;
@@ -15,47 +14,49 @@ export interface RepeatableRequest {
 }
 
 /**
- * Sends a call; `null`: without tokens.
- * @throws ClientError `redirected` when it leads away from the server
+ * Sends a request; `null`: without tokens.
+ * @throws ClientError `redirected` when the server redirects to another origin
  */
-export type SendWithTokens = (call: RepeatableRequest, tokens: Tokens | null) => Promise<Response>;
+export type SendWithTokens = (request: RepeatableRequest, tokens: Tokens | null) => Promise<Response>;
 
-/** Most redirects within the server's origin that are followed. */
-const MOST_HOPS = 5;
+const MAX_REDIRECTS = 5;
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** Makes the function. */
+/** Creates the function. */
 export function createSendWithTokens(
-  { fetch, server }: ClientSettings,
-  prover: ClientContext,
+  { fetch, server }: Pick<ClientSettings, 'fetch' | 'server'>,
+  context: ClientContext,
 ): SendWithTokens {
   const { origin } = new URL(server);
 
-  return (call, tokens) => (tokens?.scheme === 'DPoP' ? sendProven(call, tokens) : sendAlong(call, tokens));
+  return (request, tokens) =>
+    tokens?.scheme === 'DPoP' ? sendWithProof(request, tokens) : sendAndFollow(request, tokens);
 
-  /** A nonce that the server asks for is given at once. @see RFC 9449 §9 */
-  async function sendProven(call: RepeatableRequest, tokens: Tokens): Promise<Response> {
-    const response = await sendAlong(call, tokens);
-    if (processProtectedResourceResponse(prover, call.href, response).kind !== 'again') return response;
-    await discard(response);
-    const answer = await sendAlong(call, tokens);
-    prover.dpopNonces.keep(call.href, answer.headers);
-    return answer;
+  /** A nonce that the server requires is supplied at once. @see RFC 9449 §9 */
+  async function sendWithProof(request: RepeatableRequest, tokens: Tokens): Promise<Response> {
+    const response = await sendAndFollow(request, tokens);
+    const { kind } = processProtectedResourceResponse(context, request.href, response);
+    if (kind !== 'retry') return response;
+    await discardBody(response);
+    const retried = await sendAndFollow(request, tokens);
+    context.dpopNonces.store(request.href, retried.headers);
+    return retried;
   }
 
-  /** Follows redirects within the origin. A redirect elsewhere is refused: neither token nor request belongs there. */
-  async function sendAlong(call: RepeatableRequest, tokens: Tokens | null): Promise<Response> {
-    let { href, init } = call;
-    for (let hop = 0; ; hop += 1) {
+  /** Follows redirects within the origin only: token and request are for this server. */
+  async function sendAndFollow(request: RepeatableRequest, tokens: Tokens | null): Promise<Response> {
+    let { href, init } = request;
+    for (let redirects = 0; ; redirects += 1) {
       const response = await send(href, init, tokens);
-      if (response.type === 'opaqueredirect') throw redirected('to a place that the browser does not tell');
+      if (response.type === 'opaqueredirect') throw redirected('to a URL that the browser does not disclose');
       const location = REDIRECTS.has(response.status) ? response.headers.get('location') : null;
-      if (location === null || call.init.redirect === 'manual') return response;
-      await discard(response);
+      if (location === null || request.init.redirect === 'manual') return response;
+      await discardBody(response);
       const next = URL.parse(location, href);
-      if (next === null || next.origin !== origin) throw redirected(`to ${next?.origin ?? 'nowhere'}`);
-      if (hop === MOST_HOPS || call.init.redirect === 'error') throw redirected('again and again');
+      if (next === null || next.origin !== origin) throw redirected(`to ${next?.origin ?? 'an invalid URL'}`);
+      if (redirects === MAX_REDIRECTS || request.init.redirect === 'error')
+        throw redirected('too many times');
       href = next.href;
       if (response.status < 307 && init.method !== 'GET' && init.method !== 'HEAD') {
         init = { ...init, method: 'GET', body: null };
@@ -67,42 +68,42 @@ export function createSendWithTokens(
     const { method = 'GET' } = init;
     const own =
       tokens?.dpopKey == null
-        ? bearer(tokens)
-        : await protectedResourceHeaders(prover, tokens, { method, url: href });
-    return fetch(href, { ...init, headers: withOwn(init.headers, own), redirect: 'manual' });
+        ? bearerHeader(tokens)
+        : await protectedResourceHeaders(context, tokens, { method, url: href });
+    return fetch(href, { ...init, headers: mergeHeaders(init.headers, own), redirect: 'manual' });
   }
 
   function redirected(where: string): ClientError {
     return new ClientError(
       'redirected',
-      `${origin} redirects the request ${where}. Nothing was sent there; check the server's URL.`,
+      `${origin} redirects the request ${where}. It was not followed; check the server's URL.`,
     );
   }
 }
 
-/** The usual case, without a promise. */
-function bearer(tokens: Tokens | null): Readonly<Record<string, string>> {
+/** The common case, without a promise. */
+function bearerHeader(tokens: Tokens | null): Readonly<Record<string, string>> {
   return tokens === null ? {} : { authorization: `${tokens.scheme} ${tokens.accessToken}` };
 }
 
-/** Header fields that prove who asks. */
-const OWN = ['authorization', 'dpop'];
+/** Headers that authorize a request. */
+const AUTHORIZATION_HEADERS = ['authorization', 'dpop'];
 
 /**
- * The caller's headers, of which those that prove who asks are replaced by ours. Always a plain record: reading `Headers`
- * costs a tenth of copying them.
+ * The caller's headers, with the client's own authorization headers. Always a plain record: iterating `Headers` is ten
+ * times as fast as copying them.
  */
-function withOwn(
+function mergeHeaders(
   headers: RequestInit['headers'],
   own: Readonly<Record<string, string>>,
 ): Record<string, string> {
-  const copy: Record<string, string> = { ...own };
+  const merged: Record<string, string> = { ...own };
   const given = Array.isArray(headers) ? new Headers(headers) : (headers ?? {});
-  // Anything with pairs counts: a host may bring a `Headers` that is not the platform's.
+  // Any iterable of pairs is accepted: a host may use another implementation of `Headers`.
   for (const [name, value] of isIterable(given) ? given : Object.entries(given)) {
-    if (!OWN.includes(name.toLowerCase())) copy[name] = String(value);
+    if (!AUTHORIZATION_HEADERS.includes(name.toLowerCase())) merged[name] = String(value);
   }
-  return copy;
+  return merged;
 }
 
 function isIterable(headers: object): headers is Iterable<readonly [string, string]> {

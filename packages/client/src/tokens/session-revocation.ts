@@ -1,82 +1,64 @@
-/** Ending sessions at the authorization server: one that a person signs out of, and one that a newer sign-in has replaced. */
-
+/** Revokes sessions at the authorization server: on sign-out, and when a newer sign-in has replaced one. */
 import type { DiscoveryResult } from '../discovery/discovery-result.ts';
 import type { ServerDiscovery } from '../discovery/server-discovery.ts';
 import { ClientError } from '../errors.ts';
 import type { StoredRegistrations } from '../registration/stored-registrations.ts';
 import type { ClientSettings } from '../settings.ts';
-import type { CredentialRecord } from '../storage/credential-store.ts';
+import type { CredentialRecord } from '../storage/credentials.ts';
 import type { TokenEndpointContext } from '../token-endpoint/endpoint-request.ts';
 import { revokeTokens } from '../token-endpoint/revocation.ts';
 
 export interface SessionRevocation {
-  /** Revokes the tokens of a record that is gone from here already. Tells whether the server took it; never throws. */
+  /** Revokes the tokens of a record that was already removed. Returns whether the server accepted; never throws. */
   revoke(record: CredentialRecord): Promise<boolean>;
-  /** Ends what newer tokens have replaced. Never throws. */
-  endReplaced(replaced: CredentialRecord, discovery: DiscoveryResult): Promise<void>;
-  /** The same after a sign-in in two halves, whose discovery was long ago. Never throws. */
-  endEarlier(replaced: CredentialRecord): Promise<void>;
+  /** Revokes tokens that newer ones have replaced, with a fresh discovery where none is given. Never throws. */
+  revokeReplaced(replaced: CredentialRecord, discovery?: DiscoveryResult): Promise<void>;
 }
 
-/** What sessions are ended with. */
-interface EndingHands {
-  readonly finder: ServerDiscovery;
-  readonly registry: StoredRegistrations;
-  readonly tokens: TokenEndpointContext;
-}
-
-/** Makes the room. */
+/** Creates the session revocation of a client. */
 export function createSessionRevocation(
-  { emit: tell }: ClientSettings,
-  hands: EndingHands,
+  { emit }: Pick<ClientSettings, 'emit'>,
+  serverDiscovery: ServerDiscovery,
+  registrations: StoredRegistrations,
+  context: TokenEndpointContext,
 ): SessionRevocation {
-  const { finder, registry, tokens: tokenHands } = hands;
-
   return {
     async revoke(record) {
       try {
-        return await revokeAt(await finder.discover(), record);
+        return await revokeAt(await serverDiscovery.discover(), record);
       } catch {
-        // The credentials are gone from here all the same.
+        // The credentials are removed here in any case.
         return false;
       }
     },
-    endReplaced,
-    async endEarlier(replaced) {
+    async revokeReplaced(replaced, discovery) {
+      const { issuer } = replaced.key;
       try {
-        await endReplaced(replaced, await finder.discover());
+        await revokeIfIndependent(replaced, discovery ?? (await serverDiscovery.discover()));
       } catch (error) {
-        tellItStands(replaced.key.issuer, error, 'it could not be asked');
+        const reason = error instanceof ClientError ? error.message : 'the server did not respond';
+        emit({ type: 'session.revocation_failed', issuer, reason });
       }
     },
   };
 
   async function revokeAt({ issuer, metadata }: DiscoveryResult, record: CredentialRecord): Promise<boolean> {
-    const registration = record.tokens === null ? null : registry.forTokens(record, record.tokens);
+    const { tokens, key } = record;
+    const registration = tokens === null ? null : registrations.forTokens(record, tokens);
     const endpoint = metadata.revocation_endpoint;
-    if (record.tokens === null || registration === null) return false;
-    if (endpoint === undefined || issuer !== record.key.issuer) return false;
-    await revokeTokens(tokenHands, { endpoint, issuer, registration, tokens: record.tokens });
+    if (tokens === null || registration === null) return false;
+    if (endpoint === undefined || issuer !== key.issuer) return false;
+    await revokeTokens(context, { endpoint, issuer, registration, tokens });
     return true;
   }
 
   /**
    * The revocation of a particular token may cause the revocation of related tokens and the underlying authorization
-   * grant: where all of a person's tokens are one grant, the new ones would end with the old. Only a server that says
-   * otherwise is asked.
+   * grant. Where a server keeps one grant per user and client, that would end the new session too, so replaced tokens
+   * are only revoked at servers that say otherwise.
    * @see RFC 7009 §2.1
    */
-  async function endReplaced(replaced: CredentialRecord, discovery: DiscoveryResult): Promise<void> {
-    if (discovery.metadata.revocation_leaves_other_grants !== true) return;
-    try {
-      await revokeAt(discovery, replaced);
-    } catch (error) {
-      tellItStands(discovery.issuer, error, 'it did not answer');
-    }
-  }
-
-  function tellItStands(issuer: string, error: unknown, otherwise: string): void {
-    const reason = error instanceof ClientError ? error.message : otherwise;
-    tell({ type: 'session.revocation_failed', issuer, reason });
+  async function revokeIfIndependent(replaced: CredentialRecord, discovery: DiscoveryResult): Promise<void> {
+    if (discovery.metadata.revocation_leaves_other_grants === true) await revokeAt(discovery, replaced);
   }
 }

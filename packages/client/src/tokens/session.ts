@@ -1,47 +1,34 @@
-/** The session with one server as it may be shown. */
+/** A session as it can be displayed: without secrets. */
 import type { Scopes } from '@portcullis/protocol';
-import { sessionKindOf } from '../registration/credential-owner.ts';
-import type { CredentialRecord, SessionKind } from '../storage/credential-store.ts';
+import type { CredentialRecord, SessionKind } from '../storage/credentials.ts';
 
-/** A session as it may be shown: no secret is in it. */
+/** A sign-in at one server. */
 export interface Session {
   readonly server: string;
   readonly issuer: string;
   readonly account: string;
-  /** Who acts by it. `unknown`: an earlier version kept it and did not say; it is not used. */
-  readonly kind: SessionKind | 'unknown';
-  /** The client that it was got by. */
+  /** On whose behalf the session acts. */
+  readonly kind: SessionKind;
+  /** The client that obtained it. */
   readonly clientId: string;
   readonly scopes: Scopes;
   readonly scheme: 'Bearer' | 'DPoP';
-  /** Epoch milliseconds at which it began; `null`: an earlier version kept it and did not say. */
-  readonly since: number | null;
-  /** Epoch milliseconds; `null`: not told. */
+  /** Epoch milliseconds at which the session began. */
+  readonly since: number;
+  /** Epoch milliseconds; `null`: the server did not say. */
   readonly expiresAt: number | null;
   readonly refreshable: boolean;
-  /** Where its credentials are kept. */
+  /** Where its credentials are stored. */
   readonly location: string;
 }
 
-/** What a record shows; `null` when there are no tokens in it. */
-export function describeSession(record: CredentialRecord, place: string): Session | null {
-  const { key, tokens, since = null } = record;
+/** The session of a record; `null` when it has no tokens. */
+export function describeSession(record: CredentialRecord, location: string): Session | null {
+  const { key, tokens } = record;
   if (tokens === null) return null;
-  const { server, issuer, account } = key;
+  const { server, issuer, account, kind } = key;
   const { clientId, scopes, scheme, expiresAt, refreshToken } = tokens;
-  const kind = sessionKindOf(record);
+  const since = record.since ?? tokens.obtainedAt;
   const refreshable = refreshToken !== null;
-  return {
-    server,
-    issuer,
-    account,
-    kind,
-    clientId,
-    scopes,
-    scheme,
-    since,
-    expiresAt,
-    refreshable,
-    location: place,
-  };
+  return { server, issuer, account, kind, clientId, scopes, scheme, since, expiresAt, refreshable, location };
 }

@@ -1,94 +1,88 @@
-/** What this process knows of the session with one server: read from a store that others may write as well, and kept there. */
-
-import { credentialFingerprint, isOwn, mayUseTokens } from '../registration/credential-owner.ts';
+/** The tokens of one session: cached in this process, read from a store that other processes share, and written back to it. */
+import { fingerprintCredential, isOwn, mayUseTokens } from '../registration/credential-owner.ts';
 import type { ClientSettings } from '../settings.ts';
-import { changeRecord } from '../storage/change-record.ts';
-import type { CredentialKey, CredentialRecord } from '../storage/credential-store.ts';
-import type { Tokens } from '../token-endpoint/token-response.ts';
+import { withLockedRecord } from '../storage/credential-store.ts';
+import type { CredentialKey, CredentialRecord, Tokens } from '../storage/credentials.ts';
 
-/** Tokens, and where they are kept. */
-export interface KeptTokens {
+/** Tokens with the key they are stored under. */
+export interface KeyedTokens {
   readonly key: CredentialKey;
   readonly tokens: Tokens;
 }
 
-export interface KnownTokens {
-  /** As last read or kept, without waiting; `null`: there were none, or nothing was read yet. */
-  latest(): KeptTokens | null;
+export interface StoredTokens {
+  /** As last read or saved, without waiting; `null`: there were none, or nothing was read yet. */
+  cached(): KeyedTokens | null;
   /** Reads the store. */
-  load(): Promise<KeptTokens | null>;
-  /** The newest record that this client may use, with its issuer. */
+  load(): Promise<KeyedTokens | null>;
+  /** The newest record that this client may use. */
   record(): Promise<CredentialRecord | null>;
-  /** Keeps tokens that were got anew. Tells what they replace; `null`: nothing. */
-  keep(key: CredentialKey, tokens: Tokens): Promise<CredentialRecord | null>;
-  /** Goes on with tokens that a refresh has kept already. */
-  adopt(renewed: KeptTokens): void;
-  /** The session is over. */
+  /** Saves new tokens. Returns the record they replace; `null`: none. */
+  save(key: CredentialKey, tokens: Tokens): Promise<CredentialRecord | null>;
+  /** Caches tokens that a refresh has already saved. */
+  cache(refreshed: KeyedTokens): void;
+  /** Marks the session as ended. */
   end(): void;
-  /** Whether the session that stood is over, and no other has begun since. */
+  /** Whether the session has ended and no other has begun since. */
   hasEnded(): boolean;
-  /** Removes the tokens from the store, once a refresh that is under way has brought the last of them. Tells what they were. */
+  /** Removes the tokens from the store, after a refresh in progress. Returns their record. */
   remove(): Promise<CredentialRecord | null>;
 }
 
-/** Makes the room; it knows nothing yet. */
-export function createKnownTokens(configuration: ClientSettings): KnownTokens {
-  const { store, server, account, clock, emit: tell } = configuration;
-  let known: KeptTokens | null = null;
+/** Creates the tokens of a client; nothing is read yet. */
+export function createStoredTokens(settings: ClientSettings): StoredTokens {
+  const { store, server, account, clock, emit } = settings;
+  let latest: KeyedTokens | null = null;
   let ended = false;
 
   return {
-    latest: () => known,
+    cached: () => latest,
     load,
     record: newestRecord,
-    keep,
-    adopt(renewed) {
-      known = renewed;
+    save,
+    cache(refreshed) {
+      latest = refreshed;
     },
     end() {
-      known = null;
+      latest = null;
       ended = true;
     },
     hasEnded: () => ended,
     remove,
   };
 
-  async function load(): Promise<KeptTokens | null> {
+  async function load(): Promise<KeyedTokens | null> {
     const record = await newestRecord();
-    known = record === null || record.tokens === null ? null : { key: record.key, tokens: record.tokens };
-    return known;
+    latest = record === null || record.tokens === null ? null : { key: record.key, tokens: record.tokens };
+    return latest;
   }
 
   async function newestRecord(): Promise<CredentialRecord | null> {
-    for (const record of await ownRecords()) if (await mayUseTokens(record, configuration)) return record;
+    for (const record of await ownRecords()) if (await mayUseTokens(record, settings)) return record;
     return null;
   }
 
-  /** All that have tokens, the newest first. */
+  /** All own records with tokens, the newest first. */
   async function ownRecords(): Promise<readonly CredentialRecord[]> {
     const age = (record: CredentialRecord): number => record.tokens?.obtainedAt ?? 0;
     return (await store.list(server, account))
-      .filter(({ key, tokens }) => tokens !== null && isOwn(key, configuration))
+      .filter(({ key, tokens }) => tokens !== null && isOwn(key, settings))
       .toSorted((left, right) => age(right) - age(left));
   }
 
-  async function keep(key: CredentialKey, tokens: Tokens): Promise<CredentialRecord | null> {
-    const replaced = await changeRecord(store, key, async (record) => {
-      const bond = await credentialFingerprint(tokens, configuration, key.issuer);
+  async function save(key: CredentialKey, tokens: Tokens): Promise<CredentialRecord | null> {
+    const replaced = await withLockedRecord(store, key, async (record) => {
+      const credentialFingerprint = await fingerprintCredential(tokens, settings, key.issuer);
       const registration = record?.registration ?? null;
-      await store.save({
-        key,
-        registration,
-        tokens,
-        since: clock(),
-        ...(bond !== undefined && { credentialFingerprint: bond }),
-      });
-      known = { key, tokens };
+      const saved = { key, registration, tokens, since: clock() };
+      await store.save({ ...saved, ...(credentialFingerprint !== undefined && { credentialFingerprint }) });
+      latest = { key, tokens };
       ended = false;
       return record;
     });
-    await forgetOtherIssuers(key);
-    tell({ type: 'tokens.obtained', issuer: key.issuer, scopes: tokens.scopes, scheme: tokens.scheme });
+    await removeOtherIssuers(key);
+    const { scopes, scheme } = tokens;
+    emit({ type: 'tokens.obtained', issuer: key.issuer, scopes, scheme });
     return replaced?.tokens == null ? null : replaced;
   }
 
@@ -97,28 +91,28 @@ export function createKnownTokens(configuration: ClientSettings): KnownTokens {
     const removed =
       newest === null
         ? null
-        : await changeRecord(store, newest.key, async (record) => {
+        : await withLockedRecord(store, newest.key, async (record) => {
             if (record === null || record.tokens === null) return null;
             await store.save({ ...record, tokens: null });
             return record;
           });
-    known = null;
+    latest = null;
     return removed;
   }
 
   /**
-   * The server has moved to another authorization server: tokens of the old one are of no more use. A refresh of theirs that is
-   * under way has ended before they go, and what else is kept beside them stays. Nobody holds two locks.
+   * The server has changed its authorization server: tokens of the previous one are useless. A refresh of theirs in
+   * progress ends before they are removed; their registration is kept. Only one lock is held at a time.
    */
-  async function forgetOtherIssuers({ issuer }: CredentialKey): Promise<void> {
+  async function removeOtherIssuers({ issuer }: CredentialKey): Promise<void> {
     const others = (await ownRecords()).filter(({ key }) => key.issuer !== issuer);
-    for (const { key } of others) await changeRecord(store, key, forgetTokens);
+    for (const { key } of others) await withLockedRecord(store, key, removeTokens);
   }
 
-  async function forgetTokens(record: CredentialRecord | null): Promise<void> {
+  async function removeTokens(record: CredentialRecord | null): Promise<void> {
     if (record === null || record.tokens === null) return;
     await store.save({ ...record, tokens: null });
     const reason = 'the server has another authorization server now';
-    tell({ type: 'session.ended', issuer: record.key.issuer, reason });
+    emit({ type: 'session.ended', issuer: record.key.issuer, reason });
   }
 }

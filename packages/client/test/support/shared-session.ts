@@ -70,7 +70,8 @@ export async function shareSession(rounds: number, processes: number): Promise<S
   const path = join(folder, 'credentials.db');
   const store = openFileStore(path);
   await store.save({
-    key: { server: serverUrl, issuer, account: 'default' },
+    key: { server: serverUrl, issuer, account: 'default', kind: 'user' },
+    since: 1,
     registration: {
       ...{ method: 'dynamic', clientId: 'c', clientSecret: null, authentication: 'none' },
       ...{ redirectUris: [], secretExpiresAt: null },

@@ -1,0 +1,130 @@
+/** Token refresh: single flight per credential, retried during outages; only `invalid_grant` ends the session. */
+import { ClientError } from '../errors.ts';
+import { mayUseTokens } from '../registration/credential-owner.ts';
+import { isUnknownClientError } from '../registration/registration-status.ts';
+import type { StoredRegistrations } from '../registration/stored-registrations.ts';
+import type { ClientSettings } from '../settings.ts';
+import { withLockedRecord } from '../storage/credential-store.ts';
+import type { CredentialKey, CredentialRecord, Registration, Tokens } from '../storage/credentials.ts';
+import type { TokenEndpointContext } from '../token-endpoint/endpoint-request.ts';
+import { refreshTokenRequest, requestTokens } from '../token-endpoint/token-request.ts';
+import { isExpired } from '../token-endpoint/token-response.ts';
+import type { KeyedTokens, StoredTokens } from './stored-tokens.ts';
+
+type RefreshResult =
+  /** New tokens, from this refresh or from another process. */
+  | { readonly kind: 'refreshed'; readonly tokens: Tokens }
+  /** The session is over: the refresh token is gone or invalid. */
+  | { readonly kind: 'ended' }
+  /** A temporary failure; the session continues. */
+  | { readonly kind: 'deferred'; readonly error: ClientError };
+
+/** Longest `Retry-After` to wait for, in milliseconds. */
+const MAX_RETRY_AFTER = 5_000;
+
+/**
+ * Refreshes tokens, or joins the refresh in progress; `null`: the session is over.
+ * @throws ClientError of an outage, when the access token has expired meanwhile.
+ */
+export type Refresh = (stale: KeyedTokens) => Promise<Tokens | null>;
+
+/** Creates the refresh of a client. */
+export function createRefresh(
+  settings: ClientSettings,
+  context: TokenEndpointContext,
+  registrations: StoredRegistrations,
+  stored: StoredTokens,
+): Refresh {
+  const { store, limits, emit, clock } = settings;
+  let inFlight: Promise<Tokens | null> | null = null;
+
+  return (stale) => {
+    inFlight ??= refreshAndCache(stale).finally(() => {
+      inFlight = null;
+    });
+    return inFlight;
+  };
+
+  async function refreshAndCache({ key, tokens }: KeyedTokens): Promise<Tokens | null> {
+    const result = await refreshStored(key, tokens);
+    switch (result.kind) {
+      case 'refreshed':
+        stored.cache({ key, tokens: result.tokens });
+        return result.tokens;
+      case 'ended':
+        stored.end();
+        return null;
+      case 'deferred':
+        // The access token may outlive the outage.
+        if (!isExpired(tokens, clock())) return tokens;
+        throw result.error;
+    }
+  }
+
+  function refreshStored(key: CredentialKey, stale: Tokens): Promise<RefreshResult> {
+    return withLockedRecord(store, key, async (record) => {
+      const tokens = record?.tokens ?? null;
+      if (record === null || tokens === null) return { kind: 'ended' };
+      // Another process has refreshed: its tokens are the newest, unless another client signed in.
+      if (tokens.accessToken !== stale.accessToken)
+        return (await mayUseTokens(record, settings)) ? { kind: 'refreshed', tokens } : { kind: 'ended' };
+      return refreshAndSave(record, tokens);
+    });
+  }
+
+  async function refreshAndSave(record: CredentialRecord, tokens: Tokens): Promise<RefreshResult> {
+    const registration = registrations.forTokens(record, tokens);
+    if (tokens.refreshToken === null || registration === null) return { kind: 'ended' };
+    try {
+      const refreshed = await requestWithRetries(record, tokens, registration);
+      // Point of no return: the old refresh token may be invalid from here on.
+      await store.save({ ...record, tokens: refreshed });
+      emit({ type: 'tokens.refreshed', issuer: record.key.issuer });
+      return { kind: 'refreshed', tokens: refreshed };
+    } catch (error) {
+      return handleFailure(record, tokens, error);
+    }
+  }
+
+  /** A lost response is requested again: servers repeat it within a short grace period. */
+  async function requestWithRetries(
+    record: CredentialRecord,
+    tokens: Tokens,
+    registration: Registration,
+  ): Promise<Tokens> {
+    const request = refreshTokenRequest(tokens, record.key.issuer, registration);
+    for (const delay of [...limits.retryDelays, null]) {
+      try {
+        return await requestTokens(context, request);
+      } catch (error) {
+        if (!(error instanceof ClientError) || !error.temporary || delay === null) throw error;
+        const retryAfter = (error.retryAfter ?? 0) * 1000;
+        if (retryAfter > MAX_RETRY_AFTER) throw error;
+        await context.sleep(Math.max(delay, retryAfter));
+      }
+    }
+    throw new TypeError('The last attempt returns or throws.');
+  }
+
+  async function handleFailure(
+    record: CredentialRecord,
+    { clientId }: Tokens,
+    error: unknown,
+  ): Promise<RefreshResult> {
+    if (!(error instanceof ClientError)) throw error;
+    const { issuer } = record.key;
+    const reason = error.message;
+    if (error.oauthError === 'invalid_grant') {
+      await store.save({ ...record, tokens: null });
+      emit({ type: 'session.ended', issuer, reason });
+      return { kind: 'ended' };
+    }
+    if (isUnknownClientError(error) && record.registration?.method === 'dynamic') {
+      await store.save({ ...record, registration: null });
+      emit({ type: 'client.registration_discarded', issuer, clientId, reason });
+      return { kind: 'ended' };
+    }
+    emit({ type: 'tokens.refresh_deferred', issuer, reason });
+    return { kind: 'deferred', error };
+  }
+}

@@ -1,0 +1,90 @@
+/** Obtains new tokens: discovers the authorization server, plans the scopes, and uses the grant of the settings. */
+import type { AuthorizationCodeGrant } from '../authorization/authorization-code.ts';
+import { requestDeviceTokens, requireDeviceEndpoint } from '../authorization/device-authorization.ts';
+import { requestMachineTokens } from '../authorization/machine-grants.ts';
+import { planScopes, type ScopePlan } from '../authorization/scope-plan.ts';
+import type { ServerChallenge } from '../discovery/challenge.ts';
+import type { DiscoveryResult } from '../discovery/discovery-result.ts';
+import type { ServerDiscovery } from '../discovery/server-discovery.ts';
+import { createDpopKey, DPOP_ALGORITHM } from '../dpop.ts';
+import { isUnknownClientError } from '../registration/registration-status.ts';
+import type { StoredRegistrations } from '../registration/stored-registrations.ts';
+import type { ClientSettings } from '../settings.ts';
+import type { PrivateEcJwk } from '../signing-key.ts';
+import type { CredentialKey, Tokens } from '../storage/credentials.ts';
+import type { TokenEndpointContext } from '../token-endpoint/endpoint-request.ts';
+
+/** Plans the scopes to request, once the server is discovered; `null`: request nothing. */
+export type ScopePlanner = (discovery: DiscoveryResult) => ScopePlan | null | Promise<ScopePlan | null>;
+
+/** Everything known before a user is asked. */
+interface PreparedRequest {
+  readonly discovery: DiscoveryResult;
+  readonly plan: ScopePlan;
+  /** The key to bind the token to; `null`: a bearer token. */
+  readonly dpopKey: PrivateEcJwk | null;
+}
+
+export interface TokenSource {
+  /** Plans the scopes of a first request. */
+  readonly planFirst: (discovery: DiscoveryResult) => ScopePlan;
+  /** Discovers and plans; `null` when the plan is to request nothing. */
+  prepare(challenge: ServerChallenge, plan: ScopePlanner): Promise<PreparedRequest | null>;
+  /** Requests tokens. A registration that the server no longer knows is replaced once. */
+  obtain(key: CredentialKey, prepared: PreparedRequest, prompt: string | null): Promise<Tokens>;
+}
+
+/** What tokens are obtained with. */
+export interface TokenSourceServices {
+  readonly discovery: ServerDiscovery;
+  readonly registrations: StoredRegistrations;
+  readonly codeGrant: AuthorizationCodeGrant;
+  readonly endpoint: TokenEndpointContext;
+}
+
+/** Creates the token source of a client. */
+export function createTokenSource(
+  { grant, scopes: scopeSettings, dpop }: Pick<ClientSettings, 'grant' | 'scopes' | 'dpop'>,
+  services: TokenSourceServices,
+): TokenSource {
+  const { registrations, codeGrant, endpoint } = services;
+
+  return {
+    planFirst: (discovery) => planScopes(discovery, scopeSettings),
+
+    async prepare(challenge, planner) {
+      const discovery = await services.discovery.discoverFrom(challenge);
+      // Checked first, so that no client is registered in vain.
+      if (grant.kind === 'device') requireDeviceEndpoint(discovery);
+      const plan = await planner(discovery);
+      if (plan === null) return null;
+      return { discovery, plan, dpopKey: usesDpop(discovery) ? await createDpopKey() : null };
+    },
+
+    async obtain(key, prepared, prompt) {
+      try {
+        return await requestByGrant(prepared, prompt);
+      } catch (error) {
+        if (!isUnknownClientError(error) || !(await registrations.discard(key, error.message))) throw error;
+        return requestByGrant(prepared, prompt);
+      }
+    },
+  };
+
+  async function requestByGrant(prepared: PreparedRequest, prompt: string | null): Promise<Tokens> {
+    if (grant.kind === 'user') return codeGrant.signIn({ ...prepared, prompt });
+    const { discovery, plan, dpopKey } = prepared;
+    const registration = await registrations.register(discovery, []);
+    const input = { discovery, registration, scopes: plan.scopes, dpopKey };
+    if (grant.kind === 'device') return requestDeviceTokens(grant, endpoint, input);
+    return requestMachineTokens(grant, endpoint, { ...input, fixedScopes: scopeSettings.only !== undefined });
+  }
+
+  /** DPoP is used where both servers support it and the protected one requires it. @see RFC 9449 §5.1 and §7.1 */
+  function usesDpop({ challenge, resourceMetadata, metadata }: DiscoveryResult): boolean {
+    const offered = metadata.dpop_signing_alg_values_supported?.includes(DPOP_ALGORITHM) === true;
+    if (!offered || dpop === 'never') return false;
+    const required = challenge.dpop || resourceMetadata?.dpop_bound_access_tokens_required === true;
+    return required || dpop === 'when-offered';
+  }
+}
