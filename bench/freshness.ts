@@ -107,12 +107,12 @@ interface Grant {
 function fill(file: string, grants: number, inUse: number): readonly Grant[] {
   const database = new DatabaseSync(file);
   database.exec('BEGIN');
-  database.exec(`INSERT INTO status_places (one, taken) VALUES (1, ${grants})`);
+  database.exec(`INSERT INTO status_index_counter (one, allocated) VALUES (1, ${grants})`);
   const add =
-    database.prepare(`INSERT INTO grants (id, client_id, account_id, scopes, resources, created_at, expires_at, revoked_at)
-    VALUES (?, 'app', 'user', '["read"]', '[]', ${START}, ${START + 100_000}, ?)`);
+    database.prepare(`INSERT INTO grants (id, client_id, account_id, scopes, resources, created_at, expires_at, last_used_at, consent_digest, revoked_at)
+    VALUES (?, 'app', 'user', '["read"]', '[]', ${START}, ${START + 100_000}, ${START}, '', ?)`);
   const allocate = database.prepare(
-    `INSERT OR IGNORE INTO lent_places (place, kind, holder, since, expires_at) VALUES (?, 'grant', ?, ${START}, ${START + 100_000})`,
+    `INSERT OR IGNORE INTO status_indexes (status_index, owner_kind, owner_id, allocated_at, expires_at) VALUES (?, 'grant', ?, ${START}, ${START + 100_000})`,
   );
   const held = Array.from({ length: inUse }, (_, at) => Math.floor((at * grants) / inUse));
   const made = held.map((index) => ({ id: `grant_${index}`, entry: index * 8 }));

@@ -16,7 +16,7 @@ import {
   newRefreshToken,
   newTransaction,
   successorOf,
-} from '../packages/store/src/contract/samples.ts';
+} from '../packages/store/testing/samples.ts';
 
 /** Milliseconds for each figure. */
 const DURATION = 1500;

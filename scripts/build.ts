@@ -33,7 +33,8 @@ function run(command: string, ...args: string[]): boolean {
 function build(folder: string): boolean {
   rmSync(join(folder, 'dist'), { recursive: true, force: true });
   copyFileSync('LICENSE', join(folder, 'LICENSE'));
-  if (!run('tsc', '--project', join(folder, 'tsconfig.build.json'))) return false;
+  const projects = globSync(join(folder, '{tsconfig,testing/tsconfig}.build.json'));
+  if (!projects.every((project) => run('tsc', '--project', project))) return false;
   // The compiler writes no modes, and a command that is linked already has to stay one.
   const { bin = {} }: Manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
   for (const file of Object.values(bin)) chmodSync(join(folder, file), 0o755);

@@ -5,7 +5,7 @@ import { findUnshown } from './threat-rows.ts';
 
 const PLACES = [
   'packages/*/test/**/*.ts',
-  'packages/store/src/contract/*.ts',
+  'packages/store/testing/*.ts',
   'tests/**/*.ts',
   'docs/mutation.md',
 ];

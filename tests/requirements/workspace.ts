@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 /** The store contract is a suite that every store's tests run, the guard's that every adapter's run: what they name counts too. */
 const testFiles = [
   'packages/*/test/**/*.test.ts',
-  'packages/store/src/contract/*.ts',
+  'packages/store/testing/*.ts',
   'packages/resource-server/test/suite/*.ts',
   'examples/*/test/**/*.test.ts',
   'tests/**/*.test.ts',

@@ -35,9 +35,9 @@ function liveClaimsOf(body: Readonly<Record<string, unknown>>) {
 
 /** What happens in another process when the person has answered, and before the code is there. */
 function beforeCode(t: Scene, act: () => Promise<unknown>): void {
-  const { issueCode, completeTransaction: endTransaction } = t.store;
+  const { issueCode, completeTransaction } = t.store;
   const first = async () => {
-    Object.assign(t.store, { issueCode, endTransaction });
+    Object.assign(t.store, { issueCode, completeTransaction });
     await act();
   };
   t.store.issueCode = async (...given) => {
@@ -46,7 +46,7 @@ function beforeCode(t: Scene, act: () => Promise<unknown>): void {
   };
   t.store.completeTransaction = async (...given) => {
     await first();
-    return endTransaction(...given);
+    return completeTransaction(...given);
   };
 }
 

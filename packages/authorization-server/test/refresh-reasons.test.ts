@@ -89,7 +89,7 @@ describe('a refused refresh', () => {
     const t = await startServer();
     const { refresh_token: token } = (await t.signIn()).body;
     const [grant, number, proof] = String(token).split('~');
-    t.execute(`UPDATE grants SET token_hash = NULL WHERE id = 'grant_${grant}'`);
+    t.execute(`UPDATE grants SET refresh_token_hash = NULL WHERE id = 'grant_${grant}'`);
     for (const name of ['none', grant]) {
       const refused = await t.post('/token', refreshing([name, number, proof].join('~')));
       expect([refused.status, refused.body]).toEqual([400, REFUSAL]);
@@ -103,10 +103,10 @@ describe('a refused refresh', () => {
     const { refresh_token: token } = (await t.signIn()).body;
     const next = await t.post('/token', refreshing(token));
     t.clock.now += 31;
-    t.execute('ALTER TABLE bonds RENAME TO elsewhere');
+    t.execute('ALTER TABLE provider_tokens RENAME TO elsewhere');
     const thief = await t.post('/token', refreshing(token));
     expect([thief.status, thief.body]).toEqual([400, REFUSAL]);
-    t.execute('ALTER TABLE elsewhere RENAME TO bonds');
+    t.execute('ALTER TABLE elsewhere RENAME TO provider_tokens');
     expect((await t.post('/token', refreshing(next.body['refresh_token']))).body).toEqual(REFUSAL);
     expect(reasonsOf(t)).toEqual(['refresh token: reused', 'refresh token: its grant is revoked']);
   });

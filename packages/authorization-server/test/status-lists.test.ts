@@ -154,9 +154,9 @@ describe('a published list', () => {
     const { uri } = referenceOf((await t.signIn()).body['access_token']);
     expect((await t.send(uri)).status).toBe(200);
     t.clock.now += 1;
-    t.execute('ALTER TABLE lent_places RENAME TO elsewhere');
+    t.execute('ALTER TABLE status_indexes RENAME TO elsewhere');
     expect((await t.send(uri)).status).toBeGreaterThanOrEqual(500);
-    t.execute('ALTER TABLE elsewhere RENAME TO lent_places');
+    t.execute('ALTER TABLE elsewhere RENAME TO status_indexes');
     expect((await t.send(uri)).status).toBe(200);
   });
 });
@@ -267,10 +267,10 @@ describe('an entry', () => {
 
   it('stands in the next list when one is full', async () => {
     const t = await startServer(published);
-    t.execute('INSERT INTO status_places (one, taken) VALUES (1, 130816)');
+    t.execute('INSERT INTO status_index_counter (one, allocated) VALUES (1, 130816)');
     const [last, first] = [await t.signIn(), await ownToken(t)];
     expect(referenceOf(last.body['access_token']).uri).toBe(`${ISSUER}/status-lists/0`);
-    t.execute('UPDATE status_places SET taken = 131072');
+    t.execute('UPDATE status_index_counter SET allocated = 131072');
     const next = await startServer({ ...published, store: t.store });
     const token = (await next.signIn()).body['access_token'];
     expect(referenceOf(token).uri).toBe(`${ISSUER}/status-lists/1`);
@@ -380,9 +380,9 @@ describe('a new token', () => {
     const t = await startServer(published);
     await ownToken(t);
     t.clock.now += 1;
-    t.execute('ALTER TABLE bonds RENAME TO elsewhere');
+    t.execute('ALTER TABLE provider_tokens RENAME TO elsewhere');
     expect(await statusOf({ server: t.server }, await ownToken(t)).catch(() => 'no list')).toBe('no list');
-    t.execute('ALTER TABLE elsewhere RENAME TO bonds');
+    t.execute('ALTER TABLE elsewhere RENAME TO provider_tokens');
     expect(await statusOf(t, await ownToken(t))).toBe(0);
   });
 });
@@ -458,9 +458,9 @@ describe('a look at what has ended', () => {
   it('fails, and the next one finds what it missed', async () => {
     const { t, statuses, end } = await three();
     end(0, t.clock.now);
-    t.execute('ALTER TABLE bonds RENAME TO elsewhere');
+    t.execute('ALTER TABLE provider_tokens RENAME TO elsewhere');
     await expect(statuses()).rejects.toThrow();
-    t.execute('ALTER TABLE elsewhere RENAME TO bonds');
+    t.execute('ALTER TABLE elsewhere RENAME TO provider_tokens');
     t.clock.now += 40;
     expect(await statuses()).toEqual([1, 0, 0]);
   });

@@ -1,48 +1,48 @@
-/** What the rooms of facts ask of a database, whichever it is. */
+/** The database behind the store: what SQLite and PostgreSQL have in common. */
 import type { Query } from './sql.ts';
 
-/** Statements in the order of time. Each is yielded, and the rows that it returned come back. */
+/** Statements in order. Each is yielded, and the rows that it returns come back. */
 export type Steps<T> = Generator<Query, T, readonly unknown[]>;
 
-/** A fact of several statements. */
-export interface Fact<T> {
-  /** Statements of one transaction. They may run again from the beginning, so they change nothing but the database. */
+/** An operation of several statements. */
+export interface Operation<T> {
+  /** Statements of one transaction. They may run again from the start, so they have no side effects. */
   readonly steps: () => Steps<T>;
-  /** How PostgreSQL does the same. */
-  readonly postgres: AtOnce<T> | InSteps;
+  /** How PostgreSQL runs it. */
+  readonly postgres: SingleStatement<T> | InTransaction;
 }
 
-/** All statements in one: a fact then costs one round trip and needs no transaction. */
-interface AtOnce<T> {
+/** All statements in one: one round trip, no transaction. */
+interface SingleStatement<T> {
   readonly query: () => Query;
   readonly read: (rows: readonly unknown[]) => T;
 }
 
-/** The steps, in a transaction: for what happens seldom. */
-export interface InSteps {
-  /** A table that nobody else writes meanwhile; `null` where the rows that the steps change are lock enough. */
+/** The steps, in a transaction: for rare operations. */
+export interface InTransaction {
+  /** A table locked against other writers; `null` where row locks suffice. */
   readonly lock: 'accounts' | 'signing_keys' | 'data_keys' | null;
 }
 
-/** All methods reject with `temporarily_unavailable` while the database cannot answer. A row's type is the caller's claim: the schema is its proof. */
+/** All methods reject with `temporarily_unavailable` during an outage. Row types are not checked: the schema proves them. */
 export interface Database {
   /** Runs a statement that only reads. */
   read<Row>(query: Query): Promise<readonly Row[]>;
   /**
-   * Answers what `make` makes of a row that seldom changes, found in its table by the one value of the query; `null` when it is
-   * not there. What was made may be remembered until somebody writes to the table, so nobody may change it.
+   * Runs a query for one row that seldom changes, by the only value of the query, and converts it with `make` (`null`: no row). The
+   * result may be cached until anyone writes to the table, so it must be immutable.
    */
-  recall<Row, T>(
-    table: 'clients' | 'client_documents',
+  readCached<Row, T>(
+    table: 'clients' | 'client_metadata_documents',
     query: Query,
     make: (rows: readonly Row[]) => T | null,
   ): Promise<T | null>;
-  /** Runs one statement that changes something; answers the rows that it returns. */
-  change<Row>(query: Query): Promise<readonly Row[]>;
-  /** Runs a fact of several statements, whole or not at all. */
-  fact<T>(fact: Fact<T>): Promise<T>;
-  /** Calls once, right before something is committed, whose facts it may add to; at the latest after so many milliseconds. */
+  /** Runs one statement that writes. @returns the rows that it returns */
+  write<Row>(query: Query): Promise<readonly Row[]>;
+  /** Runs an operation of several statements, atomically. */
+  transact<T>(operation: Operation<T>): Promise<T>;
+  /** A commit hook: runs once, right before the next commit, after so many milliseconds at the latest. */
   beforeCommit(call: () => void, within: number): void;
-  /** What is under way ends first. */
+  /** Waits for pending operations. */
   close(): Promise<void>;
 }

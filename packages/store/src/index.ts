@@ -1,17 +1,17 @@
-/** Storage for the authorization server: SQLite or PostgreSQL, by what its location says. */
+/** Storage for the authorization server in SQLite or PostgreSQL: `openStore`. */
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { createStore } from './store.ts';
 import { StoreError } from './store-error.ts';
 
 export interface StoreOptions {
-  /** Seconds that a fact may wait for a locked or silent database before it is refused. */
+  /** Seconds that an operation waits for a locked or silent database before it is rejected. 5 by default. */
   readonly busyTimeout?: number;
-  /** The most connections to PostgreSQL that this process opens. */
+  /** The most PostgreSQL connections that this process opens. 10 by default. */
   readonly poolSize?: number;
 }
 
 /**
- * Opens a store and brings its schema up to date.
+ * Opens a store and migrates its schema.
  * @param location the path of a SQLite file in a folder that exists, `:memory:`, or a `postgres://` URL
  * @throws StoreError when it cannot be opened
  */
@@ -25,7 +25,7 @@ export async function openStore(
     return createStore(await openPostgres(location, busyTimeout, connections));
   }
   if (scheme !== undefined || location === '') {
-    throw new StoreError('The location of the database must be a file, :memory: or a postgres:// URL.');
+    throw new StoreError('The location of the database must be a file path, :memory: or a postgres:// URL.');
   }
   const { openSqlite } = await import('./sqlite/open.ts');
   return createStore(await openSqlite(location, busyTimeout));

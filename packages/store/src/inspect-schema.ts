@@ -1,4 +1,4 @@
-/** Looks at the schema of a database without changing anything in it. */
+/** Reports which migrations a database lacks, without changing it. */
 import { existsSync } from 'node:fs';
 import type { Steps } from './database.ts';
 import { postgresDialect, sqliteDialect } from './schema/dialect.ts';
@@ -7,13 +7,13 @@ import { type Migration, migrations } from './schema/migrations.ts';
 import { StoreError } from './store-error.ts';
 
 export interface SchemaState {
-  /** The number to which this version brings a database. */
+  /** The newest schema number of this version. */
   readonly newest: number;
-  /** The migrations that the database lacks, in their order; none: it is up to date. */
+  /** The pending migrations, in order; none: the schema is up to date. */
   readonly pending: readonly { readonly number: number; readonly name: string }[];
 }
 
-/** @param location as for `openStore`; a file that is missing lacks everything, and is not made */
+/** @param location as for `openStore`; a missing file lacks every migration, and is not created */
 export async function inspectSchema(location: string): Promise<SchemaState> {
   const pending = /^postgres(?:ql)?:\/\//i.test(location)
     ? await inspectPostgres(location)
@@ -27,26 +27,29 @@ export async function inspectSchema(location: string): Promise<SchemaState> {
 }
 
 async function inspectSqlite(location: string): Promise<readonly Migration[]> {
-  const [{ DatabaseSync }, { createRunner, walk }] = await Promise.all([
+  const [{ DatabaseSync }, { createStatementCache, runSteps }] = await Promise.all([
     import('node:sqlite'),
-    import('./sqlite/sqlite-database.ts'),
+    import('./sqlite/statement-cache.ts'),
   ]);
   const connection = new DatabaseSync(location, { readOnly: true, timeout: 5_000 });
   try {
-    return walk(pendingMigrations(sqliteDialect), createRunner(connection));
+    return runSteps(pendingMigrations(sqliteDialect), createStatementCache(connection));
   } finally {
     connection.close();
   }
 }
 
 async function inspectPostgres(location: string): Promise<readonly Migration[]> {
-  const [{ Client }, { walk }] = await Promise.all([import('pg'), import('./postgres/postgres-database.ts')]);
+  const [{ Client }, { runStepsAsync }] = await Promise.all([
+    import('pg'),
+    import('./postgres/postgres-database.ts'),
+  ]);
   const client = new Client({ connectionString: location, connectionTimeoutMillis: 5_000 });
   client.on('error', () => {});
   try {
     await client.connect();
     const steps: Steps<readonly Migration[]> = pendingMigrations(postgresDialect);
-    return await walk(
+    return await runStepsAsync(
       steps,
       async ({ template, values }) => (await client.query(template.postgres, [...values])).rows,
     );

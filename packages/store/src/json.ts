@@ -1,28 +1,28 @@
 /** JSON in a column of text. */
 
-/** What this store wrote there: the type is the writer's. */
+/** Reads what this store wrote: the type is the writer's. */
 export function readJson<T>(text: string): T {
   return JSON.parse(text) as T;
 }
 
-/** The same, for what several may hold at once: nobody can change it. */
+/** The same, deeply frozen: for values that are shared. */
 export function readFrozenJson<T>(text: string): T {
   return JSON.parse(text, (_name, value: unknown) => Object.freeze(value)) as T;
 }
 
-/** As many lists are remembered, of as many characters, at most. */
+/** At most as many lists are cached, of at most as many characters. */
 const MOST = 1000;
 const LONGEST = 500;
 
-/** Lists by how they are written: scopes and resources are few, and the same ones are read again and again. */
-const remembered = new Map<string, readonly string[]>();
+/** A cache of lists by their text: scopes and resources are few, and read again and again. */
+const cache = new Map<string, readonly string[]>();
 
-/** A list of texts. Whoever reads the same text gets the same list, so it is frozen. */
+/** A list of strings, frozen because it is cached and shared. */
 export function readList(text: string): readonly string[] {
-  const known = remembered.get(text);
+  const known = cache.get(text);
   if (known !== undefined) return known;
   const list = Object.freeze(readJson<string[]>(text));
-  if (remembered.size >= MOST) remembered.clear();
-  if (text.length <= LONGEST) remembered.set(text, list);
+  if (cache.size >= MOST) cache.clear();
+  if (text.length <= LONGEST) cache.set(text, list);
   return list;
 }

@@ -1,15 +1,15 @@
-/** SQL as tagged templates: one text for both dialects, parsed once for each place in the source that writes it. */
+/** SQL as tagged templates: one text for both dialects, parsed once per place in the source. */
 
-/** What a column holds. */
+/** A value of a column. */
 export type Value = string | number | null | Uint8Array;
 
-/** The fixed part of a query. One place in the source has one template, so prepared statements are kept by it. */
+/** The fixed part of a query. Each place in the source has one, so prepared statements are cached by it. */
 export interface Template {
   /** With `?` for each value. */
   readonly sqlite: string;
   /** With `$1`, `$2`, … */
   readonly postgres: string;
-  /** Whether the rows that it answers only say how many were changed. */
+  /** Whether the rows that it returns only count changes. */
   readonly counts: boolean;
 }
 
@@ -20,7 +20,7 @@ export interface Query {
 
 const templates = new WeakMap<TemplateStringsArray, Template>();
 
-/** A query. Whatever stands in `${…}` is sent apart from the text and can never become SQL. */
+/** A query. Values in `${…}` are parameters, never part of the SQL text: no SQL injection. */
 export function sql(strings: TemplateStringsArray, ...values: readonly Value[]): Query {
   let template = templates.get(strings);
   if (template === undefined) {
@@ -30,7 +30,7 @@ export function sql(strings: TemplateStringsArray, ...values: readonly Value[]):
   return { template, values };
 }
 
-/** SQLite tells without it how many rows were changed, for half the price of returning them. */
+/** SQLite counts changed rows without it, for half the cost of returning them. */
 const COUNT = /\s*RETURNING 1 AS one$/;
 
 function parse(strings: readonly string[]): Template {
@@ -42,13 +42,13 @@ function parse(strings: readonly string[]): Template {
   };
 }
 
-/** A query that is written with `?` for each value: for what several places say in the same words, put together once. */
+/** A query with `?` for each value: for text that is composed once. */
 export function defineQuery(text: string): (...values: readonly Value[]) => Query {
   const template = parse(text.split('?'));
   return (...values) => ({ template, values });
 }
 
-/** A statement that ends with the values of so many rows: what begins it, the values of each, what ends it. */
+/** A statement with the values of many rows between `before` and `after`. */
 export function defineRows(before: string, columns: number, rows: number, after: string): Template {
   const row = `(${Array.from({ length: columns }, () => '?').join(', ')})`;
   const sqlite = `${before} ${Array.from({ length: rows }, () => row).join(', ')} ${after}`;
@@ -56,7 +56,7 @@ export function defineRows(before: string, columns: number, rows: number, after:
   return { sqlite, postgres: sqlite.replaceAll('?', () => `$${++number}`), counts: false };
 }
 
-/** A query without values whose text is put together at run time: for schemas only. */
+/** A query without values, composed at run time: for schemas only. */
 export function literal(text: string): Query {
   return { template: { sqlite: text, postgres: text, counts: false }, values: [] };
 }

@@ -1,39 +1,33 @@
-/** The store of an authorization server on any database: all its facts under one roof. */
+/** The store of an authorization server on any database: the core and every capability. */
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
-import { createAccountStore } from './accounts.ts';
-import { createAssertionStore } from './assertions.ts';
-import { createClientDocumentStore } from './client-documents.ts';
-import { createInitialAccessTokenStore } from './client-invitations.ts';
-import { createClientStore } from './clients.ts';
+import { createAuditStore } from './audit.ts';
+import { createClientStore } from './core/clients.ts';
+import { createGrantStore } from './core/grants.ts';
+import { createRateLimitStore } from './core/rate-limits.ts';
+import { createSigningKeyStore } from './core/signing-keys.ts';
+import { createTransactionStore } from './core/transactions.ts';
 import type { Database } from './database.ts';
-import { createEventStore } from './events.ts';
-import { createGrantStore } from './grants.ts';
-import { createKeyStore } from './keys.ts';
-import { createPasskeyStore } from './passkeys.ts';
-import { createRateLimitStore } from './rate-limits.ts';
-import { createTotpFactorStore } from './second-factors.ts';
+import { createFederationStore } from './federation/federated-logins.ts';
+import { createMfaStore } from './mfa/totp.ts';
+import { createRegistrationStore } from './registration/registration.ts';
 import { sql } from './sql.ts';
-import { createStatusStore } from './statuses.ts';
-import { sweep } from './sweeping.ts';
-import { createTransactionStore } from './transactions.ts';
-import { createUpstreamStore } from './upstream.ts';
+import { createStatusListStore } from './status-lists.ts';
+import { sweep } from './sweep.ts';
+import { createUserStore } from './users/accounts.ts';
 
 export function createStore(database: Database): AuthorizationStore {
   return {
-    ...createAccountStore(database),
-    ...createAssertionStore(database),
-    ...createClientDocumentStore(database),
-    ...createInitialAccessTokenStore(database),
     ...createClientStore(database),
-    ...createEventStore(database),
-    ...createGrantStore(database),
-    ...createKeyStore(database),
-    ...createRateLimitStore(database),
-    ...createPasskeyStore(database),
-    ...createTotpFactorStore(database),
-    ...createStatusStore(database),
     ...createTransactionStore(database),
-    ...createUpstreamStore(database),
+    ...createGrantStore(database),
+    ...createSigningKeyStore(database),
+    ...createRateLimitStore(database),
+    ...createUserStore(database),
+    ...createMfaStore(database),
+    ...createFederationStore(database),
+    ...createRegistrationStore(database),
+    ...createAuditStore(database),
+    ...createStatusListStore(database),
     async ping() {
       await database.read(sql`SELECT 1 AS one`);
     },

@@ -9,9 +9,9 @@ import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
 import { ask, postgresDatabases, sqliteFiles } from './places.ts';
 
-const SPENT_WITHOUT_GRANT = `SELECT c.hash FROM codes c LEFT JOIN grants g ON g.id = c.grant_id
-  WHERE (c.spent_at IS NULL) <> (g.id IS NULL)`;
-const GRANT_WITHOUT_TOKEN = 'SELECT id FROM grants WHERE token_hash IS NULL';
+const SPENT_WITHOUT_GRANT = `SELECT c.hash FROM authorization_codes c LEFT JOIN grants g ON g.id = c.grant_id
+  WHERE (c.consumed_at IS NULL) <> (g.id IS NULL)`;
+const GRANT_WITHOUT_TOKEN = 'SELECT id FROM grants WHERE refresh_token_hash IS NULL';
 
 describe.each([
   {

@@ -1,7 +1,7 @@
 /** A process that fills a SQLite file until the disk takes no more, and reports. */
 import { OAuthError } from '@portcullis/protocol';
 import { openStore } from '@portcullis/store';
-import { newClient } from '../src/contract/samples.ts';
+import { newClient } from '../testing/samples.ts';
 
 const store = await openStore(process.argv[2] ?? '');
 const saved: string[] = [];

@@ -9,7 +9,7 @@ function open() {
   connection.exec('CREATE TABLE things (id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT');
   const database = createSqliteDatabase(connection, 0.05);
   const save = (id: number) =>
-    database.change(sql`INSERT INTO things (id, name) VALUES (${id}, ${`thing ${id}`})`);
+    database.write(sql`INSERT INTO things (id, name) VALUES (${id}, ${`thing ${id}`})`);
   const find = async (id: number) => {
     const rows = await database.read<{ readonly name: string }>(
       sql`SELECT name FROM things WHERE id = ${id}`,

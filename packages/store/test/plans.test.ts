@@ -2,6 +2,13 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { describe, expect, it } from 'vitest';
+import type { Database, Operation, Steps } from '../src/database.ts';
+import { sqliteDialect } from '../src/schema/dialect.ts';
+import { migrate } from '../src/schema/migrate.ts';
+import type { Query } from '../src/sql.ts';
+import { createSqliteDatabase } from '../src/sqlite/sqlite-database.ts';
+import { createStatementCache, runSteps } from '../src/sqlite/statement-cache.ts';
+import { createStore } from '../src/store.ts';
 import {
   grantOf,
   issueCode,
@@ -19,31 +26,25 @@ import {
   newRefreshToken,
   newSession,
   newTransaction,
-} from '../src/contract/samples.ts';
+} from '../testing/samples.ts';
 import {
   newDataKey,
   newFederatedLogin,
   newProviderTokens,
   newRenewal,
   newUser,
-} from '../src/contract/upstream-samples.ts';
-import type { Database, Fact, Steps } from '../src/database.ts';
-import { sqliteDialect } from '../src/schema/dialect.ts';
-import { migrate } from '../src/schema/migrate.ts';
-import type { Query } from '../src/sql.ts';
-import { createRunner, createSqliteDatabase, walk } from '../src/sqlite/sqlite-database.ts';
-import { createStore } from '../src/store.ts';
+} from '../testing/upstream-samples.ts';
 
 /** Whole tables that a statement may go through: they stay small, or it stops at the first row. */
 const MAY_SCAN =
-  /SCAN (signing_keys|data_keys|bonds USING INDEX bonds_by_account|accounts USING COVERING INDEX|CONSTANT ROW|clients USING (COVERING )?INDEX clients_unused)/;
+  /SCAN (signing_keys|data_keys|provider_tokens USING INDEX provider_tokens_by_account|accounts USING COVERING INDEX|CONSTANT ROW|clients USING (COVERING )?INDEX clients_unused)/;
 /** What lives for minutes is gone through when a client is removed, which is rare. */
-const REMOVAL = /^DELETE FROM (transactions|codes) WHERE client_id = \?$/;
+const REMOVAL = /^DELETE FROM authorization_(transactions|codes) WHERE client_id = \?$/;
 
 describe('the plan of a statement', () => {
   it('goes through no table from end to end', async () => {
     const connection = new DatabaseSync(':memory:');
-    walk(migrate(sqliteDialect, NOW), createRunner(connection));
+    runSteps(migrate(sqliteDialect, NOW), createStatementCache(connection));
     const texts = new Set<string>();
     const database = createSqliteDatabase(connection, 1);
     await doEverything(createStore(listen(database, ({ template }) => texts.add(template.sqlite))));
@@ -161,7 +162,6 @@ async function doEverything(whole: AuthorizationStore): Promise<void> {
   const { grant, token } = await makeGrant(store);
   await store.findGrant(grant.id);
   await store.rotateRefreshToken(grant.id, token.hash, newRefreshToken(), null);
-  await store.findFormerToken(token.hash);
   await store.listGrants(grant.accountId, NOW);
   await store.findNewestRememberedConsent(grant.accountId, grant.clientId, grant.consentDigest, NOW);
   await store.listRememberedConsents(grant.accountId, grant.clientId, grant.consentDigest, NOW);
@@ -233,9 +233,10 @@ function listen(database: Database, hear: (query: Query) => void): Database {
   }
   return {
     read: (query) => database.read(heard(query)),
-    recall: (table, query, make) => database.recall(table, heard(query), make),
-    change: (query) => database.change(heard(query)),
-    fact: <T>({ steps, postgres }: Fact<T>) => database.fact({ steps: () => overhear(steps()), postgres }),
+    readCached: (table, query, make) => database.readCached(table, heard(query), make),
+    write: (query) => database.write(heard(query)),
+    transact: <T>({ steps, postgres }: Operation<T>) =>
+      database.transact({ steps: () => overhear(steps()), postgres }),
     beforeCommit: (call, within) => database.beforeCommit(call, within),
     close: () => database.close(),
   };

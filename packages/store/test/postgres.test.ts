@@ -17,7 +17,7 @@ import {
   RACERS,
   race,
   times,
-} from '../src/contract/samples.ts';
+} from '../testing/samples.ts';
 import { type Network, startNetwork } from './network.ts';
 import { ask, postgresDatabases } from './places.ts';
 
@@ -38,7 +38,7 @@ describe('opening a PostgreSQL database', () => {
     await (await openStore(location)).close();
     await ask(location, "INSERT INTO portcullis_migrations VALUES (9999, 'the future', 0)");
     await expect(openStore(location)).rejects.toThrow(
-      /made by a newer Portcullis \(schema 9999, this one knows \d+\)/,
+      /created by a newer version of Portcullis \(schema 9999; this version supports up to \d+\)/,
     );
     await ask(location, 'DELETE FROM portcullis_migrations WHERE number = 9999');
     await (await openStore(location)).close();
@@ -47,7 +47,7 @@ describe('opening a PostgreSQL database', () => {
   it('refuses a database of another program and leaves it as it was', async () => {
     const location = await databases();
     await ask(location, 'CREATE TABLE accounts (id INTEGER)');
-    await expect(openStore(location)).rejects.toThrow('give Portcullis a database of its own');
+    await expect(openStore(location)).rejects.toThrow('Give Portcullis a database of its own');
     expect(await ask(location, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")).toEqual([
       { tablename: 'accounts' },
     ]);
@@ -97,11 +97,14 @@ describe('PostgreSQL when a fact waits for another', () => {
     const redemption = new Client({ connectionString: location });
     await redemption.connect();
     await redemption.query('BEGIN');
-    await redemption.query('UPDATE codes SET spent_at = $1 WHERE hash = $2', [NOW, waiting.hash]);
+    await redemption.query('UPDATE authorization_codes SET consumed_at = $1 WHERE hash = $2', [
+      NOW,
+      waiting.hash,
+    ]);
     const removal = store.removeClient(client.id, NOW);
     await expect.poll(() => ask(location, WAITING)).toEqual([{ waiting: 1 }]);
     await redemption.query(
-      "INSERT INTO grants SELECT 'grant_late', client_id, account_id, scopes, resources, created_at, expires_at, NULL FROM grants WHERE id = $1",
+      "INSERT INTO grants (id, client_id, account_id, scopes, resources, created_at, expires_at, last_used_at, consent_digest) SELECT 'grant_late', client_id, account_id, scopes, resources, created_at, expires_at, last_used_at, consent_digest FROM grants WHERE id = $1",
       [grant.id],
     );
     await redemption.query('COMMIT');
@@ -151,7 +154,11 @@ describe('PostgreSQL when a fact waits for another', () => {
       const store = await openStore(location);
       const code = await issueCode(store);
       // The redemption has the account, and waits for the code that somebody holds.
-      const holder = await hold(location, 'SELECT 1 FROM codes WHERE hash = $1 FOR UPDATE', code.hash);
+      const holder = await hold(
+        location,
+        'SELECT 1 FROM authorization_codes WHERE hash = $1 FOR UPDATE',
+        code.hash,
+      );
       const redemption = store.redeemCode(code.hash, grantOf(code), newRefreshToken(), NOW);
       await expect.poll(() => ask(location, WAITING)).toEqual([{ waiting: 1 }]);
       const ended = end(store, code.accountId);
@@ -311,7 +318,7 @@ describe('PostgreSQL that cannot be reached', () => {
     await Promise.all(outcomes);
     const halves = await ask(
       location,
-      'SELECT c.hash FROM codes c FULL JOIN grants g ON g.id = c.grant_id WHERE (c.spent_at IS NULL) <> (g.id IS NULL)',
+      'SELECT c.hash FROM authorization_codes c FULL JOIN grants g ON g.id = c.grant_id WHERE (c.consumed_at IS NULL) <> (g.id IS NULL)',
     );
     expect(halves).toEqual([]);
     for (const [index, outcome] of (await Promise.all(outcomes)).entries()) {

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import type { AuthorizationCodeRecord, RefreshTokenRecord } from '@portcullis/authorization-server/store';
 import { openStore } from '@portcullis/store';
-import { grantOf, NOW, times } from '../src/contract/samples.ts';
+import { grantOf, NOW, times } from '../testing/samples.ts';
 
 export interface Order {
   readonly location: string;

@@ -2,7 +2,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { sql } from '../src/sql.ts';
-import { tableChangedBy } from '../src/sqlite/recollection.ts';
+import { tableChangedBy } from '../src/sqlite/query-cache.ts';
 import { createSqliteDatabase } from '../src/sqlite/sqlite-database.ts';
 import { sqliteFiles } from './places.ts';
 
@@ -20,15 +20,19 @@ function connect(location: string) {
   const database = createSqliteDatabase(connection, 0.05);
   const made: Named[] = [];
   const find = (id: number) =>
-    database.recall('clients', sql`SELECT name FROM clients WHERE id = ${id}`, ([row]: readonly Named[]) => {
-      if (row === undefined) return null;
-      made.push({ name: row.name });
-      return made.at(-1) ?? null;
-    });
+    database.readCached(
+      'clients',
+      sql`SELECT name FROM clients WHERE id = ${id}`,
+      ([row]: readonly Named[]) => {
+        if (row === undefined) return null;
+        made.push({ name: row.name });
+        return made.at(-1) ?? null;
+      },
+    );
   const rename = (id: number, name: string) =>
-    database.change(sql`UPDATE clients SET name = ${name} WHERE id = ${id} RETURNING 1 AS one`);
+    database.write(sql`UPDATE clients SET name = ${name} WHERE id = ${id} RETURNING 1 AS one`);
   const insert = (id: number) =>
-    database.change(sql`INSERT INTO clients (id, name) VALUES (${id}, ${`name ${id}`})`);
+    database.write(sql`INSERT INTO clients (id, name) VALUES (${id}, ${`name ${id}`})`);
   return { connection, database, made, find, rename, insert };
 }
 
@@ -40,7 +44,7 @@ describe('what was read of a table that seldom changes', () => {
     const [again, other] = await Promise.all([find(1), find(2)]);
     expect(again).toBe(first);
     expect(other).toEqual({ name: 'name 2' });
-    await database.change(sql`INSERT INTO others (id) VALUES (${1})`);
+    await database.write(sql`INSERT INTO others (id) VALUES (${1})`);
     expect(await find(1)).toBe(first);
     expect(made).toHaveLength(2);
     await database.close();
@@ -52,7 +56,7 @@ describe('what was read of a table that seldom changes', () => {
     await find(1);
     await rename(1, 'new');
     expect(await find(1)).toEqual({ name: 'new' });
-    const failing = database.fact({
+    const failing = database.transact({
       *steps() {
         yield sql`UPDATE clients SET name = 'never' WHERE id = 1`;
         yield sql`INSERT INTO clients (id, name) VALUES (1, 'there already')`;
@@ -79,7 +83,7 @@ describe('what was read of a table that seldom changes', () => {
       await there.rename(1, name);
       for (const seen of await look(1)) expect(seen).toEqual({ name });
     }
-    await there.database.change(sql`DELETE FROM clients WHERE id = ${1}`);
+    await there.database.write(sql`DELETE FROM clients WHERE id = ${1}`);
     for (const seen of await look(1)) expect(seen).toBeNull();
     expect(await here.find(2)).toEqual({ name: 'name 2' });
     await here.database.close();
@@ -110,7 +114,7 @@ describe('the table that a statement changes', () => {
     ['\n  SELECT 1', ''],
     ['INSERT INTO clients (id) VALUES (?)', 'clients'],
     ['INSERT OR ROLLBACK INTO grants (id) SELECT id FROM clients', 'grants'],
-    ['UPDATE client_documents SET url = ?', 'client_documents'],
+    ['UPDATE client_metadata_documents SET url = ?', 'client_metadata_documents'],
     ['\n      DELETE FROM clients WHERE id IN (SELECT id FROM grants)', 'clients'],
     ['WITH gone AS (SELECT 1) DELETE FROM clients', '*'],
     ['REPLACE INTO clients VALUES (?)', '*'],

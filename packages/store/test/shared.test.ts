@@ -21,7 +21,7 @@ import {
   RACERS,
   race,
   times,
-} from '../src/contract/samples.ts';
+} from '../testing/samples.ts';
 import { postgresDatabases, sqliteFiles } from './places.ts';
 import type { Order, Report } from './racer.ts';
 

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { openStore, StoreError } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
-import { grantOf, issueCode, NOW, newClient, newEvent, times } from '../src/contract/samples.ts';
+import { grantOf, issueCode, NOW, newClient, newEvent, times } from '../testing/samples.ts';
 import { sqliteFiles } from './places.ts';
 
 const files = sqliteFiles();
@@ -35,7 +35,7 @@ describe('opening a SQLite file', () => {
     {
       description: 'a folder that does not exist',
       prepare: (file: string) => join(dirname(file), 'missing', 'portcullis.db'),
-      message: /^The folder .*missing does not exist: make it first\.$/,
+      message: /^The folder .*missing does not exist\. Create it first\.$/,
     },
     {
       description: 'a folder in place of the file',
@@ -51,7 +51,7 @@ describe('opening a SQLite file', () => {
         writeFileSync(file, 'notes of a stranger\n'.repeat(100));
         return file;
       },
-      message: /^The file .* is not a SQLite database: name another one\.$/,
+      message: /^The file .* is not a SQLite database\. Choose another file\.$/,
     },
     {
       description: 'a database of another program',
@@ -59,7 +59,7 @@ describe('opening a SQLite file', () => {
         execute(file, 'CREATE TABLE users (id INTEGER)');
         return file;
       },
-      message: /^The database holds tables of another program: give Portcullis a database of its own\.$/,
+      message: /^The database contains tables of another program\. Give Portcullis a database of its own\.$/,
     },
   ];
   it.each(issues)('refuses $description and leaves it as it was', async ({ prepare, message }) => {
@@ -76,7 +76,7 @@ describe('opening a SQLite file', () => {
     await (await openStore(file)).close();
     execute(file, "INSERT INTO portcullis_migrations VALUES (9999, 'the future', 0)");
     await expect(openStore(file)).rejects.toThrow(
-      /made by a newer Portcullis \(schema 9999, this one knows \d+\)/,
+      /created by a newer version of Portcullis \(schema 9999; this version supports up to \d+\)/,
     );
     execute(file, 'DELETE FROM portcullis_migrations WHERE number = 9999');
     await (await openStore(file)).close();
@@ -96,7 +96,7 @@ describe('opening a SQLite file', () => {
   it.each(['', 'mysql://localhost/portcullis', 'http://localhost', 'file:///portcullis.db'])(
     'refuses the location %j',
     async (location) => {
-      await expect(openStore(location)).rejects.toThrow('must be a file, :memory: or a postgres:// URL');
+      await expect(openStore(location)).rejects.toThrow('must be a file path, :memory: or a postgres:// URL');
     },
   );
 });

@@ -1,7 +1,7 @@
 /** A process that makes and refreshes grants until it is killed, and tells the number of each refresh token that was stored. */
 import { writeSync } from 'node:fs';
 import { openStore } from '@portcullis/store';
-import { makeGrant, successorOf, times } from '../src/contract/samples.ts';
+import { makeGrant, successorOf, times } from '../testing/samples.ts';
 
 const store = await openStore(process.argv[2] ?? '');
 const tell = (grantId: string, number: number) => writeSync(1, `${grantId} ${number}\n`);

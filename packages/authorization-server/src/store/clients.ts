@@ -1,60 +1,54 @@
-/** What a store must do for clients that registered themselves or that an administrator made. */
+/** Clients in the core store: those that registered and those that an administrator added. */
 import type { ClientMetadata } from '@portcullis/protocol';
-import type { RateLimitCharge } from './rate-limits.ts';
 
-/** A stored client. Configured clients live in the configuration and never here. Times in epoch seconds. */
+/** A stored client. Pre-registered clients live in the configuration, never here. Times in epoch seconds. */
 export interface ClientRecord {
   readonly id: string;
   readonly origin: 'registered' | 'administered';
   readonly metadata: ClientMetadata;
-  /** Base64url SHA-256 of the secret; `null` for public clients and those that prove a key. */
+  /** Base64url SHA-256 of the client secret; `null` for public clients and those that authenticate with a key. */
   readonly secretHash: string | null;
-  /** Base64url SHA-256 of the token by which the client manages its registration; `null` when it cannot. */
+  /** Base64url SHA-256 of the registration access token (RFC 7592); `null` when the client cannot manage its registration. */
   readonly managementHash: string | null;
   readonly createdAt: number;
-  /** When it last got a token, as far as that was noted; `null` when it never did. */
+  /** When it last got a token, as far as that was recorded; `null`: never. */
   readonly lastUsedAt: number | null;
-  /** Since when an administrator lets nobody use it; `null`: it may be used. */
+  /** When an administrator disabled it; `null`: it is enabled. */
   readonly disabledAt: number | null;
-  /** From then on it may be swept, unless it holds a live grant: one that was never used an hour later; `null`: never. */
+  /** From then on it may be swept, unless it holds a live grant; one that was never used, an hour later; `null`: never. */
   readonly expiresAt: number | null;
 }
 
-/** What may change in a registration. */
+/** The members of a registration that can change. */
 export type ClientUpdate = Pick<ClientRecord, 'metadata' | 'secretHash'>;
 
 export interface ClientStore {
-  /** Inserts a client. @returns `false` when there is one with this identifier already: nothing has changed then. */
+  /** Inserts a client. @returns `false` when the identifier is taken: nothing has changed then */
   saveClient(client: ClientRecord): Promise<boolean>;
-  /**
-   * Inserts a client that nobody knows yet, if its turn can be taken (`null`: it needs none). One fact: without the turn there
-   * is no client, and without the client no turn was taken.
-   * @param network from where it registers, by which it is counted until its first use: says nothing about whose it is; `null`
-   *   when nobody knows
-   * @returns 0, or the seconds after which there is a turn: nothing has changed then
-   */
-  registerClient(client: ClientRecord, turn: RateLimitCharge | null, network: string | null): Promise<number>;
   findClient(id: string): Promise<ClientRecord | null>;
-  /** Clients in the order of their identifiers, those behind `after` only. */
+  /** A page of clients, ordered by identifier, after the identifier `after`. */
   listClients(after: string, limit: number): Promise<readonly ClientRecord[]>;
-  /** How many clients that may expire have never been used. */
-  countUnusedClients(): Promise<number>;
-  /** The same of each network that has any. Goes through all of them: for when they are many. */
-  countUnusedClientsByNetwork(): Promise<ReadonlyMap<string, number>>;
-  /** Replaces what a client registered. @returns `false` when it is gone. */
-  updateClient(id: string, change: ClientUpdate): Promise<boolean>;
-  /** Notes that a client got a token, and until when it may now rest. Nothing happens when it is gone. */
+  /** @returns `false` when the client is gone */
+  updateClient(id: string, update: ClientUpdate): Promise<boolean>;
+  /** Records that a client got a token, and its new expiry. Does nothing when it is gone. */
   recordClientUse(id: string, at: number, expiresAt: number | null): Promise<void>;
   /**
-   * Disables a client. One fact: its grants are revoked, codes and open transactions go, for good. Disabling twice changes
-   * nothing. @returns `false` when there is none
+   * Disables a client. Atomic: its grants are revoked, its codes and open transactions deleted. Idempotent.
+   * @returns `false` when there is no such client
    */
   disableClient(id: string, at: number): Promise<boolean>;
-  /** @returns `false` when there is none */
+  /** @returns `false` when there is no such client */
   enableClient(id: string): Promise<boolean>;
   /**
-   * Removes a client with everything that was given to it: grants are revoked, codes and open transactions go. One fact, so
-   * that a later client of the same identifier inherits nothing. @returns `false` when there is none.
+   * Removes a client. Atomic: its grants are revoked, its codes and open transactions deleted, so that a later client with the
+   * same identifier inherits nothing. @returns `false` when there is no such client
    */
   removeClient(id: string, at: number): Promise<boolean>;
+  /**
+   * Marks a client assertion as used: replay detection. Atomic: of concurrent calls, in any number of processes, one returns
+   * `true`. @see RFC 7523 §3, item 7
+   * @param hash base64url SHA-256 of what makes the assertion unique
+   * @param expiresAt epoch seconds after which the assertion has expired anyway and may be swept
+   */
+  consumeClientAssertion(hash: string, expiresAt: number): Promise<boolean>;
 }

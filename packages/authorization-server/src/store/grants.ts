@@ -1,97 +1,97 @@
-/** What a store must do for authorization codes, grants and refresh tokens: each method is one fact, atomic and durable. */
+/** Authorization codes, grants and refresh token families in the core store. */
 import type { Scopes } from '@portcullis/protocol';
 
 /** An issued authorization code. Times in epoch seconds. */
 export interface AuthorizationCodeRecord {
-  /** What the code is found by: when it was made, and its Base64url SHA-256. */
+  /** The lookup key: a time prefix and the base64url SHA-256 of the code. */
   readonly hash: string;
-  /** The grant that redeeming it makes. */
+  /** The grant that redeeming it creates. */
   readonly grantId: string;
   readonly clientId: string;
   readonly accountId: string;
-  /** `null` when the authorization request carried none: then the token request need not either. */
+  /** `null` when the authorization request had none: then the token request need not have one either. */
   readonly redirectUri: string | null;
   readonly codeChallenge: string;
   readonly scopes: Scopes;
   readonly resources: readonly string[];
-  /** The workspace that the person chose; `null` where there are none. */
+  /** The workspace that the user picked; `null` where there are none. */
   readonly workspace: string | null;
-  /** Base64url SHA-256 of what was shown of the client: its redirect URI and what it said of itself. */
+  /** Base64url SHA-256 of what the consent page showed of the client: its redirect URI and metadata. */
   readonly consentDigest: string;
   readonly issuedAt: number;
   readonly expiresAt: number;
 }
 
-/** What a person allowed one client, from redemption of a code to revocation: a family of tokens. */
+/** What a user allowed one client, from code redemption to revocation. Times in epoch seconds. */
 export interface GrantRecord {
   readonly id: string;
   readonly clientId: string;
   readonly accountId: string;
   readonly scopes: Scopes;
   readonly resources: readonly string[];
-  /** The workspace that it is bound to; `null` where there are none. */
+  /** The workspace it is bound to; `null` where there are none. */
   readonly workspace: string | null;
-  /** What was shown of the client when it was allowed, as in its code. While the grant stands, the same need not be asked twice. */
+  /** As in its code: while the grant is live, the same request needs no second consent. */
   readonly consentDigest: string;
   readonly createdAt: number;
-  /** However often it is refreshed, it ends here. */
+  /** Its absolute end, however often it is refreshed. */
   readonly expiresAt: number;
-  /** When it last gave an access token, as far as that was noted. */
+  /** When it last issued an access token, as far as that was recorded. */
   readonly lastUsedAt: number;
-  /** The network address that asked for it; `null` when nobody knows. */
+  /** The network address that requested it; `null` when unknown. */
   readonly lastUsedFrom: string | null;
 }
 
 /**
- * The refresh token of a grant that is live. Those that came before it are known by their numbers, so a family keeps one
- * record, however often it is rotated.
+ * The live refresh token of a grant. Its predecessors are identified by their generation, so a refresh token family stays one
+ * record however often it is rotated.
  */
 export interface RefreshTokenRecord {
   /** Base64url SHA-256 of the token. */
   readonly hash: string;
-  /** How many of its family came before it. */
+  /** How many tokens of the family preceded it. */
   readonly generation: number;
-  /** Random, the same for a whole family: what its tokens are derived from, together with a key that is not in the store. */
+  /** Random, the same for the whole family: its tokens are derived from it and a key that is not in the store. */
   readonly seed: string;
   readonly issuedAt: number;
-  /** Unused until then, it dies. */
+  /** It expires then unless it is used. */
   readonly expiresAt: number;
-  /** When the last ones before it were rotated, in the words of whoever rotates: the store only keeps it. */
+  /** When its latest predecessors were rotated; opaque to the store. */
   readonly rotations: string;
 }
 
-/** A code as found: whether it was used, and for how long it may live, is for the caller to judge. */
+/** A stored code. The caller checks use and expiry. */
 export interface FoundAuthorizationCode extends AuthorizationCodeRecord {
   readonly consumedAt: number | null;
 }
 
-/** A grant as found. Revocation, expiry and reuse are for the caller to judge. */
+/** A stored grant. The caller checks revocation, expiry and refresh token reuse. */
 export interface FoundGrant {
   readonly grant: GrantRecord & {
     readonly revokedAt: number | null;
-    /** Whether its account is there, and not disabled, at this same moment. */
+    /** Whether its account exists and is enabled, in the same snapshot. */
     readonly hasAccount: boolean;
   };
   /** `null` when the client gets none. */
   readonly token: RefreshTokenRecord | null;
 }
 
-/** What grants of one kind have in common: what was allowed, and when one of them was last used. */
+/** What grants of the same scopes, resources and workspace have in common, and when one of them was last used. */
 export interface RememberedConsent
   extends Pick<GrantRecord, 'scopes' | 'resources' | 'workspace' | 'lastUsedAt'> {}
 
 /**
- * `spent`: the code was used, or burnt, or is none, and nothing has changed. `ownerless`: its account is disabled or gone; the
- * code is spent, and makes nothing.
+ * `already_used`: the code was used, invalidated or is unknown; nothing has changed. `account_unavailable`: its account is
+ * disabled or gone; the code is consumed and no grant was created.
  */
 export type CodeRedemption = 'redeemed' | 'already_used' | 'account_unavailable';
 
 export interface GrantStore {
   findCode(hash: string): Promise<FoundAuthorizationCode | null>;
   /**
-   * Spends the code and makes its grant and first refresh token (`null`: the client gets none). One fact: of any number of
-   * racing calls exactly one answers `redeemed`; a crash leaves all of it or nothing; and whoever disables or removes the account at
-   * that moment either did so before, and no grant is made, or ends the grant that was.
+   * Consumes the code and creates its grant with the first refresh token (`null`: the client gets none). Atomic: of concurrent
+   * calls exactly one returns `redeemed`, and a crash leaves all of it or nothing. Whoever disables or removes the account
+   * concurrently either did so before, and no grant is created, or revokes the one that was. @see RFC 6749 §4.1.2
    */
   redeemCode(
     codeHash: string,
@@ -99,17 +99,16 @@ export interface GrantStore {
     refreshToken: RefreshTokenRecord | null,
     at: number,
   ): Promise<CodeRedemption>;
-  /** Spends a code that must not be used any more. */
+  /** Invalidates a code. */
   invalidateCode(hash: string, at: number): Promise<void>;
 
   findGrant(id: string): Promise<FoundGrant | null>;
-  /** The grant of a refresh token from before tokens named their grant, by the token's hash; `null` when there is none. */
-  findFormerToken(hash: string): Promise<string | null>;
   /**
-   * Puts a successor in the place of the refresh token that was live, and notes that its grant was used, and from where. One
-   * fact: of any number of racing calls that present the same token exactly one answers `rotated`. `overtaken`: that
-   * token is not the live one any more, or its grant was revoked, and nothing has changed.
-   * @param currentHash the hash of the token that is to be replaced
+   * Replaces the live refresh token with its successor and records the use of its grant. Atomic: of concurrent calls with the
+   * same token exactly one returns `rotated`. `conflict`: that token is no longer live, or its grant was revoked; nothing has
+   * changed.
+   * @param currentHash the hash of the token to replace
+   * @param from the network address of the request
    */
   rotateRefreshToken(
     grantId: string,
@@ -118,34 +117,31 @@ export interface GrantStore {
     from: string | null,
   ): Promise<'rotated' | 'conflict'>;
 
-  /** The grants of an account that stand, the last used first. */
+  /** The live grants of an account, most recently used first. */
   listGrants(accountId: string, now: number): Promise<readonly GrantRecord[]>;
-  /** What the newest grant allows of those that an account gave a client on these terms, and that stand. */
+  /** The newest live grant of this account, client and consent digest. */
   findNewestRememberedConsent(
     accountId: string,
     clientId: string,
-    terms: string,
+    consentDigest: string,
     now: number,
   ): Promise<RememberedConsent | null>;
-  /**
-   * What an account allows a client on these terms, by grants that stand: one of each kind, however many grants there are, the
-   * last used first.
-   */
+  /** The live grants of this account, client and consent digest, one for each combination, most recently used first. */
   listRememberedConsents(
     accountId: string,
     clientId: string,
-    terms: string,
+    consentDigest: string,
     now: number,
   ): Promise<readonly RememberedConsent[]>;
   /**
-   * Revokes a grant of this account with all its tokens, or (`null`) every grant, and then its unspent codes are spent too.
-   * One fact: a code that is being redeemed at that moment makes a grant that is ended, or none. Answers how many ended.
+   * Revokes one grant of this account, or (`null`) every grant, and then its unused codes as well. Atomic: a code that is being
+   * redeemed concurrently creates a revoked grant or none. @returns how many grants were revoked
    */
   revokeAccountGrants(accountId: string, grantId: string | null, at: number): Promise<number>;
-  /** Revokes a grant and all tokens of it; whether it stood until now. Revoking twice changes nothing. */
+  /** Revokes a grant with all its tokens. Idempotent. @returns whether it was live until now */
   revokeGrant(grantId: string, at: number): Promise<boolean>;
-  /** Revokes one access token by its `jti`, which is forgotten after it has expired; whether that was not done before. */
+  /** Revokes one access token by its `jti`, until it expires. @returns `false` when it was revoked before */
   revokeAccessToken(tokenId: string, expiresAt: number): Promise<boolean>;
-  /** Whether an access token still stands: itself not revoked, its grant (if it has one) neither revoked nor unknown. */
+  /** Whether an access token is live: not revoked, and its grant (if it has one) exists and is not revoked. */
   isAccessTokenLive(tokenId: string, grantId: string | null): Promise<boolean>;
 }

@@ -1,15 +1,15 @@
-/** What a store must do for limits that processes share. */
+/** Rate limits that all processes share, in the core store: a token bucket per key. */
 
-/** So many at once, and one more after each interval. */
+/** A token bucket: `burst` at once, and one more per interval. */
 export interface StoredRateLimit {
   readonly burst: number;
   /** Whole seconds. */
   readonly interval: number;
 }
 
-/** A turn that somebody takes. */
+/** One token to take from a bucket. */
 export interface RateLimitCharge {
-  /** Says nothing about whom it is of. */
+  /** A keyed hash: it does not reveal whom it limits. */
   readonly key: string;
   readonly limit: StoredRateLimit;
   /** Epoch seconds. */
@@ -18,10 +18,8 @@ export interface RateLimitCharge {
 
 export interface RateLimitStore {
   /**
-   * Takes a turn of those that a key has. One fact: of racing calls no more than the limit allows get one.
-   * @param key says nothing about whom it is of
-   * @param now epoch seconds
-   * @returns 0 when the turn is taken, otherwise the seconds after which there is one
+   * Takes a token from the bucket of a key. Atomic: concurrent calls never take more than the limit allows.
+   * @returns 0 when a token was taken, otherwise the seconds until there is one
    */
   chargeRateLimit(key: string, limit: StoredRateLimit, now: number): Promise<number>;
 }

@@ -61,7 +61,7 @@ export function createRefreshTokens({
     first: (grant, now) => issue(grant, { generation: 0, seed: newSecret(), rotations: '' }, now),
     async find(text) {
       const [, name, digits] = TOKEN.exec(text) ?? [];
-      if (name === undefined || digits === undefined) return findFormer(store, text);
+      if (name === undefined || digits === undefined) return null;
       const found = await store.findGrant(GRANT + name);
       if (found?.token == null) return null;
       const presented = {
@@ -74,9 +74,7 @@ export function createRefreshTokens({
     },
     next({ grant, family }, now) {
       const rotations = recordRotation(family, now, lifetimes.refreshGrace);
-      // A family from before seeds gets one.
-      const seed = family.seed === '' ? newSecret() : family.seed;
-      return issue(grant, { generation: family.generation + 1, seed, rotations }, now);
+      return issue(grant, { generation: family.generation + 1, seed: family.seed, rotations }, now);
     },
     successorOf({ grant, number, family }) {
       const [own = '', ...others] = keys.map((one) => derive(grant.id, number + 1, family.seed, one));
@@ -90,17 +88,8 @@ export function createRefreshTokens({
 /** The live token is known by its hash, whatever the sealing key is now; an older one has to be derived again. */
 function isGenuine({ text, number, grant, family }: FoundRefreshToken, keys: readonly KeyObject[]): boolean {
   if (number === family.generation) return matchesSecret(text, family.hash);
-  if (number > family.generation || family.seed === '') return false;
+  if (number > family.generation) return false;
   return keys.some((key) => equalInConstantTime(text, derive(grant.id, number, family.seed, key)));
-}
-
-const FORMER = /^[\w-]{43}$/;
-
-/** A token from before tokens named their grant: the first of its family. */
-async function findFormer(store: ServerContext['store'], text: string): Promise<FoundRefreshToken | null> {
-  const grantId = FORMER.test(text) ? await store.findFormerToken(hashSecret(text)) : null;
-  const found = grantId === null ? null : await store.findGrant(grantId);
-  return found?.token == null ? null : { text, number: 0, grant: found.grant, family: found.token };
 }
 
 const PURPOSE = 'family of refresh tokens';

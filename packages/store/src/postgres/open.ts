@@ -1,10 +1,10 @@
-/** Opens a PostgreSQL database and brings its schema up to date. */
+/** Opens a PostgreSQL database and migrates its schema. */
 import { Client, type ClientConfig, Pool, types } from 'pg';
 import type { Database, Steps } from '../database.ts';
 import { postgresDialect } from '../schema/dialect.ts';
 import { migrate, pendingMigrations } from '../schema/migrate.ts';
 import { StoreError } from '../store-error.ts';
-import { createPostgresDatabase, walk } from './postgres-database.ts';
+import { createPostgresDatabase, runStepsAsync } from './postgres-database.ts';
 
 /** Any number that other programs on the server are unlikely to lock by: "portcull" in ASCII. */
 const MIGRATION_LOCK = '8102099357864587372';
@@ -12,13 +12,13 @@ const MIGRATION_LOCK = '8102099357864587372';
 const BIGINT = 20;
 
 /**
- * @param busyTimeout seconds to wait for a connection, and for an answer
- * @param connections the most that this process opens
+ * @param busyTimeout seconds to wait for a connection, and for a result
+ * @param poolSize the most connections that this process opens
  */
 export async function openPostgres(
   location: string,
   busyTimeout: number,
-  connections: number,
+  poolSize: number,
 ): Promise<Database> {
   const config: ClientConfig = {
     connectionString: location,
@@ -27,17 +27,17 @@ export async function openPostgres(
     fallback_application_name: 'portcullis',
     types: { getTypeParser: readNumbers },
   };
-  await bringUpToDate(config);
+  await migrateDatabase(config);
   const pool = new Pool({
     ...config,
     query_timeout: busyTimeout * 1000,
-    max: connections,
+    max: poolSize,
     idleTimeoutMillis: 60_000,
     allowExitOnIdle: true,
   });
-  // An idle connection was cut. The pool has let go of it; unheard, the event would end the process.
+  // An idle connection was lost. The pool has dropped it; unhandled, the event would end the process.
   pool.on('error', () => {});
-  // One that is on its way from one user to the next is cut: for that moment nobody else listens.
+  // A connection may be lost between two uses: for that moment it has no other listener.
   pool.on('connect', (client) => client.on('error', () => {}));
   return createPostgresDatabase(pool);
 }
@@ -46,7 +46,7 @@ export async function openPostgres(
 const readNumbers: typeof types.getTypeParser = (oid: number, format?: 'text' | 'binary') =>
   oid === BIGINT ? Number : types.getTypeParser(oid, format);
 
-async function bringUpToDate(config: ClientConfig): Promise<void> {
+async function migrateDatabase(config: ClientConfig): Promise<void> {
   let client: Client | undefined;
   try {
     client = new Client(config);
@@ -60,15 +60,18 @@ async function bringUpToDate(config: ClientConfig): Promise<void> {
   }
 }
 
-/** A database that is up to date is only read: then the role needs no right to change the schema. */
+/** An up-to-date database is only read: then the role needs no right to change the schema. */
 async function migrateUnderLock(client: Client): Promise<void> {
-  const follow = <T>(steps: Steps<T>) =>
-    walk(steps, async ({ template, values }) => (await client.query(template.postgres, [...values])).rows);
-  const pending = await follow(pendingMigrations(postgresDialect));
+  const run = <T>(steps: Steps<T>) =>
+    runStepsAsync(
+      steps,
+      async ({ template, values }) => (await client.query(template.postgres, [...values])).rows,
+    );
+  const pending = await run(pendingMigrations(postgresDialect));
   if (pending.length === 0) return;
   await client.query('BEGIN');
   await client.query(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`);
-  await follow(migrate(postgresDialect, Math.floor(Date.now() / 1000)));
+  await run(migrate(postgresDialect, Math.floor(Date.now() / 1000)));
   await client.query('COMMIT');
 }
 

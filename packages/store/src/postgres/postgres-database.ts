@@ -1,43 +1,44 @@
-/** PostgreSQL as a database of facts: a pool of connections, and one round trip for nearly every fact. */
+/** PostgreSQL as a database: a connection pool, and one round trip for nearly every operation. */
 import { hash } from 'node:crypto';
 import { temporarilyUnavailable } from '@portcullis/protocol';
 import type { Pool, PoolClient } from 'pg';
-import type { Database, Fact, InSteps, Steps } from '../database.ts';
+import type { Database, InTransaction, Operation, Steps } from '../database.ts';
 import type { Query, Template } from '../sql.ts';
-import { isCollision, isCut, toldOutage } from './outage.ts';
+import { asPostgresOutage, isConflict, isConnectionLost } from './outage.ts';
 
-/** How often a statement that met another transaction is tried in all. */
+/** How often a statement that conflicts with another transaction is tried in all. */
 const TRIES = 5;
 
 export function createPostgresDatabase(pool: Pool): Database {
   const run = createRunner();
-  const underWay = new Set<Promise<unknown>>();
+  const pending = new Set<Promise<unknown>>();
   let closing = false;
 
-  /** The pool forgets who waits for a connection when it ends, so it ends when nobody does. */
-  async function admit<T>(work: () => Promise<T>): Promise<T> {
+  /** A pool that ends forgets those who wait for a connection, so closing waits for pending operations. */
+  async function track<T>(work: () => Promise<T>): Promise<T> {
     if (closing) throw temporarilyUnavailable('PostgreSQL: the store is closed');
     const promise = work();
-    underWay.add(promise);
+    pending.add(promise);
     try {
       return await promise;
     } catch (error) {
-      throw toldOutage(error);
+      throw asPostgresOutage(error);
     } finally {
-      underWay.delete(promise);
+      pending.delete(promise);
     }
   }
 
   return {
-    read: <Row>(query: Query) => admit(() => read(pool, run, query)) as Promise<readonly Row[]>,
-    recall: <Row, T>(_table: string, query: Query, make: (rows: readonly Row[]) => T | null) =>
-      admit(async () => make((await read(pool, run, query)) as readonly Row[])),
-    change: <Row>(query: Query) => admit(() => persist(() => run(pool, query))) as Promise<readonly Row[]>,
-    fact: <T>({ steps, postgres }: Fact<T>) =>
-      admit(() =>
-        persist(async () =>
+    read: <Row>(query: Query) => track(() => read(pool, run, query)) as Promise<readonly Row[]>,
+    readCached: <Row, T>(_table: string, query: Query, make: (rows: readonly Row[]) => T | null) =>
+      track(async () => make((await read(pool, run, query)) as readonly Row[])),
+    write: <Row>(query: Query) =>
+      track(() => retryConflicts(() => run(pool, query))) as Promise<readonly Row[]>,
+    transact: <T>({ steps, postgres }: Operation<T>) =>
+      track(() =>
+        retryConflicts(async () =>
           'lock' in postgres
-            ? inSteps(pool, run, postgres.lock, steps())
+            ? inTransaction(pool, run, postgres.lock, steps())
             : postgres.read(await run(pool, postgres.query())),
         ),
       ),
@@ -46,20 +47,20 @@ export function createPostgresDatabase(pool: Pool): Database {
     },
     async close() {
       closing = true;
-      await Promise.allSettled(underWay);
+      await Promise.allSettled(pending);
       if (!pool.ending) await pool.end();
     },
   };
 }
 
-/** No row holds U+0000: PostgreSQL cannot store it, and would take the question for an error. */
+/** No row contains U+0000: PostgreSQL cannot store it, and would reject the query. */
 async function read(pool: Pool, run: Run, query: Query): Promise<readonly unknown[]> {
   if (query.values.some((value) => typeof value === 'string' && value.includes('\0'))) return [];
   try {
     return await run(pool, query);
   } catch (error) {
-    // What only reads may be asked again.
-    if (isCut(error)) return await run(pool, query);
+    // A read may be repeated.
+    if (isConnectionLost(error)) return await run(pool, query);
     throw error;
   }
 }
@@ -72,7 +73,7 @@ function createRunner(): Run {
   return async (connection, { template, values }) => {
     let name = names.get(template);
     if (name === undefined) {
-      // From the text, so that behind a connection pooler two versions of this program never mean different things by it.
+      // From the text: behind a connection pooler two versions of this program never use one name for two statements.
       name = `portcullis_${hash('sha256', template.postgres, 'base64url').slice(0, 22)}`;
       names.set(template, name);
     }
@@ -85,14 +86,19 @@ function createRunner(): Run {
   };
 }
 
-async function inSteps<T>(pool: Pool, run: Run, table: InSteps['lock'], steps: Steps<T>): Promise<T> {
+async function inTransaction<T>(
+  pool: Pool,
+  run: Run,
+  table: InTransaction['lock'],
+  steps: Steps<T>,
+): Promise<T> {
   const connection = await pool.connect();
-  // Losing the connection between two statements is seen by the next one.
+  // A connection lost between two statements shows at the next one.
   let failed = true;
   try {
     await connection.query('BEGIN');
     if (table !== null) await connection.query(`LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`);
-    const outcome = await walk(steps, (query) => run(connection, query));
+    const outcome = await runStepsAsync(steps, (query) => run(connection, query));
     await connection.query('COMMIT');
     failed = false;
     return outcome;
@@ -102,7 +108,7 @@ async function inSteps<T>(pool: Pool, run: Run, table: InSteps['lock'], steps: S
   }
 }
 
-export async function walk<T>(
+export async function runStepsAsync<T>(
   steps: Steps<T>,
   run: (query: Query) => Promise<readonly unknown[]>,
 ): Promise<T> {
@@ -111,13 +117,13 @@ export async function walk<T>(
   return step.value;
 }
 
-/** One statement, or one transaction, that met another may simply try again. */
-async function persist<T>(attempt: () => Promise<T>): Promise<T> {
+/** A statement or transaction that conflicts with another is retried. */
+async function retryConflicts<T>(attempt: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await attempt();
     } catch (error) {
-      if (!isCollision(error) || tries === TRIES) throw error;
+      if (!isConflict(error) || tries === TRIES) throw error;
     }
   }
 }

@@ -1,17 +1,17 @@
-/** What the two databases call the same thing. */
+/** How SQLite and PostgreSQL spell the same schema. */
 import { type Query, sql } from '../sql.ts';
 
 export interface Dialect {
   /** Text compared byte by byte. */
   readonly text: string;
-  /** Whole numbers of 64 bits. */
+  /** 64-bit integers. */
   readonly integer: string;
   readonly bytes: string;
-  /** What stands after the columns of a table. */
+  /** Options after the columns of a table. */
   readonly table: string;
-  /** Finds a row when the table of migrations exists. */
+  /** Finds a row when the migrations table exists. */
   readonly isOurs: () => Query;
-  /** Finds a row when other tables stand where ours would. */
+  /** Finds a row when tables of another program exist. */
   readonly isForeign: () => Query;
 }
 
@@ -29,12 +29,13 @@ export const postgresDialect: Dialect = {
   integer: 'BIGINT',
   bytes: 'BYTEA',
   table: '',
-  // From the catalogue, not by to_regclass, whose answer of a moment ago may be remembered.
+  // From the catalogue rather than `to_regclass`, which may answer from a stale cache.
   isOurs: () => sql`SELECT 1 AS one FROM pg_catalog.pg_tables
     WHERE schemaname = ANY (current_schemas(false)) AND tablename = 'portcullis_migrations'`,
   isForeign: () => sql`SELECT 1 AS one FROM pg_catalog.pg_tables
-    WHERE schemaname = current_schema() AND tablename IN ('accounts', 'setup_links', 'sessions', 'clients', 'signing_keys',
-      'transactions', 'codes', 'grants', 'refresh_tokens', 'former_refresh_tokens', 'revoked_access_tokens', 'client_documents', 'spent_assertions', 'turns', 'events',
-      'account_links', 'passkeys', 'second_factors', 'recovery_codes', 'departures', 'persons', 'data_keys', 'bonds', 'status_places',
-      'lent_places', 'client_invitations')`,
+    WHERE schemaname = current_schema() AND tablename IN ('accounts', 'setup_links', 'account_links', 'sessions', 'passkeys',
+      'totp_factors', 'recovery_codes', 'clients', 'used_client_assertions', 'initial_access_tokens', 'client_metadata_documents',
+      'authorization_transactions', 'authorization_codes', 'grants', 'revoked_access_tokens', 'federated_logins',
+      'linked_identities', 'data_keys', 'provider_tokens', 'status_index_counter', 'status_indexes', 'signing_keys',
+      'rate_limits', 'audit_events')`,
 };

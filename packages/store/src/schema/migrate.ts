@@ -1,4 +1,4 @@
-/** Brings a database from whatever number it has to the newest. */
+/** Migrates a database from its current schema to the newest. */
 import type { Steps } from '../database.ts';
 import { literal, type Query, sql } from '../sql.ts';
 import { StoreError } from '../store-error.ts';
@@ -7,37 +7,46 @@ import { type Migration, migrations } from './migrations.ts';
 
 /**
  * The migrations that a database lacks. Only reads.
- * @throws StoreError when the database is newer than this program, or another program's
+ * @param known every migration of this version
+ * @throws StoreError when the database is newer than this version, or belongs to another program
  */
-export function* pendingMigrations(dialect: Dialect): Steps<readonly Migration[]> {
+export function* pendingMigrations(
+  dialect: Dialect,
+  known: readonly Migration[] = migrations,
+): Steps<readonly Migration[]> {
   const ours = yield dialect.isOurs();
   if (ours.length === 0) {
     const foreign = yield dialect.isForeign();
-    if (foreign.length === 0) return migrations;
-    // Between the two looks another process may have brought it up to date, which happens all at once.
+    if (foreign.length === 0) return known;
+    // Another process may have migrated it between the two reads: a migration commits at once.
     if ((yield dialect.isOurs()).length === 0) {
       throw new StoreError(
-        'The database holds tables of another program: give Portcullis a database of its own.',
+        'The database contains tables of another program. Give Portcullis a database of its own.',
       );
     }
   }
   const [found] = (yield newestNumber()) as readonly { readonly number: number }[];
   const done = found?.number ?? 0;
-  const known = migrations.at(-1)?.number ?? 0;
-  if (done > known) {
+  const newest = known.at(-1)?.number ?? 0;
+  if (done > newest) {
     throw new StoreError(
-      `The database was made by a newer Portcullis (schema ${done}, this one knows ${known}): run that version or a later one.`,
+      `The database was created by a newer version of Portcullis (schema ${done}; this version supports up to ${newest}). Run that version or a later one.`,
     );
   }
-  return migrations.filter(({ number }) => number > done);
+  return known.filter(({ number }) => number > done);
 }
 
 /**
- * Applies what is lacking. The caller runs it in one transaction that keeps other processes from doing the same.
+ * Applies the pending migrations. The caller runs it in one transaction that keeps other processes from doing the same.
  * @param now epoch seconds
+ * @param known every migration of this version
  */
-export function* migrate(dialect: Dialect, now: number): Steps<void> {
-  const pending = yield* pendingMigrations(dialect);
+export function* migrate(
+  dialect: Dialect,
+  now: number,
+  known: readonly Migration[] = migrations,
+): Steps<void> {
+  const pending = yield* pendingMigrations(dialect, known);
   if (pending.length === 0) return;
   yield literal(
     `CREATE TABLE IF NOT EXISTS portcullis_migrations (

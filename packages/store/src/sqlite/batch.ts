@@ -1,21 +1,21 @@
-/** A batch of facts in one transaction; when that fails, whoever is not at fault does not suffer. */
+/** A batch of operations in one transaction; when one of them fails, the others are committed without it. */
 import type { DatabaseSync } from 'node:sqlite';
-import { isBusy, toldOutage } from './outage.ts';
+import { asSqliteOutage, isSqliteBusy } from './outage.ts';
 
-/** A fact that waits to be committed. */
-export interface Waiting {
-  /** When patience ends, on the clock of `performance.now()`. */
+/** An operation that waits to be committed. */
+export interface PendingOperation {
+  /** When its busy timeout ends, on the clock of `performance.now()`. */
   readonly until: number;
-  /** Runs the fact; what it returns tells the caller the outcome. */
+  /** Runs the operation. @returns resolves it with its outcome */
   run(): () => void;
-  refuse(error: unknown): void;
+  reject(error: unknown): void;
 }
 
-export type Batch = readonly Waiting[];
+export type Batch = readonly PendingOperation[];
 
 /**
  * Commits batches. Nothing yields between BEGIN and COMMIT, so no other statement slips in.
- * @returns commits one and tells or refuses each; answers who has to come back, because another process holds the lock
+ * @returns commits a batch and settles its operations, except those returned: to retry, because another process holds the lock
  */
 export function createBatchCommit(connection: DatabaseSync): (batch: Batch) => Batch {
   const begin = connection.prepare('BEGIN IMMEDIATE');
@@ -26,7 +26,7 @@ export function createBatchCommit(connection: DatabaseSync): (batch: Batch) => B
     try {
       const outcomes = batch.map((one) => one.run());
       end.run();
-      for (const tell of outcomes) tell();
+      for (const resolve of outcomes) resolve();
     } catch (error) {
       // SQLite itself rolls back when the disk is full.
       if (connection.isTransaction) connection.exec('ROLLBACK');
@@ -34,14 +34,14 @@ export function createBatchCommit(connection: DatabaseSync): (batch: Batch) => B
     }
   }
 
-  /** One of them is at fault. The others must not suffer, so each gets a transaction of its own. */
-  function commitApart(batch: Batch): Batch {
+  /** One of them fails: each gets a transaction of its own. */
+  function commitSeparately(batch: Batch): Batch {
     for (const [index, one] of batch.entries()) {
       try {
         commit([one]);
       } catch (error) {
-        if (isBusy(error)) return refuseImpatient(batch.slice(index), error);
-        one.refuse(toldOutage(error));
+        if (isSqliteBusy(error)) return rejectTimedOut(batch.slice(index), error);
+        one.reject(asSqliteOutage(error));
       }
     }
     return [];
@@ -53,17 +53,17 @@ export function createBatchCommit(connection: DatabaseSync): (batch: Batch) => B
       return [];
     } catch (error) {
       // Nothing of the batch has happened.
-      if (isBusy(error)) return refuseImpatient(batch, error);
-      if (batch.length > 1 && toldOutage(error) === error) return commitApart(batch);
-      for (const one of batch) one.refuse(toldOutage(error));
+      if (isSqliteBusy(error)) return rejectTimedOut(batch, error);
+      if (batch.length > 1 && asSqliteOutage(error) === error) return commitSeparately(batch);
+      for (const one of batch) one.reject(asSqliteOutage(error));
       return [];
     }
   };
 }
 
-/** Refuses those whose patience has ended; answers the others. */
-function refuseImpatient(batch: Batch, error: unknown): Batch {
+/** Rejects operations whose busy timeout has ended. @returns the others */
+function rejectTimedOut(batch: Batch, error: unknown): Batch {
   const now = performance.now();
-  for (const one of batch) if (one.until <= now) one.refuse(toldOutage(error));
+  for (const one of batch) if (one.until <= now) one.reject(asSqliteOutage(error));
   return batch.filter((one) => one.until > now);
 }

@@ -1,56 +1,118 @@
-/** Facts that arrive together are committed together: one flush to the disk for all of them. */
+/** Group commit: operations that arrive together share one transaction, and so one flush to the disk. */
 import type { DatabaseSync } from 'node:sqlite';
-import { type Batch, createBatchCommit, type Waiting } from './batch.ts';
-import { createCompanions } from './companions.ts';
-import { createGathering } from './gathering.ts';
+import { type Batch, createBatchCommit, type PendingOperation } from './batch.ts';
 
-export interface Committer {
-  /** Runs a fact, which may happen more than once, in a transaction; answers its outcome when that is on the disk. In the order of the calls. */
-  commit<T>(fact: () => T): Promise<T>;
-  /** Calls right before the next batch is committed: facts that are brought by that call belong to it. Waits so many milliseconds at most. */
+export interface GroupCommit {
+  /** Runs an operation, possibly more than once, in a transaction. @returns its outcome, once it is on the disk. In call order. */
+  commit<T>(operation: () => T): Promise<T>;
+  /** A commit hook: `call` runs right before the next commit, after `within` milliseconds at the latest; what it adds is part of it. */
   beforeCommit(call: () => void, within: number): void;
 }
 
 /**
- * A batch is what arrives while facts keep coming, turn after turn: a flush costs more than twenty facts. SQLite's own waiting
- * for a lock would halt the process: it is switched off, and a batch that finds the database locked comes back a few
- * milliseconds later.
- * @param busyTimeout seconds that a fact waits for a lock before it is refused
+ * A batch is whatever arrives while operations keep coming, turn after turn of the event loop: a flush costs more than twenty
+ * operations. SQLite's own busy handler would block the process: it is off, and a batch that finds the database locked is
+ * retried a few milliseconds later.
+ * @param busyTimeout seconds that an operation waits for a lock before it is rejected
  */
-export function createCommitter(connection: DatabaseSync, busyTimeout: number): Committer {
+export function createGroupCommit(connection: DatabaseSync, busyTimeout: number): GroupCommit {
   const commitBatch = createBatchCommit(connection);
-  const companions = createCompanions();
-  const gather = createGathering(() => waiting.length, flush);
-  let waiting: Waiting[] = [];
+  const hooks = createCommitHooks();
+  const gather = createGathering(() => pending.length, flush);
+  let pending: PendingOperation[] = [];
   let isScheduled = false;
 
   function flush(): void {
-    companions.depart();
+    hooks.run();
     isScheduled = false;
-    const batch = waiting;
-    waiting = [];
+    const batch = pending;
+    pending = [];
     const left = commitBatch(batch);
-    if (left.length > 0) comeBack(left);
+    if (left.length > 0) retry(left);
   }
 
-  function comeBack(batch: Batch): void {
-    waiting = [...batch, ...waiting];
+  function retry(batch: Batch): void {
+    pending = [...batch, ...pending];
     isScheduled = true;
     setTimeout(flush, 1 + Math.random() * 4);
   }
 
   return {
-    commit: (fact) =>
+    commit: (operation) =>
       new Promise((resolve, reject) => {
         const run = () => {
-          const outcome = fact();
+          const outcome = operation();
           return () => resolve(outcome);
         };
-        waiting.push({ until: performance.now() + busyTimeout * 1000, run, refuse: reject });
+        pending.push({ until: performance.now() + busyTimeout * 1000, run, reject });
         if (isScheduled) return;
         isScheduled = true;
         gather();
       }),
-    beforeCommit: companions.join,
+    beforeCommit: hooks.add,
+  };
+}
+
+/** Turns of the event loop without a new operation, after which a batch is complete. */
+const QUIET_TURNS = 2;
+/** Milliseconds that the first operation of a batch waits for others at most. */
+const LONGEST_WAIT = 2;
+
+/**
+ * Counts, turn after turn of the event loop, how many operations have arrived.
+ * @param complete called once, when the batch is complete
+ * @returns begins to gather
+ */
+function createGathering(count: () => number, complete: () => void): () => void {
+  let since = 0;
+  let seen = 0;
+  let quiet = 0;
+
+  function look(): void {
+    const present = count();
+    quiet = present > seen ? 0 : quiet + 1;
+    seen = present;
+    if (quiet >= QUIET_TURNS || performance.now() - since >= LONGEST_WAIT) complete();
+    else setImmediate(look);
+  }
+
+  return () => {
+    since = performance.now();
+    seen = 0;
+    quiet = 0;
+    setImmediate(look);
+  };
+}
+
+interface CommitHook {
+  readonly call: () => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+interface CommitHooks {
+  add(call: () => void, within: number): void;
+  run(): void;
+}
+
+function createCommitHooks(): CommitHooks {
+  let hooks: readonly CommitHook[] = [];
+
+  function runAlone(call: () => void): void {
+    hooks = hooks.filter((hook) => hook.call !== call);
+    call();
+  }
+
+  return {
+    add(call, within) {
+      hooks = [...hooks, { call, timer: setTimeout(runAlone, within, call).unref() }];
+    },
+    run() {
+      const due = hooks;
+      hooks = [];
+      for (const { call, timer } of due) {
+        clearTimeout(timer);
+        call();
+      }
+    },
   };
 }

@@ -1,4 +1,4 @@
-/** Opens a SQLite file, or a database that lives in memory, and brings its schema up to date. */
+/** Opens a SQLite file or an in-memory database, and migrates its schema. */
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -7,10 +7,11 @@ import type { Database } from '../database.ts';
 import { sqliteDialect } from '../schema/dialect.ts';
 import { migrate, pendingMigrations } from '../schema/migrate.ts';
 import { StoreError } from '../store-error.ts';
-import { isBusy, resultCode } from './outage.ts';
-import { createRunner, createSqliteDatabase, walk } from './sqlite-database.ts';
+import { isSqliteBusy, sqliteResultCode } from './outage.ts';
+import { createSqliteDatabase } from './sqlite-database.ts';
+import { createStatementCache, runSteps } from './statement-cache.ts';
 
-/** WAL: readers and the writer do not wait for each other. FULL: what was committed survives a loss of power. */
+/** WAL: readers and the writer do not block each other. FULL: commits survive a loss of power. */
 const SETTINGS = `
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
@@ -28,13 +29,13 @@ export async function openSqlite(location: string, busyTimeout: number): Promise
     try {
       return createSqliteDatabase(connect(location), busyTimeout);
     } catch (error) {
-      if (!isBusy(error) || performance.now() > until) throw explain(location, error);
+      if (!isSqliteBusy(error) || performance.now() > until) throw explain(location, error);
       await sleep(5);
     }
   }
 }
 
-/** Makes the file if there is none. It holds hashes of passwords: only its owner may read it. */
+/** Creates the file if it is missing. It contains password hashes: only its owner may read it. */
 async function touch(location: string): Promise<void> {
   try {
     const file = await open(location, 'a', 0o600);
@@ -42,7 +43,7 @@ async function touch(location: string): Promise<void> {
   } catch (error) {
     const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
     throw missing
-      ? new StoreError(`The folder ${dirname(location)} does not exist: make it first.`, { cause: error })
+      ? new StoreError(`The folder ${dirname(location)} does not exist. Create it first.`, { cause: error })
       : explain(location, error);
   }
 }
@@ -50,12 +51,12 @@ async function touch(location: string): Promise<void> {
 function connect(location: string): DatabaseSync {
   const connection = new DatabaseSync(location, { timeout: 0 });
   try {
-    const run = createRunner(connection);
-    // A stranger's database is refused before anything in it is changed.
-    walk(pendingMigrations(sqliteDialect), run);
+    const run = createStatementCache(connection);
+    // A database of another program is rejected before anything in it is changed.
+    runSteps(pendingMigrations(sqliteDialect), run);
     connection.exec(SETTINGS);
     connection.exec('BEGIN IMMEDIATE');
-    walk(migrate(sqliteDialect, Math.floor(Date.now() / 1000)), run);
+    runSteps(migrate(sqliteDialect, Math.floor(Date.now() / 1000)), run);
     connection.exec('COMMIT');
     return connection;
   } catch (error) {
@@ -67,8 +68,8 @@ function connect(location: string): DatabaseSync {
 
 function explain(location: string, error: unknown): StoreError {
   if (error instanceof StoreError) return error;
-  if (resultCode(error) === NOT_A_DATABASE) {
-    return new StoreError(`The file ${location} is not a SQLite database: name another one.`, {
+  if (sqliteResultCode(error) === NOT_A_DATABASE) {
+    return new StoreError(`The file ${location} is not a SQLite database. Choose another file.`, {
       cause: error,
     });
   }

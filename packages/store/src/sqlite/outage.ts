@@ -1,4 +1,4 @@
-/** Which errors of SQLite mean that it cannot answer now, though nothing is wrong with what it was asked. */
+/** Which SQLite errors are outages: the database cannot answer now, though the statement is fine. */
 import { OAuthError, temporarilyUnavailable } from '@portcullis/protocol';
 
 /** @see https://sqlite.org/rescode.html */
@@ -19,21 +19,21 @@ const OUTAGES: ReadonlySet<number> = new Set([
 ]);
 
 /** SQLite's primary result code; `null` when the error is not SQLite's. */
-export function resultCode(error: unknown): number | null {
+export function sqliteResultCode(error: unknown): number | null {
   if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return null;
   return error.errcode & 0xff;
 }
 
-/** Whether another connection holds the lock: worth another try in a moment. */
-export function isBusy(error: unknown): boolean {
-  const code = resultCode(error);
+/** Whether another connection holds the lock: a retry in a moment may succeed. */
+export function isSqliteBusy(error: unknown): boolean {
+  const code = sqliteResultCode(error);
   return code === BUSY || code === LOCKED;
 }
 
-/** The same error, or the outage that it tells of. */
-export function toldOutage(error: unknown): unknown {
+/** Maps an error to `temporarily_unavailable` if it is an outage. */
+export function asSqliteOutage(error: unknown): unknown {
   if (error instanceof OAuthError) return error;
-  const code = resultCode(error);
+  const code = sqliteResultCode(error);
   const closed = error instanceof Error && 'code' in error && error.code === 'ERR_INVALID_STATE';
   if (!closed && (code === null || !OUTAGES.has(code))) return error;
   return temporarilyUnavailable(`SQLite: ${(error as Error).message} (${code ?? 'closed'})`, 5, error);

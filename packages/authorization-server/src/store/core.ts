@@ -1,0 +1,59 @@
+/** The core store, which every authorization server needs, and the capabilities that extend it. */
+import type { AuditStore } from './audit.ts';
+import type { ClientStore } from './clients.ts';
+import type { FederationStore } from './federation.ts';
+import type { GrantStore } from './grants.ts';
+import type { MfaStore } from './mfa.ts';
+import type { RateLimitStore } from './rate-limits.ts';
+import type { RegistrationStore } from './registration.ts';
+import type { SigningKeyStore } from './signing-keys.ts';
+import type { StatusListStore } from './status-lists.ts';
+import type { TransactionStore } from './transactions.ts';
+import type { UserStore } from './users.ts';
+
+/**
+ * Every method is one atomic operation, durable when its promise resolves and visible from then on to every process that shares
+ * the store. A store that cannot answer rejects with `OAuthError` `temporarily_unavailable`.
+ */
+export interface CoreStore
+  extends ClientStore,
+    GrantStore,
+    RateLimitStore,
+    SigningKeyStore,
+    TransactionStore {
+  /** Resolves when the store answers. */
+  ping(): Promise<void>;
+  /**
+   * Deletes at most `limit` obsolete rows of each table. Evidence of misuse is kept while it can matter: a code for ten minutes
+   * after it expires. Nothing that was revoked becomes valid by it. @returns how many rows were deleted
+   */
+  sweep(now: number, limit: number): Promise<number>;
+  /** Waits for pending operations; afterwards every method rejects with `temporarily_unavailable`. */
+  close(): Promise<void>;
+}
+
+/** Optional capabilities of a store, by name. */
+export interface StoreCapabilities {
+  /** Accounts, passwords, sessions: for every sign-in, local or federated. */
+  readonly users: UserStore;
+  /** TOTP, recovery codes, passkeys: for local accounts. */
+  readonly mfa: MfaStore;
+  /** For identity providers. */
+  readonly federation: FederationStore;
+  /** For dynamic client registration and client metadata documents. */
+  readonly registration: RegistrationStore;
+  /** For the audit log. */
+  readonly audit: AuditStore;
+  /** For token status lists. */
+  readonly statusLists: StatusListStore;
+}
+
+/** A store with every capability, such as those of `@portcullis/store`. */
+export interface AuthorizationStore
+  extends CoreStore,
+    UserStore,
+    MfaStore,
+    FederationStore,
+    RegistrationStore,
+    AuditStore,
+    StatusListStore {}

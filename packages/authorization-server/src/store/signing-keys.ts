@@ -1,0 +1,31 @@
+/** Signing keys in the core store. */
+
+/** A signing key. The private key is encrypted under a master key that is not in the store. Times in epoch seconds. */
+export interface SigningKeyRecord {
+  /** The `kid`. */
+  readonly id: string;
+  readonly algorithm: string;
+  /** The public JWK as JSON. */
+  readonly publicJwk: string;
+  /** The encrypted private key (PKCS #8). */
+  readonly encryptedPrivateKey: Uint8Array;
+  readonly createdAt: number;
+  /** Published earlier, it signs from then on, until the next key does. */
+  readonly signsFrom: number;
+}
+
+export interface SigningKeyStore {
+  /** All keys, newest first. */
+  listSigningKeys(): Promise<readonly SigningKeyRecord[]>;
+  /**
+   * Inserts a key if the newest one is still `after` (`null`: if there is none). Atomic: of concurrent processes one inserts.
+   * @returns all keys, newest first
+   */
+  addSigningKey(key: SigningKeyRecord, after: string | null): Promise<readonly SigningKeyRecord[]>;
+  removeSigningKeys(ids: readonly string[]): Promise<void>;
+  /**
+   * Replaces the encrypted private keys, by key identifier. Atomic: all of them, or nothing and `false` when the stored keys
+   * are not exactly these.
+   */
+  reencryptSigningKeys(encrypted: ReadonlyMap<string, Uint8Array>): Promise<boolean>;
+}

@@ -1,0 +1,41 @@
+/** The store capability `statusLists`: indexes in published token status lists. @see draft-ietf-oauth-status-list */
+
+/** The holder of a status index: a grant, or a client that acts on its own behalf. */
+export interface StatusIndexOwner {
+  readonly kind: 'grant' | 'client';
+  /** The identifier of the grant or client. */
+  readonly id: string;
+}
+
+/** Everything that status lists publish as revoked. */
+export interface RevokedAccess {
+  /** How many indexes were ever reserved. */
+  readonly allocatedCount: number;
+  /** Identifiers of grants that were revoked, or whose provider tokens ended. */
+  readonly grants: readonly string[];
+  /** The `jti` of access tokens that were revoked individually. */
+  readonly tokens: readonly string[];
+  /** Indexes allocated to grants and clients that have ended. */
+  readonly allocations: readonly (StatusIndexOwner & { readonly index: number })[];
+}
+
+export interface StatusListStore {
+  /** Reserves a block of indexes for one process. @returns the first */
+  reserveStatusIndexes(count: number): Promise<number>;
+  /**
+   * The index allocated to an owner, valid until at least `until`. The owner gets the offered one when it has none or needs
+   * another. A client created after the allocation under its name gets its own.
+   */
+  allocateStatusIndex(
+    owner: StatusIndexOwner,
+    offered: number,
+    at: number,
+    until: number,
+    isAnother: boolean,
+  ): Promise<number>;
+  /**
+   * Everything that ended at or after `since` and still matters after `now`: whatever `isAccessTokenLive`, the client or the
+   * provider tokens would deny. Clients missing from the store count as ended: the caller excludes those it knows.
+   */
+  listRevokedAccess(since: number, now: number): Promise<RevokedAccess>;
+}

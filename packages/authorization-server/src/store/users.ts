@@ -1,0 +1,112 @@
+/** The store capability `users`: accounts, passwords, browser sessions, and the one-time links of account set-up. */
+import type { PasskeyRecord } from './mfa.ts';
+
+/** A user's account. Times in epoch seconds. */
+export interface AccountRecord {
+  /** Starts with `user_`, which no client identifier does. */
+  readonly id: string;
+  /** As the user entered it. */
+  readonly email: string;
+  /** Trimmed, NFKC, lowercase: unique. */
+  readonly emailKey: string;
+  /** PHC string of argon2id. */
+  readonly passwordHash: string;
+  readonly createdAt: number;
+  readonly disabledAt: number | null;
+}
+
+/** A signed-in browser. Only the hash of its cookie is stored. */
+export interface SessionRecord {
+  /** Base64url SHA-256 of the cookie's value. */
+  readonly hash: string;
+  readonly accountId: string;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  /** The network address that signed in; `null` when it is unknown. */
+  readonly address: string | null;
+  /** The browser's name, such as `Firefox on Linux`; `null` when it is unknown. */
+  readonly browser: string | null;
+}
+
+/** A one-time link with which a user chooses how to sign in. Times in epoch seconds. */
+export interface AccountLinkRecord {
+  /** Base64url SHA-256 of the link's token. */
+  readonly hash: string;
+  readonly accountId: string;
+  /** A new user, or one who lost access. */
+  readonly purpose: 'invitation' | 'reset';
+  readonly createdAt: number;
+  readonly expiresAt: number;
+}
+
+/** A session together with its account. */
+export interface FoundSession {
+  readonly session: SessionRecord;
+  readonly account: AccountRecord;
+}
+
+export interface UserStore {
+  /** Whether there is a local account: one that is not linked to an identity provider. */
+  hasLocalAccounts(): Promise<boolean>;
+  findAccount(id: string): Promise<AccountRecord | null>;
+  findAccountByEmail(emailKey: string): Promise<AccountRecord | null>;
+
+  /** Saves the hash of a setup link. Several may be valid until the first account is created. */
+  saveSetupLink(hash: string, createdAt: number): Promise<void>;
+  /** Whether the link can still create the first account: it is known, and there is no local account. */
+  isSetupLink(hash: string): Promise<boolean>;
+  /**
+   * Creates the first account, with a setup link or (hash `null`) from the operator's configuration. Atomic: of concurrent
+   * calls exactly one returns `created`, and all setup links are deleted with it.
+   */
+  createFirstAccount(account: AccountRecord, setupHash: string | null): Promise<'created' | 'refused'>;
+  /** Creates an account together with its invitation link. Atomic. @returns `false` when the e-mail address is taken */
+  createAccount(account: AccountRecord, invitation: AccountLinkRecord): Promise<boolean>;
+  /** A page of accounts, ordered by e-mail key, after the key `after`. */
+  listAccounts(after: string, limit: number): Promise<readonly AccountRecord[]>;
+  /**
+   * Disables an account. Atomic: also deletes its sessions and links, revokes its grants and invalidates its codes. Idempotent.
+   * @returns `false` when there is no such account
+   */
+  disableAccount(id: string, at: number): Promise<boolean>;
+  /** @returns `false` when there is no such account */
+  enableAccount(id: string): Promise<boolean>;
+  /**
+   * Removes an account. Atomic: the user's data is deleted, grants are revoked, and provider tokens are queued for revocation at
+   * their identity providers. Of concurrent calls one returns `true`. @returns `false` when there is no such account
+   */
+  removeAccount(id: string, at: number): Promise<boolean>;
+
+  /** Saves a link in place of the account's earlier ones. */
+  saveAccountLink(link: AccountLinkRecord): Promise<void>;
+  /** The link, unless it was used or has expired, or its account is disabled. */
+  findAccountLink(hash: string, now: number): Promise<AccountLinkRecord | null>;
+  /**
+   * Uses a link: the account gets the chosen credential and loses every other credential and every session. Atomic: of
+   * concurrent calls one returns `true`.
+   * @param chosen a password, or a passkey and a hash that no password matches
+   */
+  redeemAccountLink(
+    hash: string,
+    chosen: { readonly passwordHash: string; readonly passkey: PasskeyRecord | null },
+    at: number,
+  ): Promise<boolean>;
+
+  /** Replaces the password hash if it still equals `oldHash`: for rehashing with new parameters. */
+  replacePasswordHash(accountId: string, oldHash: string, newHash: string): Promise<void>;
+  /**
+   * Changes a password if its hash still equals `oldHash`, and deletes the account's links. Atomic.
+   * @param kept the only session that survives; `null`: all sessions do
+   * @returns `false` when the hash has changed
+   */
+  changePassword(accountId: string, oldHash: string, newHash: string, kept: string | null): Promise<boolean>;
+
+  saveSession(session: SessionRecord): Promise<void>;
+  /** The session with its account, unless it has expired or the account is disabled or removed. */
+  findSession(hash: string, now: number): Promise<FoundSession | null>;
+  /** The live sessions of an account, newest first. */
+  listSessions(accountId: string, now: number): Promise<readonly SessionRecord[]>;
+  endSession(hash: string): Promise<void>;
+  /** Ends every session of an account except one (`null`: every one). @returns how many */
+  endSessions(accountId: string, except: string | null): Promise<number>;
+}

@@ -1,0 +1,118 @@
+/** Clients, and client assertions that were used: replay detection. */
+import type { ClientRecord, ClientStore } from '@portcullis/authorization-server/store';
+import type { Database, Steps } from '../database.ts';
+import { readFrozenJson } from '../json.ts';
+import { defineQuery, type Query, sql } from '../sql.ts';
+
+interface ClientRow {
+  readonly id: string;
+  readonly origin: ClientRecord['origin'];
+  readonly metadata: string;
+  readonly secret_hash: string | null;
+  readonly management_hash: string | null;
+  readonly created_at: number;
+  readonly last_used_at: number | null;
+  readonly disabled_at: number | null;
+  readonly expires_at: number | null;
+}
+
+const COLUMNS =
+  'id, origin, metadata, secret_hash, management_hash, created_at, last_used_at, disabled_at, expires_at';
+
+const clientById = defineQuery(`SELECT ${COLUMNS} FROM clients WHERE id = ?`);
+const clientsAfter = defineQuery(`SELECT ${COLUMNS} FROM clients WHERE id > ? ORDER BY id LIMIT ?`);
+
+export function createClientStore(database: Database): ClientStore {
+  return {
+    async saveClient(client) {
+      return (await database.write(insertClient(client))).length > 0;
+    },
+    findClient: (id) =>
+      database.readCached('clients', clientById(id), ([row]: readonly ClientRow[]) =>
+        row === undefined ? null : Object.freeze(readClient(row)),
+      ),
+    async listClients(after, limit) {
+      return (await database.read<ClientRow>(clientsAfter(after, limit))).map(readClient);
+    },
+    async updateClient(id, { metadata, secretHash }) {
+      const changed = await database.write(
+        sql`UPDATE clients SET metadata = ${JSON.stringify(metadata)}, secret_hash = ${secretHash}
+          WHERE id = ${id} RETURNING 1 AS one`,
+      );
+      return changed.length > 0;
+    },
+    async recordClientUse(id, at, expiresAt) {
+      await database.write(
+        sql`UPDATE clients SET last_used_at = ${at}, expires_at = ${expiresAt} WHERE id = ${id}`,
+      );
+    },
+    disableClient: (id, at) => database.transact({ steps: () => disable(id, at), postgres: { lock: null } }),
+    async enableClient(id) {
+      const enabled = await database.write(
+        sql`UPDATE clients SET disabled_at = NULL WHERE id = ${id} RETURNING 1 AS one`,
+      );
+      return enabled.length > 0;
+    },
+    removeClient: (id, at) => database.transact({ steps: () => remove(id, at), postgres: { lock: null } }),
+    async consumeClientAssertion(hash, expiresAt) {
+      const used = await database.write(
+        sql`INSERT INTO used_client_assertions (hash, expires_at) VALUES (${hash}, ${expiresAt})
+          ON CONFLICT (hash) DO NOTHING RETURNING hash`,
+      );
+      return used.length > 0;
+    },
+  };
+}
+
+/** Inserts a client; returns no row when the identifier is taken. */
+export function insertClient(
+  { id, origin, metadata, secretHash, managementHash, ...times }: ClientRecord,
+  network: string | null = null,
+): Query {
+  return sql`INSERT INTO clients (id, origin, metadata, secret_hash, management_hash, created_at, last_used_at, disabled_at,
+      expires_at, network)
+    VALUES (${id}, ${origin}, ${JSON.stringify(metadata)}, ${secretHash}, ${managementHash}, ${times.createdAt},
+      ${times.lastUsedAt}, ${times.disabledAt}, ${times.expiresAt}, ${network})
+    ON CONFLICT (id) DO NOTHING RETURNING 1 AS one`;
+}
+
+/**
+ * Neither codes nor transactions have an index by client: there are never many. On PostgreSQL each step sees what was committed
+ * before it began: it waits for a transaction that completes or a code that is redeemed, and then finds the result.
+ */
+function* remove(id: string, at: number): Steps<boolean> {
+  const removed = yield sql`DELETE FROM clients WHERE id = ${id} RETURNING 1 AS one`;
+  if (removed.length === 0) return false;
+  yield* revokeAll(id, at);
+  return true;
+}
+
+function* disable(id: string, at: number): Steps<boolean> {
+  const disabled =
+    yield sql`UPDATE clients SET disabled_at = COALESCE(disabled_at, ${at}) WHERE id = ${id} RETURNING 1 AS one`;
+  if (disabled.length === 0) return false;
+  yield* revokeAll(id, at);
+  return true;
+}
+
+/** Revokes the grants of a client and cancels its authorization requests. */
+function* revokeAll(id: string, at: number): Steps<void> {
+  // Point of no return: pending authorization requests cannot complete any more.
+  yield sql`DELETE FROM authorization_transactions WHERE client_id = ${id}`;
+  yield sql`DELETE FROM authorization_codes WHERE client_id = ${id}`;
+  yield sql`UPDATE grants SET revoked_at = ${at} WHERE client_id = ${id} AND revoked_at IS NULL`;
+}
+
+function readClient(row: ClientRow): ClientRecord {
+  return {
+    id: row.id,
+    origin: row.origin,
+    metadata: readFrozenJson(row.metadata),
+    secretHash: row.secret_hash,
+    managementHash: row.management_hash,
+    createdAt: row.created_at,
+    lastUsedAt: row.last_used_at,
+    disabledAt: row.disabled_at,
+    expiresAt: row.expires_at,
+  };
+}

@@ -1,0 +1,43 @@
+/** Rate limits that all processes share: a token bucket per key, stored as the time at which it is full again. */
+import type {
+  RateLimitCharge,
+  RateLimitStore,
+  StoredRateLimit,
+} from '@portcullis/authorization-server/store';
+import type { Database } from '../database.ts';
+import { type Query, sql } from '../sql.ts';
+
+export function createRateLimitStore(database: Database): RateLimitStore {
+  return {
+    async chargeRateLimit(key, limit, now) {
+      const charge = { key, limit, now };
+      const taken = await database.write(chargeRateLimit(charge));
+      return taken.length > 0 ? 0 : rateLimitWait(database, charge);
+    },
+  };
+}
+
+/** Takes a token: returns a row when there was one. @see the generic cell rate algorithm, ITU-T I.371 */
+export function chargeRateLimit({ key, limit, now }: RateLimitCharge): Query {
+  const { interval } = limit;
+  return sql`INSERT INTO rate_limits (key, full_at) VALUES (${key}, ${now + interval})
+    ON CONFLICT (key) DO UPDATE SET full_at =
+      CASE WHEN rate_limits.full_at > ${now} THEN rate_limits.full_at + ${interval} ELSE ${now + interval} END
+    WHERE rate_limits.full_at <= ${now + bucketDepth(limit)} RETURNING 1 AS one`;
+}
+
+/** The seconds until a bucket that was found empty has a token. */
+export async function rateLimitWait(
+  database: Database,
+  { key, limit, now }: RateLimitCharge,
+): Promise<number> {
+  const [row] = await database.read<{ readonly full_at: number }>(
+    sql`SELECT full_at FROM rate_limits WHERE key = ${key}`,
+  );
+  return Math.max(1, (row?.full_at ?? now) - now - bucketDepth(limit));
+}
+
+/** The seconds that filling an empty bucket takes, less one token. */
+export function bucketDepth({ burst, interval }: StoredRateLimit): number {
+  return (burst - 1) * interval;
+}

@@ -1,0 +1,114 @@
+/** Authorization transactions, and the codes issued when they complete. */
+import type {
+  AuthorizationCodeRecord,
+  AuthorizationTransactionRecord,
+  TransactionStore,
+} from '@portcullis/authorization-server/store';
+import type { Database, Steps } from '../database.ts';
+import { readJson } from '../json.ts';
+import { type Query, sql } from '../sql.ts';
+import { insertCode } from './authorization-codes.ts';
+
+interface TransactionRow {
+  readonly id: string;
+  readonly browser_hash: string;
+  readonly client_id: string;
+  readonly redirect_uri: string;
+  readonly redirect_uri_sent: number;
+  readonly state: string;
+  readonly code_challenge: string;
+  readonly scopes: string;
+  readonly resources: string;
+  readonly account_id: string | null;
+  readonly approved_scopes: string;
+  readonly force_login: number;
+  readonly identity_provider: string | null;
+  readonly linked_grant_id: string | null;
+  readonly created_at: number;
+  readonly expires_at: number;
+}
+
+export function createTransactionStore(database: Database): TransactionStore {
+  return {
+    async openTransaction(transaction) {
+      await database.write(insertTransaction(transaction));
+    },
+    async findTransaction(id, now) {
+      return readTransaction(
+        await database.read<TransactionRow>(
+          sql`SELECT id, browser_hash, client_id, redirect_uri, redirect_uri_sent, state, code_challenge, scopes,
+              resources, account_id, approved_scopes, force_login, identity_provider, linked_grant_id, created_at, expires_at
+            FROM authorization_transactions WHERE id = ${id} AND expires_at > ${now}`,
+        ),
+      );
+    },
+    async setTransactionAccount(id, accountId) {
+      await database.write(
+        sql`UPDATE authorization_transactions SET account_id = ${accountId} WHERE id = ${id}`,
+      );
+    },
+    async issueCode(code) {
+      await database.write(insertCode(code));
+    },
+    completeTransaction: (id, code) =>
+      database.transact({
+        steps: () => complete(id, code),
+        postgres: { query: () => completeInOneStatement(id, code), read: (ended) => ended.length > 0 },
+      }),
+  };
+}
+
+function* complete(id: string, code: AuthorizationCodeRecord | null): Steps<boolean> {
+  const ended = yield sql`DELETE FROM authorization_transactions WHERE id = ${id} RETURNING 1 AS one`;
+  if (ended.length === 0) return false;
+  if (code !== null) yield insertCode(code);
+  return true;
+}
+
+/** Of two concurrent deletions of a row, PostgreSQL makes one wait for the other and find nothing. */
+function completeInOneStatement(id: string, code: AuthorizationCodeRecord | null): Query {
+  if (code === null) return sql`DELETE FROM authorization_transactions WHERE id = ${id} RETURNING 1 AS one`;
+  return sql`WITH ended AS (
+      DELETE FROM authorization_transactions WHERE id = ${id} RETURNING id
+    ), issued AS (
+      INSERT INTO authorization_codes (hash, grant_id, client_id, account_id, redirect_uri, code_challenge, scopes, resources,
+        workspace, consent_digest, issued_at, expires_at)
+      SELECT ${code.hash}, ${code.grantId}, ${code.clientId}, ${code.accountId}, ${code.redirectUri}, ${code.codeChallenge},
+        ${JSON.stringify(code.scopes)}, ${JSON.stringify(code.resources)}, ${code.workspace}::text, ${code.consentDigest},
+        ${code.issuedAt}::bigint, ${code.expiresAt}::bigint
+      FROM ended
+    ) SELECT id FROM ended`;
+}
+
+function insertTransaction(transaction: AuthorizationTransactionRecord): Query {
+  const { id, browserHash, clientId, redirectUri, state, codeChallenge, accountId, approvedScopes } =
+    transaction;
+  return sql`INSERT INTO authorization_transactions (id, browser_hash, client_id, redirect_uri, redirect_uri_sent, state, code_challenge,
+      scopes, resources, account_id, approved_scopes, force_login, identity_provider, linked_grant_id, created_at, expires_at)
+    VALUES (${id}, ${browserHash}, ${clientId}, ${redirectUri}, ${Number(transaction.redirectUriSent)}, ${JSON.stringify(state)},
+      ${codeChallenge}, ${JSON.stringify(transaction.scopes)}, ${JSON.stringify(transaction.resources)}, ${accountId},
+      ${JSON.stringify(approvedScopes)}, ${Number(transaction.forceLogin)}, ${transaction.identityProvider}, ${transaction.linkedGrantId},
+      ${transaction.createdAt}, ${transaction.expiresAt})`;
+}
+
+function readTransaction([row]: readonly TransactionRow[]): AuthorizationTransactionRecord | null {
+  if (row === undefined) return null;
+  return {
+    id: row.id,
+    browserHash: row.browser_hash,
+    clientId: row.client_id,
+    redirectUri: row.redirect_uri,
+    redirectUriSent: row.redirect_uri_sent === 1,
+    state: readJson(row.state),
+    codeChallenge: row.code_challenge,
+    scopes: readJson(row.scopes),
+    resources: readJson(row.resources),
+    accountId: row.account_id,
+    approvedScopes: readJson(row.approved_scopes),
+    forceLogin: row.force_login === 1,
+    identityProvider: row.identity_provider,
+    linkedGrantId: row.linked_grant_id,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+  };
+}

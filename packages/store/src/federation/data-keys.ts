@@ -1,0 +1,91 @@
+/** Data keys, which encrypt provider tokens. */
+import type { DataKeyRecord, FederationStore } from '@portcullis/authorization-server/store';
+import type { Database, Steps } from '../database.ts';
+import { type Query, sql } from '../sql.ts';
+
+interface DataKeyRow {
+  readonly id: string;
+  readonly encrypted_key: Uint8Array;
+  readonly created_at: number;
+}
+
+type DataKeyStore = Pick<
+  FederationStore,
+  'listDataKeys' | 'addDataKey' | 'reencryptDataKeys' | 'removeUnusedDataKeys' | 'discardDataKeys'
+>;
+
+export function createDataKeyStore(database: Database): DataKeyStore {
+  return {
+    async listDataKeys() {
+      return readKeys(await database.read<DataKeyRow>(allKeys()));
+    },
+    addDataKey: (key, after) =>
+      database.transact({ steps: () => add(key, after), postgres: { lock: 'data_keys' } }),
+    reencryptDataKeys: (encrypted) =>
+      database.transact({ steps: () => reencrypt(encrypted), postgres: { lock: 'data_keys' } }),
+    removeUnusedDataKeys: (before) =>
+      database.transact({ steps: () => removeUnused(before), postgres: { lock: 'data_keys' } }),
+    discardDataKeys: (ids, at) =>
+      database.transact({ steps: () => discard(ids, at), postgres: { lock: 'data_keys' } }),
+  };
+}
+
+function* add(key: DataKeyRecord, after: string | null): Steps<readonly DataKeyRecord[]> {
+  const others = readKeys(yield allKeys());
+  if ((others[0]?.id ?? null) !== after) return others;
+  yield sql`INSERT INTO data_keys (id, encrypted_key, created_at) VALUES (${key.id}, ${key.encryptedKey}, ${key.createdAt})`;
+  return readKeys(yield allKeys());
+}
+
+function* reencrypt(encrypted: ReadonlyMap<string, Uint8Array>): Steps<boolean> {
+  const keys = readKeys(yield allKeys());
+  if (keys.length !== encrypted.size || keys.some(({ id }) => !encrypted.has(id))) return false;
+  for (const [id, key] of encrypted) {
+    yield sql`UPDATE data_keys SET encrypted_key = ${key} WHERE id = ${id}`;
+  }
+  return true;
+}
+
+/** Keeps the newest, and every key that a process may still use because it has not seen a newer one. */
+function* removeUnused(before: number): Steps<number> {
+  const [newest, ...older] = readKeys(yield allKeys());
+  if (newest === undefined || newest.createdAt >= before) return 0;
+  let removed = 0;
+  for (const { id } of older) {
+    const gone = yield sql`DELETE FROM data_keys WHERE id = ${id}
+      AND NOT EXISTS (SELECT 1 FROM provider_tokens WHERE data_key_id = ${id} AND encrypted_tokens IS NOT NULL) RETURNING 1 AS one`;
+    removed += gone.length;
+  }
+  return removed;
+}
+
+/** No tokens are left that could be revoked at the identity provider: no revocation job is due. */
+function* discard(ids: readonly string[], at: number): Steps<number> {
+  let count = 0;
+  for (const id of ids) {
+    const ended = (yield sql`UPDATE provider_tokens SET ended_at = ${at}, end_reason = 'revoked_here'
+      WHERE data_key_id = ${id} AND encrypted_tokens IS NOT NULL AND ended_at IS NULL RETURNING grant_id`) as readonly {
+      readonly grant_id: string;
+    }[];
+    for (const { grant_id: grantId } of ended) {
+      yield sql`UPDATE grants SET revoked_at = ${at} WHERE id = ${grantId} AND revoked_at IS NULL`;
+    }
+    yield sql`UPDATE provider_tokens SET encrypted_tokens = NULL, due_at = NULL
+      WHERE data_key_id = ${id} AND encrypted_tokens IS NOT NULL`;
+    yield sql`DELETE FROM data_keys WHERE id = ${id}`;
+    count += ended.length;
+  }
+  return count;
+}
+
+function allKeys(): Query {
+  return sql`SELECT id, encrypted_key, created_at FROM data_keys ORDER BY created_at DESC, id DESC`;
+}
+
+function readKeys(rows: readonly unknown[]): readonly DataKeyRecord[] {
+  return (rows as readonly DataKeyRow[]).map((row) => ({
+    id: row.id,
+    encryptedKey: new Uint8Array(row.encrypted_key),
+    createdAt: row.created_at,
+  }));
+}

@@ -1,0 +1,156 @@
+/** Dynamic client registration: rate-limited or with an initial access token. */
+import type {
+  ClientRecord,
+  InitialAccessTokenRecord,
+  RateLimitCharge,
+  RegistrationStore,
+} from '@portcullis/authorization-server/store';
+import { insertClient } from '../core/clients.ts';
+import { bucketDepth, chargeRateLimit, rateLimitWait } from '../core/rate-limits.ts';
+import type { Database, Steps } from '../database.ts';
+import { type Query, sql } from '../sql.ts';
+import {
+  type ClientMetadataDocumentStore,
+  createClientMetadataDocumentStore,
+} from './client-metadata-documents.ts';
+
+export function createRegistrationStore(database: Database): RegistrationStore {
+  return {
+    ...createDynamicRegistrationStore(database),
+    ...createInitialAccessTokenStore(database),
+    ...createClientMetadataDocumentStore(database),
+  };
+}
+
+type DynamicRegistrationStore = Pick<
+  RegistrationStore,
+  'registerClient' | 'countUnusedClients' | 'countUnusedClientsByNetwork'
+>;
+
+function createDynamicRegistrationStore(database: Database): DynamicRegistrationStore {
+  return {
+    async registerClient(client, charge, network) {
+      if (charge === null) {
+        await database.write(insertClient(client, network));
+        return 0;
+      }
+      const isTaken = await database.transact({
+        steps: () => register(client, charge, network),
+        postgres: { query: () => registerAtOnce(client, charge, network), read: (taken) => taken.length > 0 },
+      });
+      return isTaken ? 0 : rateLimitWait(database, charge);
+    },
+    async countUnusedClients() {
+      const [row] = await database.read<{ readonly unused: number }>(
+        sql`SELECT COUNT(*) AS unused FROM clients WHERE last_used_at IS NULL AND expires_at IS NOT NULL`,
+      );
+      return row?.unused ?? 0;
+    },
+    async countUnusedClientsByNetwork() {
+      const rows = await database.read<{ readonly network: string; readonly unused: number }>(
+        sql`SELECT network, COUNT(*) AS unused FROM clients
+          WHERE last_used_at IS NULL AND expires_at IS NOT NULL AND network IS NOT NULL GROUP BY network`,
+      );
+      return new Map(rows.map(({ network, unused }) => [network, unused]));
+    },
+  };
+}
+
+function* register(client: ClientRecord, charge: RateLimitCharge, network: string | null): Steps<boolean> {
+  const taken = yield chargeRateLimit(charge);
+  if (taken.length === 0) return false;
+  yield insertClient(client, network);
+  return true;
+}
+
+function registerAtOnce(
+  { id, origin, metadata, secretHash, managementHash, ...times }: ClientRecord,
+  { key, limit, now }: RateLimitCharge,
+  network: string | null,
+): Query {
+  const { interval } = limit;
+  return sql`WITH taken AS (
+      INSERT INTO rate_limits (key, full_at) VALUES (${key}, ${now + interval})
+      ON CONFLICT (key) DO UPDATE SET full_at =
+        CASE WHEN rate_limits.full_at > ${now} THEN rate_limits.full_at + ${interval} ELSE ${now + interval} END
+      WHERE rate_limits.full_at <= ${now + bucketDepth(limit)} RETURNING full_at
+    ), registered AS (
+      INSERT INTO clients (id, origin, metadata, secret_hash, management_hash, created_at, last_used_at, expires_at,
+        network)
+      SELECT ${id}, ${origin}, ${JSON.stringify(metadata)}, ${secretHash}::text, ${managementHash}::text,
+        ${times.createdAt}::bigint, ${times.lastUsedAt}::bigint, ${times.expiresAt}::bigint, ${network}::text
+      FROM taken
+      ON CONFLICT (id) DO NOTHING
+    ) SELECT full_at FROM taken`;
+}
+
+interface InitialAccessTokenRow {
+  readonly id: string;
+  readonly hash: string;
+  readonly note: string;
+  readonly created_at: number;
+  readonly expires_at: number;
+  readonly client_id: string | null;
+}
+
+type InitialAccessTokenStore = Omit<
+  RegistrationStore,
+  keyof DynamicRegistrationStore | keyof ClientMetadataDocumentStore
+>;
+
+function createInitialAccessTokenStore(database: Database): InitialAccessTokenStore {
+  return {
+    async saveInitialAccessToken({ id, hash, note, createdAt, expiresAt, clientId }) {
+      await database.write(
+        sql`INSERT INTO initial_access_tokens (id, hash, note, created_at, expires_at, client_id)
+          VALUES (${id}, ${hash}, ${note}, ${createdAt}, ${expiresAt}, ${clientId})`,
+      );
+    },
+    async findInitialAccessToken(hash, now) {
+      const [row] = await database.read<InitialAccessTokenRow>(
+        sql`SELECT id, hash, note, created_at, expires_at, client_id FROM initial_access_tokens
+          WHERE hash = ${hash} AND expires_at > ${now}`,
+      );
+      return row === undefined ? null : readToken(row);
+    },
+    async listInitialAccessTokens(after, limit, now) {
+      const rows = await database.read<InitialAccessTokenRow>(
+        sql`SELECT id, hash, note, created_at, expires_at, client_id FROM initial_access_tokens
+          WHERE id > ${after} AND expires_at > ${now} ORDER BY id LIMIT ${limit}`,
+      );
+      return rows.map(readToken);
+    },
+    registerClientWithInitialAccessToken: (client, hash) =>
+      database.transact({ steps: () => registerWithToken(client, hash), postgres: { lock: null } }),
+    revokeInitialAccessToken: (id) =>
+      database.transact({ steps: () => revoke(id), postgres: { lock: null } }),
+  };
+}
+
+function* registerWithToken(client: ClientRecord, hash: string): Steps<boolean> {
+  // Point of no return: of concurrent registrations one uses the token.
+  const used = yield sql`UPDATE initial_access_tokens SET client_id = ${client.id}
+    WHERE hash = ${hash} AND client_id IS NULL AND expires_at > ${client.createdAt} RETURNING 1 AS one`;
+  if (used.length === 0) return false;
+  yield insertClient(client);
+  return true;
+}
+
+function* revoke(id: string): Steps<'revoked' | 'used' | 'unknown'> {
+  const revoked =
+    yield sql`DELETE FROM initial_access_tokens WHERE id = ${id} AND client_id IS NULL RETURNING 1 AS one`;
+  if (revoked.length > 0) return 'revoked';
+  const used = yield sql`SELECT 1 AS one FROM initial_access_tokens WHERE id = ${id}`;
+  return used.length > 0 ? 'used' : 'unknown';
+}
+
+function readToken(row: InitialAccessTokenRow): InitialAccessTokenRecord {
+  return {
+    id: row.id,
+    hash: row.hash,
+    note: row.note,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    clientId: row.client_id,
+  };
+}

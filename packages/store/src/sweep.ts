@@ -1,0 +1,107 @@
+/** Deletes obsolete rows in small steps that never hold a lock for long. */
+import type { Database } from './database.ts';
+import { defineQuery } from './sql.ts';
+
+/** An expired code is kept that long, so that its reuse is still recognized. Seconds. */
+const CODE_KEPT = 600;
+/** The revocation of an access token is kept that long after the token expired: the clocks of guards may be slow. Seconds. */
+const REVOCATION_KEPT = 600;
+/** An ended grant is kept that long: access tokens issued just before it ended still refer to it. Seconds. */
+const GRANT_KEPT = 86_400;
+/** An expired client that was never used is kept that long, so that a sign-in that has begun can finish. Seconds. */
+const UNUSED_CLIENT_KEPT = 3600;
+/** An expired client that holds a live grant is looked at again after that long. Seconds. */
+const CLIENT_EXTENSION = 30 * 86_400;
+
+/** Obsolete rows of a table: those whose `column`, plus the time that they are kept, has passed. */
+interface Rule {
+  readonly table: string;
+  readonly key: string;
+  readonly column: string;
+  readonly keptFor?: number;
+  /** Further conditions on the rows that are selected, by the index of the column. */
+  readonly where?: string;
+  /** A condition that the index does not know. */
+  readonly unless?: string;
+}
+
+const HAS_LIVE_GRANT = (id: string): string =>
+  `EXISTS (SELECT 1 FROM grants g WHERE g.client_id = ${id} AND g.revoked_at IS NULL AND g.expires_at > ?)`;
+
+/** A client with a live grant is never deleted. */
+const clientRules: readonly Rule[] = [
+  {
+    table: 'clients',
+    key: 'id',
+    column: 'expires_at',
+    keptFor: UNUSED_CLIENT_KEPT,
+    where: 'last_used_at IS NULL',
+  },
+  { table: 'clients', key: 'id', column: 'expires_at', where: 'last_used_at IS NOT NULL' },
+  { table: 'client_metadata_documents', key: 'url', column: 'expires_at' },
+];
+
+const rules: readonly Rule[] = [
+  { table: 'authorization_transactions', key: 'id', column: 'expires_at' },
+  { table: 'sessions', key: 'hash', column: 'expires_at' },
+  { table: 'account_links', key: 'hash', column: 'expires_at' },
+  { table: 'authorization_codes', key: 'hash', column: 'expires_at', keptFor: CODE_KEPT },
+  { table: 'revoked_access_tokens', key: 'id', column: 'expires_at', keptFor: REVOCATION_KEPT },
+  { table: 'grants', key: 'id', column: 'expires_at', keptFor: GRANT_KEPT },
+  { table: 'grants', key: 'id', column: 'revoked_at', keptFor: GRANT_KEPT },
+  { table: 'federated_logins', key: 'state_hash', column: 'expires_at' },
+  {
+    table: 'provider_tokens',
+    key: 'grant_id',
+    column: 'ended_at',
+    keptFor: GRANT_KEPT,
+    // Tokens that are still to be revoked at the identity provider stay.
+    unless: 'encrypted_tokens IS NOT NULL',
+  },
+  { table: 'status_indexes', key: 'status_index', column: 'expires_at', where: `owner_kind = 'client'` },
+  { table: 'status_indexes', key: 'status_index', column: 'expires_at', where: `owner_kind = 'grant'` },
+  { table: 'used_client_assertions', key: 'hash', column: 'expires_at' },
+  { table: 'initial_access_tokens', key: 'id', column: 'expires_at' },
+  { table: 'audit_events', key: 'id', column: 'expires_at' },
+  { table: 'rate_limits', key: 'key', column: 'full_at' },
+];
+
+function obsolete({ table, key, column, where }: Rule): string {
+  const condition = where === undefined ? '' : `${where} AND `;
+  return `${key} IN (SELECT ${key} FROM ${table} WHERE ${condition}${column} <= ? ORDER BY ${column} LIMIT ?)`;
+}
+
+const deletions = rules.map((rule) => ({
+  keptFor: rule.keptFor ?? 0,
+  query: defineQuery(
+    `DELETE FROM ${rule.table} WHERE ${obsolete(rule)}${rule.unless === undefined ? '' : ` AND NOT (${rule.unless})`} RETURNING 1 AS one`,
+  ),
+}));
+
+/**
+ * The expiry of a client with a live grant is moved on instead, so that such clients do not stay at the head of the index, to be
+ * looked at by every sweep.
+ */
+const clientSweeps = clientRules.map((rule) => {
+  const isHeld = HAS_LIVE_GRANT(`${rule.table}.${rule.key}`);
+  return {
+    keptFor: rule.keptFor ?? 0,
+    extend: defineQuery(`UPDATE ${rule.table} SET expires_at = ? WHERE ${obsolete(rule)} AND ${isHeld}`),
+    remove: defineQuery(
+      `DELETE FROM ${rule.table} WHERE ${obsolete(rule)} AND NOT ${isHeld} RETURNING 1 AS one`,
+    ),
+  };
+});
+
+/** Deletes at most `limit` rows by each rule. @returns how many */
+export async function sweep(database: Database, now: number, limit: number): Promise<number> {
+  let count = 0;
+  for (const { keptFor, query } of deletions) {
+    count += (await database.write(query(now - keptFor, limit))).length;
+  }
+  for (const { keptFor, extend, remove } of clientSweeps) {
+    await database.write(extend(now + CLIENT_EXTENSION, now - keptFor, limit, now));
+    count += (await database.write(remove(now - keptFor, limit, now))).length;
+  }
+  return count;
+}

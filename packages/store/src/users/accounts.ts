@@ -1,0 +1,118 @@
+/** Accounts and passwords. */
+import type { AccountLinkRecord, AccountRecord, UserStore } from '@portcullis/authorization-server/store';
+import { revokeAllOfAccount } from '../core/grants.ts';
+import type { Database, Steps } from '../database.ts';
+import { defineQuery, sql } from '../sql.ts';
+import { type AccountLinkOperations, createAccountLinkOperations, insertLink } from './account-links.ts';
+import { ACCOUNT_COLUMNS, type AccountRow, insertAccount, readAccount } from './account-rows.ts';
+import { createFirstAccountOperations, type FirstAccountOperations } from './first-account.ts';
+import { createSessionOperations, type SessionOperations } from './sessions.ts';
+
+const accountById = defineQuery(`SELECT ${ACCOUNT_COLUMNS} FROM accounts WHERE id = ?`);
+const accountByEmail = defineQuery(`SELECT ${ACCOUNT_COLUMNS} FROM accounts WHERE email_key = ?`);
+const accountsAfter = defineQuery(
+  `SELECT ${ACCOUNT_COLUMNS} FROM accounts WHERE email_key > ? ORDER BY email_key LIMIT ?`,
+);
+
+export function createUserStore(database: Database): UserStore {
+  return {
+    ...createFirstAccountOperations(database),
+    ...createAccountOperations(database),
+    ...createPasswordOperations(database),
+    ...createAccountLinkOperations(database),
+    ...createSessionOperations(database),
+  };
+}
+
+type PasswordOperations = Pick<UserStore, 'replacePasswordHash' | 'changePassword'>;
+type AccountOperations = Omit<
+  UserStore,
+  | keyof FirstAccountOperations
+  | keyof PasswordOperations
+  | keyof AccountLinkOperations
+  | keyof SessionOperations
+>;
+
+function createAccountOperations(database: Database): AccountOperations {
+  return {
+    async findAccount(id) {
+      return readAccount(await database.read<AccountRow>(accountById(id)));
+    },
+    async findAccountByEmail(emailKey) {
+      return readAccount(await database.read<AccountRow>(accountByEmail(emailKey)));
+    },
+    createAccount: (account, initialAccessToken) =>
+      database.transact({ steps: () => add(account, initialAccessToken), postgres: { lock: 'accounts' } }),
+    async listAccounts(after, limit) {
+      const rows = await database.read<AccountRow>(accountsAfter(after, limit));
+      return rows.flatMap((row) => readAccount([row]) ?? []);
+    },
+    disableAccount: (id, at) =>
+      database.transact({ steps: () => disable(id, at), postgres: { lock: 'accounts' } }),
+    async enableAccount(id) {
+      const enabled = await database.write(
+        sql`UPDATE accounts SET disabled_at = NULL WHERE id = ${id} RETURNING 1 AS one`,
+      );
+      return enabled.length > 0;
+    },
+    removeAccount: (id, at) =>
+      database.transact({ steps: () => remove(id, at), postgres: { lock: 'accounts' } }),
+  };
+}
+
+function createPasswordOperations(database: Database): PasswordOperations {
+  return {
+    async replacePasswordHash(accountId, oldHash, newHash) {
+      await database.write(
+        sql`UPDATE accounts SET password_hash = ${newHash} WHERE id = ${accountId} AND password_hash = ${oldHash}`,
+      );
+    },
+    changePassword: (accountId, oldHash, newHash, kept) =>
+      database.transact({
+        steps: () => changePassword(accountId, oldHash, newHash, kept),
+        postgres: { lock: 'accounts' },
+      }),
+  };
+}
+
+function* changePassword(id: string, oldHash: string, newHash: string, kept: string | null): Steps<boolean> {
+  const changed =
+    yield sql`UPDATE accounts SET password_hash = ${newHash} WHERE id = ${id} AND password_hash = ${oldHash} RETURNING 1 AS one`;
+  if (changed.length === 0) return false;
+  yield sql`DELETE FROM account_links WHERE account_id = ${id}`;
+  if (kept !== null) yield sql`DELETE FROM sessions WHERE account_id = ${id} AND hash <> ${kept}`;
+  return true;
+}
+
+function* add(account: AccountRecord, initialAccessToken: AccountLinkRecord): Steps<boolean> {
+  const others = yield sql`SELECT 1 AS one FROM accounts WHERE email_key = ${account.emailKey}`;
+  if (others.length > 0) return false;
+  yield insertAccount(account);
+  yield insertLink(initialAccessToken);
+  return true;
+}
+
+/** A concurrent code redemption is waited for, or finds its code used: see `revokeAllOfAccount`. */
+function* disable(id: string, at: number): Steps<boolean> {
+  const found = yield sql`SELECT 1 AS one FROM accounts WHERE id = ${id}`;
+  yield sql`UPDATE accounts SET disabled_at = ${at} WHERE id = ${id} AND disabled_at IS NULL`;
+  yield sql`DELETE FROM sessions WHERE account_id = ${id}`;
+  yield sql`DELETE FROM account_links WHERE account_id = ${id}`;
+  yield* revokeAllOfAccount(id, at);
+  return found.length > 0;
+}
+
+/**
+ * Sessions, links, passkeys, TOTP factors and the linked identity are deleted with the row (`ON DELETE CASCADE`). Grants and
+ * provider tokens are only ended here, and swept later: until then their tokens are recognized, and revoked at the provider. An
+ * open transaction expires within minutes and cannot complete.
+ */
+function* remove(id: string, at: number): Steps<boolean> {
+  const removed = yield sql`DELETE FROM accounts WHERE id = ${id} RETURNING 1 AS one`;
+  if (removed.length === 0) return false;
+  yield* revokeAllOfAccount(id, at);
+  // Also those whose grant was not created yet.
+  yield sql`UPDATE provider_tokens SET ended_at = ${at}, end_reason = 'revoked_here', due_at = ${at}
+    WHERE account_id = ${id} AND ended_at IS NULL`;
+  return true;
+}

@@ -1,0 +1,48 @@
+/** The first local account, and the setup links that create it. */
+import type { AccountRecord, UserStore } from '@portcullis/authorization-server/store';
+import type { Database, Steps } from '../database.ts';
+import { type Query, sql } from '../sql.ts';
+import { insertAccount } from './account-rows.ts';
+
+export type FirstAccountOperations = Pick<
+  UserStore,
+  'hasLocalAccounts' | 'saveSetupLink' | 'isSetupLink' | 'createFirstAccount'
+>;
+
+export function createFirstAccountOperations(database: Database): FirstAccountOperations {
+  return {
+    async hasLocalAccounts() {
+      return (await database.read(localAccounts())).length > 0;
+    },
+    async saveSetupLink(hash, createdAt) {
+      await database.write(sql`INSERT INTO setup_links (hash, created_at) VALUES (${hash}, ${createdAt})`);
+    },
+    async isSetupLink(hash) {
+      const found = await database.read(
+        sql`SELECT 1 AS one FROM setup_links WHERE hash = ${hash} AND NOT EXISTS (SELECT 1 FROM accounts
+          WHERE NOT EXISTS (SELECT 1 FROM linked_identities WHERE linked_identities.account_id = accounts.id))`,
+      );
+      return found.length > 0;
+    },
+    createFirstAccount: (account, setupHash) =>
+      database.transact({ steps: () => createFirst(account, setupHash), postgres: { lock: 'accounts' } }),
+  };
+}
+
+function* createFirst(account: AccountRecord, setupHash: string | null): Steps<'created' | 'refused'> {
+  const others = yield localAccounts();
+  if (others.length > 0) return 'refused';
+  if (setupHash !== null) {
+    const links = yield sql`SELECT 1 AS one FROM setup_links WHERE hash = ${setupHash}`;
+    if (links.length === 0) return 'refused';
+  }
+  yield insertAccount(account);
+  yield sql`DELETE FROM setup_links`;
+  return 'created';
+}
+
+/** One is enough. Accounts linked to an identity provider do not count: they may exist before the first local account. */
+function localAccounts(): Query {
+  return sql`SELECT 1 AS one FROM accounts
+    WHERE NOT EXISTS (SELECT 1 FROM linked_identities WHERE linked_identities.account_id = accounts.id) LIMIT 1`;
+}
