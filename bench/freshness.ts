@@ -206,8 +206,8 @@ async function measure(way: string, far: Far, rate: number): Promise<object> {
     for (let left = count; left > 0; left -= 1) {
       next = (next + 1) % fields.length;
       const found = guard.authorize({ method: 'POST', url: '/mcp', authorization: fields[next] ?? '' });
-      const admission = found instanceof Promise ? await found : found;
-      if (!admission.authorized) refused += 1;
+      const decision = found instanceof Promise ? await found : found;
+      if (!decision.authorized) refused += 1;
     }
   };
   const second = async () => {

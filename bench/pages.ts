@@ -1,4 +1,4 @@
-/** What a first page costs a person who comes from an app: bytes and time in a real Chromium, nothing kept from before. `node --conditions=portcullis-source bench/pages.ts [visits]` */
+/** What a first page costs a user who arrives from an app: bytes and time in a real Chromium, nothing kept from before. `node --conditions=portcullis-source bench/pages.ts [visits]` */
 import { createHash } from 'node:crypto';
 import type { Browser } from 'playwright-core';
 import { launchChromium } from '../tests/support/browser.ts';
@@ -45,7 +45,7 @@ async function ask(url: string): Promise<number> {
   return performance.now() - start;
 }
 
-// So many requests in so short a time come from no person.
+// No user sends so many requests in so short a time.
 const server = await startPortcullis({ rateLimits: false });
 const browser = await launchChromium();
 try {

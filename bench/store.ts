@@ -59,7 +59,7 @@ const works: Readonly<Record<string, Work>> = {
       throw new Error('not rotated');
     chain.token = successor;
   },
-  'judge an access token': (store) => store.isAccessTokenLive('jti', nextChain().grantId),
+  'check an access token': (store) => store.isAccessTokenLive('jti', nextChain().grantId),
   'authorize from request to tokens (7 facts)': authorize,
 };
 

@@ -42,7 +42,7 @@ function build(folder: string): boolean {
 }
 
 function publishable(folder: string): boolean {
-  // Built for ESM alone: what CommonJS resolvers would say is no fault.
+  // Built for ESM only: problems of CommonJS resolvers do not count.
   const types = () => run('attw', '--pack', folder, '--profile', 'esm-only', '--format', 'ascii', '--quiet');
   return run('publint', folder, '--strict') && types();
 }

@@ -30,7 +30,7 @@ export interface Contender {
   readonly about: string;
   /** Starts it with nothing in it. */
   start(): Promise<Server>;
-  /** The flows it has, each made ready anew: chains, sessions and tokens of its own. */
+  /** The flows it has, each prepared again: chains, sessions and tokens of its own. */
   readonly flows: Readonly<Partial<Record<FlowName, (port: number) => Promise<Begin>>>>;
 }
 

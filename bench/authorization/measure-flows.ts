@@ -43,13 +43,13 @@ export async function measureFlows(
   return {
     title: 'Flows',
     notes: [
-      'Flows that ended well in a second on one core, 64 connections, closed loop; every answer was read and judged. ' +
+      'Flows that ended well in a second on one core, 64 connections, closed loop; every response was read and checked. ' +
         'Share: flows a second by requests a second of bare node:http just before, on the same core; CPU share: the same from CPU time. ' +
         'Median (range). Noise: cores that other processes took.',
-      'Refresh: 100 chains, rotated at each use. Authorization code: two requests, the authorization request of somebody who is signed ' +
-        'in, and the redemption; 1,000 people in turn, whose consent Portcullis remembers (the peers are set up to ask for none). "Asked" is ' +
+      'Refresh: 100 chains, rotated at each use. Authorization code: two requests, the authorization request of a user who is signed ' +
+        'in, and the redemption; 1,000 users in turn, whose consent Portcullis remembers (the peers are set up to ask for none). "Asked" is ' +
         'four: the page of consent and its form besides. Introspection: 100 active JWTs of an authenticated client; the peers look up ' +
-        'opaque tokens or a map, and the SDK asks nobody who they are.',
+        'opaque tokens or a map, and the SDK authenticates no user.',
       ...contenders.map(({ name, about }) => `${name}: ${about}.`),
       loadShare(samples),
     ],
@@ -91,7 +91,7 @@ async function measureOne(
     const server = await contender.start();
     try {
       await load([server.port], await prepare(server.port), { seconds: warmUp });
-      // Made ready anew: what a warm-up leaves of chains and sessions depends on its speed.
+      // Prepared again: what a warm-up leaves of chains and sessions depends on its speed.
       return await measure([server], await prepare(server.port), seconds);
     } finally {
       await server.stop();

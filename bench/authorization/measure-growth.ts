@@ -6,13 +6,13 @@ import { median, type Part, spread } from '../harness/figures.ts';
 import { type Begin, load } from '../harness/load.ts';
 import { bareFlow, type Measurement, measure, measureQuietly, startBare } from '../harness/measure.ts';
 import type { Effort } from './measure-flows.ts';
-import { accountRow, forSqlite, INSERT_ACCOUNT, newAccountId, seedUsers } from './people.ts';
 import { codeFlow, newFolder, refreshFlowOf, register, resourceAt, startPortcullis } from './portcullis.ts';
+import { accountRow, forSqlite, INSERT_ACCOUNT, newAccountId, seedUsers } from './users.ts';
 
 const SIZES = [1_000, 100_000, 1_000_000];
 /** Grants that are refreshed, from all over the table. */
 const ACTIVE = 20_000;
-/** Grants of one person. */
+/** Grants of one user. */
 const GRANTS_EACH = 10;
 
 export async function measureGrowth(effort: Effort): Promise<Part> {

@@ -14,7 +14,7 @@ interface Course {
   readonly ready: number;
   /** At each mark. */
   readonly loaded: readonly number[];
-  /** When nobody has asked for anything for three seconds. */
+  /** After three seconds without a request. */
   readonly idle: number;
   readonly issues: readonly string[];
 }

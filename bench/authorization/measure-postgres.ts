@@ -7,7 +7,6 @@ import { LOAD_CORE, SERVER_CORE } from '../harness/machine.ts';
 import { type Measurement, measure, measureQuietly } from '../harness/measure.ts';
 import type { Server } from '../harness/server.ts';
 import type { Effort } from './measure-flows.ts';
-import { accountRow, INSERT_ACCOUNT, INSERT_SESSION, inventUsers, sessionRow, type Users } from './people.ts';
 import {
   machineFlow,
   makeChains,
@@ -17,6 +16,7 @@ import {
   resourceAt,
   startPortcullis,
 } from './portcullis.ts';
+import { accountRow, INSERT_ACCOUNT, INSERT_SESSION, inventUsers, sessionRow, type Users } from './users.ts';
 
 export async function measurePostgres(effort: Effort): Promise<Part> {
   const postgres = await startServer({});
@@ -54,7 +54,7 @@ export async function measurePostgres(effort: Effort): Promise<Part> {
     title: 'PostgreSQL',
     notes: [
       'PostgreSQL 18.4 on the same machine, fsync on. The first process stands on one core, the second on the core of the load; the database ' +
-        'goes where there is room. With two cores for all of them, two processes show that they share the state, not that they scale.',
+        'runs where a core is free. With two cores for all of them, two processes show that they share the state, not that they scale.',
     ],
     columns: ['flow', 'processes', 'flows/s', 'CPU µs of the processes', 'p50 ms', 'p99 ms', 'bad'],
     rows: [...groups].map(([name, group]) => [

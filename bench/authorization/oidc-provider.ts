@@ -1,4 +1,4 @@
-/** oidc-provider: what its users have, with its own memory store. Its authorization requests ask nobody for consent here. */
+/** oidc-provider: what its users have, with its own memory store. Its authorization requests need no consent here. */
 import { type Begin, form, request, type Step, walk } from '../harness/load.ts';
 import { freePort, nodeCommand, start } from '../harness/server.ts';
 import {

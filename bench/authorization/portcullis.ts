@@ -21,7 +21,7 @@ import {
   tokenFlow,
   tokenStep,
 } from './flows.ts';
-import { seedUsers, type Users } from './people.ts';
+import { seedUsers, type Users } from './users.ts';
 
 const SCOPE = 'notes:read notes:write';
 /** A client that the operator has set up, so that consent to it can be remembered. */
@@ -43,7 +43,7 @@ const MACHINE = {
   token_endpoint_auth_method: 'client_secret_basic',
 };
 
-/** On, and far away: from one network nobody may do what is measured here. */
+/** On, with high limits: no single network may do what is measured here. */
 const LIMITS = Object.fromEntries(
   ['refreshes', 'clientTokens', 'registrations', 'authorizations'].map((name) => [
     name,
@@ -59,7 +59,7 @@ const machineFields = {
 };
 const machineRequest = form('/token', { grant_type: 'client_credentials', scope: SCOPE }, machineFields);
 
-/** What people run: the program as it is published. There after `npm run build`. */
+/** The program as published; requires `npm run build`. */
 export const BUILT = 'packages/cli/dist/bin.js';
 
 export function isBuilt(): boolean {
@@ -199,7 +199,7 @@ export function codeFlow(
   }
 }
 
-/** Grants that people gave: their refresh tokens. */
+/** Grants of users: their refresh tokens. */
 export async function makeChains(port: number, users: Users, resource: string): Promise<readonly string[]> {
   const chains: string[] = [];
   const begin = codeFlow(users, resource, 'asked', (refreshToken) => chains.push(refreshToken));
@@ -219,13 +219,13 @@ export const machineFlow: Begin = tokenFlow(machineRequest, { jwt: true });
 /** Where each instance keeps what it has, by port. */
 const databases = new Map<number, string>();
 
-/** A client that registered, and people for it. */
+/** A registered client, and users for it. */
 async function inviteUsers(port: number): Promise<Users> {
   const clientId = await register(port);
   return { clientId, browsers: seedUsers(databases.get(port) ?? '', `http://localhost:${port}`) };
 }
 
-/** People who have all allowed the client of the configuration before. */
+/** Users who have all consented to the configured client before. */
 async function rememberUsers(port: number): Promise<Users> {
   const browsers = seedUsers(databases.get(port) ?? '', `http://localhost:${port}`);
   const users = { clientId: APP.client_id, browsers };

@@ -42,7 +42,7 @@ export function memoryOf(pid: number): number {
   }
 }
 
-/** Seconds that all cores together have been busy, whoever kept them so. Counted in hundredths. */
+/** Seconds that all cores together have been busy, whichever process kept them so. Counted in hundredths. */
 export function busySeconds(): number {
   try {
     const [, ...ticks] = (readFileSync('/proc/stat', 'utf8').split('\n')[0] ?? '').split(/\s+/);

@@ -104,7 +104,7 @@ async function end(child: ChildProcess): Promise<void> {
   clearTimeout(last);
 }
 
-/** A port that nobody listens on. */
+/** A free port. */
 export async function freePort(): Promise<number> {
   const probe = createServer();
   await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));

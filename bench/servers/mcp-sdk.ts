@@ -96,7 +96,7 @@ app.use(
     revocationOptions: unlimited,
   }),
 );
-// The router has none: this is the one of the SDK's demo, which asks nobody who they are.
+// The router has none: this is the one of the SDK's demo, which authenticates no user.
 app.post('/introspect', async (request, response) => {
   try {
     const { clientId, scopes, expiresAt } = await provider.verifyAccessToken(request.body.token);

@@ -1,4 +1,4 @@
-/** oidc-provider in memory: ES256 JWTs for one resource, opaque tokens for another; whoever comes is signed in and agrees. */
+/** oidc-provider in memory: ES256 JWTs for one resource, opaque tokens for another; every user is signed in and consents. */
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { REDIRECT_URI } from '../authorization/flows.ts';
 import { OPAQUE_RESOURCE, RESOURCE, SECRET } from '../authorization/oidc-provider.ts';

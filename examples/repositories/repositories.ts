@@ -1,4 +1,4 @@
-/** An MCP server that lists repositories at GitHub. It acts there with a token of its own for whoever it serves, never with the client's. */
+/** An MCP server that lists repositories at GitHub. It uses a token of its own for the user it serves, never the client's. */
 import { type CallToolResult, createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import type { RunningApplication } from '@portcullis/cli';
 import type { Principal } from '@portcullis/resource-server';
@@ -7,7 +7,7 @@ import type { UpstreamTokenSource } from '@portcullis/resource-server/upstream';
 
 const { GITHUB_API = 'https://api.github.com' } = process.env;
 
-/** Answers requests that a guard has admitted. */
+/** Handles requests that a guard has authorized. */
 export function serveRepositories(upstream: UpstreamTokenSource): RunningApplication {
   const handler = createMcpHandler(({ authInfo }) => {
     const server = new McpServer({ name: 'repositories', version: '1.0.0' });

@@ -1,4 +1,4 @@
-/** Waiting until a page can be seen, which is when somebody begins to act on it. */
+/** Waits until a page is painted, which is when a user begins to act on it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 

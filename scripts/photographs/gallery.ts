@@ -13,11 +13,11 @@ export interface Gallery {
   /** A one-time link, when there is no account yet. */
   readonly setupLink: string | null;
   /** Clients that registered themselves: one with a plain name, one with a long one. */
-  readonly stranger: string;
+  readonly other: string;
   readonly talker: string;
   /** The resource that has workspaces. */
   readonly board: string;
-  /** A link for somebody who has an account and has not used it yet. */
+  /** A link for a user who has an account and has not used it yet. */
   readonly invitation: string;
   /** A link for an owner who cannot sign in. */
   readonly reset: string;
@@ -27,7 +27,7 @@ export interface Gallery {
   codeOf(secret: string): string;
   /** The address at which an app would open the browser. */
   url(parameters: Readonly<Record<string, string>>): string;
-  /** Takes the token that a person's consent was for. */
+  /** Redeems the token that a user consented to. */
   redeem(location: URL, clientId: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -84,7 +84,7 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
     workspaces: async (_account, resource) =>
       resource === board
         ? [
-            { id: 'w1', name: 'Reading room' },
+            { id: 'w1', name: 'Library' },
             { id: 'w2', name: 'Archive' },
           ]
         : [],
@@ -108,7 +108,7 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
     reset: withAccount ? await resetFor(server, 'alan@example.com') : '',
     invite: (email) => linkFor(server, email),
     codeOf,
-    stranger: await register(issuer, 'Notes CLI', CALLBACK),
+    other: await register(issuer, 'Notes CLI', CALLBACK),
     talker: await register(issuer, 'The most helpful and trustworthy assistant '.repeat(7), CALLBACK),
     url: (parameters) => `${issuer}/authorize?${new URLSearchParams({ ...WANTED, ...parameters })}`,
     async redeem(location, clientId) {
@@ -138,7 +138,7 @@ async function resetFor({ accounts }: AuthorizationServer, email: string): Promi
   return made.link;
 }
 
-/** Somebody whose sign-in may change while pictures are taken. */
+/** A user whose sign-in may change while screenshots are taken. */
 async function addGrace(server: AuthorizationServer): Promise<void> {
   const link = new URL(await linkFor(server, 'grace@example.com'));
   const token = link.searchParams.get('token') ?? '';
@@ -167,9 +167,9 @@ const THIRD_PARTIES = [
     id: 'mill',
     name: 'Old Mill',
     clientId: 'library',
-    clientSecret: 'only for pictures, and nobody asks',
+    clientSecret: 'only for screenshots, never used',
     scopes: ['openid'],
-    // Nobody listens there: it is the one that is away.
+    // Nothing listens there: it is the provider that is down.
     kind: { issuer: 'http://localhost:1' },
   },
 ];
@@ -180,7 +180,7 @@ function identityProvider(id: string, name: string) {
     id,
     name,
     clientId: 'library',
-    clientSecret: 'only for pictures, and nobody asks',
+    clientSecret: 'only for screenshots, never used',
     scopes: ['profile', 'notes:sync'],
     kind: {
       endpoints: { authorization: at('authorize'), token: at('token'), userinfo: at('user') },

@@ -1,10 +1,10 @@
-/** The scenes that are photographed: every page in the states that people meet. */
+/** The scenes of the screenshots: every page in the states that users meet. */
 import type { BrowserContext, Page } from 'playwright-core';
 import { type Gallery, type GalleryKind, PASSWORD } from './gallery.ts';
 
 export interface Scene {
   readonly name: string;
-  /** In a browser in which nobody is signed in. */
+  /** In a browser without a session. */
   readonly fresh?: boolean;
   /** Where it is to be seen; where there are accounts when left out. */
   readonly gallery?: GalleryKind;
@@ -119,8 +119,8 @@ export const scenes: readonly Scene[] = [
     name: 'consent-before-leaving',
     fresh: true,
     gallery: 'both',
-    async open(page, _context, { url, stranger }) {
-      await page.goto(url({ client_id: stranger }));
+    async open(page, _context, { url, other }) {
+      await page.goto(url({ client_id: other }));
       await page.click('[formaction="/login/hub"]');
       await page.waitForSelector('[name=decision]');
     },
@@ -141,7 +141,7 @@ export const scenes: readonly Scene[] = [
   },
   {
     name: 'consent-unverified-on-this-computer',
-    open: (page, _context, gallery) => ask(page, gallery, { client_id: gallery.stranger }),
+    open: (page, _context, gallery) => ask(page, gallery, { client_id: gallery.other }),
   },
   {
     name: 'consent-long-name-many-powers',
@@ -151,7 +151,7 @@ export const scenes: readonly Scene[] = [
   {
     name: 'consent-workspaces',
     open: (page, _context, gallery) =>
-      ask(page, gallery, { client_id: gallery.stranger, resource: gallery.board }),
+      ask(page, gallery, { client_id: gallery.other, resource: gallery.board }),
   },
   {
     name: 'consent-nothing-chosen',
@@ -233,13 +233,13 @@ export const scenes: readonly Scene[] = [
   },
   {
     name: 'unknown-app',
-    open: async (page, _context, { url }) => void (await page.goto(url({ client_id: 'nobody' }))),
+    open: async (page, _context, { url }) => void (await page.goto(url({ client_id: 'unknown' }))),
   },
   {
-    name: 'return-to-a-stranger',
+    name: 'return-to-an-unverified-app',
     fresh: true,
-    open: async (page, _context, { url, stranger }) =>
-      void (await page.goto(url({ client_id: stranger, scope: 'nonsense' }))),
+    open: async (page, _context, { url, other }) =>
+      void (await page.goto(url({ client_id: other, scope: 'nonsense' }))),
   },
   {
     name: 'no-longer-open',

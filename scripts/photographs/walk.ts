@@ -1,4 +1,4 @@
-/** A walk through every page in every state that people meet, in one kind of browser. */
+/** Walks through every page in every state that users meet, in one kind of browser. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
@@ -63,7 +63,7 @@ async function connect(browser: Browser, gallery: Gallery): Promise<SignedIn> {
   const app = createServer((_request, response) => response.end('The app'));
   await new Promise<void>((resolve) => app.listen(0, '127.0.0.1', resolve));
   const redirect_uri = `http://127.0.0.1:${(app.address() as AddressInfo).port}/callback`;
-  for (const clientId of ['desk', gallery.stranger, 'desk']) {
+  for (const clientId of ['desk', gallery.other, 'desk']) {
     await page.goto(gallery.url({ client_id: clientId, redirect_uri, scope: 'read write' }));
     if (page.url().includes('/login')) {
       await page.fill('[name=email]', 'ada@example.com');

@@ -1,4 +1,4 @@
-/** Folders of a package import one way, so that a room is understood from those below it alone. */
+/** Folders of a package import in one direction, so that a slice can be understood from those below it. */
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { findFolderCircles } from './folders.ts';

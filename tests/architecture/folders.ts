@@ -1,4 +1,4 @@
-/** The law of the house about folders within a package: each imports in one direction, as a pure function over source files. */
+/** The rule for folders within a package: each imports in one direction, as a pure function over source files. */
 import { posix } from 'node:path';
 import { readImports } from './imports.ts';
 import type { SourceFile } from './layers.ts';

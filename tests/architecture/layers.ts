@@ -1,4 +1,4 @@
-/** The laws of the house about who may import whom, as a pure function over source files and manifests. */
+/** The rules for imports between packages, as a pure function over source files and manifests. */
 import { builtinModules } from 'node:module';
 import { posix } from 'node:path';
 import { readImports } from './imports.ts';
@@ -62,7 +62,7 @@ interface Link {
     | { readonly kind: 'nowhere' };
 }
 
-/** Answers one line for each violation, none when the house stands. */
+/** Returns one line per violation. */
 export function findViolations(files: readonly SourceFile[], manifests: Manifests): readonly string[] {
   const paths = new Set(files.map((file) => file.path));
   const links = files.flatMap((file) => readLinks(file, paths, manifests));
@@ -146,7 +146,7 @@ function wrongArrow({ from, specifier, runtime, to }: Link): readonly string[] {
   const [upper, lower] = [folderOf(from), to.folder];
   if (upper === lower) return [`${from} imports its own package by name: ${specifier}`];
   const allowed = arrows[upper];
-  if (allowed === undefined) return [`${upper} has no place in the house: draw its arrows`];
+  if (allowed === undefined) return [`${upper} has no layer: add its allowed imports`];
   if (!allowed.includes(lower)) return [`${from}: ${upper} may not import ${lower}`];
   const entry = typesOnly[`${upper} → ${lower}`];
   if (entry === undefined || (specifier === entry && !runtime)) return [];

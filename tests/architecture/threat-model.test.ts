@@ -24,16 +24,16 @@ describe('docs/threat-model.md', () => {
 
 describe('the check of its rows', () => {
   const tests = [
-    { path: 'packages/a/test/doors.test.ts', text: "it('T001: stays shut', …); it('T002 opens', …)" },
+    { path: 'packages/a/test/gates.test.ts', text: "it('T001: stays shut', …); it('T002 opens', …)" },
     { path: 'tests/far/windows.test.ts', text: "it('S-1-1: is tight', …)" },
   ];
   const page = (cell: string) => `| threat | defence | test |\n|---|---|---|\n| rain | a roof | ${cell} |`;
 
   it.each([
-    '`doors.test.ts`',
-    '`doors.test.ts`: T001 to T002, stays shut',
-    '`test/doors.test.ts`: opens; `windows.test.ts`: S-1-1, Is tight',
-    '`doors.test.ts` and `windows.test.ts`: T001, S-1-1',
+    '`gates.test.ts`',
+    '`gates.test.ts`: T001 to T002, stays shut',
+    '`test/gates.test.ts`: opens; `windows.test.ts`: S-1-1, Is tight',
+    '`gates.test.ts` and `windows.test.ts`: T001, S-1-1',
     '`windows.test.ts`, `npm run rain`',
   ])('takes %s', (cell) => {
     expect(findUnshown(page(cell), tests)).toEqual([]);
@@ -43,10 +43,10 @@ describe('the check of its rows', () => {
     ['', 'rain: names no test'],
     ['reading', 'rain: names no test'],
     ['`roof.test.ts`', 'rain: roof.test.ts is not there'],
-    ['`far/doors.test.ts`', 'rain: far/doors.test.ts is not there'],
-    ['`oors.test.ts`', 'rain: oors.test.ts is not there'],
-    ['`doors.test.ts`: T001 to T003', 'rain: no T003 in doors.test.ts'],
-    ['`doors.test.ts`: T001; `windows.test.ts`: T002', 'rain: no T002 in windows.test.ts'],
+    ['`far/gates.test.ts`', 'rain: far/gates.test.ts is not there'],
+    ['`ates.test.ts`', 'rain: ates.test.ts is not there'],
+    ['`gates.test.ts`: T001 to T003', 'rain: no T003 in gates.test.ts'],
+    ['`gates.test.ts`: T001; `windows.test.ts`: T002', 'rain: no T002 in windows.test.ts'],
   ])('finds what is wrong with %s', (cell, issue) => {
     expect(findUnshown(page(cell), tests)).toEqual([issue]);
   });

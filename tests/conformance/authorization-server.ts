@@ -1,7 +1,8 @@
-/** The suite's scenarios for authorization servers, against ours as a newcomer starts it; a person signs in and consents. */
-import { createUser } from '../support/person.ts';
+/** The suite's scenarios for authorization servers, against ours with default settings; a user signs in and consents. */
+
 import { owner, startPortcullis } from '../support/portcullis.ts';
 import { reservePort } from '../support/ports.ts';
+import { createUser } from '../support/user.ts';
 import { issuesOf, type Result, runSuite } from './suite.ts';
 
 /** The scenarios; the second one needs what the first one found. */
@@ -47,14 +48,14 @@ async function runScenarios(
       },
     );
     await visiting;
-    return SCENARIOS.map((scenario) => judge(scenario, output));
+    return SCENARIOS.map((scenario) => check(scenario, output));
   } finally {
     await portcullis.stop();
   }
 }
 
 /** The suite's own summary decides; what it printed for the scenario explains. */
-function judge(scenario: string, output: string): Result & { readonly scenario: string } {
+function check(scenario: string, output: string): Result & { readonly scenario: string } {
   const summary = new RegExp(`^(\\S) ${scenario}: (\\d+) passed, (\\d+) failed(.*)$`, 'm').exec(output);
   const [, mark, succeeded = '0', failed = '0', warnings = ''] = summary ?? [];
   const passed = mark === '✓' && Number(succeeded) > 0 && Number(failed) === 0 && warnings === '';

@@ -4,7 +4,7 @@ import { type GrantSettings, type PreregisteredClient, readSigningKey } from '@p
 import { createNodeClient } from '@portcullis/client/node';
 
 /** What the suite lends a scenario, by its own names. */
-type Lent =
+type ContextKey =
   | 'client_id'
   | 'client_secret'
   | 'issuer'
@@ -16,7 +16,7 @@ type Lent =
   | 'idp_token_endpoint';
 
 const context = JSON.parse(process.env['MCP_CONFORMANCE_CONTEXT'] ?? '{}') as Readonly<
-  Partial<Record<Lent, string>>
+  Partial<Record<ContextKey, string>>
 >;
 
 /** The document that the suite's scenario about client metadata documents expects. */
@@ -45,7 +45,7 @@ async function preregistered(): Promise<readonly PreregisteredClient[]> {
   ];
 }
 
-/** The grant follows from what the client was given, as it would from a person's configuration. */
+/** The grant follows from what the client was given, as it would from a user's configuration. */
 function grantOf(scenario: string): GrantSettings {
   const {
     valid_jwt: assertion,

@@ -53,7 +53,7 @@ function wiresOf(revisions: readonly string[]): readonly Pick<Run, 'wire' | 'opt
   return wires.map((wire) => ({ wire, options: ['--spec-version', wire] }));
 }
 
-/** Runs one scenario against the client under test; a warning fails it, as the suite itself judges. */
+/** Runs one scenario against the client under test; a warning fails it, as the suite itself requires. */
 export async function runClient({ options }: Run): Promise<Result> {
   const client = `${process.execPath} --conditions=portcullis-source tests/conformance/everything-client.ts`;
   const { code, output } = await runSuite(['client', '--command', client, ...options]);

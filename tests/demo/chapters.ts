@@ -176,7 +176,7 @@ export async function clientCredentials(scene: Scene): Promise<void> {
   checks.expect(chapter, 'grant', 'client_credentials', formOf(exchanged).get('grant_type'));
   checks.expect(
     chapter,
-    'subject is the client, no person',
+    'subject is the client, not a user',
     robot.client_id,
     claimsOf(tokens.access_token)['sub'],
   );

@@ -1,4 +1,4 @@
-/** What was expected and what was seen, judged one by one and shown as a table. */
+/** Expectations and observations, compared one by one and shown as a table. */
 import { isDeepStrictEqual } from 'node:util';
 
 export interface Check {

@@ -46,7 +46,7 @@ try {
   const first = await profileB(scene);
   chapter('An application acts for itself: client credentials');
   await clientCredentials(scene);
-  chapter('A third party: people sign in with an account there, and the server reads there for them');
+  chapter('Federation: users sign in at an identity provider, and the server reads there for them');
   await identityProvider(scene);
   chapter('Refresh and rotation');
   const newest = await refresh(scene, first);

@@ -4,7 +4,7 @@ import type { Exchange, Question } from './transcript.ts';
 
 type Field = readonly [name: string, value: string];
 
-/** Parameters and members whose values nobody else may learn. */
+/** Parameters and members whose values are secret. */
 const SECRETS: ReadonlySet<string> = new Set([
   'access_token',
   'client_secret',

@@ -2,8 +2,8 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { createNodeClient } from '@portcullis/client/node';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createUser } from '../support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import { createUser } from '../support/user.ts';
 
 let server: Portcullis;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
-/** The chapter of refusals: every row of the seed's section 7, provoked by somebody who does not keep to the rules. */
+/** The chapter of refusals: every row of the seed's section 7, provoked by a client that breaks the rules. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createUser } from '../support/person.ts';
 import { owner } from '../support/portcullis.ts';
+import { createUser } from '../support/user.ts';
 import type { Granted, Scene } from './chapters.ts';
 import { bearer, callTool, claimsOf, postForm, readJson, robot, type TokenAnswer } from './stage.ts';
 import type { Fetch } from './transcript.ts';
@@ -29,7 +29,7 @@ export async function getShortLivedToken({ stage, transcript }: Scene): Promise<
 /** 401: authorization is required and not proven, or the token is invalid or expired. */
 export async function refuseUnproven(scene: Scene, granted: Granted, shortLived: string): Promise<void> {
   const { stage, transcript, checks } = scene;
-  const send = transcript.as('somebody');
+  const send = transcript.as('attacker');
   const token = granted.tokens.access_token;
   const foreign = await foreignToken(scene);
   const { url, resource } = stage.profileB;
@@ -61,7 +61,7 @@ export async function refuseUnproven(scene: Scene, granted: Granted, shortLived:
 /** 403: invalid scopes or insufficient permissions. */
 export async function refuseWithoutPermission(scene: Scene, { clientId }: Granted): Promise<void> {
   const { stage, transcript, checks } = scene;
-  const send = transcript.as('somebody');
+  const send = transcript.as('attacker');
   const { tokens } = await signIn(scene, clientId, { scope: 'notes:read' });
   const allowed = await callTool(send, stage.profileB, 'list_notes', {}, bearer(tokens.access_token));
   checks.expect('403', 'reading with notes:read', 200, allowed.status);
@@ -86,7 +86,7 @@ export async function refuseWithoutPermission(scene: Scene, { clientId }: Grante
 /** 400: the authorization request is malformed. */
 export async function refuseMalformed(scene: Scene, { clientId, tokens }: Granted): Promise<void> {
   const { stage, transcript, checks } = scene;
-  const send = transcript.as('somebody');
+  const send = transcript.as('attacker');
   const { url } = stage.profileB;
   const ask = (parameters: Readonly<Record<string, string>>) =>
     send(`${url}/authorize?${new URLSearchParams(parameters)}`, { redirect: 'manual' });
@@ -105,7 +105,7 @@ export async function refuseMalformed(scene: Scene, { clientId, tokens }: Grante
       ...request,
       redirect_uri: 'https://evil.example/cb',
     }),
-    'an unknown client': await ask({ ...request, client_id: 'nobody' }),
+    'an unknown client': await ask({ ...request, client_id: 'unknown' }),
     'a resource that is not protected here': await ask({ ...request, resource: 'https://other.example/mcp' }),
     'two tokens in one request': await callTool(
       send,
@@ -135,7 +135,7 @@ export async function refuseMalformed(scene: Scene, { clientId, tokens }: Grante
 /** What the token endpoint refuses: codes and refresh tokens that were used, stolen or invented. */
 export async function refuseAtTokenEndpoint(scene: Scene, first: Granted, newest: Granted): Promise<void> {
   const { stage, transcript, checks } = scene;
-  const send = transcript.as('somebody');
+  const send = transcript.as('attacker');
   const { url } = stage.profileB;
   const token = async (fields: Readonly<Record<string, string>>) => {
     const answer = await postForm(send, `${url}/token`, { client_id: first.clientId, ...fields });
@@ -216,7 +216,7 @@ function atQuery<Server extends { readonly resource: string }>(server: Server, t
 function forge(token: string): string {
   const [header, payload = '', signature] = token.split('.');
   const claims = JSON.parse(Buffer.from(payload, 'base64url').toString());
-  const forged = Buffer.from(JSON.stringify({ ...claims, sub: 'user_somebody_else' })).toString('base64url');
+  const forged = Buffer.from(JSON.stringify({ ...claims, sub: 'user_other' })).toString('base64url');
   return [header, forged, signature].join('.');
 }
 

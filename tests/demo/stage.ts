@@ -3,17 +3,17 @@
 import { fileURLToPath } from 'node:url';
 import { type Client, type ClientOptions, createClient, createMemoryStore } from '@portcullis/client';
 import { createLoopbackReceiver } from '@portcullis/client/node';
-import { createUser } from '../support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
 import { type GithubIdentityProvider, startGithub } from '../support/third-parties/github.ts';
 import { likeGithub } from '../support/third-parties/settings.ts';
+import { createUser } from '../support/user.ts';
 import type { Exchange, Fetch, Transcript } from './transcript.ts';
 
-/** A client of the configuration file: an application without a person. */
+/** A client of the configuration file: an application without a user. */
 export const robot = {
   client_id: 'nightly-report',
   client_name: 'Nightly report',
-  client_secret: 'known to this program and to the server, nobody else',
+  client_secret: 'known to this program and to the server only',
   grant_types: ['client_credentials'],
   token_endpoint_auth_method: 'client_secret_basic',
 } as const;
@@ -61,7 +61,7 @@ export async function setStage(): Promise<Stage> {
   };
 }
 
-/** A program on somebody's computer: what it sends is told, and so is what the browser sends that it opens. */
+/** A program on a user's computer: its requests are shown, and those of the browser it opens. */
 export function createProgram(
   server: Portcullis,
   transcript: Transcript,

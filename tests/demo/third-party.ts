@@ -1,13 +1,14 @@
 /** The chapter of the demonstration in which the server delegates: the seven steps, seen by the client, the browser and the third party. */
-import { createUser, type Elsewhere } from '../support/person.ts';
+
 import { owner } from '../support/portcullis.ts';
+import { createUser, type Elsewhere } from '../support/user.ts';
 import type { Scene } from './chapters.ts';
 import { callTool, claimsOf, createProgram, findExchange, formOf, type TokenAnswer } from './stage.ts';
 import type { Exchange } from './transcript.ts';
 
 const chapter = 'third party';
 
-/** Somebody with an account at the third party, and none here. */
+/** A user with an account at the identity provider, and none here. */
 const password = 'known at the third party alone';
 
 export async function identityProvider(scene: Scene): Promise<void> {
@@ -25,7 +26,7 @@ export async function identityProvider(scene: Scene): Promise<void> {
   const said = transcript.exchanges.slice(start);
   const tokens = tokensOf(said);
 
-  const asked = checkDeparture(scene, said);
+  const asked = checkFederatedLogin(scene, said);
   checkReturn(scene, said);
   const claims = claimsOf(tokens.access_token);
   checks.expect(chapter, '6: a token of our own', false, party.given.includes(tokens.access_token));
@@ -54,7 +55,10 @@ function tokensOf(said: readonly Exchange[]): TokenAnswer {
 }
 
 /** Steps 1 and 2: the usual request of the client, our consent, and then the request of the server as a client there. */
-function checkDeparture({ checks, stage }: Scene, said: readonly Exchange[]): URLSearchParams | undefined {
+function checkFederatedLogin(
+  { checks, stage }: Scene,
+  said: readonly Exchange[],
+): URLSearchParams | undefined {
   const { delegating, identityProvider: party } = stage;
   const asked = findExchange(said, 'GET', '/authorize')?.url.searchParams;
   checks.expect(chapter, '1: the client starts the normal flow', 'code', asked?.get('response_type'));
@@ -76,7 +80,7 @@ function checkDeparture({ checks, stage }: Scene, said: readonly Exchange[]): UR
   return asked;
 }
 
-/** Steps 3 to 5: the person signs in there, and a code comes to us that is redeemed behind the browser. */
+/** Steps 3 to 5: the user signs in there, and the code is redeemed behind the browser. */
 function checkReturn({ checks, stage: { identityProvider: party } }: Scene, said: readonly Exchange[]): void {
   const typed = said.filter(({ sent }) => new URLSearchParams(sent).get('password') === password);
   checks.expect(
@@ -89,7 +93,7 @@ function checkReturn({ checks, stage: { identityProvider: party } }: Scene, said
   checks.expect(chapter, '4: the third party sends a code to us', true, back?.url.searchParams.has('code'));
   const redeemed = party.count('POST /login/oauth/access_token');
   checks.expect(chapter, '5: the server redeems it, behind the browser', 1, redeemed);
-  checks.expect(chapter, '5: nobody else saw a token of theirs', [], seenTokens(said, party.given));
+  checks.expect(chapter, '5: no other party saw a provider token', [], seenTokens(said, party.given));
 }
 
 /** Step 7: the original flow ends as it would have ended without a third party. */
@@ -132,7 +136,7 @@ function seenTokens(said: readonly Exchange[], tokens: readonly string[]): reado
 async function checkEnd({ checks, stage, transcript, tell }: Scene, tokens: TokenAnswer): Promise<void> {
   stage.identityProvider.revokeAll();
   tell(
-    '     (the person ends it at the third party; two seconds pass, one more than the bound of this server)\n',
+    '     (the user revokes access at the identity provider; two seconds pass, one more than the bound of this server)\n',
   );
   await new Promise((resolve) => setTimeout(resolve, 2000));
   const late = await callTool(

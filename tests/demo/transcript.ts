@@ -2,7 +2,7 @@
 import { describeAnswer, describeQuestion } from './describe.ts';
 
 /** Who sends a request. */
-type Actor = 'client' | 'browser' | 'somebody';
+type Actor = 'client' | 'browser' | 'attacker';
 
 export interface Question {
   readonly from: Actor;

@@ -1,7 +1,7 @@
 /** Whole endpoints, on a store of their own: whatever comes in, the answer is one that OAuth knows. */
 import { createAuthorizationServer } from '@portcullis/authorization-server';
 import { openStore } from '@portcullis/store';
-import { CLIENTS, ISSUER, RESOURCES, SEALING_KEY } from '../resilience/world.ts';
+import { CLIENTS, ISSUER, MASTER_KEY, RESOURCES } from '../resilience/world.ts';
 import { seeds } from './seeds.ts';
 import { bytesOf, must, type Target } from './targets.ts';
 
@@ -38,7 +38,7 @@ export async function createEndpointTargets(): Promise<readonly Target[]> {
   const server = await createAuthorizationServer({
     issuer: ISSUER,
     store: await openStore(':memory:'),
-    masterKey: SEALING_KEY,
+    masterKey: MASTER_KEY,
     resources: RESOURCES,
     clients: CLIENTS,
     rateLimits: false,

@@ -1,6 +1,6 @@
 /**
  * `npm run fuzz [seconds] [target]`: changes inputs at random and keeps those that take a new way through the code, to change them
- * further. A fault is printed with its input, and ends the run with 1. `SEED` repeats a run of one target.
+ * further. A failure is printed with its input, and ends the run with 1. `SEED` repeats a run of one target.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { createRandom, type Random } from '../resilience/random.ts';
@@ -101,7 +101,9 @@ for (const target of chosen) {
   const learned = await fuzz(target, known, (Number(seconds) * 1000) / chosen.length, random);
   corpus[target.name] = [...known, ...learned];
 }
-console.log(`${countEdges().inAll} edges in all, ${issues.size} faults; slowest ${JSON.stringify(slowest)}`);
+console.log(
+  `${countEdges().inAll} edges in all, ${issues.size} failures; slowest ${JSON.stringify(slowest)}`,
+);
 for (const issue of issues.values()) console.log(JSON.stringify(issue));
 if (process.env['KEEP_CORPUS'] !== undefined) await writeFile(CORPUS, `${JSON.stringify(corpus, null, 1)}\n`);
 process.exit(issues.size === 0 ? 0 : 1);

@@ -1,4 +1,4 @@
-/** How inputs are changed: what a stranger would try, what a parser would trip over, and plain chance. */
+/** Mutations of inputs: what an attacker would try, what parsers trip over, and chance. */
 import type { Random } from '../resilience/random.ts';
 
 const LONGEST = 4096;

@@ -1,4 +1,4 @@
-/** Whatever strangers write is read or refused with an OAuth error, and what is read means what it seems to mean; in time. */
+/** Untrusted input is parsed or refused with an OAuth error, in time, and what is parsed means the same to other parsers. */
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -29,7 +29,7 @@ function inputsFor({ name, seeds }: Target): fc.Arbitrary<string> {
 }
 
 describe.each(all)('$name', (target) => {
-  it('takes or refuses whatever comes, and keeps its laws', async () => {
+  it('parses or refuses every input, and its invariants hold', async () => {
     await fc.assert(
       fc.asyncProperty(inputsFor(target), (input) => tryOut(target, input)),
       { numRuns: 300 },
@@ -68,9 +68,9 @@ describe.each(all)('$name', (target) => {
   });
 });
 
-it('would tell if a law did not hold', async () => {
-  const broken = { name: 'x', seeds: [], read: () => { throw new Broken('a law'); } }; // biome-ignore format: short
-  await expect(tryOut(broken, '')).rejects.toThrow('a law');
+it('reports an invariant that does not hold', async () => {
+  const broken = { name: 'x', seeds: [], read: () => { throw new Broken('an invariant'); } }; // biome-ignore format: short
+  await expect(tryOut(broken, '')).rejects.toThrow('an invariant');
   const thrown = { name: 'x', seeds: [], read: () => Promise.reject(new TypeError('not ours')) };
   await expect(tryOut(thrown, '')).rejects.toThrow(TypeError);
 });

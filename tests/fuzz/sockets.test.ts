@@ -1,4 +1,4 @@
-/** Raw bytes on real sockets: whatever comes in, every answer is whole and none is a failure, and nobody waits for ever. */
+/** Raw bytes on real sockets: every response is complete, none is a server failure, and no connection stays open for ever. */
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { createAuthorizationServer } from '@portcullis/authorization-server';
@@ -13,15 +13,15 @@ import {
   CLIENTS,
   credentialsOf,
   ISSUER,
+  MASTER_KEY,
   NOTES,
   RESOURCES,
-  SEALING_KEY,
 } from '../resilience/world.ts';
 import { mutate } from './mutate.ts';
 import { bytesOf } from './targets.ts';
 
 /** A server that reads HTTP by one of our translators. */
-interface Door {
+interface Listener {
   readonly port: number;
   /** What went wrong inside. */
   readonly failures: readonly unknown[];
@@ -32,7 +32,7 @@ async function serve(failures: unknown[]) {
   const server = await createAuthorizationServer({
     issuer: ISSUER,
     store,
-    masterKey: SEALING_KEY,
+    masterKey: MASTER_KEY,
     resources: RESOURCES,
     clients: CLIENTS,
     rateLimits: false,
@@ -50,7 +50,7 @@ async function serve(failures: unknown[]) {
   return server;
 }
 
-/** Whoever stops in the middle is let go soon, and so is who says no more. */
+/** Clients that stop in the middle, or fall silent, are disconnected soon. */
 const timeouts = {
   headersTimeout: 1000,
   requestTimeout: 1000,
@@ -58,8 +58,8 @@ const timeouts = {
   connectionsCheckingInterval: 50,
 };
 
-/** The authorization server behind the door of the command. */
-async function openServer(): Promise<Door> {
+/** The authorization server behind the listener of the command line. */
+async function openServer(): Promise<Listener> {
   const failures: unknown[] = [];
   const server = await serve(failures);
   const listening = await listen(server.handleHttp, {
@@ -73,7 +73,7 @@ async function openServer(): Promise<Door> {
 }
 
 /** An application of node:http behind the guard, which echoes what it got. */
-async function openGuarded(): Promise<Door> {
+async function openGuarded(): Promise<Listener> {
   const failures: unknown[] = [];
   const { jwks, isLive } = await serve(failures);
   const guard = createGuard({
@@ -160,7 +160,7 @@ function exchange(port: number, bytes: Uint8Array, split: number, hangsUp = fals
     let received = '';
     const timer = setTimeout(() => {
       socket.destroy();
-      reject(new Error(`nobody ended it; it said ${JSON.stringify(received)}`));
+      reject(new Error(`the connection was not closed; received ${JSON.stringify(received)}`));
     }, PATIENCE);
     socket.setEncoding('latin1').on('data', (text: string) => {
       received += text;
@@ -182,11 +182,11 @@ function exchange(port: number, bytes: Uint8Array, split: number, hangsUp = fals
 const statusesIn = (answer: string) =>
   [...answer.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
 
-async function expectBearable({ port, failures }: Door, input: string, random: Random): Promise<void> {
+async function expectBearable({ port, failures }: Listener, input: string, random: Random): Promise<void> {
   const bytes = bytesOf(input);
   const split = Math.floor(random.next() * bytes.length);
   const answer = await exchange(port, bytes, split, random.next() < 0.2);
-  // A transfer coding that is not read is answered with 501: that is its sender's fault, whatever the family says.
+  // A transfer coding that is not read is answered with 501: that is the sender's error, although the status is 5xx.
   const failed = statusesIn(answer).filter((status) => status >= 500 && status !== 501);
   expect([input, failed, failures]).toEqual([input, [], []]);
   // Whatever is said is HTTP.
@@ -195,13 +195,13 @@ async function expectBearable({ port, failures }: Door, input: string, random: R
 
 describe.each([
   {
-    door: 'the door of the command',
+    listener: 'the command line',
     open: openServer,
     right: wire(`GET ${METADATA} HTTP/1.1`, [HOST, 'connection: close']),
     status: 200,
   },
   {
-    door: 'the guard on node:http',
+    listener: 'the guard on node:http',
     open: openGuarded,
     right: wire('GET /.well-known/oauth-protected-resource/notes HTTP/1.1', [
       'host: mcp.example',
@@ -211,19 +211,19 @@ describe.each([
   },
 ])('$door', ({ open, right, status }) => {
   it('answers every known oddity, and fails at none', async () => {
-    const door = await open();
+    const listener = await open();
     const random = createRandom(1);
-    await Promise.all(SEEDS.map((seed) => expectBearable(door, seed, random)));
-    expect(statusesIn(await exchange(door.port, bytesOf(right), 9))).toEqual([status]);
+    await Promise.all(SEEDS.map((seed) => expectBearable(listener, seed, random)));
+    expect(statusesIn(await exchange(listener.port, bytesOf(right), 9))).toEqual([status]);
   });
 
   it('answers or closes whatever comes, and serves others meanwhile and afterwards', async () => {
-    const door = await open();
+    const listener = await open();
     const random = createRandom();
     const inputs = Array.from({ length: 600 }, () => mutate(SEEDS, random));
     for (let first = 0; first < inputs.length; first += 200) {
-      const some = inputs.slice(first, first + 200).map((input) => expectBearable(door, input, random));
-      const other = exchange(door.port, bytesOf(right), 9);
+      const some = inputs.slice(first, first + 200).map((input) => expectBearable(listener, input, random));
+      const other = exchange(listener.port, bytesOf(right), 9);
       await Promise.all(some).catch((error: unknown) => {
         throw new Error(`SEED=${random.seed}`, { cause: error });
       });

@@ -1,4 +1,4 @@
-/** Everything that reads what strangers write: how it is called, what must be true of what it answers, and examples to start from. */
+/** Every parser of untrusted input: how it is called, which invariants hold for its result, and seeds to start from. */
 import { readFormBody, readJsonBody } from '@portcullis/http';
 import {
   canonicalResource,
@@ -39,15 +39,15 @@ import { seeds } from './seeds.ts';
 export interface Target {
   readonly name: string;
   readonly seeds: readonly string[];
-  /** Reads an input. It throws `OAuthError`, or `Broken` when a law does not hold; anything else is a fault. */
+  /** Reads an input. It throws `OAuthError`, or `Broken` when an invariant does not hold; anything else is a failure. */
   read(input: string): unknown;
 }
 
-/** A law that does not hold. */
+/** An invariant that does not hold. */
 export class Broken extends Error {}
 
-export function must(isTrue: boolean, law: string): void {
-  if (!isTrue) throw new Broken(law);
+export function must(isTrue: boolean, rule: string): void {
+  if (!isTrue) throw new Broken(rule);
 }
 
 const POLICY = { privateUseSchemes: ['cursor', 'com.example.app'] };
@@ -83,7 +83,7 @@ function json(read: (value: unknown) => unknown): (input: string) => unknown {
   };
 }
 
-/** Judged good, it must mean the same to whoever follows it: the WHATWG parser. */
+/** A URL that passes must mean the same to the WHATWG parser. */
 function checkRedirect(input: string): void {
   const [uri = '', other = ''] = input.split('\n');
   const { kind } = validateRedirectUri(uri, POLICY);
@@ -103,7 +103,7 @@ function checkRedirect(input: string): void {
   if (kind === 'private-use')
     must(POLICY.privateUseSchemes.includes(url?.protocol.slice(0, -1) ?? ''), 'its scheme is allowed');
   if (kind !== 'refused' && kind !== 'dangerous') {
-    must(checkRedirectUri([uri], uri, POLICY).uri === uri, 'what may be registered is admitted');
+    must(checkRedirectUri([uri], uri, POLICY).uri === uri, 'a registered redirect URI matches');
   }
   if (other !== uri && matchesRedirectUri(uri, other)) {
     const [left, right] = [URL.parse(uri), URL.parse(other)];
@@ -134,9 +134,9 @@ function checkCanonical(input: string): void {
 }
 
 function checkDocumentUrl(input: string): void {
-  const judged = validateDocumentUrl(input, ANYWHERE);
-  if ('issue' in judged) return;
-  const { url } = judged;
+  const checked = validateDocumentUrl(input, ANYWHERE);
+  if ('issue' in checked) return;
+  const { url } = checked;
   must(url.href === input && url.protocol === 'https:' && url.username === '', 'it is what it looks like');
   must(url.pathname !== '/' && !input.includes('#'), 'it has a path and no fragment');
 }
@@ -253,6 +253,6 @@ export async function tryOut(target: Target, input: string): Promise<void> {
       /^[\x20-\x21\x23-\x5b\x5d-\x7e]*$/.test(description),
       'an error description has the characters that it may have',
     );
-    must(error.status < 500, 'what a stranger writes is not our fault');
+    must(error.status < 500, 'untrusted input causes no server error');
   }
 }

@@ -2,8 +2,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
-import { createUser } from '../support/person.ts';
 import { owner, startPortcullis } from '../support/portcullis.ts';
+import { createUser } from '../support/user.ts';
 import { createMemoryProvider } from './memory-provider.ts';
 import { sdks } from './sdks.ts';
 

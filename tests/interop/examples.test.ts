@@ -10,7 +10,7 @@ import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reservePort } from '../support/ports.ts';
 
-/** An issuer that somebody else runs: metadata, keys, and tokens without further ado. */
+/** A foreign issuer: metadata, keys, and tokens on demand. */
 let issuer: { url: string; server: Server; privateKey: CryptoKey };
 
 beforeAll(async () => {
@@ -148,7 +148,7 @@ describe.each(['express', 'fastify', 'hono'])('examples/%s', (example) => {
 });
 
 describe('examples/express', () => {
-  it('[S-SESS-40 S-SESS-41 S-SESS-42] T101 lets nobody into a session but who opened it', async () => {
+  it('[S-SESS-40 S-SESS-41 S-SESS-42] T101 accepts a session only from the user and client that opened it', async () => {
     const { child, resource } = await run('express');
     const [alice, bob] = await Promise.all(
       ['alice', 'bob'].map((subject) => issue(resource, subject, 'greet')),
@@ -190,7 +190,7 @@ describe('examples/hono', () => {
     'io.modelcontextprotocol/clientCapabilities': {},
   };
 
-  it('[S-HTTP-31 S-HTTP-32 S-HTTP-33] judges the token first, and leaves version and method to the server behind', async () => {
+  it('[S-HTTP-31 S-HTTP-32 S-HTTP-33] checks the token first, and leaves version and method to the server', async () => {
     const { child, resource } = await run('hono');
     const token = await issue(resource, 'alice', 'greet');
     const send = (

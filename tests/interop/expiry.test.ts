@@ -1,8 +1,8 @@
 /** Access tokens of one second, and a restart: the official SDKs refresh on their own and go on. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createUser } from '../support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import { createUser } from '../support/user.ts';
 import { createRecorder } from './exchanges.ts';
 import { createMemoryProvider } from './memory-provider.ts';
 import { sdks } from './sdks.ts';
@@ -11,7 +11,7 @@ import { sdks } from './sdks.ts';
 const skew = 5;
 const lifetime = 1;
 
-/** Each test has applications of its own, which nobody has refreshed. */
+/** Each test has applications of its own, without an earlier refresh. */
 const applicationsOf = () =>
   sdks.map((sdk) => ({
     sdk,

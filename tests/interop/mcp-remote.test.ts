@@ -1,11 +1,11 @@
-/** `mcp-remote`, which lets applications that only start local servers use a protected one, and a person in Chromium. */
+/** `mcp-remote`, a bridge for stdio-only applications, with a user in Chromium. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { launchChromium } from '../support/browser.ts';
-import { openBrowserFor } from '../support/chromium-person.ts';
+import { openBrowserFor } from '../support/chromium-user.ts';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
 import { connectByProxy } from './mcp-remote.ts';
 
@@ -53,7 +53,7 @@ it('speaks the stateless protocol when it is told to look for it', async () => {
   expect(local.output()).toContain('2026-07-28');
 });
 
-it('is told when the person says no', async () => {
+it('reports that the user declined', async () => {
   await using local = await connectByProxy(server.resource);
   const user = await openBrowserFor(owner, browser);
   const failure = expect(local.session).rejects.toThrow();

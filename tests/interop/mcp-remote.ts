@@ -11,7 +11,7 @@ import { type Session, sessionOf } from './sdks.ts';
 const proxy = join(createRequire(import.meta.url).resolve('mcp-remote/package.json'), '../dist/proxy.js');
 
 export interface Local extends AsyncDisposable {
-  /** Resolves when somebody has signed in, or nobody has to. */
+  /** Resolves when a user has signed in, or when no sign-in is needed. */
   readonly session: Promise<Session>;
   /** The next authorization URL that mcp-remote shows, and opens in a browser. */
   authorizationUrl(): Promise<string>;
@@ -51,7 +51,7 @@ export async function connectByProxy(resource: string, options: LocalOptions = {
   });
   const client = new Client({ name: 'local', version: '1.0.0' });
   const session = client.connect(transport).then(() => sessionOf(client));
-  // Whoever waits for the session hears of it; nobody has to.
+  // Callers that wait for the session see the error; there may be none.
   session.catch(() => {});
   return {
     session,
@@ -65,7 +65,7 @@ export async function connectByProxy(resource: string, options: LocalOptions = {
   };
 }
 
-/** It listens only a moment after it has shown the authorization URL, which no person is too fast for. */
+/** It listens only a moment after it has shown the authorization URL, which is soon enough for any user. */
 async function untilItListens(url: URL): Promise<void> {
   for (let tries = 0; tries < 500; tries += 1) {
     const response = await fetch(url).catch(() => undefined);

@@ -7,14 +7,14 @@ import type {
   StoredOAuthClientInformation,
   StoredOAuthTokens,
 } from '@modelcontextprotocol/client';
-import type { User } from '../support/person.ts';
+import type { User } from '../support/user.ts';
 
 export interface MemoryProvider extends OAuthClientProvider {
   tokens(): StoredOAuthTokens | undefined;
   clientInformation(): StoredOAuthClientInformation | undefined;
   /** The authorization URL that the SDK wants opened. */
   opened(): URL;
-  /** Lets somebody answer it; what comes back is for `finishAuth`. Drops an answer whose state differs. */
+  /** Lets a user complete it and returns the code for `finishAuth`. Drops a response whose state differs. */
   ask(user: User): Promise<URLSearchParams>;
 }
 

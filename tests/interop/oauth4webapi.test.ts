@@ -1,8 +1,8 @@
 /** `oauth4webapi`, unmodified, step by step: it checks every answer by the letter of its RFC. */
 import * as oauth from 'oauth4webapi';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createUser } from '../support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import { createUser } from '../support/user.ts';
 import { callTool, readResult } from './tools.ts';
 
 /** The server stands on loopback, where https is not asked for. */
@@ -70,7 +70,7 @@ interface Authorized extends Registered {
   readonly tokens: oauth.TokenEndpointResponse;
 }
 
-/** The whole code flow, as somebody with the account allows it. */
+/** The whole code flow, with the account's consent. */
 async function authorize({ client, authentication }: Registered, scope: string): Promise<Authorized> {
   const verifier = oauth.generateRandomCodeVerifier();
   const state = oauth.generateRandomState();
@@ -236,7 +236,7 @@ describe('client credentials', () => {
     expect(errorOf(refusal)).toBe(error);
   });
 
-  it('are refused to whoever registered on its own', async () => {
+  it('refuses client credentials to self-registered clients', async () => {
     const { client: own, authentication } = await register('client_secret_basic');
     const response = await oauth.clientCredentialsGrantRequest(as, own, authentication, {}, loopback);
     const refused = oauth.processClientCredentialsResponse(as, own, response);

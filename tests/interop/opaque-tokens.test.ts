@@ -49,8 +49,8 @@ async function start() {
     server.handle(new Request(url, init));
   const admit = async (verifier: TokenVerifier, token: string) => {
     const guard = createGuard({ resource: RESOURCE, verifier, clock: () => clock.now, events: () => {} });
-    const admission = await guard.authorize({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
-    return admission.authorized ? admission.principal : admission.response.status;
+    const decision = await guard.authorize({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
+    return decision.authorized ? decision.principal : decision.response.status;
   };
   const asking = introspectionVerifier({
     issuer: ISSUER,
@@ -62,7 +62,7 @@ async function start() {
   return { clock, post, reach, admit, asking };
 }
 
-it('[S-VAL-3] T095 are admitted by a guard that asks, until they end; one that only verifies knows none', async () => {
+it('[S-VAL-3] T095 accepts opaque tokens at an introspecting guard until they end, and at no guard that only verifies', async () => {
   const { clock, post, reach, admit, asking } = await start();
   const form = { grant_type: 'client_credentials', resource: RESOURCE, scope: 'read' };
   const { access_token: token } = (await (await post('/token', form)).json()) as { access_token: string };

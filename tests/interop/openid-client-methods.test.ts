@@ -2,8 +2,8 @@
 import { exportJWK, generateKeyPair } from 'jose';
 import * as client from 'openid-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createUser } from '../support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import { createUser } from '../support/user.ts';
 import { callTool } from './tools.ts';
 
 const redirectUri = 'https://app.example/callback';

@@ -1,8 +1,8 @@
 /** `openid-client`, a client library of many applications. */
 import * as client from 'openid-client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createUser } from '../support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import { createUser } from '../support/user.ts';
 import { callTool } from './tools.ts';
 
 const redirectUri = 'http://localhost:3000/callback';
@@ -67,7 +67,7 @@ async function call(config: client.Configuration, token: string, tool: string): 
   return (await client.fetchProtectedResource(config, token, url, 'POST', body, headers)).status;
 }
 
-it('[ALL-DCR-1 AS-DCR-1 AS-ROT-1] registers itself, signs somebody in, refreshes and signs out', async () => {
+it('[ALL-DCR-1 AS-DCR-1 AS-ROT-1] registers itself, signs a user in, refreshes and signs out', async () => {
   const metadata = { redirect_uris: [redirectUri], grant_types: ['authorization_code', 'refresh_token'] };
   const config = await client.dynamicClientRegistration(
     new URL(server.url),
@@ -91,7 +91,7 @@ it('[ALL-DCR-1 AS-DCR-1 AS-ROT-1] registers itself, signs somebody in, refreshes
   await expect(call(config, renewed.access_token, 'list_notes')).rejects.toMatchObject({ status: 401 });
 });
 
-it('[AS-O21-1 AS-REG-1] signs somebody in for a confidential client of the configuration file', async () => {
+it('[AS-O21-1 AS-REG-1] signs a user in for a confidential client of the configuration file', async () => {
   const authentication = client.ClientSecretBasic(web.client_secret);
   const config = await client.discovery(new URL(server.url), web.client_id, {}, authentication, options);
   const tokens = await authorize(config, web.redirect_uris[0]);

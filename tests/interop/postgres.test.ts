@@ -1,8 +1,8 @@
 /** The same command on PostgreSQL: sign-ins are kept there. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createUser } from '../support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
 import { type Postgres, startPostgres } from '../support/postgres.ts';
+import { createUser } from '../support/user.ts';
 import { createMemoryProvider } from './memory-provider.ts';
 import { sdks } from './sdks.ts';
 

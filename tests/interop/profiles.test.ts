@@ -1,8 +1,8 @@
 /** Both official SDKs against servers of one profile each, of all, and without registration. */
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createUser } from '../support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import { createUser } from '../support/user.ts';
 import { createRecorder, type Exchange } from './exchanges.ts';
 import { type Application, createMemoryProvider, type MemoryProvider } from './memory-provider.ts';
 import { type Sdk, sdks } from './sdks.ts';
@@ -203,7 +203,7 @@ describe('a server of all profiles', () => {
 describe('a server without registration', () => {
   const shared = { redirect_uris: [redirectUrl], grant_types: ['authorization_code', 'refresh_token'] };
   const editor = { client_id: 'editor', token_endpoint_auth_method: 'none', ...shared };
-  const portal = { client_id: 'portal', client_secret: 'known to both sides, and to nobody else', ...shared };
+  const portal = { client_id: 'portal', client_secret: 'known to both sides only', ...shared };
 
   beforeAll(() => start({ registration: false, clients: [editor, portal] }));
   afterAll(stop);

@@ -1,29 +1,29 @@
 /** What the protected server refuses, over real HTTP: statuses, challenges, and nothing done. */
 import { request } from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createUser } from '../support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import { createUser } from '../support/user.ts';
 import { createMemoryProvider } from './memory-provider.ts';
 import { type Session, sdkTwo } from './sdks.ts';
 import { callTool } from './tools.ts';
 
 let server: Portcullis;
-let stranger: Portcullis;
-/** Somebody who is let in, to see that nothing has changed. */
+let other: Portcullis;
+/** A user with access, to see that nothing has changed. */
 let session: Session;
 /** Tokens by what they are. */
 let tokens: Readonly<Record<'good' | 'foreign', string>>;
 
 beforeAll(async () => {
-  [server, stranger] = await Promise.all([startPortcullis(), startPortcullis()]);
+  [server, other] = await Promise.all([startPortcullis(), startPortcullis()]);
   const here = await signIn(server);
   session = await sdkTwo.connect(server.resource, here.provider);
-  tokens = { good: here.token, foreign: (await signIn(stranger)).token };
+  tokens = { good: here.token, foreign: (await signIn(other)).token };
 });
 
 afterAll(async () => {
   await session.close();
-  await Promise.all([server.stop(), stranger.stop()]);
+  await Promise.all([server.stop(), other.stop()]);
 });
 
 async function signIn({ resource }: Portcullis) {
@@ -108,7 +108,7 @@ it('[S-401-2 ALL-CORS-61] asks for no token where none is needed', async () => {
 
 it.each([
   { what: 'nonsense', header: () => 'Bearer nonsense' },
-  { what: 'a JWT that nobody signed', header: () => `Bearer ${unsigned(tokens.good)}` },
+  { what: 'an unsigned JWT', header: () => `Bearer ${unsigned(tokens.good)}` },
   { what: 'a signature that was changed', header: () => `Bearer ${withOtherSignature(tokens.good)}` },
   { what: 'claims that were changed', header: () => `Bearer ${withOtherClaims(tokens.good)}` },
   { what: 'the token of another authorization server', header: () => `Bearer ${tokens.foreign}` },
@@ -162,6 +162,6 @@ function withOtherSignature(token: string): string {
 
 function withOtherClaims(token: string): string {
   const [header, claims = '', signature] = token.split('.');
-  const changed = { ...JSON.parse(Buffer.from(claims, 'base64url').toString()), sub: 'user_somebody-else' };
+  const changed = { ...JSON.parse(Buffer.from(claims, 'base64url').toString()), sub: 'user_other' };
   return `${header}.${Buffer.from(JSON.stringify(changed)).toString('base64url')}.${signature}`;
 }

@@ -70,8 +70,8 @@ const reach = (url: string, init: RequestInit): Promise<Response> => {
 function guardWith(verifier: TokenVerifier): (token: string) => Promise<number> {
   const guard = createGuard({ resource: RESOURCE, verifier, clock: () => now, events: () => {} });
   return async (token) => {
-    const admission = await guard.authorize({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
-    return admission.authorized ? 200 : admission.response.status;
+    const decision = await guard.authorize({ method: 'GET', url: '/mcp', authorization: `Bearer ${token}` });
+    return decision.authorized ? 200 : decision.response.status;
   };
 }
 

@@ -1,4 +1,4 @@
-/** The official SDKs, 1.x and 2.x, with their own OAuth code, and people in a real Chromium. */
+/** The official SDKs, 1.x and 2.x, with their own OAuth code, and users in a real Chromium. */
 import {
   Client,
   ClientCredentialsProvider,
@@ -10,9 +10,9 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { launchChromium } from '../support/browser.ts';
 import { type Callback, openCallback } from '../support/callback.ts';
-import { openBrowserFor } from '../support/chromium-person.ts';
-import { createUser } from '../support/person.ts';
+import { openBrowserFor } from '../support/chromium-user.ts';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import { createUser } from '../support/user.ts';
 import { addAccount } from './accounts.ts';
 import { createRecorder } from './exchanges.ts';
 import { createMemoryProvider } from './memory-provider.ts';
@@ -49,7 +49,7 @@ interface Note {
 }
 
 it.each(sdks)(
-  '[S-FLOW-B1 AS-FLOW-B5 AS-AUTHZ-1 AS-ROLE-2] lets somebody in through Chromium without JavaScript, and to every tool: $name',
+  '[S-FLOW-B1 AS-FLOW-B5 AS-AUTHZ-1 AS-ROLE-2] signs a user in through Chromium without JavaScript and reaches every tool: $name',
   async (sdk: Sdk) => {
     const user = await openBrowserFor(owner, browser, { javaScriptEnabled: false });
     const provider = createMemoryProvider({ redirectUrl: callback.url });
@@ -98,7 +98,7 @@ it.each([
   await client.close();
 });
 
-it('tells a client that the person said no', async () => {
+it('reports to a client that the user declined', async () => {
   const provider = createMemoryProvider({ redirectUrl: callback.url });
   const user = await openBrowserFor(owner, browser);
   const transport = new StreamableHTTPClientTransport(new URL(server.resource), { authProvider: provider });

@@ -3,13 +3,13 @@ import * as two from '@modelcontextprotocol/client';
 import { UnauthorizedError as UnauthorizedByOne } from '@modelcontextprotocol/sdk/client/auth.js';
 import { Client as ClientOne } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as TransportOne } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type { User } from '../support/person.ts';
+import type { User } from '../support/user.ts';
 import type { Recorder } from './exchanges.ts';
 import type { MemoryProvider } from './memory-provider.ts';
 
 export interface Sdk {
   readonly name: string;
-  /** Connects in vain, so that the SDK asks for authorization; lets somebody give it. */
+  /** Connects without tokens, so that the SDK starts an authorization; completes it as a user. */
   signIn(resource: string, provider: MemoryProvider, user: User, fetch?: Recorder['fetch']): Promise<void>;
   connect(resource: string, provider: MemoryProvider, fetch?: Recorder['fetch']): Promise<Session>;
 }

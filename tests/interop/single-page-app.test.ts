@@ -6,7 +6,7 @@ import type * as OAuth from 'oauth4webapi';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { launchChromium } from '../support/browser.ts';
-import { openBrowserFor } from '../support/chromium-person.ts';
+import { openBrowserFor } from '../support/chromium-user.ts';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
 
 declare global {

@@ -11,9 +11,9 @@ import { protectNode } from '@portcullis/resource-server/node';
 import express from 'express';
 import * as oauth from 'oauth4webapi';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { lastTaken } from '../support/last-taken.ts';
-import { createUser } from '../support/person.ts';
+import { lastTaken } from '../support/last-accepted.ts';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import { createUser } from '../support/user.ts';
 
 const redirectUri = 'http://127.0.0.1:33418/callback';
 const notes = {
@@ -24,7 +24,7 @@ const notes = {
 };
 const script = fileURLToPath(new URL('../../packages/cli/from-sources.js', import.meta.url));
 
-/** A protected server elsewhere. Nobody told it anything but its issuer. */
+/** A protected server elsewhere that knows only its issuer. */
 interface Elsewhere {
   readonly resource: string;
   readonly server: Server;
@@ -40,7 +40,7 @@ interface Tokens {
 let quick: Elsewhere;
 let usual: Elsewhere;
 let portcullis: Portcullis;
-/** What the browser of the person sent last. */
+/** The last request of the user's browser. */
 let cookie = '';
 
 beforeAll(async () => {
@@ -83,7 +83,7 @@ async function listenElsewhere(bound: number): Promise<Elsewhere> {
   return { resource: `http://127.0.0.1:${port}/mcp`, server, bound };
 }
 
-/** Somebody signs in and allows it, each time in a browser of their own. */
+/** A user signs in and consents, each time in a new browser. */
 async function signIn(resource: string): Promise<Tokens> {
   const verifier = oauth.generateRandomCodeVerifier();
   const url = new URL(`${portcullis.url}/authorize`);
@@ -153,7 +153,7 @@ async function endByCommand(tokens: Tokens): Promise<void> {
 const ways: readonly (readonly [string, (tokens: Tokens, where: Elsewhere) => Promise<unknown>])[] = [
   ['gives its refresh token back', ({ refresh_token: token }) => giveBack(token)],
   ['gives this token back alone', ({ access_token: token }) => giveBack(token)],
-  ['ends on the page of its person', endOnPage],
+  ['is ended on the connections page of its user', endOnPage],
   ['ends by the command', endByCommand],
 ];
 
@@ -191,10 +191,10 @@ it.each([
 
 it('T095 a new process tells what the one before had told, and gives tokens that stand', async () => {
   const { resource, bound } = quick;
-  const [ended, standing] = [await signIn(resource), await signIn(resource)];
+  const [ended, active] = [await signIn(resource), await signIn(resource)];
   await giveBack(ended.refresh_token);
   await portcullis.restart();
   expect(await lastTaken(() => present(resource, ended))).toBeLessThan(bound);
-  expect(await present(resource, standing)).toBe(200);
+  expect(await present(resource, active)).toBe(200);
   expect(await present(resource, await signIn(resource))).toBe(200);
 });

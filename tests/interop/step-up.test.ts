@@ -2,8 +2,8 @@
 import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createUser } from '../support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import { createUser } from '../support/user.ts';
 import { createRecorder, type Exchange } from './exchanges.ts';
 import { connectByProxy } from './mcp-remote.ts';
 import { createMemoryProvider } from './memory-provider.ts';
@@ -32,7 +32,7 @@ function expectRefusal(refusal: Exchange | undefined): void {
   );
 }
 
-it('[S-ERR-403] asks a person once more for @modelcontextprotocol/client 2.x, which then goes on', async () => {
+it('[S-ERR-403] asks the user again for @modelcontextprotocol/client 2.x, which then continues', async () => {
   const user = createUser(owner);
   const provider = createMemoryProvider({ redirectUrl });
   await sdkTwo.signIn(server.resource, provider, user);
@@ -74,7 +74,7 @@ it('[S-ERR-403] leaves @modelcontextprotocol/sdk 1.x with what it had', async ()
   await session.close();
 });
 
-it('[S-ERR-403] asks a person once more for mcp-remote, which then goes on', async () => {
+it('[S-ERR-403] asks the user again for mcp-remote, which then continues', async () => {
   const user = createUser(owner);
   await using local = await connectByProxy(server.resource);
   await local.callBack(await user.authorize(await local.authorizationUrl()));

@@ -1,13 +1,13 @@
 /**
- * `npm run mutation [room]`, or `npm run mutation -- statements`: changes one thing after the other in what decides over redirects,
+ * `npm run mutation [target]`, or `npm run mutation -- statements`: changes one thing after the other in what decides over redirects,
  * codes, refreshes and clients, or in the SQL of the store, and tells which changes no test notices. It changes the sources in
  * place while it runs: best in a clone of its own.
  */
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { rooms } from './rooms.ts';
 import { mutateStatements } from './statements.ts';
+import { mutationTargets } from './targets.ts';
 
 const [, , ...named] = process.argv;
 if (named[0] === 'statements') process.exit(mutateStatements(named.slice(1)));
@@ -15,10 +15,10 @@ if (named[0] === 'statements') process.exit(mutateStatements(named.slice(1)));
 const { resolve } = createRequire(import.meta.url);
 const stryker = join(dirname(resolve('@stryker-mutator/core/package.json')), 'bin/stryker.js');
 let worst = 0;
-for (const name of named.length > 0 ? named : Object.keys(rooms)) {
-  const mutate = rooms[name]?.mutate.map((path) => `packages/${path}`).join();
+for (const name of named.length > 0 ? named : Object.keys(mutationTargets)) {
+  const mutate = mutationTargets[name]?.mutate.map((path) => `packages/${path}`).join();
   if (mutate === undefined)
-    throw new Error(`There is no room ${name}, but ${Object.keys(rooms).join(', ')}.`);
+    throw new Error(`unknown target ${name}; use one of ${Object.keys(mutationTargets).join(', ')}.`);
   const { status } = spawnSync(
     process.execPath,
     [stryker, 'run', 'tests/mutation/stryker.json', '--mutate', mutate],

@@ -1,9 +1,9 @@
-/** How mutants are tried: by the tests of the room that `MUTATION` names, without databases and browsers. */
+/** Runs the tests of the target that `MUTATION` names against its mutants, without databases and browsers. */
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
 import base from '../../vitest.config.ts';
-import { rooms } from './rooms.ts';
+import { mutationTargets } from './targets.ts';
 
-const { tests = [] } = rooms[process.env['MUTATION'] ?? ''] ?? {};
+const { tests = [] } = mutationTargets[process.env['MUTATION'] ?? ''] ?? {};
 const { projects: _projects, globalSetup: _globalSetup, ...shared } = base.test ?? {};
 
 const config: ViteUserConfig = defineConfig({

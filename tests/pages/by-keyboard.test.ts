@@ -1,4 +1,4 @@
-/** Everything that people do on the pages, done by the keyboard alone: no mouse, and no script of ours but for passkeys. */
+/** Everything that users do on the pages, by keyboard alone: no mouse, and no script except for passkeys. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { drawn } from '../../scripts/photographs/drawn.ts';
@@ -80,7 +80,7 @@ async function join(page: Page, email: string): Promise<void> {
 }
 
 describe('by the keyboard alone', { timeout: 60_000 }, () => {
-  it('somebody joins, chooses what an app may do, looks at it, ends it, and leaves', async () => {
+  it('a user joins, chooses what an app may do, reviews it, ends it, and signs out by keyboard', async () => {
     const page = await enter();
     await join(page, 'keys@example.com');
     const redirect_uri = callback.url;
@@ -112,7 +112,7 @@ describe('by the keyboard alone', { timeout: 60_000 }, () => {
     await on(page, 'You are signed out');
   });
 
-  it('somebody chooses a workspace, and declines', async () => {
+  it('a user picks a workspace and declines by keyboard', async () => {
     const page = await enter();
     await join(page, 'board@example.com');
     await page.goto(gallery.url({ client_id: 'desk', redirect_uri: callback.url, resource: gallery.board }));
@@ -124,7 +124,7 @@ describe('by the keyboard alone', { timeout: 60_000 }, () => {
     await page.waitForURL(`${callback.url}?error=access_denied**`);
   });
 
-  it('somebody changes the password, switches codes on, renews them, and signs in with one', async () => {
+  it('a user changes the password, enables TOTP, renews recovery codes, and signs in with one by keyboard', async () => {
     const page = await enter();
     await join(page, 'change@example.com');
     await page.goto(`${gallery.issuer}/account`);
@@ -174,12 +174,12 @@ describe('by the keyboard alone', { timeout: 60_000 }, () => {
   it.each([
     ['for an app', true],
     ['for their own account', false],
-  ])('somebody goes on to a third party, %s', async (_why, isForApp) => {
+  ])('a user continues to an identity provider by keyboard, %s', async (_why, isForApp) => {
     const page = await enter();
     await page.goto(isForApp ? both.url({ client_id: 'desk' }) : `${both.issuer}/login?to=account`);
     await on(page, 'Sign in');
     await tabTo(page, 'HContinue with Harbour Hub');
-    // Nobody is there; the browser tries, and no policy keeps it from trying.
+    // Nothing listens there; the browser tries, and no policy prevents it.
     const left = page.waitForRequest((request) => request.url().startsWith('https://hub.example/authorize?'));
     await page.keyboard.press('Enter');
     if (isForApp) {
@@ -189,11 +189,11 @@ describe('by the keyboard alone', { timeout: 60_000 }, () => {
     expect(new URL((await left).url()).searchParams.get('client_id')).toBe('library');
   });
 
-  it('somebody reads the page in another language, and what is wrong with what they typed', async () => {
+  it('a user switches the language and reads a form error by keyboard', async () => {
     const page = await enter();
     await page.goto(gallery.url({ client_id: 'desk' }));
     await on(page, 'Sign in');
-    await type(page, 'email', 'nobody@example.com');
+    await type(page, 'email', 'unknown@example.com');
     await type(page, 'password', 'not a password');
     await page.keyboard.press('Enter');
     await page.getByRole('alert').waitFor();

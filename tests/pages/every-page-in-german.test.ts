@@ -6,7 +6,7 @@ let findings: Awaited<ReturnType<typeof survey>>;
 beforeAll(async () => {
   findings = await survey(
     { javaScriptEnabled: true, locale: 'de-DE' },
-    { judged: DIAGONAL, keyboard: false },
+    { checked: DIAGONAL, keyboard: false },
   );
 }, 400_000);
 

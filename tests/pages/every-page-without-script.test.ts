@@ -6,11 +6,11 @@ describe('every page', { timeout: 400_000 }, () => {
   it('passes axe at every width, light and dark, without scrolling sideways, without JavaScript', async () => {
     // Axe itself is JavaScript: what it looks at is the page to which no script of ours came.
     const habits = { script: 'lost', locale: 'en-GB' } as const;
-    expectBearable(await survey(habits, { judged: DIAGONAL, keyboard: false }));
+    expectBearable(await survey(habits, { checked: DIAGONAL, keyboard: false }));
   });
 
   it('is reached whole by the keyboard, in order and in sight, without JavaScript', async () => {
     const habits = { javaScriptEnabled: false, locale: 'en-GB' };
-    expectReached(await survey(habits, { judged: [], keyboard: true }));
+    expectReached(await survey(habits, { checked: [], keyboard: true }));
   });
 });

@@ -4,7 +4,7 @@ import { expectBearable, expectInSight, expectReached, LOOKS, survey } from './s
 
 let findings: Awaited<ReturnType<typeof survey>>;
 beforeAll(async () => {
-  findings = await survey({ javaScriptEnabled: true, locale: 'en-GB' }, { judged: LOOKS, keyboard: true });
+  findings = await survey({ javaScriptEnabled: true, locale: 'en-GB' }, { checked: LOOKS, keyboard: true });
 }, 400_000);
 
 describe('every page', () => {

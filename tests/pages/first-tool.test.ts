@@ -51,12 +51,12 @@ async function enter(javaScriptEnabled = true): Promise<{ context: BrowserContex
   return { context, page: await context.newPage() };
 }
 
-/** The link by which somebody comes to an account, from the command that makes it. */
+/** The account link that the command prints. */
 async function invite(email: string): Promise<string> {
   return (await portcullis('users', 'add', email)).trim().split('\n').at(-1) ?? '';
 }
 
-/** An app asks; whoever is in front of the browser signs in as they can, and allows. Then the app calls a tool. */
+/** An app requests access; the user signs in and consents. Then the app calls a tool. */
 async function callFirstTool(page: Page, signIn: (page: Page) => Promise<void>): Promise<void> {
   const provider = createMemoryProvider({ redirectUrl: callback.url });
   const user = {
@@ -96,9 +96,9 @@ async function plugIn({ context, page }: { context: BrowserContext; page: Page }
 describe('an invitation', { timeout: 60_000 }, () => {
   it('leads by a passkey to the first tool call', async () => {
     const link = await invite('grace@example.com');
-    const somebody = await enter();
-    const { context, page } = somebody;
-    await plugIn(somebody);
+    const visitor = await enter();
+    const { context, page } = visitor;
+    await plugIn(visitor);
     await page.goto(link);
     await page.getByRole('button', { name: 'Use a passkey instead' }).click();
     await page.getByText('Your account is ready').waitFor();
@@ -130,7 +130,7 @@ describe('an invitation', { timeout: 60_000 }, () => {
 
 describe('the reference on a page', () => {
   it.each([
-    ['/authorize?client_id=nobody', 'This app is not registered here', /client_id/],
+    ['/authorize?client_id=unknown', 'This app is not registered here', /client_id/],
     ['/authorize', 'This request is not valid', /client_id/],
     ['/login?flow=flow_x', 'This request is no longer open', /gone/],
     ['/consent', 'Start from your app', /no-transaction/],

@@ -1,4 +1,4 @@
-/** A survey of every page in every state, in one kind of browser: one walk, of which several tests judge what was seen. */
+/** A survey of every page in every state, in one kind of browser: one walk whose observations several tests check. */
 import axe, { type AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
@@ -29,20 +29,20 @@ export const DIAGONAL: readonly Look[] = [LOOKS[0], LOOKS[3]];
 /** What was seen of a page in one look. */
 interface Sight {
   readonly look: Look;
-  /** Empty when the look is not one that axe judges. */
+  /** Empty when axe does not check this look. */
   readonly violations: unknown;
   readonly overflows: boolean;
 }
 
-/** Looks at a page at every width and in both schemes. @param judged the looks that axe judges too */
-async function inspect(page: Page, judged: readonly Look[]): Promise<readonly Sight[]> {
+/** Looks at a page at every width and in both schemes. @param checked the looks that axe checks too */
+async function inspect(page: Page, checked: readonly Look[]): Promise<readonly Sight[]> {
   await page.evaluate(axe.source);
   const sights: Sight[] = [];
   for (const look of LOOKS) {
     await page.emulateMedia({ colorScheme: look.colorScheme });
     await page.setViewportSize({ width: look.width, height: 740 });
     const overflows: boolean = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
-    const violations = judged.includes(look) ? await violationsOf(page) : [];
+    const violations = checked.includes(look) ? await violationsOf(page) : [];
     sights.push({ look, violations, overflows });
   }
   await page.emulateMedia({ colorScheme: null });
@@ -50,7 +50,7 @@ async function inspect(page: Page, judged: readonly Look[]): Promise<readonly Si
   return sights;
 }
 
-/** What somebody can act on, in the order of the page; and, of what has the focus now, its place there and its ring. */
+/** What a user can act on, in page order; and the position and focus ring of the focused element. */
 const REACHABLE = `[...document.querySelectorAll('a[href], button, input:not([type=hidden]), select')]
   .filter((element) => element.checkVisibility())`;
 const FOCUSED = `(() => {
@@ -76,7 +76,7 @@ async function walkByKeyboard(page: Page): Promise<readonly unknown[]> {
   return seen;
 }
 
-/** Of what a person must know before they answer: what a screen of 360 by 640 does not show without scrolling, or the answers cover. */
+/** What a user must know before answering and a screen of 360 by 640 does not show without scrolling, or the buttons cover. */
 const OUT_OF_SIGHT = `(() => {
   const matters = '.head > h1, .head > .fact, .note, .powers li, .field select, .foot .fact, .foot button';
   const foot = document.querySelector('.foot').getBoundingClientRect();
@@ -104,8 +104,8 @@ interface Finding {
 
 /** What is looked for. */
 interface Wanted {
-  /** The looks that axe judges; without any, nobody looks at widths and schemes. */
-  readonly judged: readonly Look[];
+  /** The looks that axe checks; without any, widths and schemes are skipped. */
+  readonly checked: readonly Look[];
   readonly keyboard: boolean;
 }
 
@@ -116,7 +116,7 @@ export async function survey(habits: Habits, wanted: Wanted): Promise<readonly F
     await walk(browser, habits, async (page, name) => {
       // First, as it comes: at the size of a small phone.
       const outOfSight = name.startsWith('consent') ? await page.evaluate(OUT_OF_SIGHT) : [];
-      const sights = wanted.judged.length > 0 ? await inspect(page, wanted.judged) : [];
+      const sights = wanted.checked.length > 0 ? await inspect(page, wanted.checked) : [];
       const reachable: number = await page.evaluate(`${REACHABLE}.length`);
       const tabs = wanted.keyboard ? await walkByKeyboard(page) : [];
       findings.push({ name, sights, tabs, reachable, outOfSight });

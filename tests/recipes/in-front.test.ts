@@ -1,4 +1,4 @@
-/** docs/in-front.md: its program runs in front of a server that lets everybody in, and the server behind never sees a token. */
+/** docs/in-front.md: its program protects a backend without authorization, which never sees a token. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createNodeClient } from '@portcullis/client/node';
 import { expect, it, onTestFinished } from 'vitest';
-import { createUser } from '../support/person.ts';
 import { owner, startPortcullis } from '../support/portcullis.ts';
+import { createUser } from '../support/user.ts';
 
-it('lets nobody through without a token, and everybody else without theirs', async () => {
+it('rejects requests without a token, and forwards the others without theirs', async () => {
   const seen: { readonly headers: IncomingHttpHeaders; readonly body: string }[] = [];
   const behind = createServer(async (request, response) => {
     let body = '';
@@ -37,7 +37,7 @@ it('lets nobody through without a token, and everybody else without theirs', asy
     headers: {
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
-      'x-subject': 'somebody-else',
+      'x-subject': 'another-user',
       cookie: 'a=b',
     },
     body: message,

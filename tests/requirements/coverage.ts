@@ -1,4 +1,4 @@
-/** The law of the requirements gate: what the list promises against what the tests name. */
+/** The rule of the requirements gate: what the list promises against what the tests name. */
 import type { Citation } from './citations.ts';
 
 export interface Requirement {

@@ -27,7 +27,7 @@ describe('the gate', () => {
     role: 'server',
     text: 'no token -> 401',
     source: 'somewhere',
-    part: 'house',
+    part: 'guard',
     status: 'covered',
   };
   const cited = (id: string) => [{ id, file: 'a.test.ts' }];

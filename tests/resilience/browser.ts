@@ -1,6 +1,6 @@
-/** A browser of somebody who has signed in and allowed the client already: each visit to the authorization endpoint gives a code. */
+/** A browser whose user has signed in and consented already: each visit to the authorization endpoint yields a code. */
 import { createHash, randomBytes } from 'node:crypto';
-import { createUser } from '../support/person.ts';
+import { createUser } from '../support/user.ts';
 import { type Answer, type ServerProcess, send } from './servers.ts';
 import { ACCOUNT, CALLBACK, credentialsOf, ISSUER, NOTES } from './world.ts';
 
@@ -57,7 +57,7 @@ export async function authorize(server: ServerProcess, { cookie }: SignedIn): Pr
   return { code, verifier };
 }
 
-/** What browsers say of an address that somebody typed. */
+/** Headers a browser sends for a typed address. */
 const OWN_NAVIGATION = {
   'sec-fetch-site': 'none',
   'sec-fetch-mode': 'navigate',

@@ -2,13 +2,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { signIn } from './browser.ts';
+import { checkSurvivors, publishedKeys } from './check-survivors.ts';
 import { countSteps, createLedger } from './ledger.ts';
 import { load } from './load.ts';
 import { kinds } from './places.ts';
 import { createRandom } from './random.ts';
 import { startProcess } from './servers.ts';
 import { sizes, TIMEOUT } from './sizes.ts';
-import { judge, publishedKeys } from './verdict.ts';
 
 describe.concurrent.each(kinds)('$name', (kind) => {
   it(
@@ -33,7 +33,7 @@ describe.concurrent.each(kinds)('$name', (kind) => {
         await underWay;
         families += ledger.families.length;
         server = await startProcess(place.location, atEnd);
-        await judge(server, place, ledger, keys).catch((error: unknown) => {
+        await checkSurvivors(server, place, ledger, keys).catch((error: unknown) => {
           throw new Error(`after kill ${kill}, SEED=${random.seed}`, { cause: error });
         });
       }

@@ -1,4 +1,4 @@
-/** What clients were told, and what they do not know the end of: by this a server is judged that was killed. */
+/** What clients were told, and which requests they have no response to: the basis for checking a killed server. */
 import type { Code } from './browser.ts';
 
 /** A family of tokens, as its client sees it. */

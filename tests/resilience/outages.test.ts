@@ -102,14 +102,14 @@ function questionsOf(supplies: Supplies): readonly Question[] {
   const ours = credentialsOf('notes-server');
   const metadata = { redirect_uris: [CALLBACK] };
   const machine = { grant_type: 'client_credentials', ...ours };
-  const stranger = newRequest(registration.id).path;
+  const other = newRequest(registration.id).path;
   const rows: readonly (readonly [string, Question['takes'], number, Question['ask']])[] = [
     ['GET metadata', 'neither', 200, ask('/.well-known/oauth-authorization-server')],
     ['GET /jwks', 'neither', 200, ask('/jwks')],
     ['GET /assets/*', 'neither', 200, ask(supplies.asset)],
     ['GET /authorize', 'writing', 303, ask(newRequest().path)],
     ['GET /authorize, signed in', 'writing', 303, ask(newRequest().path, { headers: home })],
-    ['GET /authorize of a client that registered', 'writing', 303, ask(stranger)],
+    ['GET /authorize of a client that registered', 'writing', 303, ask(other)],
     ['GET /login', 'reading', 200, ask(login.path, { headers: login.headers })],
     ['POST /login', 'writing', 303, ask('/login', login)],
     ['GET /consent', 'reading', 200, ask(consent.path, { headers: consent.headers })],
@@ -147,7 +147,7 @@ interface Supplies {
   readonly doomed: string;
   readonly registration: { readonly id: string; readonly path: string; readonly headers: Headers };
   readonly asset: string;
-  /** What the browser of the person who is signed in sends. */
+  /** Headers of the signed-in user's browser. */
   readonly home: Headers;
   readonly login: FilledIn;
   readonly consent: FilledIn;

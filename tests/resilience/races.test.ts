@@ -1,4 +1,4 @@
-/** Fifty at once for one code and for one refresh token, on one server process and on three: one wins, and nobody is logged out. */
+/** Fifty at once for one code and for one refresh token, on one server process and on three: one wins, and no user is signed out. */
 import { describe, expect, it } from 'vitest';
 import { authorize, isActive, redeem, refresh, signIn } from './browser.ts';
 import { kinds, type Place } from './places.ts';
@@ -22,15 +22,15 @@ describe.concurrent.each(cases)('$title, $processes process(es)', ({ kind, proce
       const signedIn = await signIn(first);
       for (let round = 0; round < sizes.rounds; round += 1) {
         const code = await authorize(first, signedIn);
-        const tokens = judgeRedemptions(await race(servers, (server) => redeem(server, code)));
+        const tokens = checkRedemptions(await race(servers, (server) => redeem(server, code)));
         for (const server of servers) expect(await isActive(server, tokens.access)).toBe(true);
-        const successor = judgeRefreshes(await race(servers, (server) => refresh(server, tokens.refresh)));
+        const successor = checkRefreshes(await race(servers, (server) => refresh(server, tokens.refresh)));
         const last = await refresh(servers[round % processes] ?? first, successor);
         expect(last.status).toBe(200);
         expect(await isActive(first, tokens.access)).toBe(true);
       }
       for (const server of servers) expect(await server.stop()).toBe(0);
-      await judgeStore(place, sizes.rounds);
+      await checkStore(place, sizes.rounds);
     },
     TIMEOUT,
   );
@@ -49,7 +49,7 @@ function race(
 }
 
 /** Exactly one has tokens; everybody else is told that the code is no good. */
-function judgeRedemptions(answers: readonly Answer[]): { readonly access: string; readonly refresh: string } {
+function checkRedemptions(answers: readonly Answer[]): { readonly access: string; readonly refresh: string } {
   const winners = answers.filter(({ status }) => status === 200);
   const losers = answers.filter(({ status, body }) => status === 400 && body['error'] === 'invalid_grant');
   expect([winners.length, losers.length]).toEqual([1, RACERS - 1]);
@@ -58,7 +58,7 @@ function judgeRedemptions(answers: readonly Answer[]): { readonly access: string
 }
 
 /** All get the same successor. */
-function judgeRefreshes(answers: readonly Answer[]): string {
+function checkRefreshes(answers: readonly Answer[]): string {
   expect(answers.map(({ status, text }) => (status === 200 ? 200 : text))).toEqual(Array(RACERS).fill(200));
   const successors = new Set(answers.map(({ body }) => String(body['refresh_token'])));
   expect(successors.size).toBe(1);
@@ -66,8 +66,8 @@ function judgeRefreshes(answers: readonly Answer[]): string {
 }
 
 /** What the store says afterwards: each round made one grant, which lives, and was rotated twice. */
-async function judgeStore({ ask }: Place, rounds: number): Promise<void> {
-  // One more: that of the person who signed in first.
+async function checkStore({ ask }: Place, rounds: number): Promise<void> {
+  // One more: that of the first sign-in.
   const grants = await ask('SELECT revoked_at, token_number FROM grants');
   expect(grants.map(({ revoked_at: revokedAt }) => revokedAt)).toEqual(Array(rounds + 1).fill(null));
   expect(grants.filter(({ token_number: number }) => Number(number) === 2)).toHaveLength(rounds);

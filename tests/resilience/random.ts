@@ -7,7 +7,7 @@ export interface Random {
   next(): number;
 }
 
-/** The seed of `SEED`, if somebody wants to see a run again. */
+/** The seed in `SEED`, to repeat a run. */
 export function createRandom(seed: number = Number(process.env['SEED'] ?? randomInt(2 ** 31))): Random {
   let state = seed >>> 0;
   return {

@@ -2,7 +2,7 @@
 import { createAuthorizationServer } from '@portcullis/authorization-server';
 import { listen } from '@portcullis/http/node';
 import { openStore } from '@portcullis/store';
-import { ACCOUNT, CLIENTS, ISSUER, RESOURCES, SEALING_KEY } from './world.ts';
+import { ACCOUNT, CLIENTS, ISSUER, MASTER_KEY, RESOURCES } from './world.ts';
 
 const [location = '', port = '0', patience = '5', lists] = process.argv.slice(2);
 
@@ -10,16 +10,16 @@ const store = await openStore(location, { busyTimeout: Number(patience) });
 const server = await createAuthorizationServer({
   issuer: ISSUER,
   store,
-  masterKey: SEALING_KEY,
+  masterKey: MASTER_KEY,
   resources: RESOURCES,
   clients: CLIENTS,
   statusLists: lists === 'lists',
-  // Hundreds register here, all of them from this computer, and few people ask for much.
+  // Hundreds of clients register from this computer, and few users send many requests.
   rateLimits: {
     registrations: { burst: 100_000, perMinute: 100_000 },
     authorizations: { burst: 100_000, perMinute: 100_000 },
   },
-  // A busy machine must not be taken for a thief, nor for somebody slow.
+  // A busy machine must not look like token reuse or like an expired request.
   lifetimes: { code: 300, refreshGrace: 300 },
 });
 await server.bootstrap(ACCOUNT.email, ACCOUNT.password);
@@ -28,7 +28,7 @@ const listening = await listen(server.handleHttp, {
   host: '127.0.0.1',
 });
 process.stdout.write(`ready ${listening.port}\n`);
-// Whoever started this has gone: nothing stays behind.
+// The parent process has gone: stop.
 process.stdin.resume().once('end', () => process.exit(0));
 process.once('SIGTERM', async () => {
   await listening.close(5_000);

@@ -80,7 +80,7 @@ export interface Sent {
 
 const agent = new Agent({ keepAlive: true, maxSockets: 200 });
 
-/** Sends a request to a server. Rejects when there is no answer: then nobody knows what became of it. */
+/** Sends a request to a server. Rejects without a response: then its outcome is unknown. */
 export function send({ port }: Pick<ServerProcess, 'port'>, path: string, sent: Sent = {}): Promise<Answer> {
   const body = bodyOf(sent);
   const method = sent.method ?? (body === null ? 'GET' : 'POST');

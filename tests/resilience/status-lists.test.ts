@@ -1,7 +1,7 @@
 /** Two server processes on one PostgreSQL, and a guard elsewhere that polls one of them: it learns in time what the other was told. */
 import { createGuard, jwtVerifier } from '@portcullis/resource-server';
 import { describe, expect, it } from 'vitest';
-import { lastTaken } from '../support/last-taken.ts';
+import { lastTaken } from '../support/last-accepted.ts';
 import { authorize, redeem, refresh, signIn } from './browser.ts';
 import { kinds } from './places.ts';
 import { type AtEnd, type ServerProcess, send, startProcess } from './servers.ts';
@@ -16,7 +16,7 @@ interface Tokens {
   readonly refresh: string;
 }
 
-/** Two processes on one database; a guard that asks the second for everything; people who sign in at the first. */
+/** Two processes on one database; a guard that asks the second; users who sign in at the first. */
 async function setStage(atEnd: AtEnd) {
   const [, postgres] = kinds;
   if (postgres === undefined) throw new Error('no PostgreSQL');
@@ -44,12 +44,12 @@ function guardBeside(polled: ServerProcess) {
   const verifier = jwtVerifier({ issuer: ISSUER, fetch, statusList: { freshness: BOUND } });
   const guard = createGuard({ resource: NOTES, verifier, events: () => {} });
   const ask = async (token: string): Promise<number> => {
-    const admission = await guard.authorize({
+    const decision = await guard.authorize({
       method: 'GET',
       url: new URL(NOTES).pathname,
       authorization: `Bearer ${token}`,
     });
-    return admission.authorized ? 200 : admission.response.status;
+    return decision.authorized ? 200 : decision.response.status;
   };
   return { ask, guard: { asked } };
 }
@@ -66,12 +66,12 @@ const WAYS: readonly (readonly [string, (tokens: Tokens) => string])[] = [
 
 describe('a guard that polls one of two processes', () => {
   it.for(WAYS)(
-    'T095 T138: refuses within the bound what was ended at the other: %s; nobody else is refused for a moment',
+    'T095 T138: refuses within the bound what was ended at the other: %s; no other token is refused for a moment',
     { timeout: TIMEOUT },
     async ([_what, named], { onTestFinished: atEnd }) => {
       const { told, polled, ask, guard, issue } = await setStage(atEnd);
-      const [ended, standing, elsewhere] = [await issue(told), await issue(told), await issue(polled)];
-      const others = [standing.access, elsewhere.access];
+      const [ended, active, elsewhere] = [await issue(told), await issue(told), await issue(polled)];
+      const others = [active.access, elsewhere.access];
       expect(await Promise.all([ended.access, ...others].map(ask))).toEqual([200, 200, 200]);
       await giveBack(told, named(ended));
       const taken = await lastTaken(async () => {
@@ -93,12 +93,12 @@ describe('a guard that polls one of two processes', () => {
     'T095 T139: refuses it although the process that was told of it is killed at once',
     async ({ onTestFinished: atEnd }) => {
       const { told, ask, issue } = await setStage(atEnd);
-      const [ended, standing] = [await issue(told), await issue(told)];
-      expect(await Promise.all([ended, standing].map(({ access }) => ask(access)))).toEqual([200, 200]);
+      const [ended, active] = [await issue(told), await issue(told)];
+      expect(await Promise.all([ended, active].map(({ access }) => ask(access)))).toEqual([200, 200]);
       await giveBack(told, ended.refresh);
       await told.kill();
       expect(await lastTaken(() => ask(ended.access))).toBeLessThan(BOUND);
-      expect(await ask(standing.access)).toBe(200);
+      expect(await ask(active.access)).toBe(200);
     },
     TIMEOUT,
   );

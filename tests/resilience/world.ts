@@ -1,12 +1,12 @@
 /** What the servers of these tests serve, and to whom. */
 import type { AuthorizationServerOptions } from '@portcullis/authorization-server';
-import type { Account } from '../support/person.ts';
+import type { Account } from '../support/user.ts';
 
 /** Not where any of them listens: their ports are whatever is free. */
 export const ISSUER = 'https://as.example';
 export const NOTES = 'https://mcp.example/notes';
 export const CALLBACK = 'https://app.example/callback';
-export const SEALING_KEY: Uint8Array = new Uint8Array(32).fill(7);
+export const MASTER_KEY: Uint8Array = new Uint8Array(32).fill(7);
 export const ACCOUNT: Account = { email: 'ada@example.com', password: 'correct horse battery staple' };
 
 export const RESOURCES: AuthorizationServerOptions['resources'] = [

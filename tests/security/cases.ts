@@ -1,6 +1,6 @@
 /** The attacks on an authorization server and its store that tests name by number: `T018` in a title is one of these. */
 
-/** Number → what somebody tries. */
+/** Number → the attack. */
 export const cases: Readonly<Record<string, string>> = {
   // The authorization endpoint.
   T001: 'a redirect URI that is not registered, signed in or not',
@@ -20,7 +20,7 @@ export const cases: Readonly<Record<string, string>> = {
   T017: 'a sign-in of which the second step is missing',
   // Token, revocation, introspection.
   T018: 'a code that is used twice',
-  T019: 'a code in the hands of another client, or a guess that shall revoke what is not its own',
+  T019: 'a code presented by another client, or a guess meant to revoke the grant of another client',
   T020: 'a wrong, missing or malformed code verifier, and then the right one',
   T022: 'a token of one kind as another, a grant that does not exist, another redirect URI',
   T024: 'a body of another content type, parameters in the query',
@@ -61,6 +61,6 @@ export const cases: Readonly<Record<string, string>> = {
   T137: 'one code, many times at once',
   T138: 'one refresh token, many times at once, and during a revocation',
   T139: 'a crash or an outage amid a fact',
-  T141: 'a clock that jumps, people who are slow',
+  T141: 'a clock that jumps, users who are slow',
   T143: 'what is deleted and comes again under its name, and abandoned rows without end',
 };

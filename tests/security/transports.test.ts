@@ -1,4 +1,4 @@
-/** Transports: HTTP is guarded, and no other is let in by the same door. */
+/** Transports: HTTP is guarded, and no other transport is accepted by the same listener. */
 import { createAuthorizationServer } from '@portcullis/authorization-server';
 import { createClient } from '@portcullis/client';
 import { createGuard, jwtVerifier } from '@portcullis/resource-server';

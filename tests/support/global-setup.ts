@@ -24,16 +24,17 @@ export async function setup(): Promise<() => Promise<void>> {
 /** Where Linux keeps files in memory. */
 const MEMORY = '/dev/shm';
 /** Bytes that have to be free there; a run takes a few hundred million. */
-const ROOM = 2 * 2 ** 30;
+const BYTES_NEEDED = 2 * 2 ** 30;
 
 /**
- * Thousands of tests make a database each, and every commit waits for a disk: for longer than all else that they do, and for
- * whoever else writes to it. None of them pulls a plug, so none can tell a disk from memory. Where there is no such place, or no
- * room in it, files lie where they always do.
+ * Thousands of tests create a database each, and every commit would wait for the disk, longer than for all their other work.
+ * No test cuts the power, so none can tell a disk from memory. Without enough memory for files, the usual temporary folder
+ * is used.
  */
 async function keepFilesInMemory(): Promise<() => void> {
   const { bavail, bsize } = await statfs(MEMORY).catch(() => ({ bavail: 0, bsize: 0 }));
-  const folder = bavail * bsize < ROOM ? null : await mkdtemp(join(MEMORY, 'portcullis-')).catch(() => null);
+  const folder =
+    bavail * bsize < BYTES_NEEDED ? null : await mkdtemp(join(MEMORY, 'portcullis-')).catch(() => null);
   if (folder === null) return () => {};
   const leave = () => rmSync(folder, { recursive: true, force: true });
   process.once('exit', leave);

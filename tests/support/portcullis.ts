@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FileConfiguration } from '@portcullis/cli';
-import type { Account } from './person.ts';
 import { reservePort } from './ports.ts';
+import type { Account } from './user.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 /** What `npm start` runs, from any folder: Node, its flags, and as the last word the application. */
@@ -92,7 +92,7 @@ export async function startPortcullis(
   };
 }
 
-/** An environment in which whoever runs the tests has set nothing. */
+/** An environment without the developer's own settings. */
 function withoutSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const others = Object.entries(environment).filter(([name]) => !name.startsWith('PORTCULLIS_'));
   return Object.fromEntries(others);

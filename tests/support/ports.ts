@@ -2,10 +2,10 @@
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-/** Systems give whoever asks for any port one from 32768 on: what is below belongs to nobody while its server is away. */
+/** Systems assign free ports from 32768 on: a port below stays free while its server is down. */
 const [FIRST, LAST] = [20_000, 32_000] as const;
 
-/** A port of this computer on which nobody listens, and which nobody is given who asks for any. */
+/** A free port of this computer, outside the range that systems assign. */
 export async function reservePort(): Promise<number> {
   for (;;) {
     const port = randomInt(FIRST, LAST);

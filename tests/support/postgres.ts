@@ -190,7 +190,7 @@ async function end(server: ChildProcess): Promise<void> {
   clearTimeout(last);
 }
 
-/** PostgreSQL refuses to run as root, so root hands it to `nobody`; anybody else runs it as themselves. */
+/** PostgreSQL refuses to run as root, so root starts it as the system's unprivileged user; other users run it as themselves. */
 function unprivilegedOwner(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const id = (flag: string) => Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }));

@@ -5,7 +5,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callTool } from '../demo/stage.ts';
 import { launchChromium } from '../support/browser.ts';
-import { type ChromiumUser, openBrowserFor } from '../support/chromium-person.ts';
+import { type ChromiumUser, openBrowserFor } from '../support/chromium-user.ts';
 import type { Portcullis } from '../support/portcullis.ts';
 import { elsewhere, PASSWORD_THERE, stageGithub, stageOidc, until } from './stage.ts';
 

@@ -1,6 +1,6 @@
 /** A program that keeps its tokens where a test can see them, and asks for nothing by itself. */
 import { createHash, randomBytes } from 'node:crypto';
-import type { User } from '../support/person.ts';
+import type { User } from '../support/user.ts';
 
 export interface Tokens {
   readonly access_token: string;

@@ -2,13 +2,13 @@
 import { fileURLToPath } from 'node:url';
 import type { FileConfiguration } from '@portcullis/cli';
 import { onTestFinished } from 'vitest';
-import { createUser, type Elsewhere, type User } from '../support/person.ts';
 import { type Portcullis, startPortcullis } from '../support/portcullis.ts';
 import { type GithubIdentityProvider, startGithub } from '../support/third-parties/github.ts';
 import { type MisbehavingIdentityProvider, startMisbehaving } from '../support/third-parties/misbehaving.ts';
 import { type OidcIdentityProvider, startOidc } from '../support/third-parties/oidc.ts';
 import { likeGithub, likeOidc } from '../support/third-parties/settings.ts';
 import type { IdentityProvider } from '../support/third-parties/third-party.ts';
+import { createUser, type Elsewhere, type User } from '../support/user.ts';
 
 export interface Stage<Party extends IdentityProvider> {
   readonly portcullis: Portcullis;

@@ -5,10 +5,10 @@ import { createLoopbackReceiver } from '@portcullis/client/node';
 import { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { callTool, claimsOf } from '../demo/stage.ts';
-import type { User } from '../support/person.ts';
 import type { Portcullis } from '../support/portcullis.ts';
 import { startPostgres } from '../support/postgres.ts';
 import type { IdentityProvider } from '../support/third-parties/third-party.ts';
+import type { User } from '../support/user.ts';
 import { PASSWORD_THERE, stageGithub, stageOidc, userAt } from './stage.ts';
 
 /** A program of somebody's, whose browser is that person's. */

@@ -9,7 +9,7 @@ import { createNotesServer, scopesOfTools } from './server.ts';
 export const app: ProtectedApplication = {
   name: 'Notes',
   path: '/mcp',
-  // The sentences that people read when a client asks for access.
+  // What users read when a client asks for access.
   scopes: {
     'notes:read': 'Read your notes',
     'notes:write': 'Add and delete notes',

@@ -1,4 +1,4 @@
-/** Notes in SQLite. Every note belongs to one owner, and nobody else can see or delete it. */
+/** Notes in SQLite. Every note belongs to one owner, and no other user can see or delete it. */
 import { DatabaseSync } from 'node:sqlite';
 
 interface Note {

@@ -3,7 +3,7 @@ import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { drawn } from '../../../scripts/photographs/drawn.ts';
 import { launchChromium } from '../../../tests/support/browser.ts';
-import { hearComplaints } from '../../../tests/support/complaints.ts';
+import { hearComplaints } from '../../../tests/support/page-errors.ts';
 import { hashSecret, newIdentifier, newSecret } from '../src/secrets.ts';
 import { hotp } from '../src/users/totp.ts';
 import { type ListeningServer, startListening } from './listening-server.ts';

@@ -4,7 +4,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { drawn } from '../../../scripts/photographs/drawn.ts';
 import { launchChromium } from '../../../tests/support/browser.ts';
-import { hearComplaints } from '../../../tests/support/complaints.ts';
+import { hearComplaints } from '../../../tests/support/page-errors.ts';
 import { type ListeningServer, startListening } from './listening-server.ts';
 import { EMAIL, PASSWORD, requestOf } from './visitor.ts';
 

@@ -1,8 +1,8 @@
 /** Token exchange: the protected server alone gets the third party's token, for a token of ours that stands, and nothing else. */
 
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { createUser } from '../../../tests/support/person.ts';
 import { type GithubIdentityProvider, startGithub } from '../../../tests/support/third-parties/github.ts';
+import { createUser } from '../../../tests/support/user.ts';
 import { createServerContext } from '../src/context.ts';
 import { createAccessTokenFormat } from '../src/keys/access-token-format.ts';
 import { loadKeyRing } from '../src/keys/key-ring.ts';

@@ -6,8 +6,8 @@ import { StdioClientTransport as TransportTwo } from '@modelcontextprotocol/clie
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createUser } from '../../../tests/support/person.ts';
 import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
+import { createUser } from '../../../tests/support/user.ts';
 import { type Computer, createComputer, main } from './support/command.ts';
 
 const info = { name: 'test', version: '1.0.0' };

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createUser } from '../../../tests/support/person.ts';
 import { owner } from '../../../tests/support/portcullis.ts';
 import { reservePort } from '../../../tests/support/ports.ts';
+import { createUser } from '../../../tests/support/user.ts';
 import { prepare } from '../src/settings/prepare.ts';
 import { type Computer, createComputer, main } from './support/command.ts';
 

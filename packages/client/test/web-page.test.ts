@@ -5,7 +5,7 @@ import { stripTypeScriptTypes } from 'node:module';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { launchChromium } from '../../../tests/support/browser.ts';
-import { openBrowserFor } from '../../../tests/support/chromium-person.ts';
+import { openBrowserFor } from '../../../tests/support/chromium-user.ts';
 import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
 import type * as Core from '../src/index.ts';
 

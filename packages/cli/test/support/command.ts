@@ -5,7 +5,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { User } from '../../../../tests/support/person.ts';
+import type { User } from '../../../../tests/support/user.ts';
 
 export const main: string = fileURLToPath(new URL('../../from-sources.js', import.meta.url));
 

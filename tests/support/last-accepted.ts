@@ -1,4 +1,4 @@
-/** How long a token that has ended is still taken, as whoever presents it sees it. */
+/** How long an ended token is still accepted, as its bearer observes it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 
@@ -13,7 +13,7 @@ export async function lastTaken(present: () => Promise<number>): Promise<number>
     const begun = performance.now() - ended;
     const status = await present();
     if (status === 401) return taken / 1000;
-    // An outage is no refusal, and lets nobody in.
+    // An outage is neither a refusal nor an acceptance.
     expect([200, 503]).toContain(status);
     if (status === 200) taken = begun;
   }

@@ -9,41 +9,41 @@ import { type ServerProcess, send } from './servers.ts';
 import { ISSUER, NOTES } from './world.ts';
 
 /** Everything that can be told by asking, and then by looking into the store. The ledger goes on from there. */
-export async function judge(
+export async function checkSurvivors(
   server: ServerProcess,
   place: Place,
   ledger: Ledger,
   keys: JSONWebKeySet,
 ): Promise<void> {
   expect(await publishedKeys(server)).toEqual(keys);
-  await judgeStore(place);
-  for (const family of ledger.families) await judgeFamily(server, family, keys);
-  // To use a code again ends its grant, so that waits until nobody needs the family any more.
+  await checkStore(place);
+  for (const family of ledger.families) await checkFamily(server, family, keys);
+  // To use a code again ends its grant, so that waits until the family is not needed any more.
   const given = ledger.families.splice(0, Math.max(0, ledger.families.length - MOST_KEPT));
   const isOver = ({ family }: HeldCode) => family === null || given.includes(family);
-  for (const code of ledger.codes.filter(isOver)) await judgeCode(server, code);
+  for (const code of ledger.codes.filter(isOver)) await checkCode(server, code);
   ledger.codes.splice(0, ledger.codes.length, ...ledger.codes.filter((code) => !isOver(code)));
   for (const { id, path, token } of ledger.registrations) {
     const read = await send(server, path, { headers: { authorization: `Bearer ${token}` } });
     expect([read.status, read.body['client_id']]).toEqual([200, id]);
   }
-  await judgeStore(place);
+  await checkStore(place);
   ledger.registrations.splice(0, Math.max(0, ledger.registrations.length - MOST_KEPT));
   for (const family of ledger.families) family.access.splice(0, family.access.length - 1);
 }
 
-/** Families and registrations that go on after a kill; the rest is judged for the last time. */
+/** Families and registrations that go on after a kill; the rest is checked for the last time. */
 const MOST_KEPT = 10;
 
 export async function publishedKeys(server: ServerProcess): Promise<JSONWebKeySet> {
   return (await send(server, '/jwks')).body as unknown as JSONWebKeySet;
 }
 
-async function judgeFamily(server: ServerProcess, family: Family, keys: JSONWebKeySet): Promise<void> {
-  const standing = await Promise.all(family.access.map((token) => isActive(server, token)));
-  if (family.ended === 'asked') family.ended = standing[0] === true ? 'no' : 'yes';
+async function checkFamily(server: ServerProcess, family: Family, keys: JSONWebKeySet): Promise<void> {
+  const active = await Promise.all(family.access.map((token) => isActive(server, token)));
+  if (family.ended === 'asked') family.ended = active[0] === true ? 'no' : 'yes';
   // Whether it ended or not: all of it did, or nothing.
-  expect(standing).toEqual(family.access.map(() => family.ended === 'no'));
+  expect(active).toEqual(family.access.map(() => family.ended === 'no'));
   for (const token of family.access) {
     const { payload } = await jwtVerify(token, createLocalJWKSet(keys), { issuer: ISSUER, audience: NOTES });
     expect(payload['client_id']).toBe('web');
@@ -52,11 +52,11 @@ async function judgeFamily(server: ServerProcess, family: Family, keys: JSONWebK
     expect((await refresh(server, family.refresh)).status).toBe(400);
     return;
   }
-  await judgeRefreshToken(server, family);
+  await checkRefreshToken(server, family);
 }
 
 /** Whatever became of the last refresh: its token is answered, and each time with the same successor. */
-async function judgeRefreshToken(server: ServerProcess, family: Family): Promise<void> {
+async function checkRefreshToken(server: ServerProcess, family: Family): Promise<void> {
   if (family.former !== null && !family.isUnsure) {
     const replayed = await refresh(server, family.former);
     expect([replayed.status, replayed.body['refresh_token']]).toEqual([200, family.refresh]);
@@ -74,7 +74,7 @@ async function judgeRefreshToken(server: ServerProcess, family: Family): Promise
 }
 
 /** An unused code works once; a used one not at all; one without an answer once at most. */
-async function judgeCode(server: ServerProcess, code: HeldCode): Promise<void> {
+async function checkCode(server: ServerProcess, code: HeldCode): Promise<void> {
   const first = await redeem(server, code);
   const expected = { unused: [200], sent: [200, 400], redeemed: [400] }[code.state];
   expect(expected).toContain(first.status);
@@ -91,11 +91,11 @@ const HALVES = {
   'there is one account': `SELECT count(*) AS n FROM accounts HAVING count(*) <> 1`,
 } as const;
 
-async function judgeStore({ ask }: Place): Promise<void> {
+async function checkStore({ ask }: Place): Promise<void> {
   // PostgreSQL may still be ending what the dead process had asked for.
   const findHalves = async () => {
-    const found = Object.entries(HALVES).map(async ([law, query]) =>
-      (await ask(query)).length > 0 ? [law] : [],
+    const found = Object.entries(HALVES).map(async ([rule, query]) =>
+      (await ask(query)).length > 0 ? [rule] : [],
     );
     return (await Promise.all(found)).flat();
   };

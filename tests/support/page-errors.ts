@@ -1,7 +1,7 @@
 /** What a browser complains of while it shows a page: refused sources, failed requests, errors of scripts. */
 import type { Page } from 'playwright-core';
 
-/** Said of a page on which somebody was quicker than its autofocus: no fault of the page. */
+/** Reported when input precedes a page's autofocus: not an error of the page. */
 const REMARK = /^Autofocus processing was blocked/;
 
 /** The list fills while the page is used. */

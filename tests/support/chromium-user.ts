@@ -1,7 +1,7 @@
-/** Somebody with an account in front of a real browser. */
+/** A user with an account in a real browser. */
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { drawn } from '../../scripts/photographs/drawn.ts';
-import type { Account, Decision, Elsewhere, User } from './person.ts';
+import type { Account, Decision, Elsewhere, User } from './user.ts';
 
 export interface ChromiumUser extends User {
   readonly context: BrowserContext;
@@ -17,7 +17,7 @@ export interface BrowserHabits {
 const PATIENCE = 50_000;
 
 /**
- * A person with a browser profile of their own. The client has to listen at its redirect URI: a browser really goes there.
+ * A user with a browser profile of their own. The client must listen at its redirect URI, because the browser follows the redirect.
  * `authorize` resolves when the page there has answered.
  */
 export async function openBrowserFor(

@@ -1,16 +1,16 @@
-/** People with an account and a session each, written into the database: a password takes long to judge, as it should. */
+/** Users with an account and a session each, written into the database: hashing their passwords would take too long. */
 import { hash, randomBytes } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 
-/** As many as to keep each from gathering grants like nobody does. */
+/** Enough that no user collects an unrealistic number of grants. */
 const USERS = 1000;
 
-/** What a browser says of a page that somebody goes to by themselves. */
+/** What a browser sends for a navigation by the user. */
 const NAVIGATION = { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
 
 const HASH_OF_NOTHING = '$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
 
-/** A client of people, and browsers in which one person each is signed in. */
+/** A client, and browsers in each of which one user is signed in. */
 export interface Users {
   readonly clientId: string;
   /** Fields that the browser sends with each request. */
@@ -63,7 +63,7 @@ export function sessionRow({ sessionHash, accountId }: User): [string, string, n
   return [sessionHash, accountId, now, now + 86_400];
 }
 
-/** Writes people into a SQLite file, also while a server has it open; answers their browsers. */
+/** Writes users into a SQLite file, also while a server has it open; returns their browsers. */
 export function seedUsers(file: string, publicUrl: string): Users['browsers'] {
   const users = inventUsers(publicUrl);
   const database = new DatabaseSync(file, { timeout: 10_000 });

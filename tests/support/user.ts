@@ -1,4 +1,4 @@
-/** Somebody with an account, without a browser: follows redirects, keeps cookies, fills the forms in and decides. */
+/** A user with an account, without a browser: follows redirects, keeps cookies, fills in forms and decides. */
 
 export interface Account {
   readonly email: string;
@@ -7,7 +7,7 @@ export interface Account {
 
 export type Decision = 'allow' | 'deny';
 
-/** Whoever sits in front of the pages. Stays signed in from one call to the next. */
+/** A user of the pages. Stays signed in from one call to the next. */
 export interface User {
   /**
    * Opens an authorization URL, signs in if asked to, and decides.
@@ -21,7 +21,7 @@ type Fetch = (request: Request) => Promise<Response>;
 /** Redirects and pages between an authorization URL and the client; more means going round in circles. */
 const MOST_STEPS = 10;
 
-/** Somebody who signs in by a third party: with its identifier, where it is, and who they are there. */
+/** A user of an identity provider: its identifier, its address, and the user's login there. */
 export interface Elsewhere {
   readonly id: string;
   readonly origin: string;
@@ -32,7 +32,7 @@ export interface Elsewhere {
 }
 
 /**
- * A person whose browser sends through `send`; the redirect URI itself is not visited.
+ * A user whose browser sends through `send`; the redirect URI itself is not visited.
  * @param elsewhere chooses this third party whenever there is a choice, and answers on its page too
  */
 export function createUser(account: Account, send: Fetch = fetch, elsewhere?: Elsewhere): User {

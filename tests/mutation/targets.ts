@@ -1,13 +1,13 @@
-/** What is mutated, and the tests that have to notice: below `packages`. */
+/** What is mutated, and the tests that have to fail: below `packages`. */
 
-interface Room {
+interface MutationTarget {
   readonly mutate: readonly string[];
   readonly tests: readonly string[];
 }
 
 const TESTS = 'authorization-server/test';
 
-export const rooms: Readonly<Record<string, Room>> = {
+export const mutationTargets: Readonly<Record<string, MutationTarget>> = {
   /** Redirect matching and PKCE. */
   protocol: {
     mutate: ['protocol/src/redirect-uri.ts', 'protocol/src/pkce.ts', 'protocol/src/credentials.ts'],
