@@ -50,7 +50,7 @@ beforeAll(async () => {
     statusLists: true,
     clients: [notes],
     resources: [quick, usual].map(({ resource, bound }) => ({
-      url: resource,
+      resource,
       name: `Notes ${bound}`,
       scopes: { read: 'Read' },
       revocationDelay: bound,

@@ -61,7 +61,7 @@ it('[GW-UP-1 GW-UP-2] the example reads from the third party by a token that it 
     identityProviders: [likeGithub(party)],
     resources: [
       {
-        url: resource,
+        resource,
         name: 'Repositories',
         scopes: { 'repositories:read': 'List your repositories at GitHub' },
         tokenExchangeClients: ['repositories'],

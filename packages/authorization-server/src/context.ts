@@ -1,8 +1,8 @@
 /** The dependencies that every part of the authorization server shares: options, store, clock and audit events. */
 import type { EventSink } from './audit/events.ts';
-import { validateOptions } from './define-configuration.ts';
 import type { AuthorizationServerOptions, ServerOptions } from './options.ts';
 import type { AuthorizationStore } from './store/index.ts';
+import { validateOptions } from './validate-options.ts';
 
 /** A function takes the members that it uses: `Pick<ServerContext, 'store' | 'clock'>`. */
 export interface ServerContext {

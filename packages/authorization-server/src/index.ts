@@ -60,8 +60,7 @@ export {
 export type { DocumentOptions } from './clients/metadata-document/document-options.ts';
 export type { OutboundSettings } from './clients/metadata-document/outbound-settings.ts';
 export type { RegistrationOptions } from './clients/registration-options.ts';
-export { issuesOfOptions } from './define-configuration.ts';
-export type { ExternalUiOptions as HeadlessOptions } from './external-ui/external-ui-options.ts';
+export type { ExternalUiOptions } from './external-ui/external-ui-options.ts';
 export type { ClientKeyAlgorithm, ClientKeyOptions } from './federation/client-key.ts';
 export { redirectUriOf } from './federation/identity-provider.ts';
 export type {
@@ -83,6 +82,7 @@ export {
   type PresetOptions,
   slack,
 } from './federation/provider-presets.ts';
+export type { PresetReference } from './federation/provider-schema.ts';
 export type {
   ProviderToken as UpstreamToken,
   ProviderTokenRequest as UpstreamWant,

@@ -1,24 +1,26 @@
-/** How long what is given lasts, as an operator says it. */
+/** Lifetimes of tokens, grants, sessions and registrations, in seconds. */
+import type * as z from 'zod';
+import { lazy, object, optional, seconds } from './option-schema.ts';
 
 /** Seconds. */
 export interface Lifetimes {
   readonly accessToken: number;
   readonly code: number;
+  /** An authorization transaction, from the request to the code. */
   readonly transaction: number;
   readonly session: number;
-  /** A refresh token that is not used for so long dies. */
+  /** A refresh token that is not used expires. */
   readonly refreshIdle: number;
-  /** A grant ends after so long, however often it was refreshed. */
+  /** A grant, however often its tokens are refreshed. */
   readonly grant: number;
-  /** For so long after its rotation a refresh token still answers with the same successor. */
+  /** Grace period in which a rotated refresh token still returns the same successor. */
   readonly refreshGrace: number;
-  /** A client that registered and never got a token is forgotten after so long. */
+  /** A registered client that never obtained a token is deleted. */
   readonly unusedClient: number;
-  /** A client that registered is forgotten so long after its last token, unless it still holds a grant. */
+  /** A registered client is deleted this long after its last token, unless it holds a live grant. */
   readonly usedClient: number;
 }
 
-/** What lasts how long when the operator says nothing. */
 export const defaultLifetimes: Lifetimes = {
   accessToken: 600,
   code: 60,
@@ -31,13 +33,26 @@ export const defaultLifetimes: Lifetimes = {
   usedClient: 90 * 86_400,
 };
 
-export function judgeLifetimes(chosen: Partial<Lifetimes>, issues: string[]): Lifetimes {
-  const lifetimes = { ...defaultLifetimes, ...chosen };
-  for (const [name, seconds] of Object.entries(lifetimes)) {
-    const least = name === 'refreshGrace' ? 0 : 1;
-    if (!Number.isSafeInteger(seconds) || seconds < least) {
-      issues.push(`lifetimes.${name} must be whole seconds, at least ${least}`);
-    }
-  }
-  return Object.freeze(lifetimes);
-}
+const lifetime = (name: keyof Lifetimes, description: string, minimum = 1): z.ZodType<number> =>
+  optional(seconds(minimum), description, { default: defaultLifetimes[name] });
+
+export const lifetimesSchema: () => z.ZodType<Lifetimes> = lazy(() =>
+  object<Lifetimes>({
+    accessToken: lifetime('accessToken', 'access token'),
+    code: lifetime('code', 'authorization code'),
+    transaction: lifetime('transaction', 'authorization transaction, from the request to the code'),
+    session: lifetime('session', 'browser session'),
+    refreshIdle: lifetime('refreshIdle', 'refresh token that is not used'),
+    grant: lifetime('grant', 'grant, however often its tokens are refreshed'),
+    refreshGrace: lifetime(
+      'refreshGrace',
+      'grace period after rotation in which a refresh token still returns the same successor',
+      0,
+    ),
+    unusedClient: lifetime('unusedClient', 'registered client that never obtained a token'),
+    usedClient: lifetime(
+      'usedClient',
+      'registered client since its last token, unless it holds a live grant',
+    ),
+  }),
+);

@@ -9,6 +9,7 @@ import type { RegistrationOptions, RegistrationRules } from './clients/registrat
 import type { ExternalUiOptions, ExternalUiRules } from './external-ui/external-ui-options.ts';
 import type { IdentityProvider } from './federation/identity-provider.ts';
 import type { IdentityProviderOptions } from './federation/provider-options.ts';
+import type { PresetReference } from './federation/provider-schema.ts';
 import type { KeyOptions, KeyRules } from './keys/key-options.ts';
 import type { Lifetimes } from './lifetimes.ts';
 import type { RateLimitOptions, RateLimitPolicies } from './rate-limit/policies.ts';
@@ -86,7 +87,7 @@ export interface AuthorizationServerOptions {
   /** At least one. A request without `resource` means the first. */
   readonly resources: readonly ResourceDefinition[];
   /** RFC 7591 metadata with `client_id` and, for confidential clients, `client_secret`. */
-  readonly clients?: readonly unknown[];
+  readonly clients?: readonly object[];
   /** The revisions served; all when left out. */
   readonly profiles?: readonly Profile[];
   /** `false`: no metadata documents, default paths only, as a Profile A server may be. */
@@ -104,7 +105,7 @@ export interface AuthorizationServerOptions {
   /** Where people choose a workspace as they consent. */
   readonly workspaces?: FindWorkspaces;
   /** Whose accounts people may sign in with as well, and whose tokens their grants then rest on. */
-  readonly identityProviders?: readonly IdentityProviderOptions[];
+  readonly identityProviders?: readonly (IdentityProviderOptions | PresetReference)[];
   /** `false`: nobody has an account of this server's own, and third parties are the only way in. `true` when left out. */
   readonly localAccounts?: boolean;
   readonly lifetimes?: Partial<Lifetimes>;

@@ -7,6 +7,7 @@ import {
   upstreamScopesFor,
   validateIdentityProviders,
 } from '../src/federation/identity-provider.ts';
+import { identityProvidersSchema } from '../src/federation/provider-schema.ts';
 import { responseFormats, translateResponse } from '../src/federation/response-formats.ts';
 import {
   auth0,
@@ -20,6 +21,7 @@ import {
   okta,
   slack,
 } from '../src/index.ts';
+import { createOptionReport, formatOptionIssue, readOption } from '../src/option-schema.ts';
 import { startServer } from './server-under-test.ts';
 
 const good: IdentityProviderOptions = {
@@ -36,21 +38,22 @@ const ours = {
   resources: [{ scopes: { 'notes:read': 'Read', 'notes:write': 'Write' } }],
 };
 
-/** What is wrong with third parties. */
-function issuesOf(
-  identityProviders: readonly IdentityProviderOptions[],
-  localAccounts = true,
-): readonly string[] {
-  const issues: string[] = [];
-  validateIdentityProviders({ ...ours, identityProviders, localAccounts }, issues);
-  return issues;
+/** Reads identity providers by the schema and the rules. */
+function validate(identityProviders: readonly IdentityProviderOptions[], localAccounts = true) {
+  const report = createOptionReport();
+  const parsed = readOption(identityProvidersSchema(), identityProviders, ['identityProviders'], report);
+  const validated = validateIdentityProviders({ ...ours, identityProviders: parsed, localAccounts }, report);
+  const issues = report.issues.map(({ path, message }) => formatOptionIssue(path.join('.'), message));
+  return { issues, validated };
 }
 
+const issuesOf = (...parameters: Parameters<typeof validate>) => validate(...parameters).issues;
+
 function judged(options: IdentityProviderOptions): IdentityProvider {
-  const issues: string[] = [];
-  const found = validateIdentityProviders({ ...ours, identityProviders: [options] }, issues).get(options.id);
+  const { issues, validated } = validate([options]);
   expect(issues).toEqual([]);
-  if (found === undefined) throw new Error('it was not judged');
+  const found = validated.get(options.id);
+  if (found === undefined) throw new Error('the provider was not validated');
   return found;
 }
 
@@ -75,22 +78,22 @@ describe('third parties in the configuration', () => {
     {
       description: 'an identifier that is the name of a page',
       wrong: { id: 'passkey' },
-      issue: /name of a page/,
+      issue: /reserved for a page/,
     },
     { description: 'no name', wrong: { name: ' ' }, issue: /\.name/ },
     { description: 'no client identifier', wrong: { clientId: '' }, issue: /\.clientId/ },
     { description: 'an empty secret', wrong: { clientSecret: '' }, issue: /\.clientSecret/ },
-    { description: 'no `openid`', wrong: { scopes: ['email'] }, issue: /must hold openid/ },
-    { description: 'what is no scope', wrong: { scopes: ['openid', 'a b'] }, issue: /is no scope/ },
+    { description: 'no `openid`', wrong: { scopes: ['email'] }, issue: /must include openid/ },
+    { description: 'what is no scope', wrong: { scopes: ['openid', 'a b'] }, issue: /invalid scope/ },
     {
       description: 'needs of a scope that is not ours',
       wrong: { upstreamScopes: { other: ['x'] } },
-      issue: /no scope of a resource/,
+      issue: /no resource defines it/,
     },
     {
       description: 'a parameter that is ours to choose',
       wrong: { parameters: { state: 'x' } },
-      issue: /chosen by this server/,
+      issue: /set by this server/,
     },
     { description: 'a bound of no seconds', wrong: { statusCheckInterval: 0 }, issue: /statusCheckInterval/ },
     {
@@ -129,8 +132,8 @@ describe('third parties in the configuration', () => {
   });
 
   it('are refused when two have one identifier, or nobody could sign in', () => {
-    expect(issuesOf([good, good]).join()).toContain('stands there twice');
-    expect(issuesOf([], false).join()).toContain('nobody could sign in');
+    expect(issuesOf([good, good]).join()).toContain('duplicate identity provider sso');
+    expect(issuesOf([], false).join()).toContain('localAccounts must be true');
   });
 
   it('T068 let no scope round what it implies: it rests on the same', () => {
@@ -143,7 +146,7 @@ describe('third parties in the configuration', () => {
         resources: [{ scopes, hierarchy }],
         identityProviders: [{ ...good, upstreamScopes }],
       },
-      [],
+      createOptionReport(),
     ).get('sso') as IdentityProvider;
     expect(upstreamScopesFor(party, ['admin'])).toEqual(['openid', 'repo', 'read']);
     expect(coveredScopes(party, ['admin', 'other'], ['openid'])).toEqual(['other']);

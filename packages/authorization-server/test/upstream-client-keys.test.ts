@@ -6,7 +6,9 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { startOidc } from '../../../tests/support/third-parties/oidc.ts';
 import { signAssertion } from '../src/federation/client-key.ts';
 import { validateIdentityProviders } from '../src/federation/identity-provider.ts';
+import { identityProvidersSchema } from '../src/federation/provider-schema.ts';
 import { type ClientKeyOptions, type IdentityProviderOptions, microsoftEntra } from '../src/index.ts';
+import { createOptionReport, formatOptionIssue, readOption } from '../src/option-schema.ts';
 import { ISSUER } from './server-under-test.ts';
 import {
   comeBack,
@@ -38,16 +40,20 @@ const good: IdentityProviderOptions = {
   kind: { issuer: 'https://sso.example' },
 };
 
-function judge(options: IdentityProviderOptions) {
-  const issues: string[] = [];
-  const surroundings = { issuer: ISSUER, resources: [], identityProviders: [options] };
-  const party = validateIdentityProviders(surroundings, issues).get(options.id);
-  return { faults: issues, party };
+function validate(options: IdentityProviderOptions) {
+  const report = createOptionReport();
+  const identityProviders = readOption(identityProvidersSchema(), [options], ['identityProviders'], report);
+  const provider = validateIdentityProviders(
+    { issuer: ISSUER, resources: [], identityProviders },
+    report,
+  ).get(options.id);
+  const issues = report.issues.map(({ path, message }) => formatOptionIssue(path.join('.'), message));
+  return { issues, party: provider };
 }
 
 /** What is signed for a third party. */
 async function assertionFor(options: IdentityProviderOptions, now = 1_800_000_000) {
-  const { faults: issues, party } = judge(options);
+  const { issues, party } = validate(options);
   expect(issues).toEqual([]);
   if (party?.clientKey === undefined || party.clientKey === null) throw new Error('it has no key');
   const jwt = await signAssertion(party.clientKey, party.clientId, party.provider.issuer, now);
@@ -131,12 +137,12 @@ describe('a key for a third party', () => {
     [
       'an algorithm of another kind of key',
       { clientKey: { key: pem(p256.privateKey), algorithm: 'RS256' } },
-      /clientKey\.algorithm: the key cannot sign by RS256/,
+      /clientKey\.algorithm must fit the key, which cannot sign with RS256/,
     ],
     [
       'the certificate of another key',
       { clientKey: { key: pem(rsa.privateKey), certificate: fixture('localhost.pem') } },
-      /clientKey\.certificate is of another key/,
+      /clientKey\.certificate must match the key/,
     ],
     [
       'what is no certificate',
@@ -147,7 +153,7 @@ describe('a key for a third party', () => {
     [
       'a secret beside it',
       { clientKey: { key: pem(p256.privateKey) }, clientSecret: 'canary' },
-      /clientSecret and clientKey must not both/,
+      /clientKey must not be combined with clientSecret/,
     ],
     [
       'a way that needs a secret',
@@ -157,7 +163,7 @@ describe('a key for a third party', () => {
     [
       'a way that nobody knows',
       { clientSecret: 'canary', clientAuthentication: 'tls_client_auth' as never },
-      /clientAuthentication: tls_client_auth is no way that is known/,
+      /clientAuthentication must be one of client_secret_basic, /,
     ],
     ['no key for a way that needs one', { clientAuthentication: 'private_key_jwt' }, /needs clientKey/],
     [
@@ -179,13 +185,13 @@ describe('a key for a third party', () => {
           responseFormat: 'github',
         },
       },
-      /response format github knows secrets only/,
+      /response format github accepts only secrets/,
     ],
   ])('is refused with %s, without repeating it', (_name, wrong, issue) => {
-    const { faults: issues } = judge({ ...good, ...wrong });
+    const { issues } = validate({ ...good, ...wrong });
     expect(issues).toEqual([expect.stringMatching(issue)]);
     expect(issues.join()).not.toContain('canary');
-    expect(judge({ ...good, clientKey: { key: pem(p256.privateKey) } }).faults).toEqual([]);
+    expect(validate({ ...good, clientKey: { key: pem(p256.privateKey) } }).issues).toEqual([]);
   });
 });
 

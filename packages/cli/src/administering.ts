@@ -1,9 +1,9 @@
 /** Administration beside a running server: the same database, and every change in its audit log. */
 import { createJournal, type EventSink } from '@portcullis/authorization-server';
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
-import { SettingsError } from './faults.ts';
-import type { Settings } from './settings/settings.ts';
-import { titleOf } from './settings/table.ts';
+import { SettingsError } from './errors.ts';
+import type { Settings } from './settings/schema.ts';
+import { titleOf } from './settings/schema.ts';
 import { openBesideServers } from './storage.ts';
 
 export interface Tools {
@@ -31,9 +31,13 @@ export async function administer<T>(
   process.umask(0o077);
   const store = await openBesideServers(settings, folder, otherwise);
   const clock = () => Math.floor(Date.now() / 1000);
-  const journal = createJournal(store, settings.auditRetention, clock);
+  const journal = createJournal(store, settings.auditRetention || 0, clock);
   try {
-    return await task({ store, clock, events: settings.auditRetention === 0 ? () => {} : journal.record });
+    return await task({
+      store,
+      clock,
+      events: settings.auditRetention === false ? () => {} : journal.record,
+    });
   } finally {
     await journal.close();
     await store.close();
@@ -45,6 +49,6 @@ export function issuerOf({ publicUrl, port }: Settings): string {
   if (publicUrl !== null) return publicUrl;
   if (port !== 0) return `http://localhost:${port}`;
   throw new SettingsError([
-    `${titleOf('publicUrl')} must be set: with port 0 nobody can tell where links lead`,
+    `${titleOf('publicUrl')} must be set: with port 0 the URL of the server is unknown`,
   ]);
 }

@@ -3,7 +3,7 @@ import type { ResourceDefinition } from '@portcullis/authorization-server';
 import type { ScopeHierarchy, Scopes } from '@portcullis/protocol';
 import type { Operation, Principal } from '@portcullis/resource-server';
 import type { UpstreamTokenSource } from '@portcullis/resource-server/upstream';
-import { SettingsError } from './faults.ts';
+import { SettingsError } from './errors.ts';
 import type { Log } from './log.ts';
 import { loadExport } from './settings/modules.ts';
 

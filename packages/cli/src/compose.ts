@@ -6,26 +6,19 @@ import {
 } from '@portcullis/authorization-server';
 import { pathOf } from '@portcullis/http';
 import type { FetchDelegate, HttpHandler } from '@portcullis/http/node';
-import {
-  combineProfiles,
-  profileA,
-  profiles,
-  resourceMetadataUrls,
-  serverMetadataUrls,
-} from '@portcullis/protocol';
+import { combineProfiles, profileA, resourceMetadataUrls, serverMetadataUrls } from '@portcullis/protocol';
 import { createGuard, type Guard, jwtVerifier } from '@portcullis/resource-server';
 import { protect } from '@portcullis/resource-server/fetch';
 import { localUpstreamTokens } from '@portcullis/resource-server/upstream';
 import type { ProtectedApplication, RunningApplication } from './application.ts';
 import type { Door } from './door.ts';
 import { createDoors } from './doors.ts';
-import { reasonOf, SettingsError } from './faults.ts';
+import { reasonOf, SettingsError } from './errors.ts';
 import { eventSink, type Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { type ProtectedServer, protectedServers, resourceOf } from './protected-servers.ts';
 import { type Prepared, serverOptions } from './settings/prepare.ts';
-import type { Settings } from './settings/settings.ts';
-import { nameIssue } from './settings/verdict.ts';
+import type { Settings } from './settings/schema.ts';
 import type { Storage } from './storage.ts';
 
 export interface Parts {
@@ -90,9 +83,10 @@ async function createServer(parts: Parts): Promise<AuthorizationServer> {
     });
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
-    const origins = { hasApplication: prepared.application !== null, nameOf: prepared.nameOf };
+    const { nameOf } = prepared;
+    const keys = `${nameOf('key')} or ${nameOf('keyFile')}`;
     throw new SettingsError(
-      error.issues.map((issue) => nameIssue(issue, origins)),
+      error.issues.map((issue) => issue.replace(/^masterKey/, `${keys}: the master key`)),
       { cause: error },
     );
   }
@@ -158,7 +152,7 @@ function createGuardOf(
 
 /** Without metadata only the oldest profile is left: it alone has default paths to fall back to. */
 function servedProfiles({ metadata, profiles: served }: Settings): NonNullable<Settings['profiles']> {
-  return metadata ? (served ?? profiles) : [profileA];
+  return metadata ? served : [profileA];
 }
 
 function publishedDocuments({ prepared: { settings, application }, issuer }: Parts): readonly string[] {

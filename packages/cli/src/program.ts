@@ -1,6 +1,6 @@
 /** A command line of `portcullis`: which commands there are, and how one of them is run. */
 import { Command, CommanderError } from 'commander';
-import { reasonOf, SettingsError } from './faults.ts';
+import { reasonOf, SettingsError } from './errors.ts';
 import type { Surroundings } from './surroundings.ts';
 
 type Define = (program: Command, surroundings: Surroundings) => void;

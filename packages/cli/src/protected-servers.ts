@@ -19,7 +19,7 @@ export function protectedServers(
     ...(application === null
       ? []
       : [{ name: application.name, url: resourceOf(application, issuer), isOwn: true }]),
-    ...settings.resources.map(({ name, url }) => ({ name, url, isOwn: false })),
+    ...settings.resources.map(({ name, resource }) => ({ name, url: resource, isOwn: false })),
   ];
 }
 

@@ -1,5 +1,5 @@
 /** The self-check: fetches what is advertised through the public URL, as a client would, and says what a proxy has broken. */
-import { reasonOf } from './faults.ts';
+import { reasonOf } from './errors.ts';
 
 export interface Advertised {
   /** The issuer, byte for byte. */

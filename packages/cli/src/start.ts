@@ -3,13 +3,13 @@ import { redirectUriOf } from '@portcullis/authorization-server';
 import { type HttpHandler, type ListeningServer, listen, type TlsCertificate } from '@portcullis/http/node';
 import { announce, type Callback, type FirstAccount } from './announcement.ts';
 import { type Composition, compose } from './compose.ts';
-import { reasonOf, SettingsError } from './faults.ts';
+import { reasonOf, SettingsError } from './errors.ts';
 import { gatherLines } from './gathering.ts';
 import { createLog, type Log } from './log.ts';
-import { findPreviousKeys, findSealingKey } from './sealing-key.ts';
+import { findPreviousKeys, findSealingKey } from './master-key.ts';
 import { checkSelf } from './self-check.ts';
 import type { Prepared } from './settings/prepare.ts';
-import { flagOf, type Settings } from './settings/settings.ts';
+import { flagOf, type Settings } from './settings/schema.ts';
 import { warningsOf } from './settings/warnings.ts';
 import { openStorage } from './storage.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -66,7 +66,7 @@ export async function start(prepared: Prepared, surroundings: Surroundings): Pro
   handler = secure(composition.handle, issuer);
   composed.resolve(handler);
 
-  const callbacks = callbacksOf(settings, issuer);
+  const callbacks = callbacksOf(prepared, issuer);
   const text = announce(
     {
       version: surroundings.version,
@@ -101,7 +101,7 @@ export async function start(prepared: Prepared, surroundings: Surroundings): Pro
   };
 }
 
-function callbacksOf({ identityProviders }: Settings, issuer: string): readonly Callback[] {
+function callbacksOf({ identityProviders }: Prepared, issuer: string): readonly Callback[] {
   return identityProviders.map(({ id, name }) => ({ name, redirectUri: redirectUriOf(issuer, id) }));
 }
 
@@ -120,14 +120,15 @@ async function reportSelf(
 /** The account of the settings, or a link by which a person makes it. */
 async function makeFirstAccount(
   {
-    settings: { bootstrapEmail: email, bootstrapPassword: password, externalUi: headless, ...settings },
+    settings: { bootstrapEmail: email, bootstrapPassword: password, externalUi, ...settings },
+    identityProviders,
     nameOf,
   }: Prepared,
   { authorizationServer }: Composition,
 ): Promise<FirstAccount> {
-  if (headless?.loginUrl !== undefined) return { state: 'elsewhere', names: [headless.loginUrl] };
+  if (externalUi?.loginUrl !== undefined) return { state: 'elsewhere', names: [externalUi.loginUrl] };
   if (!settings.localAccounts) {
-    return { state: 'elsewhere', names: settings.identityProviders.map(({ name }) => name) };
+    return { state: 'elsewhere', names: identityProviders.map(({ name }) => name) };
   }
   if (email === null || password === null) {
     const link = await authorizationServer.setupLink();

@@ -2,10 +2,10 @@
 import { dirname, resolve } from 'node:path';
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { inspectSchema, openStore, type SchemaState } from '@portcullis/store';
-import { reasonOf, SettingsError } from './faults.ts';
+import { reasonOf, SettingsError } from './errors.ts';
 import { makeFolder } from './folders.ts';
-import type { Settings } from './settings/settings.ts';
-import { type NameOf, titleOf } from './settings/table.ts';
+import type { Settings } from './settings/schema.ts';
+import { type NameOf, titleOf } from './settings/schema.ts';
 
 /** The application's folder where the store is no file. */
 const DEFAULT_FOLDER = 'data';

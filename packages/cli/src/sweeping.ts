@@ -1,7 +1,7 @@
 /** Clearing the store of what nobody can use any more, a little at a time. */
 import { setImmediate as immediate } from 'node:timers/promises';
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
-import { reasonOf } from './faults.ts';
+import { reasonOf } from './errors.ts';
 import type { Log } from './log.ts';
 
 const EVERY = 60_000;

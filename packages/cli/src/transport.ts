@@ -10,10 +10,10 @@ import {
 } from '@portcullis/http';
 import type { FetchDelegate, HttpHandler, ListeningServer, TlsCertificate } from '@portcullis/http/node';
 import { OAuthError } from '@portcullis/protocol';
-import { collecting, reasonOf, SettingsError } from './faults.ts';
+import { collectIssues, reasonOf, SettingsError } from './errors.ts';
 import type { Log } from './log.ts';
-import type { Settings } from './settings/settings.ts';
-import { type NameOf, titleOf } from './settings/table.ts';
+import type { Settings } from './settings/schema.ts';
+import { type NameOf, titleOf } from './settings/schema.ts';
 
 /** Probes of the platform come in the clear, and learn nothing. */
 const PROBES = ['/healthz', '/readyz'];
@@ -52,8 +52,8 @@ export async function readCertificate(
   if (tlsCert === null || tlsKey === null) return null;
   const issues: string[] = [];
   const [cert, key] = await Promise.all([
-    collecting(issues, () => readPem(nameOf('tlsCert'), tlsCert, folder)),
-    collecting(issues, () => readPem(nameOf('tlsKey'), tlsKey, folder)),
+    collectIssues(issues, () => readPem(nameOf('tlsCert'), tlsCert, folder)),
+    collectIssues(issues, () => readPem(nameOf('tlsKey'), tlsKey, folder)),
   ]);
   if (cert === null || key === null) throw new SettingsError(issues);
   const certificate = { cert, key };

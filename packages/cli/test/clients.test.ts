@@ -109,7 +109,7 @@ describe('add', () => {
     [['--redirect-uri', 'https://a.example/', '--redirect-uri', 'javascript:alert(1)'], /^portcullis: --redirect-uri javascript:alert\(1\): must not use/],
     [['--method', 'client_secret_basci', '--grant', 'client_credentials'], /^portcullis: option '--method <name>' argument 'client_secret_basci' is invalid\. Did you mean client_secret_basic\?$/],
     [['--grant', 'client_credential'], /^portcullis: option '--grant <type>' argument 'client_credential' is invalid\. Did you mean client_credentials\?$/],
-    [['--grant', 'password'], /is invalid\. Use authorization_code, refresh_token, client_credentials, urn:/],
+    [['--grant', 'password'], /is invalid\. Expected one of authorization_code, refresh_token, client_credentials, urn:/],
     [['--key-file', 'data/portcullis.key'], /^portcullis: --key-file is a setting that this command has no use for: leave it out$/],
     [['--kay-file', 'data/portcullis.key'], /^portcullis: unknown option '--kay-file'/],
     [['--grant', 'client_credentials'], /^portcullis: --method: client_credentials needs a confidential client/],
@@ -142,7 +142,11 @@ describe('scopes of a client that is added', () => {
   });
 
   it('are held against the configuration that names all servers, and against nothing where nobody knows', async () => {
-    const greeter = { url: 'http://localhost:3000/mcp', name: 'Greeter', scopes: { greet: 'Greet you' } };
+    const greeter = {
+      resource: 'http://localhost:3000/mcp',
+      name: 'Greeter',
+      scopes: { greet: 'Greet you' },
+    };
     writeFileSync(join(folder, 'resources.json'), JSON.stringify({ resources: [greeter] }));
     const of = ['--config', 'resources.json'];
     expect((await add('greeter', 'greet', ...of)).errors).toBe('');

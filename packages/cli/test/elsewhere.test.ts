@@ -53,9 +53,9 @@ describe('for two servers elsewhere', () => {
     greeter = `http://localhost:${port}/mcp`;
     files = `http://localhost:${other}/mcp`;
     const resources = [
-      { url: greeter, name: 'Greeter', scopes: { greet: 'Greet you by name' } },
+      { resource: greeter, name: 'Greeter', scopes: { greet: 'Greet you by name' } },
       {
-        url: files,
+        resource: files,
         name: 'Files',
         scopes: { greet: 'Greet', admin: 'All' },
         hierarchy: { admin: ['greet'] },

@@ -34,7 +34,7 @@ describe('beside a server', () => {
 
   it('lists, rotates and seals anew, and the server goes on, also over a restart', async () => {
     const [first] = await list();
-    expect(first).toMatchObject({ state: 'signing', algorithm: 'ES256', opens: true });
+    expect(first).toMatchObject({ state: 'signing', algorithm: 'ES256', canDecrypt: true });
     expect(await published()).toEqual([first.id]);
 
     const { code, output, errors } = await run(folder, 'rotate', ...place);
@@ -50,7 +50,10 @@ describe('beside a server', () => {
     expect(resealed.output).not.toContain(readFileSync(newKeyFile, 'utf8').trim());
     expect(await published()).toContain(first.id);
 
-    expect((await list()).map(({ opens }: { opens: boolean }) => opens)).toEqual([false, false]);
+    expect((await list()).map(({ canDecrypt }: { canDecrypt: boolean }) => canDecrypt)).toEqual([
+      false,
+      false,
+    ]);
     const refused = await run(folder, 'rotate', ...place);
     expect(refused).toMatchObject({ code: 1, output: '' });
     expect(refused.errors).toMatch(
@@ -59,7 +62,7 @@ describe('beside a server', () => {
     const newPlace = ['--database', portcullis.database, '--key-file', newKeyFile];
     expect(await run(folder, 'rotate', '--compromised', ...newPlace)).toMatchObject({ code: 0 });
     const after = JSON.parse((await run(folder, 'list', '--json', ...newPlace)).output);
-    expect(after).toMatchObject([{ state: 'signing', opens: true }]);
+    expect(after).toMatchObject([{ state: 'signing', canDecrypt: true }]);
   });
 });
 
@@ -85,7 +88,7 @@ describe('a sealing key that is lost', () => {
     );
     await portcullis.restart();
     const after = JSON.parse((await run(folder, 'list', '--json', ...place)).output);
-    expect(after).toMatchObject([{ state: 'signing', opens: true }]);
+    expect(after).toMatchObject([{ state: 'signing', canDecrypt: true }]);
     expect(after[0].id).not.toBe(before[0].id);
     await portcullis.stop();
   });

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SigningKeyRecord } from '@portcullis/authorization-server/store';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type FoundKey, findSealingKey } from '../src/sealing-key.ts';
+import { type FoundKey, findSealingKey } from '../src/master-key.ts';
 import { resolveSettings } from '../src/settings/resolve.ts';
-import type { SettingName } from '../src/settings/settings.ts';
+import type { SettingName } from '../src/settings/schema.ts';
 
 const COMMAND = 'npm run portcullis --';
 

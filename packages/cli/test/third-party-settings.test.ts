@@ -4,13 +4,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { SettingsError } from '../src/faults.ts';
+import { SettingsError } from '../src/errors.ts';
 import { prepare, serverOptions } from '../src/settings/prepare.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-third-parties-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const greeter = { url: 'http://localhost:3000/mcp', name: 'Greeter', scopes: { greet: 'Greet you' } };
+const greeter = { resource: 'http://localhost:3000/mcp', name: 'Greeter', scopes: { greet: 'Greet you' } };
 
 const company = {
   id: 'company',
@@ -60,12 +60,12 @@ describe('third parties in the configuration file', () => {
     [
       'no name',
       { ...company, name: undefined },
-      /^identityProviders\.0\.name \(in file-\d+\.json\) is missing: /,
+      /^identityProviders\.0\.name \(in file-\d+\.json\) is required/,
     ],
     [
       'a member that does not exist',
       { ...company, secret: 'x' },
-      /^identityProviders\.0\.secret \(in \S+\) is no setting: use /,
+      /^identityProviders\.0\.secret \(in \S+\): unknown key; /,
     ],
     [
       'a variable that is not set',
@@ -76,7 +76,7 @@ describe('third parties in the configuration file', () => {
     [
       'endpoints without a person',
       { ...forge, kind: { endpoints: forge.kind.endpoints } },
-      /^identityProviders\.0\.kind\.userinfoClaims \(in file-\d+\.json\) is missing: /,
+      /^identityProviders\.0\.kind\.userinfoClaims \(in file-\d+\.json\) is required/,
     ],
     [
       'an unknown response format',
@@ -88,7 +88,7 @@ describe('third parties in the configuration file', () => {
     [
       'a scope of nobody',
       { ...company, upstreamScopes: { dance: ['files'] } },
-      /upstreamScopes \(in \S+\): "dance" is no scope/,
+      /upstreamScopes \(in \S+\): unknown scope "dance"/,
     ],
     [
       'plain http',
@@ -106,36 +106,34 @@ describe('third parties in the configuration file', () => {
 
   const client = { clientId: 'gate', clientSecret: 'forge-secret' };
   it.each([
-    [{ preset: 'github' }, { id: 'github', kind: { issuer: 'https://github.com/login/oauth' } }],
+    [{ preset: 'github' }, { id: 'github', provider: { issuer: 'https://github.com/login/oauth' } }],
     [
       { preset: 'google', name: 'Work' },
-      { name: 'Work', kind: { issuer: 'https://accounts.google.com' } },
+      { name: 'Work', provider: { issuer: 'https://accounts.google.com' } },
     ],
     [
       { preset: 'microsoft-entra', tenant: '72f988bf-86f1-41af-91ab-2d7cd011db47' },
-      { kind: { issuer: 'https://login.microsoftonline.com/72f988bf-86f1-41af-91ab-2d7cd011db47/v2.0' } },
+      { provider: { issuer: 'https://login.microsoftonline.com/72f988bf-86f1-41af-91ab-2d7cd011db47/v2.0' } },
     ],
-    [{ preset: 'okta', domain: 'a.okta.com' }, { kind: { issuer: 'https://a.okta.com' } }],
+    [{ preset: 'okta', domain: 'a.okta.com' }, { provider: { issuer: 'https://a.okta.com' } }],
     [
       { preset: 'okta', domain: 'a.okta.com', server: 'default' },
-      { kind: { issuer: 'https://a.okta.com/oauth2/default' } },
+      { provider: { issuer: 'https://a.okta.com/oauth2/default' } },
     ],
-    [{ preset: 'auth0', domain: 'a.auth0.com' }, { kind: { issuer: 'https://a.auth0.com/' } }],
+    [{ preset: 'auth0', domain: 'a.auth0.com' }, { provider: { issuer: 'https://a.auth0.com/' } }],
     [
       { preset: 'keycloak', url: 'https://sso.example', realm: 'staff', id: 'sso' },
-      { id: 'sso', kind: { issuer: 'https://sso.example/realms/staff' } },
+      { id: 'sso', provider: { issuer: 'https://sso.example/realms/staff' } },
     ],
-    [{ preset: 'gitlab' }, { kind: { issuer: 'https://gitlab.com' } }],
-    [{ preset: 'gitlab', url: 'https://git.example' }, { kind: { issuer: 'https://git.example' } }],
+    [{ preset: 'gitlab' }, { provider: { issuer: 'https://gitlab.com' } }],
+    [{ preset: 'gitlab', url: 'https://git.example' }, { provider: { issuer: 'https://git.example' } }],
     [
       { preset: 'slack', scopes: ['chat:write'] },
       { id: 'slack', scopes: ['chat:write'] },
     ],
   ])('may be known by name: %j', async (said, expected) => {
     const prepared = await prepareWith({ identityProviders: [{ ...client, ...said }] });
-    expect(serverOptions(prepared, 'http://localhost').identityProviders).toMatchObject([
-      { ...client, ...expected },
-    ]);
+    expect(prepared.identityProviders).toMatchObject([{ ...client, ...expected }]);
   });
 
   it('may know us by a key that stands in a file, under a name that they gave it', async () => {
@@ -146,9 +144,9 @@ describe('third parties in the configuration file', () => {
     const clientKey = { key: { file: 'company.key' }, id: 'k1' };
     const entra = { preset: 'microsoft-entra', tenant: 'a-tenant', clientId: 'gate', clientKey };
     const prepared = await prepareWith({ identityProviders: [{ ...said, clientKey }, entra] });
-    expect(serverOptions(prepared, 'http://localhost').identityProviders).toMatchObject([
-      { id: 'company', clientKey: { key, id: 'k1' } },
-      { clientKey: { key, id: 'k1', algorithm: 'PS256' } },
+    expect(prepared.identityProviders).toMatchObject([
+      { id: 'company', clientKey: { header: { kid: 'k1', alg: 'RS256' } } },
+      { clientKey: { header: { kid: 'k1', alg: 'PS256' } } },
     ]);
     const faulty = prepareWith({ identityProviders: [{ ...said, clientKey: { key: 'canary' } }] });
     const error: unknown = await faulty.catch((thrown: unknown) => thrown);
@@ -159,11 +157,11 @@ describe('third parties in the configuration file', () => {
   });
 
   it.each([
-    [{ preset: 'githib' }, /^identityProviders\.0\.preset \(in file-\d+\.json\) is none that is known: did you mean github\?$/],
-    [{ preset: 'okta' }, /^identityProviders\.0\.domain \(in file-\d+\.json\) is missing: /],
-    [{ preset: 'github', realm: 'x' }, /^identityProviders\.0\.realm \(in file-\d+\.json\) says nothing of github: leave it out$/],
-    [{ preset: 'github', kind: {} }, /\.kind \(in \S+\) is no setting: use /],
-    [{ preset: 'github', clientId: undefined }, /^identityProviders\.0\.clientId \(in file-\d+\.json\) is missing: /],
+    [{ preset: 'githib' }, /^identityProviders\.0\.preset \(in file-\d+\.json\): unknown preset; did you mean github\?$/],
+    [{ preset: 'okta' }, /^identityProviders\.0\.domain \(in file-\d+\.json\) is required/],
+    [{ preset: 'github', realm: 'x' }, /^identityProviders\.0\.realm \(in file-\d+\.json\) does not apply to the preset github$/],
+    [{ preset: 'github', kind: {} }, /\.kind \(in \S+\) must be left out with a preset/],
+    [{ preset: 'github', clientId: undefined }, /^identityProviders\.0\.clientId \(in file-\d+\.json\) is required/],
   ])('by name: %j is refused', async (said, expected) => {
     const error: unknown = await prepareWith({ identityProviders: [{ ...client, ...said }] }).catch(
       (thrown: unknown) => thrown,

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { respond, respondJson } from '@portcullis/http';
 import { type ListeningServer, type ListenOptions, listen } from '@portcullis/http/node';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { SettingsError } from '../src/faults.ts';
+import { SettingsError } from '../src/errors.ts';
 import { resolveSettings } from '../src/settings/resolve.ts';
 import { readCertificate, secure, watchCertificate } from '../src/transport.ts';
 

@@ -21,13 +21,13 @@ function issueOf(make: () => unknown): string | null {
 
 describe('names that no option has', () => {
   it.each<[string, object, string]>([
-    ['an option', { trustedOrigin: [] }, 'trustedOrigin is no option: did you mean trustedOrigins?.'],
-    ['scopes', { scopes: { ony: ['read'] } }, 'scopes.ony is no option: did you mean only?.'],
-    ['limits', { limits: { stepups: 0 } }, 'limits.stepups is no option: did you mean stepUps?.'],
-    ['registration', { registration: { metadataDocument: 'https://a.example/client' } }, 'registration.metadataDocument is no option: did you mean metadataDocumentUrl?.'],
-    ['a client that is known', { registration: { preregistered: [{ clientID: 'mine' }] } }, 'registration.preregistered.0.clientID is no option: did you mean clientId?.'],
-    ['where the browser comes back', { loopback: { prot: 1 } }, 'loopback.prot is no option: did you mean port?.'],
-    ['several', { acount: 'a', revison: 'b' }, 'acount is no option: did you mean account?; revison is no option: did you mean revision?.'],
+    ['an option', { trustedOrigin: [] }, 'trustedOrigin: unknown option; did you mean trustedOrigins?.'],
+    ['scopes', { scopes: { ony: ['read'] } }, 'scopes.ony: unknown option; did you mean only?.'],
+    ['limits', { limits: { stepups: 0 } }, 'limits.stepups: unknown option; did you mean stepUps?.'],
+    ['registration', { registration: { metadataDocument: 'https://a.example/client' } }, 'registration.metadataDocument: unknown option; did you mean metadataDocumentUrl?.'],
+    ['a client that is known', { registration: { preregistered: [{ clientID: 'mine' }] } }, 'registration.preregistered.0.clientID: unknown option; did you mean clientId?.'],
+    ['where the browser comes back', { loopback: { prot: 1 } }, 'loopback.prot: unknown option; did you mean port?.'],
+    ['several', { acount: 'a', revison: 'b' }, 'acount: unknown option; did you mean account?; revison: unknown option; did you mean revision?.'],
   ])('%s', (_what, wrong, message) => {
     expect(issueOf(() => createNodeClient(good))).toBeNull();
     expect(issueOf(() => createNodeClient({ ...good, ...wrong } as never))).toBe(message);

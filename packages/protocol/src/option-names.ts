@@ -9,17 +9,21 @@ export function findSimilarName(word: string, known: readonly string[]): string 
   return near[0]?.candidate ?? null;
 }
 
-/** Ends a sentence about a word that is not known. @param use how the known ones are listed when none is near */
-export function suggestName(word: string, known: readonly string[], use: string = known.join(', ')): string {
+/** Suggests the known name that a word resembles. @param otherwise what to say if it resembles none */
+export function suggestName(
+  word: string,
+  known: readonly string[],
+  otherwise = `expected one of ${known.join(', ')}`,
+): string {
   const meant = findSimilarName(word, known);
-  return meant === null ? `use ${use}` : `did you mean ${meant}?`;
+  return meant === null ? otherwise : `did you mean ${meant}?`;
 }
 
 /** Each member that a type has. The compiler minds that none is missing. */
 export type OptionNames<T> = Readonly<Record<keyof T & string, true>>;
 
 /**
- * Faults of members that an object of options does not have, at any value: `dpop.windw is no option: did you mean window?`
+ * Faults of members that an object of options does not have, at any value: `dpop.windw: unknown option; did you mean window?`
  * @param given anything; what is no object has no members
  * @param at the place of the object among the options, such as `dpop.`
  */
@@ -31,7 +35,7 @@ export function unknownOptionIssues(
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return [];
   return Object.keys(given)
     .filter((name) => !Object.hasOwn(known, name))
-    .map((name) => `${at}${name} is no option: ${suggestName(name, Object.keys(known))}`);
+    .map((name) => `${at}${name}: unknown option; ${suggestName(name, Object.keys(known))}`);
 }
 
 /** Letters to put in, take out, change or swap with the next (optimal string alignment). */

@@ -15,7 +15,8 @@ describe('the name that was meant', () => {
     ['', null],
   ])('%j: %j', (word, meant) => {
     expect(findSimilarName(word, known)).toBe(meant);
-    const advice = meant === null ? 'use scopes, hierarchy, clientId, skew' : `did you mean ${meant}?`;
+    const advice =
+      meant === null ? 'expected one of scopes, hierarchy, clientId, skew' : `did you mean ${meant}?`;
     expect(suggestName(word, known)).toBe(advice);
   });
 });
@@ -25,10 +26,10 @@ describe('unknown names', () => {
   it.each<[string, unknown, readonly string[]]>([
     ['good ones', { window: 1, required: true }, []],
     ['none', {}, []],
-    ['one that was spelled wrong', { windw: 1 }, ['dpop.windw is no option: did you mean window?']],
-    ['one at no value', { windw: undefined }, ['dpop.windw is no option: did you mean window?']],
-    ['all of them', { a: 1, required: true, bbb: 2 }, ['dpop.a is no option: use window, required', 'dpop.bbb is no option: use window, required']],
-    ['those that every object has by birth', { toString: 1 }, ['dpop.toString is no option: use window, required']],
+    ['one that was spelled wrong', { windw: 1 }, ['dpop.windw: unknown option; did you mean window?']],
+    ['one at no value', { windw: undefined }, ['dpop.windw: unknown option; did you mean window?']],
+    ['all of them', { a: 1, required: true, bbb: 2 }, ['dpop.a: unknown option; expected one of window, required', 'dpop.bbb: unknown option; expected one of window, required']],
+    ['those that every object has by birth', { toString: 1 }, ['dpop.toString: unknown option; expected one of window, required']],
     ['nothing', undefined, []],
     ['false', false, []],
     ['a list', ['x'], []],

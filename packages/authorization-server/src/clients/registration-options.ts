@@ -1,41 +1,84 @@
-/** What an operator says about registration: who may, what a registration can ever get, and how it is judged. */
+/** Options of dynamic client registration: who may register, and what a registration can obtain. */
+import type * as z from 'zod';
+import {
+  boolean,
+  booleanOr,
+  lazy,
+  list,
+  type OptionReport,
+  object,
+  oneOf,
+  optional,
+  secret,
+  wholeNumber,
+} from '../option-schema.ts';
 import { hashSecret } from '../secrets.ts';
 
-/** What an operator says about registration. */
+/** Options of dynamic client registration. @see RFC 7591 */
 export interface RegistrationOptions {
-  /** Who registers presents one of these as a bearer token; anybody may register when left out. */
+  /** Initial access tokens for any number of registrations; anyone may register when left out. @see RFC 7591 §3 */
   readonly initialAccessTokens?: readonly string[];
   /**
-   * Whether who registers has to present an initial access token: one of those, or an invitation of an administrator, which is
-   * for one registration. `true` with `initialAccessTokens`, else `false` when left out.
+   * Whether a registration needs an initial access token: one of `initialAccessTokens`, or one that an administrator issued for
+   * a single registration. `true` with `initialAccessTokens`, else `false`.
    */
   readonly requireInitialAccessToken?: boolean;
   /**
-   * What the scope means that a client registers: a `ceiling` for everything that it can ever get, or a `hint` that limits
-   * nothing, because clients register before they know which scopes there are. `hint` when left out.
+   * What a registered scope means: a `ceiling` for everything that the client can ever get, or (the default) a `hint` that
+   * limits nothing, because clients register before they know which scopes exist.
    */
   readonly scope?: 'ceiling' | 'hint';
-  /** Registrations that may wait for their first token at one time; 20,000 when left out. */
+  /** Registrations that may wait for their first token at a time; 20,000 by default. */
   readonly maxUnusedClients?: number;
-  /** Whether clients may read, change and delete their registrations; `true` when left out. @see RFC 7592 */
+  /** Whether clients may read, change and delete their registrations; `true` by default. @see RFC 7592 */
   readonly management?: boolean;
 }
 
-/** The rules as judged. */
-export interface RegistrationRules {
+/** Validated registration options. */
+export interface RegistrationRules extends Required<Omit<RegistrationOptions, 'initialAccessTokens'>> {
   /** Base64url SHA-256 of each. */
   readonly initialAccessHashes: readonly string[];
-  /** `false`: anybody may register. */
-  readonly requireInitialAccessToken: boolean;
-  readonly scope: 'ceiling' | 'hint';
-  readonly maxUnusedClients: number;
-  readonly management: boolean;
 }
 
-/** @returns `null` when nobody may register */
-export function judgeRegistration(
+/** 128 bits in base64url. */
+export const MINIMUM_SECRET = 22;
+
+export const registrationSchema: () => z.ZodType<boolean | RegistrationOptions> = lazy(() =>
+  booleanOr(
+    object<RegistrationOptions>({
+      initialAccessTokens: optional(
+        list(secret(MINIMUM_SECRET), 1),
+        'bearer tokens, one of which a registration has to present',
+        { defaultText: 'anyone may register' },
+      ),
+      requireInitialAccessToken: optional(
+        boolean(),
+        'whether a registration needs one of those, or one issued by `portcullis clients invite`',
+        { defaultText: '`true` with `initialAccessTokens`, else `false`' },
+      ),
+      scope: optional(
+        oneOf('ceiling', 'hint'),
+        'whether the scope that a client registers is a `ceiling` for all that it can get, or a `hint`',
+        { default: 'hint' },
+      ),
+      maxUnusedClients: optional(
+        wholeNumber(1, 100_000_000),
+        'how many registrations may wait for their first token',
+        { default: 20_000 },
+      ),
+      management: optional(
+        boolean(),
+        'whether clients may read, change and delete their registrations (RFC 7592)',
+        { default: true },
+      ),
+    }),
+  ),
+);
+
+/** @returns `null`: registration is disabled */
+export function validateRegistration(
   options: boolean | RegistrationOptions,
-  issues: string[],
+  report: OptionReport,
 ): RegistrationRules | null {
   if (options === false) return null;
   const {
@@ -45,21 +88,14 @@ export function judgeRegistration(
     maxUnusedClients = 20_000,
     management = true,
   } = options === true ? {} : options;
-  if (initialAccessTokens?.length === 0) {
-    issues.push(
-      'registration.initialAccessTokens must hold at least one: set registration to false to refuse all',
-    );
-  }
-  if (initialAccessTokens?.some((token) => !/^[A-Za-z0-9\-._~+/]{16,}=*$/.test(token)) === true) {
-    issues.push('registration.initialAccessTokens must be bearer tokens of at least 16 characters');
-  }
-  if (!requireInitialAccessToken && initialAccessTokens !== undefined) {
-    issues.push(
-      'registration.requireInitialAccessToken must not be false where initialAccessTokens are asked for',
-    );
-  }
-  if (!Number.isSafeInteger(maxUnusedClients) || maxUnusedClients < 1) {
-    issues.push('registration.maxUnusedClients must be a whole number, at least 1');
+  const at = ['registration', 'initialAccessTokens'];
+  if (!report.isUnread(...at)) {
+    if (initialAccessTokens?.some((token) => !/^[A-Za-z0-9\-._~+/]+=*$/.test(token)) === true) {
+      report.add(at, 'must be bearer tokens: letters, digits and -._~+/ (RFC 6750 §2.1)');
+    }
+    if (!requireInitialAccessToken && initialAccessTokens !== undefined) {
+      report.add(['registration', 'requireInitialAccessToken'], 'must not be false with initialAccessTokens');
+    }
   }
   return Object.freeze<RegistrationRules>({
     initialAccessHashes: (initialAccessTokens ?? []).map(hashSecret),

@@ -1,5 +1,18 @@
 /** Settings of the headless mode, in which an application of the operator shows the pages of sign-in and consent. */
 
+import type * as z from 'zod';
+import {
+  boolean,
+  checkedText,
+  lazy,
+  list,
+  type OptionReport,
+  object,
+  optional,
+  required,
+  secret,
+} from '../option-schema.ts';
+
 /** Where that application is, and how it proves itself. */
 export interface ExternalUiOptions {
   /** Where the application lets people sign in; our own pages do when left out. https, or http on loopback. */
@@ -26,37 +39,48 @@ export function hasExternalLogin({ externalUi }: { readonly externalUi: External
   return externalUi !== null && externalUi.loginUrl !== null;
 }
 
-/** Characters of a secret that nobody guesses. */
-const SHORTEST_SECRET = 32;
+/** Characters of a secret that cannot be guessed. */
+const MINIMUM_SECRET = 32;
 
-/** @returns `null` when this server shows every page itself */
+export const externalUiSchema: () => z.ZodType<ExternalUiOptions | undefined> = lazy(() => {
+  const url = () =>
+    checkedText('an https URL without a fragment, or http on loopback', (value) =>
+      isPageUrl(value) ? null : 'must be an https URL without a fragment, or http on loopback',
+    );
+  return object<ExternalUiOptions>({
+    loginUrl: optional(url(), 'page on which users sign in', { defaultText: 'the built-in pages' }),
+    consentUrl: optional(url(), 'page that asks for consent', { defaultText: 'the built-in page' }),
+    secrets: required(
+      list(secret(MINIMUM_SECRET), 1),
+      'secrets that sign the requests of the application; any of them is accepted, so that one can be replaced',
+    ),
+    createAccounts: optional(
+      boolean(),
+      'whether an account is created when the application signs in an unknown email address',
+      { default: false },
+    ),
+  });
+});
+
+/** @returns `null`: this server shows every page itself */
 export function validateExternalUi(
   options: ExternalUiOptions | undefined,
-  issues: string[],
+  report: OptionReport,
 ): ExternalUiRules | null {
-  if (options === undefined) return null;
-  const { loginUrl, consentUrl, secrets, createAccounts = false } = options;
-  if (loginUrl === undefined && consentUrl === undefined) {
-    issues.push('externalUi must name a loginUrl, a consentUrl, or both');
+  if (options === undefined || report.isUnread('externalUi')) return null;
+  const { loginUrl = null, consentUrl = null, secrets, createAccounts = false } = options;
+  if (loginUrl === null && consentUrl === null) {
+    report.add(['externalUi'], 'needs a loginUrl, a consentUrl, or both');
   }
-  for (const [name, url] of Object.entries({ loginUrl, consentUrl })) {
-    if (url !== undefined && !isPlace(url)) {
-      issues.push(`externalUi.${name} must be an https address without a fragment, or http on loopback`);
-    }
+  if (createAccounts && loginUrl === null) {
+    report.add(['externalUi', 'createAccounts'], 'needs a loginUrl');
   }
-  if (secrets.length === 0) issues.push('externalUi.secrets must have at least one secret');
-  if (secrets.some(({ length }) => length < SHORTEST_SECRET)) {
-    issues.push(`externalUi.secrets must each have at least ${SHORTEST_SECRET} characters`);
-  }
-  if (createAccounts && loginUrl === undefined) {
-    issues.push('externalUi.createAccounts is for applications that let people sign in: name a loginUrl');
-  }
-  return { loginUrl: loginUrl ?? null, consentUrl: consentUrl ?? null, secrets, createAccounts };
+  return { loginUrl, consentUrl, secrets, createAccounts };
 }
 
-function isPlace(text: string): boolean {
-  const url = URL.parse(text);
-  if (url === null || text.includes('#') || url.username !== '' || url.password !== '') return false;
+function isPageUrl(value: string): boolean {
+  const url = URL.parse(value);
+  if (url === null || value.includes('#') || url.username !== '' || url.password !== '') return false;
   const isLoopback = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback);
 }

@@ -1,5 +1,6 @@
 /** A private key of this server, by which it proves itself at a third party in the place of a secret: as it is said, and as judged. */
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import type { OptionReport } from '../option-schema.ts';
 import { newSecret } from '../secrets.ts';
 
 /** A key, and what the third party has to be told of it. */
@@ -44,28 +45,26 @@ function algorithmsOf(key: KeyObject): readonly ClientKeyAlgorithm[] {
   return namedCurve === 'prime256v1' ? ['ES256'] : namedCurve === 'secp384r1' ? ['ES384'] : [];
 }
 
-/** Judges what an operator says of the key, and adds faults to the list; none of them repeats any of it. */
+/** Reads the key and reports its issues, none of which quotes it. */
 export function validateClientKey(
-  options: ClientKeyOptions,
-  at: string,
-  issues: string[],
+  { audience, signer, certificate, ...options }: ClientKeyOptions,
+  path: readonly string[],
+  report: OptionReport,
 ): ProviderClientKey | null {
-  const { audience, signer } = options;
-  for (const [name, text] of Object.entries({ id: options.id, audience, signer })) {
-    if (text === '') issues.push(`${at}.${name} must not be empty: leave it out`);
-  }
   const read = readKey(options.key);
   const algorithms = read === null ? [] : algorithmsOf(read.key);
   const [usual] = algorithms;
   if (read === null || usual === undefined) {
-    issues.push(
-      `${at}.key must be a private key as PKCS #8 in PEM or as a JWK: EC P-256 or P-384, RSA of at least 2048 bits, or Ed25519`,
-    );
+    report.add([...path, 'key'], `must be ${KEY_KIND}`);
     return null;
   }
   const { algorithm = usual, id = read.id } = options;
-  if (!algorithms.includes(algorithm)) issues.push(`${at}.algorithm: the key cannot sign by ${algorithm}`);
-  const thumbprint = readThumbprint(options.certificate, read.key, at, issues);
+  if (!algorithms.includes(algorithm)) {
+    report.add([...path, 'algorithm'], `must fit the key, which cannot sign with ${algorithm}`);
+  }
+  const thumbprint = readThumbprint(certificate, read.key, (message) =>
+    report.add([...path, 'certificate'], message),
+  );
   return {
     key: read.key,
     header: {
@@ -77,6 +76,9 @@ export function validateClientKey(
     signer: signer ?? null,
   };
 }
+
+const KEY_KIND =
+  'a private key as PKCS #8 in PEM or as a JWK: EC P-256 or P-384, RSA of at least 2048 bits, or Ed25519';
 
 function readKey(text: string): { readonly key: KeyObject; readonly id: string | undefined } | null {
   try {
@@ -94,16 +96,15 @@ function readKey(text: string): { readonly key: KeyObject; readonly id: string |
 function readThumbprint(
   certificate: string | undefined,
   key: KeyObject,
-  at: string,
-  issues: string[],
+  fail: (message: string) => void,
 ): string | null {
   if (certificate === undefined) return null;
   try {
     const read = new X509Certificate(certificate);
     if (read.checkPrivateKey(key)) return createHash('sha256').update(read.raw).digest('base64url');
-    issues.push(`${at}.certificate is of another key`);
+    fail('must match the key');
   } catch {
-    issues.push(`${at}.certificate must be a certificate in PEM`);
+    fail('must be a certificate in PEM');
   }
   return null;
 }

@@ -1,15 +1,18 @@
-/** A third party as judged: nothing in it is optional or wrong. */
+/** A validated identity provider, and the scopes of ours that depend on its scopes. */
 import { impliedScopes, isScope, isSecureUrl, readWebUrl, type Scopes } from '@portcullis/protocol';
+import type { OptionReport } from '../option-schema.ts';
+import type { ResourceDefinition } from '../options.ts';
+import { areScopesRead } from '../resource-options.ts';
 import { type ProviderClientAuthentication, providerClientAuthentications } from './client-authentication.ts';
 import { type ProviderClientKey, validateClientKey } from './client-key.ts';
 import type {
   AllowedUsers,
   IdentityProviderOptions,
-  OpenIdProvider,
   PlainProvider,
   StatusWay,
   UserinfoClaims,
 } from './provider-options.ts';
+import { completeEntry, type IdentityProviderEntry } from './provider-schema.ts';
 
 export interface IdentityProvider {
   readonly id: string;
@@ -45,64 +48,65 @@ type Provider =
       readonly responseFormat: NonNullable<PlainProvider['responseFormat']>;
     };
 
-/** Parameters of the authorization request that are this server's own to choose. */
-const OURS = [
+/** Authorization request parameters that this server sets. */
+const RESERVED_PARAMETERS = [
   'client_id', 'redirect_uri', 'response_type', 'response_mode', 'scope', 'user_scope', 'state', 'nonce',
   'code_challenge', 'code_challenge_method', 'request', 'request_uri',
 ]; // biome-ignore format: one list
 
-/** What stands behind `/login/` already. */
+/** Pages below `/login/`. */
 const RESERVED = ['code', 'passkey'];
 
-/** What the judgement needs to know of the rest. */
-interface Surroundings {
+/** What the rules need to know about the other options. */
+interface OtherOptions {
   readonly issuer: string;
-  readonly resources: readonly {
-    readonly scopes: Readonly<Record<string, string>>;
-    readonly hierarchy?: Readonly<Record<string, Scopes>>;
-  }[];
-  readonly identityProviders?: readonly IdentityProviderOptions[];
+  readonly resources: readonly Pick<ResourceDefinition, 'scopes' | 'hierarchy'>[];
+  readonly identityProviders: readonly IdentityProviderEntry[];
   readonly localAccounts?: boolean;
 }
 
-/** Judges what an operator says of third parties, and adds every fault to the list. */
+/** Validates the identity providers and reports every issue. */
 export function validateIdentityProviders(
-  { issuer, resources, identityProviders = [], localAccounts = true }: Surroundings,
-  issues: string[],
+  { issuer, resources, identityProviders, localAccounts = true }: OtherOptions,
+  report: OptionReport,
 ): ReadonlyMap<string, IdentityProvider> {
-  const scopes = new Set(resources.flatMap((resource) => Object.keys(resource.scopes)));
-  const judged = new Map<string, IdentityProvider>();
-  for (const [index, options] of identityProviders.entries()) {
-    const at = `identityProviders.${index}`;
+  const isKnown = areScopesRead(resources, report);
+  const scopes = isKnown ? new Set(resources.flatMap((resource) => Object.keys(resource.scopes))) : null;
+  const validated = new Map<string, IdentityProvider>();
+  for (const [index, entry] of identityProviders.entries()) {
+    const path = ['identityProviders', String(index)];
+    const options = entry === undefined ? null : completeEntry(entry, path, report);
+    if (options === null) continue;
+    const add = (member: string, message: string) => report.add([...path, ...member.split('.')], message);
     if (!/^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/.test(options.id)) {
-      issues.push(`${at}.id must be 1 to 32 lowercase letters, digits and hyphens`);
+      add('id', 'must be 1 to 32 lowercase letters, digits and hyphens');
     }
-    if (RESERVED.includes(options.id)) issues.push(`${at}.id: ${options.id} is the name of a page here`);
-    if (judged.has(options.id)) issues.push(`${at}.id stands there twice`);
-    const party = judge(options, at, { issuer, scopes }, issues);
-    judged.set(
-      options.id,
-      Object.freeze({ ...party, upstreamScopes: withImplied(party.upstreamScopes, resources) }),
-    );
+    if (RESERVED.includes(options.id)) add('id', `${options.id} is reserved for a page of this server`);
+    if (validated.has(options.id)) add('id', `duplicate identity provider ${options.id}`);
+    if (report.isUnread(...path, 'clientId')) continue;
+    const isUnread = (member: string) => report.isUnread(...path, member);
+    const provider = validateProvider(options, { issuer, scopes, path, report, isUnread, add });
+    const upstreamScopes = isKnown ? withImplied(provider.upstreamScopes, resources) : {};
+    validated.set(options.id, Object.freeze({ ...provider, upstreamScopes }));
   }
-  judgeUsers([...judged.values()], issues);
-  if (!localAccounts && judged.size === 0) {
-    issues.push('localAccounts: without them there must be a third party, or nobody could sign in');
+  checkSubjects([...validated.values()], report);
+  if (!localAccounts && identityProviders.length === 0 && !report.isUnread('identityProviders')) {
+    report.add(['localAccounts'], 'must be true unless there is an identity provider to sign in with');
   }
-  return judged;
+  return validated;
 }
 
 /**
- * People are known by issuer and subject. Where two third parties have one issuer, a subject has to mean the same person at
- * both, or one could come in as somebody of the other.
+ * Users are identified by issuer and subject. Where two providers share an issuer, a subject has to mean the same user at both,
+ * or a user of one could sign in as a user of the other.
  */
-function judgeUsers(identityProviders: readonly IdentityProvider[], issues: string[]): void {
-  for (const [index, { provider }] of identityProviders.entries()) {
-    const before = identityProviders.slice(0, index);
-    const other = before.find((one) => one.provider.issuer === provider.issuer);
+function checkSubjects(providers: readonly IdentityProvider[], report: OptionReport): void {
+  for (const [index, { provider }] of providers.entries()) {
+    const other = providers.slice(0, index).find((one) => one.provider.issuer === provider.issuer);
     if (other !== undefined && subjectsOf(other.provider) !== subjectsOf(provider)) {
-      issues.push(
-        `identityProviders.${index}.kind.issuer must not be that of ${other.id}, ${provider.issuer}: their people could not be told apart`,
+      report.add(
+        ['identityProviders', index, 'kind', 'issuer'],
+        `must differ from that of ${other.id}, ${provider.issuer}: their users could not be told apart`,
       );
     }
   }
@@ -111,7 +115,7 @@ function judgeUsers(identityProviders: readonly IdentityProvider[], issues: stri
 /** A scope that implies others rests on what they rest on: otherwise it would be a way round them. */
 function withImplied(
   upstreamScopes: IdentityProvider['upstreamScopes'],
-  resources: Surroundings['resources'],
+  resources: OtherOptions['resources'],
 ): IdentityProvider['upstreamScopes'] {
   const entries = resources.flatMap(({ scopes, hierarchy = {} }) =>
     Object.keys(scopes).map((scope): [string, Scopes] => [
@@ -135,59 +139,61 @@ function subjectsOf(provider: Provider): string {
     : JSON.stringify([provider.endpoints.userinfo, provider.userinfoClaims.subject]);
 }
 
-function judge(
-  options: IdentityProviderOptions,
-  at: string,
-  { issuer, scopes: ourScopes }: { readonly issuer: string; readonly scopes: ReadonlySet<string> },
-  issues: string[],
-): IdentityProvider {
-  if (options.name.trim() === '') issues.push(`${at}.name must say what people call it`);
-  if (options.clientId === '') issues.push(`${at}.clientId must say what this server is called there`);
-  if (options.clientSecret === '')
-    issues.push(`${at}.clientSecret must not be empty: leave it out if there is none`);
-  const { upstreamScopes = {}, parameters = {}, statusCheckInterval = 60 } = options;
-  for (const scope of [...options.scopes, ...Object.values(upstreamScopes).flat()].filter(
-    (one) => !isScope(one),
+interface ProviderContext {
+  readonly issuer: string;
+  /** Scopes of all resources; `null`: not known. */
+  readonly scopes: ReadonlySet<string> | null;
+  readonly path: readonly string[];
+  readonly report: OptionReport;
+  /** Whether a member could not be read. */
+  isUnread(member: string): boolean;
+  /** Reports an issue of a member, such as `kind.issuer`. */
+  add(member: string, message: string): void;
+}
+
+function validateProvider(options: IdentityProviderOptions, context: ProviderContext): IdentityProvider {
+  const { issuer, add } = context;
+  checkScopes(options, context);
+  for (const name of Object.keys(options.parameters ?? {}).filter((one) =>
+    RESERVED_PARAMETERS.includes(one),
   )) {
-    issues.push(`${at}: ${JSON.stringify(scope)} is no scope`);
+    add('parameters', `${name} is set by this server`);
   }
-  for (const scope of Object.keys(upstreamScopes).filter((one) => !ourScopes.has(one))) {
-    issues.push(`${at}.upstreamScopes: ${JSON.stringify(scope)} is no scope of a resource here`);
-  }
-  for (const name of Object.keys(parameters).filter((one) => OURS.includes(one))) {
-    issues.push(`${at}.parameters: ${name} is chosen by this server`);
-  }
-  if (!Number.isSafeInteger(statusCheckInterval) || statusCheckInterval < 1 || statusCheckInterval > 86_400) {
-    issues.push(`${at}.statusCheckInterval must be whole seconds, 1 to 86400`);
-  }
-  const provider =
-    'issuer' in options.kind && !('endpoints' in options.kind)
-      ? judgeOpenId(options.kind, options.scopes, at, issues)
-      : judgePlain(options.kind as PlainProvider, at, issues);
-  if (
-    options.status === 'introspection' &&
-    provider.protocol === 'oauth' &&
-    provider.endpoints.introspection === undefined
-  ) {
-    issues.push(`${at}.status: introspection needs endpoints.introspection`);
-  }
+  const provider = validateKind(options, context);
   return Object.freeze<IdentityProvider>({
     id: options.id,
     name: options.name,
     clientId: options.clientId,
     clientSecret: options.clientSecret ?? null,
-    ...judgeProof(options, at, issues),
+    ...validateClientAuthentication(options, context),
     responseMode: options.responseMode ?? 'query',
     redirectUri: redirectUriOf(issuer, options.id),
     scopes: options.scopes,
-    upstreamScopes,
+    upstreamScopes: options.upstreamScopes ?? {},
     provider,
-    parameters,
+    parameters: options.parameters ?? {},
     allowedUsers: options.allowedUsers ?? {},
     status: options.status ?? null,
-    statusCheckInterval,
+    statusCheckInterval: options.statusCheckInterval ?? 60,
     revocationEnds: options.revocationEnds ?? 'grant',
   });
+}
+
+function checkScopes(
+  { scopes, upstreamScopes = {} }: IdentityProviderOptions,
+  context: ProviderContext,
+): void {
+  for (const scope of scopes.filter((one) => !isScope(one))) {
+    context.add('scopes', `invalid scope ${JSON.stringify(scope)}`);
+  }
+  for (const [ours, theirs] of Object.entries(upstreamScopes)) {
+    for (const scope of theirs.filter((one) => !isScope(one))) {
+      context.add('upstreamScopes', `invalid scope ${JSON.stringify(scope)}`);
+    }
+    if (context.scopes?.has(ours) === false) {
+      context.add('upstreamScopes', `unknown scope ${JSON.stringify(ours)}; no resource defines it`);
+    }
+  }
 }
 
 /** The redirect URI of this server at a third party, by its identifier here: its operator registers it there. */
@@ -195,70 +201,73 @@ export function redirectUriOf(issuer: string, id: string): string {
   return `${URL.parse(issuer)?.origin ?? issuer}/callback/${id}`;
 }
 
-/** A way needs what it proves by, and nothing else lies about. */
-function judgeProof(
+/** A method needs its credential, and a credential needs a method that uses it. */
+function validateClientAuthentication(
   { clientSecret, clientKey, clientAuthentication, kind }: IdentityProviderOptions,
-  at: string,
-  issues: string[],
+  { add, isUnread, path, report }: ProviderContext,
 ): Pick<IdentityProvider, 'clientKey' | 'clientAuthentication'> {
-  if (
-    clientAuthentication !== undefined &&
-    !Object.hasOwn(providerClientAuthentications, clientAuthentication)
-  ) {
-    issues.push(`${at}.clientAuthentication: ${String(clientAuthentication)} is no way that is known`);
-    return { clientKey: null, clientAuthentication: 'none' };
-  }
   const by = clientKey !== undefined ? 'key' : clientSecret !== undefined ? 'secret' : 'nothing';
   const usual = { key: 'private_key_jwt', secret: 'client_secret_basic', nothing: 'none' } as const;
-  // Without a secret a way to send one says nothing.
-  const way =
+  // Without a secret, a method that sends one is ignored.
+  const method =
     by === 'nothing' && providerClientAuthentications[clientAuthentication ?? 'none'].by !== 'key'
       ? 'none'
       : (clientAuthentication ?? usual[by]);
-  if (clientKey !== undefined && clientSecret !== undefined)
-    issues.push(`${at}: clientSecret and clientKey must not both be there`);
-  else if (providerClientAuthentications[way].by !== by)
-    issues.push(`${at}.clientAuthentication: ${way} needs ${by === 'key' ? 'clientSecret' : 'clientKey'}`);
-  if (
-    clientKey !== undefined &&
-    'responseFormat' in kind &&
-    (kind.responseFormat ?? 'standard') !== 'standard'
-  )
-    issues.push(
-      `${at}.clientKey: a third party with the response format ${kind.responseFormat} knows secrets only`,
+  const isRead = !isUnread('clientSecret') && !isUnread('clientKey') && !isUnread('clientAuthentication');
+  if (clientKey !== undefined && clientSecret !== undefined) {
+    add('clientKey', 'must not be combined with clientSecret');
+  } else if (isRead && providerClientAuthentications[method].by !== by) {
+    add('clientAuthentication', `${method} needs ${by === 'key' ? 'clientSecret' : 'clientKey'}`);
+  }
+  const { responseFormat = 'standard' } = 'responseFormat' in kind ? kind : {};
+  if (clientKey !== undefined && responseFormat !== 'standard') {
+    add(
+      'clientKey',
+      `must be left out: a provider with the response format ${responseFormat} accepts only secrets`,
     );
-  const key = clientKey === undefined ? null : validateClientKey(clientKey, `${at}.clientKey`, issues);
-  return { clientKey: key, clientAuthentication: way };
+  }
+  const key =
+    clientKey === undefined || isUnread('clientKey')
+      ? null
+      : validateClientKey(clientKey, [...path, 'clientKey'], report);
+  return { clientKey: key, clientAuthentication: method };
 }
 
-function judgeOpenId({ issuer }: OpenIdProvider, scopes: Scopes, at: string, issues: string[]): Provider {
-  judgeUrl(issuer, `${at}.kind.issuer`, issues);
-  if (!scopes.includes('openid'))
-    issues.push(`${at}.scopes must hold openid, by which the provider says who somebody is`);
-  return { protocol: 'openid', issuer };
-}
-
-function judgePlain(kind: PlainProvider, at: string, issues: string[]): Provider {
-  for (const [name, url] of Object.entries(kind.endpoints))
-    judgeUrl(url, `${at}.kind.endpoints.${name}`, issues);
-  if (kind.issuer !== undefined) judgeUrl(kind.issuer, `${at}.kind.issuer`, issues);
-  if (kind.userinfoClaims.subject === '')
-    issues.push(`${at}.kind.userinfoClaims.subject must name the member that says who somebody is`);
+function validateKind(options: IdentityProviderOptions, { add, isUnread }: ProviderContext): Provider {
+  const kind: Partial<PlainProvider> = options.kind;
+  const { issuer, endpoints, userinfoClaims, responseFormat = 'standard' } = kind;
+  const isRead = !isUnread('kind');
+  if (issuer !== undefined) checkEndpoint(issuer, 'kind.issuer', add);
+  if (endpoints === undefined) {
+    if (isRead && issuer === undefined)
+      add('kind.issuer', 'is required, or endpoints of a plain OAuth 2.0 provider');
+    if (isRead && userinfoClaims !== undefined) add('kind.endpoints', 'is required with userinfoClaims');
+    if (isRead && !isUnread('scopes') && !options.scopes.includes('openid')) {
+      add('scopes', 'must include openid: an OpenID Connect provider identifies users by an ID token');
+    }
+    return { protocol: 'openid', issuer: issuer ?? '' };
+  }
+  if (isRead && userinfoClaims === undefined) add('kind.userinfoClaims', 'is required with endpoints');
+  for (const [name, url] of Object.entries(endpoints)) checkEndpoint(url, `kind.endpoints.${name}`, add);
+  if (isRead && options.status === 'introspection' && endpoints.introspection === undefined) {
+    add('status', 'introspection needs kind.endpoints.introspection');
+  }
   return {
     protocol: 'oauth',
-    issuer: kind.issuer ?? URL.parse(kind.endpoints.authorization)?.origin ?? '',
-    sendsIssuer: kind.issuer !== undefined,
-    endpoints: kind.endpoints,
-    userinfoClaims: kind.userinfoClaims,
-    responseFormat: kind.responseFormat ?? 'standard',
+    issuer: issuer ?? URL.parse(endpoints.authorization)?.origin ?? '',
+    sendsIssuer: issuer !== undefined,
+    endpoints,
+    userinfoClaims: userinfoClaims ?? { subject: '' },
+    responseFormat,
   };
 }
 
-/** Tokens travel there: https, or http to this computer. */
-function judgeUrl(text: string, at: string, issues: string[]): void {
-  const url = readWebUrl(text);
+/** Tokens are sent there: https, or http on loopback. */
+function checkEndpoint(value: unknown, member: string, add: ProviderContext['add']): void {
+  if (typeof value !== 'string') return;
+  const url = readWebUrl(value);
   if (url === null || !isSecureUrl(url) || url.hash !== '') {
-    issues.push(`${at} must be an https URL, not ${JSON.stringify(text)}`);
+    add(member, `must be an https URL, not ${JSON.stringify(value)}`);
   }
 }
 

@@ -5,8 +5,8 @@ import { createEncryptor, type Encryptor } from '../encryption/encryptor.ts';
 import type { AuthorizationServerOptions } from '../options.ts';
 import type { SigningKeyRecord } from '../store/index.ts';
 import { canDecryptDataKey, canDecryptKey, undecryptableKeyError } from './decryptable.ts';
-import type { KeyRules } from './key-options.ts';
-import { defineKeySettings } from './key-settings.ts';
+import { type KeyRules, validateKeySettings } from './key-options.ts';
+
 import { reencryptStore } from './reencrypt.ts';
 import { rotationSchedule } from './rotation-schedule.ts';
 import { creationTimeAfter, generateSigningKey } from './signing-key.ts';
@@ -65,7 +65,7 @@ export function createKeyAdministration(
   >,
 ): KeyAdministration {
   const { store, events = () => {}, clock = () => Math.floor(Date.now() / 1000) } = options;
-  const { rules, previousMasterKeys } = defineKeySettings(options);
+  const { rules, previousMasterKeys } = validateKeySettings(options);
   const sealer = createEncryptor(options.masterKey, previousMasterKeys);
 
   const describe = (records: readonly SigningKeyRecord[]) => describeKeys(records, sealer, clock(), rules);

@@ -43,18 +43,3 @@ export const defaultRateLimits: RateLimitPolicies = {
   federatedLogins: { burst: 60, perMinute: 30 },
   signIns: { burst: 20, perMinute: 2 },
 };
-
-/** @returns `null` when nothing is limited */
-export function validateRateLimits(
-  options: RateLimitOptions | false,
-  issues: string[],
-): RateLimitPolicies | null {
-  if (options === false) return null;
-  const rules = { ...defaultRateLimits, ...options };
-  for (const [name, { burst, perMinute }] of Object.entries(rules)) {
-    if (!Number.isSafeInteger(burst) || burst < 1) issues.push(`rateLimits.${name}.burst must be at least 1`);
-    // Shared limits count in whole seconds.
-    if (!(perMinute > 0)) issues.push(`rateLimits.${name}.perMinute must be more than 0`);
-  }
-  return Object.freeze(rules);
-}

@@ -1,4 +1,20 @@
-/** The operator's hand on the pages: a logo, a colour, texts, links. Judged once, so that no page becomes unreadable. */
+/** Branding of the pages: logo, accent colour, texts and links, checked so that no page becomes unreadable. */
+import { suggestName } from '@portcullis/protocol/option-names';
+import type * as z from 'zod';
+import {
+  checkedText,
+  custom,
+  lazy,
+  list,
+  members,
+  type OptionReport,
+  object,
+  optional,
+  optionMeta,
+  record,
+  required,
+  text,
+} from '../option-schema.ts';
 import { type Language, languages, languageTags } from './texts/languages.ts';
 import { placeholdersOf, type TextName, type Texts } from './texts/texts.ts';
 
@@ -33,15 +49,61 @@ export interface Brand {
   readonly links: readonly Link[];
 }
 
+const LOGO = ['brand', 'logo'];
 const MAX_LOGO_BYTES = 65_536;
 const MAX_LINKS = 5;
 
-export function validateBrand(options: BrandOptions, issues: string[]): Brand {
+export const brandSchema: () => z.ZodType<BrandOptions> = lazy(() => {
+  const colour = () =>
+    optional(
+      checkedText('a colour such as `#1c4fc4`', (value) =>
+        /^#[0-9a-f]{6}$/i.test(value) ? null : 'must be a colour such as #1c4fc4',
+      ),
+      'on light or dark pages',
+    );
+  const logo = custom<Uint8Array>(
+    'a PNG, JPEG, WebP or SVG file of at most 64 KiB',
+    (value) => value instanceof Uint8Array,
+  ).register(optionMeta, { kind: 'a PNG, JPEG, WebP or SVG file of at most 64 KiB', isFile: true });
+  const texts = () => record(text(), 'an object of texts').optional();
+  return object<BrandOptions>({
+    logo: optional(logo, 'shown before the name of the server', { defaultText: 'a gate' }),
+    accent: optional(
+      object<NonNullable<BrandOptions['accent']>>({ light: colour(), dark: colour() }),
+      'colour of buttons, links and marks',
+    ),
+    texts: optional(
+      object<NonNullable<BrandOptions['texts']>>(
+        members(languageTags, texts),
+        `an object with texts by language: ${languageTags.join(', ')}`,
+      ),
+      'replaces texts, by language and name, with the same placeholders in braces',
+    ),
+    links: optional(
+      list(
+        object<Link>({
+          label: required(text(), 'text of the link'),
+          href: required(
+            checkedText('an https URL', (value) =>
+              URL.parse(value)?.protocol === 'https:' ? null : 'must be an https URL',
+            ),
+            'target',
+          ),
+        }),
+        0,
+        MAX_LINKS,
+      ),
+      'links below every page, such as an imprint or a privacy notice',
+    ),
+  });
+});
+
+export function createBrand(options: BrandOptions, report: OptionReport): Brand {
   return Object.freeze<Brand>({
-    logo: options.logo === undefined ? null : validateLogo(options.logo, issues),
-    style: validateAccent(options.accent ?? {}, issues),
-    texts: validateTexts(options.texts ?? {}, issues),
-    links: validateLinks(options.links ?? [], issues),
+    logo: options.logo === undefined ? null : readLogo(options.logo, report),
+    style: createAccentStyle(options.accent ?? {}, report),
+    texts: createTexts(options.texts ?? {}, report),
+    links: options.links ?? [],
   });
 }
 
@@ -53,11 +115,11 @@ const TYPES: readonly { readonly type: string; readonly ending: string; readonly
   { type: 'image/svg+xml', ending: 'svg', begins: /^(?:\xef\xbb\xbf)?(?:<\?xml[^>]*>)?\s*<svg[\s>]/ },
 ];
 
-function validateLogo(bytes: Uint8Array, issues: string[]): Logo | null {
+function readLogo(bytes: Uint8Array, report: OptionReport): Logo | null {
   const beginning = Buffer.from(bytes.subarray(0, 200)).toString('latin1');
   const found = TYPES.find(({ begins }) => begins.test(beginning));
-  if (found === undefined) issues.push('brand.logo must be a PNG, JPEG, WebP or SVG file');
-  if (bytes.length > MAX_LOGO_BYTES) issues.push(`brand.logo must be at most ${MAX_LOGO_BYTES} bytes large`);
+  if (found === undefined) report.add(LOGO, 'must be a PNG, JPEG, WebP or SVG file');
+  if (bytes.length > MAX_LOGO_BYTES) report.add(LOGO, `must be at most ${MAX_LOGO_BYTES} bytes`);
   return found === undefined
     ? null
     : { type: found.type, ending: found.ending, bytes: new Uint8Array(bytes) };
@@ -72,22 +134,19 @@ const SURFACES = {
 /** @see WCAG 2.2 §1.4.3 */
 const MIN_CONTRAST = 4.5;
 
-function validateAccent(accent: NonNullable<BrandOptions['accent']>, issues: string[]): string {
+function createAccentStyle(accent: NonNullable<BrandOptions['accent']>, report: OptionReport): string {
   const rules = { light: '', dark: '' };
   for (const scheme of ['light', 'dark'] as const) {
     const colour = accent[scheme];
     if (colour === undefined) continue;
     const { surfaces, inks, pressed } = SURFACES[scheme];
-    if (!/^#[0-9a-f]{6}$/i.test(colour)) {
-      issues.push(`brand.accent.${scheme} must be a colour such as #1c4fc4`);
-      continue;
-    }
     const worst = Math.min(...surfaces.map((surface) => contrast(colour, surface)));
     const ink = inks.find((candidate) => contrast(colour, candidate) >= MIN_CONTRAST);
     if (worst < MIN_CONTRAST || ink === undefined) {
       const found = Math.floor(worst * 10) / 10;
-      issues.push(
-        `brand.accent.${scheme} has a contrast of ${found} on ${scheme} pages; people need ${MIN_CONTRAST} to read it`,
+      report.add(
+        ['brand', 'accent', scheme],
+        `has a contrast of ${found} on ${scheme} pages; readable text needs ${MIN_CONTRAST}`,
       );
       continue;
     }
@@ -124,39 +183,24 @@ function mix(colour: string, other: string, share: number): string {
   return `#${mixed.map((value) => value.toString(16).padStart(2, '0')).join('')}`;
 }
 
-function validateTexts(chosen: NonNullable<BrandOptions['texts']>, issues: string[]): Brand['texts'] {
+function createTexts(chosen: NonNullable<BrandOptions['texts']>, report: OptionReport): Brand['texts'] {
   const texts: Record<Language, Texts> = { ...languages };
-  for (const tag of Object.keys(chosen)) {
-    if (!languageTags.some((known) => known === tag))
-      issues.push(`brand.texts: ${tag} is no language of the pages`);
-  }
   for (const language of languageTags) {
     const ours: Texts = languages[language];
     const theirs = Object.entries(chosen[language] ?? {});
-    for (const [name, text] of theirs) {
-      const at = `brand.texts.${language}: ${name}`;
-      if (!Object.hasOwn(ours, name)) issues.push(`${at} is no text of the pages`);
-      else if (typeof text !== 'string' || text.trim() === '') issues.push(`${at} must be a text`);
-      else {
-        const places = placeholdersOf(ours[name as TextName]);
-        if (placeholdersOf(text).join() !== places.join()) {
-          issues.push(
-            `${at} must have the places ${places.map((place) => `{${place}}`).join(', ') || 'none'}`,
-          );
-        }
+    for (const [name, replacement] of theirs) {
+      const path = ['brand', 'texts', language, name];
+      if (!Object.hasOwn(ours, name)) {
+        report.add(path, `unknown text; ${suggestName(name, Object.keys(ours), 'see docs/pages.md')}`);
+        continue;
+      }
+      const expected = placeholdersOf(ours[name as TextName]);
+      if (placeholdersOf(replacement).join() !== expected.join()) {
+        const names = expected.map((placeholder) => `{${placeholder}}`).join(', ');
+        report.add(path, `must have the placeholders ${names || 'none'}`);
       }
     }
     texts[language] = { ...ours, ...Object.fromEntries(theirs) };
   }
   return texts;
-}
-
-function validateLinks(links: readonly Link[], issues: string[]): readonly Link[] {
-  if (links.length > MAX_LINKS) issues.push(`brand.links must be at most ${MAX_LINKS}`);
-  for (const [index, { label, href }] of links.entries()) {
-    if (label.trim() === '') issues.push(`brand.links.${index}.label must be a text`);
-    if (URL.parse(href)?.protocol !== 'https:')
-      issues.push(`brand.links.${index}.href must be an https address`);
-  }
-  return links;
 }

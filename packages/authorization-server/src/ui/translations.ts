@@ -1,4 +1,6 @@
 /** What protected servers are called, and what can be done there, in each language of the pages. */
+import type * as z from 'zod';
+import { lazy, members, type OptionReport, object, optional, record, text } from '../option-schema.ts';
 import { type Language, languageTags } from './texts/languages.ts';
 
 /** What is said of a protected server in one language. What is left out is said as it is without a language. */
@@ -30,24 +32,33 @@ export function translate<Definition extends DescribedServer>(
   return { ...definition, name: translation.name ?? definition.name, scopes };
 }
 
-/** @param at where the definition stands in the options */
-export function validateTranslations(
+const kinds = 'an object, a sentence for each scope';
+
+export const translationsSchema: () => z.ZodType<Translations> = lazy(() => {
+  const translation = () =>
+    object<Translation>({
+      name: optional(text(), 'display name', { defaultText: 'the name' }),
+      scopes: optional(record(text(), kinds), 'scopes with their descriptions', {
+        defaultText: 'the descriptions',
+      }),
+    }).optional();
+  return object<Translations>(
+    members(languageTags, translation),
+    `an object with translations by language: ${languageTags.join(', ')}`,
+  );
+});
+
+/** @param path of the definition in the options */
+export function checkTranslations(
   { scopes, translations = {} }: DescribedServer,
-  at: string,
-  issues: string[],
+  path: readonly string[],
+  report: OptionReport,
 ): void {
-  for (const [tag, translation] of Object.entries(translations)) {
-    const here = `${at}.translations.${tag}`;
-    if (!languageTags.some((known) => known === tag)) {
-      issues.push(`${here} is no language of the pages: they speak ${languageTags.join(', ')}`);
-      continue;
-    }
-    const { name = 'named elsewhere', scopes: sentences = {} } = translation;
-    if (name.trim() === '') issues.push(`${here}.name must be a text`);
-    for (const [scope, sentence] of Object.entries(sentences)) {
-      if (!Object.hasOwn(scopes, scope))
-        issues.push(`${here}.scopes: ${JSON.stringify(scope)} is not one of its scopes`);
-      else if (sentence.trim() === '') issues.push(`${here}.scopes: ${scope} must be a text`);
+  for (const [tag, translation] of Object.entries<Translation | undefined>(translations)) {
+    const at = [...path, 'translations', tag, 'scopes'];
+    if (report.isUnread(...at) || report.isUnread(...path, 'scopes')) continue;
+    for (const scope of Object.keys(translation?.scopes ?? {})) {
+      if (!Object.hasOwn(scopes, scope)) report.add(at, `unknown scope ${JSON.stringify(scope)}`);
     }
   }
 }

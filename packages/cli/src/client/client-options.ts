@@ -12,7 +12,7 @@ import {
 } from '@portcullis/client';
 import { createSystemBrowser, type NodeClientOptions } from '@portcullis/client/node';
 import type { Scopes } from '@portcullis/protocol';
-import { reasonOf, SettingsError } from '../faults.ts';
+import { reasonOf, SettingsError } from '../errors.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import type { Terminal } from '../terminal/terminal.ts';

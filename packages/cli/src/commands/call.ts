@@ -8,7 +8,7 @@ import { CommandFailure, exitCodes } from '../client/exit-codes.ts';
 import { addJsonOption, addSignInOptions, type SignInFlags } from '../client/flags.ts';
 import { withClient } from '../client/open-client.ts';
 import { withConversation } from '../client/with-conversation.ts';
-import { reasonOf, SettingsError } from '../faults.ts';
+import { reasonOf, SettingsError } from '../errors.ts';
 import { isObject, parseJson } from '../json.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { cleanJson, cleanLine, cleanText } from '../terminal/clean.ts';

@@ -9,7 +9,7 @@ import {
 import type { Command } from 'commander';
 import { administer, issuerOf, type Tools } from '../administering.ts';
 import { resolveSettings } from '../settings/resolve.ts';
-import type { SettingName, Settings } from '../settings/settings.ts';
+import type { SettingName, Settings } from '../settings/schema.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
 import { timeOf, timeOrNull } from '../terminal/times.ts';

@@ -9,7 +9,7 @@ import { examine } from '../doctor/examine.ts';
 import { hasIssues, isTemporary } from '../doctor/report.ts';
 import { reportHtml } from '../doctor/report-html.ts';
 import { reportText } from '../doctor/report-text.ts';
-import { reasonOf, SettingsError } from '../faults.ts';
+import { reasonOf, SettingsError } from '../errors.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { cleanJson } from '../terminal/clean.ts';
 import { createTerminal } from '../terminal/terminal.ts';

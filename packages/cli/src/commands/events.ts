@@ -4,7 +4,7 @@ import type { AuditEventRecord, AuthorizationStore } from '@portcullis/authoriza
 import { type Command, InvalidArgumentError } from 'commander';
 import { createLog, type LogEvent } from '../log.ts';
 import { resolveSettings } from '../settings/resolve.ts';
-import type { SettingName } from '../settings/settings.ts';
+import type { SettingName } from '../settings/schema.ts';
 import { openBesideServers } from '../storage.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { cleanLine } from '../terminal/clean.ts';

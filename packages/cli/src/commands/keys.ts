@@ -8,11 +8,10 @@ import {
 } from '@portcullis/authorization-server';
 import { type Command, InvalidArgumentError } from 'commander';
 import { administer } from '../administering.ts';
-import { SettingsError } from '../faults.ts';
-import { findExistingKey, findOrMakeKey, findPreviousKeys } from '../sealing-key.ts';
+import { SettingsError } from '../errors.ts';
+import { findExistingKey, findOrMakeKey, findPreviousKeys } from '../master-key.ts';
 import { resolveSettings } from '../settings/resolve.ts';
-import { type SettingName, type Settings, variableOf } from '../settings/settings.ts';
-import { titleOf } from '../settings/table.ts';
+import { type SettingName, type Settings, titleOf, variableOf } from '../settings/schema.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { cleanJson } from '../terminal/clean.ts';
 import { columns } from '../terminal/columns.ts';

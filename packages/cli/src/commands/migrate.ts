@@ -2,10 +2,10 @@
 import type { SchemaState } from '@portcullis/store';
 import type { Command } from 'commander';
 import { CommandFailure, exitCodes } from '../client/exit-codes.ts';
-import { SettingsError } from '../faults.ts';
+import { SettingsError } from '../errors.ts';
 import { resolveSettings } from '../settings/resolve.ts';
-import type { SettingName } from '../settings/settings.ts';
-import { titleOf } from '../settings/table.ts';
+import type { SettingName } from '../settings/schema.ts';
+import { titleOf } from '../settings/schema.ts';
 import { inspectStorage, openStorage } from '../storage.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { cleanJson } from '../terminal/clean.ts';

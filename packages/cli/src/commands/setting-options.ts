@@ -1,14 +1,11 @@
-/** Settings as options of a command, with what the help text says of them. */
+/** Settings as options of a command, with their help texts. */
 import { Option } from 'commander';
-import { flagOf, type SettingName, variableOf } from '../settings/settings.ts';
-import { otherwiseOf, table } from '../settings/table.ts';
+import { defaultOf, flagOf, type SettingName, settingDefinitions, variableOf } from '../settings/schema.ts';
 
 /** Commander derives the setting's name from its flag. */
 export function optionOf(name: SettingName): Option {
-  const { what, placeholder, secret } = table[name];
-  const advice = secret ? '; other users can read command lines, so rather set the variable' : '';
-  return new Option(
-    `${flagOf(name)} <${placeholder}>`,
-    `${what}${advice} [${variableOf(name)}, ${otherwiseOf(name)}]`,
-  );
+  const { description, placeholder, isSecret } = settingDefinitions[name];
+  const advice = isSecret ? '; prefer the variable, because other users can read command lines' : '';
+  const text = `${description}${advice} [${variableOf(name)}, ${defaultOf(name)}]`;
+  return new Option(`${flagOf(name)} <${placeholder}>`, text);
 }

@@ -2,8 +2,8 @@
 import type { Command } from 'commander';
 import { structuredHelp } from '../settings/help.ts';
 import { prepare } from '../settings/prepare.ts';
-import type { SettingName } from '../settings/settings.ts';
-import { hasFlag, settingNames } from '../settings/table.ts';
+import type { SettingName } from '../settings/schema.ts';
+import { hasFlag, settingNames } from '../settings/schema.ts';
 import { start } from '../start.ts';
 import { untilAskedToStop } from '../stopping.ts';
 import type { Surroundings } from '../surroundings.ts';

@@ -8,7 +8,7 @@ import {
 import type { Command } from 'commander';
 import { administer, issuerOf } from '../administering.ts';
 import { resolveSettings } from '../settings/resolve.ts';
-import type { SettingName } from '../settings/settings.ts';
+import type { SettingName } from '../settings/schema.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
 import { dayOf, timeOf, timeOrNull } from '../terminal/times.ts';

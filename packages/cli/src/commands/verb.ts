@@ -1,7 +1,6 @@
 /** One command of a group: a few words in the list of the group, sentences in its own help, and the settings that it takes. */
 import type { Command } from 'commander';
-import { flagOf, type SettingName } from '../settings/settings.ts';
-import { hasFlag, settingNames } from '../settings/table.ts';
+import { flagOf, hasFlag, type SettingName, settingNames } from '../settings/schema.ts';
 import { optionOf } from './setting-options.ts';
 
 /** What a command that looks for nothing but the database takes, and for links where the server is reached. */

@@ -2,51 +2,107 @@
 import { readFile } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { Issue, reasonOf, SettingsError } from '../faults.ts';
+import type {
+  AuthorizationServerOptions,
+  ClientKeyOptions,
+  FindWorkspaces,
+  IdentityProviderOptions,
+  PresetReference,
+} from '@portcullis/authorization-server';
+import { reasonOf, SettingsError } from '../errors.ts';
+import type { Settings } from './schema.ts';
+
+/** A secret, or the file or environment variable that holds it. */
+type SecretReference = string | { readonly file: string } | { readonly variable: string };
+
+type WithSecrets<T, K extends PropertyKey> = T extends unknown
+  ? { readonly [N in keyof T]: N extends K ? Referenced<T[N]> : T[N] }
+  : never;
+type Referenced<T> = T extends string
+  ? SecretReference
+  : T extends readonly string[]
+    ? readonly SecretReference[]
+    : T;
+type WrittenProvider = WithSecrets<
+  Omit<IdentityProviderOptions, 'clientKey'> | Omit<PresetReference, 'clientKey'>,
+  'clientSecret'
+> & {
+  readonly clientKey?: WithSecrets<ClientKeyOptions, 'key' | 'certificate'>;
+};
+type Options = Omit<
+  AuthorizationServerOptions,
+  'issuer' | 'store' | 'masterKey' | 'previousMasterKeys' | 'events' | 'clock' | 'resources' | 'workspaces'
+>;
+
+/** What a configuration file may hold. */
+export type FileConfiguration = Omit<Options, 'identityProviders' | 'registration' | 'externalUi' | 'brand' | 'profiles'> & {
+  readonly $schema?: string;
+  readonly resources?: AuthorizationServerOptions['resources'];
+  /** A module that exports `findWorkspaces`, or the function itself. */
+  readonly workspaces?: string | FindWorkspaces;
+  readonly identityProviders?: readonly WrittenProvider[];
+  readonly registration?: WithSecrets<NonNullable<Options['registration']>, 'initialAccessTokens'>;
+  readonly externalUi?: WithSecrets<NonNullable<Options['externalUi']>, 'secrets'>;
+  /** The logo is a file, or its bytes. */
+  readonly brand?: Omit<NonNullable<Options['brand']>, 'logo'> & { readonly logo?: string | Uint8Array };
+  /** By date, or the profiles themselves. */
+  readonly profiles?: readonly (NonNullable<Options['profiles']>[number] | string)[];
+  readonly key?: SecretReference;
+  readonly previousKey?: SecretReference;
+  readonly bootstrapPassword?: SecretReference;
+  readonly metricsToken?: SecretReference;
+} & {
+  readonly [K in
+    | 'app' | 'port' | 'host' | 'publicUrl' | 'tlsCert' | 'tlsKey' | 'trustedProxies' | 'database' | 'keyFile'
+    | 'previousKeyFile' | 'bootstrapEmail' | 'log']?: NonNullable<Settings[K]>;
+}; // biome-ignore format: a list of names
+
+/** A configuration file as read, empty if there is none. */
+export interface ConfigFile {
+  /** As the operator named it. */
+  readonly name: string;
+  readonly content: Readonly<Record<string, unknown>>;
+}
 
 const MODULES = ['.ts', '.mts', '.js', '.mjs'];
 
 /**
- * Reads the object in it; what its members are worth is judged elsewhere.
- * @param folder what a relative path starts from
- * @param title of the setting that names it
- * @throws SettingsError naming the setting
+ * Reads the object in a configuration file; its members are validated elsewhere.
+ * @param folder start of a relative path
+ * @param title of the setting that names the file
+ * @throws SettingsError
  */
-export async function readConfigFile(
-  file: string,
-  folder: string,
-  title: string,
-): Promise<Readonly<Record<string, unknown>>> {
-  const path = resolve(folder, file);
+export async function readConfigFile(name: string, folder: string, title: string): Promise<ConfigFile> {
+  const path = resolve(folder, name);
   try {
-    const content = MODULES.includes(extname(path)) ? await loadModule(path) : await readJson(path);
+    const content = MODULES.includes(extname(path)) ? await loadConfig(path) : await readJson(path);
     if (typeof content !== 'object' || content === null || Array.isArray(content)) {
-      throw new Issue('must hold an object');
+      throw new SettingsError(['must hold an object']);
     }
-    return content as Readonly<Record<string, unknown>>;
+    return { name, content: content as Readonly<Record<string, unknown>> };
   } catch (error) {
-    if (!(error instanceof Issue)) throw error;
-    throw new SettingsError([`${title} is ${file}, which ${error.message}`], { cause: error });
+    if (!(error instanceof SettingsError)) throw error;
+    throw new SettingsError([`${title} is ${name}, which ${error.message}`], { cause: error });
   }
 }
 
 async function readJson(path: string): Promise<unknown> {
   const text = await readFile(path, 'utf8').catch((cause: unknown) => {
-    throw new Issue(`cannot be read: ${reasonOf(cause)}`);
+    throw new SettingsError([`cannot be read: ${reasonOf(cause)}`]);
   });
   try {
     return JSON.parse(text);
   } catch (error) {
-    // The parser's message may quote the text, which may be a secret: only the place is told, where it is known.
-    const [place = ''] = /\(line \d+ column \d+\)/.exec(String(error)) ?? [];
-    throw new Issue(`is not well-formed JSON ${place}`.trim());
+    // The parser's message may quote a secret: only the position is shown, where it is known.
+    const [position = ''] = /\(line \d+ column \d+\)/.exec(String(error)) ?? [];
+    throw new SettingsError([`is not well-formed JSON ${position}`.trim()]);
   }
 }
 
-async function loadModule(path: string): Promise<unknown> {
+async function loadConfig(path: string): Promise<unknown> {
   const module: Readonly<Record<string, unknown>> = await import(pathToFileURL(path).href).catch((cause) => {
-    throw new Issue(`cannot be loaded: ${reasonOf(cause)}`);
+    throw new SettingsError([`cannot be loaded: ${reasonOf(cause)}`]);
   });
-  if (module['config'] === undefined) throw new Issue('must export config');
+  if (module['config'] === undefined) throw new SettingsError(['must export config']);
   return module['config'];
 }

@@ -1,36 +1,36 @@
-/** The part of `portcullis up --help` about settings that no flag can hold. */
-import type { DescribedMember } from './shapes.ts';
-import { hasFlag, otherwiseOf, settingNames, table } from './table.ts';
+/** The part of `portcullis up --help` about settings without a flag. */
+import { describeMembers } from './describe.ts';
+import { defaultOf, hasFlag, settingDefinitions, settingNames } from './schema.ts';
 
-/** Characters of the longest line. */
 const WIDTH = 118;
 
 export function structuredHelp(): string {
   const names = settingNames.filter((name) => !hasFlag(name));
   return [
     'Flags win over environment variables, which win over the configuration file.',
-    'The file holds settings by their names in camelCase (publicUrl, keyFile), and these besides. Each has a variable too',
-    '(PORTCULLIS_METADATA_DOCUMENTS), which holds it as JSON. All of them with examples: docs/configuration.md',
+    'The file holds settings by their names in camelCase (publicUrl, keyFile), and those below. Each also has a variable',
+    '(PORTCULLIS_METADATA_DOCUMENTS) that holds it as JSON. All of them with examples: docs/configuration.md',
     '',
     ...names.flatMap((name) => {
-      const { what, shape } = table[name];
-      const members = (shape.members ?? []).map(describeMember);
+      const { description, schema } = settingDefinitions[name];
       return [
-        ...wrap(`  ${name}: ${what} [${otherwiseOf(name)}]`, 4),
-        ...members.flatMap((line) => wrap(line, 8)),
+        ...wrap(plain(`  ${name}: ${description} [${defaultOf(name)}]`), 4),
+        ...describeMembers(schema())
+          .filter((member) => !member.name.includes('.'))
+          .flatMap((member) =>
+            wrap(plain(`      ${member.name}: ${member.description} [${member.default}]`), 8),
+          ),
       ];
     }),
   ].join('\n');
 }
 
-function describeMember({ name, what, otherwise }: DescribedMember): string {
-  return `      ${name}: ${what} [${otherwise.replaceAll('`', '')}]`.replaceAll('`', '');
+function plain(line: string): string {
+  return line.replaceAll('`', '');
 }
 
-/** Lines of at most the width, those after the first moved in. */
 function wrap(line: string, indent: number): readonly string[] {
   if (line.length <= WIDTH) return [line];
   const cut = line.lastIndexOf(' ', WIDTH);
-  const rest = line.slice(cut + 1);
-  return [line.slice(0, cut), ...wrap(`${' '.repeat(indent)}${rest}`, indent)];
+  return [line.slice(0, cut), ...wrap(`${' '.repeat(indent)}${line.slice(cut + 1)}`, indent)];
 }

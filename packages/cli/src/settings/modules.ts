@@ -1,17 +1,15 @@
-/** Modules that settings name: loaded, and what they export taken out. */
-
+/** Loads the modules that settings name. */
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { FindWorkspaces } from '@portcullis/authorization-server';
-import { reasonOf, SettingsError } from '../faults.ts';
-import type { Settings } from './settings.ts';
-import type { NameOf } from './table.ts';
+import { reasonOf, SettingsError } from '../errors.ts';
+import type { NameOf, Settings } from './schema.ts';
 
 /**
- * What a module exports under a name; `undefined` when it does not.
+ * What a module exports under a name; `undefined` if nothing.
  * @param title of the setting that names the module
- * @param folder what a relative path starts from
- * @throws SettingsError naming the setting
+ * @param folder start of a relative path
+ * @throws SettingsError
  */
 export async function loadExport(
   title: string,
@@ -19,17 +17,14 @@ export async function loadExport(
   folder: string,
   name: string,
 ): Promise<unknown> {
-  const module: Readonly<Record<string, unknown>> = await import(
-    pathToFileURL(resolve(folder, file)).href
-  ).catch((cause) => {
-    throw new SettingsError([`${title} is ${file}, which cannot be loaded: ${reasonOf(cause)}`], {
-      cause,
-    });
+  const { href } = pathToFileURL(resolve(folder, file));
+  const module: Readonly<Record<string, unknown>> = await import(href).catch((cause) => {
+    throw new SettingsError([`${title} is ${file}, which cannot be loaded: ${reasonOf(cause)}`], { cause });
   });
   return module[name];
 }
 
-/** @throws SettingsError naming the setting */
+/** @throws SettingsError */
 export async function loadWorkspaces(
   { workspaces }: Settings,
   folder: string,

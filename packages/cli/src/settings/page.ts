@@ -1,72 +1,86 @@
-/** docs/configuration.md, made from the table of settings. `npm run documents` writes it; a test compares it. */
-import { flagOf, type SettingName, variableOf } from './settings.ts';
-import type { DescribedMember } from './shapes.ts';
-import { fileVariableOf, groups, hasFlag, isInFile, otherwiseOf, table } from './table.ts';
+/** docs/configuration.md, generated from the schema of the settings. `npm run documents` writes it; a test compares it. */
+import { kindOf } from '@portcullis/authorization-server/options';
+import { describeMembers } from './describe.ts';
+import {
+  defaultOf,
+  fileVariableOf,
+  flagOf,
+  hasFlag,
+  headings,
+  isInFile,
+  type SettingName,
+  settingDefinitions,
+  settingNames,
+  variableOf,
+} from './schema.ts';
 
 /** The whole page, in Markdown. */
 export function configurationPage(): string {
-  return `${[INTRODUCTION, ...groups.map(({ title, names }) => group(title, names)), EXAMPLES].join('\n\n')}\n`;
+  const groups: SettingName[][] = [];
+  for (const name of settingNames) {
+    if (headings[name] !== undefined) groups.push([]);
+    groups.at(-1)?.push(name);
+  }
+  return `${[INTRODUCTION, ...groups.map(group), EXAMPLES].join('\n\n')}\n`;
 }
 
 const INTRODUCTION = `# Configuration
 
-Everything that \`portcullis up\` and the commands beside it can be told. This page is made from the table in [table.ts](../packages/cli/src/settings/table.ts) (\`npm run documents\`), as the help texts and the checks are.
+All settings of \`portcullis up\` and the commands beside it. This page is generated from the [schema](../packages/cli/src/settings/schema.ts) (\`npm run documents\`) that also validates them.
 
-* A flag wins over its environment variable, which wins over the configuration file, which wins over the default.
-* The file is JSON, or a module that exports \`config\`; \`PORTCULLIS_CONFIG\` or \`--config\` names it. It holds settings by their names in camelCase. For a module, \`FileConfiguration\` of \`@portcullis/cli\` is its type.
-* Names of files are relative to the folder in which the program starts.
-* A variable that is empty counts as not set. Lists are written with commas in between, structured settings as JSON.
-* Faults are reported together, before anything is opened, each under the name by which it was said: the flag, the variable, or the key and its file. A setting, a member or a variable \`PORTCULLIS_…\` that does not exist is a fault, with the nearest that does. What opening alone can show (a port that is taken, a database that does not answer) is told when it comes to that.
-* Secrets belong into variables or files, for other users of a computer can read its command lines. Within the file a secret may stand elsewhere: \`{ "file": "secrets/report" }\` or \`{ "variable": "REPORT_SECRET" }\`. A variable that ends with \`_FILE\` names a file with the secret.`;
+* Flags win over environment variables, which win over the configuration file, which wins over defaults.
+* The file is JSON, or a module that exports \`config\`; name it with \`PORTCULLIS_CONFIG\` or \`--config\`. It holds settings by their names in camelCase. A module can use the type \`FileConfiguration\` of \`@portcullis/cli\`.
+* For completion in editors, save the output of \`portcullis config schema\` and name it in the file: \`"$schema": "./portcullis.schema.json"\`. \`portcullis config check [file]\` validates a file without starting anything.
+* File names are relative to the working directory.
+* An empty variable counts as not set. Write lists with commas, structured settings as JSON.
+* All issues are reported together before anything is opened, each under the name by which the value was set: the flag, the variable, or the key and its file. Unknown keys and variables \`PORTCULLIS_…\` are refused with a suggestion.
+* Keep secrets in variables or files: other users of a computer can read its command lines. In the file, a secret can be a reference: \`{ "file": "secrets/report" }\` or \`{ "variable": "REPORT_SECRET" }\`. A variable that ends with \`_FILE\` names a file with the secret.`;
 
-function group(title: string, names: readonly SettingName[]): string {
+function group(names: readonly SettingName[]): string {
   const rows = names.map((name) => {
-    const { what, shape } = table[name];
-    const places = [
-      ...(isInFile(name) ? [`\`${name}\``] : []),
-      `\`${variableOf(name)}\``,
-      ...[fileVariableOf(name)].flatMap((variable) => (variable === null ? [] : [`\`${variable}\``])),
-      ...(hasFlag(name) ? [`\`${flagOf(name)}\``] : []),
+    const { description = '', schema } = settingDefinitions[name];
+    const ways = [
+      ...(isInFile(name) ? [name] : []),
+      variableOf(name),
+      ...[fileVariableOf(name)].filter((variable) => variable !== null),
+      ...(hasFlag(name) ? [flagOf(name)] : []),
     ];
-    return row([places.join('<br>'), what, shape.words, code(otherwiseOf(name))]);
+    return row([
+      ways.map((way) => `\`${way}\``).join('<br>'),
+      description,
+      kindOf(schema()),
+      code(defaultOf(name)),
+    ]);
   });
-  const more = names.flatMap((name) => [...said(name), ...members(name)]);
-  const head = ['| setting | decides | is | default |', '|---|---|---|---|'];
-  return [`## ${title}`, [...head, ...rows].join('\n'), ...more].join('\n\n');
+  const [first = 'app'] = names;
+  const head = ['| setting | description | type | default |', '|---|---|---|---|'];
+  return [
+    `## ${headings[first]}`,
+    [...head, ...rows].join('\n'),
+    ...names.flatMap((name) => [...note(name), ...members(name)]),
+  ].join('\n\n');
 }
 
-function said(name: SettingName): readonly string[] {
-  const { more } = table[name];
-  return more === undefined ? [] : [`\`${name}\`: ${more}`];
+function note(name: SettingName): readonly string[] {
+  const { note: text } = settingDefinitions[name];
+  return text === undefined ? [] : [`\`${name}\`: ${text}`];
 }
 
 function members(name: SettingName): readonly string[] {
-  const known = flatten(table[name].shape.members ?? []);
-  if (known.length === 0) return [];
-  const head = [`| member of \`${name}\` | decides | is | default |`, '|---|---|---|---|'];
-  const rows = known.map((member) =>
-    row([`\`${member.name}\``, member.what, member.words, member.otherwise]),
+  const rows = describeMembers(settingDefinitions[name].schema()).map((member) =>
+    row([`\`${member.name}\``, member.description, member.kind, member.default]),
   );
-  return [[...head, ...rows].join('\n')];
-}
-
-/** Members of members under their full names. */
-function flatten(list: readonly DescribedMember[], path = ''): readonly DescribedMember[] {
-  return list.flatMap((member) => {
-    const name = `${path}${member.name}`;
-    return [{ ...member, name }, ...flatten(member.members, `${name}.`)];
-  });
+  const head = [`| member of \`${name}\` | description | type | default |`, '|---|---|---|---|'];
+  return rows.length === 0 ? [] : [[...head, ...rows].join('\n')];
 }
 
 function row(cells: readonly string[]): string {
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }
 
-/** A default that is something to write stands as code; words stay words. */
+/** A default that can be written down is code; words stay words. */
 function code(text: string): string {
-  return /^[\w.:/<>-]+$/.test(text) && text !== 'none' && text !== 'all' && text !== 'ours'
-    ? `\`${text}\``
-    : text;
+  return /^[\w.:/<>-]+$/.test(text) && !['none', 'all'].includes(text) ? `\`${text}\`` : text;
 }
 
 const EXAMPLES = `## Examples
@@ -81,7 +95,7 @@ An authorization server alone, for two servers elsewhere, in which only apps fro
   "database": "postgres://portcullis@db.internal/portcullis",
   "resources": [
     {
-      "url": "https://mcp.example.com/notes",
+      "resource": "https://mcp.example.com/notes",
       "name": "Notes",
       "scopes": { "notes:read": "Read your notes", "notes:write": "Add and delete notes" },
       "defaultScopes": ["notes:read"],
@@ -89,7 +103,7 @@ An authorization server alone, for two servers elsewhere, in which only apps fro
       "hierarchy": { "notes:write": ["notes:read"] }
     },
     {
-      "url": "https://mcp.example.com/files",
+      "resource": "https://mcp.example.com/files",
       "name": "Files",
       "scopes": { "files:read": "Read your files" },
       "introspectionClients": ["files-server"]

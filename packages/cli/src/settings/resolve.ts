@@ -1,227 +1,266 @@
-/** Settings found: flags before environment before file before default, and every fault reported together. */
+/** Resolves settings: flags over environment variables over the configuration file over defaults, with every issue reported. */
+import {
+  createOptionReport,
+  formatOptionIssue,
+  type OptionReport,
+  readOption,
+} from '@portcullis/authorization-server/options';
 import { findSimilarName, suggestName } from '@portcullis/protocol/option-names';
-import { type Issue, readOn, SettingsError } from '../faults.ts';
-import { readConfigFile } from './config-file.ts';
-import { flagOf, type SettingName, type Settings, variableOf } from './settings.ts';
-import { fileVariableOf, hasFlag, isInFile, settingNames, table, titleOf } from './table.ts';
+import type * as z from 'zod';
+import { SettingsError } from '../errors.ts';
+import { type ConfigFile, readConfigFile } from './config-file.ts';
+import { definitionOf, resolveReferences, unwrap } from './references.ts';
+import {
+  fileVariableOf,
+  flagOf,
+  hasFlag,
+  isInFile,
+  isServerOption,
+  type NameOf,
+  type SettingName,
+  type Settings,
+  settingDefinitions,
+  settingNames,
+  titleOf,
+  variableOf,
+} from './schema.ts';
 
-/** What an operator said, before anybody looked at it. */
+/** Where settings come from. */
 export interface Sources {
   /** By the names of the settings. */
   readonly flags: Readonly<Partial<Record<SettingName, string>>>;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** The folder that relative paths start from. */
+  /** Relative paths start here. */
   readonly folder: string;
 }
 
-/** @throws SettingsError with every fault */
-export async function resolveSettings(sources: Sources): Promise<Settings> {
-  const { settings, issues } = await findSettings(sources);
-  if (issues.length > 0) throw new SettingsError(issues);
-  return settings;
-}
-
-/** For whoever judges further. */
-export interface FoundSettings {
-  /** Without whatever is at fault. */
+/** Settings, with the issues of those that could not be read. */
+export interface ResolvedSettings {
+  /** Without what could not be read. */
   readonly settings: Settings;
+  /** Paths begin with the name of a setting. */
+  readonly report: OptionReport;
+  /** Issues that concern no single setting. */
   readonly issues: readonly string[];
-  /** Places of what is at fault (`resources.0.scopes`): what is judged of anything that rests on it may not be true. */
-  readonly unread: readonly string[];
-  /** A setting, or a place in it, as the operator said it: the flag, the variable, or the key in the file. */
-  nameOf(name: SettingName, path?: readonly string[]): string;
+  readonly nameOf: NameOf;
 }
 
-/** Whether a setting, or anything in it, is at fault. */
-function isUnread(unread: readonly string[], name: SettingName): boolean {
-  return unread.some((place) => place === name || place.startsWith(`${name}.`));
+/** @throws SettingsError with every issue */
+export async function resolveSettings(sources: Sources): Promise<Settings> {
+  const resolved = await readSettings(sources);
+  const issues = formatIssues(resolved);
+  if (issues.length > 0) throw new SettingsError(issues);
+  return resolved.settings;
 }
 
-/** Settings, and every fault. */
-export async function findSettings(sources: Sources): Promise<FoundSettings> {
+/** Each issue under the name by which the operator set the value. */
+export function formatIssues({
+  report,
+  issues,
+  nameOf,
+}: Omit<ResolvedSettings, 'settings'>): readonly string[] {
+  const formatted = report.issues.map(({ path: [name, ...path], message }) =>
+    formatOptionIssue(nameOf(name as SettingName, path), message),
+  );
+  return [...issues, ...formatted];
+}
+
+/** Reads every setting. */
+export async function readSettings(sources: Sources): Promise<ResolvedSettings> {
+  const report = createOptionReport();
   const issues: string[] = [];
-  const unread: string[] = [];
-  const config = await findFile(sources, issues);
-  // Nobody knows what a file says that cannot be read.
-  if (issues.length > 0) unread.push(...settingNames);
-  const found = Object.fromEntries(
-    settingNames.map((name) => {
-      const { value, issues: own } = choose(name, sources, config);
-      for (const { message, path, meant } of own) {
-        const said = findSaid(name, sources, config);
-        if (name !== 'config') issues.push(`${nameAs(name, said, path)} ${message}`);
-        unread.push([name, ...path].join('.'));
-        if (meant !== null) unread.push([name, ...path.slice(0, -1), meant].join('.'));
-      }
-      return [name, value];
-    }),
+  const file = await findFile(sources, report, issues);
+  const settings = Object.fromEntries(
+    settingNames.map((name) => [
+      name,
+      name === 'config' ? null : read(name, find(name, sources, file), sources, report),
+    ]),
   ) as unknown as Settings;
-  issues.push(...checkKeys(config, unread), ...checkVariables(sources.environment, unread));
-  const nameOf: FoundSettings['nameOf'] = (name, path) => nameAs(name, findSaid(name, sources, config), path);
-  const besides = (name: SettingName, other: SettingName) => nameAs(name, findSaid(other, sources, config));
-  checkTogether({ settings: found, unread, nameOf, besides }, issues);
-  return { settings: Object.freeze(found), issues, unread, nameOf };
-}
-
-/** The configuration file, empty when there is none. */
-interface ConfigFile {
-  /** As the operator names it. */
-  readonly name: string;
-  readonly content: Readonly<Record<string, unknown>>;
+  issues.push(...checkKeys(file, report), ...checkVariables(sources.environment, report));
+  const nameOf: NameOf = (name, path) => nameAs(name, find(name, sources, file), path);
+  const nameLike = (name: SettingName, other: SettingName) => nameAs(name, find(other, sources, file));
+  checkCombinations(settings, report, nameOf, nameLike);
+  return { settings: Object.freeze(settings), report, issues, nameOf };
 }
 
 const NO_FILE: ConfigFile = { name: '', content: {} };
 
-async function findFile(sources: Sources, issues: string[]): Promise<ConfigFile> {
-  const { value, issues: own } = choose('config', sources, NO_FILE);
-  const title = nameAs('config', findSaid('config', sources, NO_FILE));
-  issues.push(...own.map(({ message }) => `${title} ${message}`));
+async function findFile(sources: Sources, report: OptionReport, issues: string[]): Promise<ConfigFile> {
+  const value = read('config', find('config', sources, NO_FILE), sources, report);
   if (typeof value !== 'string') return NO_FILE;
-  const content = await readConfigFile(value, sources.folder, title).catch(collect(issues));
-  return { name: value, content };
-}
-
-function collect(issues: string[]): (error: unknown) => Record<string, never> {
-  return (error) => {
+  try {
+    return await readConfigFile(value, sources.folder, nameAs('config', find('config', sources, NO_FILE)));
+  } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     issues.push(...error.issues);
-    return {};
-  };
+    // The file may set anything.
+    for (const name of settingNames) report.markUnread([name]);
+    return NO_FILE;
+  }
 }
 
-/** The value said with the most authority without what is at fault in it, or the default when nothing remains. */
-function choose<K extends SettingName>(
-  name: K,
-  sources: Sources,
-  file: ConfigFile,
-): { readonly value: Settings[K]; readonly issues: readonly Issue[] } {
-  const { shape, otherwise } = table[name];
-  const said = findSaid(name, sources, file);
-  if (said === undefined) return { value: otherwise, issues: [] };
-  const issues: Issue[] = [];
-  const read = readOn(issues, () => {
-    const isText = said.file === null && typeof said.value === 'string';
-    const value = isText && shape.fromText !== undefined ? shape.fromText(String(said.value)) : said.value;
-    return shape.read(value, sources) as Settings[K];
-  });
-  return { value: read === undefined ? otherwise : read, issues };
-}
-
-/** What was said of a setting, and how. */
-interface Said {
+/** A value, and how the operator set it. */
+interface Found {
   /** The flag or the variable. */
   readonly by: string;
-  /** The configuration file, when it stands there. */
+  /** The configuration file, if the value is in it. */
   readonly file: string | null;
   readonly value: unknown;
 }
 
-/** What was said with the most authority. */
-function findSaid(
+/** The value with the highest precedence. */
+function find(
   name: SettingName,
   { flags, environment }: Sources,
   { name: file, content }: ConfigFile,
-): Said | undefined {
+): Found | undefined {
   const variable = environment[variableOf(name)];
   const fileVariable = fileVariableOf(name);
-  const named = fileVariable === null ? '' : (environment[fileVariable] ?? '');
+  const secretFile = fileVariable === null ? '' : (environment[fileVariable] ?? '');
   return [
     { by: flagOf(name), file: null, value: hasFlag(name) ? flags[name] : undefined },
-    // An empty variable counts as unset: that is how the files of container tools leave one out.
+    // An empty variable counts as not set: environment files of container tools cannot leave one out.
     { by: variableOf(name), file: null, value: variable === '' ? undefined : variable },
-    { by: fileVariable ?? '', file: null, value: named === '' ? undefined : { file: named } },
+    { by: fileVariable ?? '', file: null, value: secretFile === '' ? undefined : { file: secretFile } },
     { by: name, file, value: isInFile(name) && Object.hasOwn(content, name) ? content[name] : undefined },
   ].find(({ value }) => value !== undefined);
 }
 
-/** A setting, or a place in it, in the way in which another was said, or it was itself; in all ways that there are when nobody said it. */
-function nameAs(name: SettingName, said: Said | undefined, path: Issue['path'] = []): string {
-  if (said === undefined) return [titleOf(name), ...path].join('.');
-  if (said.file !== null) return `${[name, ...path].join('.')} (in ${said.file})`;
-  const isFlag = said.by.startsWith('--');
-  if (isFlag) return [hasFlag(name) ? flagOf(name) : variableOf(name), ...path].join('.');
-  const ofFile = said.by.endsWith('_FILE') ? fileVariableOf(name) : null;
-  return [ofFile !== null && said.by !== variableOf(name) ? ofFile : variableOf(name), ...path].join('.');
+function read(name: SettingName, found: Found | undefined, sources: Sources, report: OptionReport): unknown {
+  const definition = settingDefinitions[name];
+  const otherwise = definition.default ?? (isServerOption(name) ? undefined : null);
+  if (found === undefined) return otherwise;
+  const schema = definition.schema();
+  let { value } = found;
+  if (found.file === null && typeof value === 'string') {
+    try {
+      value = parseText(schema, value);
+    } catch {
+      // What the parser says may quote a secret.
+      report.add([name], 'is not well-formed JSON');
+      report.markUnread([name]);
+      return otherwise;
+    }
+  }
+  return (
+    readOption(schema, resolveReferences(schema, value, sources, [name], report), [name], report) ?? otherwise
+  );
 }
 
-/** They are too many for a message. */
-const LISTED = 'those that portcullis up --help lists';
+/**
+ * The value that the text of a flag or a variable stands for.
+ * @throws SyntaxError if a structured value is not JSON
+ */
+function parseText(schema: z.ZodType, written: string): unknown {
+  const inner = unwrap(schema);
+  const { type, element, options, shape, valueType } = definitionOf(inner);
+  if (type === 'union' && options?.some((option) => definitionOf(unwrap(option)).type === 'string') === true)
+    return written;
+  if (type === 'number' || type === 'boolean' || type === 'union') {
+    if (/^\d{1,15}$/.test(written)) return type === 'boolean' ? written : Number(written);
+    if (written === 'true' || written === 'false') return written === 'true';
+    const isStructured = options?.some((option) => definitionOf(unwrap(option)).shape !== undefined) === true;
+    return isStructured ? JSON.parse(written) : written;
+  }
+  if (
+    type === 'array' &&
+    definitionOf(unwrap(element ?? inner)).shape === undefined &&
+    !written.trim().startsWith('[')
+  ) {
+    return written.split(',').map((part) => part.trim());
+  }
+  return type === 'array' || shape !== undefined || valueType !== undefined ? JSON.parse(written) : written;
+}
 
-/** Faults of keys that no setting has. What was meant is not known then. */
-function checkKeys({ name: file, content }: ConfigFile, unread: string[]): readonly string[] {
+/** Names a setting in the way in which another was set, or it was itself; in every way if it was not set. */
+function nameAs(name: SettingName, found: Found | undefined, path: readonly string[] = []): string {
+  if (found === undefined) return [titleOf(name), ...path].join('.');
+  if (found.file !== null) return `${[name, ...path].join('.')} (in ${found.file})`;
+  if (found.by.startsWith('--')) return [hasFlag(name) ? flagOf(name) : variableOf(name), ...path].join('.');
+  const isSecretFile = found.by.endsWith('_FILE') && found.by !== variableOf(name);
+  return [(isSecretFile ? fileVariableOf(name) : null) ?? variableOf(name), ...path].join('.');
+}
+
+const SEE_HELP = 'see `portcullis up --help`';
+
+function checkKeys({ name: file, content }: ConfigFile, report: OptionReport): readonly string[] {
   const known: readonly string[] = settingNames.filter(isInFile);
   return Object.keys(content)
-    .filter((key) => !known.includes(key))
+    .filter((key) => key !== '$schema' && !known.includes(key))
     .map((key) => {
-      unread.push(findSimilarName(key, known) ?? key);
-      return `${JSON.stringify(key)} (in ${file}) is no setting: ${suggestName(key, known, LISTED)}`;
+      report.markUnread([findSimilarName(key, known) ?? key]);
+      return `${JSON.stringify(key)} (in ${file}): unknown key; ${suggestName(key, known, SEE_HELP)}`;
     });
 }
 
 /** Variables of the commands that use a server. */
-const OF_OTHERS = ['PORTCULLIS_CREDENTIALS', 'PORTCULLIS_CLIENT_SECRET'];
+const CLIENT_VARIABLES = ['PORTCULLIS_CREDENTIALS', 'PORTCULLIS_CLIENT_SECRET'];
 
-/** What Kubernetes sets for services whose names begin with portcullis. */
-const OF_KUBERNETES = /_SERVICE_(?:HOST|PORT)(?:_\w+)?$|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$/;
+/** Variables that Kubernetes sets for services whose names begin with portcullis. */
+const KUBERNETES = /_SERVICE_(?:HOST|PORT)(?:_\w+)?$|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$/;
 
-/** The same of variables. */
-function checkVariables(environment: Sources['environment'], unread: string[]): readonly string[] {
+function checkVariables(environment: Sources['environment'], report: OptionReport): readonly string[] {
   const ofFiles = settingNames.map(fileVariableOf).filter((name) => name !== null);
-  const known = [...settingNames.map(variableOf), ...ofFiles, ...OF_OTHERS];
+  const known = [...settingNames.map(variableOf), ...ofFiles, ...CLIENT_VARIABLES];
   return Object.entries(environment).flatMap(([name, value]) => {
     if (!name.startsWith('PORTCULLIS_') || value === '' || known.includes(name)) return [];
-    if (OF_KUBERNETES.test(name) || /^(?:tcp|udp|sctp):\/\//.test(value ?? '')) return [];
+    if (KUBERNETES.test(name) || /^(?:tcp|udp|sctp):\/\//.test(value ?? '')) return [];
     const meant = findSimilarName(name, known);
-    unread.push(...settingNames.filter((one) => [variableOf(one), fileVariableOf(one)].includes(meant)));
-    return [`${name} is no setting: ${suggestName(name, known, LISTED)}`];
+    for (const one of settingNames) {
+      if ([variableOf(one), fileVariableOf(one)].includes(meant)) report.markUnread([one]);
+    }
+    return [`${name}: unknown variable; ${suggestName(name, known, SEE_HELP)}`];
   });
 }
 
-/** Names and addresses of this computer that nobody else reaches. */
 const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/;
 
-/** Settings of which one says nothing without the other. */
-const PAIRS: readonly (readonly [SettingName, SettingName])[] = [
-  ['bootstrapEmail', 'bootstrapPassword'],
-  ['tlsCert', 'tlsKey'],
-];
+/** Settings that need each other. */
+const PAIRS = [['bootstrapEmail', 'bootstrapPassword'], ['tlsCert', 'tlsKey']] as const; // biome-ignore format: a table
 
-/** Two ways to say the same. */
-const ALTERNATIVES: readonly (readonly [SettingName, SettingName])[] = [
-  ['key', 'keyFile'],
-  ['previousKey', 'previousKeyFile'],
-];
+/** Settings that exclude each other. */
+const ALTERNATIVES = [['key', 'keyFile'], ['previousKey', 'previousKeyFile']] as const; // biome-ignore format: a table
 
-/** What is known of the settings, each by itself. */
-interface Together extends Omit<FoundSettings, 'issues'> {
-  /** A setting that nobody said, as another was said. */
-  besides(name: SettingName, other: SettingName): string;
-}
+/** 128 bits in base64url. */
+const MINIMUM_SECRET = 22;
 
-/** Says nothing of settings that are at fault by themselves: what they were meant to be is not known. */
-function checkTogether({ settings, unread, nameOf, besides }: Together, issues: string[]): void {
-  const isOpen = (name: SettingName) => isUnread(unread, name);
+/** Rules across settings; those that could not be read are left out. */
+function checkCombinations(
+  settings: Settings,
+  report: OptionReport,
+  nameOf: NameOf,
+  nameLike: (name: SettingName, other: SettingName) => string,
+): void {
+  const isUnread = (name: SettingName) => report.isUnread(name);
   for (const [one, other] of PAIRS) {
-    if ((settings[one] === null) === (settings[other] === null)) continue;
-    if (isOpen(one) || isOpen(other)) continue;
-    const [there, missing] = settings[one] === null ? [other, one] : [one, other];
-    issues.push(`${besides(missing, there)} must be set together with ${nameOf(there)}`);
+    if ((settings[one] === null) === (settings[other] === null) || isUnread(one) || isUnread(other)) continue;
+    const [given, missing] = settings[one] === null ? [other, one] : [one, other];
+    report.add([given], `needs ${nameLike(missing, given)} as well`);
   }
   for (const [one, other] of ALTERNATIVES) {
-    if (settings[one] === null || settings[other] === null) continue;
-    issues.push(`${nameOf(other)} must be left out when ${nameOf(one)} is set`);
+    if (settings[one] !== null && settings[other] !== null) {
+      report.add([other], `must be left out when ${nameOf(one)} is set`);
+    }
   }
   if (settings.bootstrapEmail !== null && !settings.localAccounts) {
-    issues.push(`${nameOf('bootstrapEmail')} must be left out when ${nameOf('localAccounts')} is false`);
+    report.add(['bootstrapEmail'], `must be left out when ${nameOf('localAccounts')} is false`);
   }
-  const mayBeGuarded = isOpen('tlsCert') || isOpen('trustedProxies');
-  const isGuarded = mayBeGuarded || settings.tlsCert !== null || settings.trustedProxies.length > 0;
-  if (!isGuarded && !LOOPBACK.test(settings.host)) {
-    issues.push(
-      `${nameOf('host')} must be 127.0.0.1, ::1 or localhost, unless ${besides('tlsCert', 'host')} or ${besides('trustedProxies', 'host')} says how connections are protected: passwords and tokens would travel in the clear`,
+  const mayBeProtected = isUnread('tlsCert') || isUnread('trustedProxies');
+  const isProtected = mayBeProtected || settings.tlsCert !== null || settings.trustedProxies.length > 0;
+  if (!isProtected && !LOOPBACK.test(settings.host)) {
+    report.add(
+      ['host'],
+      `must be 127.0.0.1, ::1 or localhost unless ${nameLike('tlsCert', 'host')} or ${nameLike('trustedProxies', 'host')} protects connections: passwords and tokens would be sent unencrypted`,
     );
   }
   if (settings.tlsCert !== null && settings.publicUrl?.startsWith('http:') === true) {
-    issues.push(`${nameOf('publicUrl')} must be https when ${nameOf('tlsCert')} is set`);
+    report.add(['publicUrl'], `must be https when ${nameOf('tlsCert')} is set`);
+  }
+  for (const [index, client] of settings.clients.entries()) {
+    const length = client?.client_secret?.length ?? MINIMUM_SECRET;
+    if (length < MINIMUM_SECRET && !report.isUnread('clients', index, 'client_secret')) {
+      const message = `must have at least ${MINIMUM_SECRET} characters; \`openssl rand -hex 32\` generates one`;
+      report.add(['clients', index, 'client_secret'], message);
+    }
   }
 }

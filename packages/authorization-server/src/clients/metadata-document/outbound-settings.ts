@@ -1,32 +1,53 @@
-/** How this server asks hosts that clients name. */
+/** Options of outbound requests to hosts that clients name (SSRF protection). */
 import { createOutboundFetch, type OutboundFetch } from '@portcullis/http/outbound';
+import type * as z from 'zod';
+import { boolean, custom, lazy, object, optional, wholeNumber } from '../../option-schema.ts';
 
-/** What an operator says of requests to hosts that somebody else has named. */
+/** How this server fetches client metadata documents and keys. */
 export interface OutboundSettings {
-  /** The `fetch` that is used, instead of the one that guards this server's own network. */
+  /** Replaces the `fetch` that refuses addresses of private networks. */
   readonly fetch?: OutboundFetch;
-  /** Whether hosts on this computer may be asked, also over http: for development. `false` when left out. */
+  /** Whether loopback hosts may be fetched, also over http: for development. `false` by default. */
   readonly allowLoopback?: boolean;
-  /** Milliseconds for a whole exchange; 5,000 when left out. */
+  /** Milliseconds for a whole exchange; 5,000 by default. */
   readonly timeout?: number;
 }
 
-/** Settings as judged. */
+/** Validated outbound options. */
 export interface Outbound {
   readonly fetch: OutboundFetch;
   readonly loopback: boolean;
   readonly timeout: number;
 }
 
-/** Bytes of the largest answer that anybody waits for. Each kind of document has a limit of its own below. */
+export const outboundSchema: () => z.ZodType<OutboundSettings> = lazy(() =>
+  object<OutboundSettings>({
+    fetch: optional(
+      custom<OutboundFetch>('a function', (value) => typeof value === 'function'),
+      'replaces the `fetch` that refuses private networks',
+    ),
+    allowLoopback: optional(
+      boolean(),
+      'whether loopback hosts may be fetched, also over http: for development',
+      { default: false },
+    ),
+    timeout: optional(
+      wholeNumber(1, 600_000, 'a whole number of milliseconds'),
+      'limit of a whole exchange',
+      {
+        default: 5000,
+      },
+    ),
+  }),
+);
+
+/** Bytes of the largest response. Each kind of document has a lower limit of its own. */
 const LARGEST = 65_536;
 
-export function judgeOutbound(settings: OutboundSettings, issues: string[]): Outbound {
-  const { allowLoopback: loopback = false, timeout = 5000 } = settings;
-  if (!Number.isSafeInteger(timeout) || timeout < 1) {
-    issues.push('outbound.timeout must be whole milliseconds, at least 1');
-  }
-  const fetch =
-    settings.fetch ?? createOutboundFetch({ allowLoopback: loopback, timeout, maxBytes: LARGEST });
-  return Object.freeze({ fetch, loopback, timeout });
+export function createOutbound({ fetch, allowLoopback = false, timeout = 5000 }: OutboundSettings): Outbound {
+  return Object.freeze({
+    fetch: fetch ?? createOutboundFetch({ allowLoopback, timeout, maxBytes: LARGEST }),
+    loopback: allowLoopback,
+    timeout,
+  });
 }

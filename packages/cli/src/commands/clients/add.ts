@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { OAuthError, TOKEN_EXCHANGE } from '@portcullis/protocol';
 import { suggestName } from '@portcullis/protocol/option-names';
 import { type Command, InvalidArgumentError } from 'commander';
-import { reasonOf } from '../../faults.ts';
+import { reasonOf } from '../../errors.ts';
 import type { Surroundings } from '../../surroundings.ts';
 import { cleanJson } from '../../terminal/clean.ts';
 import { warnOfScopes } from './scopes.ts';

@@ -1,5 +1,6 @@
 /** `portcullis clients list` and `show`: clients that registered, were added, or stand in the configuration, told alike. */
 import type { ListedClient } from '@portcullis/authorization-server';
+import type { Settings } from '../../settings/schema.ts';
 import { cleanJson, cleanLine } from '../../terminal/clean.ts';
 import { columns } from '../../terminal/columns.ts';
 import { timeOrNull } from '../../terminal/times.ts';
@@ -47,10 +48,10 @@ function storedClient({ id, origin, metadata, ...times }: ListedClient): Describ
   };
 }
 
-function configuredClient(document: Readonly<Record<string, unknown>>): Described {
+function configuredClient(document: Settings['clients'][number]): Described {
   const { client_id: id, client_secret: _secret, ...metadata } = document;
   const times = { createdAt: null, lastUsedAt: null, expiresAt: null };
-  return { id: String(id), origin: 'configured', state: 'enabled', ...times, metadata };
+  return { id, origin: 'configured', state: 'enabled', ...times, metadata };
 }
 
 /** A client of the configuration. */

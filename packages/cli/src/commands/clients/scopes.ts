@@ -2,7 +2,7 @@
 import { findSimilarName } from '@portcullis/protocol/option-names';
 import { issuerOf } from '../../administering.ts';
 import { isObject, parseJson } from '../../json.ts';
-import type { Settings } from '../../settings/settings.ts';
+import type { Settings } from '../../settings/schema.ts';
 import { cleanLine } from '../../terminal/clean.ts';
 
 /** Milliseconds that the server beside this command has to say what there is. */

@@ -1,6 +1,6 @@
 /** What commands about clients work with. */
 import type { ClientAdministration } from '@portcullis/authorization-server';
-import type { SettingName, Settings } from '../../settings/settings.ts';
+import type { SettingName, Settings } from '../../settings/schema.ts';
 import type { Surroundings } from '../../surroundings.ts';
 
 export type Flags = Readonly<Partial<Record<SettingName, string>>> & {

@@ -4,11 +4,9 @@ import { existsSync } from 'node:fs';
 import { link, open, readFile, stat, unlink } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
-import { Issue, reasonOf, SettingsError } from './faults.ts';
+import { reasonOf, SettingsError } from './errors.ts';
 import { makeFolder } from './folders.ts';
-import type { Settings } from './settings/settings.ts';
-import { type NameOf, titleOf } from './settings/table.ts';
-import { masterKey } from './settings/words.ts';
+import { masterKey, type NameOf, type Settings, titleOf } from './settings/schema.ts';
 import type { Surroundings } from './surroundings.ts';
 
 const DEFAULT_FILE = 'data/portcullis.key';
@@ -42,7 +40,7 @@ export async function findSealingKey(
   return readKeyFile(settings.keyFile ?? DEFAULT_FILE, folder, {
     title: nameOf('keyFile'),
     otherwise: async (path) => {
-      if ((await store.listSigningKeys()).length > 0) throw new Issue(lost(command));
+      if ((await store.listSigningKeys()).length > 0) throw new SettingsError([lost(command)]);
       return make(path);
     },
   });
@@ -114,14 +112,20 @@ async function readKeyFile(file: string, folder: string, { title, otherwise }: R
       throw error;
     });
     return {
-      bytes: masterKey.read(text, { environment: {}, folder }),
+      bytes: parseKey(text),
       place: file,
       warning: await judgeMode(path, file, title),
     };
   } catch (error) {
-    const reason = error instanceof Issue ? error.message : `cannot be used: ${reasonOf(error)}`;
+    const reason = error instanceof SettingsError ? error.message : `cannot be used: ${reasonOf(error)}`;
     throw new SettingsError([`${title} is ${file}, which ${reason}`], { cause: error });
   }
+}
+
+function parseKey(text: string): Uint8Array {
+  const { success, data, error } = masterKey().safeParse(text);
+  if (success) return data;
+  throw new SettingsError([error.issues[0]?.message ?? 'is not a key']);
 }
 
 /** Writes a new key beside the file and links it into place: whoever comes second reads the key of the first. */
@@ -149,7 +153,7 @@ async function make(path: string): Promise<string> {
 async function judgeMode(path: string, place: string, title: string): Promise<string | null> {
   if (process.platform === 'win32') return null;
   const { mode } = await stat(path);
-  if ((mode & WRITABLE_BY_OTHERS) !== 0) throw new Issue('others can write: chmod 600 it');
+  if ((mode & WRITABLE_BY_OTHERS) !== 0) throw new SettingsError(['others can write: chmod 600 it']);
   if ((mode & READABLE_BY_OTHERS) === 0) return null;
   return `${title} is ${place}, which every user of this computer can read: chmod 600 it`;
 }

@@ -1,0 +1,251 @@
+/** The schema of every option of an authorization server: for validation, documentation, help texts and the JSON Schema. */
+import { profiles as allProfiles, findProfile, issuerError, type Profile } from '@portcullis/protocol';
+import { findSimilarName, suggestName } from '@portcullis/protocol/option-names';
+import * as z from 'zod';
+import type { EventSink } from './audit/events.ts';
+import { type ClientDefinition, clientsSchema } from './clients/client-options.ts';
+import { type DocumentOptions, documentsSchema } from './clients/metadata-document/document-options.ts';
+import { type OutboundSettings, outboundSchema } from './clients/metadata-document/outbound-settings.ts';
+import { type RegistrationOptions, registrationSchema } from './clients/registration-options.ts';
+import { type ExternalUiOptions, externalUiSchema } from './external-ui/external-ui-options.ts';
+import { type IdentityProviderEntry, identityProvidersSchema } from './federation/provider-schema.ts';
+import {
+  defaultKeys,
+  type KeyOptions,
+  keysSchema,
+  masterKeySchema,
+  previousMasterKeysSchema,
+} from './keys/key-options.ts';
+import { defaultLifetimes, type Lifetimes, lifetimesSchema } from './lifetimes.ts';
+import {
+  boolean,
+  checkedText,
+  custom,
+  duration,
+  falseOr,
+  lazy,
+  list,
+  type OptionReport,
+  readOption,
+  seconds,
+  text,
+  union,
+} from './option-schema.ts';
+import type { FindWorkspaces, ResourceDefinition } from './options.ts';
+import { defaultRateLimits, type RateLimitPolicies } from './rate-limit/policies.ts';
+import { rateLimitsSchema } from './rate-limit/rate-limit-schema.ts';
+import { resourcesSchema } from './resource-options.ts';
+import type { AuthorizationStore } from './store/index.ts';
+import { type BrandOptions, brandSchema } from './ui/brand.ts';
+
+/** Options with their defaults, before the rules between them are checked. */
+export interface ParsedOptions {
+  readonly issuer: string;
+  readonly name: string | undefined;
+  readonly store: AuthorizationStore;
+  readonly masterKey: Uint8Array;
+  readonly previousMasterKeys: readonly Uint8Array[];
+  readonly keys: Required<KeyOptions>;
+  readonly statusLists: boolean;
+  readonly resources: readonly ResourceDefinition[];
+  readonly clients: readonly ClientDefinition[];
+  readonly profiles: readonly Profile[];
+  readonly metadata: boolean;
+  readonly registration: boolean | RegistrationOptions;
+  readonly metadataDocuments: boolean | DocumentOptions;
+  readonly outbound: OutboundSettings;
+  readonly brand: BrandOptions;
+  readonly externalUi: ExternalUiOptions | undefined;
+  readonly workspaces: FindWorkspaces | undefined;
+  readonly identityProviders: readonly IdentityProviderEntry[];
+  readonly localAccounts: boolean;
+  readonly lifetimes: Lifetimes;
+  readonly privateUseSchemes: readonly string[];
+  readonly rateLimits: RateLimitPolicies | false;
+  readonly auditRetention: number | false;
+  readonly events: EventSink | undefined;
+  readonly clock: (() => number) | undefined;
+}
+
+export type OptionName = keyof ParsedOptions;
+
+export interface OptionDefinition<T> {
+  readonly schema: () => z.ZodType<T>;
+  /** For documentation and help texts; without one, only code can set the option. */
+  readonly description?: string;
+  /** Names the default where the value alone would not explain itself. */
+  readonly defaultText?: string;
+  /** What else operators should know. */
+  readonly note?: string;
+  /** Taken when the option is left out. */
+  readonly default?: T;
+  readonly isRequired?: true;
+}
+
+const callback = <T>(): z.ZodType<T> => custom<T>('a function', (value) => typeof value === 'function');
+
+/** Every option. Defaults are complete, so that the schema of an option that is left out is never built. */
+export const optionDefinitions: { readonly [K in OptionName]: OptionDefinition<ParsedOptions[K]> } = {
+  issuer: { schema: lazy(() => checkedText('an https URL', issuerError)), isRequired: true },
+  name: {
+    schema: lazy(() => text()),
+    description: 'display name of this authorization server',
+    defaultText: 'the host of the public URL',
+  },
+  store: {
+    schema: lazy(() => custom('a store', (value) => typeof value === 'object' && value !== null)),
+    isRequired: true,
+  },
+  masterKey: { schema: masterKeySchema, isRequired: true },
+  previousMasterKeys: { schema: previousMasterKeysSchema, default: [] },
+  keys: { schema: keysSchema, default: defaultKeys, description: 'signing keys', defaultText: 'as below' },
+  statusLists: {
+    schema: lazy(boolean),
+    default: false,
+    description: 'whether token statuses are published (IETF Token Status List) for guards that poll them',
+    note: 'Anyone can then see how many tokens were revoked in the last hour or so, and roughly how many grants there are.',
+  },
+  resources: {
+    schema: resourcesSchema,
+    isRequired: true,
+    description: 'protected servers elsewhere for which tokens are issued',
+    defaultText: 'none',
+    note: 'A request without `resource` means the application, or without one the first of these.',
+  },
+  clients: {
+    schema: lazy(clientsSchema),
+    default: [],
+    description:
+      'pre-registered clients: RFC 7591 metadata with client_id and, for confidential clients, client_secret',
+    defaultText: 'none',
+    note: '`portcullis clients add` stores clients in the database instead.',
+  },
+  profiles: {
+    schema: lazy(profilesSchema),
+    default: allProfiles,
+    description: 'supported revisions of MCP authorization, by date',
+    defaultText: 'all',
+  },
+  metadata: {
+    schema: lazy(boolean),
+    default: true,
+    description:
+      'whether metadata documents are published; `false` makes a Profile A server with default paths',
+  },
+  registration: {
+    schema: registrationSchema,
+    default: true,
+    description: 'whether clients may register dynamically, and the rules (RFC 7591)',
+    defaultText: 'anyone may register',
+  },
+  metadataDocuments: {
+    schema: documentsSchema,
+    default: true,
+    description: 'whether client ID metadata documents are accepted, and from which hosts',
+    defaultText: 'from any host',
+  },
+  outbound: {
+    schema: outboundSchema,
+    default: {},
+    description: 'requests to hosts that clients name, for their documents and keys (SSRF protection)',
+    defaultText: 'public hosts only, over https',
+  },
+  brand: {
+    schema: brandSchema,
+    default: {},
+    description: 'branding and texts of the pages',
+    defaultText: 'as below',
+  },
+  externalUi: {
+    schema: externalUiSchema,
+    description: 'your own application that replaces the sign-in or consent pages',
+  },
+  workspaces: {
+    schema: lazy(callback<FindWorkspaces>),
+    description:
+      'module that lists the workspaces a user can pick on the consent page; exports findWorkspaces',
+    defaultText: 'no workspaces',
+  },
+  identityProviders: {
+    schema: identityProvidersSchema,
+    default: [],
+    description: 'identity providers that users sign in with, and whose tokens grants depend on',
+    defaultText: 'none',
+    note: 'Register `<origin of the public URL>/callback/<id>` as redirect URI at the provider; `portcullis up` prints it.',
+  },
+  localAccounts: {
+    schema: lazy(boolean),
+    default: true,
+    description:
+      'whether users have accounts with passwords or passkeys here; `false` leaves only identity providers',
+  },
+  lifetimes: {
+    schema: lifetimesSchema,
+    default: defaultLifetimes,
+    description: 'lifetimes in seconds',
+    defaultText: 'as below',
+  },
+  privateUseSchemes: {
+    schema: lazy(() => list(schemeSchema())),
+    default: [],
+    description: 'private-use URI schemes that redirect URIs may have, such as `cursor`',
+    defaultText: 'none',
+    note: 'Cursor registers `cursor` beside a loopback address and works without it. A redirect URI that is not allowed is dropped from its registration as long as another remains.',
+  },
+  rateLimits: {
+    schema: rateLimitsSchema,
+    default: defaultRateLimits,
+    description: 'rate limits, each { burst, perMinute } and shared by all processes; `false` disables them',
+    defaultText: 'as below',
+  },
+  auditRetention: {
+    schema: lazy(() => falseOr(seconds(1, 100 * 365 * 86_400), 'a whole number of seconds, or false')),
+    default: 90 * 86_400,
+    description: 'seconds for which audit events are kept in the database; `false` keeps none',
+    defaultText: duration(90 * 86_400),
+  },
+  events: { schema: lazy(callback<EventSink>) },
+  clock: { schema: lazy(callback<() => number>) },
+};
+
+function schemeSchema(): z.ZodType<string> {
+  return checkedText('a private-use URI scheme such as `cursor`', (name) =>
+    /^[a-z][a-z0-9+.-]*$/.test(name)
+      ? null
+      : 'must be a URI scheme in lower case, without a colon (RFC 8252 §7.1)',
+  );
+}
+
+/** Revisions by date, or (in code) the profiles themselves. */
+function profilesSchema(): z.ZodType<readonly Profile[]> {
+  const revisions = allProfiles.map(({ revision }) => revision);
+  const byDate = z.enum(revisions as [string]).transform((revision) => findProfile(revision) as Profile);
+  const itself = custom<Profile>('a profile', (value) => allProfiles.some((known) => known === value));
+  return list(union(`one of ${revisions.join(', ')}`, byDate, itself), 1);
+}
+
+/**
+ * Reads each option by its schema and fills in the defaults.
+ * @param names the options to read; all by default
+ */
+export function parseOptions(
+  options: Readonly<Partial<Record<string, unknown>>>,
+  report: OptionReport,
+  names: readonly OptionName[] = Object.keys(optionDefinitions) as OptionName[],
+): ParsedOptions {
+  const parsed: Partial<Record<OptionName, unknown>> = {};
+  for (const name of names) {
+    const { schema, isRequired = false, default: value } = optionDefinitions[name];
+    const given = options[name];
+    if (given !== undefined) parsed[name] = readOption<unknown>(schema(), given, [name], report) ?? value;
+    else if (!isRequired) parsed[name] = value;
+    else if (!report.isUnread(name)) report.add([name], 'is required');
+  }
+  for (const name of Object.keys(options)) {
+    if (Object.hasOwn(optionDefinitions, name)) continue;
+    report.add([name], `unknown option; ${suggestName(name, Object.keys(optionDefinitions))}`);
+    const meant = findSimilarName(name, Object.keys(optionDefinitions));
+    if (meant !== null) report.markUnread([meant]);
+  }
+  return parsed as ParsedOptions;
+}

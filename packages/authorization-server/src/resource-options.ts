@@ -1,0 +1,166 @@
+/** Options of protected resources: schema, and rules about scopes and the clients that a resource names. */
+import { canonicalResource, isScope, type Scopes, TOKEN_EXCHANGE } from '@portcullis/protocol';
+import type * as z from 'zod';
+import type { ConfiguredClient } from './clients/configured-client.ts';
+import {
+  lazy,
+  list,
+  type OptionReport,
+  object,
+  oneOf,
+  optional,
+  record,
+  required,
+  seconds,
+  text,
+} from './option-schema.ts';
+import type { ResourceDefinition } from './options.ts';
+import { checkTranslations, translationsSchema } from './ui/translations.ts';
+
+export const resourcesSchema: () => z.ZodType<readonly ResourceDefinition[]> = lazy(() => {
+  const scopes = (): z.ZodType<Scopes> => list(text('a scope'));
+  const clientIds = () => list(text('a `client_id`'));
+  return list(
+    object<ResourceDefinition>({
+      resource: required(
+        text('a canonical URI such as `https://mcp.example.com/mcp`'),
+        'resource identifier and audience of its tokens (RFC 8707)',
+      ),
+      name: required(text(), 'display name'),
+      scopes: required(
+        record(text(), 'an object, a sentence for each scope'),
+        'scopes, each with a description for the consent page',
+      ),
+      defaultScopes: optional(scopes(), 'scopes granted to a request that names none', {
+        defaultText: 'all',
+      }),
+      requiredScopes: optional(scopes(), 'scopes that users cannot deselect on the consent page', {
+        defaultText: 'none, but one scope has to remain',
+      }),
+      hierarchy: optional(
+        record(scopes(), 'an object, a list of scopes for each broad one'),
+        'narrower scopes that a broad scope includes',
+      ),
+      translations: optional(
+        translationsSchema(),
+        'name and descriptions in other languages: `{ "de": { "name": …, "scopes": { … } } }`',
+      ),
+      accessTokens: optional(
+        oneOf('jwt', 'opaque'),
+        'format of access tokens: JWTs that the guard verifies, or `opaque` tokens that `introspectionClients` introspect',
+        { defaultText: '`jwt`' },
+      ),
+      introspectionClients: optional(
+        clientIds(),
+        'confidential clients that may introspect its tokens (RFC 7662)',
+      ),
+      tokenExchangeClients: optional(
+        clientIds(),
+        "confidential clients that may exchange its tokens for an identity provider's (RFC 8693)",
+      ),
+      revocationDelay: optional(
+        seconds(0),
+        'seconds until its guard notices a revocation, as shown to users: 0 if it asks for each request, 10 if it polls status lists or caches for ten seconds',
+        { defaultText: 'the lifetime of an access token' },
+      ),
+    }),
+  );
+});
+
+/** Marks resources that are not in the options, because a module could not be loaded: `['resources', MORE_RESOURCES]`. */
+export const MORE_RESOURCES = '*';
+
+/** Whether the scopes of all resources could be read. */
+export function areScopesRead(resources: readonly unknown[], report: OptionReport): boolean {
+  if (report.isUnread('resources', MORE_RESOURCES)) return false;
+  return resources.every((_, index) => !report.isUnread('resources', index, 'scopes'));
+}
+
+export function validateResources(
+  definitions: readonly ResourceDefinition[],
+  report: OptionReport,
+): ReadonlyMap<string, ResourceDefinition> {
+  if (definitions.length === 0 && !report.isUnread('resources')) {
+    report.add(['resources'], 'must have at least one protected resource');
+  }
+  const resources = new Map<string, ResourceDefinition>();
+  for (const [index, definition] of definitions.entries()) {
+    const path = ['resources', String(index)];
+    const isRead = (...members: readonly string[]) =>
+      members.every((member) => !report.isUnread(...path, member));
+    if (isRead('resource')) checkIdentifier(definition.resource, resources, [...path, 'resource'], report);
+    if (!isRead('scopes')) continue;
+    checkScopes(definition, path, report);
+    checkTranslations(definition, path, report);
+    const { accessTokens, introspectionClients = [] } = definition;
+    if (accessTokens === 'opaque' && introspectionClients.length === 0 && isRead('introspectionClients')) {
+      report.add(
+        [...path, 'accessTokens'],
+        'must be jwt without introspectionClients: nothing could read opaque tokens',
+      );
+    }
+    resources.set(definition.resource, definition);
+  }
+  return resources;
+}
+
+function checkIdentifier(
+  uri: string,
+  known: ReadonlyMap<string, unknown>,
+  path: readonly string[],
+  report: OptionReport,
+): void {
+  const canonical = canonicalResource(uri);
+  if (canonical === null) {
+    report.add(
+      path,
+      `must be a canonical URI such as "https://mcp.example.com/mcp", not ${JSON.stringify(uri)}`,
+    );
+  } else if (canonical !== uri) {
+    report.add(path, `must be a canonical URI, written as ${JSON.stringify(canonical)}`);
+  }
+  if (known.has(uri)) report.add(path, `duplicate resource ${JSON.stringify(uri)}`);
+}
+
+function checkScopes(
+  { scopes, defaultScopes = [], requiredScopes = [], hierarchy = {} }: ResourceDefinition,
+  path: readonly string[],
+  report: OptionReport,
+): void {
+  const known = Object.keys(scopes);
+  for (const scope of known.filter((name) => !isScope(name))) {
+    report.add([...path, 'scopes'], `invalid scope ${JSON.stringify(scope)}`);
+  }
+  const named = { defaultScopes, requiredScopes, hierarchy: Object.entries(hierarchy).flat(2) };
+  for (const [member, names] of Object.entries(named)) {
+    for (const scope of names.filter((name) => !known.includes(name))) {
+      report.add(
+        [...path, member],
+        `unknown scope ${JSON.stringify(scope)}; expected one of ${known.join(', ')}`,
+      );
+    }
+  }
+}
+
+/** A client that introspects or exchanges tokens MUST be authenticated. @see RFC 7662 §2.1, RFC 8693 §5 */
+export function checkNamedClients(
+  definitions: readonly ResourceDefinition[],
+  clients: ReadonlyMap<string, ConfiguredClient>,
+  report: OptionReport,
+): void {
+  if (report.isUnread('clients')) return;
+  for (const [index, { introspectionClients = [], tokenExchangeClients = [] }] of definitions.entries()) {
+    for (const [member, ids] of Object.entries({ introspectionClients, tokenExchangeClients })) {
+      for (const id of ids) {
+        const metadata = clients.get(id)?.metadata;
+        const path = ['resources', index, member];
+        if ((metadata?.token_endpoint_auth_method ?? 'none') === 'none') {
+          report.add(path, `${JSON.stringify(id)} is not a configured client with a secret or a key`);
+        }
+        if (member === 'tokenExchangeClients' && metadata?.grant_types.includes(TOKEN_EXCHANGE) === false) {
+          report.add(path, `${JSON.stringify(id)} needs the grant type ${TOKEN_EXCHANGE}`);
+        }
+      }
+    }
+  }
+}

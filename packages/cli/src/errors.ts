@@ -1,0 +1,29 @@
+/** Errors of settings, one line for each issue. */
+
+/** The program cannot start. Each issue names the setting to change. */
+export class SettingsError extends Error {
+  override readonly name: string = 'SettingsError';
+  readonly issues: readonly string[];
+
+  constructor(issues: readonly string[], options?: ErrorOptions) {
+    super(issues.join('\n'), options);
+    this.issues = issues;
+  }
+}
+
+/** The result of a task; `null` after collecting the issues of its settings. */
+export async function collectIssues<T>(issues: string[], task: () => T | Promise<T>): Promise<T | null> {
+  try {
+    return await task();
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    issues.push(...error.issues);
+    return null;
+  }
+}
+
+/** The first line of what was thrown, without anything that could control a terminal. */
+export function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return (text.split('\n', 1)[0] ?? '').replace(/[^\x20-\x7e\u00a0-\ud7ff]/g, '?');
+}

@@ -1,0 +1,75 @@
+/** Descriptions of structured settings from their schemas: a table of members, and the JSON Schema of the configuration file. */
+import { kindOf, optionMeta } from '@portcullis/authorization-server/options';
+import * as z from 'zod';
+import { definitionOf, unwrap } from './references.ts';
+import { fileSchema } from './schema.ts';
+
+/** A member of an object, or of the objects in an array. */
+export interface DescribedMember {
+  /** With dots for members of members. */
+  readonly name: string;
+  readonly description: string;
+  readonly kind: string;
+  /** `required`, or what is taken when it is left out. */
+  readonly default: string;
+}
+
+export function describeMembers(schema: z.ZodType, parent = ''): readonly DescribedMember[] {
+  const { element, options, shape } = definitionOf(unwrap(schema));
+  if (element !== undefined) return describeMembers(element, parent);
+  if (options !== undefined) return options.flatMap((option) => describeMembers(option, parent));
+  return Object.entries(shape ?? {}).flatMap(([key, member]) => {
+    const { description = '', defaultText } = optionMeta.get(member) ?? {};
+    if (description === '') return [];
+    const name = `${parent}${key}`;
+    return [
+      { name, description, kind: kindOf(member), default: defaultText ?? defaultOf(member) },
+      ...(isExpanded(member) ? describeMembers(member, `${name}.`) : []),
+    ];
+  });
+}
+
+/** Arrays of objects have members too, but rates are all alike. */
+function isExpanded(member: z.ZodType): boolean {
+  return kindOf(member).startsWith('an object')
+    ? !kindOf(member).includes('burst')
+    : kindOf(member).startsWith('an array, each an object');
+}
+
+function defaultOf(member: z.ZodType): string {
+  const { def } = member as unknown as {
+    readonly def: { readonly type: string; readonly defaultValue?: unknown };
+  };
+  if (def.type === 'default') return `\`${JSON.stringify(def.defaultValue)}\``;
+  return def.type === 'optional' ? 'none' : 'required';
+}
+
+/** The JSON Schema of a configuration file, for completion in editors. */
+export function configurationSchema(): object {
+  return z.toJSONSchema(fileSchema(), {
+    io: 'input',
+    unrepresentable: 'any',
+    override: ({ zodSchema, jsonSchema }) => {
+      const { description, isSecret, isFile } = optionMeta.get(zodSchema as unknown as z.ZodType) ?? {};
+      if (description !== undefined) jsonSchema.description ??= description.replaceAll('`', '');
+      if (isSecret) {
+        const { type, minLength, pattern, ...rest } = jsonSchema;
+        const place = (name: string) => ({
+          type: 'object' as const,
+          properties: { [name]: { type: 'string' as const } },
+          required: [name],
+          additionalProperties: false,
+        });
+        for (const key of Object.keys(jsonSchema)) delete jsonSchema[key];
+        Object.assign(jsonSchema, rest, {
+          anyOf: [
+            { type: 'string', ...(minLength !== undefined && { minLength }) },
+            place('file'),
+            place('variable'),
+          ],
+        });
+      }
+      if (isFile) jsonSchema.type = 'string';
+    },
+  });
+}
